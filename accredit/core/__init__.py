@@ -1,0 +1,25 @@
+"""Players, coalitions, games, credit and claims: the words every other part speaks."""
+
+from accredit.core.attribution import Attribution
+from accredit.core.claims import AXIOMS, Claim, Holds, no_division
+from accredit.core.coalitions import BoolArray, FloatArray, IntArray
+from accredit.core.errors import AccreditError, BadPayoff, InvalidInput, MissingExtra, NotConverged, TooManyPlayers
+from accredit.core.game import (
+    Game,
+    Tabulated,
+    checked_players,
+    coalition_of,
+    distinct_names,
+    endpoints,
+    named,
+    payoffs,
+    player_index,
+    tabulate,
+)
+from accredit.core.selection import Selection
+
+__all__ = [
+    "AXIOMS", "AccreditError", "Attribution", "BadPayoff", "BoolArray", "Claim", "FloatArray", "Game", "Holds", "IntArray",
+    "InvalidInput", "MissingExtra", "NotConverged", "Selection", "Tabulated", "TooManyPlayers", "checked_players",
+    "coalition_of", "distinct_names", "endpoints", "named", "no_division", "payoffs", "player_index", "tabulate",
+]  # fmt: skip

@@ -1,0 +1,198 @@
+"""The result of every method that shares or ranks: credit per player, and what is known about it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Any, overload
+
+import numpy as np
+
+from accredit.core.claims import Claim, Holds
+from accredit.core.coalitions import FloatArray
+from accredit.core.errors import InvalidInput, MissingExtra
+from accredit.core.game import checked_players, player_index
+from accredit.core.plain import plain, read_object
+
+if TYPE_CHECKING:
+    import pandas
+
+FORMAT = 1
+
+
+@dataclass(frozen=True, eq=False)
+class Attribution:
+    """Credit shared among players, and what is known about the sharing.
+
+    >>> cookies = Attribution(("alice", "bob"), [6, 4], total=10, method="by hand")
+    >>> cookies["alice"], cookies.unshared
+    (6.0, 0.0)
+    >>> Attribution.from_json(cookies.to_json()) == cookies
+    True
+    """
+
+    players: tuple[str, ...]
+    credit: FloatArray  # (n,), in the order of `players`
+    total: float | None  # v(N) - v(∅), what there was to share; None: nothing is divided, these are scores
+    method: str  # enough to run it again
+    claims: tuple[Claim, ...] = ()
+    stderr: FloatArray | None = None  # (n,); None: there is no sampling error, or no honest estimate of it
+    interval: FloatArray | None = None  # (n, 2) low and high; None: see `interval_because`
+    level: float | None = None  # the share of runs in which the interval should hold the truth, player by player
+    interval_because: str = ""  # what the interval rests on, or why there is none
+    baseline: float | None = None  # v(∅), what nobody earns
+    payoffs: int | None = None  # payoffs asked of the game
+    seed: int | None = None
+    stopped: str = ""  # why sampling ended
+    certificate: Mapping[str, Any] = field(default_factory=dict)  # residuals, gaps, iterations: what a check needs
+    provenance: Mapping[str, Any] = field(default_factory=dict)  # model, data, settings, versions
+
+    def __post_init__(self) -> None:
+        put = object.__setattr__
+        put(self, "players", checked_players(self.players))
+        n = len(self.players)
+        put(self, "credit", _frozen(self.credit, (n,), "credit"))
+        put(self, "total", None if self.total is None else float(self.total))
+        put(self, "claims", tuple(self.claims))
+        if self.stderr is not None:
+            put(self, "stderr", _frozen(self.stderr, (n,), "stderr"))
+        if self.interval is not None:
+            put(self, "interval", _frozen(self.interval, (n, 2), "interval"))
+        put(self, "baseline", None if self.baseline is None else float(self.baseline))
+        put(self, "certificate", plain(dict(self.certificate), "certificate"))
+        put(self, "provenance", plain(dict(self.provenance), "provenance"))
+
+    @property
+    def unshared(self) -> float | None:
+        """Payoff credited to nobody: zero when the credit is efficient."""
+        return None if self.total is None else self.total - float(self.credit.sum())
+
+    def claim(self, axiom: str) -> Claim:
+        """What is claimed about one axiom; `unknown` where nothing is."""
+        for claim in self.claims:
+            if claim.axiom == axiom:
+                return claim
+        return Claim(axiom, Holds.UNKNOWN, "this method makes no statement about it")
+
+    def ranked(self) -> Attribution:
+        """The same credit, highest first."""
+        return self._picked(np.argsort(-self.credit, kind="stable"))
+
+    def top(self, count: int) -> Attribution:
+        """The `count` players of largest credit by magnitude, largest first."""
+        return self[np.argsort(-np.abs(self.credit), kind="stable")[:count].tolist()]
+
+    def as_dict(self) -> dict[str, float]:
+        """Player -> credit."""
+        return dict(zip(self.players, self.credit.tolist(), strict=True))
+
+    def __len__(self) -> int:
+        return len(self.players)
+
+    def __iter__(self) -> Iterator[tuple[str, float]]:
+        return iter(self.as_dict().items())
+
+    @overload
+    def __getitem__(self, which: str) -> float: ...
+    @overload
+    def __getitem__(self, which: slice | Sequence[int] | Sequence[str]) -> Attribution: ...
+    def __getitem__(self, which: str | slice | Sequence[int] | Sequence[str]) -> float | Attribution:
+        """One player's credit by name, or a part of the attribution by slice, positions or names.
+
+        A part keeps `total`, so its `unshared` is what the others earned, and it no longer claims efficiency.
+        """
+        if isinstance(which, str):
+            return float(self.credit[player_index(self.players, which)])
+        if isinstance(which, slice):
+            rows = np.arange(len(self))[which]
+        else:
+            picks = [player_index(self.players, w) if isinstance(w, str) else int(w) for w in which]
+            rows = np.arange(len(self))[picks]
+        if len(rows) == 0:
+            raise InvalidInput(f"the part {which!r} of {len(self)} players is empty; give at least one player")
+        part = self._picked(rows)
+        if len(rows) == len(self):
+            return part
+        kept = (Claim("efficiency", Holds.NO, "a part of the players") if c.axiom == "efficiency" else c for c in self.claims)
+        return replace(part, claims=tuple(kept))
+
+    def _picked(self, rows: Any) -> Attribution:
+        return replace(
+            self,
+            players=tuple(self.players[i] for i in rows),
+            credit=self.credit[rows],
+            stderr=None if self.stderr is None else self.stderr[rows],
+            interval=None if self.interval is None else self.interval[rows],
+        )
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Attribution):
+            return NotImplemented
+        return self._as_plain() == other._as_plain()
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def _as_plain(self) -> dict[str, Any]:
+        data = {f.name: getattr(self, f.name) for f in fields(self)}
+        data["claims"] = [[c.axiom, str(c.holds), c.because] for c in self.claims]
+        return {"kind": "attribution", "format": FORMAT} | plain(data, "attribution")
+
+    def to_json(self) -> str:
+        """Everything, as JSON; `from_json` gives back an equal attribution to the last bit."""
+        return json.dumps(self._as_plain(), ensure_ascii=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> Attribution:
+        """Read what `to_json` wrote; anything else is refused."""
+        return cls.from_plain(read_object(text, "attribution"))
+
+    @classmethod
+    def from_plain(cls, data: Mapping[str, Any]) -> Attribution:
+        """An attribution from the object that `to_json` writes."""
+        if data.get("format") != FORMAT:
+            raise InvalidInput(f"attribution format {data.get('format')!r} is not {FORMAT}; write it again with this version")
+        known = {f.name for f in fields(cls)}
+        values = {key: value for key, value in data.items() if key in known}
+        try:
+            values["claims"] = tuple(Claim(a, Holds(h), b) for a, h, b in values.get("claims", ()))
+            return cls(**values)
+        except (TypeError, ValueError) as error:
+            raise InvalidInput(f"attribution JSON is damaged: {error}") from None
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """One row a player: credit, and stderr, low, high where known."""
+        try:
+            import pandas
+        except ImportError:
+            raise MissingExtra("pandas", "data", "to_pandas") from None
+        columns: dict[str, Any] = {"credit": self.credit}
+        if self.stderr is not None:
+            columns["stderr"] = self.stderr
+        if self.interval is not None:
+            columns |= {"low": self.interval[:, 0], "high": self.interval[:, 1]}
+        return pandas.DataFrame(columns, index=pandas.Index(self.players, name="player"))
+
+    def __str__(self) -> str:
+        from accredit.views import text
+
+        return text(self)
+
+    def _repr_html_(self) -> str:
+        from accredit.views import fragment
+
+        return fragment(self)
+
+
+def _frozen(values: Any, shape: tuple[int, ...], name: str) -> FloatArray:
+    """A read-only copy with the right shape and finite numbers."""
+    try:
+        array = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidInput(f"{name} must be numbers, got {type(values).__name__} {values!r:.60}") from None
+    if array.shape != shape:
+        raise InvalidInput(f"{name} has shape {array.shape}; {shape} is needed, one row a player")
+    if not np.isfinite(array).all():
+        raise InvalidInput(f"{name} holds {array[~np.isfinite(array)][0]}; only finite numbers can be credited")
+    array.setflags(write=False)
+    return array

@@ -1,0 +1,72 @@
+"""Coalitions: boolean rows outside, packed bits inside.
+
+A batch of coalitions is a boolean array of shape (batch, n): row b, column i tells whether player i plays in coalition b.
+Wherever coalitions are remembered or compared they are packed to ⌈n/8⌉ bytes a row, so 10 players and 10,000 both fit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+BoolArray = npt.NDArray[np.bool_]
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+CHUNK_BYTES = 1 << 24  # rows of one enumeration chunk stay below 16 MB
+
+
+def packed(coalitions: BoolArray) -> npt.NDArray[np.uint8]:
+    """Bits of every coalition, eight players a byte: (batch, n) -> (batch, ⌈n/8⌉)."""
+    return np.packbits(coalitions, axis=1, bitorder="little")
+
+
+def unpacked(bits: npt.NDArray[np.uint8], players: int) -> BoolArray:
+    """Inverse of `packed`."""
+    return np.unpackbits(bits, axis=1, count=players, bitorder="little").astype(bool)
+
+
+def keys(coalitions: BoolArray) -> list[bytes]:
+    """One hashable key a coalition.
+
+    >>> keys(np.array([[True, False, True]]))
+    [b'\\x05']
+    """
+    bits = np.ascontiguousarray(packed(coalitions))
+    width = bits.shape[1]
+    blob = bits.tobytes()
+    return [blob[i * width : (i + 1) * width] for i in range(bits.shape[0])]
+
+
+def unique(coalitions: BoolArray) -> tuple[BoolArray, IntArray]:
+    """The distinct coalitions in order of first appearance, and for each row the index of its coalition among them."""
+    first: dict[bytes, int] = {}
+    index = np.array([first.setdefault(key, len(first)) for key in keys(coalitions)], dtype=np.int64)
+    rows = np.zeros(len(first), dtype=np.int64)
+    rows[index[::-1]] = np.arange(len(index))[::-1]
+    return coalitions[rows], index
+
+
+def from_index(index: IntArray, players: int) -> BoolArray:
+    """Coalitions from table indices, bit i of an index telling whether player i plays.
+
+    >>> from_index(np.array([0, 1, 6]), 3).astype(int)
+    array([[0, 0, 0],
+           [1, 0, 0],
+           [0, 1, 1]])
+    """
+    return (index[:, None] >> np.arange(players) & 1).astype(bool)
+
+
+def to_index(coalitions: BoolArray) -> IntArray:
+    """Inverse of `from_index`, for at most 62 players."""
+    return coalitions @ (np.int64(1) << np.arange(coalitions.shape[1]))
+
+
+def all_coalitions(players: int) -> Iterator[BoolArray]:
+    """Every coalition in table order, in chunks that fit in memory."""
+    rows = max(1, CHUNK_BYTES // max(players * 8, 1))
+    for start in range(0, 1 << players, rows):
+        yield from_index(np.arange(start, min(start + rows, 1 << players)), players)

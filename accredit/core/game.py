@@ -1,0 +1,132 @@
+"""The one protocol every value rests on: who plays, and what every group of them earns together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+
+from accredit.core.coalitions import BoolArray, FloatArray, all_coalitions
+from accredit.core.errors import BadPayoff, InvalidInput, TooManyPlayers
+
+TABLE_LIMIT = 24  # players; a table of 2^24 payoffs is 128 MB
+
+
+@runtime_checkable
+class Game(Protocol):
+    """Who plays, and what every group of them earns together."""
+
+    @property
+    def players(self) -> tuple[str, ...]: ...
+
+    def payoff(self, coalitions: BoolArray) -> FloatArray:
+        """What each coalition earns: (batch, n) -> (batch,)."""
+        ...
+
+
+@runtime_checkable
+class Tabulated(Game, Protocol):
+    """A game that already knows all 2ⁿ payoffs; bit i of the index tells whether player i plays."""
+
+    @property
+    def table(self) -> FloatArray: ...
+
+
+def payoffs(game: Game, coalitions: BoolArray) -> FloatArray:
+    """Payoffs of a batch, checked: one finite number a coalition. The only door through which values ask a game."""
+    earned = np.asarray(game.payoff(coalitions), dtype=np.float64)
+    if earned.shape != (len(coalitions),):
+        raise BadPayoff(f"payoff of {len(coalitions)} coalitions returned shape {earned.shape}; it must return one number each")
+    bad = ~np.isfinite(earned)
+    if bad.any():
+        row = int(np.argmax(bad))
+        who = named(game.players, coalitions[row])
+        raise BadPayoff(f"payoff of coalition {who} is {earned[row]}; every payoff must be a finite number")
+    return earned
+
+
+def endpoints(game: Game) -> tuple[float, float]:
+    """v(∅) and v(N)."""
+    n = len(game.players)
+    nobody, everybody = payoffs(game, np.array([[False] * n, [True] * n]).reshape(2, n))
+    return float(nobody), float(everybody)
+
+
+def tabulate(game: Game, limit: int = TABLE_LIMIT) -> FloatArray:
+    """All 2ⁿ payoffs in table order.
+
+    Asks the game in chunks that fit in memory; a game that already has its table is not asked again.
+    """
+    if isinstance(game, Tabulated):
+        return game.table
+    n = len(game.players)
+    if n > limit:
+        raise TooManyPlayers(
+            f"a full table of {n} players needs 2^{n} payoffs; the limit is {limit} players. Estimate instead: "
+            "shapley(game, budget=1000), or merge players with grouped(game, groups)."
+        )
+    return np.concatenate([payoffs(game, chunk) for chunk in all_coalitions(n)])
+
+
+def named(players: Iterable[str], coalition: BoolArray) -> str:
+    """A coalition in words.
+
+    >>> named(("a", "b", "c"), np.array([True, False, True]))
+    '{a, c}'
+    """
+    return "{" + ", ".join(p for p, plays in zip(players, coalition, strict=True) if plays) + "}"
+
+
+def checked_players(players: Iterable[str]) -> tuple[str, ...]:
+    """Player names as a tuple of distinct strings, or an error that names the offender."""
+    names = tuple(players)
+    if not names:
+        raise InvalidInput("players is empty; a game needs at least one player")
+    seen: set[str] = set()
+    for name in names:
+        if not isinstance(name, str):
+            raise InvalidInput(f"players must be strings, got {name!r} of type {type(name).__name__}; write str({name!r})")
+        if name in seen:
+            raise InvalidInput(f"players holds {name!r} twice; names must differ, for example {name!r} and {name + ' (2)'!r}")
+        seen.add(name)
+    return names
+
+
+def player_index(players: tuple[str, ...], name: str) -> int:
+    """Position of a player, or an error that lists who plays."""
+    try:
+        return players.index(name)
+    except ValueError:
+        some = ", ".join(players[:8]) + (", …" if len(players) > 8 else "")
+        raise InvalidInput(f"unknown player {name!r}; the players are {some}") from None
+
+
+def coalition_of(players: tuple[str, ...], names: Iterable[str]) -> BoolArray:
+    """The coalition of the named players as one boolean row.
+
+    >>> coalition_of(("a", "b", "c"), ["c"])
+    array([False, False,  True])
+    """
+    row = np.zeros(len(players), dtype=bool)
+    for name in names:
+        row[player_index(players, name)] = True
+    return row
+
+
+def distinct_names(labels: Iterable[str]) -> tuple[str, ...]:
+    """Labels made into distinct player names by numbering repeats.
+
+    >>> distinct_names(["the", "cat", "the"])
+    ('the', 'cat', 'the (2)')
+    """
+    used: set[str] = set()
+    names = []
+    for label in labels:
+        name, copy = label, 1
+        while name in used:
+            copy += 1
+            name = f"{label} ({copy})"
+        used.add(name)
+        names.append(name)
+    return tuple(names)

@@ -1,0 +1,56 @@
+"""Plain data: the JSON types and nothing else, so that what is written can be read back without loss and without code."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from accredit.core.errors import InvalidInput
+
+
+def plain(value: Any, where: str = "value") -> Any:
+    """`value` as JSON types: numpy scalars and arrays become numbers and lists, tuples become lists.
+
+    >>> plain({"gap": np.float64(0.5), "cut": (1, 2)})
+    {'gap': 0.5, 'cut': [1, 2]}
+    """
+    if value is None or isinstance(value, str | bool | int):
+        return value if not isinstance(value, str) else str(value)
+    if isinstance(value, float | np.floating):
+        if not math.isfinite(value):
+            raise InvalidInput(f"{where} is {value}; only finite numbers can be kept in a result")
+        return float(value)
+    if isinstance(value, np.bool_ | np.integer):
+        return value.item()
+    if isinstance(value, np.ndarray):
+        return plain(value.tolist(), where)
+    if isinstance(value, Mapping):
+        return {str(key): plain(item, f"{where}.{key}") for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item, f"{where}[{i}]") for i, item in enumerate(value)]
+    raise InvalidInput(f"{where} is a {type(value).__name__}; a result keeps only numbers, strings, lists and mappings")
+
+
+def read_object(text: str, kind: str) -> dict[str, Any]:
+    """Parse JSON text that must hold one object of the given kind."""
+    try:
+        data = json.loads(text)
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise InvalidInput(f"not JSON: {error}; write one with .to_json()") from None
+    if not isinstance(data, dict) or data.get("kind") != kind:
+        seen = data.get("kind") if isinstance(data, dict) else type(data).__name__
+        raise InvalidInput(f"expected JSON of kind {kind!r}, got {seen!r}; write one with .to_json()")
+    return data
+
+
+def rounded(number: float, digits: int = 4) -> str:
+    """A number for people: a fixed count of significant digits, no exponent where none is needed.
+
+    >>> rounded(38.33333333), rounded(0.0), rounded(-1e-9)
+    ('38.33', '0', '-1e-09')
+    """
+    return f"{number:.{digits}g}" if number else "0"

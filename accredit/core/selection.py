@@ -1,0 +1,119 @@
+"""The result of a method that chooses players instead of sharing among them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from accredit.core.attribution import FORMAT, _frozen
+from accredit.core.coalitions import BoolArray, FloatArray
+from accredit.core.errors import InvalidInput, MissingExtra
+from accredit.core.game import checked_players
+from accredit.core.plain import plain, read_object
+
+if TYPE_CHECKING:
+    import pandas
+
+
+@dataclass(frozen=True, eq=False)
+class Selection:
+    """A chosen subset of the players. It is not credit: nothing is divided, and the order inside it means nothing
+    unless `scores` are given.
+
+    >>> kept = Selection(("not", "very", "good"), [True, False, True], method="l2x", rule="top 2")
+    >>> kept.names
+    ('not', 'good')
+    >>> Selection.from_json(kept.to_json()) == kept
+    True
+    """
+
+    players: tuple[str, ...]
+    chosen: BoolArray  # (n,)
+    method: str  # enough to run it again
+    rule: str = ""  # how many are chosen, by which mask law, and what replaces the others
+    scores: FloatArray | None = None  # (n,) what the choice was made by, where there is such a thing
+    seed: int | None = None
+    certificate: Mapping[str, Any] = field(default_factory=dict)
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        put = object.__setattr__
+        put(self, "players", checked_players(self.players))
+        n = len(self.players)
+        chosen = np.array(self.chosen)
+        if chosen.shape != (n,) or chosen.dtype != bool:
+            raise InvalidInput(f"chosen must be {n} booleans, got shape {chosen.shape} of {chosen.dtype}")
+        chosen.setflags(write=False)
+        put(self, "chosen", chosen)
+        if self.scores is not None:
+            put(self, "scores", _frozen(self.scores, (n,), "scores"))
+        put(self, "certificate", plain(dict(self.certificate), "certificate"))
+        put(self, "provenance", plain(dict(self.provenance), "provenance"))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The chosen players."""
+        return tuple(p for p, c in zip(self.players, self.chosen, strict=True) if c)
+
+    def __len__(self) -> int:
+        return len(self.players)
+
+    def __contains__(self, player: object) -> bool:
+        return player in self.names
+
+    def __getitem__(self, part: slice) -> Selection:
+        """The same choice among some of the players."""
+        if not isinstance(part, slice):
+            raise InvalidInput(f"a selection is cut by slice, got {part!r}; write selection[1:3], or name in selection")
+        scores = None if self.scores is None else self.scores[part]
+        return Selection(
+            self.players[part], self.chosen[part], self.method, self.rule, scores, self.seed, self.certificate, self.provenance
+        )
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Selection):
+            return NotImplemented
+        return self.to_json() == other.to_json()
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def to_json(self) -> str:
+        """Everything, as JSON."""
+        data = {f.name: getattr(self, f.name) for f in fields(self)}
+        return json.dumps({"kind": "selection", "format": FORMAT} | plain(data, "selection"), ensure_ascii=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> Selection:
+        """Read what `to_json` wrote; anything else is refused."""
+        data = read_object(text, "selection")
+        if data.get("format") != FORMAT:
+            raise InvalidInput(f"selection format {data.get('format')!r} is not {FORMAT}; write it again with this version")
+        try:
+            return cls(**{f.name: data[f.name] for f in fields(cls) if f.name in data})
+        except (TypeError, ValueError) as error:
+            raise InvalidInput(f"selection JSON is damaged: {error}") from None
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """One row a player: chosen or not, and the score where there is one."""
+        try:
+            import pandas
+        except ImportError:
+            raise MissingExtra("pandas", "data", "to_pandas") from None
+        columns: dict[str, Any] = {"chosen": self.chosen}
+        if self.scores is not None:
+            columns["score"] = self.scores
+        return pandas.DataFrame(columns, index=pandas.Index(self.players, name="player"))
+
+    def __str__(self) -> str:
+        from accredit.views import text
+
+        return text(self)
+
+    def _repr_html_(self) -> str:
+        from accredit.views import fragment
+
+        return fragment(self)

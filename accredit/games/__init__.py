@@ -1,0 +1,6 @@
+"""Payoffs: where games come from, and games made from games."""
+
+from accredit.games.table import FunctionGame, TableGame
+from accredit.games.wrappers import Cached, Counted, cached, counted, grouped, restricted
+
+__all__ = ["Cached", "Counted", "FunctionGame", "TableGame", "cached", "counted", "grouped", "restricted"]

@@ -1,0 +1,107 @@
+"""Games whose every payoff is known, and games given by a function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from accredit.core.coalitions import BoolArray, FloatArray, to_index
+from accredit.core.errors import BadPayoff, InvalidInput, TooManyPlayers
+from accredit.core.game import TABLE_LIMIT, checked_players, coalition_of, named
+
+
+class TableGame:
+    """A game given by all its 2ⁿ payoffs; bit i of the index tells whether player i plays.
+
+    >>> cookies = TableGame(("alice", "bob"), [0, 5, 3, 10])
+    >>> cookies.payoff(np.array([[True, False], [True, True]]))
+    array([ 5., 10.])
+    """
+
+    def __init__(self, players: Iterable[str], table: Any) -> None:
+        self._players = checked_players(players)
+        n = len(self._players)
+        if n > TABLE_LIMIT:
+            raise TooManyPlayers(f"a table of {n} players has 2^{n} payoffs; the limit is {TABLE_LIMIT}. Use FunctionGame.")
+        try:
+            values = np.array(table, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise InvalidInput(f"table must be numbers, got {table!r:.60}") from None
+        if values.shape != (1 << n,):
+            raise InvalidInput(f"table of {n} players needs {1 << n} payoffs, got shape {values.shape}")
+        bad = ~np.isfinite(values)
+        if bad.any():
+            index = int(np.argmax(bad))
+            who = named(self._players, (np.array(index) >> np.arange(n) & 1).astype(bool))
+            raise BadPayoff(f"payoff of coalition {who} is {values[index]}; every payoff must be a finite number")
+        values.setflags(write=False)
+        self._table = values
+
+    @classmethod
+    def from_payoffs(cls, payoffs: Mapping[Iterable[str], float], players: Iterable[str] | None = None) -> TableGame:
+        """A game from coalition -> payoff. Every coalition must be there; a missing v(∅) counts as 0.
+
+        >>> TableGame.from_payoffs({("a",): 1, ("b",): 2, ("a", "b"): 4}).table
+        array([0., 1., 2., 4.])
+        """
+        given = {frozenset(who): value for who, value in payoffs.items()}
+        if len(given) != len(payoffs):
+            raise InvalidInput("payoffs names one coalition twice; give each coalition once")
+        seen = dict.fromkeys(name for who in payoffs for name in who)
+        names = checked_players(players if players is not None else seen)
+        if len(names) > TABLE_LIMIT:
+            raise TooManyPlayers(f"a table of {len(names)} players has 2^{len(names)} payoffs; the limit is {TABLE_LIMIT}")
+        table = np.full(1 << len(names), np.nan)
+        table[0] = 0.0
+        filled = np.zeros(len(table), dtype=bool)
+        for who, value in given.items():
+            index = int(to_index(coalition_of(names, who)[None])[0])
+            table[index], filled[index] = value, True
+        filled[0] = True
+        if not filled.all():
+            missing = np.flatnonzero(~filled)
+            who_text = named(names, (missing[0] >> np.arange(len(names)) & 1).astype(bool))
+            raise InvalidInput(
+                f"payoffs lacks {len(missing)} of {len(table)} coalitions, the first is {who_text}; give a payoff for each"
+            )
+        return cls(names, table)
+
+    @property
+    def players(self) -> tuple[str, ...]:
+        return self._players
+
+    @property
+    def table(self) -> FloatArray:
+        return self._table
+
+    def payoff(self, coalitions: BoolArray) -> FloatArray:
+        return self._table[to_index(coalitions)]
+
+    def __repr__(self) -> str:
+        return f"TableGame({len(self._players)} players)"
+
+
+class FunctionGame:
+    """A game given by a function of a batch of coalitions: (batch, n) booleans -> (batch,) numbers.
+
+    >>> FunctionGame(("a", "b", "c"), lambda coalitions: coalitions.sum(axis=1) ** 2).payoff(np.ones((1, 3), bool))
+    array([9.])
+    """
+
+    def __init__(self, players: Iterable[str], function: Callable[[BoolArray], Any]) -> None:
+        self._players = checked_players(players)
+        if not callable(function):
+            raise InvalidInput(f"function must be callable, got {function!r:.60}; for a list of payoffs use TableGame")
+        self._function = function
+
+    @property
+    def players(self) -> tuple[str, ...]:
+        return self._players
+
+    def payoff(self, coalitions: BoolArray) -> FloatArray:
+        return np.asarray(self._function(coalitions), dtype=np.float64)
+
+    def __repr__(self) -> str:
+        return f"FunctionGame({len(self._players)} players)"

@@ -1,0 +1,137 @@
+"""Games made from games: groups as players, fewer players, remembered payoffs, counted payoffs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+
+from accredit.core.coalitions import BoolArray, FloatArray, IntArray, keys
+from accredit.core.errors import InvalidInput
+from accredit.core.game import Game, checked_players, coalition_of, named, player_index
+
+
+class _Grouped:
+    def __init__(self, game: Game, members: BoolArray, names: tuple[str, ...]) -> None:
+        self._game, self._members, self._names = game, members, names
+
+    @property
+    def players(self) -> tuple[str, ...]:
+        return self._names
+
+    def payoff(self, coalitions: BoolArray) -> FloatArray:
+        return self._game.payoff(coalitions @ self._members)
+
+
+def grouped(game: Game, groups: Mapping[str, Iterable[str]]) -> Game:
+    """The quotient game: each group plays or stays out as one player. Players in no group stay single.
+
+    >>> from accredit.games import TableGame
+    >>> grouped(TableGame(("a", "b", "c"), range(8)), {"ab": ["a", "b"]}).players
+    ('ab', 'c')
+    """
+    n = len(game.players)
+    owner: dict[int, str] = {}
+    for name, members in groups.items():
+        if isinstance(members, str):
+            raise InvalidInput(f"groups[{name!r}] is the string {members!r}; write [{members!r}]")
+        for member in members:
+            i = player_index(game.players, member)
+            if i in owner:
+                raise InvalidInput(f"groups puts {member!r} into {owner[i]!r} and {name!r}; groups must not overlap")
+            owner[i] = name
+    empty = set(groups) - set(owner.values())
+    if empty:
+        raise InvalidInput(f"groups[{sorted(empty)[0]!r}] is empty; name at least one player")
+    names = checked_players(dict.fromkeys(owner.get(i, game.players[i]) for i in range(n)))
+    clash = [p for i, p in enumerate(game.players) if i not in owner and p in groups]
+    if clash:
+        raise InvalidInput(f"groups has a group named like the single player {clash[0]!r}; choose another name")
+    members = np.zeros((len(names), n), dtype=bool)
+    for i in range(n):
+        members[names.index(owner.get(i, game.players[i])), i] = True
+    return _Grouped(game, members, names)
+
+
+class _Restricted:
+    def __init__(self, game: Game, free: IntArray, present: BoolArray) -> None:
+        self._game, self._free, self._present = game, free, present
+
+    @property
+    def players(self) -> tuple[str, ...]:
+        return tuple(self._game.players[i] for i in self._free)
+
+    def payoff(self, coalitions: BoolArray) -> FloatArray:
+        whole = np.broadcast_to(self._present, (len(coalitions), len(self._present))).copy()
+        whole[:, self._free] = coalitions
+        return self._game.payoff(whole)
+
+
+def restricted(game: Game, players: Iterable[str], given: Iterable[str] = ()) -> Game:
+    """The game among some `players` only. Those in `given` always play; everyone else never does.
+
+    >>> from accredit.games import TableGame
+    >>> given_b = restricted(TableGame(("a", "b"), [0, 5, 3, 10]), ["a"], given=["b"])
+    >>> given_b.payoff(np.array([[False], [True]]))
+    array([ 3., 10.])
+    """
+    free = coalition_of(game.players, players)
+    present = coalition_of(game.players, given)
+    if (free & present).any():
+        raise InvalidInput(f"given and players both hold {named(game.players, free & present)}; a player is free or given")
+    if not free.any():
+        raise InvalidInput("players is empty; name at least one player to keep")
+    return _Restricted(game, np.flatnonzero(free), present)
+
+
+class Cached:
+    """A game that asks for each coalition once; keys are packed bits. See `cached`."""
+
+    def __init__(self, game: Game) -> None:
+        self._game = game
+        self._known: dict[bytes, float] = {}
+
+    @property
+    def players(self) -> tuple[str, ...]:
+        return self._game.players
+
+    @property
+    def remembered(self) -> int:
+        """How many distinct coalitions were asked."""
+        return len(self._known)
+
+    def payoff(self, coalitions: BoolArray) -> FloatArray:
+        names = keys(coalitions)
+        new = {key: row for row, key in enumerate(names) if key not in self._known}
+        if new:
+            earned = np.asarray(self._game.payoff(coalitions[list(new.values())]), dtype=np.float64)
+            self._known.update(zip(new, earned.tolist(), strict=True))
+        return np.array([self._known[key] for key in names])
+
+
+def cached(game: Game) -> Cached:
+    """`game` with every payoff remembered, so that repeated coalitions, also within one batch, cost nothing."""
+    return Cached(game)
+
+
+class Counted:
+    """A game that counts what it is asked. See `counted`."""
+
+    def __init__(self, game: Game) -> None:
+        self._game = game
+        self.payoffs = 0
+        self.calls = 0
+
+    @property
+    def players(self) -> tuple[str, ...]:
+        return self._game.players
+
+    def payoff(self, coalitions: BoolArray) -> FloatArray:
+        self.payoffs += len(coalitions)
+        self.calls += 1
+        return self._game.payoff(coalitions)
+
+
+def counted(game: Game) -> Counted:
+    """`game` with a ledger: `.payoffs` counts coalitions asked, `.calls` the batches."""
+    return Counted(game)
