@@ -1,0 +1,143 @@
+"""Exact values: all 2ⁿ payoffs for the semivalues, n + 1 for leave-one-out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from accredit.core import Attribution, Claim, FloatArray, Game, Holds, TooManyPlayers, payoffs, tabulate
+from accredit.values.semivalues import (
+    banzhaf_weights,
+    beta_weights,
+    check_weights,
+    leave_one_out_weights,
+    semivalue_from_table,
+    shapley_from_table,
+    shapley_weights,
+)
+
+__all__ = ["EXACT_LIMIT", "Exact", "banzhaf", "beta", "leave_one_out", "semivalue", "shapley_from_table"]
+
+EXACT_LIMIT = 22  # players; 4 million payoffs
+
+_ALL = "computed from all 2ⁿ payoffs"
+SHAPLEY_CLAIMS = (
+    Claim("efficiency", Holds.EXACTLY, "the marginal contributions along every order telescope to v(N) − v(∅)"),
+    Claim("symmetry", Holds.EXACTLY, f"weights depend on coalition size only; {_ALL}"),
+    Claim("null player", Holds.EXACTLY, f"a weighted sum of marginal contributions; {_ALL}"),
+    Claim("linearity", Holds.EXACTLY, f"a fixed linear function of the payoffs; {_ALL}"),
+)
+
+
+def semivalue_claims(weights: FloatArray, because: str = _ALL) -> tuple[Claim, ...]:
+    """What a semivalue with these weights satisfies; only Shapley's weights are efficient."""
+    n = len(weights)
+    if np.allclose(weights, shapley_weights(n), rtol=1e-12, atol=0):
+        return SHAPLEY_CLAIMS
+    return (
+        Claim("efficiency", Holds.NO, "only Shapley's weights share exactly v(N) − v(∅) in every game"),
+        Claim("symmetry", Holds.EXACTLY, f"weights depend on coalition size only; {because}"),
+        Claim("null player", Holds.EXACTLY, f"a weighted sum of marginal contributions; {because}"),
+        Claim("linearity", Holds.EXACTLY, f"a fixed linear function of the payoffs; {because}"),
+    )
+
+
+@dataclass(frozen=True)
+class Exact:
+    """All 2ⁿ payoffs, O(2ⁿ) arithmetic; n is at most `limit`."""
+
+    limit: int = EXACT_LIMIT
+
+    def solve(self, game: Game) -> Attribution:
+        """The Shapley value."""
+        return self.semivalue(game, shapley_weights(len(game.players)), "shapley/Exact()")
+
+    def semivalue(self, game: Game, weights: FloatArray, method: str) -> Attribution:
+        """The semivalue with weights p(0..n−1)."""
+        n = len(game.players)
+        if n > self.limit:
+            raise TooManyPlayers(
+                f"exact values of {n} players need 2^{n} payoffs; the limit is {self.limit} players. Estimate instead: "
+                f"shapley(game, budget=1000), or merge players with grouped(game, groups)."
+            )
+        v = tabulate(game, self.limit)
+        return Attribution(
+            game.players,
+            semivalue_from_table(v, weights),
+            total=float(v[-1] - v[0]),
+            method=method,
+            claims=semivalue_claims(weights),
+            interval_because="exact: there is no sampling error",
+            baseline=float(v[0]),
+            payoffs=v.size,
+            stopped="all coalitions evaluated",
+        )
+
+
+def semivalue(game: Game, weights: FloatArray, *, limit: int = EXACT_LIMIT) -> Attribution:
+    r"""Credit by any weighting of marginal contributions, exactly.
+
+    $$\phi_i = \sum_{S \not\ni i} p(|S|)\,[v(S \cup i) - v(S)], \qquad \sum_k \tbinom{n-1}{k} p(k) = 1$$
+
+    Symmetric, linear, and zero for null players whatever the weights (Dubey, Neyman and Weber, 1981). Costs 2ⁿ payoffs.
+
+    >>> from accredit.games import TableGame
+    >>> semivalue(TableGame(("a", "b"), [0, 5, 3, 10]), [0.25, 0.75]).credit
+    array([6.5, 4.5])
+    """
+    p = check_weights(weights, len(game.players))
+    return Exact(limit).semivalue(game, p, f"semivalue/{[float(x) for x in p]}")
+
+
+def banzhaf(game: Game, *, limit: int = EXACT_LIMIT) -> Attribution:
+    r"""Average what a player adds over all coalitions of the others, each counted the same.
+
+    $$\beta_i = 2^{1-n} \sum_{S \not\ni i} [v(S \cup i) - v(S)]$$
+
+    The semivalue most robust to noise in the payoffs (Wang and Jia, 2023). Not efficient. Costs 2ⁿ payoffs; for more players
+    use `SampledBanzhaf`.
+
+    >>> from accredit.games import TableGame
+    >>> banzhaf(TableGame(("a", "b", "c"), [0, 0, 0, 1, 0, 1, 1, 1])).credit  # majority of three
+    array([0.5, 0.5, 0.5])
+    """
+    return Exact(limit).semivalue(game, banzhaf_weights(len(game.players)), "banzhaf/Exact()")
+
+
+def beta(game: Game, alpha: float, beta: float, *, limit: int = EXACT_LIMIT) -> Attribution:
+    r"""The Beta(α, β) semivalue: Beta(1, 1) is Shapley, Beta(16, 1) listens to small coalitions. Costs 2ⁿ payoffs.
+
+    >>> from accredit.games import TableGame
+    >>> beta(TableGame(("alice", "bob"), [0, 5, 3, 10]), 1, 1).credit
+    array([6., 4.])
+    """
+    weights = beta_weights(len(game.players), alpha, beta)
+    return Exact(limit).semivalue(game, weights, f"beta({alpha:g}, {beta:g})/Exact()")
+
+
+def leave_one_out(game: Game) -> Attribution:
+    r"""What is lost when one player leaves: v(N) − v(N∖i).
+
+    The semivalue that looks at one coalition only, for n + 2 payoffs. Two players that can replace each other both get zero.
+    In an additive game it is the Shapley value; in general it is not, and its sum is not v(N) − v(∅).
+
+    >>> from accredit.games import TableGame
+    >>> leave_one_out(TableGame(("alice", "bob"), [0, 5, 3, 10])).credit
+    array([7., 5.])
+    """
+    n = len(game.players)
+    asked = np.vstack([np.zeros((1, n), bool), np.ones((1, n), bool), ~np.eye(n, dtype=bool)])
+    nobody, everybody, *without = payoffs(game, asked)
+    claims = semivalue_claims(leave_one_out_weights(n), "computed from v(N) and every v(N∖i)")
+    return Attribution(
+        game.players,
+        everybody - np.array(without),
+        total=everybody - nobody,
+        method="leave-one-out",
+        claims=claims,
+        interval_because="exact: there is no sampling error",
+        baseline=nobody,
+        payoffs=n + 2,
+        stopped="every player left out once",
+    )

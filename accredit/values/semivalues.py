@@ -1,0 +1,119 @@
+"""Semivalues from a full table: Shapley, Banzhaf, Beta and every other weighting of marginal contributions.
+
+A semivalue credits player i with a weighted sum of what i adds,
+
+    φ_i = Σ_{S ∌ i} p(|S|) [v(S ∪ i) − v(S)],   p ≥ 0,   Σ_k C(n−1, k) p(k) = 1,
+
+so it is fixed by n numbers p(0..n−1). They differ in which coalition sizes count, and only Shapley's weights share out
+exactly v(N) − v(∅) in every game.
+"""
+
+from __future__ import annotations
+
+from math import comb, exp, lgamma, log
+
+import numpy as np
+
+from accredit.core.coalitions import FloatArray
+from accredit.core.errors import InvalidInput
+
+
+def shapley_weights(n: int) -> FloatArray:
+    """p(k) = 1 / (n·C(n−1, k)): every coalition size counts the same in total.
+
+    >>> shapley_weights(3)
+    array([0.33333333, 0.16666667, 0.33333333])
+    """
+    return np.array([1 / (n * comb(n - 1, k)) for k in range(n)])
+
+
+def banzhaf_weights(n: int) -> FloatArray:
+    """p(k) = 2^{1−n}: every coalition counts the same."""
+    return np.full(n, 0.5 ** (n - 1))
+
+
+def beta_weights(n: int, alpha: float, beta: float) -> FloatArray:
+    """p(k) of the Beta(α, β) semivalue: p(k) = B(k+β, n−1−k+α) / B(α, β) (Kwon and Zou, 2022).
+
+    Beta(1, 1) is Shapley; α > β puts the weight on small coalitions.
+
+    >>> bool(np.allclose(beta_weights(6, 1, 1), shapley_weights(6)))
+    True
+    """
+    if not (alpha > 0 and beta > 0):
+        raise InvalidInput(f"alpha and beta must be positive, got {alpha!r} and {beta!r}; beta(game, 16, 1) favours small sets")
+    whole = lgamma(alpha) + lgamma(beta) - lgamma(alpha + beta)
+    return np.array(
+        [exp(lgamma(k + beta) + lgamma(n - 1 - k + alpha) - lgamma(n - 1 + alpha + beta) - whole) for k in range(n)]
+    )
+
+
+def leave_one_out_weights(n: int) -> FloatArray:
+    """p(n−1) = 1: only the largest coalition counts."""
+    return np.eye(n)[n - 1]
+
+
+def check_weights(weights: FloatArray, n: int) -> FloatArray:
+    """The weights of a semivalue of n players, or an error that says what is wrong with them."""
+    p = np.asarray(weights, dtype=np.float64)
+    if p.shape != (n,) or not np.isfinite(p).all() or (p < 0).any():
+        raise InvalidInput(f"weights must be {n} non-negative numbers, one a coalition size 0..{n - 1}, got {weights!r:.80}")
+    mass = sum(exp(log(p[k]) + _log_comb(n - 1, k)) for k in range(n) if p[k] > 0)
+    if abs(mass - 1) > 1e-9:
+        raise InvalidInput(f"weights give Σ C(n−1,k)·p(k) = {mass:.6g}; divide them by that number so that it is 1")
+    return p
+
+
+def _log_comb(n: int, k: int) -> float:
+    return lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1)
+
+
+def semivalue_from_table(v: FloatArray, weights: FloatArray) -> FloatArray:
+    r"""Credits from all 2ⁿ payoffs, O(2ⁿ) in one pass of two slim matrix products; bit i of the index tells whether i plays.
+
+    With g(k) = p(k−1) + p(k),  φ_i = Σ_{S ∋ i} g(|S|)·v(S) − Σ_S p(|S|)·v(S). Write S = H ∪ L, the players of the high and
+    the low half of the bits, and the table as a matrix v[H, L]. A high player needs only the row sums Σ_L g(|H|+|L|)·v[H, L],
+    a low one only the column sums, and both come from products with the few vectors g(k + |L|), k = 0..⌈n/2⌉.
+
+    >>> semivalue_from_table(np.array([0.0, 5, 3, 10]), shapley_weights(2))
+    array([6., 4.])
+    """
+    n = v.size.bit_length() - 1
+    low = n // 2
+    size_low, size_high = _sizes(low), _sizes(n - low)
+    p = np.concatenate([weights, [0.0]])  # p(n) = 0: nobody can join everybody
+    g = np.concatenate([[0.0], weights]) + p
+    classes = np.arange(n - low + 1)[:, None]  # k = |H|
+    table = (v - v[0]).reshape(size_high.size, size_low.size)  # the constant cancels; taking it off first keeps the digits
+    by_class = (classes == size_high).astype(np.float64) @ table  # (k, L): Σ over the H with |H| = k
+    rows = (table @ g[classes + size_low].T)[np.arange(size_high.size), size_high]  # (H,)
+    columns = (g[classes + size_low] * by_class).sum(axis=0)  # (L,)
+    lost = float((p[classes + size_low] * by_class).sum())
+    return np.concatenate([_sums_with_each(columns), _sums_with_each(rows)]) - lost
+
+
+def _sums_with_each(a: FloatArray) -> FloatArray:
+    """Σ_{S ∋ i} a(S) for every bit i: the upper half is the sum with the highest bit, then fold it away. O(2ᵇ)."""
+    sums = np.empty(a.size.bit_length() - 1)
+    for i in reversed(range(sums.size)):
+        half = a.size // 2
+        sums[i] = a[half:].sum()
+        a = a[:half] + a[half:]
+    return sums
+
+
+def shapley_from_table(v: FloatArray) -> FloatArray:
+    """Shapley values from all 2ⁿ payoffs; bit i of the index tells whether i plays.
+
+    >>> shapley_from_table(np.array([0.0, 5, 3, 10]))
+    array([6., 4.])
+    """
+    return semivalue_from_table(v, shapley_weights(v.size.bit_length() - 1))
+
+
+def _sizes(n: int) -> np.ndarray[tuple[int], np.dtype[np.uint8]]:
+    """|S| of every table index, built by doubling."""
+    size = np.zeros(1 << n, dtype=np.uint8)
+    for i in range(n):
+        np.add(size[: 1 << i], 1, out=size[1 << i : 2 << i])
+    return size
