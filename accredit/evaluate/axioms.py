@@ -1,0 +1,196 @@
+"""Axioms, tested: does this credit keep what it claims, and which axioms does this method keep on this game?
+
+A finding names the witness: the player, the pair of players or the game that breaks the axiom.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from accredit.core import AXIOMS, AccreditError, Attribution, FloatArray, Game, Holds, endpoints, tabulate
+from accredit.games import TableGame
+
+TOLERANCE = 1e-9  # of the largest |v(S) − v(∅)|
+WITNESS_LIMIT = 16  # players; finding null and equal players needs the whole table
+SIGMAS = 8.0  # in-expectation claims: a normal error exceeds this with probability 1.2e-15
+
+Method = Callable[[Game], Attribution]
+
+
+class ClaimRefuted(AccreditError, AssertionError):
+    """An attribution claims an axiom that it breaks."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One axiom, put to the test."""
+
+    axiom: str
+    claimed: Holds
+    verdict: str  # "kept", "broken" or "untested"
+    residual: float  # how far from the axiom, in payoff units; 0 where untested
+    witness: str  # who breaks it, or why it could not be tested
+
+    def __str__(self) -> str:
+        return f"{self.axiom}: {self.verdict} ({self.witness}; residual {self.residual:.2g}, claimed {self.claimed})"
+
+
+def null_players(v: FloatArray, tolerance: float = 0.0) -> list[int]:
+    """Players whose arrival changes no payoff by more than `tolerance`; v is a full table."""
+    n = v.size.bit_length() - 1
+    split = [v.reshape(-1, 2, 1 << i) for i in range(n)]
+    return [i for i in range(n) if np.abs(split[i][:, 1] - split[i][:, 0]).max() <= tolerance]
+
+
+def equal_players(v: FloatArray, tolerance: float = 0.0) -> list[tuple[int, int]]:
+    """Pairs whose exchange changes no payoff by more than `tolerance`; v is a full table."""
+    n = v.size.bit_length() - 1
+    pairs = []
+    for j in range(n):
+        for i in range(j):
+            cube = v.reshape(1 << (n - 1 - j), 2, 1 << (j - 1 - i), 2, 1 << i)
+            if np.abs(cube[:, 1, :, 0] - cube[:, 0, :, 1]).max() <= tolerance:
+                pairs.append((i, j))
+    return pairs
+
+
+def check_claims(attribution: Attribution, game: Game, method: Method | None = None) -> tuple[Finding, ...]:
+    """Test every claim of `attribution` about `game`; a refuted one raises `ClaimRefuted` with its witness.
+
+    Efficiency needs two payoffs. Null and equal players are looked for in the full table, so only up to 16 players.
+    Linearity is a statement about other games: it is tested only when the `method` that made the attribution is given.
+    Claims in expectation or in the limit are held to 8 standard errors; without standard errors they stay untested.
+
+    >>> from accredit.games import TableGame
+    >>> from accredit.values import shapley
+    >>> cookies = TableGame(("alice", "bob"), [0, 5, 3, 10])
+    >>> [finding.verdict for finding in check_claims(shapley(cookies), cookies, shapley)]
+    ['kept', 'kept', 'kept', 'kept']
+    """
+    findings = tuple(_test(claim.axiom, claim.holds, attribution, game, method) for claim in attribution.claims)
+    for finding in findings:
+        if finding.verdict == "broken":
+            raise ClaimRefuted(f"{attribution.method} claims {finding.axiom} {finding.claimed}, but {finding.witness}")
+    return findings
+
+
+def audit(method: Method, game: Game, seed: int = 0) -> tuple[Finding, ...]:
+    """Which of the four axioms does `method` keep, whatever it claims?
+
+    A game seldom has null or equal players, so the audit makes some: it adds a player that never matters, and evens out
+    two players by averaging the game with itself after their exchange. Linearity is tried with a random second game.
+
+    >>> from accredit.games import TableGame
+    >>> from accredit.values import leave_one_out
+    >>> [f.axiom for f in audit(leave_one_out, TableGame(("alice", "bob"), [0, 5, 3, 10])) if f.verdict == "broken"]
+    ['efficiency']
+    """
+    v = tabulate(game, WITNESS_LIMIT)
+    with_null = TableGame((*game.players, _new_name(game)), np.concatenate([v, v]))
+    n = len(game.players)
+    evened = TableGame(game.players, (v + _exchanged(v, 0, n - 1)) / 2)
+    findings = [_test("efficiency", Holds.EXACTLY, method(game), game, method)]
+    findings.append(_test("symmetry", Holds.EXACTLY, method(evened), evened, method))
+    findings.append(_test("null player", Holds.EXACTLY, method(with_null), with_null, method))
+    findings.append(_linearity(Holds.EXACTLY, method(game), game, method, seed))
+    claimed = method(game)
+    return tuple(Finding(f.axiom, claimed.claim(f.axiom).holds, f.verdict, f.residual, f.witness) for f in findings)
+
+
+def _test(axiom: str, holds: Holds, attribution: Attribution, game: Game, method: Method | None) -> Finding:
+    if holds in (Holds.NO, Holds.UNKNOWN):
+        return Finding(axiom, holds, "untested", 0.0, "nothing is claimed")
+    if axiom not in AXIOMS:
+        return Finding(axiom, holds, "untested", 0.0, "not one of the four axioms; the method's own certificate speaks for it")
+    if axiom == "efficiency":
+        return _efficiency(holds, attribution, game)
+    if axiom == "linearity":
+        return _linearity(holds, attribution, game, method)
+    if len(game.players) > WITNESS_LIMIT:
+        return Finding(axiom, holds, "untested", 0.0, f"finding witnesses among {len(game.players)} players needs 2^n payoffs")
+    return _symmetry(holds, attribution, game) if axiom == "symmetry" else _null(holds, attribution, game)
+
+
+def _allowed(holds: Holds, attribution: Attribution, scale: float) -> FloatArray | None:
+    """How far each credit may be off; None: there is nothing to hold a statistical claim against."""
+    slack = np.full(len(attribution), TOLERANCE * scale)
+    if holds is Holds.EXACTLY:
+        return slack
+    return None if attribution.stderr is None else slack + SIGMAS * attribution.stderr
+
+
+def _efficiency(holds: Holds, attribution: Attribution, game: Game) -> Finding:
+    nobody, everybody = endpoints(game)
+    off = abs(float(attribution.credit.sum()) - (everybody - nobody))
+    scale = max(abs(everybody - nobody), float(np.abs(attribution.credit).max()))
+    allowed = _allowed(holds, attribution, scale)
+    if allowed is None:
+        return Finding("efficiency", holds, "untested", off, "no standard errors to compare with")
+    verdict = "kept" if off <= float(allowed.sum()) else "broken"
+    return Finding("efficiency", holds, verdict, off, f"the credits sum to {attribution.credit.sum():.10g}, v(N) − v(∅) is "
+                   f"{everybody - nobody:.10g}")  # fmt: skip
+
+
+def _null(holds: Holds, attribution: Attribution, game: Game) -> Finding:
+    v = tabulate(game)
+    scale = float(np.abs(v - v[0]).max())
+    allowed = _allowed(holds, attribution, scale)
+    nulls = null_players(v)
+    if allowed is None or not nulls:
+        why = "no player is null" if not nulls else "no standard errors to compare with"
+        return Finding("null player", holds, "untested", 0.0, why)
+    worst = max(nulls, key=lambda i: abs(attribution.credit[i]) - allowed[i])
+    off = float(abs(attribution.credit[worst]))
+    verdict = "kept" if off <= allowed[worst] else "broken"
+    return Finding("null player", holds, verdict, off, f"{game.players[worst]!r} adds nothing and gets {off:.3g}")
+
+
+def _symmetry(holds: Holds, attribution: Attribution, game: Game) -> Finding:
+    v = tabulate(game)
+    scale = float(np.abs(v - v[0]).max())
+    allowed = _allowed(holds, attribution, scale)
+    pairs = equal_players(v)
+    if allowed is None or not pairs:
+        why = "no two players are equal" if not pairs else "no standard errors to compare with"
+        return Finding("symmetry", holds, "untested", 0.0, why)
+    c = attribution.credit
+    i, j = max(pairs, key=lambda pair: abs(c[pair[0]] - c[pair[1]]) - allowed[pair[0]] - allowed[pair[1]])
+    off = float(abs(c[i] - c[j]))
+    verdict = "kept" if off <= allowed[i] + allowed[j] else "broken"
+    return Finding("symmetry", holds, verdict, off, f"{game.players[i]!r} and {game.players[j]!r} are equal and differ by {off:.3g}")
+
+
+def _linearity(holds: Holds, attribution: Attribution, game: Game, method: Method | None, seed: int = 0) -> Finding:
+    """φ(2v + w) = 2φ(v) + φ(w) with a random game w of the same scale."""
+    if method is None:
+        return Finding("linearity", holds, "untested", 0.0, "give the method to test it on other games")
+    if holds is not Holds.EXACTLY:
+        return Finding("linearity", holds, "untested", 0.0, "only exact linearity can be tried on one pair of games")
+    if len(game.players) > WITNESS_LIMIT:
+        return Finding("linearity", holds, "untested", 0.0, f"a random second game of {len(game.players)} players does not fit")
+    v = tabulate(game)
+    scale = max(float(np.abs(v).max()), 1e-300)
+    w = np.random.default_rng(seed).normal(scale=scale, size=v.size)
+    second, both = TableGame(game.players, w), TableGame(game.players, 2 * v + w)
+    off = method(both).credit - 2 * attribution.credit - method(second).credit
+    worst = int(np.argmax(np.abs(off)))
+    verdict = "kept" if abs(off[worst]) <= 10 * TOLERANCE * scale else "broken"
+    witness = f"{game.players[worst]!r} gets {off[worst]:.3g} more in 2v + w than in its parts, w = normal noise of seed {seed}"
+    return Finding("linearity", holds, verdict, float(abs(off[worst])), witness)
+
+
+def _exchanged(v: FloatArray, i: int, j: int) -> FloatArray:
+    """The table of the game in which players i and j have swapped roles."""
+    index = np.arange(v.size)
+    differ = (index >> i ^ index >> j) & 1
+    return v[index ^ (differ << i | differ << j)] if i != j else v
+
+
+def _new_name(game: Game) -> str:
+    name = "nobody"
+    while name in game.players:
+        name += "'"
+    return name

@@ -1,0 +1,52 @@
+"""The Shapley value: one function, exactly where that is affordable, estimated with intervals where it is not."""
+
+from __future__ import annotations
+
+from accredit.core import Attribution, Game, InvalidInput, Tabulated
+from accredit.values.exact import EXACT_LIMIT, Exact
+from accredit.values.solver import Solver
+
+AUTO_EXACT = 12  # players; without a stated budget, up to 4,096 payoffs are asked without being told to
+DEFAULT_BUDGET = 2000
+
+
+def shapley(
+    game: Game,
+    solver: Solver | None = None,
+    *,
+    budget: int | None = None,
+    seconds: float | None = None,
+    half_width: float | None = None,
+    seed: int = 0,
+    level: float = 0.95,
+) -> Attribution:
+    r"""Share the payoff by average marginal contribution.
+
+    $$\phi_i = \sum_{S \subseteq N \setminus i} \frac{|S|!\,(n-|S|-1)!}{n!}\,[v(S \cup i) - v(S)]$$
+
+    The one rule that is efficient, symmetric, linear and gives null players nothing (Shapley, 1953). Linearity is about
+    adding games; it does not assume that players never interact.
+
+    With a `solver`, that solver decides. Otherwise: exact for a game that knows its table, for at most 12 players when no
+    limit is given, and whenever 2ⁿ fits the `budget`; beyond that the default estimator `Surrogate`, stopped by whichever of
+    `budget` (payoffs), `seconds` and `half_width` (of the interval at `level`) comes first, 2,000 payoffs when none is given.
+
+    >>> from accredit.games import TableGame
+    >>> shapley(TableGame(("alice", "bob"), [0, 5, 3, 10])).credit
+    array([6., 4.])
+    """
+    n = len(game.players)
+    limits = {"budget": budget, "seconds": seconds, "half_width": half_width}
+    unlimited = all(limit is None for limit in limits.values())
+    if solver is not None:
+        if not unlimited:
+            given = next(name for name, limit in limits.items() if limit is not None)
+            raise InvalidInput(f"{given} and solver are both given; put the limit into the solver, for example {solver!r}")
+        return solver.solve(game)
+    known = isinstance(game, Tabulated) and n <= EXACT_LIMIT
+    fits = budget is not None and n <= EXACT_LIMIT and 2**n <= budget
+    if known or fits or (unlimited and n <= AUTO_EXACT):
+        return Exact().solve(game)
+    from accredit.values.surrogate import Surrogate
+
+    return Surrogate(DEFAULT_BUDGET if unlimited else budget, seed, level, seconds, half_width).solve(game)
