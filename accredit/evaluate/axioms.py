@@ -66,9 +66,9 @@ def check_claims(attribution: Attribution, game: Game, method: Method | None = N
 
     >>> from accredit.games import TableGame
     >>> from accredit.values import shapley
-    >>> cookies = TableGame(("alice", "bob"), [0, 5, 3, 10])
-    >>> [finding.verdict for finding in check_claims(shapley(cookies), cookies, shapley)]
-    ['kept', 'kept', 'kept', 'kept']
+    >>> majority = TableGame(("a", "b", "c"), [0, 0, 0, 1, 0, 1, 1, 1])
+    >>> [finding.verdict for finding in check_claims(shapley(majority), majority, shapley)]
+    ['kept', 'kept', 'untested', 'kept']
     """
     findings = tuple(_test(claim.axiom, claim.holds, attribution, game, method) for claim in attribution.claims)
     for finding in findings:

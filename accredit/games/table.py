@@ -41,9 +41,9 @@ class TableGame:
 
     @classmethod
     def from_payoffs(cls, payoffs: Mapping[Iterable[str], float], players: Iterable[str] | None = None) -> TableGame:
-        """A game from coalition -> payoff. Every coalition must be there; a missing v(∅) counts as 0.
+        """A game from coalition -> payoff. Every coalition must be there, nobody's too.
 
-        >>> TableGame.from_payoffs({("a",): 1, ("b",): 2, ("a", "b"): 4}).table
+        >>> TableGame.from_payoffs({(): 0, ("a",): 1, ("b",): 2, ("a", "b"): 4}).table
         array([0., 1., 2., 4.])
         """
         given = {frozenset(who): value for who, value in payoffs.items()}
@@ -53,18 +53,16 @@ class TableGame:
         names = checked_players(players if players is not None else seen)
         if len(names) > TABLE_LIMIT:
             raise TooManyPlayers(f"a table of {len(names)} players has 2^{len(names)} payoffs; the limit is {TABLE_LIMIT}")
-        table = np.full(1 << len(names), np.nan)
-        table[0] = 0.0
+        table = np.zeros(1 << len(names))
         filled = np.zeros(len(table), dtype=bool)
         for who, value in given.items():
             index = int(to_index(coalition_of(names, who)[None])[0])
             table[index], filled[index] = value, True
-        filled[0] = True
         if not filled.all():
             missing = np.flatnonzero(~filled)
             who_text = named(names, (missing[0] >> np.arange(len(names)) & 1).astype(bool))
             raise InvalidInput(
-                f"payoffs lacks {len(missing)} of {len(table)} coalitions, the first is {who_text}; give a payoff for each"
+                f"payoffs lacks {len(missing)} of {len(table)} coalitions, the first is {who_text or '{}'}; give each one's payoff"
             )
         return cls(names, table)
 

@@ -1,0 +1,47 @@
+# Two commands to know: `make demo` and `make test`. Each sets up everything it needs in .venv.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+
+export OMP_NUM_THREADS ?= 1
+export TOKENIZERS_PARALLELISM ?= false
+export HF_HUB_OFFLINE ?= 1
+
+.PHONY: demo test check bench soak clean
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+
+# torch comes first and by its exact version, so that no other package pulls a build with gigabytes of CUDA.
+$(VENV)/demo.done: pyproject.toml constraints.txt | $(BIN)/python
+	$(PIP) "torch==2.13.0"
+	$(PIP) --editable ".[text,data]"
+	@touch $@
+
+$(VENV)/test.done: pyproject.toml constraints.txt | $(BIN)/python
+	$(PIP) "torch==2.13.0"
+	$(PIP) --editable ".[test]"
+	@touch $@
+
+$(VENV)/bench.done: $(VENV)/test.done
+	$(PIP) --editable ".[bench]"
+	@touch $@
+
+demo: $(VENV)/demo.done  ## a first answer on the terminal and as a page
+	$(BIN)/accredit game examples/pricing.csv --html pricing.html
+
+test: $(VENV)/test.done  ## every test, docstring and README example
+	$(BIN)/python -m pytest
+
+check: $(VENV)/test.done  ## what a change must pass: lint, types, tests
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/python -m pytest
+
+bench: $(VENV)/bench.done  ## measure against the peers; each ends with one JSON line
+	$(BIN)/python -m benchmarks.shapley
+
+clean:
+	rm -rf $(VENV) build dist out

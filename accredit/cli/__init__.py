@@ -1,0 +1,63 @@
+"""The command. Each subcommand lives in its own module and is imported when it is asked for."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+
+import click
+
+from accredit import __version__
+from accredit.core.errors import AccreditError
+
+COMMANDS = {  # name -> (module, one line of help)
+    "doctor": ("accredit.cli.doctor", "Tell versions, what is installed and what would fail."),
+    "game": ("accredit.cli.game", "Share the payoff of a table of coalitions among its players."),
+    "methods": ("accredit.cli.methods", "List every method, what it divides and which axioms it keeps."),
+}
+
+
+class LazyCommands(click.Group):
+    """A group that knows its commands' names and help without importing them."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        command = getattr(import_module(COMMANDS[cmd_name][0]), cmd_name)
+        assert isinstance(command, click.Command)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+
+
+@click.command(cls=LazyCommands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="accredit")
+def accredit() -> None:
+    """Credit where it is due: which tokens, features, training rows or data sets earned this output, and how far to trust
+    the answer."""
+
+
+def main() -> None:
+    """Run the command; errors made on purpose become one line on standard error and exit code 2."""
+    try:
+        accredit(standalone_mode=False)
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.ctx.get_help() if error.ctx else error.format_message())
+        sys.exit(2)
+    except click.ClickException as error:
+        click.echo(f"accredit: {error.format_message()}", err=True)
+        sys.exit(2)
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("interrupted", err=True)
+        sys.exit(130)
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(0)
+    except (AccreditError, OSError) as error:
+        click.echo(f"accredit: {error}", err=True)
+        sys.exit(2)

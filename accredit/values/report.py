@@ -1,0 +1,165 @@
+"""Everything worth knowing about a small game on one page: values, synergy, conditional values, best subsets, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from accredit.core import Attribution, Game, InvalidInput, player_index, tabulate
+from accredit.core.plain import plain, rounded
+from accredit.values.exact import banzhaf, beta, leave_one_out
+from accredit.values.interactions import Coalition, Interactions, best_subsets, payoff_of, shapley_interactions, value_given
+from accredit.values.owen import owen
+from accredit.values.shapley import shapley
+
+COUNT = {1: "one", 2: "two", 3: "three", 4: "four", 5: "five", 6: "six", 7: "seven", 8: "eight", 9: "nine"}
+SET = {1: "single", 2: "pair", 3: "triple"}
+
+
+@dataclass(frozen=True)
+class GameReport:
+    """A game, explained. `given[i][j]` is what i adds to j alone; `alone` and `last` are what i adds to nobody and to all
+    the others."""
+
+    values: Attribution
+    interactions: Interactions | None  # None for a single player
+    alone: Mapping[str, float]
+    last: Mapping[str, float]
+    given: Mapping[str, Mapping[str, float]]
+    best: Mapping[int, tuple[Coalition, float]]
+    reading: tuple[str, ...]
+
+    def to_plain(self) -> dict[str, Any]:
+        """The report as JSON types: `values` maps player to credit, the rest beside it."""
+        return {
+            "values": self.values.as_dict(),
+            "method": self.values.method,
+            "total": self.values.total,
+            "baseline": self.values.baseline,
+            "claims": [{"axiom": c.axiom, "holds": str(c.holds), "because": c.because} for c in self.values.claims],
+            "interactions": {"+".join(who): x for who, x in self.interactions or ()},
+            "conditional": {
+                i: {"alone": self.alone[i], "given": dict(self.given[i]), "last": self.last[i]} for i in self.values.players
+            },
+            "best": {str(k): {"coalition": list(who), "payoff": x} for k, (who, x) in self.best.items()},
+            "reading": list(self.reading),
+            "attribution": plain(self.values._as_plain()),
+        }
+
+
+def report(game: Game, method: str = "shapley", groups: Mapping[str, list[str]] | None = None) -> GameReport:
+    """Values by `method` (shapley, banzhaf, leave-one-out, owen, or beta:α,β), with everything that a value hides.
+
+    Costs 2ⁿ payoffs. `groups` is only for owen.
+    """
+    values = value_by_name(game, method, groups)
+    players = game.players
+    everyone = set(players)
+    return GameReport(
+        values,
+        shapley_interactions(game) if len(players) > 1 else None,
+        {i: value_given(game, i) for i in players},
+        {i: value_given(game, i, everyone - {i}) for i in players},
+        {i: {j: value_given(game, i, [j]) for j in players if j != i} for i in players},
+        best := best_subsets(game),
+        tuple(_reading(game, values, best)),
+    )
+
+
+def value_by_name(game: Game, method: str, groups: Mapping[str, list[str]] | None = None) -> Attribution:
+    """One of the exact values by its name."""
+    if groups and method != "owen":
+        raise InvalidInput(f"groups are given with method {method!r}; only owen divides inside groups")
+    match method.partition(":"):
+        case ("shapley", "", ""):
+            return shapley(game)
+        case ("banzhaf", "", ""):
+            return banzhaf(game)
+        case ("leave-one-out" | "loo", "", ""):
+            return leave_one_out(game)
+        case ("owen", "", ""):
+            if not groups:
+                raise InvalidInput("owen needs groups; write for example --method owen --groups 'stem=B+C,web=A'")
+            return owen(game, groups)
+        case ("beta", ":", parameters):
+            try:
+                alpha, b = (float(x) for x in parameters.split(","))
+            except ValueError:
+                raise InvalidInput(f"method {method!r} needs two numbers; write beta:16,1") from None
+            return beta(game, alpha, b)
+    raise InvalidInput(f"method {method!r} is unknown; choose shapley, banzhaf, leave-one-out, owen or beta:16,1")
+
+
+def _reading(game: Game, values: Attribution, best: Mapping[int, tuple[Coalition, float]]) -> list[str]:
+    """The report in plain words."""
+    n = len(values)
+    lines = []
+    total, baseline = values.total or 0.0, values.baseline or 0.0
+    start = f"Nobody earns {rounded(baseline)}, everybody {rounded(baseline + total)}" if baseline else f"Everybody together earns {rounded(total)}"
+    lines.append(f"{start}; {rounded(total)} is there to share.")
+    for k in range(1, n):
+        line = _top_against_best(game, values, k, best[k])
+        if line:
+            lines.append(line)
+    lines += _synergy(game) if n > 1 else []
+    nothing = [p for p in values.players if _never_matters(game, p)]
+    if nothing:
+        lines.append(f"{_and(nothing)} {'adds' if len(nothing) == 1 else 'add'} nothing to any coalition.")
+    if abs(values.unshared or 0.0) > 1e-9 * max(abs(total), 1e-300):
+        lines.append(f"These values do not add up to {rounded(total)}: {rounded(values.unshared or 0.0)} is credited to nobody.")
+    return lines
+
+
+def _top_against_best(game: Game, values: Attribution, k: int, best: tuple[Coalition, float]) -> str:
+    """Does buying the k highest values buy the best k players?"""
+    top = values.ranked().players[:k]
+    worth = payoff_of(game, top)
+    who, highest = best
+    gap = highest - worth
+    if gap <= 1e-9 * max(abs(highest), abs(worth), 1e-300):
+        return ""
+    if k == 1:
+        return f"The highest value is {top[0]}, worth {rounded(worth)} alone; the best single player is {who[0]}, worth {rounded(highest)}."
+    named = SET.get(k, f"set of {COUNT.get(k, k)}")
+    in_order = [p for p in values.players if p in top]
+    return (
+        f"The {COUNT.get(k, k)} highest values are {_and(in_order)}, worth {rounded(worth)} together; "
+        f"the best {named} is {' + '.join(who)}, worth {rounded(highest)}."
+    )
+
+
+def _synergy(game: Game) -> list[str]:
+    """The strongest complements and the strongest substitutes, each shown where it is plainest."""
+    pairs = sorted(shapley_interactions(game), key=lambda item: item[1])
+    small = 1e-9 * max(abs(x) for _, x in pairs)
+    lines = []
+    (low, least), (high, most) = pairs[0], pairs[-1]
+    if most > small:
+        lines.append(f"{_and(high)} complement each other most ({rounded(most)}): {_plainest(game, high, 1)}.")
+    if least < -small:
+        lines.append(f"{_and(low)} replace each other most ({rounded(least)}): {_plainest(game, low, -1)}.")
+    return lines
+
+
+def _plainest(game: Game, pair: Coalition, sign: int) -> str:
+    """What b adds without and with a, beside the coalition of the others in which that differs most."""
+    (a, b), v = pair, tabulate(game)
+    bit_a, bit_b = (1 << player_index(game.players, p) for p in pair)
+    others = np.flatnonzero((np.arange(v.size) & (bit_a | bit_b)) == 0)
+    without, with_a = v[others | bit_b] - v[others], v[others | bit_a | bit_b] - v[others | bit_a]
+    k = int(np.argmax(sign * (with_a - without)))
+    beside = [p for i, p in enumerate(game.players) if others[k] >> i & 1]
+    start = f"given {_and(beside)}" if beside else "alone"
+    return f"{b} adds {rounded(without[k])} {start}, {rounded(with_a[k])} given {_and([a, *beside])}"
+
+
+def _never_matters(game: Game, player: str) -> bool:
+    halves = tabulate(game).reshape(-1, 2, 1 << player_index(game.players, player))
+    return bool((halves[:, 0] == halves[:, 1]).all())
+
+
+def _and(names: list[str] | tuple[str, ...]) -> str:
+    return names[0] if len(names) == 1 else ", ".join(names[:-1]) + " and " + names[-1]

@@ -1,0 +1,145 @@
+"""Results as plain text for a terminal."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+
+from accredit.core import Attribution, Selection
+from accredit.core.plain import rounded
+from accredit.values.report import GameReport
+
+BAR = 12  # cells of the longest bar
+ROWS = 40  # players shown before the table is cut
+
+
+def text(result: Attribution | Selection | GameReport, rows: int = ROWS) -> str:
+    """A table that fits a terminal; the largest credits when there are too many players to show.
+
+    >>> from accredit.games import TableGame
+    >>> from accredit.values import shapley
+    >>> print(text(shapley(TableGame(("alice", "bob"), [0, 5, 3, 10]))))
+    shapley/Exact(): 10 shared among 2 players
+    player  credit
+    alice        6  ████████████
+    bob          4  ████████
+    claims: efficiency, symmetry, null player, linearity exactly
+    exact: there is no sampling error; 4 payoffs
+    """
+    if isinstance(result, GameReport):
+        return _game(result)
+    if isinstance(result, Selection):
+        return _selection(result)
+    return _attribution(result, rows)
+
+
+def _attribution(result: Attribution, rows: int) -> str:
+    shared = "scores; nothing is divided" if result.total is None else f"{rounded(result.total)} shared"
+    lines = [f"{result.method}: {shared} among {len(result)} player{'s' * (len(result) > 1)}"]
+    shown = result if len(result) <= rows else result.top(rows)
+    lines += table(*_columns(shown), bars=shown.credit.tolist())
+    if len(result) > rows:
+        lines.append(f"… {len(result) - rows} more players of smaller credit")
+    return "\n".join(lines + facts(result))
+
+
+def _columns(result: Attribution) -> tuple[list[str], list[list[str]]]:
+    header = ["player", "credit" if result.total is not None else "score"]
+    rows = [[printable(p), rounded(x)] for p, x in zip(result.players, result.credit.tolist(), strict=True)]
+    if result.interval is not None:
+        header.append(f"{result.level or 0.95:.0%} interval")
+        for row, (low, high) in zip(rows, result.interval.tolist(), strict=True):
+            row.append(f"{rounded(low)} … {rounded(high)}")
+    elif result.stderr is not None:
+        header.append("± s.e.")
+        for row, error in zip(rows, result.stderr.tolist(), strict=True):
+            row.append(rounded(error, 2))
+    return header, rows
+
+
+def facts(result: Attribution) -> list[str]:
+    """What is known about the credit, in two or three lines."""
+    lines = []
+    if result.baseline:
+        lines.append(f"nobody earns {rounded(result.baseline)}; that is not shared")
+    lines += _claims(result)
+    notes = [result.interval_because] if result.interval_because else []
+    if result.payoffs is not None:
+        notes.append(f"{result.payoffs:,} payoffs" + (f", seed {result.seed}" if result.seed is not None else ""))
+    if result.stopped and result.seed is not None:
+        notes.append(f"stopped: {result.stopped}")
+    if notes:
+        lines.append("; ".join(notes))
+    return lines
+
+
+def _claims(result: Attribution) -> list[str]:
+    strengths: dict[str, list[str]] = {}
+    for claim in result.claims:
+        strengths.setdefault(str(claim.holds), []).append(claim.axiom)
+    if not strengths:
+        return []
+    return ["claims: " + "; ".join(f"{', '.join(axioms)} {holds}" for holds, axioms in strengths.items())]
+
+
+def _selection(result: Selection) -> str:
+    head = f"{result.method}: {len(result.names)} of {len(result)} players chosen" + (f" ({result.rule})" if result.rule else "")
+    return "\n".join([head, *(f"  {'■' if c else '·'} {printable(p)}" for p, c in zip(result.players, result.chosen, strict=True))])
+
+
+def _game(report: GameReport) -> str:
+    values = report.values
+    lines = [_attribution(values, ROWS), ""]
+    if report.interactions:
+        lines.append("interactions of pairs (positive: complements, negative: substitutes)")
+        strongest = report.interactions.strongest(ROWS)
+        lines += table(["pair", "index"], [[printable(" + ".join(who)), rounded(x)] for who, x in strongest], [x for _, x in strongest])
+        lines.append("")
+        lines += _conditional(report)
+    lines.append("best coalition of each size")
+    best = [[str(k), printable(" + ".join(who)) or "nobody", rounded(x)] for k, (who, x) in report.best.items()]
+    lines += [*table(["size", "coalition", "payoff"], best), ""]
+    return "\n".join(lines + list(report.reading))
+
+
+def _conditional(report: GameReport, widest: int = 8) -> list[str]:
+    players = report.values.players
+    columns = players if len(players) <= widest else ()
+    header = ["what it adds", "to nobody", *(f"given {printable(j)}" for j in columns), "to all others"]
+    rows = []
+    for i in players[:ROWS]:
+        given = ["—" if i == j else rounded(report.given[i][j]) for j in columns]
+        rows.append([printable(i), rounded(report.alone[i]), *given, rounded(report.last[i])])
+    return [*table(header, rows), ""]
+
+
+def table(
+    header: Sequence[str], rows: Sequence[Sequence[str]], bars: Sequence[float] | None = None, left: bool = False
+) -> list[str]:
+    """Aligned columns: the first to the left, numbers to the right (words too with `left`), a signed bar at the end."""
+    widths = [max(width(row[c]) for row in [header, *rows]) for c in range(len(header))]
+    largest = max((abs(x) for x in bars), default=0.0) if bars is not None else 0.0
+    lines = []
+    for number, row in enumerate([header, *rows]):
+        pads = [" " * (w - width(cell)) for cell, w in zip(row, widths, strict=True)]
+        cells = [cell + pad if left or c == 0 else pad + cell for c, (cell, pad) in enumerate(zip(row, pads, strict=True))]
+        if bars is not None and number:
+            cells.append(bar(bars[number - 1], largest))
+        lines.append("  ".join(cells).rstrip())
+    return lines
+
+
+def bar(value: float, largest: float) -> str:
+    """A bar of at most twelve cells; negative values are drawn hollow."""
+    cells = round(BAR * abs(value) / largest) if largest else 0
+    return ("█" if value > 0 else "░") * cells
+
+
+def printable(name: str) -> str:
+    """A name that cannot move the cursor, change colours or turn the reading direction."""
+    return "".join(c if c == " " or c.isprintable() else f"\\u{ord(c):04x}" for c in name)
+
+
+def width(cell: str) -> int:
+    """Terminal cells that a string takes."""
+    return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in cell)
