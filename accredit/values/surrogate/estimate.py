@@ -1,0 +1,216 @@
+"""From asked payoffs to Shapley values: centre, fit two surrogates, stack them, read out, and say how far it may be off."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from accredit.core.coalitions import FloatArray, IntArray
+from accredit.values.surrogate.design import Design
+from accredit.values.surrogate.intervals import FLOOR, Regression, operator, standard_error, t_multiple
+from accredit.values.surrogate.likelihood import Mixture, Sample, fit_isotropic, fit_screened
+from accredit.values.surrogate.posterior import Posterior, posterior, steadied
+from accredit.values.surrogate.rows import Rows
+from accredit.values.surrogate.stack import centred_sum, error_vector, honest_residual, optimism, weight_of_second
+from accredit.values.surrogate.walsh import Walsh
+
+MOST_PAIRS = 2000  # fitted at once; further pairs correct the fit
+ROWS_ISOTROPIC, ROWS_SCREENED = 500, 400  # rows on which hyper-parameters are fitted
+END_NOISE = 1e-6  # the end pair {∅, N} is known and has no weight in any score
+FEW_PAIRS = 60  # below this an interval from two-valued payoffs is not honest
+ASYMPTOTIC = (
+    "Student t on left-out residuals of the surrogate, regressed on membership; asymptotic, and blind to payoffs unlike any asked"
+)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a game answered: the end payoffs and one payoff for each half of each pair."""
+
+    nobody: float  # v(∅)
+    everybody: float  # v(N)
+    design: Design
+    chosen: FloatArray  # (m,): v(T)
+    rest: FloatArray  # (m,): v(Tᶜ)
+
+    @property
+    def total(self) -> float:
+        """D = v(N) - v(∅)."""
+        return self.everybody - self.nobody
+
+    @property
+    def odd(self) -> FloatArray:
+        """y(T) = (v(T) - v(Tᶜ))/2: (m,)."""
+        return (self.chosen - self.rest) / 2
+
+    @property
+    def uneven(self) -> FloatArray:
+        """The odd part without equal shares, y(T) - D(|T|/n - ½): (m,)."""
+        return self.odd - self.total * (self.design.sizes / self.design.players - 0.5)
+
+    @property
+    def largest(self) -> float:
+        """Largest payoff in magnitude: what rounding errors are relative to."""
+        seen = np.concatenate([[self.nobody, self.everybody], self.chosen, self.rest])
+        return float(np.abs(seen).max())
+
+    @property
+    def two_valued(self) -> bool:
+        """Whether all payoffs but v(∅) and v(N) take at most two values."""
+        return len(np.unique(np.concatenate([self.chosen, self.rest]))) <= 2
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Shapley values, their standard errors, and what they rest on."""
+
+    credit: FloatArray  # (n,)
+    stderr: FloatArray | None  # None: no honest one, see `because`
+    multiple: float  # half-width = multiple · stderr + floor
+    because: str
+    certificate: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def half_width(self) -> FloatArray | None:
+        """Half the interval of each player: (n,)."""
+        if self.stderr is None:
+            return None
+        return np.maximum(self.multiple * self.stderr, FLOOR * float(np.abs(self.credit).max()))
+
+
+def exact(asked: Asked) -> FloatArray:
+    """Shapley values from every pair, by the all-pairs identity: (n,)."""
+    return _shared(asked, centred_sum(asked.design, 2 * asked.design.mass * asked.odd))
+
+
+def _shared(asked: Asked, uneven: FloatArray) -> FloatArray:
+    """Equal shares plus what the players get unevenly, made to sum to D."""
+    return asked.total / asked.design.players + uneven - uneven.mean()
+
+
+def estimate(asked: Asked, error: float, debiased: bool, rng: np.random.Generator) -> Estimate:
+    """Shapley values from the pairs asked; an interval misses with chance `error`, player by player."""
+    plain = _without_surrogate(asked)
+    if plain is not None:
+        return plain
+    scale = float(np.sqrt(np.mean(asked.uneven**2)))
+    stack = _stacked(asked, scale, rng)
+    design = asked.design
+    linear = operator(design)
+    honest = honest_residual(design.inclusion, stack.residual, stack.left_out)
+    credit = stack.credit
+    if debiased or len(design) > MOST_PAIRS:
+        credit = credit + linear.apply(honest)
+    shares = _shared(asked, scale * credit)
+    few = asked.two_valued and len(design) < FEW_PAIRS
+    stderr = None if few else scale * standard_error(linear, design, stack.cautious)
+    because = ASYMPTOTIC
+    if few:
+        because = f"no interval: {len(design)} pairs of two-valued payoffs are too few to see rare events; ask {2 * FEW_PAIRS + 2} payoffs"
+    certificate = _certificate(asked, stack, scale)
+    return Estimate(shares, stderr, t_multiple(design, error), because, certificate)
+
+
+def _without_surrogate(asked: Asked) -> Estimate | None:
+    """Games that show nothing but equal shares, or nothing but additive shares, at the pairs asked."""
+    m, n = len(asked.design), asked.design.players
+    seen = "which is what was seen, not what is certain"
+    if m == 0:
+        return Estimate(_shared(asked, np.zeros(n)), None, 0.0, "no interval: only v(∅) and v(N) were asked")
+    if np.sqrt(np.mean(asked.uneven**2)) <= 1e-13 * max(abs(asked.total), asked.largest):
+        because = f"no interval: the {m} pairs asked show no difference between players, {seen}"
+        return Estimate(_shared(asked, np.zeros(n)), None, 0.0, because)
+    if m >= n + 10:
+        additive = Regression(asked.design).apply(asked.uneven)
+        z = asked.design.pairs - (asked.design.sizes / n)[:, None]
+        if np.abs(asked.uneven - z @ additive).max() <= 1e-11 * float(np.abs(asked.odd).max()):
+            because = f"no interval: an additive game explains the {m} pairs asked to rounding, {seen}"
+            return Estimate(_shared(asked, additive), None, 0.0, because)
+    return None
+
+
+@dataclass(frozen=True)
+class _Stack:
+    """The stacked surrogate, on the scaled game."""
+
+    credit: FloatArray  # (n,)
+    residual: FloatArray  # (m,)
+    left_out: FloatArray  # (m,)
+    cautious: FloatArray  # (m,): left-out residuals with the screened model's made larger by its optimism
+    weights: tuple[float, ...]  # λ of the models
+    models: tuple[Posterior, ...]
+
+
+def _stacked(asked: Asked, scale: float, rng: np.random.Generator) -> _Stack:
+    """Fit on at most `MOST_PAIRS` pairs, stack, and predict the pairs left over."""
+    m, n = len(asked.design), asked.design.players
+    fitted = np.arange(m) if m <= MOST_PAIRS else np.sort(rng.choice(m, MOST_PAIRS, replace=False))
+    part = Design(n, asked.design.pairs[fitted], asked.design.log_inclusion[fitted] + np.log(len(fitted) / m))
+    sample = _sample(part, asked.uneven[fitted] / scale)
+    models = _models(sample, rng)
+    flatter = (1.0, *(np.sqrt(optimism(len(sample), n)) for _ in models[1:]))
+    errors = [f * error_vector(part, model.residual, model.left_out) for f, model in zip(flatter, models, strict=True)]
+    second = weight_of_second(*errors) if len(models) == 2 else 0.0
+    weights = (1 - second, second)[: len(models)]
+    residual, left_out, cautious = np.zeros(m), np.zeros(m), np.zeros(m)
+    others = np.setdiff1d(np.arange(m), fitted)
+    rows = Rows.of(asked.design.pairs[others])
+    for weight, factor, model in zip(weights, flatter, models, strict=True):
+        e, r = _all_residuals(asked.uneven / scale, fitted, others, rows, model)
+        residual += weight * r
+        left_out += weight * e
+        cautious += weight * factor * e
+    credit = np.sum([weight * model.credit() for weight, model in zip(weights, models, strict=True)], axis=0)
+    return _Stack(np.asarray(credit), residual, left_out, cautious, weights, models)
+
+
+def _all_residuals(
+    target: FloatArray, fitted: IntArray, others: IntArray, rows: Rows, model: Posterior
+) -> tuple[FloatArray, FloatArray]:
+    """Left-out and plain residuals at every pair; at pairs that were not fitted both are the prediction residual."""
+    e, r = np.zeros(len(target)), np.zeros(len(target))
+    e[fitted], r[fitted] = model.left_out, model.residual
+    if len(others):
+        e[others] = r[others] = target[others] - model.predict(rows)
+    return e, r
+
+
+def _sample(design: Design, target: FloatArray) -> Sample:
+    """Pairs with noise 1/w, w kept within [1e-3, 1e3], and the end pair, whose centred odd part is 0."""
+    rows = Rows.of(np.concatenate([design.pairs, np.ones((1, design.players), dtype=bool)]))
+    noise = 1 / np.clip(design.weights, 1e-3, 1e3)
+    return Sample(rows, np.append(target, 0.0), np.append(noise, END_NOISE))
+
+
+def _models(sample: Sample, rng: np.random.Generator) -> tuple[Posterior, ...]:
+    """The isotropic surrogate, and the screened one where pairs outnumber the players whose relevance it fits."""
+    small, smaller = sample.thinned(ROWS_ISOTROPIC, rng), sample.thinned(ROWS_SCREENED, rng)
+    isotropic = steadied(fit_isotropic(small), sample)
+    if isotropic is None:
+        isotropic = steadied(Mixture((Walsh(1),), (1e4,)), sample)  # leverage regression with a trace of ridge
+    assert isotropic is not None  # noise ≥ 1e-6 and a kernel of rank n: always positive definite
+    if len(sample) - 1 <= sample.rows.players + 1:
+        return (isotropic,)
+    screened = posterior(fit_screened(smaller), sample)
+    return (isotropic,) if screened is None else (isotropic, screened)
+
+
+def _certificate(asked: Asked, stack: _Stack, scale: float) -> dict[str, Any]:
+    """What a reader needs to judge the fit: pairs, scale of the game, weights, left-out errors, and both models when data are few."""
+    names = ("isotropic", "screened")
+    noise = 1 / np.clip(asked.design.weights, 1e-3, 1e3)
+    certificate: dict[str, Any] = {
+        "pairs": len(asked.design),
+        "pairs enumerated": int(np.sum(asked.design.log_inclusion == 0)),
+        "scale": scale,
+        "weights": {name: weight for name, weight in zip(names, stack.weights, strict=False)},
+        "left-out error": scale * float(np.sqrt(np.average(stack.left_out**2, weights=1 / noise))),
+    }
+    if len(asked.design) < 3 * asked.design.players and len(stack.models) == 2:
+        certificate["credit by model"] = {
+            name: _shared(asked, scale * model.credit()) for name, model in zip(names, stack.models, strict=True)
+        }
+    return certificate

@@ -1,0 +1,91 @@
+r"""How far the estimate may be off, from the same payoffs: a regression of left-out residuals on membership.
+
+The error of a surrogate's Shapley values is the Shapley value of its residual game. That value is estimated from the sampled
+pairs by a linear operator G (regression with KernelSHAP weights, or the all-pairs identity when pairs are few), so
+
+* the correction c = G·(honest residual) removes the surrogate's bias: the *debiased* estimate;
+* $SE_i^2 = \text{inflation} \cdot \sum_T G_{iT}^2 (1-\pi_T) e_T^2$ is its sampling variance, e_T the left-out residual.
+
+Left-out residuals share hyper-parameters with the fit, so the interval is asymptotic, not a certificate.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.special import stdtrit
+
+from accredit.core.coalitions import FloatArray
+from accredit.values.surrogate.design import Design
+from accredit.values.surrogate.stack import centred_sum
+
+FLOOR = 1e-6  # of the largest credit: below this nothing was verified
+
+
+class Operator(Protocol):
+    """A linear map from one number a pair to one a player, rows summing to zero over players."""
+
+    def apply(self, load: FloatArray) -> FloatArray:
+        """Σ_T G_iT load_T: (m,) -> (n,)."""
+        ...
+
+    def apply_squared(self, load: FloatArray) -> FloatArray:
+        """Σ_T G_iT² load_T: (m,) -> (n,)."""
+        ...
+
+
+class AllPairs:
+    """H_iT = 2 h_T z_i(T): the all-pairs identity with Horvitz–Thompson weights. Unbiased, needs no inverse."""
+
+    def __init__(self, design: Design) -> None:
+        self._design, self._weight = design, 2 * design.mass
+
+    def apply(self, load: FloatArray) -> FloatArray:
+        return centred_sum(self._design, self._weight * load)
+
+    def apply_squared(self, load: FloatArray) -> FloatArray:
+        share = self._design.sizes / self._design.players  # z² = 1[i ∈ T](1 - 2k/n) + (k/n)²
+        load = self._weight**2 * load
+        return self._design.pairs.T @ (load * (1 - 2 * share)) + float(load @ share**2)
+
+
+class Regression:
+    """G = (ZᵀWZ)⁺ZᵀW: weighted least squares on z(T), the solution of KernelSHAP under efficiency. Cost O(mn²)."""
+
+    def __init__(self, design: Design) -> None:
+        z = design.pairs - (design.sizes / design.players)[:, None]
+        weighted = z.T * design.weights  # (n, m)
+        normal = weighted @ z
+        # z sums to zero over the players, so adding 11ᵀ makes the matrix invertible and changes no solution.
+        lifted = normal + np.trace(normal) / design.players**2
+        try:
+            self._matrix: FloatArray = cho_solve(cho_factor(lifted, lower=True), weighted)
+        except LinAlgError:
+            self._matrix = np.linalg.pinv(normal, rcond=1e-12, hermitian=True) @ weighted
+        self._matrix -= self._matrix.mean(axis=0)
+
+    def apply(self, load: FloatArray) -> FloatArray:
+        return self._matrix @ load
+
+    def apply_squared(self, load: FloatArray) -> FloatArray:
+        return self._matrix**2 @ load
+
+
+def operator(design: Design) -> Operator:
+    """Regression once the pairs outnumber the players twice; the all-pairs identity before."""
+    return Regression(design) if len(design) + 1 > 2 * design.players else AllPairs(design)
+
+
+def standard_error(operator: Operator, design: Design, left_out: FloatArray) -> FloatArray:
+    """SE_i of the correction: (n,). The inflation, at most 4, stands for the n coefficients that share the pairs."""
+    m, n = len(design), design.players
+    inflation = min(4.0, (m + n) / max(m - n, 1))
+    variance = operator.apply_squared((1 - design.inclusion) * left_out**2)
+    return np.sqrt(inflation * np.maximum(variance, 0.0))
+
+
+def t_multiple(design: Design, error: float) -> float:
+    """Student t quantile for a two-sided interval that may miss with chance `error`."""
+    return float(stdtrit(max(len(design) - design.players, 5), 1 - error / 2))
