@@ -1,0 +1,127 @@
+import json
+import subprocess
+import sys
+
+import pytest
+
+from accredit.cli import main
+
+PRICING = "coalition,payoff\n,0\nA,50\nB,20\nC,25\nA+B,75\nA+C,80\nB+C,90\nA+B+C,100\n"
+
+
+@pytest.fixture
+def run(capsys, monkeypatch, tmp_path):
+    """Run the command in an empty folder: (exit code, standard output, standard error)."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "pricing.csv").write_text(PRICING)
+
+    def call(*arguments):
+        monkeypatch.setattr(sys, "argv", ["accredit", *arguments])
+        try:
+            main()
+            code = 0
+        except SystemExit as stop:
+            code = stop.code
+        out, err = capsys.readouterr()
+        return code, out, err
+
+    return call
+
+
+def test_pricing_problem_in_words(run):
+    code, out, _ = run("game", "pricing.csv")
+    assert code == 0
+    assert "The two highest values are A and C, worth 80 together; the best pair is B + C, worth 90." in out
+    for line in ("A        38.33", "B        28.33", "C        33.33", "B + C     20", "A + B    -20"):
+        assert line in out
+    assert "C                    25       30       70" in out
+
+
+def test_json_has_values_and_the_rest(run):
+    code, out, _ = run("game", "pricing.csv", "--json")
+    data = json.loads(out)
+    assert code == 0
+    assert data["values"] == pytest.approx({"A": 115 / 3, "B": 85 / 3, "C": 100 / 3})
+    assert data["interactions"] == {"A+B": -20, "A+C": -20, "B+C": 20}
+    assert data["conditional"]["C"] == {"alone": 25, "given": {"A": 30, "B": 70}, "last": 25}
+    assert data["best"]["2"] == {"coalition": ["B", "C"], "payoff": 90}
+    assert {c["axiom"]: c["holds"] for c in data["claims"]}["efficiency"] == "exactly"
+
+
+def test_other_methods(run):
+    assert json.loads(run("game", "pricing.csv", "--json", "--method", "leave-one-out")[1])["values"] == {"A": 10, "B": 20, "C": 25}
+    assert json.loads(run("game", "pricing.csv", "--json", "--method", "banzhaf")[1])["values"] == {"A": 42.5, "B": 32.5, "C": 37.5}
+    one = json.loads(run("game", "pricing.csv", "--json", "--method", "beta:1,1")[1])["values"]
+    assert one == pytest.approx({"A": 115 / 3, "B": 85 / 3, "C": 100 / 3})
+
+
+def test_groups_are_players_or_are_divided_inside(run):
+    assert json.loads(run("game", "pricing.csv", "--json", "--groups", "stem=B+C")[1])["values"] == {"A": 30, "stem": 70}
+    inside = json.loads(run("game", "pricing.csv", "--json", "--method", "owen", "--groups", "stem=B+C,A")[1])["values"]
+    assert inside["A"] == 30 and inside["B"] + inside["C"] == 70
+
+
+def test_payoff_of_nobody_is_reported(run, tmp_path):
+    (tmp_path / "offset.csv").write_text("coalition,payoff\n,7\nA,9\n")
+    assert "Nobody earns 7, everybody 9; 2 is there to share." in run("game", "offset.csv")[1]
+
+
+def test_html_is_one_file_with_everything_escaped(run, tmp_path):
+    (tmp_path / "hostile.csv").write_text('coalition,payoff\n,0\n"<img src=x onerror=alert(1)>",1\n')
+    code, _, _ = run("game", "hostile.csv", "--html", "out.html")
+    page = (tmp_path / "out.html").read_text()
+    assert code == 0 and "<img" not in page and "&lt;img" in page
+    assert "http:" not in page and "https:" not in page and "<script" not in page
+
+
+@pytest.mark.parametrize(
+    ("arguments", "word"),
+    [
+        (["game", "nothing.csv"], "'nothing.csv' does not exist"),
+        (["game", "bad.csv"], "lacks 1 of 4 coalitions"),
+        (["game", "bad.csv", "--html", "x.html"], "lacks"),
+        (["game", "pricing.csv", "--method", "magic"], "'magic' is unknown"),
+        (["game", "pricing.csv", "--method", "owen"], "needs groups"),
+        (["game", "pricing.csv", "--method", "beta:x"], "two numbers"),
+        (["game", "pricing.csv", "--groups", "x=Z"], "unknown player 'Z'"),
+        (["game", "pricing.csv", "--groups", "x=A,y=A"], "overlap"),
+        (["game", "pricing.csv", "--groups", "="], "empty group"),
+        (["game", "pricing.csv", "--html", "no/such/folder/x.html"], "no/such/folder"),
+        (["game"], "FILE"),
+        (["nonsense"], "nonsense"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_2(run, tmp_path, arguments, word):
+    (tmp_path / "bad.csv").write_text("coalition,payoff\n,0\nA,1\nB,1\n")
+    before = sorted(p.name for p in tmp_path.iterdir())
+    code, out, err = run(*arguments)
+    assert code == 2 and out == ""
+    assert word in err and len(err.strip().splitlines()) == 1 and "Traceback" not in err
+    assert sorted(p.name for p in tmp_path.iterdir()) == before
+
+
+def test_methods_and_doctor(run):
+    code, out, _ = run("methods")
+    assert code == 0 and "leave-one-out" in out and "ESNL" in out
+    names = [m["name"] for m in json.loads(run("methods", "--json")[1])["methods"]]
+    assert "shapley" in names and len(names) == len(set(names))
+    code, out, _ = run("doctor")
+    assert code == 0 and "numpy" in out
+    assert json.loads(run("doctor", "--json")[1])["extras"]["core"]["numpy"]
+
+
+def modules_after(code):
+    script = f"import sys\n{code}\nprint(' '.join(sys.modules))"
+    return subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.split()
+
+
+HEAVY = {"torch", "transformers", "sklearn", "pandas", "ortools", "matplotlib", "captum", "fastapi", "distributed", "shap"}
+
+
+def test_import_is_light():
+    assert not HEAVY & set(modules_after("import accredit"))
+
+
+def test_help_is_light():
+    help_ = "from accredit.cli import accredit\ntry:\n    accredit(['--help'])\nexcept SystemExit:\n    pass"
+    assert not HEAVY & set(modules_after(help_))

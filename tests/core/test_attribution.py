@@ -1,0 +1,142 @@
+import json
+import string
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from accredit.core import Attribution, Claim, Holds, InvalidInput, Selection
+
+finite = st.floats(allow_nan=False, allow_infinity=False)
+
+
+@st.composite
+def attributions(draw):
+    players = draw(st.lists(st.text(max_size=8), min_size=1, max_size=6, unique=True))
+    n = len(players)
+    numbers = st.lists(finite, min_size=n, max_size=n)
+    return Attribution(
+        tuple(players),
+        draw(numbers),
+        total=draw(st.none() | finite),
+        method=draw(st.text(max_size=10)),
+        claims=tuple(Claim(a, draw(st.sampled_from(Holds)), draw(st.text(max_size=5))) for a in ("efficiency", "symmetry")),
+        stderr=draw(st.none() | numbers),
+        interval=draw(st.none() | st.lists(st.tuples(finite, finite), min_size=n, max_size=n)),
+        level=0.95,
+        baseline=draw(st.none() | finite),
+        payoffs=draw(st.none() | st.integers(0, 10**9)),
+        seed=draw(st.none() | st.integers(0, 10**9)),
+        certificate={"gap": draw(finite), "cut": [[1, 2], [3, 4]], "rule": "barrier", "deep": {"x": None, "ok": True}},
+    )
+
+
+@given(attributions())
+def test_json_gives_back_an_equal_attribution(attribution):
+    again = Attribution.from_json(attribution.to_json())
+    assert again == attribution
+    assert again.credit.tobytes() == attribution.credit.tobytes()
+    assert json.loads(attribution.to_json())["kind"] == "attribution"
+
+
+def test_json_notices_one_changed_bit():
+    a = Attribution(("x",), [0.1], total=0.1, method="m")
+    b = Attribution(("x",), [np.nextafter(0.1, 1)], total=0.1, method="m")
+    assert a != b
+
+
+def test_is_frozen():
+    a = Attribution(("x", "y"), [1, 2], total=3, method="m")
+    with pytest.raises(AttributeError):
+        a.total = 4
+    with pytest.raises(ValueError):
+        a.credit[0] = 5
+
+
+def test_does_not_share_memory_with_its_arguments():
+    credit = np.array([1.0, 2.0])
+    a = Attribution(("x", "y"), credit, total=3, method="m")
+    credit[0] = 9
+    assert a["x"] == 1
+
+
+def test_a_part_keeps_the_total_and_drops_efficiency():
+    a = Attribution(
+        ("x", "y", "z"), [1, 2, 3], total=6, method="m", claims=(Claim("efficiency", Holds.EXACTLY, "sum"),),
+        stderr=[0.1, 0.2, 0.3], interval=[(0, 2), (1, 3), (2, 4)],
+    )  # fmt: skip
+    part = a[1:]
+    assert part.players == ("y", "z") and part.unshared == 1
+    assert part.claim("efficiency").holds is Holds.NO
+    assert part.stderr.tolist() == [0.2, 0.3] and part.interval.tolist() == [[1, 3], [2, 4]]
+    assert a[["z", "x"]].credit.tolist() == [3, 1]
+    assert a[[-1]].players == ("z",)
+    assert a[:].claim("efficiency").holds is Holds.EXACTLY
+    assert a.ranked().players == ("z", "y", "x")
+    assert a.top(1).players == ("z",)
+
+
+def test_top_goes_by_magnitude():
+    assert Attribution(("x", "y"), [-3, 2], total=-1, method="m").top(1).players == ("x",)
+
+
+def test_scores_share_nothing():
+    assert Attribution(("x",), [1], total=None, method="m").unshared is None
+
+
+@pytest.mark.parametrize(
+    ("changes", "word"),
+    [
+        ({"players": ("x", "x")}, "twice"),
+        ({"players": ()}, "empty"),
+        ({"players": ("x", 3)}, "strings"),
+        ({"credit": [1.0]}, "shape"),
+        ({"credit": [1.0, float("nan")]}, "nan"),
+        ({"credit": [1.0, float("inf")]}, "inf"),
+        ({"credit": "ab"}, "numbers"),
+        ({"stderr": [1.0]}, "stderr"),
+        ({"interval": [1.0, 2.0]}, "interval"),
+        ({"certificate": {"x": object()}}, "certificate.x"),
+        ({"certificate": {"x": [float("nan")]}}, "certificate.x[0]"),
+    ],
+)
+def test_names_what_is_wrong(changes, word):
+    good = {"players": ("x", "y"), "credit": [1.0, 2.0], "total": 3.0, "method": "m"}
+    with pytest.raises(InvalidInput, match=word.replace("[", r"\[")):
+        Attribution(**(good | changes))
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", "null", "{", '{"kind": "selection"}', '{"kind": "attribution"}',
+                                  '{"kind": "attribution", "format": 1}', "[" * 100_000,
+                                  '{"kind": "attribution", "format": 1, "players": ["x"], "credit": ["y"], "total": 1, "method": "m"}'])  # fmt: skip
+def test_refuses_foreign_json(text):
+    with pytest.raises(InvalidInput):
+        Attribution.from_json(text)
+
+
+def test_shows_itself_as_table_pandas_and_html():
+    hostile = "<script>alert(1)</script>"
+    a = Attribution((hostile, "\x1b[31mred\u202e"), [1, -2], total=-1, method="m", interval=[(0, 2), (-3, -1)], level=0.95)
+    assert "\x1b" not in str(a) and "\u202e" not in str(a)
+    html = a._repr_html_()
+    assert "<script" not in html and "&lt;script&gt;" in html and "\u202e" not in html
+    frame = a.to_pandas()
+    assert frame.loc[hostile, "credit"] == 1 and frame.columns.tolist() == ["credit", "low", "high"]
+
+
+def test_many_players_are_cut_in_the_terminal():
+    a = Attribution(tuple(map(str, range(1000))), np.arange(1000.0), total=None, method="m")
+    assert len(str(a).splitlines()) < 60 and "960 more" in str(a)
+
+
+def test_selection_survives_json_and_slicing():
+    s = Selection(tuple(string.ascii_lowercase[:3]), [True, False, True], "l2x", "top 2", scores=[0.1, 0.2, 0.3], seed=1)
+    assert Selection.from_json(s.to_json()) == s
+    assert s[:2].names == ("a",) and "a" in s and "b" not in s
+    assert s.to_pandas()["chosen"].tolist() == [True, False, True]
+    assert "2 of 3" in str(s) and "<table" in s._repr_html_()
+    with pytest.raises(InvalidInput, match="booleans"):
+        Selection(("a", "b"), [1, 0], "l2x")
+    with pytest.raises(InvalidInput, match="slice"):
+        s["a"]

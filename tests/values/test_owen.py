@@ -1,0 +1,123 @@
+from itertools import permutations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from accredit.core import InvalidInput, TooManyPlayers
+from accredit.evaluate import check_claims
+from accredit.games import FunctionGame, TableGame, counted, grouped
+from accredit.values import owen, shapley
+from tests.random_games import random_games
+
+
+def by_orders(game, groups):
+    """Average gains over every order in which each group (and group of groups) stays together."""
+    n, v = len(game.players), game.table
+    credit, count = np.zeros(n), 0
+
+    def together(order, tree):
+        if isinstance(tree, str):
+            return True
+        members = [leaves(part) for part in tree]
+        for part, names in zip(tree, members, strict=True):
+            places = sorted(order.index(name) for name in names)
+            if places[-1] - places[0] + 1 != len(places) or not together(order, part):
+                return False
+        return True
+
+    def leaves(tree):
+        return [tree] if isinstance(tree, str) else [name for part in tree for name in leaves(part)]
+
+    for order in permutations(game.players):
+        if not together(order, groups):
+            continue
+        count += 1
+        there = 0
+        for name in order:
+            i = game.players.index(name)
+            credit[i] += v[there | 1 << i] - v[there]
+            there |= 1 << i
+    return credit / count
+
+
+@pytest.mark.parametrize(
+    "groups",
+    [
+        [["a", "b"], ["c", "d"], "e"],
+        [["a", ["b", "c"]], ["d", "e"]],
+        [[["a", "b"], "c"], "d", "e"],
+        ["a", "b", "c", "d", "e"],
+        [["a", "b", "c", "d", "e"]],
+    ],
+    ids=str,
+)
+def test_is_the_average_over_orders_that_keep_groups_together(groups):
+    for game in random_games(players=5, count=2, seed=4):
+        assert_allclose(owen(game, groups).credit, by_orders(game, groups), atol=1e-12)
+
+
+def test_without_groups_it_is_shapley():
+    for game in random_games(players=5, count=3, seed=5):
+        assert_allclose(owen(game, list(game.players)).credit, shapley(game).credit, atol=1e-12)
+
+
+def test_members_share_the_value_of_their_group():
+    for game in random_games(players=6, count=3, seed=6):
+        groups = {"x": ["a", "b", "c"], "y": ["d", "e"]}
+        inside, outside = owen(game, groups), shapley(grouped(game, groups))
+        for name, members in groups.items():
+            assert sum(inside[p] for p in members) == pytest.approx(outside[name], abs=1e-12)
+        assert inside["f"] == pytest.approx(outside["f"], abs=1e-12)
+
+
+def test_symmetry_is_rightly_not_claimed():
+    """Three equal players, two of them grouped: the majority game credits the pair, not the single one."""
+    game = FunctionGame("abc", lambda c: c.sum(axis=1) >= 2)
+    assert owen(game, [["a", "b"], "c"]).credit.tolist() == [0.5, 0.5, 0]
+
+
+@pytest.mark.parametrize("orders", [None, 50])
+def test_keeps_its_claims(orders):
+    def value(game):
+        return owen(game, [["a", "b"], ["c", "d"]], orders=orders, seed=3)
+
+    for game in random_games(players=5, count=5, seed=7):
+        padded = TableGame(game.players, np.concatenate([game.table[:16], game.table[:16]]))  # e never matters
+        check_claims(value(padded), padded, value)
+
+
+def test_samples_agree_with_the_exact_value():
+    game = next(random_games(players=6, count=1, seed=8))
+    groups = [["a", "b", "c"], ["d", ["e", "f"]]]
+    exact, sampled = owen(game, groups), owen(game, groups, orders=4000, seed=1)
+    # six players at 6.5 standard errors: false alarm below 6 × 1e-10 for normal means
+    assert (np.abs(sampled.credit - exact.credit) < 6.5 * sampled.stderr + 1e-12).all()
+
+
+def test_counts_what_it_asks():
+    for orders in (None, 7):
+        game = counted(next(random_games(players=5, count=1, seed=9)))
+        assert owen(game, [["a", "b"], ["c", "d", "e"]], orders=orders).payoffs == game.payoffs
+
+
+def test_wide_trees_are_refused_with_the_way_out():
+    game = FunctionGame([str(i) for i in range(40)], lambda c: c.sum(axis=1))
+    with pytest.raises(TooManyPlayers, match="orders=500"):
+        owen(game, list(game.players))
+    nested = [[str(8 * i + j) for j in range(8)] for i in range(5)]
+    assert_allclose(owen(game, nested).credit, np.ones(40))
+
+
+@pytest.mark.parametrize(
+    ("groups", "word"),
+    [([["a"], ["a", "b"]], "overlap"), ([["z"]], "unknown"), ([[]], "empty"), ([["a", 3]], "a group is"), ([["a"], None], "a group is")],
+)
+def test_bad_groups_are_named(groups, word):
+    with pytest.raises(InvalidInput, match=word):
+        owen(next(random_games(3, 1, seed=0)), groups)
+
+
+def test_one_order_is_not_enough():
+    with pytest.raises(InvalidInput, match="at least 2"):
+        owen(next(random_games(3, 1, seed=0)), ["a"], orders=1)
