@@ -1,9 +1,31 @@
 """Payoffs: where games come from, and games made from games."""
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from accredit.core import MissingExtra
 from accredit.games.files import read_game, read_groups
 from accredit.games.table import FunctionGame, TableGame
 from accredit.games.wrappers import Cached, Counted, cached, counted, grouped, restricted
 
+if TYPE_CHECKING:
+    from accredit.games.text import TextGame, text_game
+
+_NEED_TORCH = {"TextGame": "text", "text_game": "text"}
+
 __all__ = [
-    "Cached", "Counted", "FunctionGame", "TableGame", "cached", "counted", "grouped", "read_game", "read_groups", "restricted",
+    "Cached", "Counted", "FunctionGame", "TableGame", "TextGame", "cached", "counted", "grouped", "read_game",
+    "read_groups", "restricted", "text_game",
 ]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    """Games over models are imported when first used, so that the others need no torch."""
+    if name not in _NEED_TORCH:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    try:
+        return getattr(import_module(f"{__name__}.{_NEED_TORCH[name]}"), name)
+    except ModuleNotFoundError as error:
+        if error.name in ("torch", "transformers"):
+            raise MissingExtra(error.name, "text", f"accredit.games.{name}") from None
+        raise

@@ -1,0 +1,96 @@
+"""How many payoffs fit into one forward pass, and how long a run will take."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput
+from accredit.core.coalitions import unique
+
+MEMORY = 1 << 30  # bytes of activations that one forward pass may use
+CACHE_TOKENS = 4096  # larger batches leave the CPU's caches and gain nothing
+PROBES = 3
+
+
+class Evaluated(Protocol):
+    """A game whose payoffs come from forward passes of equal rows."""
+
+    @property
+    def players(self) -> tuple[str, ...]: ...
+    @property
+    def rows(self) -> int: ...
+    def payoff(self, coalitions: BoolArray) -> FloatArray: ...
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What a run will cost, from timed batches on this machine."""
+
+    payoffs: int
+    seconds: float
+    rows: int  # payoffs in one forward pass
+
+    def __str__(self) -> str:
+        return f"about {self.payoffs} payoffs, {self.seconds:.3g} s ({self.rows} at a time)"
+
+
+def estimate(game: Evaluated, budget: int) -> Estimate:
+    """Time a few full batches of random coalitions, and scale to `budget` payoffs."""
+    if budget < 1:
+        raise InvalidInput(f"budget is {budget}; ask for at least one payoff")
+    n, rows = len(game.players), min(game.rows, budget)
+    coalitions = np.random.default_rng(0).random((rows, n)) < 0.5
+    game.payoff(coalitions)  # the first call also pays for allocations
+    seconds, asked = [], len(unique(coalitions)[0])
+    for _ in range(PROBES):
+        began = time.perf_counter()
+        game.payoff(coalitions)
+        seconds.append(time.perf_counter() - began)
+    return Estimate(budget, min(seconds) / asked * budget, rows)
+
+
+def rows_that_fit(bytes_per_row: float, memory: float, most: int) -> int:
+    """Rows of one forward pass: as many as `memory` holds, at most `most`, at least one."""
+    return int(max(1, min(most, memory // max(bytes_per_row, 1.0))))
+
+
+def spans(count: int, rows: int) -> Iterator[slice]:
+    """`count` rows cut into slices of `rows`.
+
+    >>> [(s.start, s.stop) for s in spans(5, 2)]
+    [(0, 2), (2, 4), (4, 5)]
+    """
+    return (slice(a, min(a + rows, count)) for a in range(0, count, rows))
+
+
+def spans_by_length(lengths: IntArray, tokens: int) -> Iterator[IntArray]:
+    """Rows of different length dealt into batches of similar length, each of at most `tokens` padded tokens.
+
+    >>> [batch.tolist() for batch in spans_by_length(np.array([5, 2, 4, 2]), 8)]
+    [[1, 3], [2], [0]]
+    """
+    order = np.argsort(lengths, kind="stable")
+    start = 0
+    while start < len(order):
+        stop = start + 1
+        while stop < len(order) and (stop + 1 - start) * lengths[order[stop]] <= tokens:
+            stop += 1
+        yield order[start:stop]
+        start = stop
+
+
+def transformer_bytes(config: Any, tokens: int, outputs: int, width: int) -> float:
+    """Peak bytes of activations for one row of a transformer in inference, from its configuration.
+
+    Counts the residual stream and its copies, the widest feed-forward layer, one layer of attention weights, and the
+    output layer over `outputs` at every position when it is a vocabulary.
+    """
+    hidden = float(getattr(config, "hidden_size", 512))
+    inner = float(getattr(config, "intermediate_size", None) or getattr(config, "d_ff", None) or 4 * hidden)
+    heads = float(getattr(config, "num_attention_heads", 8))
+    return float(width * tokens * (8 * hidden + 2 * inner + heads * tokens + outputs))

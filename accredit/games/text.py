@@ -1,0 +1,204 @@
+"""A text as a game: which tokens, words or sentences earn the model's output."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, final
+
+import numpy as np
+import torch
+
+from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput
+from accredit.core.coalitions import unique
+from accredit.games.batches import (
+    CACHE_TOKENS,
+    MEMORY,
+    Estimate,
+    estimate,
+    rows_that_fit,
+    spans,
+    spans_by_length,
+    transformer_bytes,
+)
+from accredit.models.encoded import Encoded
+from accredit.models.partition import Partition
+from accredit.models.payoffs import check_payoff, payoff_of
+from accredit.models.state import device_of
+from accredit.models.text import TextModel, TokenBatch
+
+REMOVALS = ("mask", "delete", "attention", "pad", "zero")
+
+
+@final
+class TextGame:
+    """v(S) = payoff of the text in which only the players of S are left.
+
+    How the others leave (`removal`): "mask" puts the tokenizer's mask token in their place; "delete" closes the gap;
+    "attention" keeps them in place but nobody may attend to them; "pad" and "zero" put the pad token's embedding or
+    zeros in place of their word embedding (positions stay). Special tokens are not players: they always stay.
+
+    Under "delete" a text of which nothing is left (a tokenizer without special tokens, the empty coalition) is read as
+    one beginning-of-text token.
+    """
+
+    def __init__(
+        self,
+        model: TextModel,
+        encoded: Encoded,
+        partition: Partition,
+        removal: str,
+        payoff: str,
+        target: int,
+        memory: float,
+    ) -> None:
+        check_payoff(payoff, model.law, model.classes)
+        self.model, self.encoded, self.partition = model, encoded, partition
+        self.removal, self.worth, self.target = removal, payoff, target
+        self._device = device_of(model.model)
+        self._replacement = self._substitute()
+        vocabulary = model.classes if model.task == "fill" else 0
+        width = next((p.element_size() for p in model.model.parameters()), 4)
+        row = transformer_bytes(model.model.config.get_text_config(), len(encoded), vocabulary, width)
+        self.rows = rows_that_fit(row, memory, max(1, CACHE_TOKENS // len(encoded)))
+
+    @property
+    def players(self) -> tuple[str, ...]:
+        return self.partition.players
+
+    def payoff(self, coalitions: BoolArray) -> FloatArray:
+        """One forward pass a distinct coalition, in batches that fit into memory."""
+        distinct, index = unique(coalitions)
+        kept = self.partition.kept(distinct)
+        with self.model.held(), torch.inference_mode():
+            earned = self._by_deletion(kept) if self.removal == "delete" else self._in_place(kept)
+        return earned[index]
+
+    def estimate(self, budget: int) -> Estimate:
+        """Payoffs and seconds that `budget` coalitions will cost, from timed batches."""
+        return estimate(self, budget)
+
+    @property
+    def provenance(self) -> dict[str, Any]:
+        """What the payoffs rest on."""
+        return {
+            "model": self.model.name, "architecture": type(self.model.model).__name__, "text": self.encoded.text,
+            "target": self.model.label(self.target), "payoff": self.worth, "removal": self.removal,
+            "cut": self.encoded.cut,
+        }  # fmt: skip
+
+    def fingerprint_parts(self) -> dict[str, Any]:
+        """What decides the payoffs, for a journal of them."""
+        return {
+            "model": self.model.model, "ids": self.encoded.ids, "prefix": self.encoded.prefix,
+            "owner": self.partition.owner, "removal": self.removal, "payoff": self.worth, "target": self.target,
+        }  # fmt: skip
+
+    def __repr__(self) -> str:
+        label = self.model.label(self.target)
+        return f"TextGame({len(self.players)} players, {self.worth} of {label!r}, removal by {self.removal})"
+
+    def _substitute(self) -> int:
+        """The id that stands in for removed tokens."""
+        tokenizer = self.model.tokenizer
+        if self.removal == "mask":
+            if tokenizer.mask_token_id is None:
+                raise InvalidInput(
+                    f"{self.model.name} has no mask token; use removal='delete', 'attention', 'pad' or 'zero'"
+                )
+            return int(tokenizer.mask_token_id)
+        if self.removal == "attention" and not self.encoded.special.any():
+            raise InvalidInput(
+                f"removal='attention' needs a token that always stays, and {self.model.name} adds none; "
+                "use removal='delete'"
+            )
+        if self.removal == "delete":
+            start = (tokenizer.bos_token_id, tokenizer.eos_token_id, tokenizer.pad_token_id)
+            return int(next((token for token in start if token is not None), 0))
+        return self.model.padding()
+
+    def _in_place(self, kept: BoolArray) -> FloatArray:
+        """Payoffs of texts that keep their length: (batch, T) -> (batch,)."""
+        ids = torch.from_numpy(self.encoded.ids).to(self._device)
+        prefix = torch.from_numpy(self.encoded.prefix).to(self._device)
+        vectors = self.model.embed(ids) if self.removal in ("pad", "zero") else None
+        earned = np.empty(len(kept))
+        for part in spans(len(kept), self.rows):
+            stays = torch.from_numpy(kept[part]).to(self._device)
+            everywhere = torch.ones_like(stays, dtype=torch.int64)
+            read = self.model.read(self.encoded, len(stays))
+            if self.removal == "mask":
+                batch = TokenBatch(torch.where(stays, ids, self._replacement), None, everywhere, read, prefix)
+            elif self.removal == "attention":
+                batch = TokenBatch(ids.expand(len(stays), -1), None, stays.long(), read, prefix)
+            else:
+                assert vectors is not None
+                empty = self._baseline(vectors)
+                batch = TokenBatch(None, torch.where(stays[..., None], vectors, empty), everywhere, read, prefix)
+            earned[part] = self._worth(batch)
+        return earned
+
+    def _baseline(self, vectors: torch.Tensor) -> torch.Tensor:
+        if self.removal == "zero":
+            return torch.zeros_like(vectors[:1])
+        return self.model.embed(torch.tensor([self._replacement], device=self._device))
+
+    def _by_deletion(self, kept: BoolArray) -> FloatArray:
+        """Payoffs of texts that shrink: similar lengths share a batch, padded on the right and masked."""
+        kept = kept.copy()
+        if self.encoded.read >= 0 and self.model.task == "fill":
+            kept[:, self.encoded.read] = True
+        lengths = np.maximum(kept.sum(axis=1), 1)
+        prefix = torch.from_numpy(self.encoded.prefix).to(self._device)
+        earned = np.empty(len(kept))
+        for rows in spans_by_length(lengths, self.rows * len(self.encoded)):
+            ids, attends = self._closed_up(kept[rows], int(lengths[rows].max()))
+            read = self._read_after(kept[rows], lengths[rows])
+            batch = TokenBatch(
+                torch.from_numpy(ids).to(self._device), None, torch.from_numpy(attends).to(self._device), read, prefix
+            )
+            earned[rows] = self._worth(batch)
+        return earned
+
+    def _closed_up(self, kept: BoolArray, longest: int) -> tuple[IntArray, IntArray]:
+        """The kept ids of each row moved left, then padding: (batch, T) -> two arrays (batch, longest)."""
+        order = np.argsort(~kept, axis=1, kind="stable")[:, :longest]  # kept positions first, in order
+        attends = np.take_along_axis(kept, order, axis=1)
+        ids = np.where(attends, self.encoded.ids[order], self.model.padding())
+        bare = ~attends.any(axis=1)
+        ids[bare, 0], attends[bare, 0] = self._replacement, True
+        return ids, attends.astype(np.int64)
+
+    def _read_after(self, kept: BoolArray, lengths: IntArray) -> torch.Tensor | None:
+        if self.encoded.read < 0:
+            return None
+        before = kept[:, : self.encoded.read].sum(axis=1) if self.model.task == "fill" else lengths - 1
+        return torch.from_numpy(before.astype(np.int64)).to(self._device)
+
+    def _worth(self, batch: TokenBatch) -> FloatArray:
+        worth: FloatArray = payoff_of(self.model.outputs(batch), self.target, self.worth, self.model.law).cpu().numpy()
+        return worth
+
+
+def text_game(
+    model: TextModel,
+    text: str | Encoded,
+    *,
+    players: str | Mapping[str, Iterable[int]] = "token",
+    removal: str | None = None,
+    payoff: str = "logit",
+    target: str | int | None = None,
+    memory: float = MEMORY,
+) -> TextGame:
+    """The game in which the parts of a text earn the model's output for one target.
+
+    `players` are "token", "word", "sentence" or named groups of token positions (the rest play for themselves).
+    `removal` is by default the mask token, or deletion where the tokenizer has none. `payoff` is the logit,
+    probability, log-odds or margin of `target`: a label or token, an index, or None for what the model predicts.
+    `memory` bounds the bytes of activations in one forward pass.
+    """
+    encoded = model.encode(text) if isinstance(text, str) else text
+    if removal is None:
+        removal = "mask" if model.tokenizer.mask_token_id is not None else "delete"
+    if removal not in REMOVALS:
+        raise InvalidInput(f"removal is {removal!r}; write one of {', '.join(REMOVALS)}")
+    return TextGame(model, encoded, encoded.partition(players), removal, payoff, model.target(target, encoded), memory)

@@ -1,0 +1,38 @@
+"""Adapters that let Hugging Face, torch and scikit-learn models, or any function, be explained."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from accredit.core import MissingExtra
+
+if TYPE_CHECKING:
+    from accredit.models.encoded import Encoded
+    from accredit.models.image import ImageModel, Pixels, Preparation, as_image_model
+    from accredit.models.loading import load_image_model, load_model, load_text_model
+    from accredit.models.partition import Partition
+    from accredit.models.text import TextModel, as_text_model
+
+_HOME = {
+    "Encoded": "encoded", "Partition": "partition",
+    "TextModel": "text", "as_text_model": "text",
+    "ImageModel": "image", "Pixels": "image", "Preparation": "image", "as_image_model": "image",
+    "load_image_model": "loading", "load_model": "loading", "load_text_model": "loading",
+}  # fmt: skip
+
+__all__ = [
+    "Encoded", "ImageModel", "Partition", "Pixels", "Preparation", "TextModel", "as_image_model", "as_text_model",
+    "load_image_model", "load_model", "load_text_model",
+]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    try:
+        return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+    except ModuleNotFoundError as error:
+        if error.name in ("torch", "transformers"):
+            raise MissingExtra(error.name, "text", f"accredit.models.{name}") from None
+        raise

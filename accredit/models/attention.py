@@ -1,0 +1,106 @@
+"""Attention weights of Hugging Face models, whatever kernel they were loaded with.
+
+The fast kernels (SDPA, flash) never form the attention matrix, and transformers then returns an empty tuple without an
+error. Here the model is switched to its eager kernel for the call and back, and an empty answer is refused.
+
+What the numbers mean: `attention[l, h, i, j]` is the weight with which query position i reads key position j in head h
+of layer l, after softmax and mask, so every row sums to 1. Under grouped-query attention h counts *query* heads;
+several share one key–value head. A causal model has zeros above the diagonal. Padding never occurs: texts are captured
+one by one. Special tokens are kept, since real weight flows through them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import torch
+
+from accredit.core import FloatArray, InvalidInput
+from accredit.models.state import still, tracked
+
+ROW_SUM_TOLERANCE = {torch.float64: 1e-6, torch.float32: 1e-4}  # half precision: 2e-2
+FIELDS = {
+    "self": "attentions",
+    "encoder": "encoder_attentions",
+    "decoder": "decoder_attentions",
+    "cross": "cross_attentions",
+}
+
+
+@contextmanager
+def eager(model: Any) -> Iterator[None]:
+    """The model with its eager attention kernel, which forms the weights; the kernel it had is put back."""
+    parts = [m for m in model.modules() if hasattr(getattr(m, "config", None), "_attn_implementation")]
+    before = [(part.config, part.config._attn_implementation) for part in parts]
+    if not hasattr(model, "set_attn_implementation"):
+        raise InvalidInput(
+            f"{type(model).__name__} cannot give attentions: only transformers models do; use a game or gradients"
+        )
+    try:
+        model.set_attn_implementation("eager")
+        yield
+    finally:
+        for config, implementation in before:  # outer parts first, so that inner ones keep their own
+            config._attn_implementation = implementation
+
+
+def captured(model: Any, forward: Callable[[], Any], part: str) -> tuple[Any, tuple[torch.Tensor, ...]]:
+    """The output of `forward`, which must ask for attentions, and L tensors (batch, heads, queries, keys)."""
+    output = forward()
+    weights = getattr(output, FIELDS[part], None)
+    given = [name for name, attribute in FIELDS.items() if getattr(output, attribute, None)]
+    if not weights and given:
+        raise InvalidInput(f"part is {part!r}; {type(model).__name__} has the attentions {', '.join(given)}")
+    if not weights or any(w is None for w in weights):
+        raise InvalidInput(
+            f"{type(model).__name__} returned no attentions (kernel {model.config._attn_implementation!r}); load it "
+            "with from_pretrained(..., attn_implementation='eager'), or explain it by a game or by gradients"
+        )
+    if any(w.ndim != 4 or w.shape != weights[0].shape for w in weights):
+        shapes = sorted({tuple(w.shape) for w in weights})
+        raise InvalidInput(
+            f"attentions of {type(model).__name__} differ in shape between layers, {shapes}; no graph joins them"
+        )
+    _check_rows(weights)
+    return output, tuple(weights)
+
+
+def _check_rows(weights: tuple[torch.Tensor, ...]) -> None:
+    tolerance = ROW_SUM_TOLERANCE.get(weights[0].dtype, 2e-2)
+    for layer, w in enumerate(weights):
+        off = float((w.detach().double().sum(dim=-1) - 1).abs().max())
+        if not off <= tolerance:  # also catches NaN
+            raise InvalidInput(
+                f"attention rows of layer {layer} miss the sum 1 by {off:.3g}; weights must be a distribution"
+            )
+
+
+def stacked(weights: tuple[torch.Tensor, ...]) -> FloatArray:
+    """Layers of one text as one array: L tensors (1, H, T, S) -> (L, H, T, S)."""
+    return np.stack([w[0].detach().double().cpu().numpy() for w in weights])
+
+
+def attention_weights(model: Any, forward: Callable[[], Any], part: str) -> FloatArray:
+    """Attention of one text: (L, H, T, S)."""
+    with still(model), eager(model), torch.no_grad():
+        return stacked(captured(model, forward, part)[1])
+
+
+def attention_gradients(
+    model: Any, forward: Callable[[], Any], payoff: Callable[[Any], torch.Tensor], part: str
+) -> tuple[FloatArray, FloatArray]:
+    """Attention of one text, and the slope of the payoff in every weight: two arrays (L, H, T, S).
+
+    The slope treats each weight as free: later layers react to a change, the softmax that made the weight does not.
+    """
+    with still(model), eager(model), tracked(model), torch.enable_grad():
+        output, weights = captured(model, forward, part)
+        if not all(w.requires_grad for w in weights):
+            raise InvalidInput(
+                f"{type(model).__name__} detaches its attentions, so they have no gradient; use information='attention'"
+            )
+        slopes = torch.autograd.grad(payoff(output).sum(), weights, allow_unused=True, materialize_grads=True)
+        return stacked(weights), stacked(slopes)

@@ -1,0 +1,273 @@
+"""Image classifiers behind the same interface: pixels in, logits out, patches as players, attention over patches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, final
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput
+from accredit.models import attention
+from accredit.models.partition import Partition
+from accredit.models.payoffs import Law, payoff_of
+from accredit.models.state import device_of, finite, still
+from accredit.models.text import label_index
+
+
+@dataclass(frozen=True)
+class Preparation:
+    """From a picture to the numbers that a model reads: resize, scale by `factor`, subtract `mean`, divide by `std`."""
+
+    size: tuple[int, int]  # (height, width)
+    channels: int = 3
+    factor: float = 1 / 255
+    mean: tuple[float, ...] = (0.5,)
+    std: tuple[float, ...] = (0.5,)
+    resample: int = 2  # bilinear
+
+    @classmethod
+    def from_settings(cls, settings: Mapping[str, Any]) -> Preparation:
+        """Read the fields of a Hugging Face preprocessor_config.json."""
+        size = settings.get("size", 224)
+        if isinstance(size, Mapping):
+            edge = size.get("shortest_edge")
+            size = (size.get("height", edge), size.get("width", edge))
+        elif isinstance(size, int):
+            size = (size, size)
+        if settings.get("do_center_crop"):
+            crop = settings.get("crop_size", size)
+            size = (crop["height"], crop["width"]) if isinstance(crop, Mapping) else crop
+        mean, std = settings.get("image_mean") or (0.0,), settings.get("image_std") or (1.0,)
+        normal = settings.get("do_normalize", True)
+        return cls(
+            size=(int(size[0]), int(size[1])),
+            channels=len(mean) if isinstance(mean, list | tuple) else 3,
+            factor=float(settings.get("rescale_factor", 1 / 255)) if settings.get("do_rescale", True) else 1.0,
+            mean=_numbers(mean) if normal else (0.0,),
+            std=_numbers(std) if normal else (1.0,),
+            resample=int(settings.get("resample", 2)),
+        )
+
+    def pixels(self, image: Any) -> npt.NDArray[np.float32]:
+        """A PIL image, or an array of 0…255 in (H, W) or (H, W, C), as (channels, height, width)."""
+        from PIL import Image
+
+        picture = Image.fromarray(image.astype(np.uint8)) if isinstance(image, np.ndarray) else image
+        picture = picture.convert("L" if self.channels == 1 else "RGB")
+        if picture.size != (self.size[1], self.size[0]):
+            picture = picture.resize((self.size[1], self.size[0]), Image.Resampling(self.resample))
+        values = np.asarray(picture, dtype=np.float32).reshape(*self.size, self.channels) * self.factor
+        return np.ascontiguousarray(
+            ((values - np.array(self.mean)) / np.array(self.std)).transpose(2, 0, 1), dtype=np.float32
+        )
+
+
+def _numbers(value: Any) -> tuple[float, ...]:
+    return tuple(float(v) for v in value) if isinstance(value, list | tuple) else (float(value),)
+
+
+@dataclass(frozen=True, eq=False)
+class Pixels:
+    """One picture as a model reads it."""
+
+    values: npt.NDArray[np.float32]  # (C, H, W), prepared
+    patch: tuple[int, int]  # height and width of one patch
+    name: str = "image"
+
+    @property
+    def grid(self) -> tuple[int, int]:
+        """How many patches there are, down and across; an edge patch may be smaller."""
+        return -(-self.values.shape[1] // self.patch[0]), -(-self.values.shape[2] // self.patch[1])
+
+    def partition(self, grid: tuple[int, int] | None = None) -> Partition:
+        """Pixels dealt out to rectangular patches: places are the H·W pixels, row by row.
+
+        Without `grid` the patches are the model's own. Player "r2c3" is the patch in row 2 and column 3, from 0.
+        """
+        height, width = self.values.shape[1:]
+        rows, columns = self.grid if grid is None else grid
+        if not (1 <= rows <= height and 1 <= columns <= width):
+            raise InvalidInput(
+                f"grid is {(rows, columns)}; an image of {height} × {width} pixels has 1…{height} by 1…{width} patches"
+            )
+        step = self.patch if grid is None else (-(-height // rows), -(-width // columns))
+        down, across = np.arange(height) // step[0], np.arange(width) // step[1]
+        columns = int(across[-1]) + 1
+        owner = (down[:, None] * columns + across[None]).ravel()
+        names = tuple(f"r{k // columns}c{k % columns}" for k in range(int(owner[-1]) + 1))
+        return Partition(names, owner.astype(np.int64))
+
+
+@final
+class ImageModel:
+    """An image classifier, ready to be explained. Credit is for a label; players are patches."""
+
+    def __init__(self, model: Any, preparation: Preparation | None = None, name: str | None = None) -> None:
+        if not isinstance(model, torch.nn.Module):
+            raise InvalidInput(f"model is a {type(model).__name__}; a torch image classifier is needed")
+        self.model: Any = model
+        self.preparation = preparation
+        self.name = name or getattr(getattr(model, "config", None), "name_or_path", "") or type(model).__name__
+
+    def __repr__(self) -> str:
+        return f"ImageModel({self.name!r}, {type(self.model).__name__})"
+
+    def encode(self, image: Any) -> Pixels:
+        """A picture as the model reads it.
+
+        A file, a PIL image or an array of whole numbers 0…255 is prepared (resized, scaled); a float array or tensor of
+        shape (C, H, W) is taken as already prepared.
+        """
+        if isinstance(image, Pixels):
+            return image
+        name = "image"
+        if isinstance(image, str | Path):
+            name, image = Path(image).name, open_image(image)
+        if isinstance(image, torch.Tensor):
+            image = image.detach().cpu().numpy()
+        if isinstance(image, np.ndarray) and np.issubdtype(image.dtype, np.floating):
+            return Pixels(self._prepared(image), self._patch(), name)
+        if isinstance(image, np.ndarray) and not (image.ndim in (2, 3) and np.issubdtype(image.dtype, np.integer)):
+            raise InvalidInput(
+                f"image is an array of {image.dtype} with shape {image.shape}; give (H, W) or (H, W, C) of 0…255"
+            )
+        if not isinstance(image, np.ndarray) and not hasattr(image, "convert"):
+            raise InvalidInput(f"image is a {type(image).__name__}; give a file, a PIL image or an array")
+        return Pixels(self._preparation().pixels(image), self._patch(), name)
+
+    def _preparation(self) -> Preparation:
+        if self.preparation is not None:
+            return self.preparation
+        config = getattr(self.model, "config", None)
+        size = getattr(config, "image_size", None)
+        if size is None:
+            raise InvalidInput(
+                f"{self.name} does not say how pictures are prepared; pass a float array (C, H, W), already prepared"
+            )
+        height, width = (size, size) if isinstance(size, int) else tuple(size)
+        return Preparation((height, width), channels=int(getattr(config, "num_channels", 3)))
+
+    def _prepared(self, image: npt.NDArray[Any]) -> npt.NDArray[np.float32]:
+        channels = getattr(getattr(self.model, "config", None), "num_channels", None)
+        if image.ndim != 3 or (channels is not None and image.shape[0] != channels):
+            raise InvalidInput(f"image has shape {image.shape}; a prepared float array is ({channels or 'C'}, H, W)")
+        if not np.isfinite(image).all():
+            raise InvalidInput("image holds NaN or infinite values; only finite pixels can be explained")
+        return image.astype(np.float32)
+
+    def _patch(self) -> tuple[int, int]:
+        patch = getattr(getattr(self.model, "config", None), "patch_size", None) or 8
+        return (int(patch), int(patch)) if isinstance(patch, int) else (int(patch[0]), int(patch[1]))
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """The model in evaluation mode; its state is put back afterwards."""
+        with still(self.model):
+            yield
+
+    def outputs(self, pixels: torch.Tensor) -> torch.Tensor:
+        """Logits of a batch of prepared pictures: (B, C, H, W) -> (B, classes). Call inside `held`."""
+        output = self.model(pixels)
+        return finite(output if isinstance(output, torch.Tensor) else output.logits, self.name)
+
+    def batch(self, pixels: Pixels) -> torch.Tensor:
+        """One picture as a batch of one: (1, C, H, W), in the model's precision."""
+        dtype = next((p.dtype for p in self.model.parameters()), torch.float32)
+        return torch.from_numpy(pixels.values)[None].to(device_of(self.model), dtype)
+
+    def predict(self, pixels: Pixels) -> FloatArray:
+        """The model's logits for one picture: (classes,)."""
+        with self.held(), torch.inference_mode():
+            return self.outputs(self.batch(pixels))[0].double().cpu().numpy()
+
+    @property
+    def law(self) -> Law:
+        """How logits become probabilities."""
+        multi = getattr(getattr(self.model, "config", None), "problem_type", None) == "multi_label_classification"
+        return "sigmoid" if multi else "softmax"
+
+    def label(self, index: int) -> str:
+        """The name of one class."""
+        return str(getattr(getattr(self.model, "config", None), "id2label", {}).get(index, index))
+
+    def target(self, target: str | int | None, pixels: Pixels) -> int:
+        """The class to explain: by name, by index, or the predicted one when None."""
+        logits = self.predict(pixels)
+        if target is None:
+            return int(logits.argmax())
+        if isinstance(target, str):
+            return label_index(target, tuple(self.label(i) for i in range(len(logits))))
+        if isinstance(target, bool) or not isinstance(target, int | np.integer) or not 0 <= target < len(logits):
+            raise InvalidInput(f"target is {target!r}; give a class index from 0 to {len(logits) - 1}, or a label")
+        return int(target)
+
+    def attentions(self, pixels: Pixels) -> FloatArray:
+        """Attention weights (L, H, T, T) over the model's tokens: class and register tokens, then patches by row."""
+        batch = self.batch(pixels)
+        return attention.attention_weights(self.model, lambda: self.model(batch, output_attentions=True), "self")
+
+    def attention_gradients(
+        self, pixels: Pixels, target: str | int | None = None, payoff: str = "logit"
+    ) -> tuple[FloatArray, FloatArray]:
+        """Attention weights and the slope of the payoff in each of them: two arrays (L, H, T, T)."""
+        batch, index = self.batch(pixels), self.target(target, pixels)
+        return attention.attention_gradients(
+            self.model,
+            lambda: self.model(batch, output_attentions=True),
+            lambda output: payoff_of(finite(output.logits, self.name), index, payoff, self.law),
+            "self",
+        )
+
+    def patch_tokens(self, pixels: Pixels, tokens: int) -> IntArray:
+        """For each of the model's `tokens` the patch it stands for, −1 for class and register tokens: (tokens,)."""
+        patches = int(np.prod(pixels.grid))
+        if tokens < patches:
+            raise InvalidInput(
+                f"{self.name} attends over {tokens} tokens and the image has {patches} patches; they do not match"
+            )
+        return np.concatenate([np.full(tokens - patches, -1, dtype=np.int64), np.arange(patches)])
+
+    def output_tokens(self, pixels: Pixels) -> BoolArray:
+        """The positions of the last layer from which the output is read, found by their slopes: (tokens,)."""
+        batch = self.batch(pixels).requires_grad_(True)
+        with self.held(), torch.enable_grad():
+            output = self.model(batch, output_hidden_states=True)
+            spread = torch.linspace(1.0, 2.0, output.logits.shape[1], dtype=batch.dtype, device=batch.device)
+            hidden = output.hidden_states[-1]
+            (slope,) = torch.autograd.grad(
+                (output.logits * spread).sum(), hidden, allow_unused=True, materialize_grads=True
+            )
+        read: BoolArray = (slope[0] != 0).any(dim=-1).cpu().numpy()
+        return read
+
+
+def open_image(file: str | Path) -> Any:
+    """The picture in a file, or an error that says what the file is not."""
+    from PIL import Image, UnidentifiedImageError
+
+    try:
+        with Image.open(file) as picture:
+            picture.load()
+            return picture.copy()
+    except FileNotFoundError:
+        raise InvalidInput(f"image {str(file)!r} does not exist; give the path of a picture") from None
+    except (UnidentifiedImageError, OSError, ValueError, Image.DecompressionBombError, SyntaxError) as error:
+        raise InvalidInput(
+            f"{str(file)!r} is not a picture that can be read: {' '.join(str(error).split())[:120]}"
+        ) from None
+
+
+def as_image_model(model: Any, processor: Any = None) -> ImageModel:
+    """An image model from a classifier and its image processor (its settings are read), or unchanged."""
+    if isinstance(model, ImageModel):
+        return model
+    if processor is None and hasattr(model, "model") and hasattr(model, "image_processor"):
+        model, processor = model.model, model.image_processor
+    settings = processor.to_dict() if hasattr(processor, "to_dict") else processor
+    return ImageModel(model, None if settings is None else Preparation.from_settings(settings))

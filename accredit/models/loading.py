@@ -1,0 +1,166 @@
+"""Models from a folder, or by name from the local cache: safetensors only, no foreign code, no network unless asked."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from accredit.core import InvalidInput
+from accredit.models.image import ImageModel, Preparation
+from accredit.models.text import HEADS, TextModel
+
+PICKLED = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl", "*.h5", "*.msgpack")
+WANTED = ("*.json", "*.safetensors", "*.txt", "*.model")  # what a download may fetch: no code, no pickles
+
+
+def load_text_model(folder_or_name: str | Path, *, download: bool = False) -> TextModel:
+    """A Hugging Face text model and its tokenizer from a folder, or by name.
+
+    A name is looked up in the local cache; `download=True` allows the network. Refused, with a reason: folders without
+    a model, weights that only come as pickles, models that bring their own code (`auto_map`), heads without weights.
+    """
+    import transformers
+
+    folder = model_folder(folder_or_name, download)
+    config = model_config(folder)
+    architecture = _architecture(config, folder)
+    kinds = {
+        "ForSequenceClassification": transformers.AutoModelForSequenceClassification,
+        "ForMaskedLM": transformers.AutoModelForMaskedLM,
+        "ForConditionalGeneration": transformers.AutoModelForSeq2SeqLM,
+        "ForCausalLM": transformers.AutoModelForCausalLM,
+        "LMHeadModel": transformers.AutoModelForCausalLM,
+    }
+    ending = next((e for e in HEADS if architecture.endswith(e)), None)
+    if ending is None:
+        raise InvalidInput(
+            f"{folder} holds a {architecture}; text is explained for classes ending in {', '.join(HEADS)}"
+        )
+    model = _loaded(kinds[ending], folder)
+    try:
+        tokenizer = transformers.AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+    except (OSError, ValueError, KeyError) as error:
+        raise InvalidInput(f"{folder} holds no tokenizer that can be read: {_one_line(error)}") from None
+    return TextModel(model, tokenizer, str(folder_or_name))
+
+
+def load_image_model(folder_or_name: str | Path, *, download: bool = False) -> ImageModel:
+    """A Hugging Face image classifier from a folder, or by name; the same rules as `load_text_model`."""
+    import transformers
+
+    folder = model_folder(folder_or_name, download)
+    architecture = _architecture(model_config(folder), folder)
+    if not architecture.endswith("ForImageClassification"):
+        raise InvalidInput(
+            f"{folder} holds a {architecture}; images are explained for classes ending in ForImageClassification"
+        )
+    model = _loaded(transformers.AutoModelForImageClassification, folder)
+    settings = folder / "preprocessor_config.json"
+    preparation = Preparation.from_settings(_json(settings)) if settings.is_file() else None
+    return ImageModel(model, preparation, str(folder_or_name))
+
+
+def load_model(folder_or_name: str | Path, *, download: bool = False) -> TextModel | ImageModel:
+    """A text or image model, whichever the folder holds."""
+    folder = model_folder(folder_or_name, download)
+    image = _architecture(model_config(folder), folder).endswith("ForImageClassification")
+    return (load_image_model if image else load_text_model)(folder_or_name, download=download)
+
+
+def model_folder(folder_or_name: str | Path, download: bool = False) -> Path:
+    """The folder of a model: the one given, or the cached copy of a named one."""
+    folder = Path(folder_or_name)
+    if folder.is_dir():
+        return folder
+    name = str(folder_or_name)
+    if folder.exists() or name.startswith((".", "/", "~")) or name.count("/") > 1 or not name.strip():
+        raise InvalidInput(f"model {name!r} is not a folder; give a folder with config.json and *.safetensors")
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError, OfflineModeIsEnabled
+
+    try:
+        return Path(snapshot_download(name, local_files_only=not download, allow_patterns=list(WANTED)))
+    except (LocalEntryNotFoundError, HFValidationError, HfHubHTTPError, OfflineModeIsEnabled, OSError) as error:
+        where = "could not be fetched" if download else "is neither a folder nor in the local cache"
+        allow = "" if download else "; to allow the network, pass download=True"
+        raise InvalidInput(f"model {name!r} {where} ({_one_line(error)}){allow}") from None
+
+
+def model_config(folder: Path) -> dict[str, Any]:
+    """The model's settings, once the folder is found safe: a config, safetensors weights, and no code of its own."""
+    if not (folder / "config.json").is_file():
+        raise InvalidInput(
+            f"{folder} holds no model: config.json is missing; save one with model.save_pretrained(folder)"
+        )
+    config = _json(folder / "config.json")
+    for file in ("config.json", "tokenizer_config.json", "preprocessor_config.json", "processor_config.json"):
+        if (folder / file).is_file() and "auto_map" in _json(folder / file):
+            raise InvalidInput(f"{folder / file} asks to run the model's own code (auto_map); such models are refused")
+    if not any(folder.glob("*.safetensors")):
+        pickled = [p.name for kind in PICKLED for p in folder.glob(kind)]
+        if pickled:
+            raise InvalidInput(
+                f"{folder} holds weights only as {pickled[0]}, a format that can run code when read; save them as "
+                "safetensors: model.save_pretrained(folder)"
+            )
+        raise InvalidInput(
+            f"{folder} holds no weights: model.safetensors is missing; save them with model.save_pretrained(folder)"
+        )
+    return config
+
+
+def _architecture(config: dict[str, Any], folder: Path) -> str:
+    names = config.get("architectures") or []
+    if not isinstance(names, list) or not names or not isinstance(names[0], str):
+        raise InvalidInput(
+            f"{folder / 'config.json'} names no architecture; save the model with model.save_pretrained(folder)"
+        )
+    return names[0]
+
+
+def _loaded(kind: Any, folder: Path) -> Any:
+    try:
+        with _quiet():
+            model, report = kind.from_pretrained(
+                folder, local_files_only=True, use_safetensors=True, trust_remote_code=False, output_loading_info=True
+            )
+    except Exception as error:  # transformers and safetensors raise many types; the cause is in the message
+        raise InvalidInput(f"{folder} could not be loaded: {_one_line(error)}") from None
+    missing = sorted(report["missing_keys"])
+    if missing:
+        raise InvalidInput(
+            f"{folder} has no weights for {missing[0]}{' and others' if len(missing) > 1 else ''}; they would be "
+            "random numbers. Fine-tune the model first, and save it with its head"
+        )
+    return model.eval()
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """No progress bar while weights are read."""
+    from transformers.utils import logging
+
+    shown = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if shown:
+            logging.enable_progress_bar()
+
+
+def _json(file: Path) -> dict[str, Any]:
+    try:
+        data = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
+        raise InvalidInput(f"{file} cannot be read as JSON: {_one_line(error)}") from None
+    if not isinstance(data, dict):
+        raise InvalidInput(f"{file} holds a {type(data).__name__}; a JSON object is needed")
+    return data
+
+
+def _one_line(error: BaseException) -> str:
+    return " ".join(str(error).split())[:200]

@@ -1,0 +1,393 @@
+"""Hugging Face text models behind one interface: classifiers, masked and causal language models, encoder–decoders."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Literal, final
+
+import numpy as np
+import torch
+
+from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput
+from accredit.models import attention
+from accredit.models.encoded import Encoded, numbered, sentence_spans, word_spans
+from accredit.models.payoffs import Law, payoff_of
+from accredit.models.state import device_of, finite, still, tracked
+
+Task = Literal["classify", "fill", "continue", "translate"]
+UNLIMITED = 1 << 30  # tokenizers without a limit report a huge number
+
+
+@dataclass(frozen=True, eq=False)
+class TokenBatch:
+    """Rows for one forward pass. Exactly one of `ids` and `embeddings` is given."""
+
+    ids: torch.Tensor | None = None  # (B, T)
+    embeddings: torch.Tensor | None = None  # (B, T, D) word embeddings; the model adds positions itself
+    attends: torch.Tensor | None = None  # (B, T) 1 where a token may be attended to; None: everywhere
+    read: torch.Tensor | None = None  # (B,) positions whose output is explained, for models that do not pool
+    prefix: torch.Tensor | None = None  # (P,) decoder ids, for encoder–decoders
+
+    def __len__(self) -> int:
+        rows = self.ids if self.ids is not None else self.embeddings
+        assert rows is not None
+        return len(rows)
+
+
+@final
+class TextModel:
+    """A text model and its tokenizer, ready to be explained.
+
+    Four tasks, told from the model's class: *classify* (credit for a label), *fill* (a masked language model: for the
+    token at the one mask in the text), *continue* (a causal one: credit for the next token) and *translate* (an
+    encoder–decoder: credit of source tokens for the next decoder token, after an optional prefix).
+    """
+
+    def __init__(self, model: Any, tokenizer: Any, name: str | None = None) -> None:
+        if not isinstance(model, torch.nn.Module) or not hasattr(model, "config"):
+            raise InvalidInput(
+                f"model is a {type(model).__name__}; a transformers text model is needed, or use as_array_model"
+            )
+        if not getattr(tokenizer, "is_fast", False):
+            raise InvalidInput(
+                f"tokenizer is a {type(tokenizer).__name__}, which gives no character offsets; load the fast "
+                "one: AutoTokenizer.from_pretrained(folder)"
+            )
+        self.model: Any = model
+        self.tokenizer = tokenizer
+        self.task: Task = task_of(model)
+        self.name = name or getattr(model.config, "name_or_path", "") or type(model).__name__
+
+    def __repr__(self) -> str:
+        return f"TextModel({self.name!r}, {type(self.model).__name__}, {self.task})"
+
+    # What goes in
+
+    def encode(self, text: str, prefix: str = "", cut: bool = False) -> Encoded:
+        """The tokens of a text, as the model reads it alone and without padding.
+
+        `prefix` is what an encoder–decoder has already said. A text longer than the model allows is refused unless
+        `cut` is true; then its end is left out, and `Encoded.cut` holds what was.
+        """
+        if not isinstance(text, str):
+            raise InvalidInput(f"text is a {type(text).__name__}; give one string")
+        if not text.strip():
+            raise InvalidInput(
+                f"text is {text!r}: empty or only spaces, so there is nothing to credit; give some words"
+            )
+        row = self.tokenizer(
+            text, return_offsets_mapping=True, return_special_tokens_mask=True, truncation=False, padding=False
+        )
+        most = self.longest()
+        left_out = ""
+        if len(row["input_ids"]) > most:
+            if not cut:
+                raise InvalidInput(
+                    f"text has {len(row['input_ids'])} tokens and {self.name} reads {most}; shorten it, or explain its "
+                    "beginning with cut=True"
+                )
+            row = self.tokenizer(
+                text,
+                return_offsets_mapping=True,
+                return_special_tokens_mask=True,
+                truncation=True,
+                max_length=most,
+                padding=False,
+            )
+            left_out = text[max(end for _, end in row["offset_mapping"]) :]
+        ids = np.array(row["input_ids"], dtype=np.int64)
+        spans = np.array(row["offset_mapping"], dtype=np.int64).reshape(-1, 2)
+        special = self._special(ids, np.array(row["special_tokens_mask"], dtype=bool))
+        if special.all():
+            raise InvalidInput(f"text {text!r:.40} has no token of its own for {self.name}; give some words")
+        prefix_ids = self._prefix(prefix)
+        return Encoded(
+            text=text,
+            ids=ids,
+            tokens=self._displayed(text, ids, spans, special),
+            spans=spans,
+            special=special,
+            words=numbered(spans, word_spans(text), text, special),
+            sentences=numbered(spans, sentence_spans(text), text, special),
+            read=self._read(ids),
+            prefix=prefix_ids,
+            prefix_tokens=tuple(self.tokenizer.convert_ids_to_tokens(prefix_ids.tolist())),
+            cut=left_out,
+        )
+
+    def longest(self) -> int:
+        """The most tokens that the model reads at once, special tokens included."""
+        config = self.model.config
+        limits = [int(getattr(self.tokenizer, "model_max_length", UNLIMITED))]
+        for part in self.model.modules():
+            positions = getattr(part, "position_embeddings", None)
+            if isinstance(positions, torch.nn.Embedding):  # RoBERTa counts positions from padding_idx + 1
+                taken = 0 if positions.padding_idx is None else positions.padding_idx + 1
+                limits.append(positions.num_embeddings - taken)
+        if len(limits) == 1 and getattr(config, "max_position_embeddings", None):
+            limits.append(int(config.max_position_embeddings))
+        return min(limits)
+
+    def _special(self, ids: IntArray, added: BoolArray) -> BoolArray:
+        """Tokens that the tokenizer adds, and special ones typed into the text (a mask). Unknown words stay players."""
+        reserved = set(self.tokenizer.all_special_ids) - {self.tokenizer.unk_token_id}
+        return added | np.isin(ids, np.array(sorted(reserved), dtype=np.int64))
+
+    def _displayed(self, text: str, ids: IntArray, spans: IntArray, special: BoolArray) -> tuple[str, ...]:
+        pieces = self.tokenizer.convert_ids_to_tokens(ids.tolist())
+        shown = []
+        for piece, (a, b), reserved in zip(pieces, spans.tolist(), special.tolist(), strict=True):
+            visible = "" if reserved else text[a:b].strip()
+            shown.append(visible or (str(piece) if reserved else str(piece).strip("Ġ▁ ")) or "␣")
+        return tuple(shown)
+
+    def _read(self, ids: IntArray) -> int:
+        if self.task == "continue":
+            return len(ids) - 1
+        if self.task != "fill":
+            return -1
+        masks = np.flatnonzero(ids == self.tokenizer.mask_token_id)
+        if len(masks) != 1:
+            raise InvalidInput(
+                f"text holds {len(masks)} masks; a masked language model is explained at exactly one: write "
+                f"{self.tokenizer.mask_token} where the word is wanted"
+            )
+        return int(masks[0])
+
+    def _prefix(self, prefix: str) -> IntArray:
+        if self.task != "translate":
+            if prefix:
+                raise InvalidInput(f"prefix is {prefix!r}, and only encoder–decoders take one; put it into the text")
+            return np.zeros(0, dtype=np.int64)
+        start = self.model.config.decoder_start_token_id
+        if start is None:
+            raise InvalidInput(f"{self.name} has no decoder_start_token_id; set model.config.decoder_start_token_id")
+        said = self.tokenizer(prefix, add_special_tokens=False)["input_ids"] if prefix else []
+        return np.array([start, *said], dtype=np.int64)
+
+    # What comes out
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """The model in evaluation mode, able to read several rows at once; its state is put back afterwards."""
+        config = self.model.config.get_text_config()
+        padding = getattr(config, "pad_token_id", None)
+        with still(self.model):
+            try:
+                if self.task == "classify" and padding is None:
+                    config.pad_token_id = self.padding()  # decoder classifiers refuse batches without one
+                yield
+            finally:
+                config.pad_token_id = padding
+
+    def padding(self) -> int:
+        """The id that fills short rows; it is never attended to."""
+        for token in (
+            self.model.config.get_text_config().pad_token_id,
+            self.tokenizer.pad_token_id,
+            self.tokenizer.eos_token_id,
+        ):
+            if token is not None:
+                return int(token)
+        return 0
+
+    def outputs(self, batch: TokenBatch) -> torch.Tensor:
+        """Logits that are explained, one row a text: (B, classes or vocabulary). Call inside `held`."""
+        return finite(self._logits(self._forward(batch), batch), self.name)
+
+    def _forward(self, batch: TokenBatch, **extra: Any) -> Any:
+        given: dict[str, Any] = {"attention_mask": batch.attends} if batch.attends is not None else {}
+        given |= {"input_ids": batch.ids} if batch.embeddings is None else {"inputs_embeds": batch.embeddings}
+        if self.task == "translate":
+            assert batch.prefix is not None
+            given["decoder_input_ids"] = batch.prefix.expand(len(batch), -1)
+        if self.task in ("continue", "translate"):
+            given["use_cache"] = False
+        return self.model(**given, **extra)
+
+    def _logits(self, output: Any, batch: TokenBatch) -> torch.Tensor:
+        logits: torch.Tensor = output.logits
+        if self.task == "classify":
+            return logits
+        if self.task == "translate":
+            return logits[:, -1]
+        assert batch.read is not None
+        return logits[torch.arange(len(logits), device=logits.device), batch.read]
+
+    def batch(self, encoded: Encoded) -> TokenBatch:
+        """One text as a batch of one row."""
+        device = device_of(self.model)
+        ids = torch.from_numpy(encoded.ids)[None].to(device)
+        return TokenBatch(
+            ids=ids,
+            attends=torch.ones_like(ids),
+            read=self.read(encoded, 1),
+            prefix=torch.from_numpy(encoded.prefix).to(device),
+        )
+
+    def read(self, encoded: Encoded, rows: int) -> torch.Tensor | None:
+        """The explained position for rows that keep all tokens in place: (rows,)."""
+        return None if encoded.read < 0 else torch.full((rows,), encoded.read, device=device_of(self.model))
+
+    def predict(self, encoded: Encoded) -> FloatArray:
+        """The model's logits for one text: (classes or vocabulary,)."""
+        with self.held(), torch.inference_mode():
+            return self.outputs(self.batch(encoded))[0].double().cpu().numpy()
+
+    def embed(self, ids: torch.Tensor) -> torch.Tensor:
+        """Word embeddings of ids, before positions are added: (..., T) -> (..., T, D)."""
+        vectors: torch.Tensor = self.model.get_input_embeddings()(ids)
+        return vectors
+
+    # Names of outputs
+
+    @property
+    def law(self) -> Law:
+        """How logits become probabilities."""
+        if self.task != "classify":
+            return "softmax"
+        if getattr(self.model.config, "problem_type", None) == "multi_label_classification":
+            return "sigmoid"
+        return "none" if self.classes == 1 else "softmax"
+
+    @property
+    def classes(self) -> int:
+        """How many outputs there are: labels, or tokens of the vocabulary."""
+        if self.task == "classify":
+            return int(self.model.config.num_labels)
+        return int(self.model.config.get_text_config().vocab_size)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Names of all outputs; for language models the vocabulary."""
+        return tuple(self.label(i) for i in range(self.classes))
+
+    def label(self, index: int) -> str:
+        """The name of one output."""
+        if self.task == "classify":
+            return str(self.model.config.id2label.get(index, index))
+        return str(self.tokenizer.decode([index]))
+
+    def target(self, target: str | int | None, encoded: Encoded) -> int:
+        """The output to explain: by name, by index, or the predicted one when None."""
+        if target is None:
+            return int(self.predict(encoded).argmax())
+        if isinstance(target, str):
+            return label_index(target, self.labels) if self.task == "classify" else self._token(target)
+        if isinstance(target, bool) or not isinstance(target, int | np.integer) or not 0 <= target < self.classes:
+            raise InvalidInput(f"target is {target!r}; give an output index from 0 to {self.classes - 1}, or a name")
+        return int(target)
+
+    def _token(self, token: str) -> int:
+        ids = self.tokenizer(token, add_special_tokens=False)["input_ids"]
+        if len(ids) == 1:
+            return int(ids[0])
+        known = self.tokenizer.get_vocab().get(token)
+        if known is not None:
+            return int(known)
+        pieces = ", ".join(repr(p) for p in self.tokenizer.convert_ids_to_tokens(ids))
+        raise InvalidInput(f"target {token!r} is {len(ids)} tokens ({pieces}); credit is given for one: name the first")
+
+    # Attention
+
+    def attentions(self, encoded: Encoded, part: str | None = None) -> FloatArray:
+        """Attention weights (L, H, T, T), rows summing to 1; see `accredit.models.attention` for what they mean.
+
+        An encoder–decoder has three parts: "encoder" (the default, over source tokens), "decoder" (over the prefix) and
+        "cross" (prefix positions reading source tokens).
+        """
+        batch = self.batch(encoded)
+        with self.held():
+            return attention.attention_weights(
+                self.model, lambda: self._forward(batch, output_attentions=True), part or self.attention_part
+            )
+
+    def attention_gradients(
+        self, encoded: Encoded, target: str | int | None = None, payoff: str = "logit", part: str | None = None
+    ) -> tuple[FloatArray, FloatArray]:
+        """Attention weights and the slope of the payoff in each of them: two arrays (L, H, T, T)."""
+        batch, index = self.batch(encoded), self.target(target, encoded)
+        with self.held():
+            return attention.attention_gradients(
+                self.model,
+                lambda: self._forward(batch, output_attentions=True),
+                lambda output: payoff_of(finite(self._logits(output, batch), self.name), index, payoff, self.law),
+                part or self.attention_part,
+            )
+
+    @property
+    def attention_part(self) -> str:
+        """The attention over the text's own tokens."""
+        return "encoder" if getattr(self.model.config, "is_encoder_decoder", False) else "self"
+
+    def output_tokens(self, encoded: Encoded) -> BoolArray:
+        """The positions of the last layer from which the output is read: (T,).
+
+        Found by asking the model: a position counts if some logit has a non-zero slope in its last hidden state. For an
+        encoder–decoder these are the encoder positions that the decoder reads, which are all of them.
+        """
+        batch = self.batch(encoded)
+        with self.held(), tracked(self.model), torch.enable_grad():
+            output = self._forward(batch, output_hidden_states=True)
+            hidden = getattr(output, "hidden_states", None) or getattr(output, "encoder_hidden_states", None)
+            if not hidden:
+                raise InvalidInput(
+                    f"{self.name} returns no hidden states, so the tokens it reads from are unknown; name them"
+                )
+            logits = self._logits(output, batch)
+            spread = torch.linspace(1.0, 2.0, logits.shape[1], dtype=logits.dtype, device=logits.device)
+            (slope,) = torch.autograd.grad(
+                (logits * spread).sum(), hidden[-1], allow_unused=True, materialize_grads=True
+            )
+        read: BoolArray = (slope[0] != 0).any(dim=-1).cpu().numpy()
+        if not read.any():
+            raise InvalidInput(
+                f"the output of {self.name} does not depend on its last hidden states; name the tokens it reads"
+            )
+        return read
+
+
+def label_index(name: str, labels: tuple[str, ...]) -> int:
+    """The position of a label by its name, else by its name in any case, else as a written index."""
+    if name in labels:
+        return labels.index(name)
+    folded = [i for i, label in enumerate(labels) if label.casefold() == name.casefold()]
+    if len(folded) == 1:
+        return folded[0]
+    if name.isdecimal() and int(name) < len(labels):
+        return int(name)
+    some = ", ".join(labels[:12]) + (", …" if len(labels) > 12 else "")
+    raise InvalidInput(f"target {name!r} is no label of this model; its labels are {some}")
+
+
+def task_of(model: Any) -> Task:
+    """What a transformers model does with a text, told from its class."""
+    names = [kind.__name__ for kind in type(model).__mro__]
+    for ending, task in HEADS.items():
+        if any(name.endswith(ending) for name in names):
+            return task
+    raise InvalidInput(
+        f"{type(model).__name__} has no output to explain; load a class that ends in one of {', '.join(HEADS)}"
+    )
+
+
+HEADS: dict[str, Task] = {
+    "ForSequenceClassification": "classify",
+    "ForMaskedLM": "fill",
+    "ForConditionalGeneration": "translate",
+    "ForCausalLM": "continue",
+    "LMHeadModel": "continue",
+}
+
+
+def as_text_model(model: Any, tokenizer: Any = None) -> TextModel:
+    """A text model from (model, tokenizer), from a transformers pipeline, or unchanged."""
+    if isinstance(model, TextModel):
+        return model
+    if tokenizer is None and hasattr(model, "model") and hasattr(model, "tokenizer"):
+        return TextModel(model.model, model.tokenizer)
+    if tokenizer is None:
+        raise InvalidInput(f"{type(model).__name__} came without a tokenizer; write as_text_model(model, tokenizer)")
+    return TextModel(model, tokenizer)
