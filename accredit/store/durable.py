@@ -1,0 +1,196 @@
+"""A durable game: every payoff is evaluated by a crew, written to a journal, and never paid for twice."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from accredit.core import BadPayoff, BoolArray, FloatArray, Game, InvalidInput, named
+from accredit.core.coalitions import keys, unique
+from accredit.store.executors import Crew, Executor, Predicting, crew_of
+from accredit.store.fingerprint import Fingerprint, fingerprint
+from accredit.store.journal import Entry, Journal
+from accredit.store.schedule import Finished, Schedule
+
+COMMIT_SECONDS = 0.2  # the longest that a finished payoff waits in memory
+COMMIT_ROWS = 2000
+
+
+class Quarantined(BadPayoff):
+    """Some coalitions have no payoff after every retry; all others are stored."""
+
+
+class Durable:
+    """See `durable`."""
+
+    def __init__(
+        self,
+        game: Game,
+        journal: Journal,
+        crew: Crew,
+        name: Fingerprint,
+        seed: int,
+        retries: int,
+        failed: float | None,
+        watch: Callable[[int], None] | None,
+    ) -> None:
+        self._game, self._journal, self._crew, self._seed, self._retries = game, journal, crew, seed, retries
+        self._failed, self._watch = failed, watch
+        self._number = journal.enter(name, game.players)
+        self._started = False
+        self.fingerprint = name
+        self.evaluated = 0  # payoffs paid for by this object
+        self.recalled = 0  # payoffs found in the journal
+        self.quarantined: dict[bytes, str] = {}  # packed coalition -> problem
+
+    @property
+    def players(self) -> tuple[str, ...]:
+        return self._game.players
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """The targets whose outputs are kept; none, if the game yields only payoffs."""
+        return self._game.targets if isinstance(self._game, Predicting) else ()
+
+    def payoff(self, coalitions: BoolArray) -> FloatArray:
+        return self.retrain(coalitions)[0]
+
+    def retrain(self, coalitions: BoolArray) -> tuple[FloatArray, FloatArray]:
+        """Payoffs (batch,) and outputs (batch, targets), from the journal where known."""
+        distinct, index = unique(np.asarray(coalitions, dtype=bool))
+        names = keys(distinct)
+        known = self._known(names)
+        self.recalled += len(known)
+        given_up = self.quarantined if self._failed is not None else {}
+        missing = [row for row, key in enumerate(names) if key not in known and key not in given_up]
+        if missing:
+            self._evaluate(distinct[missing])
+            known |= self._known([names[row] for row in missing])
+        values = np.array([self._value(known, key) for key in names])
+        outputs = np.full((len(names), len(self.targets)), np.nan)
+        for row, key in enumerate(names):
+            if key in known and known[key].outputs is not None:
+                outputs[row] = known[key].outputs
+        if self._watch:
+            self._watch(self.recalled + self.evaluated)
+        return values[index], outputs[index]
+
+    def _known(self, names: list[bytes]) -> dict[bytes, Entry]:
+        rows = self._journal.recall(self._number, self._seed, names)
+        return {key: entry for key, entry in rows.items() if entry.status == "ok"}
+
+    def _value(self, known: Mapping[bytes, Entry], key: bytes) -> float:
+        if key in known:
+            value = known[key].value
+            assert value is not None
+            return value
+        assert self._failed is not None  # otherwise `_evaluate` has raised
+        return self._failed
+
+    def _evaluate(self, coalitions: BoolArray) -> None:
+        """Evaluate and write, committing at least every `COMMIT_SECONDS`; an interrupt keeps all that is finished."""
+        if not self._started:
+            self._crew.start(self._game)
+            self._started = True
+        names = keys(coalitions)
+        pending: list[Entry] = []
+        last = time.monotonic()
+        bad: list[int] = []
+        try:
+            for part in Schedule(self._crew, coalitions, self._retries):
+                pending += _entries(part, names)
+                self.evaluated += len(part.rows) - len(part.problems)
+                if part.final:
+                    bad += [part.rows[position] for position in part.problems]
+                    self.quarantined |= {names[part.rows[p]]: text for p, text in part.problems.items()}
+                if time.monotonic() - last > COMMIT_SECONDS or len(pending) >= COMMIT_ROWS:
+                    batch, pending = pending, []
+                    self._journal.record(self._number, self._seed, batch)
+                    last = time.monotonic()
+                    if self._watch:
+                        self._watch(self.recalled + self.evaluated)
+        finally:
+            if pending:
+                self._journal.record(self._number, self._seed, pending)
+        if bad and self._failed is None:
+            first = min(bad)
+            who = _short(named(self.players, coalitions[first]))
+            raise Quarantined(
+                f"{len(bad)} of {len(coalitions)} coalitions have no payoff after {1 + self._retries} attempts; the "
+                f"first, {who}, says: {self.quarantined[names[first]]}. They are marked in {self._journal.path}, "
+                "all other payoffs are stored. Repair the cause and run again, or state what such a coalition earns: "
+                "durable(..., failed=0.0)"
+            )
+
+    def close(self) -> None:
+        """Send the crew home."""
+        if self._started:
+            self._crew.close()
+            self._started = False
+
+    def __enter__(self) -> Durable:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def _entries(part: Finished, names: list[bytes]) -> list[Entry]:
+    entries = []
+    for position, row in enumerate(part.rows):
+        if position in part.problems:
+            status = "quarantined" if part.final else "failed"
+            entries.append(Entry(names[row], status, None, part.seconds, 1, part.problems[position]))
+        else:
+            outputs = None if part.outputs is None else part.outputs[position]
+            entries.append(Entry(names[row], "ok", float(part.values[position]), part.seconds, outputs=outputs))
+    return entries
+
+
+def _short(text: str, width: int = 120) -> str:
+    return text if len(text) <= width else text[: width - 2] + " …"
+
+
+def durable(
+    game: Game,
+    journal: Journal | None = None,
+    executor: str | Executor | Crew | None = None,
+    *,
+    name: Fingerprint | Mapping[str, Any] | None = None,
+    seed: int | None = None,
+    retries: int = 2,
+    failed: float | None = None,
+    watch: Callable[[int], None] | None = None,
+) -> Durable:
+    """`game`, evaluated by `executor` (default: worker processes) and remembered in `journal` (default: in memory).
+
+    It is a game like any other, so every solver works on it unchanged. A run that is killed at any instant and started
+    again asks the same coalitions in the same order; the journal answers those already paid for, so the result is the
+    same to the last bit, provided that the payoff of a coalition does not depend on the batch it is asked in.
+
+    `name` says which game this is, as a `Fingerprint` or its parts; left out, the game is hashed with its data. `seed`
+    is part of the key (default: the game's own `seed`, or 0). A coalition that keeps failing is retried `retries` times
+    and then quarantined: `Quarantined` is raised once the rest of the batch is stored, unless `failed` states its
+    payoff. `watch` is called with the number of payoffs known so far.
+
+    >>> from accredit.games import TableGame
+    >>> with durable(TableGame(("alice", "bob"), [0, 5, 3, 10]), executor="serial") as game:
+    ...     game.payoff(np.array([[True, True], [True, True]])), game.evaluated
+    (array([10., 10.]), 1)
+    """
+    if retries < 0:
+        raise InvalidInput(f"retries must not be negative, got {retries}")
+    if failed is not None and not np.isfinite(failed):
+        raise InvalidInput(f"failed must be a finite payoff or None, got {failed}")
+    if name is None:
+        name = fingerprint(game=game)
+    elif not isinstance(name, Fingerprint):
+        name = fingerprint(**name)
+    chosen = int(getattr(game, "seed", 0)) if seed is None else int(seed)
+    return Durable(game, journal or Journal(":memory:"), crew_of(executor), name, chosen, retries, failed, watch)

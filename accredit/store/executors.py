@@ -1,0 +1,341 @@
+"""Executors: where payoffs are evaluated. In this process, in threads, in worker processes, or on a Dask cluster.
+
+Anything with `submit(function, *arguments) -> Future` will do. What an executor lacks is added here by a *crew*: it
+hands the game to the workers once, knows how many tasks run at a time, and can be rebuilt after its workers died.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from dataclasses import dataclass
+from multiprocessing import get_context
+from multiprocessing.connection import Connection, wait
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+
+from accredit.core import AccreditError, BoolArray, FloatArray, Game, InvalidInput, MissingExtra
+from accredit.core.coalitions import packed, unpacked
+
+CONNECT_SECONDS = 10.0
+
+
+class ExecutorError(AccreditError):
+    """Workers cannot be reached, started or rebuilt."""
+
+
+@runtime_checkable
+class Executor(Protocol):
+    """Whatever runs a function elsewhere: `concurrent.futures`, loky, mpi4py.futures, Dask's `get_executor()`."""
+
+    def submit(self, function: Callable[..., Any], /, *arguments: Any) -> Future[Any]: ...
+
+
+@runtime_checkable
+class Predicting(Game, Protocol):
+    """A game whose every coalition trains a model: besides its payoff it yields one number for each target."""
+
+    @property
+    def targets(self) -> tuple[str, ...]: ...
+
+    def retrain(self, coalitions: BoolArray) -> tuple[FloatArray, FloatArray]:
+        """Payoffs (batch,) and outputs (batch, targets) from the same trainings."""
+        ...
+
+
+@dataclass(frozen=True)
+class Evaluated:
+    """What a worker returns for a batch of coalitions."""
+
+    values: FloatArray  # (batch,); NaN where there is a problem
+    outputs: FloatArray | None  # (batch, targets)
+    seconds: float  # for the whole batch
+    problems: dict[int, str]  # row -> what went wrong
+
+
+def evaluate(game: Game, coalitions: BoolArray) -> Evaluated:
+    """Payoffs of a batch; a coalition that raises or earns no finite number is named and does not hurt the others."""
+    began = time.perf_counter()
+    try:
+        values, outputs = _asked(game, coalitions)
+    except Exception as error:  # whatever a user's model may raise is that coalition's problem, not ours
+        if len(coalitions) == 1:
+            problem = f"{type(error).__name__}: {error}"[:500]
+            return Evaluated(np.array([np.nan]), None, time.perf_counter() - began, {0: problem})
+        return _joined([evaluate(game, coalitions[i : i + 1]) for i in range(len(coalitions))])
+    problems = {int(row): f"payoff is {values[row]}" for row in np.flatnonzero(~np.isfinite(values))}
+    if outputs is not None:
+        broken = np.flatnonzero(~np.isfinite(outputs).all(axis=1))
+        problems |= {int(row): "an output is not a finite number" for row in broken if int(row) not in problems}
+    return Evaluated(values, outputs, time.perf_counter() - began, problems)
+
+
+def _asked(game: Game, coalitions: BoolArray) -> tuple[FloatArray, FloatArray | None]:
+    count = len(coalitions)
+    outputs: FloatArray | None = None
+    if isinstance(game, Predicting):
+        values, outputs = game.retrain(coalitions)
+        if outputs.shape != (count, len(game.targets)):
+            raise ValueError(
+                f"outputs have shape {outputs.shape} for {count} coalitions and {len(game.targets)} targets"
+            )
+    else:
+        values = game.payoff(coalitions)
+    values = np.asarray(values, dtype=np.float64)
+    if values.shape != (count,):
+        raise ValueError(f"payoff of {count} coalitions has shape {values.shape}; one number each is needed")
+    return values, outputs
+
+
+def _joined(parts: list[Evaluated]) -> Evaluated:
+    values = np.concatenate([part.values for part in parts])
+    known = [part.outputs for part in parts if part.outputs is not None]
+    outputs = None
+    if known:
+        blank = np.full_like(known[0], np.nan)
+        outputs = np.concatenate([blank if part.outputs is None else part.outputs for part in parts])
+    problems = {row: part.problems[0] for row, part in enumerate(parts) if part.problems}
+    return Evaluated(values, outputs, sum(part.seconds for part in parts), problems)
+
+
+def evaluate_packed(game: Game, bits: npt.NDArray[np.uint8]) -> Evaluated:
+    """`evaluate` for coalitions that travelled as bits."""
+    return evaluate(game, unpacked(bits, len(game.players)))
+
+
+class Crew(Protocol):
+    """Workers that know the game."""
+
+    width: int  # tasks that run at the same time
+
+    def start(self, game: Game) -> None: ...
+    def submit(self, coalitions: BoolArray) -> Future[Evaluated]: ...
+    def rebuild(self) -> None:
+        """Make the crew usable again after its workers died."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class Serial:
+    """One coalition batch after another, in this process."""
+
+    width = 1
+
+    def start(self, game: Game) -> None:
+        self._game = game
+
+    def submit(self, coalitions: BoolArray) -> Future[Evaluated]:
+        future: Future[Evaluated] = Future()
+        future.set_result(evaluate(self._game, coalitions))
+        return future
+
+    def rebuild(self) -> None:
+        """Nothing to do: if this process dies, so does the caller."""
+
+    def close(self) -> None:
+        """Nothing to close."""
+
+
+class Threads:
+    """Threads of this process: for payoffs that wait or release the interpreter lock."""
+
+    def __init__(self, workers: int | None = None) -> None:
+        self.width = _checked_workers(workers)
+
+    def start(self, game: Game) -> None:
+        self._game = game
+        self._pool = ThreadPoolExecutor(self.width, thread_name_prefix="accredit")
+
+    def submit(self, coalitions: BoolArray) -> Future[Evaluated]:
+        return self._pool.submit(evaluate, self._game, coalitions)
+
+    def rebuild(self) -> None:
+        self.close()
+        self.start(self._game)
+
+    def close(self) -> None:
+        self._pool.shutdown(wait=True, cancel_futures=True)
+
+
+_enlisted: list[Game] = []  # the game of a worker process
+
+
+def _enlist(game: Game, lifeline: Connection) -> None:
+    """Prepare a worker process: one thread each, deaf to Ctrl-C (the parent decides), gone when the parent is gone."""
+    _enlisted[:] = [game]
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_leave_with, args=(lifeline,), daemon=True).start()
+    try:
+        from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+        threadpool_limits(1)
+    except ImportError:
+        pass
+    if "torch" in sys.modules:
+        sys.modules["torch"].set_num_threads(1)
+
+
+def _leave_with(lifeline: Connection) -> None:
+    wait([lifeline])  # readable only at its end: the parent closed it, or died
+    os._exit(1)
+
+
+def _evaluate_enlisted(bits: npt.NDArray[np.uint8]) -> Evaluated:
+    return evaluate_packed(_enlisted[0], bits)
+
+
+class Processes:
+    """Worker processes, started afresh and never forked, so that threads and BLAS are safe; each holds the game."""
+
+    def __init__(self, workers: int | None = None) -> None:
+        self.width = _checked_workers(workers)
+
+    def start(self, game: Game) -> None:
+        context = get_context("spawn")
+        self._game = game
+        reader, self._lifeline = context.Pipe(duplex=False)
+        self._pool = ProcessPoolExecutor(self.width, mp_context=context, initializer=_enlist, initargs=(game, reader))
+
+    def submit(self, coalitions: BoolArray) -> Future[Evaluated]:
+        try:
+            return self._pool.submit(_evaluate_enlisted, packed(coalitions))
+        except BrokenExecutor:
+            raise
+        except Exception as error:  # pickling may raise anything
+            raise InvalidInput(
+                f"the game cannot be sent to worker processes: {error}. Define its functions in a module that can be "
+                "imported, or use executor='threads' or 'serial'"
+            ) from None
+
+    def rebuild(self) -> None:
+        self.close()
+        self.start(self._game)
+
+    def close(self) -> None:
+        self._lifeline.close()  # whatever still runs is given up at once: its coalitions are simply asked again
+        self._pool.shutdown(wait=True, cancel_futures=True)
+
+
+class Dask:
+    """A Dask cluster: the one at `address`, or a local one started for the run."""
+
+    def __init__(self, address: str | None = None, workers: int | None = None) -> None:
+        self._address, self._workers, self._cluster = address, workers, None
+        self.width = 1
+
+    def start(self, game: Game) -> None:
+        try:
+            from distributed import Client, LocalCluster
+        except ImportError:
+            raise MissingExtra("distributed", "cluster", "executor='dask'") from None
+        self._game = game
+        if self._address is None:
+            workers = _checked_workers(self._workers)
+            self._cluster = LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None)
+        try:
+            self.client = Client(self._cluster or self._address, timeout=CONNECT_SECONDS)
+        except (OSError, TimeoutError, ValueError) as error:
+            raise ExecutorError(
+                f"no Dask scheduler answers at {self._address}: {error}. Start one with `dask scheduler`, "
+                "or write executor='dask' for a local cluster"
+            ) from None
+        self._enlist()
+
+    def _enlist(self) -> None:
+        threads = self.client.nthreads()
+        if not threads:
+            self.client.wait_for_workers(1, timeout=CONNECT_SECONDS)
+            threads = self.client.nthreads()
+        self.width = max(1, sum(threads.values()))
+        self._shared = self.client.scatter(self._game, broadcast=True, hash=False)
+        self._executor = self.client.get_executor(pure=False)
+
+    def submit(self, coalitions: BoolArray) -> Future[Evaluated]:
+        future: Future[Evaluated] = self._executor.submit(evaluate_packed, self._shared, packed(coalitions))
+        return future
+
+    def rebuild(self) -> None:
+        """Hand the game out again: the workers that held it may be gone."""
+        try:
+            self._enlist()
+        except (OSError, TimeoutError) as error:
+            raise ExecutorError(f"the Dask cluster lost all its workers: {error}; run again to resume") from None
+
+    def close(self) -> None:
+        self.client.close()
+        if self._cluster is not None:
+            self._cluster.close()
+
+
+class Given:
+    """A user's own executor; the game travels with every task, and a broken executor cannot be rebuilt."""
+
+    def __init__(self, executor: Executor) -> None:
+        self._executor = executor
+        self.width = getattr(executor, "_max_workers", None) or os.cpu_count() or 1
+
+    def start(self, game: Game) -> None:
+        self._game = game
+
+    def submit(self, coalitions: BoolArray) -> Future[Evaluated]:
+        return self._executor.submit(evaluate_packed, self._game, packed(coalitions))
+
+    def rebuild(self) -> None:
+        raise ExecutorError(
+            f"the workers of {type(self._executor).__name__} died, and only its owner can start them again; "
+            "pass a new executor: what was evaluated is kept"
+        )
+
+    def close(self) -> None:
+        """The executor belongs to the caller."""
+
+
+def crew_of(executor: str | Executor | Crew | None) -> Crew:
+    """A crew from a word: `serial`, `threads`, `processes`, `dask`, each with `:workers`, or `dask:tcp://host:port`;
+    or from any object with `submit()`. None means `processes`.
+
+    >>> crew_of("threads:3").width
+    3
+    """
+    if executor is None:
+        return Processes()
+    if isinstance(executor, Serial | Threads | Processes | Dask | Given):
+        return executor
+    if not isinstance(executor, str):
+        if isinstance(executor, Executor):
+            return Given(executor)
+        raise InvalidInput(f"executor is a {type(executor).__name__} without submit(); write for example 'processes:4'")
+    kind, _, detail = executor.partition(":")
+    if kind == "dask" and detail and not detail.isdigit():
+        return Dask(detail)
+    if detail and not detail.isdigit():
+        raise InvalidInput(f"executor {executor!r}: {detail!r} is no number of workers; write for example '{kind}:4'")
+    workers = int(detail) if detail else None
+    match kind:
+        case "serial":
+            return Serial()
+        case "threads":
+            return Threads(workers)
+        case "processes":
+            return Processes(workers)
+        case "dask":
+            return Dask(None, workers)
+    raise InvalidInput(
+        f"unknown executor {executor!r}; write serial, threads, processes, dask, threads:4, or dask:tcp://host:8786"
+    )
+
+
+def _checked_workers(workers: int | None) -> int:
+    if workers is None:
+        return os.cpu_count() or 1
+    if workers < 1:
+        raise InvalidInput(f"workers must be at least 1, got {workers}")
+    return workers

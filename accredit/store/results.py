@@ -1,0 +1,83 @@
+"""Results in files: one JSON object a result, and its arrays beside it in safetensors. No pickle, so nothing is
+executed.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from accredit.core import AccreditError, Attribution, InvalidInput, MissingExtra, Selection
+
+
+def save(
+    path: str | Path, result: Attribution | Selection, arrays: Mapping[str, npt.NDArray[Any]] | None = None
+) -> None:
+    """Write `path` (.json) and, if there are `arrays`, a file of the same name ending in .safetensors.
+
+    Each file appears whole or not at all: it is written beside its place and moved there.
+
+    >>> folder = tempfile.mkdtemp()
+    >>> save(f"{folder}/cookies.json", Attribution(("alice", "bob"), [6, 4], 10, "by hand"))
+    >>> load(f"{folder}/cookies.json")["alice"]
+    6.0
+    """
+    place = Path(path)
+    if place.suffix != ".json":
+        raise InvalidInput(f"path {place} must end in .json; arrays go beside it into .safetensors")
+    if arrays:
+        _put(
+            place.with_suffix(".safetensors"), _tensors().save({k: np.ascontiguousarray(v) for k, v in arrays.items()})
+        )
+    _put(place, result.to_json().encode())
+
+
+def load(path: str | Path) -> Attribution | Selection:
+    """Read what `save` wrote."""
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+        return Selection.from_json(text) if '"kind": "selection"' in text[:40] else Attribution.from_json(text)
+    except (OSError, ValueError) as error:  # InvalidInput and UnicodeDecodeError are ValueErrors
+        raise InvalidInput(f"{path} is no saved result: {error}") from None
+
+
+def load_arrays(path: str | Path) -> dict[str, npt.NDArray[Any]]:
+    """The arrays beside a result; empty if it has none."""
+    place = Path(path).with_suffix(".safetensors")
+    if not place.exists():
+        return {}
+    try:
+        return dict(_tensors().load(place.read_bytes()))
+    except Exception as error:  # the library raises its own kinds
+        raise InvalidInput(f"{place} is not a safetensors file: {error}") from None
+
+
+def _tensors() -> Any:
+    try:
+        import safetensors.numpy
+    except ImportError:
+        raise MissingExtra("safetensors", "text", "saving arrays") from None
+    return safetensors.numpy
+
+
+def _put(place: Path, content: bytes) -> None:
+    """All or nothing: write a neighbour, force it to the disk, move it into place."""
+    try:
+        handle, beside = tempfile.mkstemp(dir=place.parent, prefix=place.name, suffix=".part")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(beside, place)
+        except BaseException:
+            Path(beside).unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise AccreditError(f"{place} could not be written: {error}; nothing was changed") from None

@@ -1,0 +1,81 @@
+"""Games for the store's tests, in a module of their own so that worker processes can import them."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from pathlib import Path
+
+import numpy as np
+
+from accredit.core.coalitions import BoolArray, FloatArray
+
+
+class Sizes:
+    """Four players; a coalition earns the square of its size, after a pause."""
+
+    players = ("a", "b", "c", "d")
+
+    def __init__(self, seconds: float = 0.0) -> None:
+        self.seconds = seconds
+
+    def payoff(self, coalitions: BoolArray) -> FloatArray:
+        time.sleep(self.seconds * len(coalitions))
+        return coalitions.sum(axis=1) ** 2.0
+
+
+class Wide(Sizes):
+    """Twelve players, for longer runs."""
+
+    players = tuple("abcdefghijkl")
+
+
+class Breaks(Sizes):
+    """Raises, earns no number or dies for the coalition of everybody; only the first `cured_after` times, if given."""
+
+    def __init__(self, folder: str, how: str, cured_after: int | None = None) -> None:
+        super().__init__()
+        self.folder, self.how, self.cured_after = folder, how, cured_after
+
+    def payoff(self, coalitions: BoolArray) -> FloatArray:
+        earned = super().payoff(coalitions)
+        full = coalitions.all(axis=1)
+        if full.any() and self._still_broken():
+            if self.how == "raise":
+                raise FloatingPointError("the fit exploded")
+            if self.how == "die":
+                os.kill(os.getpid(), signal.SIGKILL)
+            earned[full] = np.nan
+        return earned
+
+    def _still_broken(self) -> bool:
+        tries = len(list(Path(self.folder).iterdir()))
+        (Path(self.folder) / f"{tries}-{os.getpid()}-{time.monotonic_ns()}").touch()
+        return self.cured_after is None or tries < self.cured_after
+
+
+class Traced(Sizes):
+    """Leaves a file for every coalition evaluated."""
+
+    players = tuple("abcdefghij")
+
+    def __init__(self, folder: str, seconds: float) -> None:
+        super().__init__(seconds)
+        self.folder = folder
+
+    def payoff(self, coalitions: BoolArray) -> FloatArray:
+        earned = super().payoff(coalitions)
+        for row in coalitions:
+            name = "".join("1" if plays else "0" for plays in row)
+            (Path(self.folder) / f"{name}-{os.getpid()}-{time.monotonic_ns()}").touch()
+        return earned
+
+
+class TwoTargets(Sizes):
+    """Predicts two targets besides its payoff."""
+
+    targets = ("size", "has a")
+
+    def retrain(self, coalitions: BoolArray) -> tuple[FloatArray, FloatArray]:
+        return self.payoff(coalitions), np.column_stack([coalitions.sum(axis=1), coalitions[:, 0]]).astype(float)

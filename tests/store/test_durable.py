@@ -1,0 +1,249 @@
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections import Counter
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from store_games import Breaks, Sizes, Traced, TwoTargets, Wide
+
+from accredit.core import InvalidInput
+from accredit.core.coalitions import from_index
+from accredit.games import FunctionGame
+from accredit.store import ExecutorError, Journal, Quarantined, durable
+from accredit.store.executors import Processes, crew_of
+from accredit.store.schedule import Schedule
+from accredit.values import shapley
+from accredit.values.orders import Permutations
+
+ALL = from_index(np.arange(16), 4)
+EVERYBODY = np.ones((1, 4), dtype=bool)
+
+
+@pytest.mark.parametrize("executor", ["serial", "threads:2", "processes:2"])
+def test_every_executor_gives_the_payoffs_of_the_game(executor: str) -> None:
+    with durable(Sizes(), executor=executor) as game:
+        np.testing.assert_array_equal(game.payoff(ALL), Sizes().payoff(ALL))
+        np.testing.assert_array_equal(game.payoff(ALL[::-1]), Sizes().payoff(ALL[::-1]))
+        assert (game.evaluated, game.recalled) == (16, 16)
+
+
+def test_any_object_with_submit_is_an_executor() -> None:
+    class Inline:
+        def submit(self, function: Any, /, *arguments: Any) -> Future[Any]:
+            future: Future[Any] = Future()
+            future.set_result(function(*arguments))
+            return future
+
+    with ThreadPoolExecutor(2) as pool:
+        for executor in (Inline(), pool):
+            with durable(Sizes(), executor=executor) as game:
+                np.testing.assert_array_equal(game.payoff(ALL), Sizes().payoff(ALL))
+
+
+@pytest.mark.parametrize("word", ["fibres", "threads:x", "processes:0", 3])
+def test_an_unknown_executor_is_refused(word: Any) -> None:
+    with pytest.raises(InvalidInput):
+        crew_of(word)
+
+
+def test_a_second_run_pays_for_nothing_and_solvers_do_not_notice(tmp_path: Path) -> None:
+    solver = Permutations(orders=40, seed=3)
+    plain = solver.solve(Wide())
+    for expected in (True, False):
+        with Journal(tmp_path / "run.db") as journal, durable(Wide(), journal, "serial") as game:
+            assert solver.solve(game) == plain
+            assert (game.evaluated > 0) == expected
+    with Journal(tmp_path / "run.db") as journal, durable(Wide(), journal, "serial") as game:
+        shapley(game, budget=400, seed=1)  # another estimator, the same journal
+        assert game.recalled > 0
+
+
+def test_outputs_of_every_target_come_from_the_same_training(tmp_path: Path) -> None:
+    for _ in range(2):
+        with Journal(tmp_path / "run.db") as journal, durable(TwoTargets(), journal, "serial") as game:
+            payoffs, outputs = game.retrain(ALL)
+            np.testing.assert_array_equal(payoffs, Sizes().payoff(ALL))
+            np.testing.assert_array_equal(outputs, TwoTargets().retrain(ALL)[1])
+    assert game.evaluated == 0
+
+
+@pytest.mark.parametrize("how", ["raise", "nan"])
+@pytest.mark.parametrize("executor", ["serial", "processes:2"])
+def test_a_coalition_that_keeps_failing_is_quarantined_and_the_rest_is_kept(
+    tmp_path: Path, how: str, executor: str
+) -> None:
+    tries = tmp_path / "tries"
+    tries.mkdir()
+    with (
+        Journal(tmp_path / "run.db") as journal,
+        durable(Breaks(str(tries), how), journal, executor, retries=2) as game,
+    ):
+        with pytest.raises(Quarantined, match=r"1 of 16 coalitions.*3 attempts.*\{a, b, c, d\}.*(exploded|nan)"):
+            game.payoff(ALL)
+        counts = journal.games()[0]
+        assert (counts["ok"], counts["quarantined"], counts["failed"]) == (15, 1, 0)
+        bad = [entry for _, entry in journal.entries(1) if entry.status == "quarantined"]
+        assert [(entry.coalition, entry.value, entry.attempts) for entry in bad] == [(b"\x0f", None, 3)]
+        np.testing.assert_array_equal(game.payoff(ALL[:-1]), Sizes().payoff(ALL[:-1]))
+
+
+def test_a_passing_failure_is_retried_and_never_becomes_zero(tmp_path: Path) -> None:
+    with durable(Breaks(str(tmp_path), "nan", cured_after=2), executor="serial", retries=2) as game:
+        np.testing.assert_array_equal(game.payoff(EVERYBODY), [16.0])
+
+
+def test_a_quarantined_coalition_gets_another_chance_in_the_next_run(tmp_path: Path) -> None:
+    tries = tmp_path / "tries"
+    tries.mkdir()
+    broken = Breaks(str(tries), "raise", cured_after=3)
+    with Journal(tmp_path / "run.db") as journal:
+        name = {"game": "cured later"}
+        with durable(broken, journal, "serial", name=name) as game, pytest.raises(Quarantined):
+            game.payoff(EVERYBODY)
+        with durable(broken, journal, "serial", name=name) as game:
+            np.testing.assert_array_equal(game.payoff(EVERYBODY), [16.0])
+
+
+def test_the_payoff_of_a_failed_coalition_can_be_stated(tmp_path: Path) -> None:
+    with durable(Breaks(str(tmp_path), "raise"), executor="serial", failed=-1.0, retries=0) as game:
+        assert game.payoff(np.vstack([EVERYBODY, ~EVERYBODY])).tolist() == [-1.0, 0.0]
+        assert list(game.quarantined.values()) == ["FloatingPointError: the fit exploded"]
+        game.payoff(EVERYBODY)
+    assert len(list(tmp_path.iterdir())) == 1  # tried once; then it is known
+    with pytest.raises(InvalidInput, match="failed"):
+        durable(Sizes(), failed=float("nan"))
+
+
+def test_a_coalition_that_kills_its_worker_is_found_and_the_others_survive(tmp_path: Path) -> None:
+    tries = tmp_path / "tries"
+    tries.mkdir()
+    with Journal(tmp_path / "run.db") as journal:
+        deadly = durable(Breaks(str(tries), "die"), journal, "processes:2", retries=1)
+        with deadly as game, pytest.raises(Quarantined, match="its worker died 2 times"):
+            game.payoff(ALL)
+        counts = journal.games()[0]
+        assert (counts["ok"], counts["quarantined"]) == (15, 1)
+
+
+def test_a_killed_worker_costs_nothing_but_time(tmp_path: Path) -> None:
+    game = Traced(str(tmp_path), 0.005)
+    coalitions = from_index(np.arange(300), 10)
+    crew = Processes(2)
+    crew.start(game)
+
+    def kill_one() -> None:
+        while not any(tmp_path.iterdir()):
+            time.sleep(0.01)
+        os.kill(int(next(tmp_path.iterdir()).name.split("-")[1]), signal.SIGKILL)
+
+    killer = threading.Thread(target=kill_one)
+    killer.start()
+    values: dict[int, float] = {}
+    for part in Schedule(crew, coalitions):
+        assert not part.problems
+        values.update(zip(part.rows, part.values, strict=True))
+    killer.join()
+    crew.close()
+    assert [values[row] for row in range(300)] == game.payoff(coalitions).tolist()
+    assert len({file.name.split("-")[1] for file in tmp_path.iterdir()}) > 2  # a new crew was called
+
+
+def test_a_users_broken_pool_is_reported_and_what_is_done_is_kept(tmp_path: Path) -> None:
+    tries = tmp_path / "tries"
+    tries.mkdir()
+    pool: Executor = ProcessPoolExecutor(1)
+    with Journal(tmp_path / "run.db") as journal, durable(Breaks(str(tries), "die"), journal, pool) as game:
+        game.payoff(ALL[:8])
+        with pytest.raises(ExecutorError, match=r"ProcessPoolExecutor died.*new executor"):
+            game.payoff(EVERYBODY)
+        assert journal.games()[0]["ok"] == 8
+    pool.shutdown()
+
+
+def test_a_game_that_cannot_travel_is_refused_in_words() -> None:
+    local = FunctionGame(("a", "b"), lambda coalitions: coalitions.sum(axis=1))
+    with (
+        durable(local, executor="processes:1") as game,
+        pytest.raises(InvalidInput, match=r"sent to worker processes.*threads"),
+    ):
+        game.payoff(np.ones((1, 2), dtype=bool))
+
+
+def test_an_interrupt_keeps_what_is_finished(tmp_path: Path) -> None:
+    class Interrupted(Sizes):
+        def payoff(self, coalitions: Any) -> Any:
+            if coalitions.all(axis=1).any():
+                raise KeyboardInterrupt
+            return super().payoff(coalitions)
+
+    with Journal(tmp_path / "run.db") as journal:
+        with durable(Interrupted(), journal, "serial", name={"game": 1}) as game, pytest.raises(KeyboardInterrupt):
+            game.payoff(ALL)
+        assert 0 < journal.games()[0]["ok"] < 16
+
+
+def test_batches_follow_the_cost_and_the_window_is_bounded() -> None:
+    under_way: Counter[str] = Counter()
+    sizes: list[int] = []
+
+    class Watched:
+        width = 3
+
+        def __init__(self) -> None:
+            self.futures: list[tuple[Future[Any], Any]] = []
+
+        def start(self, game: Any) -> None: ...
+
+        def submit(self, coalitions: Any) -> Future[Any]:
+            from accredit.store.executors import Evaluated
+
+            sizes.append(len(coalitions))
+            under_way["now"] += 1
+            under_way["most"] = max(under_way["most"], under_way["now"])
+            future: Future[Any] = Future()
+
+            def finish() -> None:
+                under_way["now"] -= 1
+                future.set_result(Evaluated(np.zeros(len(coalitions)), None, 0.01 * len(coalitions), {}))
+
+            threading.Timer(0.002, finish).start()
+            return future
+
+        def rebuild(self) -> None: ...
+
+        def close(self) -> None: ...
+
+    parts = list(Schedule(Watched(), np.zeros((500, 4), dtype=bool)))
+    assert sorted(row for part in parts for row in part.rows) == list(range(500))
+    assert under_way["most"] <= 6  # two tasks a worker
+    assert max(sizes) == 10  # 0.1 s at 0.01 s a coalition
+
+
+def test_two_runs_side_by_side_share_one_journal(tmp_path: Path) -> None:
+    """Both ask for everything at the same time; both get everything, and the file holds each payoff once."""
+    results: list[Any] = []
+
+    def run() -> None:
+        with (
+            Journal(tmp_path / "run.db") as journal,
+            durable(Wide(0.0002), journal, "serial", name={"game": "w"}) as game,
+        ):
+            results.append(Permutations(orders=60, seed=3).solve(game))
+
+    threads = [threading.Thread(target=run) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert results == [Permutations(orders=60, seed=3).solve(Wide())] * 2
+    with Journal(tmp_path / "run.db") as journal:
+        journal.check()
+        entries = [entry.coalition for _, entry in journal.entries(1)]
+        assert len(entries) == len(set(entries))

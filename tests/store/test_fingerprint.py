@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from functools import partial
+
+import numpy as np
+import pytest
+
+from accredit.core import InvalidInput
+from accredit.store import fingerprint
+
+PARTS = (
+    "dict(data=np.arange(6.0).reshape(2, 3), model={'C': 1.0, 'solver': 'lbfgs'}, metric='accuracy', "
+    "names={'b', 'a', 'c'})"
+)
+
+
+def test_is_the_same_in_another_process_whatever_its_hash_seed() -> None:
+    script = f"import numpy as np; from accredit.store import fingerprint; print(fingerprint(**{PARTS}).digest)"
+    digests = {
+        subprocess.run(
+            [sys.executable, "-c", script], env={"PYTHONHASHSEED": seed}, capture_output=True, text=True, check=True
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert digests == {fingerprint(**eval(PARTS)).digest + "\n"}
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (np.arange(6), np.arange(6).reshape(2, 3)),
+        (np.arange(6), np.arange(6, dtype=np.int32)),
+        ("1", 1),
+        (1, 1.0),
+        (True, 1),
+        ("1", b"1"),
+        (["ab", "c"], ["a", "bc"]),
+        (lambda x: x + 1, lambda x: x + 2),
+        (partial(max, 1), partial(max, 2)),
+        (np.array(["a", None], dtype=object), np.array(["a", "None"], dtype=object)),
+        ({"a": 1}, {"a": 2}),
+    ],
+)
+def test_tells_different_things_apart(one: object, other: object) -> None:
+    assert fingerprint(part=one).differs_from(fingerprint(part=other).parts) == ("part",)
+    assert fingerprint(part=one) == fingerprint(part=one)
+
+
+def test_a_function_is_known_by_what_it_closes_over() -> None:
+    def scaled(factor: float) -> object:
+        return lambda x: factor * x
+
+    assert fingerprint(f=scaled(2.0)) == fingerprint(f=scaled(2.0))
+    assert fingerprint(f=scaled(2.0)) != fingerprint(f=scaled(3.0))
+
+
+def test_an_array_is_known_by_its_numbers_not_its_layout() -> None:
+    a = np.arange(12.0).reshape(3, 4)
+    assert fingerprint(a=a) == fingerprint(a=np.asfortranarray(a)) == fingerprint(a=a.astype(">f8").astype("<f8"))
+    assert fingerprint(a=a) == fingerprint(a=a[::-1][::-1])
+
+
+def test_an_estimator_is_known_by_its_settings_and_a_module_by_its_weights() -> None:
+    linear_model = pytest.importorskip("sklearn.linear_model")
+    torch = pytest.importorskip("torch")
+    one, same, other = (linear_model.LogisticRegression(C=c) for c in (1.0, 1.0, 2.0))
+    same.fit([[0.0], [1.0]], [0, 1])
+    assert fingerprint(m=one) == fingerprint(m=same) != fingerprint(m=other)
+    layer = torch.nn.Linear(2, 1)
+    before = fingerprint(m=layer)
+    assert before == fingerprint(m=layer)
+    with torch.no_grad():
+        layer.bias += 1
+    assert before != fingerprint(m=layer)
+
+
+def test_what_has_no_stable_bytes_is_refused() -> None:
+    with pytest.raises(InvalidInput, match="no stable bytes"):
+        fingerprint(data=iter([1, 2]))

@@ -1,0 +1,30 @@
+"""SIGKILL at random instants: the journal opens, and the resumed result is that of a run nobody disturbed."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+TOOLS = Path(__file__).parents[2] / "tools"
+
+
+@pytest.fixture(scope="module")
+def soak():
+    sys.path.insert(0, str(TOOLS))  # worker processes must find the module too
+    import soak_journal
+
+    yield soak_journal
+    sys.path.remove(str(TOOLS))
+
+
+@pytest.mark.parametrize(
+    ("executors", "trials"),
+    [(("serial", "threads:2"), range(18)), (("processes:2",), range(100, 102))],
+    ids=["one", "many"],
+)
+def test_a_run_killed_at_any_instant_resumes_to_the_same_bits(soak, executors, trials, tmp_path: Path) -> None:
+    expected = soak.undisturbed()
+    saved = [soak.trial(number, expected, str(tmp_path), executors, kills=1) for number in trials]
+    assert any(0 < count < soak.BUDGET for count in saved)  # some were caught in the middle

@@ -1,0 +1,46 @@
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from accredit.core import AccreditError, Attribution, Claim, Holds, InvalidInput, Selection
+from accredit.store import load, load_arrays, save
+
+
+def test_results_and_arrays_come_back_bit_for_bit(tmp_path: Path) -> None:
+    claims = (Claim("efficiency", Holds.EXACTLY, "by construction"),)
+    result = Attribution(("a", "b"), [0.1 + 0.2, 1 / 3], 1.0, "hand", claims, stderr=[1e-17, 0.5])
+    arrays = {"matrix": np.random.default_rng(0).normal(size=(3, 2)), "rows": np.arange(4)}
+    save(tmp_path / "r.json", result, arrays)
+    assert load(tmp_path / "r.json") == result
+    back = load_arrays(tmp_path / "r.json")
+    assert back.keys() == arrays.keys()
+    for name, array in arrays.items():
+        np.testing.assert_array_equal(back[name], array)
+        assert back[name].dtype == array.dtype
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["r.json", "r.safetensors"]
+
+
+def test_a_selection_comes_back_too(tmp_path: Path) -> None:
+    kept = Selection(("a", "b"), [True, False], "l2x", "top 1")
+    save(tmp_path / "s.json", kept)
+    assert load(tmp_path / "s.json") == kept
+    assert load_arrays(tmp_path / "s.json") == {}
+
+
+def test_damaged_files_and_unwritable_places_are_named(tmp_path: Path) -> None:
+    result = Attribution(("a",), [1.0], 1.0, "hand")
+    (tmp_path / "bad.json").write_text("{")
+    (tmp_path / "bad.safetensors").write_bytes(b"\x00" * 20)
+    for call, error in (
+        (lambda: load(tmp_path / "bad.json"), InvalidInput),
+        (lambda: load(tmp_path / "absent.json"), InvalidInput),
+        (lambda: load_arrays(tmp_path / "bad.json"), InvalidInput),
+        (lambda: save(tmp_path / "r.pickle", result), InvalidInput),
+        (lambda: save(tmp_path / "no folder" / "r.json", result), AccreditError),
+    ):
+        with pytest.raises(error, match=re.escape(str(tmp_path))):
+            call()
