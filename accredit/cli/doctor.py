@@ -14,7 +14,10 @@ from accredit import __version__
 EXTRAS = {  # extra -> (packages, what does not work without them)
     "core": (("numpy", "scipy", "click"), "nothing works"),
     "flow": (("ortools",), "exact cuts and pairwise attention flow"),
-    "text": (("torch", "transformers", "safetensors", "captum", "pillow"), "explaining models: text, images, gradients"),
+    "text": (
+        ("torch", "transformers", "safetensors", "captum", "pillow"),
+        "explaining models: text, images, gradients",
+    ),
     "data": (("scikit-learn", "pandas"), "valuing training data; to_pandas()"),
     "plot": (("matplotlib",), "figures"),
     "serve": (("fastapi", "uvicorn"), "the local page"),

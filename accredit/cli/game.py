@@ -9,8 +9,12 @@ import click
 
 @click.command()
 @click.argument("file", type=click.Path())
-@click.option("--method", default="shapley", show_default=True, help="shapley, banzhaf, leave-one-out, beta:A,B or owen.")
-@click.option("--groups", help="Groups as players, for example 'stem=B+C,web=A'; with --method owen, groups to divide inside.")
+@click.option(
+    "--method", default="shapley", show_default=True, help="shapley, banzhaf, leave-one-out, beta:A,B or owen."
+)
+@click.option(
+    "--groups", help="Groups as players, for example 'stem=B+C,web=A'; with --method owen, groups to divide inside."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
 @click.option("--html", "html_file", type=click.Path(), help="Also write the report as one self-contained HTML file.")
 def game(file: str, method: str, groups: str | None, as_json: bool, html_file: str | None) -> None:
@@ -30,7 +34,9 @@ def game(file: str, method: str, groups: str | None, as_json: bool, html_file: s
     else:
         result = report(played, method, named)
     if html_file:
-        write_whole(html_file, views.game_page(result, f"Who earned what in {click.format_filename(file, shorten=True)}"))
+        write_whole(
+            html_file, views.game_page(result, f"Who earned what in {click.format_filename(file, shorten=True)}")
+        )
     click.echo(json.dumps(result.to_plain(), ensure_ascii=False) if as_json else views.text(result))
     if html_file and not as_json:
         click.echo(f"\nwritten: {html_file}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, overload
 
@@ -81,7 +81,8 @@ class Attribution:
 
     def top(self, count: int) -> Attribution:
         """The `count` players of largest credit by magnitude, largest first."""
-        return self[np.argsort(-np.abs(self.credit), kind="stable")[:count].tolist()]
+        largest: list[int] = np.argsort(-np.abs(self.credit), kind="stable")[:count].tolist()
+        return self[largest]
 
     def as_dict(self) -> dict[str, float]:
         """Player -> credit."""
@@ -96,8 +97,8 @@ class Attribution:
     @overload
     def __getitem__(self, which: str) -> float: ...
     @overload
-    def __getitem__(self, which: slice | Sequence[int] | Sequence[str]) -> Attribution: ...
-    def __getitem__(self, which: str | slice | Sequence[int] | Sequence[str]) -> float | Attribution:
+    def __getitem__(self, which: slice | list[int] | list[str]) -> Attribution: ...
+    def __getitem__(self, which: str | slice | list[int] | list[str]) -> float | Attribution:
         """One player's credit by name, or a part of the attribution by slice, positions or names.
 
         A part keeps `total`, so its `unshared` is what the others earned, and it no longer claims efficiency.
@@ -114,7 +115,10 @@ class Attribution:
         part = self._picked(rows)
         if len(rows) == len(self):
             return part
-        kept = (Claim("efficiency", Holds.NO, "a part of the players") if c.axiom == "efficiency" else c for c in self.claims)
+        kept = (
+            Claim("efficiency", Holds.NO, "a part of the players") if c.axiom == "efficiency" else c
+            for c in self.claims
+        )
         return replace(part, claims=tuple(kept))
 
     def _picked(self, rows: Any) -> Attribution:
@@ -136,7 +140,7 @@ class Attribution:
     def _as_plain(self) -> dict[str, Any]:
         data = {f.name: getattr(self, f.name) for f in fields(self)}
         data["claims"] = [[c.axiom, str(c.holds), c.because] for c in self.claims]
-        return {"kind": "attribution", "format": FORMAT} | plain(data, "attribution")
+        return {"kind": "attribution", "format": FORMAT, **plain(data, "attribution")}
 
     def to_json(self) -> str:
         """Everything, as JSON; `from_json` gives back an equal attribution to the last bit."""
@@ -151,7 +155,9 @@ class Attribution:
     def from_plain(cls, data: Mapping[str, Any]) -> Attribution:
         """An attribution from the object that `to_json` writes."""
         if data.get("format") != FORMAT:
-            raise InvalidInput(f"attribution format {data.get('format')!r} is not {FORMAT}; write it again with this version")
+            raise InvalidInput(
+                f"attribution format {data.get('format')!r} is not {FORMAT}; write it again with this version"
+            )
         known = {f.name for f in fields(cls)}
         values = {key: value for key, value in data.items() if key in known}
         try:

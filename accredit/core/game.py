@@ -37,7 +37,9 @@ def payoffs(game: Game, coalitions: BoolArray) -> FloatArray:
     """Payoffs of a batch, checked: one finite number a coalition. The only door through which values ask a game."""
     earned = np.asarray(game.payoff(coalitions), dtype=np.float64)
     if earned.shape != (len(coalitions),):
-        raise BadPayoff(f"payoff of {len(coalitions)} coalitions returned shape {earned.shape}; it must return one number each")
+        raise BadPayoff(
+            f"payoff of {len(coalitions)} coalitions returned shape {earned.shape}; it must return one number each"
+        )
     bad = ~np.isfinite(earned)
     if bad.any():
         row = int(np.argmax(bad))
@@ -86,9 +88,13 @@ def checked_players(players: Iterable[str]) -> tuple[str, ...]:
     seen: set[str] = set()
     for name in names:
         if not isinstance(name, str):
-            raise InvalidInput(f"players must be strings, got {name!r} of type {type(name).__name__}; write str({name!r})")
+            raise InvalidInput(
+                f"players must be strings, got {name!r} of type {type(name).__name__}; write str({name!r})"
+            )
         if name in seen:
-            raise InvalidInput(f"players holds {name!r} twice; names must differ, for example {name!r} and {name + ' (2)'!r}")
+            raise InvalidInput(
+                f"players holds {name!r} twice; names must differ, for example {name!r} and {name + ' (2)'!r}"
+            )
         seen.add(name)
     return names
 

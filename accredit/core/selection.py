@@ -71,7 +71,14 @@ class Selection:
             raise InvalidInput(f"a selection is cut by slice, got {part!r}; write selection[1:3], or name in selection")
         scores = None if self.scores is None else self.scores[part]
         return Selection(
-            self.players[part], self.chosen[part], self.method, self.rule, scores, self.seed, self.certificate, self.provenance
+            self.players[part],
+            self.chosen[part],
+            self.method,
+            self.rule,
+            scores,
+            self.seed,
+            self.certificate,
+            self.provenance,
         )
 
     def __eq__(self, other: object) -> bool:
@@ -91,7 +98,9 @@ class Selection:
         """Read what `to_json` wrote; anything else is refused."""
         data = read_object(text, "selection")
         if data.get("format") != FORMAT:
-            raise InvalidInput(f"selection format {data.get('format')!r} is not {FORMAT}; write it again with this version")
+            raise InvalidInput(
+                f"selection format {data.get('format')!r} is not {FORMAT}; write it again with this version"
+            )
         try:
             return cls(**{f.name: data[f.name] for f in fields(cls) if f.name in data})
         except (TypeError, ValueError) as error:

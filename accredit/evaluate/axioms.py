@@ -104,13 +104,17 @@ def _test(axiom: str, holds: Holds, attribution: Attribution, game: Game, method
     if holds in (Holds.NO, Holds.UNKNOWN):
         return Finding(axiom, holds, "untested", 0.0, "nothing is claimed")
     if axiom not in AXIOMS:
-        return Finding(axiom, holds, "untested", 0.0, "not one of the four axioms; the method's own certificate speaks for it")
+        return Finding(
+            axiom, holds, "untested", 0.0, "not one of the four axioms; the method's own certificate speaks for it"
+        )
     if axiom == "efficiency":
         return _efficiency(holds, attribution, game)
     if axiom == "linearity":
         return _linearity(holds, attribution, game, method)
     if len(game.players) > WITNESS_LIMIT:
-        return Finding(axiom, holds, "untested", 0.0, f"finding witnesses among {len(game.players)} players needs 2^n payoffs")
+        return Finding(
+            axiom, holds, "untested", 0.0, f"finding witnesses among {len(game.players)} players needs 2^n payoffs"
+        )
     return _symmetry(holds, attribution, game) if axiom == "symmetry" else _null(holds, attribution, game)
 
 
@@ -160,7 +164,13 @@ def _symmetry(holds: Holds, attribution: Attribution, game: Game) -> Finding:
     i, j = max(pairs, key=lambda pair: abs(c[pair[0]] - c[pair[1]]) - allowed[pair[0]] - allowed[pair[1]])
     off = float(abs(c[i] - c[j]))
     verdict = "kept" if off <= allowed[i] + allowed[j] else "broken"
-    return Finding("symmetry", holds, verdict, off, f"{game.players[i]!r} and {game.players[j]!r} are equal and differ by {off:.3g}")
+    return Finding(
+        "symmetry",
+        holds,
+        verdict,
+        off,
+        f"{game.players[i]!r} and {game.players[j]!r} are equal and differ by {off:.3g}",
+    )
 
 
 def _linearity(holds: Holds, attribution: Attribution, game: Game, method: Method | None, seed: int = 0) -> Finding:
@@ -170,7 +180,9 @@ def _linearity(holds: Holds, attribution: Attribution, game: Game, method: Metho
     if holds is not Holds.EXACTLY:
         return Finding("linearity", holds, "untested", 0.0, "only exact linearity can be tried on one pair of games")
     if len(game.players) > WITNESS_LIMIT:
-        return Finding("linearity", holds, "untested", 0.0, f"a random second game of {len(game.players)} players does not fit")
+        return Finding(
+            "linearity", holds, "untested", 0.0, f"a random second game of {len(game.players)} players does not fit"
+        )
     v = tabulate(game)
     scale = max(float(np.abs(v).max()), 1e-300)
     w = np.random.default_rng(seed).normal(scale=scale, size=v.size)

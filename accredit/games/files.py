@@ -25,7 +25,9 @@ def read_game(path: str | Path) -> TableGame:
     """
     file = Path(path)
     if not file.is_file():
-        raise InvalidInput(f"file {str(path)!r} does not exist; give a CSV with the columns coalition,payoff, or a JSON file")
+        raise InvalidInput(
+            f"file {str(path)!r} does not exist; give a CSV with the columns coalition,payoff, or a JSON file"
+        )
     if file.stat().st_size > FILE_LIMIT:
         raise InvalidInput(f"file {str(path)!r} has {file.stat().st_size:,} bytes; the limit is {FILE_LIMIT:,}")
     try:
@@ -45,7 +47,9 @@ def _game(rows: Iterable[tuple[tuple[str, ...], float, str]], players: list[str]
         if len(who) != len(members):
             raise InvalidInput(f"{where} names a player twice: {SEPARATOR.join(members)!r}")
         if who in payoffs:
-            raise InvalidInput(f"{where} gives coalition {SEPARATOR.join(members)!r} a second payoff; keep one line for it")
+            raise InvalidInput(
+                f"{where} gives coalition {SEPARATOR.join(members)!r} a second payoff; keep one line for it"
+            )
         payoffs[who] = payoff
         if players is None:
             continue
@@ -76,7 +80,9 @@ def _csv_rows(text: str) -> list[tuple[tuple[str, ...], float, str]]:
             continue
         if len(cells) != 2:
             raise InvalidInput(f"line {number} has {len(cells)} cells instead of 2; quote names that hold a comma")
-        rows.append((_members(cells[who], f"line {number}"), _number(cells[earned], f"line {number}"), f"line {number}"))
+        rows.append(
+            (_members(cells[who], f"line {number}"), _number(cells[earned], f"line {number}"), f"line {number}")
+        )
     return rows
 
 
@@ -86,18 +92,25 @@ def _json_rows(text: str) -> tuple[list[tuple[tuple[str, ...], float, str]], lis
     except (json.JSONDecodeError, RecursionError) as error:
         raise InvalidInput(f"the file is not JSON: {error}") from None
     if not isinstance(data, dict):
-        raise InvalidInput(f"the JSON is a {type(data).__name__}; write an object such as {{'': 0, 'A': 5, 'B': 3, 'A+B': 10}}")
+        raise InvalidInput(
+            f"the JSON is a {type(data).__name__}; write an object such as {{'': 0, 'A': 5, 'B': 3, 'A+B': 10}}"
+        )
     players = data.get("players") if "payoffs" in data else None
     if players is not None and not (isinstance(players, list) and all(isinstance(p, str) for p in players)):
         raise InvalidInput(f"players must be a list of names, got {players!r:.60}")
     given = data.get("payoffs", data)
     if isinstance(given, dict):
         pairs = [(_members(who, f"coalition {who!r}"), earned) for who, earned in given.items()]
-    elif isinstance(given, list) and all(isinstance(item, dict) and {"coalition", "payoff"} <= item.keys() for item in given):
+    elif isinstance(given, list) and all(
+        isinstance(item, dict) and {"coalition", "payoff"} <= item.keys() for item in given
+    ):
         pairs = [(_listed(item["coalition"]), item["payoff"]) for item in given]
     else:
         raise InvalidInput("payoffs must be an object, or a list of objects with coalition and payoff")
-    rows = [(who, _number(earned, f"coalition {SEPARATOR.join(who)!r}"), f"coalition {SEPARATOR.join(who)!r}") for who, earned in pairs]
+    rows = [
+        (who, _number(earned, f"coalition {SEPARATOR.join(who)!r}"), f"coalition {SEPARATOR.join(who)!r}")
+        for who, earned in pairs
+    ]
     return rows, players
 
 

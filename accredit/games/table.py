@@ -24,7 +24,9 @@ class TableGame:
         self._players = checked_players(players)
         n = len(self._players)
         if n > TABLE_LIMIT:
-            raise TooManyPlayers(f"a table of {n} players has 2^{n} payoffs; the limit is {TABLE_LIMIT}. Use FunctionGame.")
+            raise TooManyPlayers(
+                f"a table of {n} players has 2^{n} payoffs; the limit is {TABLE_LIMIT}. Use FunctionGame."
+            )
         try:
             values = np.array(table, dtype=np.float64)
         except (TypeError, ValueError):
@@ -40,7 +42,7 @@ class TableGame:
         self._table = values
 
     @classmethod
-    def from_payoffs(cls, payoffs: Mapping[Iterable[str], float], players: Iterable[str] | None = None) -> TableGame:
+    def from_payoffs(cls, payoffs: Mapping[Any, float], players: Iterable[str] | None = None) -> TableGame:
         """A game from coalition -> payoff. Every coalition must be there, nobody's too.
 
         >>> TableGame.from_payoffs({(): 0, ("a",): 1, ("b",): 2, ("a", "b"): 4}).table
@@ -52,7 +54,9 @@ class TableGame:
         seen = dict.fromkeys(name for who in payoffs for name in who)
         names = checked_players(players if players is not None else seen)
         if len(names) > TABLE_LIMIT:
-            raise TooManyPlayers(f"a table of {len(names)} players has 2^{len(names)} payoffs; the limit is {TABLE_LIMIT}")
+            raise TooManyPlayers(
+                f"a table of {len(names)} players has 2^{len(names)} payoffs; the limit is {TABLE_LIMIT}"
+            )
         table = np.zeros(1 << len(names))
         filled = np.zeros(len(table), dtype=bool)
         for who, value in given.items():
@@ -62,7 +66,7 @@ class TableGame:
             missing = np.flatnonzero(~filled)
             who_text = named(names, (missing[0] >> np.arange(len(names)) & 1).astype(bool))
             raise InvalidInput(
-                f"payoffs lacks {len(missing)} of {len(table)} coalitions, the first is {who_text or '{}'}; give each one's payoff"
+                f"payoffs lacks {len(missing)} of {len(table)} coalitions, the first is {who_text}; give each one's payoff"
             )
         return cls(names, table)
 

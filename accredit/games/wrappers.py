@@ -78,7 +78,9 @@ def restricted(game: Game, players: Iterable[str], given: Iterable[str] = ()) ->
     free = coalition_of(game.players, players)
     present = coalition_of(game.players, given)
     if (free & present).any():
-        raise InvalidInput(f"given and players both hold {named(game.players, free & present)}; a player is free or given")
+        raise InvalidInput(
+            f"given and players both hold {named(game.players, free & present)}; a player is free or given"
+        )
     if not free.any():
         raise InvalidInput("players is empty; name at least one player to keep")
     return _Restricted(game, np.flatnonzero(free), present)

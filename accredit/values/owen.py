@@ -165,7 +165,9 @@ def owen(game: Game, groups: Tree, *, orders: int | None = None, seed: int = 0) 
     array([42.5, 32.5, 25. ])
     """
     root = tree_of(game, groups)
-    symmetry = Claim("symmetry", Holds.NO, "equal players in different groups may differ; inside one group they are equal")
+    symmetry = Claim(
+        "symmetry", Holds.NO, "equal players in different groups may differ; inside one group they are equal"
+    )
     shared = (
         Claim("efficiency", Holds.EXACTLY, "gains along every order telescope to v(N) − v(∅)"),
         symmetry,

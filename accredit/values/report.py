@@ -11,7 +11,14 @@ import numpy as np
 from accredit.core import Attribution, Game, InvalidInput, player_index, tabulate
 from accredit.core.plain import plain, rounded
 from accredit.values.exact import banzhaf, beta, leave_one_out
-from accredit.values.interactions import Coalition, Interactions, best_subsets, payoff_of, shapley_interactions, value_given
+from accredit.values.interactions import (
+    Coalition,
+    Interactions,
+    best_subsets,
+    payoff_of,
+    shapley_interactions,
+    value_given,
+)
 from accredit.values.owen import owen
 from accredit.values.shapley import shapley
 
@@ -42,7 +49,8 @@ class GameReport:
             "claims": [{"axiom": c.axiom, "holds": str(c.holds), "because": c.because} for c in self.values.claims],
             "interactions": {"+".join(who): x for who, x in self.interactions or ()},
             "conditional": {
-                i: {"alone": self.alone[i], "given": dict(self.given[i]), "last": self.last[i]} for i in self.values.players
+                i: {"alone": self.alone[i], "given": dict(self.given[i]), "last": self.last[i]}
+                for i in self.values.players
             },
             "best": {str(k): {"coalition": list(who), "payoff": x} for k, (who, x) in self.best.items()},
             "reading": list(self.reading),
@@ -98,7 +106,11 @@ def _reading(game: Game, values: Attribution, best: Mapping[int, tuple[Coalition
     n = len(values)
     lines = []
     total, baseline = values.total or 0.0, values.baseline or 0.0
-    start = f"Nobody earns {rounded(baseline)}, everybody {rounded(baseline + total)}" if baseline else f"Everybody together earns {rounded(total)}"
+    start = (
+        f"Nobody earns {rounded(baseline)}, everybody {rounded(baseline + total)}"
+        if baseline
+        else f"Everybody together earns {rounded(total)}"
+    )
     lines.append(f"{start}; {rounded(total)} is there to share.")
     for k in range(1, n):
         line = _top_against_best(game, values, k, best[k])
@@ -109,7 +121,9 @@ def _reading(game: Game, values: Attribution, best: Mapping[int, tuple[Coalition
     if nothing:
         lines.append(f"{_and(nothing)} {'adds' if len(nothing) == 1 else 'add'} nothing to any coalition.")
     if abs(values.unshared or 0.0) > 1e-9 * max(abs(total), 1e-300):
-        lines.append(f"These values do not add up to {rounded(total)}: {rounded(values.unshared or 0.0)} is credited to nobody.")
+        lines.append(
+            f"These values do not add up to {rounded(total)}: {rounded(values.unshared or 0.0)} is credited to nobody."
+        )
     return lines
 
 
@@ -122,7 +136,10 @@ def _top_against_best(game: Game, values: Attribution, k: int, best: tuple[Coali
     if gap <= 1e-9 * max(abs(highest), abs(worth), 1e-300):
         return ""
     if k == 1:
-        return f"The highest value is {top[0]}, worth {rounded(worth)} alone; the best single player is {who[0]}, worth {rounded(highest)}."
+        return (
+            f"The highest value is {top[0]}, worth {rounded(worth)} alone; "
+            f"the best single player is {who[0]}, worth {rounded(highest)}."
+        )
     named = SET.get(k, f"set of {COUNT.get(k, k)}")
     in_order = [p for p in values.players if p in top]
     return (

@@ -41,7 +41,9 @@ def beta_weights(n: int, alpha: float, beta: float) -> FloatArray:
     True
     """
     if not (alpha > 0 and beta > 0):
-        raise InvalidInput(f"alpha and beta must be positive, got {alpha!r} and {beta!r}; beta(game, 16, 1) favours small sets")
+        raise InvalidInput(
+            f"alpha and beta must be positive, got {alpha!r} and {beta!r}; beta(game, 16, 1) favours small sets"
+        )
     whole = lgamma(alpha) + lgamma(beta) - lgamma(alpha + beta)
     return np.array(
         [exp(lgamma(k + beta) + lgamma(n - 1 - k + alpha) - lgamma(n - 1 + alpha + beta) - whole) for k in range(n)]
@@ -57,7 +59,9 @@ def check_weights(weights: FloatArray, n: int) -> FloatArray:
     """The weights of a semivalue of n players, or an error that says what is wrong with them."""
     p = np.asarray(weights, dtype=np.float64)
     if p.shape != (n,) or not np.isfinite(p).all() or (p < 0).any():
-        raise InvalidInput(f"weights must be {n} non-negative numbers, one a coalition size 0..{n - 1}, got {weights!r:.80}")
+        raise InvalidInput(
+            f"weights must be {n} non-negative numbers, one a coalition size 0..{n - 1}, got {weights!r:.80}"
+        )
     mass = sum(exp(log(p[k]) + _log_comb(n - 1, k)) for k in range(n) if p[k] > 0)
     if abs(mass - 1) > 1e-9:
         raise InvalidInput(f"weights give Σ C(n−1,k)·p(k) = {mass:.6g}; divide them by that number so that it is 1")
@@ -84,7 +88,9 @@ def semivalue_from_table(v: FloatArray, weights: FloatArray) -> FloatArray:
     p = np.concatenate([weights, [0.0]])  # p(n) = 0: nobody can join everybody
     g = np.concatenate([[0.0], weights]) + p
     classes = np.arange(n - low + 1)[:, None]  # k = |H|
-    table = (v - v[0]).reshape(size_high.size, size_low.size)  # the constant cancels; taking it off first keeps the digits
+    table = (v - v[0]).reshape(
+        size_high.size, size_low.size
+    )  # the constant cancels; taking it off first keeps the digits
     by_class = (classes == size_high).astype(np.float64) @ table  # (k, L): Σ over the H with |H| = k
     rows = (table @ g[classes + size_low].T)[np.arange(size_high.size), size_high]  # (H,)
     columns = (g[classes + size_low] * by_class).sum(axis=0)  # (L,)

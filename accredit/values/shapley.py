@@ -41,7 +41,9 @@ def shapley(
     if solver is not None:
         if not unlimited:
             given = next(name for name, limit in limits.items() if limit is not None)
-            raise InvalidInput(f"{given} and solver are both given; put the limit into the solver, for example {solver!r}")
+            raise InvalidInput(
+                f"{given} and solver are both given; put the limit into the solver, for example {solver!r}"
+            )
         return solver.solve(game)
     known = isinstance(game, Tabulated) and n <= EXACT_LIMIT
     fits = budget is not None and n <= EXACT_LIMIT and 2**n <= budget

@@ -49,14 +49,25 @@ def test_json_has_values_and_the_rest(run):
 
 
 def test_other_methods(run):
-    assert json.loads(run("game", "pricing.csv", "--json", "--method", "leave-one-out")[1])["values"] == {"A": 10, "B": 20, "C": 25}
-    assert json.loads(run("game", "pricing.csv", "--json", "--method", "banzhaf")[1])["values"] == {"A": 42.5, "B": 32.5, "C": 37.5}
+    assert json.loads(run("game", "pricing.csv", "--json", "--method", "leave-one-out")[1])["values"] == {
+        "A": 10,
+        "B": 20,
+        "C": 25,
+    }
+    assert json.loads(run("game", "pricing.csv", "--json", "--method", "banzhaf")[1])["values"] == {
+        "A": 42.5,
+        "B": 32.5,
+        "C": 37.5,
+    }
     one = json.loads(run("game", "pricing.csv", "--json", "--method", "beta:1,1")[1])["values"]
     assert one == pytest.approx({"A": 115 / 3, "B": 85 / 3, "C": 100 / 3})
 
 
 def test_groups_are_players_or_are_divided_inside(run):
-    assert json.loads(run("game", "pricing.csv", "--json", "--groups", "stem=B+C")[1])["values"] == {"A": 30, "stem": 70}
+    assert json.loads(run("game", "pricing.csv", "--json", "--groups", "stem=B+C")[1])["values"] == {
+        "A": 30,
+        "stem": 70,
+    }
     inside = json.loads(run("game", "pricing.csv", "--json", "--method", "owen", "--groups", "stem=B+C,A")[1])["values"]
     assert inside["A"] == 30 and inside["B"] + inside["C"] == 70
 
@@ -115,7 +126,18 @@ def modules_after(code):
     return subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.split()
 
 
-HEAVY = {"torch", "transformers", "sklearn", "pandas", "ortools", "matplotlib", "captum", "fastapi", "distributed", "shap"}
+HEAVY = {
+    "torch",
+    "transformers",
+    "sklearn",
+    "pandas",
+    "ortools",
+    "matplotlib",
+    "captum",
+    "fastapi",
+    "distributed",
+    "shap",
+}
 
 
 def test_import_is_light():

@@ -21,7 +21,9 @@ def attributions(draw):
         draw(numbers),
         total=draw(st.none() | finite),
         method=draw(st.text(max_size=10)),
-        claims=tuple(Claim(a, draw(st.sampled_from(Holds)), draw(st.text(max_size=5))) for a in ("efficiency", "symmetry")),
+        claims=tuple(
+            Claim(a, draw(st.sampled_from(Holds)), draw(st.text(max_size=5))) for a in ("efficiency", "symmetry")
+        ),
         stderr=draw(st.none() | numbers),
         interval=draw(st.none() | st.lists(st.tuples(finite, finite), min_size=n, max_size=n)),
         level=0.95,
@@ -107,9 +109,21 @@ def test_names_what_is_wrong(changes, word):
         Attribution(**(good | changes))
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{}", "null", "{", '{"kind": "selection"}', '{"kind": "attribution"}',
-                                  '{"kind": "attribution", "format": 1}', "[" * 100_000,
-                                  '{"kind": "attribution", "format": 1, "players": ["x"], "credit": ["y"], "total": 1, "method": "m"}'])  # fmt: skip
+FOREIGN = [
+    "",
+    "[]",
+    "{}",
+    "null",
+    "{",
+    "[" * 100_000,
+    '{"kind": "selection"}',
+    '{"kind": "attribution"}',
+    '{"kind": "attribution", "format": 1}',
+    '{"kind": "attribution", "format": 1, "players": ["x"], "credit": ["y"], "total": 1, "method": "m"}',
+]
+
+
+@pytest.mark.parametrize("text", FOREIGN, ids=range(len(FOREIGN)))
 def test_refuses_foreign_json(text):
     with pytest.raises(InvalidInput):
         Attribution.from_json(text)
@@ -117,7 +131,9 @@ def test_refuses_foreign_json(text):
 
 def test_shows_itself_as_table_pandas_and_html():
     hostile = "<script>alert(1)</script>"
-    a = Attribution((hostile, "\x1b[31mred\u202e"), [1, -2], total=-1, method="m", interval=[(0, 2), (-3, -1)], level=0.95)
+    a = Attribution(
+        (hostile, "\x1b[31mred\u202e"), [1, -2], total=-1, method="m", interval=[(0, 2), (-3, -1)], level=0.95
+    )
     assert "\x1b" not in str(a) and "\u202e" not in str(a)
     html = a._repr_html_()
     assert "<script" not in html and "&lt;script&gt;" in html and "\u202e" not in html
@@ -131,7 +147,9 @@ def test_many_players_are_cut_in_the_terminal():
 
 
 def test_selection_survives_json_and_slicing():
-    s = Selection(tuple(string.ascii_lowercase[:3]), [True, False, True], "l2x", "top 2", scores=[0.1, 0.2, 0.3], seed=1)
+    s = Selection(
+        tuple(string.ascii_lowercase[:3]), [True, False, True], "l2x", "top 2", scores=[0.1, 0.2, 0.3], seed=1
+    )
     assert Selection.from_json(s.to_json()) == s
     assert s[:2].names == ("a",) and "a" in s and "b" not in s
     assert s.to_pandas()["chosen"].tolist() == [True, False, True]

@@ -43,7 +43,9 @@ def test_a_false_claim_is_refuted_with_its_witness(axiom, credit, witness):
 
 def test_linearity_needs_the_method_and_refutes_squares():
     def squares(game):
-        return Attribution(game.players, shapley(game).credit ** 2, total=None, method="squares", claims=claiming("linearity"))
+        return Attribution(
+            game.players, shapley(game).credit ** 2, total=None, method="squares", claims=claiming("linearity")
+        )
 
     game = next(random_games(players=3, count=1, seed=1))
     assert check_claims(squares(game), game)[0].verdict == "untested"
@@ -52,7 +54,13 @@ def test_linearity_needs_the_method_and_refutes_squares():
 
 
 def test_statistical_claims_are_held_to_their_standard_errors():
-    off = Attribution(CORNER.players, [0.34, 0.33, 0.33, 0.01], total=1, method="m", claims=claiming("null player", Holds.IN_EXPECTATION))
+    off = Attribution(
+        CORNER.players,
+        [0.34, 0.33, 0.33, 0.01],
+        total=1,
+        method="m",
+        claims=claiming("null player", Holds.IN_EXPECTATION),
+    )
     assert check_claims(off, CORNER)[0].verdict == "untested"
     assert check_claims(replace(off, stderr=np.full(4, 0.01)), CORNER)[0].verdict == "kept"
     with pytest.raises(ClaimRefuted):
@@ -61,12 +69,19 @@ def test_statistical_claims_are_held_to_their_standard_errors():
 
 def test_the_audit_finds_which_axioms_a_method_keeps():
     def equal_split(game):
-        v = game.payoff(np.ones((1, len(game.players)), bool))[0] - game.payoff(np.zeros((1, len(game.players)), bool))[0]
-        return Attribution(game.players, np.full(len(game.players), v / len(game.players)), total=v, method="equal split")
+        v = (
+            game.payoff(np.ones((1, len(game.players)), bool))[0]
+            - game.payoff(np.zeros((1, len(game.players)), bool))[0]
+        )
+        return Attribution(
+            game.players, np.full(len(game.players), v / len(game.players)), total=v, method="equal split"
+        )
 
     def first_takes_all(game):
         split = shapley(game).credit
-        return Attribution(game.players, np.eye(len(split))[0] * split.sum(), total=split.sum(), method="first takes all")
+        return Attribution(
+            game.players, np.eye(len(split))[0] * split.sum(), total=split.sum(), method="first takes all"
+        )
 
     def broken(method, game):
         return [f.axiom for f in audit(method, game) if f.verdict == "broken"]

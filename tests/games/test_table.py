@@ -17,7 +17,10 @@ def write(tmp_path, text, name="game.csv"):
 def test_reads_csv_and_json_alike(tmp_path):
     from_csv = read_game(write(tmp_path, PRICING))
     flat = {"": 0, "A": 50, "B": 20, "C": 25, "A+B": 75, "A+C": 80, "B+C": 90, "A+B+C": 100}
-    listed = {"players": ["A", "B", "C"], "payoffs": [{"coalition": [p for p in k.split("+") if p], "payoff": x} for k, x in flat.items()]}
+    listed = {
+        "players": ["A", "B", "C"],
+        "payoffs": [{"coalition": [p for p in k.split("+") if p], "payoff": x} for k, x in flat.items()],
+    }
     for data in (flat, {"payoffs": flat}, listed):
         game = read_game(write(tmp_path, json.dumps(data), "game.json"))
         assert game.players == from_csv.players == ("A", "B", "C")
@@ -25,7 +28,9 @@ def test_reads_csv_and_json_alike(tmp_path):
 
 
 def test_reads_what_spreadsheets_write(tmp_path):
-    text = "\ufeff payoff , Coalition \r\n0,\r\n1,\"x, y\"\r\n\r\n2,b\r\n4,b + \"x, y\"\r\n".replace('b + "x, y"', '"b + x, y"')
+    text = '\ufeff payoff , Coalition \r\n0,\r\n1,"x, y"\r\n\r\n2,b\r\n4,b + "x, y"\r\n'.replace(
+        'b + "x, y"', '"b + x, y"'
+    )
     game = read_game(write(tmp_path, text))
     assert game.players == ("x, y", "b") and game.table.tolist() == [0, 1, 2, 4]
 
@@ -79,7 +84,7 @@ def test_bad_json_is_named(tmp_path, data, word):
 
 
 def test_missing_file_is_named():
-    with pytest.raises(InvalidInput, match="'no-such.csv' does not exist"):
+    with pytest.raises(InvalidInput, match=r"'no-such\.csv' does not exist"):
         read_game("no-such.csv")
 
 

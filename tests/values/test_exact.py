@@ -35,7 +35,10 @@ def by_definition(game, weights):
     """Σ p(|S|)·[v(S ∪ i) − v(S)], coalition by coalition."""
     n, v = len(game.players), game.table
     return np.array(
-        [sum(weights[s.bit_count()] * (v[s | 1 << i] - v[s]) for s in range(1 << n) if not s >> i & 1) for i in range(n)]
+        [
+            sum(weights[s.bit_count()] * (v[s | 1 << i] - v[s]) for s in range(1 << n) if not s >> i & 1)
+            for i in range(n)
+        ]
     )
 
 
@@ -59,7 +62,9 @@ def test_equals_the_average_over_all_orders(players):
 
 @pytest.mark.parametrize("players", range(1, 10))
 @pytest.mark.parametrize(
-    "weights", [shapley_weights, banzhaf_weights, leave_one_out_weights, lambda n: beta_weights(n, 16, 1)], ids=["shapley", "banzhaf", "loo", "beta"]
+    "weights",
+    [shapley_weights, banzhaf_weights, leave_one_out_weights, lambda n: beta_weights(n, 16, 1)],
+    ids=["shapley", "banzhaf", "loo", "beta"],
 )
 def test_semivalues_equal_their_definition(players, weights):
     for game in random_games(players, count=2, seed=players):
@@ -68,7 +73,13 @@ def test_semivalues_equal_their_definition(players, weights):
 
 def test_weights_are_laws_on_coalitions():
     for n in (1, 2, 7, 40):
-        for p in (shapley_weights(n), banzhaf_weights(n), beta_weights(n, 4, 1), beta_weights(n, 0.5, 2), leave_one_out_weights(n)):
+        for p in (
+            shapley_weights(n),
+            banzhaf_weights(n),
+            beta_weights(n, 4, 1),
+            beta_weights(n, 0.5, 2),
+            leave_one_out_weights(n),
+        ):
             assert sum(comb(n - 1, k) * p[k] for k in range(n)) == pytest.approx(1, abs=1e-9)
 
 
@@ -77,7 +88,13 @@ def test_beta_leans_to_small_coalitions():
     assert heavy[0] > 0.5 and heavy == sorted(heavy, reverse=True)
 
 
-EXACT = [shapley, banzhaf, leave_one_out, lambda g: beta(g, 4, 1), lambda g: semivalue(g, shapley_weights(len(g.players)))]
+EXACT = [
+    shapley,
+    banzhaf,
+    leave_one_out,
+    lambda g: beta(g, 4, 1),
+    lambda g: semivalue(g, shapley_weights(len(g.players))),
+]
 
 
 @pytest.mark.parametrize("value", EXACT, ids=["shapley", "banzhaf", "leave-one-out", "beta", "semivalue"])

@@ -5,7 +5,15 @@ from numpy.testing import assert_allclose
 
 from accredit.core import InvalidInput
 from accredit.games import FunctionGame, TableGame, restricted
-from accredit.values import banzhaf, banzhaf_interactions, best_subsets, mobius, shapley, shapley_interactions, value_given
+from accredit.values import (
+    banzhaf,
+    banzhaf_interactions,
+    best_subsets,
+    mobius,
+    shapley,
+    shapley_interactions,
+    value_given,
+)
 from tests.random_games import games, random_games
 
 DATA_SETS = TableGame("ABC", [0, 50, 20, 75, 25, 80, 90, 100])
@@ -16,7 +24,12 @@ def test_data_sets():
     assert (pairs["A", "B"], pairs["A", "C"], pairs["B", "C"]) == (-20, -20, 20)
     assert pairs["C", "B"] == 20  # order does not matter
     assert value_given(DATA_SETS, "C", ["A"]) == 30 and value_given(DATA_SETS, "C", ["B"]) == 70
-    assert best_subsets(DATA_SETS) == {0: ((), 0.0), 1: (("A",), 50.0), 2: (("B", "C"), 90.0), 3: (("A", "B", "C"), 100.0)}
+    assert best_subsets(DATA_SETS) == {
+        0: ((), 0.0),
+        1: (("A",), 50.0),
+        2: (("B", "C"), 90.0),
+        3: (("A", "B", "C"), 100.0),
+    }
 
 
 @given(games(most=5))

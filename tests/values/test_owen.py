@@ -111,7 +111,13 @@ def test_wide_trees_are_refused_with_the_way_out():
 
 @pytest.mark.parametrize(
     ("groups", "word"),
-    [([["a"], ["a", "b"]], "overlap"), ([["z"]], "unknown"), ([[]], "empty"), ([["a", 3]], "a group is"), ([["a"], None], "a group is")],
+    [
+        ([["a"], ["a", "b"]], "overlap"),
+        ([["z"]], "unknown"),
+        ([[]], "empty"),
+        ([["a", 3]], "a group is"),
+        ([["a"], None], "a group is"),
+    ],
 )
 def test_bad_groups_are_named(groups, word):
     with pytest.raises(InvalidInput, match=word):
