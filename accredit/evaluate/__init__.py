@@ -1,5 +1,21 @@
 """Is it true, and is it any good: axiom checks, faithfulness, agreement."""
 
+from accredit.evaluate.agreement import kendall, spearman, top_overlap
 from accredit.evaluate.axioms import ClaimRefuted, Finding, audit, check_claims
+from accredit.evaluate.baselines import oracle, random_scores
+from accredit.evaluate.bootstrap import Interval, bootstrap, holm, paired_test
+from accredit.evaluate.curves import Deletion, Insertion
+from accredit.evaluate.erasure import AOPC, Comprehensiveness, LogOdds, PostHocAccuracy, Sufficiency
+from accredit.evaluate.metric import Metric, NotApplicable, Score, measure, measure_all
+from accredit.evaluate.plausibility import auprc, iou_f1, spans_of, token_f1
+from accredit.evaluate.sanity import Sanity, label_randomisation, model_randomisation
+from accredit.evaluate.stability import max_sensitivity, shaken
+from accredit.evaluate.sums import Infidelity, SensitivityN
 
-__all__ = ["ClaimRefuted", "Finding", "audit", "check_claims"]
+__all__ = [
+    "AOPC", "ClaimRefuted", "Comprehensiveness", "Deletion", "Finding", "Infidelity", "Insertion", "Interval", "LogOdds",
+    "Metric", "NotApplicable", "PostHocAccuracy", "Sanity", "Score", "SensitivityN", "Sufficiency", "audit", "auprc",
+    "bootstrap", "check_claims", "holm", "iou_f1", "kendall", "label_randomisation", "max_sensitivity", "measure",
+    "measure_all", "model_randomisation", "oracle", "paired_test", "random_scores", "shaken", "spans_of", "spearman",
+    "token_f1", "top_overlap",
+]  # fmt: skip

@@ -1,0 +1,67 @@
+"""Do two explanations say the same? Rank correlations and overlap of the top."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from accredit.core import Attribution, FloatArray, InvalidInput
+from accredit.evaluate.chains import ordering
+
+
+def _pair(a: Attribution | FloatArray, b: Attribution | FloatArray) -> tuple[FloatArray, FloatArray]:
+    if isinstance(a, Attribution) and isinstance(b, Attribution) and a.players != b.players:
+        raise InvalidInput("a and b credit different players, or in another order; compare explanations of one game")
+    x = a.credit if isinstance(a, Attribution) else np.asarray(a, dtype=np.float64)
+    y = b.credit if isinstance(b, Attribution) else np.asarray(b, dtype=np.float64)
+    if x.shape != y.shape or x.ndim != 1:
+        raise InvalidInput(f"a has shape {x.shape} and b {y.shape}; give one number a player in both")
+    return x, y
+
+
+def ranks(scores: FloatArray) -> FloatArray:
+    """Ranks 1..n along the last axis, ties sharing their mean rank.
+
+    >>> ranks(np.array([10.0, 30.0, 10.0]))
+    array([1.5, 3. , 1.5])
+    """
+    below = (scores[..., None, :] < scores[..., :, None]).sum(axis=-1)
+    equal = (scores[..., None, :] == scores[..., :, None]).sum(axis=-1)
+    return np.asarray(below + (equal + 1) / 2, dtype=np.float64)
+
+
+def spearman(a: Attribution | FloatArray, b: Attribution | FloatArray) -> float:
+    """Pearson correlation of the ranks, ties sharing their mean rank (Spearman, 1904). 0 where one side is all ties.
+
+    >>> spearman(np.array([1.0, 2.0, 3.0]), np.array([3.0, 2.0, 1.0]))
+    -1.0
+    """
+    x, y = (ranks(z) - (len(z) + 1) / 2 for z in _pair(a, b))
+    scale = float(np.sqrt((x @ x) * (y @ y)))
+    return float(np.clip(x @ y / scale, -1.0, 1.0)) if scale else 0.0
+
+
+def kendall(a: Attribution | FloatArray, b: Attribution | FloatArray) -> float:
+    r"""Kendall's τ_b: pairs in the same order minus pairs in opposite order, corrected for ties (Kendall, 1945).
+
+    $$\tau_b = \frac{C - D}{\sqrt{(n_0 - t_a)(n_0 - t_b)}}$$
+
+    with n₀ pairs, t pairs tied on each side. 0 where one side is all ties.
+
+    >>> kendall(np.array([1.0, 2.0, 3.0]), np.array([1.0, 3.0, 2.0]))
+    0.3333333333333333
+    """
+    x, y = (np.sign(z[:, None] - z[None, :]) for z in _pair(a, b))
+    scale = float(np.sqrt((x * x).sum() * (y * y).sum()))
+    return float((x * y).sum() / scale) if scale else 0.0
+
+
+def top_overlap(a: Attribution | FloatArray, b: Attribution | FloatArray, count: int) -> float:
+    """Share of the `count` highest players of one that are among the `count` highest of the other; chance is count/n.
+
+    >>> top_overlap(np.array([3.0, 2.0, 1.0]), np.array([1.0, 3.0, 2.0]), 2)
+    0.5
+    """
+    x, y = _pair(a, b)
+    if not 1 <= count <= len(x):
+        raise InvalidInput(f"count must be from 1 to {len(x)} (the number of players), got {count!r}")
+    return len(set(ordering(x)[:count].tolist()) & set(ordering(y)[:count].tolist())) / count

@@ -1,0 +1,71 @@
+"""Deletion and insertion: the payoff as players leave or arrive one by one, and the area under it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from accredit.core import Attribution, BoolArray, FloatArray, Game
+from accredit.evaluate.chains import best_chain, ordering, tops, trapezoid
+from accredit.evaluate.erasure import ranked
+from accredit.evaluate.metric import Better, Result, scores_of
+
+
+@dataclass(frozen=True)
+class Deletion:
+    r"""Area under the payoff as players are removed, most credited first; the sooner it falls, the lower.
+
+    $$\int_0^1 v(N \setminus \mathrm{top}_{x n})\,dx \quad\text{by the trapezoid rule at } x = 0, 1/n, \dots, 1$$
+
+    Petsiuk, Das and Saenko (2018). Players are removed one at a time; what removal means is the game's choice. n + 1 payoffs.
+    """
+
+    name: str = "deletion"
+    better: Better = "lower"
+    paper: str = "Petsiuk, Das and Saenko (2018)"
+
+    def plan(self, result: Result) -> BoolArray:
+        order = ordering(scores_of(result, self.name))
+        return ~tops(order, np.arange(len(order) + 1))
+
+    def score(self, result: Result, earned: FloatArray) -> float:
+        return float(trapezoid(len(earned) - 1) @ earned)
+
+    def oracle(self, game: Game) -> Attribution:
+        joins = best_chain(game, trapezoid(len(game.players)), grow=False)
+        return ranked(game, joins[::-1], "oracle: least left")
+
+
+@dataclass(frozen=True)
+class Insertion:
+    r"""Area under the payoff as players arrive, most credited first; the sooner it rises, the higher.
+
+    $$\int_0^1 v(\mathrm{top}_{x n})\,dx \quad\text{by the trapezoid rule at } x = 0, 1/n, \dots, 1$$
+
+    Petsiuk, Das and Saenko (2018). n + 1 payoffs.
+    """
+
+    name: str = "insertion"
+    better: Better = "higher"
+    paper: str = "Petsiuk, Das and Saenko (2018)"
+
+    def plan(self, result: Result) -> BoolArray:
+        order = ordering(scores_of(result, self.name))
+        return tops(order, np.arange(len(order) + 1))
+
+    def score(self, result: Result, earned: FloatArray) -> float:
+        return float(trapezoid(len(earned) - 1) @ earned)
+
+    def oracle(self, game: Game) -> Attribution:
+        joins = best_chain(game, -trapezoid(len(game.players)), grow=True)
+        return ranked(game, joins, "oracle: most kept")
+
+
+def on_grid(curve: FloatArray, points: int = 21) -> FloatArray:
+    """A curve over 0..n players, read off at equal fractions of the players, so that inputs of all lengths can be averaged.
+
+    >>> on_grid(np.array([1.0, 0.0]), 3)
+    array([1. , 0.5, 0. ])
+    """
+    return np.interp(np.linspace(0, 1, points), np.linspace(0, 1, len(curve)), curve)

@@ -1,0 +1,207 @@
+"""What erasing the credited players does to the payoff, and what they earn alone: the ERASER family."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from accredit.core import Attribution, BoolArray, FloatArray, Game, IntArray, InvalidInput, Selection, payoffs
+from accredit.evaluate.chains import best_chain, checked_fractions, ordering, sizes_of, tops
+from accredit.evaluate.metric import Better, NotApplicable, Result, scores_of
+
+BINS = (0.01, 0.05, 0.1, 0.2, 0.5)  # of the players; the thresholds of ERASER
+
+
+def _chosen(result: Result, fractions: Sequence[float]) -> BoolArray:
+    """The players called important, one row a bin; a selection is its own single bin: (bins, n)."""
+    if isinstance(result, Selection):
+        return result.chosen[None]
+    return tops(ordering(result.credit), sizes_of(fractions, len(result)))
+
+
+def _bins(fractions: Sequence[float], players: int) -> FloatArray:
+    """How often each coalition size k = 0..n is a bin, as shares: (n + 1,)."""
+    return np.bincount(sizes_of(fractions, players), minlength=players + 1) / len(fractions)
+
+
+def ranked(game: Game, order: IntArray, method: str) -> Attribution:
+    """An order of the players as scores n, n−1, …, 1."""
+    credit = np.empty(len(order))
+    credit[order] = np.arange(len(order), 0, -1)
+    return Attribution(game.players, credit, total=None, method=method)
+
+
+@dataclass(frozen=True)
+class Comprehensiveness:
+    r"""How much is lost when the most credited players are removed.
+
+    $$\frac{1}{|B|} \sum_{q \in B} \big[v(N) - v(N \setminus \mathrm{top}_q)\big]$$
+
+    top_q holds the ⌈qn⌉ players of highest signed credit (ties by position). The average over the bins B is called AOPC in
+    ERASER (DeYoung et al., 2020); bins are averaged as its released scorer does, where the printed formula also counts an
+    empty bin worth 0 (`empty_bin=True`). A selection is measured on its chosen set alone. ERASER's payoff is the probability
+    of the predicted class; any payoff works, in its own units. One payoff a bin.
+    """
+
+    fractions: tuple[float, ...] = BINS
+    empty_bin: bool = False
+    name: str = "comprehensiveness"
+    better: Better = "higher"
+    paper: str = "DeYoung et al. (2020)"
+
+    def __post_init__(self) -> None:
+        checked_fractions(self.fractions)
+
+    def plan(self, result: Result) -> BoolArray:
+        chosen = _chosen(result, self.fractions)
+        return np.vstack([np.ones_like(chosen[:1]), ~chosen])
+
+    def score(self, result: Result, earned: FloatArray) -> float:
+        return float((earned[0] - earned[1:]).sum() / (len(earned) - 1 + self.empty_bin))
+
+    def oracle(self, game: Game) -> Attribution:
+        n = len(game.players)
+        joins = best_chain(game, _bins(self.fractions, n)[::-1], grow=False)
+        return ranked(game, joins[::-1], "oracle: least left")
+
+
+@dataclass(frozen=True)
+class Sufficiency:
+    r"""How much is lost when only the most credited players are kept; near zero (or below) is good.
+
+    $$\frac{1}{|B|} \sum_{q \in B} \big[v(N) - v(\mathrm{top}_q)\big]$$
+
+    Conventions as in `Comprehensiveness` (DeYoung et al., 2020).
+    """
+
+    fractions: tuple[float, ...] = BINS
+    empty_bin: bool = False
+    name: str = "sufficiency"
+    better: Better = "lower"
+    paper: str = "DeYoung et al. (2020)"
+
+    def __post_init__(self) -> None:
+        checked_fractions(self.fractions)
+
+    def plan(self, result: Result) -> BoolArray:
+        chosen = _chosen(result, self.fractions)
+        return np.vstack([np.ones_like(chosen[:1]), chosen])
+
+    def score(self, result: Result, earned: FloatArray) -> float:
+        return float((earned[0] - earned[1:]).sum() / (len(earned) - 1 + self.empty_bin))
+
+    def oracle(self, game: Game) -> Attribution:
+        joins = best_chain(game, -_bins(self.fractions, len(game.players)), grow=True)
+        return ranked(game, joins, "oracle: most kept")
+
+
+@dataclass(frozen=True)
+class LogOdds:
+    r"""Log of the probability that is left after the most credited players are removed, over the one before.
+
+    $$\frac{1}{|B|} \sum_{q \in B} \log \frac{v(N \setminus \mathrm{top}_q)}{v(N)}$$
+
+    The field calls it log-odds (Shrikumar et al., 2017; for text Chen, Zheng and Ji, 2020, with 20 % removed); as defined
+    there it is a ratio of probabilities, not of odds. Lower is better. The payoff must be a probability: build the game with
+    payoff="probability". Zero probabilities are refused rather than clipped.
+    """
+
+    fractions: tuple[float, ...] = (0.2,)
+    name: str = "log-odds"
+    better: Better = "lower"
+    paper: str = "Shrikumar et al. (2017); Chen, Zheng and Ji (2020)"
+
+    def __post_init__(self) -> None:
+        checked_fractions(self.fractions)
+
+    def plan(self, result: Result) -> BoolArray:
+        chosen = _chosen(result, self.fractions)
+        return np.vstack([np.ones_like(chosen[:1]), ~chosen])
+
+    def score(self, result: Result, earned: FloatArray) -> float:
+        log = _log_probability(earned)
+        return float((log[1:] - log[0]).mean())
+
+    def oracle(self, game: Game) -> Attribution:
+        weights = _bins(self.fractions, len(game.players))[::-1]
+        joins = best_chain(game, weights, grow=False, worth=_log_probability)
+        return ranked(game, joins[::-1], "oracle: least left")
+
+
+def _log_probability(earned: FloatArray) -> FloatArray:
+    if (earned <= 0).any() or (earned > 1 + 1e-9).any():
+        bad = earned[(earned <= 0) | (earned > 1 + 1e-9)][0]
+        raise NotApplicable(f"log-odds needs payoffs that are probabilities in (0, 1], and this game pays {bad:.4g}")
+    return np.log(earned)
+
+
+@dataclass(frozen=True)
+class AOPC:
+    r"""Area over the perturbation curve: the mean loss as players are removed one by one, most credited first.
+
+    $$\frac{1}{K+1} \sum_{k=0}^{K} \big[v(N) - v(N \setminus \mathrm{top}_k)\big]$$
+
+    with the term k = 0, which is zero, counted (Samek et al., 2017). K is `steps`, or all n players when None.
+    """
+
+    steps: int | None = None
+    name: str = "aopc"
+    better: Better = "higher"
+    paper: str = "Samek et al. (2017)"
+
+    def __post_init__(self) -> None:
+        if self.steps is not None and self.steps < 1:
+            raise InvalidInput(f"steps must be at least 1, got {self.steps!r}; leave it out to remove every player")
+
+    def _last(self, players: int) -> int:
+        return players if self.steps is None else min(self.steps, players)
+
+    def plan(self, result: Result) -> BoolArray:
+        order = ordering(scores_of(result, self.name))
+        return ~tops(order, np.arange(self._last(len(order)) + 1))
+
+    def score(self, result: Result, earned: FloatArray) -> float:
+        return float((earned[0] - earned).mean())
+
+    def oracle(self, game: Game) -> Attribution:
+        n = len(game.players)
+        weights = np.zeros(n + 1)
+        weights[n - self._last(n) :] = 1.0
+        return ranked(game, best_chain(game, weights, grow=False)[::-1], "oracle: least left")
+
+
+@dataclass(frozen=True)
+class PostHocAccuracy:
+    """Whether the most credited players alone lead to the same decision as everybody: 1 or 0 an input.
+
+    The decision is `payoff > threshold`: 0.5 for the probability of one of two classes, 0 for a margin (which covers any
+    number of classes). Averaged over inputs this is the post-hoc accuracy of L2X (Chen et al., 2018). A selection is measured
+    on its chosen set, an order on its first ⌈fraction·n⌉ players. It can be gamed by encoding the decision in the choice
+    itself: read it beside a leakage report.
+    """
+
+    fraction: float = 0.2
+    threshold: float = 0.5
+    name: str = "post-hoc accuracy"
+    better: Better = "higher"
+    paper: str = "Chen et al. (2018)"
+
+    def __post_init__(self) -> None:
+        checked_fractions((self.fraction,))
+
+    def plan(self, result: Result) -> BoolArray:
+        chosen = _chosen(result, (self.fraction,))
+        return np.vstack([np.ones_like(chosen), chosen])
+
+    def score(self, result: Result, earned: FloatArray) -> float:
+        return float((earned[0] > self.threshold) == (earned[1] > self.threshold))
+
+    def oracle(self, game: Game) -> Attribution:
+        """The keeping order that pushes the payoff furthest to the side of the decision."""
+        n = len(game.players)
+        everyone = payoffs(game, np.ones((1, n), dtype=bool))[0]
+        side = 1.0 if everyone > self.threshold else -1.0
+        joins = best_chain(game, -side * _bins((self.fraction,), n), grow=True)
+        return ranked(game, joins, "oracle: most kept")

@@ -1,0 +1,123 @@
+"""What a faithfulness metric is: the coalitions it wants to see, and a number made of their payoffs.
+
+A metric never asks a game itself. It says which coalitions it needs (`plan`) and turns their payoffs into a score (`score`),
+so the coalitions of many metrics and many explanations of one input go to the model in one batch, each only once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+import numpy as np
+
+from accredit.core import AccreditError, Attribution, BoolArray, FloatArray, Game, InvalidInput, Selection, payoffs
+from accredit.core.coalitions import unique
+
+Result = Attribution | Selection
+Better = Literal["higher", "lower"]
+
+
+class NotApplicable(AccreditError, ValueError):
+    """A metric has no meaning for this result; the message says why."""
+
+
+class Metric(Protocol):
+    """A frozen bundle of settings that measures one result on one game."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def better(self) -> Better:
+        """Which way is good."""
+        ...
+
+    @property
+    def paper(self) -> str:
+        """Where it was defined."""
+        ...
+
+    def plan(self, result: Result) -> BoolArray:
+        """The coalitions whose payoffs are needed: (k, n). Raises `NotApplicable` where the metric means nothing."""
+        ...
+
+    def score(self, result: Result, earned: FloatArray) -> float:
+        """The metric from the payoffs of `plan(result)`, in the same order."""
+        ...
+
+    def oracle(self, game: Game) -> Result:
+        """A result that scores as well as can be found with the game in hand, for the top of the scale."""
+        ...
+
+
+@dataclass(frozen=True)
+class Score:
+    """A metric's value, or why there is none."""
+
+    value: float | None
+    because: str = ""
+
+
+def measure(metric: Metric, game: Game, result: Result) -> float:
+    """One metric of one result, in one call of the game.
+
+    >>> from accredit.games import TableGame
+    >>> from accredit.evaluate import Deletion
+    >>> from accredit.values import shapley
+    >>> single = TableGame(("a", "b"), [0, 1, 0, 1])  # only a matters
+    >>> measure(Deletion(), single, shapley(single))  # the payoff falls from 1 to 0 when a goes first
+    0.25
+    """
+    score = measure_all(game, {"it": result}, [metric])["it"][metric.name]
+    if score.value is None:
+        raise NotApplicable(score.because)
+    return score.value
+
+
+def measure_all(game: Game, results: Mapping[str, Result], metrics: Iterable[Metric]) -> dict[str, dict[str, Score]]:
+    """Every metric of every result: result name -> metric name -> score, from one batch of distinct coalitions.
+
+    A metric that does not apply to a result gives a `Score` without value that says why.
+    """
+    chosen = tuple(metrics)
+    for name, result in results.items():
+        if result.players != game.players:
+            raise InvalidInput(
+                f"result {name!r} does not credit the {len(game.players)} players of this game in their order; "
+                "measure it on the game it was computed from"
+            )
+    plans: dict[tuple[str, str], BoolArray] = {}
+    scores: dict[str, dict[str, Score]] = {name: {} for name in results}
+    for name, result in results.items():
+        for metric in chosen:
+            try:
+                plans[name, metric.name] = metric.plan(result)
+            except NotApplicable as reason:
+                scores[name][metric.name] = Score(None, str(reason))
+    if not plans:
+        return scores
+    asked, row = unique(np.concatenate(list(plans.values())))
+    earned = payoffs(game, asked)[row]
+    cuts = np.cumsum([len(plan) for plan in plans.values()])[:-1]
+    answers = dict(zip(plans, np.split(earned, cuts), strict=True))
+    for name, result in results.items():
+        for metric in chosen:
+            if (name, metric.name) in answers:
+                try:
+                    scores[name][metric.name] = Score(metric.score(result, answers[name, metric.name]))
+                except NotApplicable as reason:
+                    scores[name][metric.name] = Score(None, str(reason))
+    return scores
+
+
+def scores_of(result: Result, metric: str) -> FloatArray:
+    """The numbers that put players in order: credit, or a selection's scores."""
+    if isinstance(result, Attribution):
+        return result.credit
+    if result.scores is None:
+        raise NotApplicable(
+            f"{metric} needs an order of the players, and {result.method} is a selection without scores"
+        )
+    return result.scores

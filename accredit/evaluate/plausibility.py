@@ -1,0 +1,85 @@
+"""Do people agree? Overlap with human rationales, after ERASER (DeYoung et al., 2020).
+
+Plausible is not faithful: a wrong model honestly explained should disagree with people.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from accredit.core import BoolArray, FloatArray, InvalidInput
+
+Span = tuple[int, int]  # [start, end)
+
+
+def _checked(chosen: BoolArray, rationale: BoolArray) -> tuple[BoolArray, BoolArray]:
+    a, b = np.asarray(chosen, dtype=bool), np.asarray(rationale, dtype=bool)
+    if a.shape != b.shape or a.ndim != 1:
+        raise InvalidInput(f"chosen has shape {a.shape} and rationale {b.shape}; give one boolean a token in both")
+    return a, b
+
+
+def token_f1(chosen: BoolArray, rationale: BoolArray) -> float:
+    """Harmonic mean of token precision and recall; 0 where nothing is shared.
+
+    >>> token_f1(np.array([True, True, False]), np.array([True, False, False]))
+    0.6666666666666666
+    """
+    a, b = _checked(chosen, rationale)
+    both = int((a & b).sum())
+    return 2 * both / int(a.sum() + b.sum()) if both else 0.0
+
+
+def auprc(scores: FloatArray, rationale: BoolArray) -> float:
+    r"""Area under the precision–recall curve of soft scores, as average precision: Σ (R_k − R_{k−1})·P_k over distinct scores.
+
+    Tied scores enter together. The chance level is the share of rationale tokens.
+
+    >>> auprc(np.array([0.9, 0.8, 0.1]), np.array([True, False, True]))
+    0.8333333333333333
+    """
+    scores = np.asarray(scores, dtype=np.float64)
+    _, b = _checked(np.zeros(len(scores), dtype=bool), rationale)
+    if not b.any():
+        raise InvalidInput("rationale marks no token; precision and recall are undefined, leave this example out")
+    order = np.argsort(-scores, kind="stable")
+    hits = np.cumsum(b[order])
+    last_of_tie = np.append(np.diff(scores[order]) != 0, True)
+    found, taken = hits[last_of_tie], (np.arange(len(scores)) + 1)[last_of_tie]
+    return float((np.diff(found, prepend=0) / b.sum()) @ (found / taken))
+
+
+def spans_of(chosen: BoolArray) -> list[Span]:
+    """Maximal runs of chosen tokens.
+
+    >>> spans_of(np.array([True, True, False, True]))
+    [(0, 2), (3, 4)]
+    """
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], np.asarray(chosen, dtype=bool), [False]]).astype(np.int8)))
+    return [(int(a), int(b)) for a, b in edges.reshape(-1, 2)]
+
+
+def iou_f1(predicted: Sequence[Span], rationale: Sequence[Span], threshold: float = 0.5) -> float:
+    """F1 over spans: a predicted span counts when its overlap with some rationale span, over their union, is ≥ threshold.
+
+    Precision is the share of predicted spans that count. Recall divides the same number by the rationale spans and is cut at
+    1, as several predictions may match one rationale. 0 where none counts.
+
+    >>> iou_f1([(0, 4)], [(0, 2), (6, 8)])
+    0.6666666666666666
+    """
+    if not rationale:
+        raise InvalidInput("rationale has no span; leave this example out")
+    matched = sum(any(_iou(p, r) >= threshold for r in rationale) for p in predicted)
+    if not matched:
+        return 0.0
+    precision, recall = matched / len(predicted), min(1.0, matched / len(rationale))
+    return 2 * precision * recall / (precision + recall)
+
+
+def _iou(a: Span, b: Span) -> float:
+    shared = max(0, min(a[1], b[1]) - max(a[0], b[0]))
+    union = (a[1] - a[0]) + (b[1] - b[0]) - shared
+    return shared / union if union else 0.0

@@ -1,0 +1,73 @@
+"""Does an explanation depend on the model and on what it learned? The randomisation checks of Adebayo et al. (2018)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+
+from accredit.core import Attribution, InvalidInput
+from accredit.evaluate.agreement import spearman
+
+Model = TypeVar("Model")
+Input = TypeVar("Input")
+
+
+@dataclass(frozen=True)
+class Sanity:
+    """How much of an explanation is left when the model's knowledge is gone: mean rank correlations, signed and by size."""
+
+    stages: tuple[str, ...]
+    signed: tuple[float, ...]  # Spearman with the explanation of the true model, mean over inputs
+    by_size: tuple[float, ...]  # the same for magnitudes
+
+    @property
+    def remains(self) -> float:
+        """What is left at the last stage, by the larger of the two correlations in magnitude; a faithful method is near 0."""
+        return max(self.signed[-1], self.by_size[-1], key=abs)
+
+
+def model_randomisation(
+    explain: Callable[[Model, Input], Attribution],
+    model: Model,
+    randomised: Iterable[tuple[str, Model]],
+    inputs: Sequence[Input],
+) -> Sanity:
+    """Explain the same inputs with the true model and with ever more of it randomised.
+
+    `randomised` yields (stage, model), by convention from the output downwards (cascading). Targets must be held fixed by
+    `explain`, or the check measures the change of the prediction as well.
+    """
+    if not inputs:
+        raise InvalidInput("inputs is empty; give some inputs to explain")
+    truth = [explain(model, x) for x in inputs]
+    stages, signed, by_size = [], [], []
+    for stage, broken in randomised:
+        other = [explain(broken, x) for x in inputs]
+        stages.append(stage)
+        signed.append(_mean([spearman(a, b) for a, b in zip(truth, other, strict=True)]))
+        by_size.append(_mean([spearman(np.abs(a.credit), np.abs(b.credit)) for a, b in zip(truth, other, strict=True)]))
+    if not stages:
+        raise InvalidInput("randomised yields no model; give for example randomised_layers(model, seed=0)")
+    return Sanity(tuple(stages), tuple(signed), tuple(by_size))
+
+
+def label_randomisation(
+    explain: Callable[[Model, Input], Attribution],
+    fit: Callable[[Sequence[int]], Model],
+    labels: Sequence[int],
+    inputs: Sequence[Input],
+    seed: int = 0,
+) -> Sanity:
+    """Explain the same inputs with a model fitted to the true labels and with one fitted to shuffled labels.
+
+    The second model can only have memorised; an explanation that stays the same does not show what was learned.
+    """
+    shuffled = np.random.default_rng(seed).permutation(np.asarray(labels))
+    return model_randomisation(explain, fit(labels), [("shuffled labels", fit(shuffled.tolist()))], inputs)
+
+
+def _mean(numbers: Sequence[float]) -> float:
+    return float(np.mean(numbers))

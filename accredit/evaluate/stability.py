@@ -1,0 +1,63 @@
+"""How much an explanation moves when the thing it explains hardly does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from hashlib import blake2b
+from typing import TypeVar
+
+import numpy as np
+
+from accredit.core import Attribution, BoolArray, FloatArray, Game, InvalidInput
+from accredit.core.coalitions import keys
+
+Thing = TypeVar("Thing")  # whatever the method explains: a game, a model, an input
+
+
+class Shaken:
+    """A game whose every payoff is off by at most `radius`. See `shaken`."""
+
+    def __init__(self, game: Game, radius: float, seed: int) -> None:
+        self._game, self._radius, self._seed = game, radius, seed
+
+    @property
+    def players(self) -> tuple[str, ...]:
+        return self._game.players
+
+    def payoff(self, coalitions: BoolArray) -> FloatArray:
+        salt = self._seed.to_bytes(8, "little")
+        drawn = [int.from_bytes(blake2b(key, digest_size=8, salt=salt).digest(), "little") for key in keys(coalitions)]
+        uniform = np.array(drawn, dtype=np.float64) / 2.0**63 - 1.0
+        return self._game.payoff(coalitions) + self._radius * uniform
+
+
+def shaken(game: Game, radius: float, seed: int) -> Game:
+    """`game` with fixed noise: each coalition's payoff is moved by its own amount in [−radius, radius], the same at every ask.
+
+    >>> from accredit.games import TableGame
+    >>> near = shaken(TableGame(("a",), [0, 1]), 0.1, seed=1)
+    >>> bool(abs(near.payoff(np.array([[True]]))[0] - 1) <= 0.1)
+    True
+    """
+    if not radius >= 0:
+        raise InvalidInput(f"radius must be a number ≥ 0, got {radius!r}")
+    return Shaken(game, radius, seed)
+
+
+def max_sensitivity(method: Callable[[Thing], Attribution], here: Thing, neighbours: Iterable[Thing]) -> float:
+    r"""The furthest an explanation moves among the neighbours of what it explains, relative to its own length.
+
+    $$\max_{y \in B_r(x)} \frac{\|\phi(y) - \phi(x)\|_2}{\|\phi(x)\|_2}$$
+
+    Yeh et al. (2019), the maximum taken over the neighbours given, so it is a lower bound on the true one. What a neighbour is
+    must be said by the caller: `shaken(game, radius, seed)` for methods that ask a game; for methods that read a model, the
+    model with noise of at most r on its input embeddings. Lower is better; a method that ignores its input scores 0.
+    """
+    centre = method(here).credit
+    length = float(np.linalg.norm(centre))
+    if length == 0:
+        raise InvalidInput("the explanation is zero everywhere, so a relative change of it is undefined")
+    moved = [float(np.linalg.norm(method(near).credit - centre)) for near in neighbours]
+    if not moved:
+        raise InvalidInput("neighbours is empty; give for example [shaken(game, 0.01, seed) for seed in range(10)]")
+    return max(moved) / length

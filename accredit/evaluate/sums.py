@@ -1,0 +1,163 @@
+"""Do the credits add up to what happens when several players are removed at once? Sensitivity-n and infidelity."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+from math import comb
+
+import numpy as np
+
+from accredit.core import Attribution, BoolArray, FloatArray, Game, InvalidInput, Selection, endpoints, payoffs
+from accredit.core.coalitions import from_index
+from accredit.evaluate.metric import Better, NotApplicable, Result
+
+FLAT = 1e-12  # of the largest value: a spread below this is no spread
+
+
+def _credit(result: Result, metric: str) -> FloatArray:
+    if isinstance(result, Selection):
+        raise NotApplicable(f"{metric} adds credits up, and {result.method} is a selection: it has none")
+    return result.credit
+
+
+def removals_of_size(players: int, size: int, count: int, rng: np.random.Generator) -> BoolArray:
+    """All removals of `size` players when there are at most `count`, else `count` random ones: (≤ count, players)."""
+    if comb(players, size) <= count:
+        rows = np.zeros((comb(players, size), players), dtype=bool)
+        for row, who in zip(rows, combinations(range(players), size), strict=True):
+            row[list(who)] = True
+        return rows
+    return rng.random((count, players)).argsort(axis=1).argsort(axis=1) < size
+
+
+@dataclass(frozen=True)
+class SensitivityN:
+    r"""Correlation of summed credit with the payoff lost, over removals of equal size, averaged over sizes.
+
+    $$\mathrm{mean}_k\ \mathrm{corr}_{|R| = k}\Big(\sum_{i \in R} \phi_i,\; v(N) - v(N \setminus R)\Big)$$
+
+    Ancona et al. (2018). Sizes: about `sizes` of them spread evenly over 1..n−1; of each size all removals, or `removals`
+    random ones drawn from `seed`, the same for every method. A size at which the payoff lost is constant says nothing and is
+    left out; constant credit sums against a varying loss count as correlation 0. Scale-free, so scores may be measured too,
+    but signs matter.
+    """
+
+    sizes: int = 8
+    removals: int = 16
+    seed: int = 0
+    name: str = "sensitivity-n"
+    better: Better = "higher"
+    paper: str = "Ancona et al. (2018)"
+
+    def __post_init__(self) -> None:
+        if self.sizes < 1 or self.removals < 2:
+            raise InvalidInput(f"sizes must be ≥ 1 and removals ≥ 2, got {self.sizes!r} and {self.removals!r}")
+
+    def _removed(self, players: int) -> list[BoolArray]:
+        rng = np.random.default_rng(self.seed)
+        sizes = np.unique(np.linspace(1, players - 1, self.sizes).round().astype(int))
+        return [removals_of_size(players, int(k), self.removals, rng) for k in sizes]
+
+    def plan(self, result: Result) -> BoolArray:
+        n = len(_credit(result, self.name))
+        if n < 2:
+            raise NotApplicable("sensitivity-n compares removals of equal size, and one player has only one")
+        return np.vstack([np.ones((1, n), dtype=bool), *(~removed for removed in self._removed(n))])
+
+    def score(self, result: Result, earned: FloatArray) -> float:
+        credit = _credit(result, self.name)
+        lost = earned[0] - earned[1:]
+        found, start = [], 0
+        for removed in self._removed(len(credit)):
+            found.append(correlation(removed @ credit, lost[start : start + len(removed)]))
+            start += len(removed)
+        known = [r for r in found if r is not None]
+        if not known:
+            raise NotApplicable("sensitivity-n is undefined here: removals of equal size all lose the same")
+        return float(np.mean(known))
+
+    def oracle(self, game: Game) -> Attribution:
+        return _fitted(game, self._removed(len(game.players)), centred=True)
+
+
+def correlation(sums: FloatArray, lost: FloatArray) -> float | None:
+    """Pearson correlation; None where the loss is constant, 0 where only the sums are.
+
+    >>> correlation(np.array([1.0, 2.0, 3.0]), np.array([2.0, 4.0, 6.0]))
+    1.0
+    """
+    x, y = sums - sums.mean(), lost - lost.mean()
+    if np.abs(y).max() <= FLAT * max(float(np.abs(lost).max()), 1e-300):
+        return None
+    if np.abs(x).max() <= FLAT * max(float(np.abs(sums).max()), 1e-300):
+        return 0.0
+    return float(np.clip((x @ y) / np.sqrt((x @ x) * (y @ y)), -1.0, 1.0))
+
+
+@dataclass(frozen=True)
+class Infidelity:
+    r"""Mean squared gap between the credit of the removed players and the payoff lost with them.
+
+    $$\mathrm{E}_R\Big[\Big(\sum_{i \in R} \phi_i - [v(N) - v(N \setminus R)]\Big)^2\Big]$$
+
+    Yeh et al. (2019) with removal as the perturbation. R is uniform over the non-empty subsets: all of them when 2ⁿ − 1 ≤
+    `removals`, else `removals` random ones from `seed`. The least-squares best credit under this law is close to the Banzhaf
+    value, so the law favours Banzhaf over Shapley a little. Scores are not in payoff units: not applicable to them.
+    """
+
+    removals: int = 128
+    seed: int = 0
+    name: str = "infidelity"
+    better: Better = "lower"
+    paper: str = "Yeh et al. (2019)"
+
+    def __post_init__(self) -> None:
+        if self.removals < 1:
+            raise InvalidInput(f"removals must be at least 1, got {self.removals!r}")
+
+    def _removed(self, players: int) -> BoolArray:
+        if players < 62 and (1 << players) - 1 <= self.removals:
+            return from_index(np.arange(1, 1 << players), players)
+        removed = np.random.default_rng(self.seed).random((self.removals, players)) < 0.5
+        return removed[removed.any(axis=1)]
+
+    def plan(self, result: Result) -> BoolArray:
+        n = len(_credit(result, self.name))
+        if isinstance(result, Attribution) and result.total is None:
+            raise NotApplicable(
+                f"infidelity compares credit with payoff lost, and {result.method} gives scores in no unit"
+            )
+        return np.vstack([np.ones((1, n), dtype=bool), ~self._removed(n)])
+
+    def score(self, result: Result, earned: FloatArray) -> float:
+        credit = _credit(result, self.name)
+        lost = earned[0] - earned[1:]
+        return float(((self._removed(len(credit)) @ credit - lost) ** 2).mean())
+
+    def oracle(self, game: Game) -> Attribution:
+        return _fitted(game, [self._removed(len(game.players))], centred=False)
+
+
+def _fitted(game: Game, removed: list[BoolArray], *, centred: bool) -> Attribution:
+    """The credit whose sums fit the payoff lost in the metric's own removals best, by least squares.
+
+    Centred: each size has its own intercept and its losses are scaled to unit spread, as in a mean of correlations.
+    """
+    n = len(game.players)
+    earned = payoffs(game, np.vstack([np.ones((1, n), dtype=bool), *(~r for r in removed)]))
+    lost = np.split(earned[0] - earned[1:], np.cumsum([len(r) for r in removed])[:-1])
+    rows, targets = [], []
+    for r, y in zip(removed, lost, strict=True):
+        x = r.astype(float)
+        if centred:
+            x, y = x - x.mean(axis=0), y - y.mean()
+            scale = float(np.sqrt(y @ y)) or 1.0
+            x, y = x / scale, y / scale
+        rows.append(x)
+        targets.append(y)
+    credit = np.linalg.lstsq(np.vstack(rows), np.concatenate(targets), rcond=None)[0]
+    nobody, everybody = endpoints(game)
+    return Attribution(
+        game.players, credit, total=everybody - nobody, method="oracle: least squares on the metric's own removals"
+    )

@@ -1,0 +1,50 @@
+"""Rank agreement by hand and against scipy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from accredit.core import Attribution, InvalidInput
+from accredit.evaluate import kendall, spearman, top_overlap
+
+
+def test_kendall_by_hand():
+    one = np.array([1.0, 2.0, 3.0, 4.0])
+    assert kendall(one, np.array([1.0, 2.0, 4.0, 3.0])) == pytest.approx(4 / 6)  # five pairs agree, one does not
+    assert kendall(one, one[::-1]) == -1.0
+    assert kendall(np.array([1.0, 1.0, 2.0]), np.array([1.0, 2.0, 3.0])) == pytest.approx(2 / np.sqrt(6))  # one tie
+
+
+def test_spearman_by_hand():
+    one = np.array([1.0, 2.0, 3.0])
+    assert spearman(one, np.array([2.0, 1.0, 3.0])) == pytest.approx(1 - 6 * 2 / (3 * 8))
+    assert spearman(one, np.exp(one)) == 1.0
+    assert spearman(np.array([1.0, 1.0, 2.0]), one) == pytest.approx(1.5 / np.sqrt(1.5 * 2))
+
+
+def test_top_overlap_by_hand():
+    a, b = np.array([4.0, 3.0, 2.0, 1.0]), np.array([1.0, 3.0, 2.0, 4.0])
+    assert [top_overlap(a, b, k) for k in (1, 2, 4)] == [0.0, 0.5, 1.0]
+
+
+def test_equal_to_scipy_with_ties():
+    rng = np.random.default_rng(3)
+    for _ in range(50):
+        a, b = rng.integers(0, 5, size=(2, 12)).astype(float)
+        assert spearman(a, b) == pytest.approx(stats.spearmanr(a, b).statistic, abs=1e-12)
+        assert kendall(a, b) == pytest.approx(stats.kendalltau(a, b).statistic, abs=1e-12)
+
+
+def test_all_ties_agree_with_nothing():
+    assert spearman(np.ones(4), np.arange(4.0)) == kendall(np.ones(4), np.arange(4.0)) == 0.0
+
+
+def test_bad_pairs_are_refused():
+    with pytest.raises(InvalidInput, match="shape"):
+        kendall(np.ones(3), np.ones(4))
+    with pytest.raises(InvalidInput, match="different players"):
+        spearman(Attribution(("a",), np.ones(1), None, "x"), Attribution(("b",), np.ones(1), None, "y"))
+    with pytest.raises(InvalidInput, match="count"):
+        top_overlap(np.ones(3), np.ones(3), 4)
