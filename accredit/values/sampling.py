@@ -1,0 +1,308 @@
+"""What sampled values have in common: settings, a ledger of payoffs, and one loop that draws, looks and stops.
+
+An estimator draws independent units (an order, an order and its reverse, a pair of coalitions). The loop decides how many
+to draw next so that the budget is never exceeded, the memory limit is kept, the clock is read often enough, and intervals are
+looked at only at the checkpoints of `intervals`. The numbers do not depend on how the draws were cut into batches.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import MISSING, dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from accredit.core import Attribution, BadPayoff, BoolArray, Claim, FloatArray, Game, Holds, InvalidInput, payoffs
+from accredit.values.exact import semivalue_claims
+from accredit.values.intervals import (
+    FIRST_LOOK,
+    Confidence,
+    Moments,
+    empirical_bernstein,
+    look_error,
+    student_t,
+    unseen_chance,
+)
+from accredit.values.semivalues import semivalue_from_table
+from accredit.values.solver import Progress, Stop, progress
+
+BATCH_BYTES = 1 << 24  # coalitions of one payoff call stay below 16 MB
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sampled:
+    """Settings of every sampled value, beside its `budget` and `seed`.
+
+    `seconds` and `half_width` stop a run as `Stop` says. `level` and `simultaneous` choose the interval,
+    `payoff_range` declares that all payoffs lie in (low, high), and `certify` asks for the interval that is proved
+    from that range (`intervals`).
+    """
+
+    seconds: float | None = None
+    half_width: float | None = None
+    level: float = 0.95
+    simultaneous: bool = False
+    certify: bool = False
+    payoff_range: tuple[float, float] | None = None
+
+    @property
+    def confidence(self) -> Confidence:
+        """The interval wanted, checked."""
+        return Confidence(self.level, self.simultaneous, self.certify, self.payoff_range)
+
+
+def checked(settings: Sampled, budget: int | None, seed: int, **counts: int | None) -> None:
+    """Refuse settings that cannot be used; `counts` are other limits, such as a number of orders."""
+    for name, value in {"budget": budget, **counts}.items():
+        if value is not None and (isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1):
+            raise InvalidInput(
+                f"{name} must be a whole number of at least 1, got {value!r}; write for example {name}=1000"
+            )
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
+        raise InvalidInput(f"seed must be a whole number of at least 0, got {seed!r}; write for example seed=0")
+    Stop(budget or next((count for count in counts.values() if count), None), settings.seconds, settings.half_width)
+    _ = settings.confidence
+
+
+def described(value: str, settings: Any) -> str:
+    """Name of a method, enough to run it again: the value and the settings that differ from their defaults, and the seed.
+
+    >>> described("shapley", Sampled(seconds=2.0))
+    'shapley/Sampled(seconds=2.0)'
+    """
+    given = [
+        f"{f.name}={getattr(settings, f.name)!r}"
+        for f in fields(settings)
+        if f.name == "seed" or f.default is MISSING or getattr(settings, f.name) != f.default
+    ]
+    return f"{value}/{type(settings).__name__}({', '.join(given)})"
+
+
+class Ledger:
+    """The door to a game: counts every payoff, remembers the lowest and the highest, and holds them to the declared range."""
+
+    def __init__(self, game: Game, declared: tuple[float, float] | None = None) -> None:
+        self._game, self._declared = game, declared
+        self.payoffs = 0
+        self.low, self.high = np.inf, -np.inf
+        n = len(game.players)
+        ends = self.ask(np.array([[False] * n, [True] * n]))
+        self.nobody, self.everybody = float(ends[0]), float(ends[1])
+
+    def ask(self, coalitions: BoolArray) -> FloatArray:
+        """What each coalition earns: (batch, n) -> (batch,)."""
+        earned = payoffs(self._game, coalitions)
+        self.payoffs += len(coalitions)
+        self.low, self.high = min(self.low, float(earned.min())), max(self.high, float(earned.max()))
+        if self._declared is not None and not (self._declared[0] <= self.low and self.high <= self._declared[1]):
+            worst = self.low if self.low < self._declared[0] else self.high
+            raise BadPayoff(
+                f"a payoff is {worst}, outside the declared payoff_range={self._declared}; declare a wider one"
+            )
+        return earned
+
+    @property
+    def total(self) -> float:
+        """v(N) − v(∅)."""
+        return self.everybody - self.nobody
+
+    @property
+    def spread(self) -> float:
+        """Highest minus lowest payoff seen."""
+        return self.high - self.low
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a run ended: units drawn, why it stopped, and the share of the error that the last look may use."""
+
+    units: int
+    stopped: str
+    share: float  # of δ: 1 when nobody looked before the end, 1/(t(t+1)) at look t
+
+
+def run(
+    settings: Sampled,
+    budget: int | None,
+    ledger: Ledger,
+    draw: Callable[[int], None],
+    half_widths: Callable[[float], FloatArray | None],
+    *,
+    cost: int,
+    unit: str,
+    units: int | None = None,
+) -> Ended:
+    """Draw units until a limit is met.
+
+    `draw(count)` asks for `count` more units, each worth at most `cost` payoffs. `half_widths(share)` is the
+    interval so far when `share` of the error is granted to it; None: no scale has been seen to measure by.
+    """
+    if budget is not None and budget < ledger.payoffs + cost:
+        raise InvalidInput(
+            f"budget={budget} is less than one {unit} costs; give at least budget={ledger.payoffs + cost}"
+        )
+    n = len(ledger._game.players)
+    batch = max(1, BATCH_BYTES // (n * cost))
+    pace = 1 if settings.seconds is not None else batch
+    drawn, looks, next_look, began = 0, 0, FIRST_LOOK, time.monotonic()
+
+    def ended(stopped: str) -> Ended:
+        repeated = settings.half_width is not None
+        return Ended(drawn, stopped, look_error(1.0, looks + 1) if repeated else 1.0)
+
+    with progress(f"{unit}s", 1.0) as bar:
+        while True:
+            elapsed = time.monotonic() - began
+            if units is not None and drawn >= units:
+                return ended(f"all {units} {unit}s were drawn")
+            if budget is not None and budget - ledger.payoffs < cost:
+                return ended(f"the budget of {budget} payoffs is spent")
+            if settings.seconds is not None and drawn and elapsed >= settings.seconds:
+                return ended(f"{settings.seconds:g} seconds have passed")
+            count = min(batch, pace, *_room(drawn, units, budget, ledger.payoffs, cost))
+            if settings.half_width is not None:
+                count = min(count, next_look - drawn)
+            draw(count)
+            drawn += count
+            if settings.seconds is not None:
+                elapsed = time.monotonic() - began
+                rest = max(0.0, settings.seconds - elapsed) / max(
+                    elapsed / drawn, 1e-9
+                )  # units that still fit at this rate
+                pace = max(1, min(2 * pace, int(rest)))
+            if settings.half_width is not None and drawn == next_look:
+                widths = half_widths(look_error(1.0, looks + 1))
+                if widths is None:
+                    return ended("every payoff seen is the same, so there is no scale to measure a half-width by")
+                if widths.max() <= settings.half_width:
+                    return ended(f"every interval is within ±{settings.half_width:g} at look {looks + 1}")
+                looks, next_look = looks + 1, 2 * next_look
+            _show(bar, settings, units, budget, drawn, ledger.payoffs, elapsed)
+
+
+def _room(drawn: int, units: int | None, budget: int | None, spent: int, cost: int) -> list[int]:
+    """How many more units each limit allows."""
+    room = [] if units is None else [units - drawn]
+    return room if budget is None else [*room, (budget - spent) // cost]
+
+
+def _show(
+    bar: Progress, settings: Sampled, units: int | None, budget: int | None, drawn: int, spent: int, elapsed: float
+) -> None:
+    """Draw the bar at the limit that is closest; a half-width alone does not say how far it is."""
+    shares = [0.0]
+    shares += [drawn / units] if units else []
+    shares += [spent / budget] if budget else []
+    shares += [elapsed / settings.seconds] if settings.seconds else []
+    bar.update(max(shares))
+
+
+def mean_half_widths(
+    moments: Moments, confidence: Confidence, share: float, width: float | None, event: float
+) -> FloatArray | None:
+    r"""Half-widths for a mean of independent scores, or None where none is honest.
+
+    Certified: empirical Bernstein for scores in an interval of length `width`. Otherwise Student t, widened by what
+    may have been missed, $\sqrt{(t \cdot SE_i)^2 + (p\,e)^2}$: p is the largest chance of what no draw has shown
+    (`unseen_chance`), e = `event` the size such an event is taken to have.
+    """
+    error = confidence.error(len(moments.mean)) * share
+    if moments.stderr is None:
+        return None
+    if confidence.certify and width is not None:
+        return empirical_bernstein(moments.variance, moments.count, width, error)
+    if event == 0:
+        return None
+    return np.hypot(student_t(moments.stderr, moments.count - 1, error), unseen_chance(moments.count, error) * event)
+
+
+def fixed_number(settings: Sampled) -> bool:
+    """Whether the number of draws was set in advance, so that a mean of unbiased draws is itself unbiased."""
+    return settings.seconds is None and settings.half_width is None
+
+
+def in_expectation(settings: Sampled, because: str) -> tuple[Holds, str]:
+    """Unbiasedness, as far as the stopping rule leaves it standing."""
+    if fixed_number(settings):
+        return Holds.IN_EXPECTATION, because
+    return Holds.IN_THE_LIMIT, f"{because}; when to stop was decided on the way, which may leave a small bias"
+
+
+def linearity(settings: Sampled) -> Claim:
+    """The claim of an estimate that is a linear function of the payoffs it asks for."""
+    if fixed_number(settings):
+        because = (
+            "a fixed linear function of the payoffs: the same seed and limits draw the same coalitions for every game"
+        )
+        return Claim("linearity", Holds.EXACTLY, because)
+    return Claim(
+        "linearity", Holds.IN_THE_LIMIT, "linear in the payoffs asked, but how many are asked depends on the run"
+    )
+
+
+def known_whole(
+    game: Game, ledger: Ledger, meets: FloatArray, method: str, confidence: Confidence, budget: int | None, seed: int
+) -> Attribution:
+    """One or two players: all coalitions are asked, and nothing is left to sample. `meets` is s(k), here p(k) as well."""
+    n = len(game.players)
+    if budget is not None and budget < 1 << n:
+        raise InvalidInput(f"budget={budget} is less than the {1 << n} coalitions of {n} players; give budget={1 << n}")
+    between = ledger.ask(np.eye(2, dtype=bool)) if n == 2 else np.zeros(0)
+    credit = semivalue_from_table(np.array([ledger.nobody, *between, ledger.everybody]), meets)
+    exact = f"all {1 << n} coalitions were evaluated"
+    return Attribution(
+        game.players,
+        credit,
+        ledger.total,
+        method,
+        semivalue_claims(meets, exact),
+        stderr=np.zeros(n),
+        interval=np.stack([credit, credit], axis=1),
+        level=confidence.level,
+        interval_because=f"exact: {exact}",
+        baseline=ledger.nobody,
+        payoffs=ledger.payoffs,
+        seed=seed,
+        stopped=exact,
+    )
+
+
+def reported(
+    game: Game,
+    ledger: Ledger,
+    method: str,
+    claims: tuple[Claim, ...],
+    moments: Moments,
+    half_widths: FloatArray | None,
+    because: str,
+    confidence: Confidence,
+    ended: Ended,
+    seed: int,
+    certificate: dict[str, Any],
+) -> Attribution:
+    """The result of a sampled value."""
+    credit, kept = moments.mean, half_widths is not None
+    if kept and confidence.simultaneous:
+        because += (
+            "; simultaneous: the error is divided among the players, so all intervals hold together at this level"
+        )
+    if kept and ended.share < 1:
+        because += "; valid at every look, because each look had its own share of the error"
+    return Attribution(
+        game.players,
+        credit,
+        ledger.total,
+        method,
+        claims,
+        stderr=moments.stderr,
+        interval=None if half_widths is None else np.stack([credit - half_widths, credit + half_widths], axis=1),
+        level=confidence.level if kept else None,
+        interval_because=because,
+        baseline=ledger.nobody,
+        payoffs=ledger.payoffs,
+        seed=seed,
+        stopped=ended.stopped,
+        certificate=certificate,
+    )
