@@ -7,7 +7,9 @@ import json
 from typing import Any
 
 # Characters that end a line in JavaScript, or turn the reading direction of what follows, shown instead of obeyed.
-_SHOWN = {ord(c): f"\\u{ord(c):04x}" for c in "\u2028\u2029\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"}
+_SHOWN = {
+    ord(c): f"\\u{ord(c):04x}" for c in "\u2028\u2029\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+}
 _SHOWN |= {c: f"\\x{c:02x}" for c in range(32) if c not in (9, 10)}
 
 

@@ -7,14 +7,17 @@ from collections.abc import Sequence
 
 from accredit.core import Attribution, Selection
 from accredit.core.plain import rounded
+from accredit.explanation.result import Explanation
 from accredit.values.report import GameReport
 
 BAR = 12  # cells of the longest bar
 ROWS = 40  # players shown before the table is cut
 
 
-def text(result: Attribution | Selection | GameReport, rows: int = ROWS) -> str:
+def text(result: Attribution | Selection | GameReport | Explanation, rows: int = ROWS, colour: bool = False) -> str:
     """A table that fits a terminal; the largest credits when there are too many players to show.
+
+    `colour` paints the text and the numbers of an explanation in signed colours.
 
     >>> from accredit.games import TableGame
     >>> from accredit.values import shapley
@@ -26,6 +29,10 @@ def text(result: Attribution | Selection | GameReport, rows: int = ROWS) -> str:
     claims: efficiency, symmetry, null player, linearity exactly
     exact: there is no sampling error; 4 payoffs
     """
+    if isinstance(result, Explanation):
+        from accredit.views.terminal import explanation_text
+
+        return explanation_text(result, rows, colour)
     if isinstance(result, GameReport):
         return _game(result)
     if isinstance(result, Selection):
@@ -83,8 +90,12 @@ def _claims(result: Attribution) -> list[str]:
 
 
 def _selection(result: Selection) -> str:
-    head = f"{result.method}: {len(result.names)} of {len(result)} players chosen" + (f" ({result.rule})" if result.rule else "")
-    return "\n".join([head, *(f"  {'■' if c else '·'} {printable(p)}" for p, c in zip(result.players, result.chosen, strict=True))])
+    head = f"{result.method}: {len(result.names)} of {len(result)} players chosen" + (
+        f" ({result.rule})" if result.rule else ""
+    )
+    return "\n".join(
+        [head, *(f"  {'■' if c else '·'} {printable(p)}" for p, c in zip(result.players, result.chosen, strict=True))]
+    )
 
 
 def _game(report: GameReport) -> str:
@@ -93,7 +104,11 @@ def _game(report: GameReport) -> str:
     if report.interactions:
         lines.append("interactions of pairs (positive: complements, negative: substitutes)")
         strongest = report.interactions.strongest(ROWS)
-        lines += table(["pair", "index"], [[printable(" + ".join(who)), rounded(x)] for who, x in strongest], [x for _, x in strongest])
+        lines += table(
+            ["pair", "index"],
+            [[printable(" + ".join(who)), rounded(x)] for who, x in strongest],
+            [x for _, x in strongest],
+        )
         lines.append("")
         lines += _conditional(report)
     lines.append("best coalition of each size")
@@ -122,7 +137,9 @@ def table(
     lines = []
     for number, row in enumerate([header, *rows]):
         pads = [" " * (w - width(cell)) for cell, w in zip(row, widths, strict=True)]
-        cells = [cell + pad if left or c == 0 else pad + cell for c, (cell, pad) in enumerate(zip(row, pads, strict=True))]
+        cells = [
+            cell + pad if left or c == 0 else pad + cell for c, (cell, pad) in enumerate(zip(row, pads, strict=True))
+        ]
         if bars is not None and number:
             cells.append(bar(bars[number - 1], largest))
         lines.append("  ".join(cells).rstrip())

@@ -1,0 +1,5 @@
+"""One input, one output, many methods."""
+
+from accredit.explanation.result import Explanation, FlowPicture, Picture, Token
+
+__all__ = ["Explanation", "FlowPicture", "Picture", "Token"]

@@ -1,0 +1,218 @@
+"""One input, one output, many methods: the result of `accredit.explain`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from accredit.core import Attribution, FloatArray, InvalidInput
+from accredit.core.plain import plain, read_object
+
+FORMAT = 1
+PICTURE = "data:image/png;base64,"
+
+
+@dataclass(frozen=True)
+class Token:
+    """One token as the reader sees it, the characters it covers, and who plays for it."""
+
+    shown: str
+    start: int  # first character in the text; start = end where the token covers none
+    end: int
+    player: str  # several tokens of one word may share a player
+    special: bool = False  # put there by the tokenizer: it is nobody's to remove, but attention passes through it
+
+
+@dataclass(frozen=True, eq=False)
+class FlowPicture:
+    """A joint flow from the outputs down to the input, ready to be drawn.
+
+    Columns are tokens, or groups of them when there are many. `through[ℓ, i]` is what passes through column i of layer ℓ (0 is
+    the input); `edges[ℓ, i, j]` is what passes from column i of layer ℓ + 1 to column j of layer ℓ; `cut` is the capacity of
+    those edges that belong to one minimum cut. A cut may also take arcs of the source and of the sink, which lie outside the
+    layers: `source_cut[i]` above column i of the last layer, `sink_cut[j]` below column j of the input. All of the cut adds
+    up to `value`.
+    """
+
+    method: str
+    columns: tuple[str, ...]  # C names
+    through: FloatArray  # (L + 1, C)
+    edges: FloatArray  # (L, C, C)
+    cut: FloatArray  # (L, C, C)
+    source_cut: FloatArray  # (C,)
+    sink_cut: FloatArray  # (C,)
+    value: float
+    notes: tuple[str, ...] = ()  # what the reader must know: where the cut binds, whether the flow collapses
+
+    def __post_init__(self) -> None:
+        put = object.__setattr__
+        put(self, "columns", tuple(self.columns))
+        put(self, "notes", tuple(self.notes))
+        put(self, "value", float(self.value))
+        count, layers = len(self.columns), len(self.edges)
+        shapes = {"through": (layers + 1, count), "edges": (layers, count, count), "cut": (layers, count, count),
+                  "source_cut": (count,), "sink_cut": (count,)}  # fmt: skip
+        for name, shape in shapes.items():
+            array = np.array(getattr(self, name), dtype=np.float64)
+            if array.shape != shape or not np.isfinite(array).all():
+                raise InvalidInput(f"flow.{name} has shape {array.shape}; finite numbers of shape {shape} are needed")
+            array.setflags(write=False)
+            put(self, name, array)
+
+    @property
+    def layers(self) -> int:
+        """Layers of edges; there is one more row of nodes."""
+        return len(self.edges)
+
+
+@dataclass(frozen=True, eq=False)
+class Picture:
+    """The image that was explained: PNG bytes as a data URI, and the patches that play, row by row."""
+
+    data: str
+    size: tuple[int, int]  # height and width in pixels
+    grid: tuple[int, int]  # patches down and across; player k is in row k // across
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "size", tuple(int(x) for x in self.size))
+        object.__setattr__(self, "grid", tuple(int(x) for x in self.grid))
+        body = self.data.removeprefix(PICTURE)
+        if body is self.data or not body.isascii() or not all(c.isalnum() or c in "+/=" for c in body):
+            raise InvalidInput(f"picture.data starts with {self.data[:24]!r}; it must be {PICTURE}…")
+
+
+@dataclass(frozen=True, eq=False)
+class Explanation:
+    """Why a model said what it said, by several methods side by side.
+
+    `explanation["shapley"]` is one method's `Attribution`; a method that does not apply to this model is in `refused`, with
+    the reason. Every attribution has all of `players`; methods in which special tokens take part have those besides.
+
+    >>> from accredit.core import Attribution
+    >>> e = Explanation("Good.", (("POSITIVE", 0.9), ("NEGATIVE", 0.1)), "POSITIVE", ("Good", "."), ("by hand",),
+    ...                 {"by hand": Attribution(("Good", "."), [2.0, 0.5], 2.5, "by hand")},
+    ...                 tokens=(Token("Good", 0, 4, "Good"), Token(".", 4, 5, ".")))
+    >>> e["by hand"]["Good"], Explanation.from_json(e.to_json()) == e
+    (2.0, True)
+    """
+
+    text: str  # what was explained; for an image its name
+    prediction: tuple[tuple[str, float], ...]  # labels and probabilities, likeliest first; of many, the first few
+    target: str  # the label (or token) that credit is given for
+    players: tuple[str, ...]
+    methods: tuple[str, ...]  # in the order asked
+    attributions: Mapping[str, Attribution]
+    refused: Mapping[str, str] = field(default_factory=dict)  # method -> why it does not apply
+    seconds: Mapping[str, float] = field(default_factory=dict)  # method -> wall time
+    tokens: tuple[Token, ...] = ()
+    picture: Picture | None = None
+    flow: FlowPicture | None = None
+    unsigned: tuple[str, ...] = ()  # methods whose numbers say how much, not which way
+    payoff: str = "logit"  # what of the target is shared
+    unit: Literal["probability", "value"] = "probability"  # what the numbers in `prediction` are
+    notes: tuple[str, ...] = ()  # what the reader must know, for example what was cut off
+    provenance: Mapping[str, Any] = field(default_factory=dict)  # model, settings, versions: enough to run it again
+
+    def __post_init__(self) -> None:
+        put = object.__setattr__
+        put(self, "prediction", tuple((str(label), float(p)) for label, p in self.prediction))
+        for name in ("players", "methods", "tokens", "unsigned", "notes"):
+            put(self, name, tuple(getattr(self, name)))
+        if set(self.methods) != set(self.attributions) | set(self.refused) or set(self.attributions) & set(
+            self.refused
+        ):
+            raise InvalidInput(f"methods {list(self.methods)} must each be either in attributions or in refused")
+        for name, attribution in self.attributions.items():
+            missing = set(self.players) - set(attribution.players)
+            if missing:
+                raise InvalidInput(f"attributions[{name!r}] lacks the player {sorted(missing)[0]!r}")
+        put(self, "seconds", {key: float(value) for key, value in self.seconds.items()})
+        put(self, "provenance", plain(dict(self.provenance), "provenance"))
+
+    def __getitem__(self, method: str) -> Attribution:
+        if method in self.refused:
+            raise InvalidInput(f"{method} was refused: {self.refused[method]}")
+        if method not in self.attributions:
+            raise InvalidInput(f"method {method!r} did not run; there are {', '.join(self.attributions)}")
+        return self.attributions[method]
+
+    def __iter__(self) -> Iterator[tuple[str, Attribution]]:
+        """Methods that ran, in the order asked."""
+        return ((name, self.attributions[name]) for name in self.methods if name in self.attributions)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Explanation) and self.to_plain() == other.to_plain()
+
+    __hash__ = None  # type: ignore[assignment]
+
+    # In and out
+
+    def to_plain(self) -> dict[str, Any]:
+        """Everything as JSON types."""
+        data: dict[str, Any] = {f.name: getattr(self, f.name) for f in fields(self)}
+        data["attributions"] = {name: json.loads(attribution.to_json()) for name, attribution in self}
+        data["tokens"] = [[t.shown, t.start, t.end, t.player, t.special] for t in self.tokens]
+        for name in ("picture", "flow"):
+            part = data[name]
+            data[name] = None if part is None else {f.name: getattr(part, f.name) for f in fields(part)}
+        whole: dict[str, Any] = {"kind": "explanation", "format": FORMAT} | plain(data, "explanation")
+        return whole
+
+    def to_json(self) -> str:
+        """Everything, as JSON; `from_json` gives back an equal explanation."""
+        return json.dumps(self.to_plain(), ensure_ascii=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> Explanation:
+        """Read what `to_json` wrote; anything else is refused."""
+        data = read_object(text, "explanation")
+        if data.get("format") != FORMAT:
+            raise InvalidInput(
+                f"explanation format {data.get('format')!r} is not {FORMAT}; write it again with this version"
+            )
+        known = {f.name for f in fields(cls)}
+        values = {key: value for key, value in data.items() if key in known}
+        try:
+            values["attributions"] = {name: Attribution.from_plain(a) for name, a in values["attributions"].items()}
+            values["tokens"] = tuple(Token(*token) for token in values.get("tokens", ()))
+            values["flow"] = FlowPicture(**values["flow"]) if values.get("flow") else None
+            values["picture"] = Picture(**values["picture"]) if values.get("picture") else None
+            return cls(**values)
+        except (TypeError, ValueError, KeyError, AttributeError) as error:
+            raise InvalidInput(f"explanation JSON is damaged: {error}") from None
+
+    # To be looked at
+
+    def show(self) -> None:
+        """A coloured page in a notebook, a coloured table on a terminal."""
+        if "ipykernel" in sys.modules:
+            from IPython.display import HTML, display  # type: ignore[import-not-found]
+
+            display(HTML(self._repr_html_()))
+            return
+        from accredit.views import text
+        from accredit.views.terminal import wants_colour
+
+        sys.stdout.write(text(self, colour=wants_colour(sys.stdout)) + "\n")
+
+    def to_html(self, path: str | Path) -> None:
+        """Write one self-contained page: no script from elsewhere, no request."""
+        from accredit.views import explanation_page
+
+        Path(path).write_text(explanation_page(self), encoding="utf-8")
+
+    def __str__(self) -> str:
+        from accredit.views import text
+
+        return text(self)
+
+    def _repr_html_(self) -> str:
+        from accredit.views import fragment
+
+        return fragment(self)

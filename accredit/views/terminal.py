@@ -1,0 +1,181 @@
+"""An explanation on a terminal: the prediction, the text in signed colours, methods side by side, claims, seconds."""
+
+from __future__ import annotations
+
+import os
+import textwrap
+from typing import TextIO
+
+import numpy as np
+
+from accredit.core import AXIOMS, Attribution, Holds
+from accredit.core.plain import rounded
+from accredit.explanation.result import Explanation
+from accredit.views.palette import DARK_INK, LIGHT_INK, shade
+from accredit.views.segments import segments
+from accredit.views.text import printable, width
+from accredit.views.words import in_words, title
+
+NAME = 22  # cells of the longest player name shown
+HEAD = 12  # cells of a column's heading
+LABELS = 3  # labels of the prediction that are shown
+LETTERS = {"efficiency": "E", "symmetry": "S", "null player": "N", "linearity": "L"}
+
+
+def explanation_text(explanation: Explanation, rows: int, colour: bool) -> str:
+    """The whole explanation as lines of text."""
+    lines = [_prediction(explanation), ""]
+    if explanation.attributions:
+        if not explanation.picture:
+            lines += [_painted(explanation, colour), ""]
+        lines += [*_table(explanation, rows, colour), ""]
+        lines += [f"{method}: {in_words(result)}{_cost(explanation, method, result)}" for method, result in explanation]
+    lines += [f"{method}: does not apply; {printable(why)}" for method, why in explanation.refused.items()]
+    lines += [printable(note) for note in explanation.notes]
+    if explanation.flow is not None:
+        lines += [printable(note) for note in explanation.flow.notes]
+    if explanation.attributions:
+        lines.append(
+            "claims: E efficiency, S symmetry, N null player, L linearity; capital exactly, small in the limit, · no or unknown"
+        )
+    return "\n".join(lines)
+
+
+def wants_colour(stream: TextIO) -> bool:
+    """Whether a stream is a terminal whose user did not refuse colours."""
+    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def claim_letters(result: Attribution) -> str:
+    """The four axioms at a glance.
+
+    >>> claim_letters(Attribution(("a",), [1.0], 1.0, "by hand"))
+    '····'
+    """
+    marks = {Holds.EXACTLY: str.upper, Holds.IN_EXPECTATION: str.lower, Holds.IN_THE_LIMIT: str.lower}
+    return "".join(
+        marks[holds](LETTERS[axiom]) if (holds := result.claim(axiom).holds) in marks else "·" for axiom in AXIOMS
+    )
+
+
+def _prediction(explanation: Explanation) -> str:
+    shown = [
+        f"{printable(label)} {p:.1%}" if explanation.unit == "probability" else f"{printable(label)} {rounded(p)}"
+        for label, p in explanation.prediction[:LABELS]
+    ]
+    asked = f"credit for the {explanation.payoff} of {printable(explanation.target)}"
+    return f"{', '.join(shown)}   ({asked})" if shown else asked
+
+
+def _painted(explanation: Explanation, colour: bool) -> str:
+    """The text, its players on the colours of the first method's credit; plain where there are no colours."""
+    method, result = next(iter(explanation))
+    largest, signed = float(np.abs(result.credit).max()), method not in explanation.unsigned
+    parts = []
+    for segment in segments(explanation):
+        shown = "\n".join(printable(line) for line in segment.text.split("\n"))
+        if segment.special:
+            continue
+        if colour and segment.player is not None:
+            shown = paint(shown, result[segment.player], largest, signed)
+        parts.append(shown)
+    return "".join(parts)
+
+
+def paint(shown: str, value: float, largest: float, signed: bool = True) -> str:
+    """Text on the colour of a value, for terminals that know 24-bit colours."""
+    if largest <= 0 or abs(value) < largest / 24:
+        return shown
+    background, white = shade(value, largest, signed=signed)
+    ink = LIGHT_INK if white else DARK_INK
+    return "\x1b[48;2;{};{};{};38;2;{};{};{}m".format(*background, *ink) + shown + "\x1b[0m"
+
+
+def _table(explanation: Explanation, rows: int, colour: bool) -> list[str]:
+    """Players down, methods across; below them what each method's credit adds up to and claims."""
+    ran = list(explanation)
+    names = _shown_players(explanation, rows)
+    heads = [textwrap.wrap(title(method).lower(), HEAD) or [""] for method, _ in ran]
+    cells = [[_number(result, name) for _, result in ran] for name in names]
+    feet = [
+        ["sum", *(_fixed(float(result.credit.sum())) for _, result in ran)],
+        ["claims", *(claim_letters(result) for _, result in ran)],
+    ]
+    left = max([width(_short(name)) for name in names] + [6])
+    widths = [
+        max(
+            [
+                *(width(line) for line in heads[c]),
+                *(width(row[c]) for row in cells),
+                *(width(foot[c + 1]) for foot in feet),
+            ]
+        )
+        for c in range(len(ran))
+    ]
+    tall = max(len(head) for head in heads)
+    lines = []
+    for line in range(tall):
+        padded = [head[line - (tall - len(head))] if line >= tall - len(head) else "" for head in heads]
+        lines.append(_row("", padded, left, widths))
+    largest = [float(np.abs(result.credit).max()) for _, result in ran]
+    for name, row in zip(names, cells, strict=True):
+        values = [result[name] if name in result.players else 0.0 for _, result in ran]
+        painted = [
+            paint(pad(cell, w), value, most, method not in explanation.unsigned) if colour else pad(cell, w)
+            for cell, w, value, most, (method, _) in zip(row, widths, values, largest, ran, strict=True)
+        ]
+        lines.append("  ".join([_short(name) + " " * (left - width(_short(name))), *painted]).rstrip())
+    hidden = len(explanation.players) - sum(name in explanation.players for name in names)
+    if hidden:
+        lines.append(f"… {hidden} more of smaller credit")
+    return lines + [_row(foot[0], foot[1:], left, widths) for foot in feet]
+
+
+def _shown_players(explanation: Explanation, rows: int) -> list[str]:
+    """All players in order, or those of largest credit in the first method; then special tokens that hold credit."""
+    _, first = next(iter(explanation))
+    names = list(explanation.players)
+    if len(names) > rows:
+        top = set(sorted(names, key=lambda name: -abs(first[name]))[:rows])
+        names = [name for name in names if name in top]
+    special = dict.fromkeys(token.player for token in explanation.tokens if token.special)
+    return names + [name for name in special if any(name in result.players for _, result in explanation)]
+
+
+def _number(result: Attribution, name: str) -> str:
+    if name not in result.players:
+        return "—"
+    at = result.players.index(name)
+    shown = _fixed(float(result.credit[at]))
+    if result.interval is not None:
+        low, high = result.interval[at].tolist()
+        return f"{shown} ±{(high - low) / 2:.2f}"
+    return shown
+
+
+def _fixed(value: float) -> str:
+    """A signed number of constant precision, so that columns can be read down."""
+    return f"{value:+.3f}" if 0.0005 <= abs(value) < 1000 else "0" if value == 0 else f"{value:+.1e}"
+
+
+def _cost(explanation: Explanation, method: str, result: Attribution) -> str:
+    costs = [f"{result.payoffs:,} payoffs"] if result.payoffs is not None else []
+    if method in explanation.seconds:
+        costs.append(f"{explanation.seconds[method]:.2f} s")
+    return f" ({', '.join(costs)})" if costs else ""
+
+
+def _row(name: str, cells: list[str], left: int, widths: list[int]) -> str:
+    return "  ".join([name.ljust(left), *(pad(cell, w) for cell, w in zip(cells, widths, strict=True))]).rstrip()
+
+
+def pad(cell: str, cells: int) -> str:
+    """A cell moved to the right end of its column."""
+    return " " * (cells - width(cell)) + cell
+
+
+def _short(name: str) -> str:
+    shown = printable(name)
+    while width(shown) > NAME:
+        shown = shown[:-2] + "…"
+    return shown
