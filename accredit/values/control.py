@@ -23,11 +23,10 @@ from accredit.values.intervals import (
     unseen_chance,
 )
 from accredit.values.pairs import Pairs, Sample, SizeLaw
-from accredit.values.sampling import Ledger, Sampled, described, known_whole, reported, run
+from accredit.values.sampling import FEW_DRAWS, Ledger, Sampled, described, known_whole, reported, run
 
 FOLDS = 5
 FIT_PAIRS = 2  # pairs a player before a control is fitted; with fewer the fit adds more noise than it removes
-FEW_PAIRS = 20  # with fewer scores a Student t is not to be trusted
 LINEAR_PLAYERS = 2000  # with more, the normal equations no longer fit in memory
 ROUNDING = 1e-12  # of the spread of payoffs: scores that vary less vary by rounding alone
 
@@ -103,7 +102,7 @@ def fold_controls(sample: Sample, ledger: Ledger) -> list[Control]:
     if not _enough(len(sample) * (FOLDS - 1) // FOLDS, sample.players):
         return [fitted_control(sample[:0], ledger)] * FOLDS
     folds = [NormalEquations.of(sample[fold::FOLDS], share) for fold in range(FOLDS)]
-    whole = NormalEquations.of(sample, share)
+    whole = NormalEquations(np.sum([fold.odd for fold in folds], axis=0), np.sum([fold.even for fold in folds], axis=0))
     return [whole.but(fold).control(share) for fold in folds]
 
 
@@ -122,12 +121,11 @@ class Scores:
     def add(self, sample: Sample, control: Control) -> None:
         """Take in pairs that `control` has not seen."""
         n, m = self._law.players, len(sample)
-        powers = np.arange(1, 5)
         sums = np.zeros((n, 4))  # Σ score, score², score³, score⁴ of every player
         for part, members in sample.chunks():
             even, odd = control.even(part.sizes), control.odd(members)
             left, right = part.left - even - odd, part.right - even + odd
-            within, without = (x[:, None] ** powers for x in self._law.pair_scores(part.sizes, left, right))
+            within, without = (_powers(x) for x in self._law.pair_scores(part.sizes, left, right))
             sums += members.T @ (within - without) + without.sum(axis=0)
         first, second, third, fourth = (sums / m).T
         self._fourth += m * np.maximum(fourth - 4 * first * third + 6 * first**2 * second - 3 * first**4, 0.0)
@@ -146,6 +144,11 @@ class Scores:
         varies = variance > 0
         kurtosis = self._fourth[varies] / self.moments.count / variance[varies] ** 2
         return degrees_of_freedom(self.moments.count, float(kurtosis.mean()) if varies.any() else 3.0)
+
+
+def _powers(x: FloatArray) -> FloatArray:
+    """x, x², x³ and x⁴: (rows,) -> (rows, 4)."""
+    return np.column_stack([x, x**2, x**2 * x, x**2 * x**2])
 
 
 def score_bounds(law: SizeLaw, control: Control, low: float, high: float) -> tuple[float, float]:
@@ -185,8 +188,8 @@ def judged(sample: Sample, law: SizeLaw, ledger: Ledger, confidence: Confidence,
     for fold, control in enumerate(controls[: len(sample)]):
         scores.add(sample[fold::FOLDS], control)
     moments, stderr = scores.moments, scores.moments.stderr
-    if stderr is None or moments.count < FEW_PAIRS:
-        return Judged(moments, None, f"none: {len(sample)} pairs are too few for a Student t; {FEW_PAIRS} are needed")
+    if stderr is None or moments.count < FEW_DRAWS:
+        return Judged(moments, None, f"none: {len(sample)} pairs are too few for a Student t; {FEW_DRAWS} are needed")
     if ledger.spread == 0:
         return Judged(moments, None, "none: every payoff seen is the same, so there is no scale for what was not seen")
     if stderr.max() <= ROUNDING * ledger.spread:

@@ -17,8 +17,8 @@ import numpy as np
 
 from accredit.core import Attribution, BoolArray, Claim, FloatArray, Game, Holds, InvalidInput, NotConverged
 from accredit.values.control import semivalue_of_pairs
-from accredit.values.intervals import Moments, student_t, unseen_chance
-from accredit.values.orders import FEW_ORDERS, random_places
+from accredit.values.intervals import Moments
+from accredit.values.orders import random_places
 from accredit.values.sampling import (
     Ledger,
     Sampled,
@@ -27,6 +27,8 @@ from accredit.values.sampling import (
     in_expectation,
     known_whole,
     linearity,
+    mean_because,
+    mean_half_widths,
     reported,
     run,
 )
@@ -115,16 +117,17 @@ class DifferencesHint(Sampled):
             return known_whole(game, ledger, np.full(n, 1 / n), method, confidence, self.budget, self.seed)
         hint = _Hint(ledger, n, self.seed)
 
-        def half_widths(share: float) -> FloatArray | None:
-            moments, draws = hint.moments()
-            error, event = confidence.error(n) * share, confidence.span or hint.largest
-            if event == 0 or draws < FEW_ORDERS or moments.stderr is None:
-                return None
-            return np.hypot(student_t(moments.stderr, draws - 1, error), unseen_chance(draws, error) * event)
-
-        ended = run(self, self.budget, ledger, hint.draw, half_widths, cost=n, unit="draw")
-        moments, draws = hint.moments()
-        widths = half_widths(ended.share)
+        ended = run(
+            self,
+            self.budget,
+            ledger,
+            hint.draw,
+            lambda share: mean_half_widths(hint.moments(), confidence, share),
+            cost=n,
+            unit="draw",
+        )
+        moments = hint.moments()
+        widths, because = mean_half_widths(moments, confidence, ended.share), mean_because(moments, confidence, "draw")
         claims = (
             Claim(
                 "efficiency", Holds.EXACTLY, "the reference player's credit is chosen so that all sum to v(N) − v(∅)"
@@ -133,12 +136,6 @@ class DifferencesHint(Sampled):
             Claim("null player", Holds.IN_THE_LIMIT, "consistent; the number of draws depends on their sizes"),
             linearity(self),
         )
-        if widths is not None:
-            because = f"Student t on {ended.units} linearised scores, widened by the rule of three"
-        elif hint.largest == 0:
-            because = "none: every difference seen is zero, so there is no scale for what was not seen"
-        else:
-            because = f"none: some player was compared in only {draws} draws; {FEW_ORDERS} are needed"
         return reported(
             game, ledger, method, claims, moments, widths, because, confidence, ended, self.seed, {"draws": ended.units}
         )
@@ -152,7 +149,6 @@ class _Hint:
         self._of_sizes, self._of_members = (np.random.default_rng(s) for s in np.random.SeedSequence(seed).spawn(2))
         self._outside: list[BoolArray] = []  # (draws, n−1): whether j was left out
         self._differences: list[FloatArray] = []  # (draws, n−1): v(S ∪ i) − v(S ∪ j), zero where j ∈ S
-        self.largest = 0.0
 
     def draw(self, count: int) -> None:
         """Ask for `count` more sets S."""
@@ -170,10 +166,9 @@ class _Hint:
         differences[which, who] = earned[which] - earned[count:]
         self._outside.append(~members)
         self._differences.append(differences)
-        self.largest = max(self.largest, float(np.abs(differences).max()))
 
-    def moments(self) -> tuple[Moments, int]:
-        """Estimate with the spread of its linearised scores, and the least number of draws that compared a player."""
+    def moments(self) -> Moments:
+        """The estimate, as the mean of scores linearised around it."""
         outside, differences = np.concatenate(self._outside), np.concatenate(self._differences)
         self._outside, self._differences = [outside], [differences]
         times = outside.sum(axis=0)
@@ -187,4 +182,4 @@ class _Hint:
         first = (self._ledger.total + compared.sum(axis=1, keepdims=True)) / self._n
         moments = Moments(self._n)
         moments.add(np.concatenate([first, first - compared], axis=1))
-        return moments, int(times.min())
+        return moments

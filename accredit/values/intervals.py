@@ -80,10 +80,13 @@ class Moments:
         self.count = 0
         self.mean: FloatArray = np.zeros(players)
         self._squares: FloatArray = np.zeros(players)  # sum of squared deviations from the mean
+        self.low: FloatArray = np.full(players, np.inf)  # of the scores that came through `add`
+        self.high: FloatArray = np.full(players, -np.inf)
 
     def add(self, scores: FloatArray) -> None:
         """Take in a batch: (draws, n)."""
         mean = scores.mean(axis=0)
+        self.low, self.high = np.minimum(self.low, scores.min(axis=0)), np.maximum(self.high, scores.max(axis=0))
         self.merge(len(scores), mean, ((scores - mean) ** 2).sum(axis=0))
 
     def merge(self, count: int, mean: FloatArray, squares: FloatArray) -> None:

@@ -28,6 +28,7 @@ from accredit.values.intervals import (
 from accredit.values.semivalues import semivalue_from_table
 from accredit.values.solver import Progress, Stop, progress
 
+FEW_DRAWS = 20  # with fewer scores a Student t is not to be trusted
 BATCH_BYTES = 1 << 24  # coalitions of one payoff call stay below 16 MB
 
 
@@ -199,23 +200,39 @@ def _show(
     bar.update(max(shares))
 
 
-def mean_half_widths(
-    moments: Moments, confidence: Confidence, share: float, width: float | None, event: float
-) -> FloatArray | None:
-    r"""Half-widths for a mean of independent scores, or None where none is honest.
+def mean_half_widths(moments: Moments, confidence: Confidence, share: float) -> FloatArray | None:
+    r"""Half-widths for a mean of independent gains, or None where none is honest.
 
-    Certified: empirical Bernstein for scores in an interval of length `width`. Otherwise Student t, widened by what
-    may have been missed, $\sqrt{(t \cdot SE_i)^2 + (p\,e)^2}$: p is the largest chance of what no draw has shown
-    (`unseen_chance`), e = `event` the size such an event is taken to have.
+    Certified: empirical Bernstein, as gains lie in [−R, R] when payoffs have a declared range R. Otherwise Student t, widened
+    for what may have been missed: $\sqrt{(t \cdot SE_i)^2 + (p\,e_i)^2}$, where p is the largest chance of what no draw has
+    shown (`unseen_chance`) and e_i the size such an event is taken to have: the range of the player's own gains or, for a player
+    whose gains were all alike, the largest gain that anybody has shown (with a declared range, R).
     """
-    error = confidence.error(len(moments.mean)) * share
+    error, span = confidence.error(len(moments.mean)) * share, confidence.span
     if moments.stderr is None:
         return None
-    if confidence.certify and width is not None:
-        return empirical_bernstein(moments.variance, moments.count, width, error)
-    if event == 0:
+    if confidence.certify and span is not None:
+        return empirical_bernstein(moments.variance, moments.count, 2 * span, error)
+    largest = float(np.maximum(np.abs(moments.low), np.abs(moments.high)).max()) if span is None else span
+    if moments.count < FEW_DRAWS or largest == 0:
         return None
+    reach = moments.high - moments.low
+    event = np.where(reach > 0, reach, largest)
     return np.hypot(student_t(moments.stderr, moments.count - 1, error), unseen_chance(moments.count, error) * event)
+
+
+def mean_because(moments: Moments, confidence: Confidence, unit: str) -> str:
+    """What the interval of `mean_half_widths` rests on, or why there is none."""
+    m = moments.count
+    if confidence.certify and m > 1:
+        return (
+            f"empirical Bernstein on {m} {unit}s, gains within the declared payoff range: holds at every number of them"
+        )
+    if m < FEW_DRAWS:
+        return f"none: {m} {unit}s are too few for a Student t; {FEW_DRAWS} are needed"
+    if moments.high.max() == 0 == moments.low.min() and confidence.span is None:
+        return "none: every gain seen is zero, so there is no scale for what was not seen"
+    return f"Student t on {m} {unit}s, widened by the rule of three for gains that none of them has shown"
 
 
 def fixed_number(settings: Sampled) -> bool:
