@@ -14,6 +14,7 @@ COMMANDS = {  # name -> (module, one line of help)
     "doctor": ("accredit.cli.doctor", "Tell versions, what is installed and what would fail."),
     "game": ("accredit.cli.game", "Share the payoff of a table of coalitions among its players."),
     "methods": ("accredit.cli.methods", "List every method, what it divides and which axioms it keeps."),
+    "reproduce": ("accredit.cli.reproduce", "Run the papers' claims and tables, and print what holds."),
 }
 
 

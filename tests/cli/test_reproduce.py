@@ -1,0 +1,21 @@
+"""`accredit reproduce` writes reports and says what holds."""
+
+from __future__ import annotations
+
+import pytest
+from click.testing import CliRunner
+
+from accredit.cli import accredit
+
+
+def test_chapter_prints_verdicts_and_writes_files(tmp_path):
+    pytest.importorskip("sklearn")
+    result = CliRunner().invoke(accredit, ["reproduce", "chapter", "--quick", "--out", str(tmp_path)])
+    assert result.exit_code == 0, result.output
+    assert "✓ Theorem 10.1.2" in result.output
+    assert "✗ Problem 10.1.4 as printed" in result.output
+    assert (tmp_path / "chapter.md").exists()
+
+
+def test_an_unknown_name_is_refused():
+    assert CliRunner().invoke(accredit, ["reproduce", "nothing"]).exit_code == 2
