@@ -1,0 +1,116 @@
+"""Figures with matplotlib. Every function takes Axes, or makes them, and returns them; none of them shows or saves."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from accredit.core import Attribution, InvalidInput, MissingExtra
+from accredit.core.plain import rounded
+from accredit.explanation.result import Explanation, FlowPicture
+from accredit.views.flow import drawn
+from accredit.views.palette import DARK_INK, LIGHT_INK, NEGATIVE, POSITIVE, css, shade
+from accredit.views.text import printable
+from accredit.views.words import title
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+CUT = "#8a1c7c"
+
+
+def bars(attribution: Attribution, ax: Axes | None = None, *, top: int = 30) -> Axes:
+    """Credit as horizontal bars with its intervals (or two standard errors), the first player on top.
+
+    Of more than `top` players, those of largest credit are drawn.
+
+    >>> ax = bars(Attribution(("alice", "bob"), [6, -4], 2, "by hand"))
+    >>> [label.get_text() for label in ax.get_yticklabels()]
+    ['alice', 'bob']
+    """
+    ax = _axes(ax)
+    shown = attribution if len(attribution) <= top else attribution.top(top)
+    credit, where = shown.credit, np.arange(len(shown))
+    ax.barh(where, credit, color=[css(POSITIVE if x >= 0 else NEGATIVE) for x in credit.tolist()], height=0.7)
+    if shown.interval is not None:
+        reach = np.abs(shown.interval.T - credit)
+        ax.errorbar(credit, where, xerr=reach, fmt="none", ecolor="#1b1d22", elinewidth=1, capsize=2)
+    elif shown.stderr is not None:
+        ax.errorbar(credit, where, xerr=2 * shown.stderr, fmt="none", ecolor="#1b1d22", elinewidth=1, capsize=2)
+    ax.axvline(0, color="#1b1d22", linewidth=0.8)
+    ax.set_yticks(where, [_plain(p) for p in shown.players])
+    ax.invert_yaxis()
+    ax.set_xlabel("score" if attribution.total is None else f"credit, of {rounded(attribution.total)} to share")
+    ax.set_title(_plain(attribution.method), loc="left", fontsize="medium")
+    ax.spines[["top", "right", "left"]].set_visible(False)
+    ax.tick_params(axis="y", length=0)
+    return ax
+
+
+def strip(explanation: Explanation, ax: Axes | None = None) -> Axes:
+    """Methods down, players across, each method on its own signed scale."""
+    ax = _axes(ax)
+    ran = list(explanation)
+    if not ran:
+        raise InvalidInput("explanation has no method that ran, so there is nothing to draw; see its .refused")
+    image = np.empty((len(ran), len(explanation.players), 3))
+    for row, (method, result) in enumerate(ran):
+        largest = float(np.abs(result.credit).max())
+        for column, player in enumerate(explanation.players):
+            colour, white = shade(result[player], largest, signed=method not in explanation.unsigned)
+            image[row, column] = np.array(colour) / 255
+            if len(explanation.players) <= 16:
+                ink = css(LIGHT_INK if white else DARK_INK)
+                ax.text(column, row, f"{result[player]:.2g}", ha="center", va="center", color=ink, fontsize="x-small")
+    ax.imshow(image, aspect="auto", interpolation="nearest")
+    ax.set_yticks(range(len(ran)), [title(method) for method, _ in ran])
+    ax.set_xticks(range(len(explanation.players)), [_plain(p) for p in explanation.players], rotation=60, ha="right")
+    ax.tick_params(length=0)
+    ax.spines[:].set_visible(False)
+    ax.set_title(_plain(f"{explanation.payoff} of {explanation.target}"), loc="left", fontsize="medium")
+    return ax
+
+
+def flow(picture: FlowPicture, ax: Axes | None = None) -> Axes:
+    """The layers of a flow, output above and input below; width is flow, the minimum cut is purple."""
+    ax = _axes(ax)
+    widest = float(picture.edges.max(initial=0.0)) or 1.0
+    largest = float(picture.through.max(initial=0.0)) or 1.0
+    for layer in range(picture.layers):
+        for i, j in drawn(picture.edges[layer]):
+            share = float(picture.edges[layer, i, j]) / widest
+            cut = picture.cut[layer, i, j] > 0
+            colour = CUT if cut else css(POSITIVE)
+            ax.plot([i, j], [layer + 1, layer], color=colour, linewidth=0.4 + 5 * share, alpha=0.25 + 0.4 * share)
+    for layer in range(picture.layers + 1):
+        sizes = 4 + 60 * picture.through[layer] / largest
+        ax.scatter(
+            np.arange(len(picture.columns)), np.full(len(picture.columns), layer), s=sizes, color="#1b1d22", zorder=3
+        )
+    for amounts, level in ((picture.source_cut, picture.layers + 0.16), (picture.sink_cut, -0.16)):
+        where = np.flatnonzero(amounts > 0)
+        ax.scatter(where, np.full(len(where), level), marker="_", s=90, color=CUT, zorder=3)
+    names = ["input", *(f"layer {k}" for k in range(1, picture.layers)), "output"]
+    ax.set_yticks(range(picture.layers + 1), names)
+    ax.set_xticks(range(len(picture.columns)), [_plain(c) for c in picture.columns], rotation=60, ha="right")
+    ax.tick_params(length=0)
+    ax.spines[:].set_visible(False)
+    ax.set_title(f"{rounded(picture.value)} flows ({title(picture.method)})", loc="left", fontsize="medium")
+    return ax
+
+
+def _axes(ax: Axes | None) -> Axes:
+    if ax is not None:
+        return ax
+    try:
+        from matplotlib import pyplot
+    except ImportError:
+        raise MissingExtra("matplotlib", "plot", "drawing figures") from None
+    made: Axes = pyplot.figure(layout="constrained").add_subplot()
+    return made
+
+
+def _plain(name: str) -> str:
+    """A name as matplotlib shows it letter by letter: a dollar sign would start a formula."""
+    return printable(name).replace("$", r"\$")
