@@ -225,9 +225,7 @@ def mean_because(moments: Moments, confidence: Confidence, unit: str) -> str:
     """What the interval of `mean_half_widths` rests on, or why there is none."""
     m = moments.count
     if confidence.certify and m > 1:
-        return (
-            f"empirical Bernstein on {m} {unit}s, gains within the declared payoff range: holds at every number of them"
-        )
+        return f"empirical Bernstein on {m} {unit}s, gains within the declared payoff range: holds at any number"
     if m < FEW_DRAWS:
         return f"none: {m} {unit}s are too few for a Student t; {FEW_DRAWS} are needed"
     if moments.high.max() == 0 == moments.low.min() and confidence.span is None:

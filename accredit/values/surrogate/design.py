@@ -30,7 +30,7 @@ class Strata:
     sizes: IntArray  # (s,) 1 … ⌊n/2⌋
     counts: FloatArray  # (s,) pairs of that size; inf when more than `COUNTABLE`
     log_counts: FloatArray  # (s,)
-    shares: FloatArray  # (s,) 1/√(k(n-k)), halved for k = n/2
+    shares: FloatArray  # (s,) (k(n-k))^-power, halved for k = n/2
 
     @property
     def pairs(self) -> float:
@@ -39,8 +39,8 @@ class Strata:
 
 
 @lru_cache(maxsize=64)
-def strata(players: int) -> Strata:
-    """Strata of n players.
+def strata(players: int, power: float = 0.5) -> Strata:
+    """Strata of n players, with shares proportional to (k(n-k))^-power.
 
     >>> strata(4).counts, strata(4).pairs
     (array([4., 3.]), 7.0)
@@ -55,7 +55,7 @@ def strata(players: int) -> Strata:
             break
         counts[row] = count
     log_counts = _log_binomial(n, sizes)
-    shares = 1 / np.sqrt(sizes * (n - sizes))
+    shares = np.asarray((sizes * (n - sizes)) ** -power, dtype=np.float64)
     if n % 2 == 0:
         counts[-1] /= 2
         log_counts[-1] -= np.log(2)
@@ -121,8 +121,8 @@ def empty_design(players: int) -> Design:
 def expected_allocation(space: Strata, pairs: int) -> FloatArray:
     """Expected number of pairs of each size among `pairs`: (s,); strata smaller than their share are taken whole.
 
-    >>> expected_allocation(strata(6), 12).round(2)
-    array([6.  , 4.43, 1.57])
+    >>> expected_allocation(strata(6), 15).round(2)
+    array([6.  , 6.12, 2.88])
     """
     expected = np.zeros(len(space.sizes))
     open_ = np.ones(len(space.sizes), dtype=bool)
@@ -138,13 +138,13 @@ def expected_allocation(space: Strata, pairs: int) -> FloatArray:
     return expected
 
 
-def grown(design: Design, pairs: int, rng: np.random.Generator) -> Design:
+def grown(design: Design, pairs: int, rng: np.random.Generator, power: float = 0.5) -> Design:
     """`design` with new pairs added up to `pairs` in all (or all there are); earlier pairs keep their places.
 
     Inclusion probabilities are those of a design of that size drawn at once. They are exact for the first growth of an empty
     design; later ones keep every stratum within one pair of its expected number.
     """
-    space = strata(design.players)
+    space = strata(design.players, power)
     pairs = int(min(pairs, space.pairs))
     expected = expected_allocation(space, pairs)
     have = np.bincount(_strata_of(design), minlength=len(space.sizes))
