@@ -6,16 +6,18 @@ from typing import TYPE_CHECKING, Any
 from accredit.core import MissingExtra
 from accredit.games.files import read_game, read_groups
 from accredit.games.table import FunctionGame, TableGame
+from accredit.games.tabular import TabularGame, tabular_game
 from accredit.games.wrappers import Cached, Counted, cached, counted, grouped, restricted
 
 if TYPE_CHECKING:
+    from accredit.games.image import ImageGame, image_game
     from accredit.games.text import TextGame, text_game
 
-_NEED_TORCH = {"TextGame": "text", "text_game": "text"}
+_NEED_TORCH = {"TextGame": "text", "text_game": "text", "ImageGame": "image", "image_game": "image"}
 
 __all__ = [
-    "Cached", "Counted", "FunctionGame", "TableGame", "TextGame", "cached", "counted", "grouped", "read_game",
-    "read_groups", "restricted", "text_game",
+    "Cached", "Counted", "FunctionGame", "ImageGame", "TableGame", "TabularGame", "TextGame", "cached", "counted",
+    "grouped", "image_game", "read_game", "read_groups", "restricted", "tabular_game", "text_game",
 ]  # fmt: skip
 
 

@@ -14,6 +14,7 @@ from accredit.core.coalitions import unique
 
 MEMORY = 1 << 30  # bytes of activations that one forward pass may use
 CACHE_TOKENS = 4096  # larger batches leave the CPU's caches and gain nothing
+ROWS = 1 << 14
 PROBES = 3
 
 
@@ -54,8 +55,15 @@ def estimate(game: Evaluated, budget: int) -> Estimate:
     return Estimate(budget, min(seconds) / asked * budget, rows)
 
 
-def rows_that_fit(bytes_per_row: float, memory: float, most: int) -> int:
-    """Rows of one forward pass: as many as `memory` holds, at most `most`, at least one."""
+def rows_that_fit(bytes_per_row: float, memory: float, tokens: int = 1, device: str = "cpu") -> int:
+    """Rows of one forward pass: as many as `memory` holds, on a CPU no more than its caches use well; at least one.
+
+    >>> rows_that_fit(2.0**20, memory=2.0**26), rows_that_fit(2.0**30, memory=2.0**26)
+    (64, 1)
+    """
+    if not memory > 0:
+        raise InvalidInput(f"memory is {memory!r}; give a positive number of bytes")
+    most = CACHE_TOKENS // tokens if device == "cpu" else ROWS
     return int(max(1, min(most, memory // max(bytes_per_row, 1.0))))
 
 
@@ -68,17 +76,22 @@ def spans(count: int, rows: int) -> Iterator[slice]:
     return (slice(a, min(a + rows, count)) for a in range(0, count, rows))
 
 
-def spans_by_length(lengths: IntArray, tokens: int) -> Iterator[IntArray]:
-    """Rows of different length dealt into batches of similar length, each of at most `tokens` padded tokens.
+def spans_by_length(lengths: IntArray, tokens: int, even: bool = False) -> Iterator[IntArray]:
+    """Rows of different length dealt into batches of similar (if `even`, equal) length, each of at most `tokens` padded
+    tokens.
 
     >>> [batch.tolist() for batch in spans_by_length(np.array([5, 2, 4, 2]), 8)]
     [[1, 3], [2], [0]]
+    >>> [batch.tolist() for batch in spans_by_length(np.array([2, 1, 2, 2]), 6, even=True)]
+    [[1], [0, 2, 3]]
     """
     order = np.argsort(lengths, kind="stable")
     start = 0
     while start < len(order):
         stop = start + 1
         while stop < len(order) and (stop + 1 - start) * lengths[order[stop]] <= tokens:
+            if even and lengths[order[stop]] != lengths[order[start]]:
+                break
             stop += 1
         yield order[start:stop]
         start = stop

@@ -11,7 +11,6 @@ import torch
 from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput
 from accredit.core.coalitions import unique
 from accredit.games.batches import (
-    CACHE_TOKENS,
     MEMORY,
     Estimate,
     estimate,
@@ -56,10 +55,10 @@ class TextGame:
         self.removal, self.worth, self.target = removal, payoff, target
         self._device = device_of(model.model)
         self._replacement = self._substitute()
-        vocabulary = model.classes if model.task == "fill" else 0
+        vocabulary = 0 if model.task == "classify" else model.classes
         width = next((p.element_size() for p in model.model.parameters()), 4)
         row = transformer_bytes(model.model.config.get_text_config(), len(encoded), vocabulary, width)
-        self.rows = rows_that_fit(row, memory, max(1, CACHE_TOKENS // len(encoded)))
+        self.rows = rows_that_fit(row, memory, len(encoded), self._device.type)
 
     @property
     def players(self) -> tuple[str, ...]:
@@ -144,15 +143,13 @@ class TextGame:
 
     def _by_deletion(self, kept: BoolArray) -> FloatArray:
         """Payoffs of texts that shrink: similar lengths share a batch, padded on the right and masked."""
-        kept = kept.copy()
-        if self.encoded.read >= 0 and self.model.task == "fill":
-            kept[:, self.encoded.read] = True
         lengths = np.maximum(kept.sum(axis=1), 1)
         prefix = torch.from_numpy(self.encoded.prefix).to(self._device)
         earned = np.empty(len(kept))
-        for rows in spans_by_length(lengths, self.rows * len(self.encoded)):
+        even = self.model.task == "continue"  # read at the last token, which padding would hide
+        for rows in spans_by_length(lengths, self.rows * len(self.encoded), even):
             ids, attends = self._closed_up(kept[rows], int(lengths[rows].max()))
-            read = self._read_after(kept[rows], lengths[rows])
+            read = self._mask_after(kept[rows])
             batch = TokenBatch(
                 torch.from_numpy(ids).to(self._device), None, torch.from_numpy(attends).to(self._device), read, prefix
             )
@@ -168,14 +165,14 @@ class TextGame:
         ids[bare, 0], attends[bare, 0] = self._replacement, True
         return ids, attends.astype(np.int64)
 
-    def _read_after(self, kept: BoolArray, lengths: IntArray) -> torch.Tensor | None:
-        if self.encoded.read < 0:
+    def _mask_after(self, kept: BoolArray) -> torch.Tensor | None:
+        """Where the mask of a masked language model stands once the gaps before it are closed: (batch,)."""
+        if self.model.task != "fill":
             return None
-        before = kept[:, : self.encoded.read].sum(axis=1) if self.model.task == "fill" else lengths - 1
-        return torch.from_numpy(before.astype(np.int64)).to(self._device)
+        return torch.from_numpy(kept[:, : self.encoded.read].sum(axis=1)).to(self._device)
 
     def _worth(self, batch: TokenBatch) -> FloatArray:
-        worth: FloatArray = payoff_of(self.model.outputs(batch), self.target, self.worth, self.model.law).cpu().numpy()
+        worth: FloatArray = payoff_of(self.model.outputs(batch).cpu(), self.target, self.worth, self.model.law).numpy()
         return worth
 
 

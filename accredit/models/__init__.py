@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from accredit.core import MissingExtra
 
 if TYPE_CHECKING:
+    from accredit.models.arrays import ArrayModel, as_array_model
     from accredit.models.encoded import Encoded
     from accredit.models.image import ImageModel, Pixels, Preparation, as_image_model
     from accredit.models.loading import load_image_model, load_model, load_text_model
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from accredit.models.text import TextModel, as_text_model
 
 _HOME = {
+    "ArrayModel": "arrays", "as_array_model": "arrays",
     "Encoded": "encoded", "Partition": "partition",
     "TextModel": "text", "as_text_model": "text",
     "ImageModel": "image", "Pixels": "image", "Preparation": "image", "as_image_model": "image",
@@ -22,8 +24,8 @@ _HOME = {
 }  # fmt: skip
 
 __all__ = [
-    "Encoded", "ImageModel", "Partition", "Pixels", "Preparation", "TextModel", "as_image_model", "as_text_model",
-    "load_image_model", "load_model", "load_text_model",
+    "ArrayModel", "Encoded", "ImageModel", "Partition", "Pixels", "Preparation", "TextModel", "as_array_model",
+    "as_image_model", "as_text_model", "load_image_model", "load_model", "load_text_model",
 ]  # fmt: skip
 
 

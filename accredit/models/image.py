@@ -14,10 +14,10 @@ import torch
 
 from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput
 from accredit.models import attention
-from accredit.models.partition import Partition
+from accredit.models.labels import chosen_output
+from accredit.models.partition import Partition, partition_by
 from accredit.models.payoffs import Law, payoff_of
 from accredit.models.state import device_of, finite, still
-from accredit.models.text import label_index
 
 
 @dataclass(frozen=True)
@@ -85,23 +85,38 @@ class Pixels:
         """How many patches there are, down and across; an edge patch may be smaller."""
         return -(-self.values.shape[1] // self.patch[0]), -(-self.values.shape[2] // self.patch[1])
 
-    def partition(self, grid: tuple[int, int] | None = None) -> Partition:
-        """Pixels dealt out to rectangular patches: places are the H·W pixels, row by row.
+    def partition(self, players: tuple[int, int] | npt.NDArray[Any] | None = None) -> Partition:
+        """Pixels dealt out to players: places are the H·W pixels, row by row.
 
-        Without `grid` the patches are the model's own. Player "r2c3" is the patch in row 2 and column 3, from 0.
+        By default the model's own patches; else a grid (rows, columns), where player "r2c3" is the patch in row 2 and
+        column 3, from 0; or an (H, W) array with the segment of every pixel, where a negative number is nobody's.
         """
         height, width = self.values.shape[1:]
-        rows, columns = self.grid if grid is None else grid
+        if isinstance(players, np.ndarray):
+            return self._segments(players)
+        rows, columns = self.grid if players is None else players
         if not (1 <= rows <= height and 1 <= columns <= width):
             raise InvalidInput(
-                f"grid is {(rows, columns)}; an image of {height} × {width} pixels has 1…{height} by 1…{width} patches"
+                f"players is the grid {(rows, columns)}; {height} × {width} pixels allow 1…{height} by 1…{width}"
             )
-        step = self.patch if grid is None else (-(-height // rows), -(-width // columns))
-        down, across = np.arange(height) // step[0], np.arange(width) // step[1]
-        columns = int(across[-1]) + 1
+        if players is None:
+            down, across = np.arange(height) // self.patch[0], np.arange(width) // self.patch[1]
+        else:
+            down, across = np.arange(height) * rows // height, np.arange(width) * columns // width
         owner = (down[:, None] * columns + across[None]).ravel()
-        names = tuple(f"r{k // columns}c{k % columns}" for k in range(int(owner[-1]) + 1))
+        names = tuple(f"r{k // columns}c{k % columns}" for k in range(rows * columns))
         return Partition(names, owner.astype(np.int64))
+
+    def _segments(self, segments: npt.NDArray[Any]) -> Partition:
+        if segments.shape != self.values.shape[1:] or not np.issubdtype(segments.dtype, np.integer):
+            raise InvalidInput(
+                f"players is an array of {segments.dtype} with shape {segments.shape}; segments are whole numbers of shape "
+                f"{self.values.shape[1:]}"
+            )
+        labels = segments.ravel().astype(np.int64)
+        if not (labels >= 0).any():
+            raise InvalidInput("players leaves every pixel to nobody; give at least one segment a number from 0")
+        return partition_by(labels, [f"segment {k}" for k in np.unique(labels[labels >= 0])])
 
 
 @final
@@ -199,13 +214,7 @@ class ImageModel:
     def target(self, target: str | int | None, pixels: Pixels) -> int:
         """The class to explain: by name, by index, or the predicted one when None."""
         logits = self.predict(pixels)
-        if target is None:
-            return int(logits.argmax())
-        if isinstance(target, str):
-            return label_index(target, tuple(self.label(i) for i in range(len(logits))))
-        if isinstance(target, bool) or not isinstance(target, int | np.integer) or not 0 <= target < len(logits):
-            raise InvalidInput(f"target is {target!r}; give a class index from 0 to {len(logits) - 1}, or a label")
-        return int(target)
+        return chosen_output(target, logits, tuple(self.label(i) for i in range(len(logits))))
 
     def attentions(self, pixels: Pixels) -> FloatArray:
         """Attention weights (L, H, T, T) over the model's tokens: class and register tokens, then patches by row."""

@@ -9,45 +9,68 @@ With outputs $z$ and probabilities $p = \mathrm{softmax}(z)$, the payoff of targ
 | log-odds | $\log p_t / (1 - p_t) = z_t - \log \sum_{c \ne t} e^{z_c}$ | unbounded, in nats |
 | margin | $z_t - \max_{c \ne t} z_c$ | positive exactly where $t$ is predicted |
 
-All are differentiable and computed in float64.
+Models that only tell probabilities have $z = \log p$, known up to a constant: their logit is refused, the rest is the
+same. All is computed in float64, on numpy arrays or, differentiably, on torch tensors.
 """
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
-import torch
+import numpy as np
 
 from accredit.core import InvalidInput
 
 PAYOFFS = ("logit", "probability", "log-odds", "margin")
-Law = Literal["softmax", "sigmoid", "none"]  # how outputs become probabilities; "none": they do not
+Law = Literal["softmax", "sigmoid", "probability", "none"]  # how outputs become probabilities; "none": they do not
 
 
 def check_payoff(payoff: str, law: Law, outputs: int) -> None:
     """Refuse a payoff that the model's outputs do not define."""
     if payoff not in PAYOFFS:
         raise InvalidInput(f"payoff is {payoff!r}; write one of {', '.join(PAYOFFS)}")
-    if payoff != "logit" and (law == "none" or (outputs == 1 and law == "softmax")):
+    if payoff == "logit" and law == "probability":
+        raise InvalidInput("payoff 'logit' is not known: this model tells only probabilities; use 'log-odds'")
+    if payoff != "logit" and (law == "none" or (outputs == 1 and law != "sigmoid")):
         raise InvalidInput(
-            f"payoff {payoff!r} needs class probabilities, and this model gives one plain number; use 'logit'"
+            f"payoff {payoff!r} needs class probabilities, and this model gives none; use payoff='logit'"
         )
     if payoff == "margin" and outputs == 1:
         raise InvalidInput("payoff 'margin' compares two outputs, and this model gives one; use payoff='logit'")
 
 
-def payoff_of(outputs: torch.Tensor, target: int, payoff: str, law: Law = "softmax") -> torch.Tensor:
-    """Worth of each row of model outputs for one target: (batch, classes) -> (batch,).
+def payoff_of(outputs: Any, target: int, payoff: str, law: Law = "softmax") -> Any:
+    """Worth of each row of model outputs for one target: (batch, classes) -> (batch,), numpy or torch as given.
 
-    >>> payoff_of(torch.tensor([[0.0, 3.0, 1.0]]), 1, "margin").item()
-    2.0
+    >>> payoff_of(np.array([[0.0, 3.0, 1.0]]), 1, "margin")
+    array([2.])
     """
-    z = outputs if outputs.device.type == "mps" else outputs.double()
+    xp, z = _float64(outputs)
+    if law == "probability":
+        if payoff == "probability":
+            return z[:, target]
+        with np.errstate(divide="ignore"):
+            z = xp.log(z)
+    own, others = z[:, target], xp.concatenate([z[:, :target], z[:, target + 1 :]], 1)
     if payoff == "logit":
-        return z[:, target]
-    if payoff == "probability":
-        return torch.sigmoid(z[:, target]) if law == "sigmoid" else torch.softmax(z, dim=1)[:, target]
-    others = torch.cat([z[:, :target], z[:, target + 1 :]], dim=1)
+        return own
     if payoff == "margin":
-        return z[:, target] - others.amax(dim=1)
-    return z[:, target] if law == "sigmoid" else z[:, target] - torch.logsumexp(others, dim=1)
+        return own - xp.amax(others, 1)
+    log_odds = own if law == "sigmoid" else own - _log_sum_exp(xp, others)
+    if payoff == "log-odds":
+        return log_odds
+    return xp.exp(-xp.logaddexp(xp.zeros_like(log_odds), -log_odds))  # the logistic function, safe at both ends
+
+
+def _log_sum_exp(xp: Any, z: Any) -> Any:
+    top = xp.amax(z, 1)
+    return top + xp.log(xp.sum(xp.exp(z - top[:, None]), 1))
+
+
+def _float64(outputs: Any) -> tuple[Any, Any]:
+    """The array library of the outputs, and the outputs in float64 (where the device has it)."""
+    if isinstance(outputs, np.ndarray):
+        return np, outputs.astype(np.float64)
+    import torch
+
+    return torch, outputs if outputs.device.type == "mps" else outputs.double()

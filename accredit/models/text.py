@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ import torch
 from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput
 from accredit.models import attention
 from accredit.models.encoded import Encoded, numbered, sentence_spans, word_spans
+from accredit.models.labels import checked_index, label_index
 from accredit.models.payoffs import Law, payoff_of
 from accredit.models.state import device_of, finite, still, tracked
 
@@ -22,12 +24,14 @@ UNLIMITED = 1 << 30  # tokenizers without a limit report a huge number
 
 @dataclass(frozen=True, eq=False)
 class TokenBatch:
-    """Rows for one forward pass. Exactly one of `ids` and `embeddings` is given."""
+    """Rows for one forward pass. Exactly one of `ids` and `embeddings` is given. A causal model is read at the last
+    token, so its rows must not be padded.
+    """
 
     ids: torch.Tensor | None = None  # (B, T)
     embeddings: torch.Tensor | None = None  # (B, T, D) word embeddings; the model adds positions itself
     attends: torch.Tensor | None = None  # (B, T) 1 where a token may be attended to; None: everywhere
-    read: torch.Tensor | None = None  # (B,) positions whose output is explained, for models that do not pool
+    read: torch.Tensor | None = None  # (B,) where the mask is, for masked language models
     prefix: torch.Tensor | None = None  # (P,) decoder ids, for encoder–decoders
 
     def __len__(self) -> int:
@@ -58,6 +62,7 @@ class TextModel:
         self.model: Any = model
         self.tokenizer = tokenizer
         self.task: Task = task_of(model)
+        self._keeps_last = "logits_to_keep" in inspect.signature(model.forward).parameters
         self.name = name or getattr(model.config, "name_or_path", "") or type(model).__name__
 
     def __repr__(self) -> str:
@@ -173,25 +178,23 @@ class TextModel:
     def held(self) -> Iterator[None]:
         """The model in evaluation mode, able to read several rows at once; its state is put back afterwards."""
         config = self.model.config.get_text_config()
-        padding = getattr(config, "pad_token_id", None)
+        lacking = self.task == "classify" and getattr(config, "pad_token_id", None) is None
         with still(self.model):
             try:
-                if self.task == "classify" and padding is None:
+                if lacking:
                     config.pad_token_id = self.padding()  # decoder classifiers refuse batches without one
                 yield
             finally:
-                config.pad_token_id = padding
+                if lacking:
+                    config.pad_token_id = None
 
     def padding(self) -> int:
-        """The id that fills short rows; it is never attended to."""
-        for token in (
-            self.model.config.get_text_config().pad_token_id,
-            self.tokenizer.pad_token_id,
-            self.tokenizer.eos_token_id,
-        ):
+        """The id that fills short rows, where it is not attended to; end-of-text if the tokenizer has no pad token."""
+        known = getattr(self.model.config.get_text_config(), "pad_token_id", None)
+        for token in (known, self.tokenizer.pad_token_id, self.tokenizer.eos_token_id):
             if token is not None:
                 return int(token)
-        return 0
+        raise InvalidInput(f"{self.name} has no pad token; set one: tokenizer.pad_token = '[PAD]'")
 
     def outputs(self, batch: TokenBatch) -> torch.Tensor:
         """Logits that are explained, one row a text: (B, classes or vocabulary). Call inside `held`."""
@@ -205,13 +208,15 @@ class TextModel:
             given["decoder_input_ids"] = batch.prefix.expand(len(batch), -1)
         if self.task in ("continue", "translate"):
             given["use_cache"] = False
+        if self.task == "continue" and self._keeps_last:
+            given["logits_to_keep"] = 1
         return self.model(**given, **extra)
 
     def _logits(self, output: Any, batch: TokenBatch) -> torch.Tensor:
         logits: torch.Tensor = output.logits
         if self.task == "classify":
             return logits
-        if self.task == "translate":
+        if self.task != "fill":
             return logits[:, -1]
         assert batch.read is not None
         return logits[torch.arange(len(logits), device=logits.device), batch.read]
@@ -228,8 +233,8 @@ class TextModel:
         )
 
     def read(self, encoded: Encoded, rows: int) -> torch.Tensor | None:
-        """The explained position for rows that keep all tokens in place: (rows,)."""
-        return None if encoded.read < 0 else torch.full((rows,), encoded.read, device=device_of(self.model))
+        """Where the mask is in rows that keep all tokens in place: (rows,)."""
+        return None if self.task != "fill" else torch.full((rows,), encoded.read, device=device_of(self.model))
 
     def predict(self, encoded: Encoded) -> FloatArray:
         """The model's logits for one text: (classes or vocabulary,)."""
@@ -276,9 +281,7 @@ class TextModel:
             return int(self.predict(encoded).argmax())
         if isinstance(target, str):
             return label_index(target, self.labels) if self.task == "classify" else self._token(target)
-        if isinstance(target, bool) or not isinstance(target, int | np.integer) or not 0 <= target < self.classes:
-            raise InvalidInput(f"target is {target!r}; give an output index from 0 to {self.classes - 1}, or a name")
-        return int(target)
+        return checked_index(target, self.classes)
 
     def _token(self, token: str) -> int:
         ids = self.tokenizer(token, add_special_tokens=False)["input_ids"]
@@ -347,19 +350,6 @@ class TextModel:
                 f"the output of {self.name} does not depend on its last hidden states; name the tokens it reads"
             )
         return read
-
-
-def label_index(name: str, labels: tuple[str, ...]) -> int:
-    """The position of a label by its name, else by its name in any case, else as a written index."""
-    if name in labels:
-        return labels.index(name)
-    folded = [i for i, label in enumerate(labels) if label.casefold() == name.casefold()]
-    if len(folded) == 1:
-        return folded[0]
-    if name.isdecimal() and int(name) < len(labels):
-        return int(name)
-    some = ", ".join(labels[:12]) + (", …" if len(labels) > 12 else "")
-    raise InvalidInput(f"target {name!r} is no label of this model; its labels are {some}")
 
 
 def task_of(model: Any) -> Task:

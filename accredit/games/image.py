@@ -1,0 +1,122 @@
+"""A picture as a game: which patches earn the model's output."""
+
+from __future__ import annotations
+
+from typing import Any, final
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from scipy.ndimage import gaussian_filter
+
+from accredit.core import BoolArray, FloatArray, InvalidInput
+from accredit.core.coalitions import unique
+from accredit.games.batches import MEMORY, Estimate, estimate, rows_that_fit, spans, transformer_bytes
+from accredit.models.image import ImageModel, Pixels
+from accredit.models.partition import Partition
+from accredit.models.payoffs import check_payoff, payoff_of
+
+REMOVALS = ("mean", "blur", "zero")
+
+
+@final
+class ImageGame:
+    """v(S) = payoff of the picture in which only the patches of S are left.
+
+    The others are painted over (`removal`): "mean" with the picture's mean colour, "blur" with a blurred copy of the
+    picture (standard deviation: half a patch), "zero" with zeros, or a number, all in the model's own prepared units.
+    """
+
+    def __init__(
+        self,
+        model: ImageModel,
+        pixels: Pixels,
+        partition: Partition,
+        removal: str | float,
+        payoff: str,
+        target: int,
+        memory: float,
+    ) -> None:
+        self.model, self.pixels, self.partition = model, pixels, partition
+        self.removal, self.worth, self.target = removal, payoff, target
+        self._there = model.batch(pixels)[0]  # (C, H, W)
+        self._gone = torch.from_numpy(painted_over(pixels, removal)).to(self._there)
+        config = getattr(model.model, "config", None)
+        tokens = int(np.prod(pixels.grid)) + 1
+        row = transformer_bytes(config, tokens, 0, 4) + 8 * self._there.nelement() * 8
+        self.rows = rows_that_fit(row, memory, tokens, self._there.device.type)
+
+    @property
+    def players(self) -> tuple[str, ...]:
+        return self.partition.players
+
+    def payoff(self, coalitions: BoolArray) -> FloatArray:
+        """One forward pass a distinct coalition, in batches that fit into memory."""
+        distinct, index = unique(coalitions)
+        kept = self.partition.kept(distinct).reshape(len(distinct), 1, *self._there.shape[1:])
+        earned = np.empty(len(distinct))
+        with self.model.held(), torch.inference_mode():
+            for part in spans(len(distinct), self.rows):
+                stays = torch.from_numpy(kept[part]).to(self._there.device)
+                outputs = self.model.outputs(torch.where(stays, self._there, self._gone))
+                earned[part] = payoff_of(outputs.cpu(), self.target, self.worth, self.model.law).numpy()
+        return earned[index]
+
+    def estimate(self, budget: int) -> Estimate:
+        """Payoffs and seconds that `budget` coalitions will cost, from timed batches."""
+        return estimate(self, budget)
+
+    @property
+    def provenance(self) -> dict[str, Any]:
+        """What the payoffs rest on."""
+        return {
+            "model": self.model.name, "architecture": type(self.model.model).__name__, "image": self.pixels.name,
+            "target": self.model.label(self.target), "payoff": self.worth, "removal": self.removal,
+        }  # fmt: skip
+
+    def fingerprint_parts(self) -> dict[str, Any]:
+        """What decides the payoffs, for a journal of them."""
+        return {
+            "model": self.model.model, "pixels": self.pixels.values, "owner": self.partition.owner,
+            "removal": self.removal, "payoff": self.worth, "target": self.target,
+        }  # fmt: skip
+
+    def __repr__(self) -> str:
+        label = self.model.label(self.target)
+        return f"ImageGame({len(self.players)} players, {self.worth} of {label!r}, removal by {self.removal})"
+
+
+def painted_over(pixels: Pixels, removal: str | float) -> npt.NDArray[np.float32]:
+    """What stands where nobody plays: (C, H, W)."""
+    values = pixels.values
+    if isinstance(removal, int | float) and not isinstance(removal, bool):
+        return np.full_like(values, removal)
+    if removal == "zero":
+        return np.zeros_like(values)
+    if removal == "mean":
+        return np.broadcast_to(values.mean(axis=(1, 2), keepdims=True), values.shape).astype(np.float32)
+    if removal == "blur":
+        blurred: npt.NDArray[np.float32] = gaussian_filter(values, sigma=(0, pixels.patch[0] / 2, pixels.patch[1] / 2))
+        return blurred
+    raise InvalidInput(f"removal is {removal!r}; write one of {', '.join(REMOVALS)}, or a number")
+
+
+def image_game(
+    model: ImageModel,
+    image: Any,
+    *,
+    players: tuple[int, int] | npt.NDArray[Any] | None = None,
+    removal: str | float = "mean",
+    payoff: str = "logit",
+    target: str | int | None = None,
+    memory: float = MEMORY,
+) -> ImageGame:
+    """The game in which the patches of a picture earn the model's output for one target.
+
+    `players` are the model's own patches, a grid (rows, columns), or an (H, W) array of whole numbers that names the
+    segment of every pixel (a negative number: nobody's, always there).
+    """
+    pixels = model.encode(image)
+    check_payoff(payoff, model.law, len(model.predict(pixels)))
+    index = model.target(target, pixels)
+    return ImageGame(model, pixels, pixels.partition(players), removal, payoff, index, memory)

@@ -1,0 +1,124 @@
+"""Models that read rows of numbers: scikit-learn estimators and pipelines, torch modules, any function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, final
+
+import numpy as np
+
+from accredit.core import AccreditError, BadPayoff, FloatArray, InvalidInput
+from accredit.models.labels import chosen_output
+from accredit.models.payoffs import Law
+
+
+@final
+class ArrayModel:
+    """A function from a batch of rows to outputs: (batch, …) -> (batch, outputs).
+
+    `rows` may be an array or, for pipelines that name their columns, a DataFrame.
+    """
+
+    def __init__(
+        self,
+        function: Callable[[Any], Any],
+        law: Law = "none",
+        labels: tuple[str, ...] | None = None,
+        name: str = "function",
+        module: Any = None,
+    ) -> None:
+        self._function, self.law, self._labels, self.name = function, law, labels, name
+        self.module = module  # the torch module behind it, if there is one: gradients need it
+
+    def __repr__(self) -> str:
+        return f"ArrayModel({self.name!r})"
+
+    def outputs(self, rows: Any) -> FloatArray:
+        """Outputs of a batch, checked: (batch, …) -> (batch, outputs)."""
+        try:
+            given = self._function(rows)
+        except AccreditError:
+            raise
+        except Exception as error:  # a user's model may raise anything; say which model, and what it said
+            raise InvalidInput(f"{self.name} failed on {len(rows)} rows: {type(error).__name__}: {error}") from error
+        outputs = np.asarray(given, dtype=np.float64)
+        outputs = outputs[:, None] if outputs.ndim == 1 else outputs
+        if outputs.ndim != 2 or len(outputs) != len(rows):
+            raise BadPayoff(
+                f"{self.name} returned shape {outputs.shape} for {len(rows)} rows; one row of outputs each is needed"
+            )
+        if not np.isfinite(outputs).all():
+            raise BadPayoff(
+                f"{self.name} returned {outputs[~np.isfinite(outputs)][0]}; every output must be a finite number"
+            )
+        return outputs
+
+    def labels(self, outputs: int) -> tuple[str, ...]:
+        """Names of the outputs; numbers where the model has none."""
+        return self._labels if self._labels and len(self._labels) == outputs else tuple(str(i) for i in range(outputs))
+
+    def target(self, target: str | int | None, row: Any) -> int:
+        """The output to explain: by name, by index, or the largest when None. `row` is a batch of one."""
+        outputs = self.outputs(row)[0]
+        return chosen_output(target, outputs, self.labels(len(outputs)))
+
+
+def as_array_model(model: Any, law: Law | None = None) -> ArrayModel:
+    """A model of rows from a scikit-learn estimator or pipeline, a torch module, or a function.
+
+    Estimators are asked for `predict_proba`, else `decision_function`, else `predict`. A function's outputs are plain
+    numbers unless `law` says that they are probabilities ("probability") or logits ("softmax", "sigmoid").
+
+    >>> as_array_model(lambda rows: rows.sum(axis=1)).outputs(np.ones((2, 3)))
+    array([[3.],
+           [3.]])
+    """
+    if isinstance(model, ArrayModel):
+        return model
+    if hasattr(model, "state_dict") and hasattr(model, "forward"):
+        return _of_module(model, law)
+    if hasattr(model, "predict") and hasattr(model, "fit"):
+        return _of_estimator(model, law)
+    if callable(model):
+        return ArrayModel(model, law or "none", name=getattr(model, "__name__", type(model).__name__))
+    raise InvalidInput(f"model is a {type(model).__name__}; give an estimator, a torch module or a function of a batch")
+
+
+def _of_estimator(model: Any, law: Law | None) -> ArrayModel:
+    labels = tuple(str(c) for c in model.classes_) if hasattr(model, "classes_") else None
+    name = type(model).__name__
+    if hasattr(model, "predict_proba"):
+        return ArrayModel(model.predict_proba, law or "probability", labels, f"{name}.predict_proba")
+    if hasattr(model, "decision_function") and labels:
+        return ArrayModel(_two_sided(model.decision_function), law or "softmax", labels, f"{name}.decision_function")
+    return ArrayModel(model.predict, law or "none", None, f"{name}.predict")
+
+
+def _two_sided(decide: Callable[[Any], Any]) -> Callable[[Any], FloatArray]:
+    """A binary decision value d as the two logits (0, d); several classes stay as they are."""
+
+    def logits(rows: Any) -> FloatArray:
+        d = np.asarray(decide(rows), dtype=np.float64)
+        return np.stack([np.zeros_like(d), d], axis=1) if d.ndim == 1 else d
+
+    return logits
+
+
+def _of_module(module: Any, law: Law | None) -> ArrayModel:
+    import torch
+
+    from accredit.models.state import device_of, still
+
+    def outputs(rows: Any) -> FloatArray:
+        dtype = next((p.dtype for p in module.parameters()), torch.float32)
+        with still(module), torch.inference_mode():
+            given = module(torch.as_tensor(np.asarray(rows), dtype=dtype, device=device_of(module)))
+        values: FloatArray = tensor_of(given).double().cpu().numpy()
+        return values
+
+    return ArrayModel(outputs, law or "softmax", None, type(module).__name__, module)
+
+
+def tensor_of(output: Any) -> Any:
+    """The output tensor of a torch module, which may come wrapped with a `logits` field."""
+    return output.logits if hasattr(output, "logits") else output

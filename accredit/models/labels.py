@@ -1,0 +1,40 @@
+"""Which output is explained: a label by name, an index, or the largest."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from accredit.core import FloatArray, InvalidInput
+
+
+def chosen_output(target: str | int | None, outputs: FloatArray, labels: tuple[str, ...]) -> int:
+    """The explained output: by name, by index, or the largest of `outputs` when None.
+
+    >>> chosen_output("POSITIVE", np.array([0.1, 0.9]), ("NEGATIVE", "POSITIVE"))
+    1
+    """
+    if target is None:
+        return int(outputs.argmax())
+    if isinstance(target, str):
+        return label_index(target, labels)
+    return checked_index(target, len(outputs))
+
+
+def checked_index(target: object, outputs: int) -> int:
+    """An output index, or an error that says which there are."""
+    if isinstance(target, bool) or not isinstance(target, int | np.integer) or not 0 <= target < outputs:
+        raise InvalidInput(f"target is {target!r}; give an output index from 0 to {outputs - 1}, or a label")
+    return int(target)
+
+
+def label_index(name: str, labels: tuple[str, ...]) -> int:
+    """The position of a label by its name, else by its name in any case, else as a written index."""
+    if name in labels:
+        return labels.index(name)
+    folded = [i for i, label in enumerate(labels) if label.casefold() == name.casefold()]
+    if len(folded) == 1:
+        return folded[0]
+    if name.isdecimal() and int(name) < len(labels):
+        return int(name)
+    some = ", ".join(labels[:12]) + (", …" if len(labels) > 12 else "")
+    raise InvalidInput(f"target {name!r} is no label of this model; its labels are {some}")
