@@ -55,7 +55,8 @@ class SizeLocal:
     def credit(self, rows: Rows, load: FloatArray) -> FloatArray:
         r"""Shapley values of Σ_T load_T L(·, T): (n,).
 
-        For any kernel of (k, t, |S ∩ T|) the function K(·, T) gives $z_i(T)\,n/(t(n-t))\,g_t$, see `gain`; 0 for t ∈ {0, n}.
+        For any kernel of (k, t, |S ∩ T|) the function K(·, T) gives equal shares plus $z_i(T)\,n/(t(n-t))\,g_t$, see `gain`;
+        the second term is 0 for t ∈ {0, n}.
         """
         n, t = rows.players, rows.sizes
         inner = (t > 0) & (t < n)
@@ -63,7 +64,14 @@ class SizeLocal:
         gains = np.array([gain(n, size, self.length, self.sharpness) for size in sizes.tolist()])
         pull = np.zeros(len(rows))
         pull[inner] = load[inner] * gains[which] * n / (sizes * (n - sizes))[which]
-        return rows.members.T @ pull - (pull @ t) / n
+        return rows.members.T @ pull - (pull @ t) / n + self._total(rows, load) / n
+
+    def _total(self, rows: Rows, load: FloatArray) -> float:
+        """Σ_T load_T (L(N, T) - L(∅, T)): what the game divides."""
+        n, everybody = rows.players, np.array([rows.players])
+        near, far = self._closeness(n, everybody, rows.sizes)
+        bend = 0.0 if self.sharpness == 0 else np.exp(-self.sharpness)  # h(0)
+        return float(bend * ((near - far)[0] @ load))
 
 
 def _log_odds(n: int, k: IntArray) -> FloatArray:

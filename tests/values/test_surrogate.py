@@ -1,0 +1,248 @@
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+
+from accredit.core import Attribution, BadPayoff, Holds, InvalidInput
+from accredit.evaluate import check_claims
+from accredit.games import FunctionGame, TableGame, counted
+from accredit.values import shapley
+from accredit.values.surrogate import Surrogate
+from accredit.values.surrogate.estimate import Asked, _sample
+from accredit.values.surrogate.design import empty_design, grown
+from accredit.values.surrogate.intervals import AllPairs, Regression
+from accredit.values.surrogate.likelihood import Mixture
+from accredit.values.surrogate.posterior import posterior
+from accredit.values.surrogate.walsh import Walsh
+from tests.random_games import games
+
+
+def named(n, function):
+    return FunctionGame([f"p{i}" for i in range(n)], function)
+
+
+def gloves(n=14):
+    """A third of the players hold left gloves; with equal numbers the odd part of the game would be additive."""
+    left = n // 3
+    return named(n, lambda s: np.minimum(s[:, :left].sum(axis=1), s[:, left:].sum(axis=1)) + 0.1 * s[:, 0] * s[:, 1])
+
+
+def exact(game):
+    return shapley(game, budget=1 << len(game.players)).credit
+
+
+EDGES = {
+    "constant": lambda s: np.full(len(s), 3.0),
+    "additive": lambda s: s @ np.arange(1.0, s.shape[1] + 1),
+    "dictator": lambda s: s[:, 0].astype(float),
+    "size only": lambda s: s.sum(axis=1) ** 2.0,
+    "large 0/1": lambda s: 1e9 * (s.sum(axis=1) > s.shape[1] / 2),
+}
+
+
+@pytest.mark.parametrize("kind", EDGES)
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 8, 20, 60])
+def test_edge_games_are_finite_efficient_and_within_budget(kind, n):
+    for budget in (4, 5, 7, 12, 31, 50, 120):
+        game = counted(named(n, EDGES[kind]))
+        values = Surrogate(budget).solve(game)
+        scale = max(abs(values.total), 1e-12)
+        assert np.all(np.isfinite(values.credit)) and abs(values.unshared) <= 1e-10 * scale
+        assert game.payoffs == values.payoffs <= budget and game.calls == 1
+        if values.interval is None:
+            assert values.stderr is None and values.interval_because
+        else:
+            assert np.all(np.diff(values.interval, axis=1) > 0)
+
+
+@pytest.mark.parametrize("kind", ["constant", "additive"])
+def test_games_without_visible_variation_get_their_value_but_no_interval(kind):
+    values = Surrogate(120).solve(named(20, EDGES[kind]))
+    truth = np.zeros(20) if kind == "constant" else np.arange(1.0, 21)
+    assert_allclose(values.credit, truth, atol=1e-9)
+    assert values.interval is None and values.stderr is None and "not what is certain" in values.interval_because
+
+
+def test_few_pairs_of_two_valued_payoffs_get_no_interval():
+    game = named(10, lambda s: (s.sum(axis=1) + s[:, 0] > 5).astype(float))
+    assert "two-valued" in Surrogate(100).solve(game).interval_because
+    assert Surrogate(250).solve(game).interval is not None
+
+
+def test_with_all_payoffs_affordable_the_value_is_exact():
+    game = counted(gloves(8))
+    values = Surrogate(256).solve(game)
+    assert_allclose(values.credit, exact(gloves(8)), atol=1e-12)
+    assert game.payoffs == 256 and all(claim.holds is Holds.EXACTLY for claim in values.claims)
+    check_claims(values, game)
+
+
+def test_a_dictator_among_many_is_found():
+    values = Surrogate(120).solve(named(30, EDGES["dictator"]))
+    assert_allclose(values.credit, np.eye(30)[0], atol=1e-4)
+
+
+def test_is_close_to_the_exact_value_and_says_how_close():
+    game = gloves()
+    values = Surrogate(1000, seed=3).solve(game)
+    truth = exact(game)
+    assert np.abs(values.credit - truth).max() < 0.02
+    assert np.all((values.interval[:, 0] <= truth) & (truth <= values.interval[:, 1]))
+    assert values.level == 0.95 and values.baseline == 0 and values.total == pytest.approx(4.1)
+
+
+def test_a_seed_gives_the_same_numbers_and_leaves_global_state_alone():
+    before = np.random.get_state()[1].copy()
+    one, two = Surrogate(300, seed=5).solve(gloves()), Surrogate(300, seed=5).solve(gloves())
+    assert one == two and not np.array_equal(one.credit, Surrogate(300, seed=6).solve(gloves()).credit)
+    assert np.array_equal(before, np.random.get_state()[1])
+
+
+def test_results_survive_json():
+    values = Surrogate(60).solve(gloves())
+    assert Attribution.from_json(values.to_json()) == values
+    assert json.loads(values.to_json())["certificate"]["weights"]
+
+
+def test_more_than_two_thousand_pairs_are_all_used():
+    game = named(30, lambda s: np.tanh(s[:, :10].sum(axis=1) * s[:, 10:20].any(axis=1) - s[:, 20:].sum(axis=1) / 3))
+    counts = counted(game)
+    values = Surrogate(5000).solve(counts)
+    assert counts.payoffs == 5000 and abs(values.unshared) < 1e-12
+    few = Surrogate(1000).solve(game)
+    assert values.stderr.mean() < few.stderr.mean()
+
+
+def test_the_debiased_centre_adds_the_regression_of_residuals():
+    stacked, debiased = (Surrogate(250, centre=centre).solve(gloves()) for centre in ("stacked", "debiased"))
+    assert not np.allclose(stacked.credit, debiased.credit, rtol=0, atol=1e-12)
+    assert_allclose(stacked.credit, debiased.credit, atol=0.1)
+    assert abs(debiased.unshared) < 1e-12
+
+
+def test_a_linear_surrogate_without_penalty_is_leverage_regression():
+    rng = np.random.default_rng(0)
+    design = grown(empty_design(9), 60, rng)
+    game = gloves(9)
+    ends = game.payoff(np.array([[False] * 9, [True] * 9]))
+    asked = Asked(float(ends[0]), float(ends[1]), design, game.payoff(design.pairs), game.payoff(~design.pairs))
+    linear = posterior(Mixture((Walsh(1),), (1e7,)), _sample(design, asked.uneven))
+    assert_allclose(linear.credit(), Regression(design).apply(asked.uneven), atol=1e-5)
+
+
+def test_both_operators_read_an_additive_game_off_all_pairs():
+    design = grown(empty_design(6), 31, np.random.default_rng(0))
+    shares = np.array([1.0, -2, 3, 0.5, -1, -1.5])
+    odd = (design.pairs - 0.5) @ shares
+    for linear in (AllPairs(design), Regression(design)):
+        assert_allclose(linear.apply(odd), shares, atol=1e-12)
+        one = np.eye(31)[4]
+        assert_allclose(linear.apply_squared(one), linear.apply(one) ** 2, atol=1e-14)
+
+
+def test_regression_solves_the_weighted_least_squares_problem():
+    design = grown(empty_design(9), 60, np.random.default_rng(1))
+    load = np.random.default_rng(2).normal(size=60)
+    z = design.pairs - design.sizes[:, None] / 9
+    root = np.sqrt(design.weights)
+    expected = np.linalg.lstsq(z * root[:, None], load * root, rcond=1e-9)[0]
+    assert_allclose(Regression(design).apply(load), expected, atol=1e-12)
+
+
+# --- stopping ---------------------------------------------------------------------------------------------------------
+
+
+def test_stops_at_a_half_width_and_says_so():
+    game = counted(gloves(16))
+    values = Surrogate(half_width=0.05).solve(game)
+    assert values.interval is not None and np.diff(values.interval, axis=1).max() <= 0.1 + 1e-12
+    assert "half-width" in values.stopped and game.payoffs == values.payoffs < 1 << 14
+
+
+def test_a_look_at_half_width_asks_one_batch_and_never_repeats_a_coalition():
+    seen: list[bytes] = []
+
+    def payoff(s):
+        seen.extend(np.packbits(row).tobytes() for row in s)
+        return np.minimum(s[:, :5].sum(axis=1), s[:, 5:].sum(axis=1)).astype(float)
+
+    values = Surrogate(half_width=0.06).solve(named(16, payoff))
+    assert len(seen) == len(set(seen)) == values.payoffs
+
+
+def test_repeated_looks_spend_the_error():
+    """The first look at 64 pairs grants δ/2, so its interval is wider than that of a single look at the same pairs."""
+    narrow = Surrogate(130, seed=1).solve(gloves(16))
+    wide = Surrogate(130, seed=1, half_width=1e3).solve(gloves(16))
+    assert_allclose(narrow.credit, wide.credit)
+    assert np.all(np.diff(wide.interval, axis=1) > 1.05 * np.diff(narrow.interval, axis=1))
+
+
+def test_a_budget_ends_the_search_for_a_half_width():
+    values = Surrogate(400, half_width=1e-9).solve(gloves(16))
+    assert values.payoffs <= 400 and "before the half-width was reached" in values.stopped
+
+
+def test_growing_to_every_coalition_is_exact():
+    game = named(8, lambda s: np.random.default_rng(1).normal(size=256)[s @ (1 << np.arange(8))])
+    values = Surrogate(half_width=1e-12).solve(game)
+    assert values.payoffs == 256 and values.stopped == "every coalition was asked" and values.interval is None
+    assert_allclose(values.credit, exact(game), atol=1e-12)
+    check_claims(values, game)
+
+
+def test_seconds_end_a_run_of_slow_payoffs():
+    import time
+
+    def slow(s):
+        time.sleep(0.002 * len(s))
+        return s[:, 0] * s[:, 1] + 0.1 * s.sum(axis=1) ** 1.5
+
+    values = Surrogate(seconds=0.6).solve(named(16, slow))
+    assert "seconds" in values.stopped and 18 <= values.payoffs < 2000
+
+
+# --- bad input --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("settings_", "word"),
+    [
+        ({}, "budget=1000"),
+        ({"budget": 0}, "budget"),
+        ({"budget": 1}, "at least 2"),
+        ({"budget": 100, "level": 1.0}, "level"),
+        ({"budget": 100, "half_width": -1}, "half_width"),
+        ({"budget": 100, "centre": "left"}, "centre"),
+    ],
+)
+def test_bad_settings_are_refused_with_what_works(settings_, word):
+    with pytest.raises(InvalidInput, match=word):
+        Surrogate(**settings_)
+
+
+def test_a_payoff_that_is_not_a_number_is_refused():
+    with pytest.raises(BadPayoff):
+        Surrogate(50).solve(named(10, lambda s: np.where(s[:, 0], np.nan, 1.0)))
+
+
+# --- any game ---------------------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=60, deadline=None)
+@given(games(most=8), st.integers(2, 130), st.integers(0, 100))
+def test_any_game_is_shared_completely_within_budget(game, budget, seed):
+    plain = counted(FunctionGame(game.players, game.payoff))
+    values = Surrogate(budget, seed=seed).solve(plain)
+    scale = np.abs(game.table).max()
+    assert plain.payoffs <= max(budget, 2) and abs(values.unshared) <= 1e-9 * scale
+    check_claims(values, TableGame(game.players, game.table))
+
+
+def test_ten_thousand_players_fit():
+    weights = np.random.default_rng(0).random(10_000)
+    values = Surrogate(60).solve(named(10_000, lambda s: np.sqrt(s @ weights)))
+    assert np.all(np.isfinite(values.credit)) and abs(values.unshared) < 1e-9
