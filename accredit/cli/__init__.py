@@ -11,7 +11,9 @@ from accredit import __version__
 from accredit.core.errors import AccreditError
 
 COMMANDS = {  # name -> (module, one line of help)
+    "compare": ("accredit.cli.compare", "Measure which explanations are faithful, and rank them."),
     "doctor": ("accredit.cli.doctor", "Tell versions, what is installed and what would fail."),
+    "explain": ("accredit.cli.explain", "Credit the words of a text or the patches of an image for a model's output."),
     "game": ("accredit.cli.game", "Share the payoff of a table of coalitions among its players."),
     "methods": ("accredit.cli.methods", "List every method, what it divides and which axioms it keeps."),
     "reproduce": ("accredit.cli.reproduce", "Run the papers' claims and tables, and print what holds."),

@@ -1,0 +1,76 @@
+"""`accredit compare`: which explanation should I trust, measured."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+
+@click.command()
+@click.option(
+    "--model", default="builtin", show_default=True, help="A folder with a Hugging Face classifier, or 'builtin'."
+)
+@click.option(
+    "--data", "data_file", type=click.Path(), help="CSV or TSV (also .gz) with one text a row; default: 40 sentences."
+)
+@click.option("--text", default="text", show_default=True, help="The column with the texts.")
+@click.option("--target", help="The column with the label to explain; default: what the model predicts.")
+@click.option("--where", multiple=True, metavar="COLUMN=VALUE", help="Keep only these rows, for example split=dev.")
+@click.option("--limit", type=click.IntRange(min=1), help="Use the first rows only.")
+@click.option("--methods", help="Methods, separated by commas; see 'accredit methods'.")
+@click.option("--metrics", help="Metrics, separated by commas.")
+@click.option("--players", default="word", show_default=True, type=click.Choice(["word", "token", "sentence"]))
+@click.option("--payoff", default="probability", show_default=True, help="What is explained and measured.")
+@click.option("--removal", help="How players leave: mask, delete, attention, pad or zero.")
+@click.option("--budget", type=click.IntRange(min=4), help="Payoffs that each game method may ask.")
+@click.option("--seed", default=0, show_default=True)
+@click.option(
+    "--store", type=click.Path(), help="File that keeps finished rows, so that a killed run goes on where it was."
+)
+@click.option(
+    "--executor", default="serial", show_default=True, help="serial, processes:2, dask, or dask:tcp://host:8786."
+)
+@click.option("--html", "html_file", type=click.Path(), help="Also write the table with curves as one HTML page.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
+def compare(
+    model: str, data_file: str | None, text: str, target: str | None, where: tuple[str, ...], limit: int | None,
+    methods: str | None, metrics: str | None, players: str, payoff: str, removal: str | None, budget: int | None,
+    seed: int, store: str | None, executor: str, html_file: str | None, as_json: bool,
+) -> None:  # fmt: skip
+    """Run methods on a data set, measure how faithful they are, and rank them.
+
+    Random explanations and an oracle are always in the table. With --store, rows that are done are kept: the same command
+    continues a run that was killed and ends with the same table.
+    """
+    from accredit.cli.output import write_whole
+    from accredit.core import InvalidInput
+    from accredit.evaluate.arena import DEFAULT_METRICS, metrics_named
+    from accredit.evaluate.text_contest import TextContest, default_methods, read_examples, sample
+    from accredit.experiments.arena_page import arena_page, seconds_text, text_table
+    from accredit.experiments.contest import hold
+
+    filters = dict(part.partition("=")[::2] for part in where)
+    if not all("=" in part for part in where):
+        raise InvalidInput(f"--where takes COLUMN=VALUE, got {next(p for p in where if '=' not in p)!r}")
+    examples = read_examples(data_file, text, target, limit, filters) if data_file else sample()[:limit]
+    asked = [name.strip() for name in metrics.split(",")] if metrics else DEFAULT_METRICS
+    contest = TextContest(
+        model=model,
+        methods=tuple(name.strip() for name in methods.split(",")) if methods else default_methods(),
+        metrics=tuple(m.name for m in metrics_named(asked)),
+        players=players, payoff=payoff, removal=removal, budget=budget, seed=seed,
+    )  # fmt: skip
+    contest.checked()
+    table = hold(contest, examples, store, executor)
+    if html_file:
+        subject = Path(data_file).name if data_file else "forty sentences"
+        write_whole(html_file, arena_page(table, f"Which explanation to trust: {subject}"))
+    if as_json:
+        click.echo(json.dumps(table.to_plain(), ensure_ascii=False))
+        return
+    click.echo(text_table(table))
+    click.echo(seconds_text(table), err=True)
+    if html_file:
+        click.echo(f"written: {html_file}", err=True)

@@ -1,0 +1,226 @@
+"""The arena: many methods explain the same inputs, and every explanation is measured on the same game.
+
+One row (one input) is the unit of work. A row's result is plain data, kept in a file the moment it is done, so a run that is
+killed loses at most the rows in progress, and the table is always computed from what is in the file.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from accredit.core import AccreditError, Attribution, Game, InvalidInput
+from accredit.evaluate.baselines import oracle, random_scores
+from accredit.evaluate.curves import Deletion, Insertion, on_grid
+from accredit.evaluate.erasure import AOPC, Comprehensiveness, LogOdds, PostHocAccuracy, Sufficiency
+from accredit.evaluate.metric import Metric, NotApplicable, Result, measure_all
+from accredit.evaluate.sums import Infidelity, SensitivityN
+from accredit.games import cached
+
+RANDOM, ORACLE = "random", "oracle"  # always in the table
+METRICS: dict[str, Metric] = {
+    metric.name: metric
+    for metric in (
+        Comprehensiveness(), Sufficiency(), LogOdds(), Deletion(), Insertion(), SensitivityN(), PostHocAccuracy(),
+        Infidelity(), AOPC(),
+    )
+}  # fmt: skip
+DEFAULT_METRICS = tuple(name for name in METRICS if name != "aopc")  # aopc over all players is deletion, turned over
+CURVES = (Deletion(), Insertion())
+
+
+@dataclass(frozen=True)
+class Example:
+    """One input to explain."""
+
+    row: int
+    text: str
+    target: str | None = None  # None: explain what the model predicts
+
+
+@dataclass(frozen=True)
+class Explained:
+    """What a method returned for one input, and how often it ran the model."""
+
+    result: Result
+    passes: int
+
+
+class Contest(Protocol):
+    """Who explains what. It must survive being sent to a worker process, so it holds settings, not models."""
+
+    @property
+    def methods(self) -> tuple[str, ...]: ...
+
+    @property
+    def metrics(self) -> tuple[str, ...]: ...
+
+    def settings(self) -> Mapping[str, Any]:
+        """Everything the numbers depend on besides the input, as plain data: the key under which rows are kept."""
+        ...
+
+    def game(self, example: Example) -> Game:
+        """The game on which explanations of this input are measured."""
+        ...
+
+    def explain(self, method: str, example: Example) -> Explained:
+        """One method's explanation, for the players of `game(example)` in their order."""
+        ...
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One method on one row. `error` says why there is nothing else."""
+
+    scores: Mapping[str, float | None] = field(default_factory=dict)
+    because: Mapping[str, str] = field(default_factory=dict)  # metric -> why it does not apply
+    credit: Sequence[float] = ()
+    interval: Sequence[Sequence[float]] = ()
+    claims: Sequence[Sequence[str]] = ()  # axiom, how it holds
+    curves: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    passes: int = 0
+    seconds: float = 0.0
+    error: str = ""
+
+
+@dataclass(frozen=True)
+class RowResult:
+    """Every method on one row."""
+
+    row: int
+    text: str
+    players: int
+    entries: Mapping[str, Entry]
+    seconds: float
+    error: str = ""  # why the whole row failed, for example an empty text
+
+    def to_plain(self) -> dict[str, Any]:
+        """As JSON types."""
+        entries = {name: dict(vars(entry)) for name, entry in self.entries.items()}
+        return {"row": self.row, "text": self.text, "players": self.players, "entries": entries,
+                "seconds": self.seconds, "error": self.error}  # fmt: skip
+
+    @classmethod
+    def from_plain(cls, data: Mapping[str, Any]) -> RowResult:
+        """Inverse of `to_plain`."""
+        entries = {name: Entry(**entry) for name, entry in data["entries"].items()}
+        return cls(data["row"], data["text"], data["players"], entries, data["seconds"], data["error"])
+
+
+def metrics_named(names: Iterable[str]) -> tuple[Metric, ...]:
+    """Metrics by name, or an error that lists them."""
+    chosen = tuple(dict.fromkeys(names))
+    for name in chosen:
+        if name not in METRICS:
+            raise InvalidInput(f"unknown metric {name!r}; choose from {', '.join(METRICS)}")
+    if not chosen:
+        raise InvalidInput(f"metrics is empty; choose from {', '.join(METRICS)}")
+    return tuple(METRICS[name] for name in chosen)
+
+
+def run_row(contest: Contest, example: Example) -> RowResult:
+    """Explain one input by every method and measure all explanations in one batch; a method that fails is recorded."""
+    began = time.perf_counter()
+    try:
+        game = cached(contest.game(example))
+    except (AccreditError, ValueError) as error:
+        return RowResult(example.row, example.text, 0, {}, time.perf_counter() - began, _said(error))
+    found: dict[str, Explained] = {}
+    seconds: dict[str, float] = {}
+    failed: dict[str, str] = {}
+    for method in contest.methods:
+        start = time.perf_counter()
+        try:
+            found[method] = contest.explain(method, example)
+        except Exception as error:  # a method's fault is that method's entry, never the end of the run
+            failed[method] = _said(error)
+        seconds[method] = time.perf_counter() - start
+    metrics = metrics_named(contest.metrics)
+    entries = _measured(game, found, seconds, metrics, example.row)
+    entries |= {method: Entry(error=why, seconds=seconds[method]) for method, why in failed.items()}
+    return RowResult(example.row, example.text, len(game.players), entries, time.perf_counter() - began)
+
+
+def _measured(
+    game: Game, found: Mapping[str, Explained], seconds: Mapping[str, float], metrics: tuple[Metric, ...], seed: int
+) -> dict[str, Entry]:
+    results: dict[str, Result] = {method: explained.result for method, explained in found.items()}
+    results[RANDOM] = random_scores(game, seed)
+    asked = {m.name: m for m in (*metrics, *CURVES)}
+    best = _oracles(game, asked.values())
+    told = {f"{ORACLE}: {name}": result for name, result in best.items()}
+    scores = measure_all(game, {**results, **told}, asked.values())
+    curves = _curves(game, results, best)
+    entries = {}
+    for name, result in results.items():
+        mine = scores[name]
+        passes = found[name].passes if name in found else 0
+        entries[name] = Entry(
+            scores={m.name: mine[m.name].value for m in metrics},
+            because={m.name: mine[m.name].because for m in metrics if mine[m.name].value is None},
+            credit=result.credit.tolist() if isinstance(result, Attribution) else (),
+            interval=result.interval.tolist()
+            if isinstance(result, Attribution) and result.interval is not None
+            else (),
+            claims=[[c.axiom, str(c.holds)] for c in result.claims] if isinstance(result, Attribution) else (),
+            curves=curves[name],
+            passes=passes,
+            seconds=seconds.get(name, 0.0),
+        )
+    top = {m.name: scores[f"{ORACLE}: {m.name}"][m.name].value if m.name in best else None for m in metrics}
+    entries[ORACLE] = Entry(scores=top, curves=curves[ORACLE])
+    return entries
+
+
+def _oracles(game: Game, metrics: Iterable[Metric]) -> dict[str, Result]:
+    """The oracle of every metric that means something for this game."""
+    best = {}
+    for metric in metrics:
+        with suppress(NotApplicable):
+            best[metric.name] = oracle(metric, game)
+    return best
+
+
+def _curves(game: Game, results: Mapping[str, Result], best: Mapping[str, Result]) -> dict[str, dict[str, list[float]]]:
+    """Deletion and insertion curves of every result on a common grid; the oracle has its own order for each."""
+    drawn: dict[str, dict[str, list[float]]] = {name: {} for name in (*results, ORACLE)}
+    for curve in CURVES:
+        for name, result in {**results, ORACLE: best[curve.name]}.items():
+            try:
+                earned = game.payoff(curve.plan(result))
+            except NotApplicable:
+                continue
+            drawn[name][curve.name] = on_grid(earned).tolist()
+    return drawn
+
+
+def _said(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}"[:400]
+
+
+def run_all(
+    contest: Contest,
+    examples: Sequence[Example],
+    keep: Callable[[RowResult], None],
+    submit: Callable[..., Any] | None = None,
+    on_row: Callable[[int], None] = lambda done: None,
+) -> None:
+    """Run every example and hand each result to `keep` as it is done; `submit` runs a row elsewhere and returns a future."""
+    if submit is None:
+        for done, example in enumerate(examples, start=1):
+            keep(run_row(contest, example))
+            on_row(done)
+        return
+    from concurrent.futures import FIRST_COMPLETED, wait
+
+    waiting = {submit(run_row, contest, example) for example in examples}
+    done = 0
+    while waiting:
+        ready, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+        for future in ready:
+            keep(future.result())
+            done += 1
+            on_row(done)
