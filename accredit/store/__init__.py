@@ -1,12 +1,12 @@
 """Payoffs and results that outlive the process: the journal, the executors that fill it, and files of results."""
 
 from accredit.store.durable import Durable, Quarantined, durable
-from accredit.store.executors import Executor, ExecutorError, Predicting, crew_of
+from accredit.store.executors import Executor, ExecutorError, crew_of
 from accredit.store.fingerprint import Fingerprint, fingerprint
 from accredit.store.journal import Entry, Journal, JournalError, Run
 from accredit.store.results import load, load_arrays, save
 
 __all__ = [
-    "Durable", "Entry", "Executor", "ExecutorError", "Fingerprint", "Journal", "JournalError", "Predicting",
+    "Durable", "Entry", "Executor", "ExecutorError", "Fingerprint", "Journal", "JournalError",
     "Quarantined", "Run", "crew_of", "durable", "fingerprint", "load", "load_arrays", "save",
 ]  # fmt: skip

@@ -11,7 +11,8 @@ import numpy as np
 
 from accredit.core import BadPayoff, BoolArray, FloatArray, Game, InvalidInput, named
 from accredit.core.coalitions import keys, unique
-from accredit.store.executors import Crew, Executor, Predicting, crew_of
+from accredit.core.predicting import Predicting
+from accredit.store.executors import Crew, Executor, crew_of
 from accredit.store.fingerprint import Fingerprint, fingerprint
 from accredit.store.journal import Entry, Journal
 from accredit.store.schedule import Finished, Schedule

@@ -23,6 +23,7 @@ import numpy.typing as npt
 
 from accredit.core import AccreditError, BoolArray, FloatArray, Game, InvalidInput, MissingExtra
 from accredit.core.coalitions import packed, unpacked
+from accredit.core.predicting import Predicting
 
 CONNECT_SECONDS = 10.0
 
@@ -36,18 +37,6 @@ class Executor(Protocol):
     """Whatever runs a function elsewhere: `concurrent.futures`, loky, mpi4py.futures, Dask's `get_executor()`."""
 
     def submit(self, function: Callable[..., Any], /, *arguments: Any) -> Future[Any]: ...
-
-
-@runtime_checkable
-class Predicting(Game, Protocol):
-    """A game whose every coalition trains a model: besides its payoff it yields one number for each target."""
-
-    @property
-    def targets(self) -> tuple[str, ...]: ...
-
-    def retrain(self, coalitions: BoolArray) -> tuple[FloatArray, FloatArray]:
-        """Payoffs (batch,) and outputs (batch, targets) from the same trainings."""
-        ...
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,15 @@
+"""Training data: which rows, sources or data sets deserve credit for what a model learned."""
+
+from accredit.valuation.knn import KNNUtility, knn_shapley
+from accredit.valuation.retraining import Retraining
+from accredit.valuation.ridge import RidgeUtility
+from accredit.valuation.rules import data_banzhaf, data_beta, data_shapley, rule_named
+from accredit.valuation.split import Split, groups_of, split
+from accredit.valuation.text import text_features
+from accredit.valuation.torch_training import Recipe, TorchTraining
+from accredit.valuation.truncated import Truncated
+
+__all__ = [
+    "KNNUtility", "Recipe", "Retraining", "RidgeUtility", "Split", "TorchTraining", "Truncated", "data_banzhaf",
+    "data_beta", "data_shapley", "groups_of", "knn_shapley", "rule_named", "split", "text_features",
+]  # fmt: skip

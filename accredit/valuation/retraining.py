@@ -1,0 +1,122 @@
+"""Retraining: train a model on every coalition of rows and see what it is worth. The utility behind Data Shapley."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from accredit.core import BoolArray, FloatArray, InvalidInput, MissingExtra
+from accredit.valuation.scores import log_odds
+from accredit.valuation.split import Split
+
+Scorer = Callable[[Any, FloatArray, Any], float]  # (fitted model, test x, test y) -> payoff
+
+
+class Retraining:
+    """A game: players are training rows, the payoff is the test score of a scikit-learn estimator trained on them.
+
+    `metric` is the name of any scikit-learn scorer, or a function of (model, test x, test y). A coalition with one class
+    only teaches the model to answer that class; the empty coalition teaches nothing: a classifier then finds all classes
+    equally likely (accuracy one over the number of classes), a regressor answers 0. State another payoff with `empty`.
+    Outputs are log-odds of the true class, or minus squared errors. Every fit starts from `seed`.
+
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from accredit.valuation import split
+    >>> data = split([[-1.0], [1.0]], [0, 1], [[-2.0], [2.0], [1.0]], [0, 1, 1])
+    >>> Retraining(data, LogisticRegression()).payoff(np.array([[0, 0], [1, 0], [1, 1]], bool)).round(3)
+    array([0.5 , 0.333, 1. ])
+    """
+
+    def __init__(
+        self,
+        data: Split,
+        estimator: Any,
+        metric: str | Scorer | None = None,
+        *,
+        empty: float | None = None,
+        seed: int = 0,
+    ) -> None:
+        try:
+            from sklearn.base import is_classifier
+            from sklearn.metrics import get_scorer
+        except ImportError:
+            raise MissingExtra("scikit-learn", "data", "retraining an estimator") from None
+        if is_classifier(estimator) != (data.classes is not None):
+            needed = "a regressor" if data.classes is None else "a classifier"
+            raise InvalidInput(f"estimator is {estimator!r:.60}, but the labels need {needed}")
+        self.data, self.seed, self._empty = data, seed, empty
+        self._estimator = _with_state(estimator, seed)
+        self.metric = metric if metric is not None else ("accuracy" if data.classes is not None else "r2")
+        if isinstance(self.metric, str):
+            try:
+                self._scorer: Scorer = get_scorer(self.metric)
+            except ValueError as error:
+                raise InvalidInput(f"metric: {error}"[:300]) from None
+        else:
+            self._scorer = self.metric
+
+    @property
+    def players(self) -> tuple[str, ...]:
+        return self.data.names
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        return self.data.targets
+
+    def payoff(self, coalitions: BoolArray) -> FloatArray:
+        return self.retrain(coalitions)[0]
+
+    def retrain(self, coalitions: BoolArray) -> tuple[FloatArray, FloatArray]:
+        """Payoffs (batch,) and outputs (batch, M)."""
+        models = [self.fitted(coalition) for coalition in coalitions]
+        values = np.array([self._value(m, c) for m, c in zip(models, coalitions, strict=True)], dtype=np.float64)
+        outputs = np.array([self._outputs(model) for model in models], dtype=np.float64)
+        return values, outputs.reshape(len(models), len(self.targets))
+
+    def fitted(self, coalition: BoolArray) -> Any:
+        """The model that one coalition (n,) teaches."""
+        from sklearn.base import clone
+
+        from accredit.valuation.widened import Constant, Widened, Zero
+
+        x, y = self.data.x[coalition], self.data.y[coalition]
+        if self.data.classes is None:
+            return clone(self._estimator).fit(x, y) if len(y) else Zero()
+        present = np.unique(y)
+        count = len(self.data.classes)
+        if len(present) < 2:
+            return Constant(np.full(count, 1 / count) if len(present) == 0 else np.eye(count)[present[0]])
+        model = clone(self._estimator).fit(x, y)
+        return model if len(present) == count else Widened(model, count)
+
+    def _value(self, model: Any, coalition: BoolArray) -> float:
+        if not coalition.any():
+            if self._empty is not None:
+                return self._empty
+            if self.metric == "accuracy" and self.data.classes is not None:
+                return 1 / len(self.data.classes)
+        return float(self._scorer(model, self.data.test_x, self.data.test_y))
+
+    def _outputs(self, model: Any) -> FloatArray:
+        if self.data.classes is None:
+            return np.asarray(-((model.predict(self.data.test_x) - self.data.test_y) ** 2))
+        if hasattr(model, "predict_proba"):
+            probability = model.predict_proba(self.data.test_x)
+            return log_odds(probability[np.arange(len(self.data.test_y)), self.data.test_y])
+        return np.asarray(model.predict(self.data.test_x) == self.data.test_y, dtype=np.float64)
+
+    def fingerprint_parts(self) -> dict[str, Any]:
+        """All that decides a payoff but the seed, which is part of the key."""
+        model = [_with_state(self._estimator, None), self._empty]
+        return {"data": self.data, "model": model, "metric": self.metric}
+
+
+def _with_state(estimator: Any, state: int | None) -> Any:
+    """A fresh copy whose every random state is `state`."""
+    from sklearn.base import clone
+
+    fresh = clone(estimator)
+    names = [key for key in fresh.get_params() if key == "random_state" or key.endswith("__random_state")]
+    return fresh.set_params(**dict.fromkeys(names, state))

@@ -1,0 +1,75 @@
+"""What a trained model's answers are worth: one payoff for the whole test set, one number for each test point."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from accredit.core import FloatArray, InvalidInput
+from accredit.valuation.split import Split
+
+CERTAIN = 1e-6  # probabilities are kept this far from 0 and 1, so that a margin stays finite
+
+Score = Callable[[FloatArray, FloatArray], FloatArray]  # (batch, M, C) answers and (M,) truth -> (batch,) payoffs
+
+
+def accuracy(answers: FloatArray, truth: FloatArray) -> FloatArray:
+    """Share of test points whose class has the highest answer; a tie counts its fair share.
+
+    >>> accuracy(np.array([[[0.2, 0.8], [0.5, 0.5]]]), np.array([1, 0]))
+    array([0.75])
+    """
+    best = answers == answers.max(axis=2, keepdims=True)
+    right = np.take_along_axis(best, truth[None, :, None].astype(np.int64), axis=2)[:, :, 0]
+    return np.asarray((right / best.sum(axis=2)).mean(axis=1))
+
+
+def negative_log_loss(answers: FloatArray, truth: FloatArray) -> FloatArray:
+    """Mean log probability of the true class, from log-probabilities up to a constant a row (a softmax is applied)."""
+    highest = answers.max(axis=2, keepdims=True)
+    log_sum = np.log(np.exp(answers - highest).sum(axis=2)) + highest[:, :, 0]
+    true = np.take_along_axis(answers, truth[None, :, None].astype(np.int64), axis=2)[:, :, 0]
+    return np.asarray((true - log_sum).mean(axis=1))
+
+
+def negative_squared_error(answers: FloatArray, truth: FloatArray) -> FloatArray:
+    """Minus the mean squared error of the first answer."""
+    return np.asarray(-((answers[:, :, 0] - truth) ** 2).mean(axis=1))
+
+
+SCORES: dict[str, Score] = {
+    "accuracy": accuracy,
+    "neg_log_loss": negative_log_loss,
+    "neg_mean_squared_error": negative_squared_error,
+}
+
+
+def score_named(metric: str, data: Split) -> Score:
+    """A score by its scikit-learn name, if it fits the data."""
+    if metric not in SCORES:
+        raise InvalidInput(f"unknown metric {metric!r}; choose {', '.join(SCORES)}, or a scikit-learn model for others")
+    if (metric == "neg_mean_squared_error") != (data.classes is None):
+        kind = "regression" if data.classes is None else "classes"
+        raise InvalidInput(f"metric {metric!r} does not fit {kind}; choose another of {', '.join(SCORES)}")
+    return SCORES[metric]
+
+
+def margins(answers: FloatArray, data: Split) -> FloatArray:
+    """How right the model is at each test point: (batch, M, C) -> (batch, M).
+
+    For classes, the answer of the true class above the best other one; for numbers, minus the squared error.
+    """
+    if data.classes is None:
+        return np.asarray(-((answers[:, :, 0] - data.test_y) ** 2))
+    truth = np.broadcast_to(data.test_y[None, :, None], (len(answers), len(data.test_y), 1))
+    true = np.take_along_axis(answers, truth, axis=2)[:, :, 0]
+    others = answers.copy()
+    np.put_along_axis(others, truth, -np.inf, axis=2)
+    return np.asarray(true - others.max(axis=2))
+
+
+def log_odds(probability: FloatArray) -> FloatArray:
+    """log p/(1−p), with p kept away from 0 and 1."""
+    p = np.clip(probability, CERTAIN, 1 - CERTAIN)
+    return np.asarray(np.log(p) - np.log1p(-p))

@@ -1,0 +1,125 @@
+"""Training rows, who are the players, and test rows, which judge what they taught."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from accredit.core import FloatArray, InvalidInput, checked_players
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """Checked data. Labels are class numbers 0 … C−1 for classification, real numbers for regression."""
+
+    x: FloatArray  # (N, d)
+    y: npt.NDArray[Any]  # (N,) int64 classes or float64
+    test_x: FloatArray  # (M, d)
+    test_y: npt.NDArray[Any]  # (M,)
+    names: tuple[str, ...]  # (N,), of the players
+    classes: tuple[str, ...] | None  # their names; None: regression
+
+    def __len__(self) -> int:
+        return len(self.x)
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        return tuple(f"test {i}" for i in range(len(self.test_x)))
+
+    def fingerprint_parts(self) -> dict[str, Any]:
+        return {"x": self.x, "y": self.y, "test x": self.test_x, "test y": self.test_y, "classes": self.classes}
+
+
+def split(
+    x: Any,
+    y: Any,
+    test_x: Any,
+    test_y: Any,
+    *,
+    names: Iterable[str] | None = None,
+    regression: bool = False,
+) -> Split:
+    """Check and bundle training and test data.
+
+    Features must be finite numbers; for classification both parts must hold at least two classes between them.
+
+    >>> data = split([[0.0], [1.0]], ["no", "yes"], [[0.9]], ["yes"])
+    >>> data.classes, data.y, data.names
+    (('no', 'yes'), array([0, 1]), ('row 0', 'row 1'))
+    """
+    train_features, test_features = _features(x, "x"), _features(test_x, "test_x")
+    if train_features.shape[1] != test_features.shape[1]:
+        raise InvalidInput(
+            f"x has {train_features.shape[1]} columns and test_x {test_features.shape[1]}; give both the same columns"
+        )
+    labels, test_labels = _labels(y, len(train_features), "y"), _labels(test_y, len(test_features), "test_y")
+    players = checked_players(names if names is not None else (f"row {i}" for i in range(len(train_features))))
+    if len(players) != len(train_features):
+        raise InvalidInput(f"names holds {len(players)} names for {len(train_features)} training rows")
+    if regression:
+        return Split(
+            train_features, _numbers(labels, "y"), test_features, _numbers(test_labels, "test_y"), players, None
+        )
+    try:
+        classes = np.unique(labels)
+    except TypeError:
+        raise InvalidInput(f"y mixes kinds of labels, for example {labels[0]!r}; make them all strings") from None
+    if len(classes) < 2:
+        raise InvalidInput(f"y holds one class only, {classes[0]!r}; a classifier needs two, or write regression=True")
+    unknown = ~np.isin(test_labels, classes)
+    if unknown.any():
+        raise InvalidInput(
+            f"test_y holds {test_labels[unknown][0]!r}, which no training row has; the classes are {classes}"
+        )
+    encode = {label: i for i, label in enumerate(classes.tolist())}
+    numbered = [np.array([encode[v] for v in part.tolist()], dtype=np.int64) for part in (labels, test_labels)]
+    return Split(train_features, numbered[0], test_features, numbered[1], players, tuple(map(str, classes)))
+
+
+def _features(values: Any, name: str) -> FloatArray:
+    try:
+        array = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(f"{name} must be numbers: {error}; encode text with text_features(texts)") from None
+    if array.ndim != 2 or 0 in array.shape:
+        raise InvalidInput(f"{name} has shape {array.shape}; rows and columns are needed, at least one of each")
+    bad = ~np.isfinite(array)
+    if bad.any():
+        row, column = np.argwhere(bad)[0]
+        raise InvalidInput(
+            f"{name} holds {array[row, column]} in row {row}, column {column} ({bad.sum()} such cells); "
+            "fill or drop them first"
+        )
+    return np.ascontiguousarray(array)
+
+
+def _labels(values: Any, rows: int, name: str) -> npt.NDArray[Any]:
+    labels = np.asarray(values)
+    if labels.shape != (rows,):
+        raise InvalidInput(f"{name} has shape {labels.shape}; one label a row is needed, {rows} in all")
+    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
+        raise InvalidInput(f"{name} holds {labels[~np.isfinite(labels)][0]} in row {np.argmin(np.isfinite(labels))}")
+    return labels
+
+
+def _numbers(labels: npt.NDArray[Any], name: str) -> FloatArray:
+    try:
+        return labels.astype(np.float64)
+    except (TypeError, ValueError):
+        raise InvalidInput(f"{name} holds {labels[0]!r}; regression needs numbers") from None
+
+
+def groups_of(names: Sequence[str], labels: Iterable[Any]) -> dict[str, list[str]]:
+    """Players by label, for `grouped(game, groups)`: annotators, sources, data sets.
+
+    >>> groups_of(("row 0", "row 1", "row 2"), ["ann", "bob", "ann"])
+    {'ann': ['row 0', 'row 2'], 'bob': ['row 1']}
+    """
+    groups: dict[str, list[str]] = {}
+    for name, label in zip(names, labels, strict=True):
+        groups.setdefault(str(label), []).append(name)
+    return groups

@@ -1,0 +1,57 @@
+"""Texts as rows: a frozen encoder turns each into features once, and only a linear head is retrained."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from accredit.core import FloatArray, InvalidInput, MissingExtra
+
+BATCH = 32
+LONGEST = 512  # tokens, where the encoder states no limit
+
+
+def text_features(texts: Sequence[str], encoder: str | Path | None = None) -> FloatArray:
+    """One row of features a text: the encoder's last hidden states, averaged over the tokens of the text.
+
+    `encoder` is a folder with any Hugging Face text model; left out, the built-in one. Texts longer than the encoder reads
+    are cut. Texts are encoded in batches of like length, so that little is spent on padding.
+    """
+    if isinstance(texts, str) or not all(isinstance(text, str) and text.strip() for text in texts):
+        bad = texts if isinstance(texts, str) else next(t for t in texts if not isinstance(t, str) or not t.strip())
+        raise InvalidInput(f"texts must be non-empty strings, one a row; got {bad!r:.60}")
+    try:
+        import torch
+        import transformers
+    except ImportError:
+        raise MissingExtra("torch and transformers", "text", "encoding texts") from None
+    from accredit.models.builtin import text_folder
+    from accredit.models.loading import model_config, model_folder
+
+    folder = model_folder(text_folder() if encoder is None else encoder)
+    model_config(folder)  # refuses what brings its own code
+    local = {"local_files_only": True, "trust_remote_code": False}
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder, **local)
+    body: Any = transformers.AutoModel.from_pretrained(folder, use_safetensors=True, **local).float().eval()
+    longest = min(tokenizer.model_max_length, getattr(body.config, "max_position_embeddings", LONGEST))
+    order = np.argsort([len(text) for text in texts], kind="stable")
+    features: dict[int, FloatArray] = {}
+    with torch.no_grad():
+        for start in range(0, len(order), BATCH):
+            rows = order[start : start + BATCH]
+            tokens = tokenizer(
+                [texts[i] for i in rows],
+                return_tensors="pt",
+                padding=True,
+                truncation=True,
+                max_length=longest,
+            )
+            allowed = {k: v for k, v in tokens.items() if k in ("input_ids", "attention_mask", "token_type_ids")}
+            hidden = body(**allowed).last_hidden_state.double()  # (batch, tokens, D)
+            weight = tokens["attention_mask"].double()[:, :, None]
+            pooled = ((hidden * weight).sum(dim=1) / weight.sum(dim=1)).numpy()
+            features |= dict(zip(rows.tolist(), pooled, strict=True))
+    return np.array([features[i] for i in range(len(texts))])

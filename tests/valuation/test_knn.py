@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from valuation_data import blobs
+
+from accredit.core import InvalidInput
+from accredit.evaluate.axioms import check_claims
+from accredit.games import grouped
+from accredit.valuation import KNNUtility, groups_of, knn_shapley, split
+from accredit.values import Exact, shapley
+
+
+@pytest.mark.parametrize("k", [1, 2, 5, 9, 20])
+def test_the_closed_form_is_the_exact_shapley_value_of_the_game(k: int) -> None:
+    data = blobs(9, tests=12, seed=k)
+    values = knn_shapley(data, k)
+    game = KNNUtility(data, k)
+    assert_allclose(values.credit, Exact().solve(game).credit, atol=1e-12)
+    assert values.total is not None
+    assert values.total == pytest.approx(float(game.payoff(np.ones((1, 9), bool))[0]))
+    check_claims(values, game)
+
+
+def test_identical_rows_are_equal_to_the_last_bit_even_among_ties() -> None:
+    rng = np.random.default_rng(0)
+    x = rng.integers(0, 3, size=(60, 2)).astype(float)  # many equal rows, many equal distances
+    y = rng.integers(0, 2, size=60)
+    values = knn_shapley(split(x, y, x[:20] + 0.1, y[:20]), 3)
+    rows = np.column_stack([x, y])
+    for i in range(60):
+        for j in range(i):
+            if (rows[i] == rows[j]).all():
+                assert values.credit[i] == values.credit[j]
+
+
+def test_matches_a_plain_loop_over_many_rows() -> None:
+    data = blobs(300, tests=17, seed=5)
+    credit = np.zeros(300)
+    for z, label in zip(data.test_x, data.test_y, strict=True):
+        order = np.argsort(((data.x - z) ** 2).sum(axis=1))
+        right = (data.y[order] == label).astype(float)
+        phi = np.zeros(300)
+        phi[299] = right[299] / 300
+        for i in range(298, -1, -1):
+            phi[i] = phi[i + 1] + (right[i] - right[i + 1]) / 4 * min(4, i + 1) / (i + 1)
+        credit[order] += phi
+    assert_allclose(knn_shapley(data, 4).credit, credit / 17, atol=1e-12)
+
+
+def test_chunks_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = blobs(30, tests=11)
+    whole = knn_shapley(data, 3).credit, KNNUtility(data, 3).payoff(np.eye(30, dtype=bool))
+    monkeypatch.setattr("accredit.valuation.knn.CHUNK", 64)
+    assert_allclose(knn_shapley(data, 3).credit, whole[0], atol=1e-15)
+    assert_allclose(KNNUtility(data, 3).payoff(np.eye(30, dtype=bool)), whole[1], atol=1e-15)
+
+
+def test_group_values_are_those_of_the_quotient_game() -> None:
+    data = blobs(12, tests=9)
+    groups = groups_of(data.names, ["ann", "bob", "cy"] * 4)
+    table = shapley(grouped(KNNUtility(data, 2), groups))
+    sums = [knn_shapley(data, 2)[groups[name]].credit.sum() for name in table.players]
+    assert table.credit.sum() == pytest.approx(sum(sums))
+    assert np.abs(table.credit - sums).max() > 1e-3  # adding the members' values is another thing
+
+
+@pytest.mark.parametrize("k", [0, -1, 1.5, True])
+def test_bad_k_is_refused(k: object) -> None:
+    with pytest.raises(InvalidInput, match="k must be"):
+        knn_shapley(blobs(4), k)  # type: ignore[arg-type]
+
+
+def test_numbers_instead_of_classes_are_refused() -> None:
+    data = split([[0.0], [1.0]], [0.5, 1.5], [[0.0]], [0.1], regression=True)
+    with pytest.raises(InvalidInput, match="RidgeUtility"):
+        knn_shapley(data)
+
+
+def test_payoffs_do_not_depend_on_the_batch() -> None:
+    game = KNNUtility(blobs(20), 3)
+    coalitions = np.random.default_rng(1).random((30, 20)) < 0.5
+    assert_array_equal(game.payoff(coalitions), [game.payoff(row[None])[0] for row in coalitions])
