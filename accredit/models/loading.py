@@ -13,6 +13,7 @@ from accredit.models.image import ImageModel, Preparation
 from accredit.models.text import HEADS, TextModel
 
 PICKLED = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl", "*.h5", "*.msgpack")
+VOCABULARIES = ("tokenizer.json", "vocab.*", "*.model")  # without one, transformers makes up an empty tokenizer
 WANTED = ("*.json", "*.safetensors", "*.txt", "*.model")  # what a download may fetch: no code, no pickles
 
 
@@ -38,6 +39,10 @@ def load_text_model(folder_or_name: str | Path, *, download: bool = False) -> Te
     if ending is None:
         raise InvalidInput(
             f"{folder} holds a {architecture}; text is explained for classes ending in {', '.join(HEADS)}"
+        )
+    if not any(file for kind in VOCABULARIES for file in folder.glob(kind)):
+        raise InvalidInput(
+            f"{folder} holds no tokenizer; save it beside the model with tokenizer.save_pretrained(folder)"
         )
     model = _loaded(kinds[ending], folder)
     try:

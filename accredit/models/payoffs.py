@@ -19,7 +19,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from accredit.core import InvalidInput
+from accredit.core import BadPayoff, InvalidInput
 
 PAYOFFS = ("logit", "probability", "log-odds", "margin")
 Law = Literal["softmax", "sigmoid", "probability", "none"]  # how outputs become probabilities; "none": they do not
@@ -46,11 +46,18 @@ def payoff_of(outputs: Any, target: int, payoff: str, law: Law = "softmax") -> A
     array([2.])
     """
     xp, z = _float64(outputs)
-    if law == "probability":
-        if payoff == "probability":
-            return z[:, target]
-        with np.errstate(divide="ignore"):
-            z = xp.log(z)
+    if law != "probability":
+        return _worth(xp, z, target, payoff, law)
+    if payoff == "probability":
+        return z[:, target]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        worth = _worth(xp, xp.log(z), target, payoff, law)
+    if not bool(xp.isfinite(worth).all()):
+        raise BadPayoff(f"a probability of 0 or 1 has no finite {payoff}; use payoff='probability'")
+    return worth
+
+
+def _worth(xp: Any, z: Any, target: int, payoff: str, law: Law) -> Any:
     own, others = z[:, target], xp.concatenate([z[:, :target], z[:, target + 1 :]], 1)
     if payoff == "logit":
         return own

@@ -104,6 +104,11 @@ class TextModel:
             left_out = text[max(end for _, end in row["offset_mapping"]) :]
         ids = np.array(row["input_ids"], dtype=np.int64)
         spans = np.array(row["offset_mapping"], dtype=np.int64).reshape(-1, 2)
+        known = self.model.get_input_embeddings().num_embeddings
+        if ids.max() >= known:
+            raise InvalidInput(
+                f"token id {ids.max()} is beyond the {known} that {self.name} knows; pair it with its own tokenizer"
+            )
         special = self._special(ids, np.array(row["special_tokens_mask"], dtype=bool))
         if special.all():
             raise InvalidInput(f"text {text!r:.40} has no token of its own for {self.name}; give some words")

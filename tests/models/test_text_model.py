@@ -202,6 +202,12 @@ def test_masked_models_need_exactly_one_mask():
             model.encode(text)
 
 
+def test_a_foreign_tokenizer_is_refused():
+    model = as_text_model(text_model("bert").model, byte_pairs())
+    with pytest.raises(InvalidInput, match="its own tokenizer"):
+        model.encode(TEXT)
+
+
 def test_as_text_model_says_what_is_missing():
     model = text_model("bert")
     assert as_text_model(model) is model

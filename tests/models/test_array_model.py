@@ -1,0 +1,94 @@
+"""Models of rows: estimators, modules, functions, and what they may not return."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from numpy.testing import assert_allclose
+from scipy.special import expit, logsumexp, softmax
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.svm import LinearSVC
+
+from accredit.core import BadPayoff, InvalidInput
+from accredit.models import as_array_model
+from accredit.models.payoffs import PAYOFFS, check_payoff, payoff_of
+
+RNG = np.random.default_rng(0)
+X, Y = RNG.normal(size=(60, 3)), RNG.integers(0, 3, 60)
+
+
+def test_estimators_tell_what_their_outputs_are():
+    forest = as_array_model(RandomForestClassifier(5, random_state=0).fit(X, [f"c{y}" for y in Y]))
+    assert forest.law == "probability" and forest.target("c2", X[:1]) == 2
+    assert as_array_model(LinearRegression().fit(X, Y)).law == "none"
+    binary = LinearSVC().fit(X, Y > 0)
+    outputs = as_array_model(binary).outputs(X)
+    assert_allclose(outputs[:, 1] - outputs[:, 0], binary.decision_function(X))
+
+
+def test_binary_decisions_have_the_probabilities_of_logistic_regression():
+    model = LogisticRegression().fit(X, Y > 0)
+    hidden = type("Hidden", (), {n: getattr(model, n) for n in ("fit", "predict", "decision_function", "classes_")})()
+    logits = as_array_model(hidden)
+    assert logits.law == "softmax"
+    assert_allclose(payoff_of(logits.outputs(X), 1, "probability", logits.law), model.predict_proba(X)[:, 1])
+
+
+@pytest.mark.parametrize("payoff", PAYOFFS)
+def test_payoffs_agree_in_numpy_and_torch_and_with_their_formulas(payoff):
+    z = RNG.normal(size=(20, 4)) * 5
+    p = softmax(z, axis=1)
+    expected = {
+        "logit": z[:, 2],
+        "probability": p[:, 2],
+        "log-odds": z[:, 2] - logsumexp(np.delete(z, 2, axis=1), axis=1),
+        "margin": z[:, 2] - np.delete(z, 2, axis=1).max(axis=1),
+    }[payoff]
+    assert_allclose(payoff_of(z, 2, payoff), expected, rtol=1e-10)
+    assert_allclose(payoff_of(torch.from_numpy(z), 2, payoff).numpy(), expected, rtol=1e-10)
+    if payoff != "logit":
+        assert_allclose(payoff_of(p, 2, payoff, "probability"), expected, rtol=1e-8)
+
+
+def test_independent_labels_use_the_logistic_function():
+    z = np.array([[-800.0, 0.0, 800.0]])
+    assert_allclose([payoff_of(z, t, "probability", "sigmoid")[0] for t in range(3)], expit(z[0]))
+    assert payoff_of(z, 2, "log-odds", "sigmoid")[0] == 800
+
+
+def test_payoffs_that_do_not_exist_are_refused():
+    for payoff, law, outputs in (("money", "softmax", 2), ("logit", "probability", 2), ("margin", "sigmoid", 1),
+                                 ("probability", "none", 1), ("log-odds", "softmax", 1)):  # fmt: skip
+        with pytest.raises(InvalidInput, match="payoff"):
+            check_payoff(payoff, law, outputs)
+
+
+def test_modules_are_held_still():
+    net = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.Dropout(0.5))
+    net.train()
+    model = as_array_model(net)
+    assert_allclose(model.outputs(X), model.outputs(X))
+    assert net.training and net[1].training
+
+
+@pytest.mark.parametrize(
+    ("function", "error"),
+    [
+        (lambda rows: np.full(len(rows), np.nan), BadPayoff),
+        (lambda rows: np.ones(3), BadPayoff),
+        (lambda rows: np.ones((len(rows), 2, 2)), BadPayoff),
+        (lambda rows: 1 / 0, InvalidInput),
+    ],
+)
+def test_bad_functions(function, error):
+    with pytest.raises(error, match="lambda"):
+        as_array_model(function).outputs(X)
+
+
+def test_what_is_no_model():
+    with pytest.raises(InvalidInput, match="model is a int"):
+        as_array_model(3)
+    with pytest.raises(InvalidInput, match="not fitted"):
+        as_array_model(LinearRegression()).outputs(X)
