@@ -108,8 +108,7 @@ class _Drawer:
     def __init__(self, explanation: Explanation, live: bool) -> None:
         self.explanation, self.live = explanation, live
         self.segments = segments(explanation)
-        special = dict.fromkeys(s.player for s in self.segments if s.special and s.player)
-        extra = [p for p in special if any(p in a.players for _, a in explanation)]
+        extra = dict.fromkeys(p for _, a in explanation for p in a.players if p not in explanation.players)
         self.everyone = [*explanation.players, *extra]
         self.number = {player: k for k, player in enumerate(self.everyone)}
 

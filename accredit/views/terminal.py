@@ -138,8 +138,7 @@ def _shown_players(explanation: Explanation, rows: int) -> list[str]:
     if len(names) > rows:
         top = set(sorted(names, key=lambda name: -abs(first[name]))[:rows])
         names = [name for name in names if name in top]
-    special = dict.fromkeys(token.player for token in explanation.tokens if token.special)
-    return names + [name for name in special if any(name in result.players for _, result in explanation)]
+    return names + list(dict.fromkeys(p for _, a in explanation for p in a.players if p not in explanation.players))
 
 
 def _number(result: Attribution, name: str) -> str:

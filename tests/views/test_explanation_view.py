@@ -1,0 +1,159 @@
+"""What the views say, without a browser or a model."""
+
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from accredit import views
+from accredit.core import Attribution
+from accredit.explanation import Explanation
+from accredit.views.flow import drawn, flow_svg
+from accredit.views.page import asset, stylesheet
+from accredit.views.terminal import claim_letters, wants_colour
+from tests.views.hostile import corpus
+from tests.views.samples import flow_picture, picture_sample, sample
+
+
+def test_page_without_data_is_small():
+    assert len(stylesheet()) + len(asset("page.js")) < 30_000
+    assert len(views.explanation_page(sample(flow=False))) < 150_000
+
+
+def test_page_refers_to_nothing_outside():
+    for page in (views.explanation_page(sample()), views.explanation_page(picture_sample())):
+        assert not re.search(r"(https?:)?//[a-z]", page.replace("// ", ""))
+        assert "unsafe-inline" not in page
+        assert not re.search(r"\sstyle=|\son[a-z]+=", page)  # colours are classes, events are in the one script
+
+
+@pytest.mark.parametrize("make", [sample, picture_sample])
+def test_every_method_and_number_is_on_the_page(make):
+    explanation = make()
+    page = views.explanation_page(explanation)
+    for method, result in explanation:
+        assert page.count(f"{method.capitalize()}") >= 3  # its strip, its column, its row of claims
+        for player in explanation.players:
+            shown = f"{abs(result[player]):.3g}"
+            assert shown in page
+
+
+def test_refused_methods_say_why_and_claims_give_reasons():
+    page = views.explanation_page(sample())
+    assert "no concept was given" in page
+    assert "computed from all payoffs" in page
+    assert "completeness gap 3.2e-07" in page
+
+
+def test_signs_have_colours_and_sizes_are_grey():
+    page = views.explanation_page(sample())
+    strip = dict(zip(sample().attributions, page.split('<div class="method">')[1:], strict=True))
+    assert re.search(r'class="t u\d+"', strip["shapley"]) and re.search(r'class="t d\d+"', strip["shapley"])
+    assert not re.search(r'class="t (special )?[ud]\d+"', strip["attention"])
+    assert re.search(r'class="t (special )?n\d+"', strip["attention"])
+
+
+def test_error_bars_are_drawn_only_where_they_are_known():
+    explanation = sample(flow=False)
+    assert views.explanation_page(explanation).count('class="whisker"') == 2 * len(explanation.players)
+    bare = replace(explanation["shapley"], interval=None)
+    assert 'class="whisker"' not in views.explanation_page(
+        replace(explanation, attributions={**explanation.attributions, "shapley": bare})
+    )
+
+
+def test_fragment_holds_no_script_and_no_anchor():
+    cell = views.fragment(sample())
+    assert "<script" not in cell and " id=" not in cell and " href=" not in cell
+
+
+@pytest.mark.parametrize("name", corpus())
+def test_no_hostile_name_survives_as_markup(name):
+    explanation = replace(
+        sample(flow=False),
+        target=name,
+        prediction=((name, 1.0),),
+        notes=(name,),
+        refused={},
+        methods=tuple(sample().attributions),
+    )
+    clean = replace(explanation, target="x", prediction=(("x", 1.0),), notes=("x",))
+    tags = re.compile(r"<[a-zA-Z/!]")
+    assert len(tags.findall(views.explanation_page(explanation))) == len(tags.findall(views.explanation_page(clean)))
+
+
+def test_drawing_keeps_nearly_all_of_the_flow_and_marks_the_cut():
+    picture = flow_picture([f"t{k}" for k in range(12)])
+    for layer in range(picture.layers):
+        assert (
+            sum(picture.edges[layer][i, j] for i, j in drawn(picture.edges[layer])) >= 0.98 * picture.edges[layer].sum()
+        )
+    svg = flow_svg(picture)
+    assert svg.count('class="cut"') == sum(
+        (picture.cut[layer][i, j] > 0) for layer in range(4) for i, j in drawn(picture.edges[layer])
+    )
+    assert svg.count('class="tick"') == svg.count('class="cut"') > 0
+
+
+def test_cut_at_the_source_and_at_the_sink_is_marked():
+    picture = flow_picture(["a", "b", "c"])
+    picture = replace(picture, cut=np.zeros_like(picture.cut), source_cut=[1.0, 0, 0], sink_cut=[0, 0.2, 0.3])
+    assert flow_svg(picture).count('class="tick"') == 3
+
+
+def test_terminal_shows_every_method_and_what_adds_up():
+    text = str(sample())
+    assert "POSITIVE 93.1%, NEGATIVE 6.9%   (credit for the log-odds of POSITIVE)" in text
+    assert "claims               ESNL        ·SNL         e···    E···       ····" in text
+    assert "tcav: does not apply; no concept was given" in text
+    assert "\x1b" not in text
+
+
+def test_colour_paints_the_text_and_changes_no_letter():
+    explanation = sample()
+    painted = views.text(explanation, colour=True)
+    assert "\x1b[48;2;" in painted
+    assert re.sub(r"\x1b\[[0-9;]*m", "", painted) == views.text(explanation)
+
+
+def test_terminal_obeys_no_hostile_character():
+    explanation = replace(sample(), target="\x1b[2J\u202e", prediction=(("\x1b]0;x\x07", 1.0),), notes=("\x9b31m",))
+    assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", str(explanation))
+
+
+def test_no_colour_is_respected(monkeypatch):
+    class Terminal:
+        def isatty(self):
+            return True
+
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    assert wants_colour(Terminal())
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert not wants_colour(Terminal())
+
+
+def test_long_texts_show_the_largest_in_the_order_of_the_text():
+    text = " ".join(f"w{k}" for k in range(100))
+    explanation = sample(text, flow=False)
+    lines = views.text(explanation, rows=10).splitlines()
+    shown = [line.split()[0] for line in lines if re.match(r"w\d+ ", line) and line != text]
+    assert len(shown) == 10 and shown == sorted(shown, key=lambda w: int(w[1:]))
+    assert "… 90 more of smaller credit" in lines
+
+
+def test_claim_letters_follow_the_claims():
+    explanation = sample()
+    assert [claim_letters(a) for _, a in explanation] == ["ESNL", "·SNL", "e···", "E···", "····"]
+
+
+def test_json_both_ways():
+    for explanation in (sample(), picture_sample()):
+        assert Explanation.from_json(explanation.to_json()) == explanation
+
+
+def test_single_player_and_all_zero_credit_are_drawn():
+    one = Explanation("x", (("a", 1.0),), "a", ("x",), ("m",), {"m": Attribution(("x",), [0.0], 0.0, "m")})
+    assert "Why a?" in views.explanation_page(one)
+    assert "sum" in str(one)

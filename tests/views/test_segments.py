@@ -1,0 +1,46 @@
+import re
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from accredit.explanation import Explanation, Token
+from accredit.views.segments import segments
+from tests.views.samples import sample
+
+
+def explanation(text, tokens):
+    return Explanation(text, (), "", (), (), {}, tokens=tuple(tokens))
+
+
+@given(st.text(max_size=60), st.randoms(use_true_random=False))
+def test_every_character_is_shown_once_and_in_order(text, random):
+    words = [(m.start(), m.end()) for m in re.finditer(r"\S+", text)]
+    tokens = []
+    for k, (a, b) in enumerate(words):
+        middle = random.randint(a, b)
+        for start, end in ((a, middle), (middle, b)):
+            if end > start:
+                tokens.append(
+                    Token(text[start:end], start, end, f"p{k if random.random() < 0.5 else len(tokens) + 100}")
+                )
+    assert "".join(s.text for s in segments(explanation(text, tokens))) == text
+
+
+def test_pieces_of_one_word_are_one_segment():
+    found = [s for s in segments(sample("unkind words hurt")) if s.player]
+    assert [s.text for s in found] == ["[CLS]", "unkind", "words", "hurt", "[SEP]"]
+
+
+def test_a_space_that_a_tokenizer_counts_to_the_word_stays_outside_its_colour():
+    tokens = [Token("good", 0, 4, "good"), Token("film", 4, 9, "film")]
+    assert [s.text for s in segments(explanation("good film", tokens))] == ["good", " ", "film"]
+
+
+def test_tokens_that_share_a_character_are_all_shown():
+    tokens = [Token("🤷", 0, 1, "a"), Token("(2)", 0, 1, "b")]
+    assert [s.text for s in segments(explanation("🤷", tokens))] == ["🤷", "(2)"]
+
+
+def test_what_the_model_did_not_read_stays_plain():
+    tail = segments(explanation("one two three", [Token("one", 0, 3, "one")]))[-1]
+    assert (tail.text, tail.player) == (" two three", None)
