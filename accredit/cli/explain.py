@@ -1,0 +1,162 @@
+"""`accredit explain`: which words or patches earned the model's output."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import time
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from accredit.core.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from accredit.explanation import Explanation
+
+PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".bmp", ".webp", ".tif", ".tiff", ".ppm", ".pgm")
+SIGNATURES = (b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"BM", b"RIFF", b"II*\x00", b"MM\x00*", b"P5", b"P6")
+LONG = 10.0  # seconds from which a run over many rows is announced
+
+
+@click.command()
+@click.argument("subject", metavar="TEXT|FILE|IMAGE")
+@click.option(
+    "--model", help="A folder with a Hugging Face model, or a name in the local cache. Default: the built-in one."
+)
+@click.option(
+    "--methods", help="Names from `accredit methods`, with commas between them, for example shapley,flow:agf."
+)
+@click.option("--target", help="The label or token that credit is given for. Default: what the model predicts.")
+@click.option(
+    "--players", help="word (default), token or sentence; for an image a grid such as 4x4. Default: its patches."
+)
+@click.option("--payoff", help="log-odds (default), logit, probability or margin of the target.")
+@click.option(
+    "--removal", help="How players leave: mask, delete, attention, pad or zero; for an image mean, blur or zero."
+)
+@click.option("--budget", type=click.IntRange(min=1), help="Payoffs that each sampled value may ask. Default: 2000.")
+@click.option("--seed", type=int, default=0, show_default=True)
+@click.option("--cut", is_flag=True, help="Explain the beginning of a text that is longer than the model reads.")
+@click.option("--prefix", default="", help="What an encoder-decoder has already said.")
+@click.option("--text", "column", help="The column of a CSV or TSV that holds the texts.")
+@click.option(
+    "--out", type=click.Path(dir_okay=False), help="Write the rows of FILE here; a stopped run goes on where it was."
+)
+@click.option("--html", "html_file", type=click.Path(dir_okay=False), help="Also write one self-contained page.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
+def explain(
+    subject: str,
+    column: str | None,
+    out: str | None,
+    html_file: str | None,
+    as_json: bool,
+    model: str | None,
+    **options: Any,
+) -> None:
+    """Which words of a text, or patches of an image, earned the model's output, by several methods.
+
+    A FILE with one text a line, or a CSV or TSV (--text names its column), is explained row by row into JSON lines.
+    """
+    kind = kind_of(subject)
+    settings = options | {"players": players_of(options["players"]), "removal": removal_of(options["removal"])}
+    for option, value, fits in (("--text", column, "file"), ("--out", out, "file")):
+        if value is not None and kind != fits:
+            raise InvalidInput(f"{option} is for a FILE of texts, and {subject!r:.40} is one {kind}")
+    for option, value in (("--html", html_file), ("--out", out)):
+        if value is not None and not Path(value).absolute().parent.is_dir():
+            raise InvalidInput(f"{option} is {value!r}, and its folder does not exist; make it first")
+    if kind == "file":
+        if html_file is not None:
+            raise InvalidInput("--html is for one text or image; a FILE of texts gives JSON lines, see --out")
+        _rows(subject, column, out, model, settings)
+    else:
+        _one(Path(subject) if kind == "image" else subject, model, settings, html_file, as_json)
+
+
+def _one(
+    subject: str | Path, model: str | None, settings: dict[str, Any], html_file: str | None, as_json: bool
+) -> None:
+    from accredit import views
+    from accredit.cli.output import write_whole
+    from accredit.explanation import explain as explained
+    from accredit.views.terminal import wants_colour
+
+    result: Explanation = explained(subject, model, announce=lambda cost: click.echo(cost, err=True), **settings)
+    if html_file:
+        write_whole(html_file, views.explanation_page(result))
+    click.echo(result.to_json() if as_json else views.text(result, colour=wants_colour(sys.stdout)))
+    if html_file and not as_json:
+        click.echo(f"\nwritten: {html_file}")
+
+
+def _rows(file: str, column: str | None, out: str | None, model: str | None, settings: dict[str, Any]) -> None:
+    from accredit.explanation.explainer import loaded_model
+    from accredit.explanation.rows import check_settings, explained, finished, read_texts, run_name
+    from accredit.values.solver import progress
+
+    texts = read_texts(file, column)
+    loaded = loaded_model(texts[0], model)
+    check_settings(texts, loaded, settings)
+    run = run_name(loaded, settings)
+    done = finished(Path(out), texts, run) if out else 0
+    failed, began = 0, time.monotonic()
+    with (
+        open(out, "a", encoding="utf-8", newline="\n") if out else nullcontext(sys.stdout) as target,
+        progress("explain", len(texts) - done) as bar,
+    ):
+        for count, line in enumerate(explained(texts, loaded, run, settings, done), 1):
+            target.write(line)
+            target.flush()
+            failed += "error" in json.loads(line)
+            bar.update(count)
+            expected = (time.monotonic() - began) * (len(texts) - done)
+            if count == 1 and expected > LONG:
+                click.echo(f"{len(texts) - done} rows, about {expected:.0f} s", err=True)
+    told = f"{len(texts)} rows" + (f", {done} of them already there" if done else "")
+    told += f", {failed} could not be explained (see their error)" if failed else ""
+    click.echo(f"{told}{f'; written: {out}' if out else ''}", err=True)
+
+
+def kind_of(subject: str) -> str:
+    """Whether the argument is a text, a file of texts or an image."""
+    try:
+        path = Path(subject)
+        if path.is_dir():
+            raise InvalidInput(f"{subject!r} is a folder; give a text, a file of texts or an image")
+        there = path.is_file()
+    except (OSError, ValueError):  # a long text is no file name
+        return "text"
+    if not there:
+        if re.fullmatch(r"\S+\.(txt|csv|tsv)", subject) or (path.suffix.lower() in PICTURES and " " not in subject):
+            raise InvalidInput(f"there is no file {subject!r}; give the path of a file that exists, or a text")
+        return "text"
+    with path.open("rb") as file:
+        head = file.read(8)
+    return "image" if path.suffix.lower() in PICTURES or head.startswith(SIGNATURES) else "file"
+
+
+def players_of(players: str | None) -> Any:
+    """Players as the library takes them: a name, a grid, or a JSON object of named token positions."""
+    if players is None or not players.strip():
+        return None
+    if match := re.fullmatch(r"(\d+)[x×](\d+)", players):
+        return int(match[1]), int(match[2])
+    if not players.lstrip().startswith("{"):
+        return players
+    try:
+        groups = json.loads(players)
+        return {str(name): [int(i) for i in where] for name, where in groups.items()}
+    except (ValueError, TypeError) as error:
+        raise InvalidInput(f"--players is no JSON object of lists of token positions: {error}") from None
+
+
+def removal_of(removal: str | None) -> str | float | None:
+    """A way to remove players, or the number that is painted over an image."""
+    try:
+        return None if removal is None else float(removal)
+    except ValueError:
+        return removal

@@ -1,0 +1,186 @@
+"""`explain`: one call from an input to every method's answer."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from accredit.core import AccreditError, Attribution, InvalidInput
+from accredit.explanation.methods import DEFAULT, Recipe, recipe
+from accredit.explanation.result import Explanation
+from accredit.explanation.subject import Subject, image_subject, picture_of, text_subject, tokens_of
+
+if TYPE_CHECKING:
+    from accredit.models import ImageModel, TextModel
+
+LONG = 5.0  # seconds from which a run is announced
+Players = str | Mapping[str, Iterable[int]] | tuple[int, int] | None
+
+
+def explain(
+    text_or_image: Any,
+    model: Any = None,
+    tokenizer: Any = None,
+    *,
+    methods: Sequence[str] | str | None = None,
+    target: str | int | None = None,
+    players: Players = None,
+    payoff: str | None = None,
+    removal: str | float | None = None,
+    budget: int | None = None,
+    seed: int = 0,
+    cut: bool = False,
+    prefix: str = "",
+    announce: Callable[[str], None] | None = None,
+) -> Explanation:
+    """Which words of a text, or patches of a picture, earned the model's output: several methods side by side.
+
+    `model` is None (the built-in one), a folder, a name in the local cache, a transformers model with its `tokenizer` (for
+    pictures: its image processor), or a pipeline. `methods` are names from `accredit methods`; flows and rollout take an
+    information tensor after a colon: "flow:agf". `target` is a label, token or index, by default what the model predicts.
+    `players` are "word", "token", "sentence" or named groups of token positions; for pictures the model's patches or a grid
+    (rows, columns). `payoff` is "log-odds" (the default), "logit", "probability" or "margin"; `removal` is how players leave:
+    see `text_game` and `image_game`. `budget` bounds the payoffs that each game method may ask. A text longer than the model
+    reads is refused unless `cut`; `prefix` is what an encoder–decoder has said so far. `announce` is told before a long run
+    what it will cost.
+
+    A method that does not apply to this model is listed in `.refused` with the reason.
+
+    >>> explanation = explain("A gripping film.", methods=["leave-one-out"])
+    >>> explanation.target, explanation.players
+    ('POSITIVE', ('A', 'gripping', 'film', '.'))
+    """
+    recipes = chosen(methods)
+    loaded = loaded_model(text_or_image, model, tokenizer)
+    subject = subject_of(loaded, text_or_image, players, target, payoff, removal, cut, prefix)
+    subject.budget, subject.seed = budget, seed
+    if announce is not None:
+        _announce(subject, recipes, announce)
+    attributions: dict[str, Attribution] = {}
+    refused: dict[str, str] = {}
+    seconds: dict[str, float] = {}
+    for each in recipes:
+        began = time.perf_counter()
+        try:
+            attributions[each.name] = each.run(subject)
+            seconds[each.name] = time.perf_counter() - began
+        except AccreditError as error:
+            refused[each.name] = str(error)
+    if not attributions:
+        name, why = next(iter(refused.items()))
+        raise InvalidInput(why if len(refused) == 1 else f"none of the methods applies; {name}: {why}")
+    return _explanation(subject, recipes, attributions, refused, seconds)
+
+
+def chosen(methods: Sequence[str] | str | None) -> list[Recipe]:
+    """The recipes of some methods by name, each once, or the default ones."""
+    names = DEFAULT if methods is None else methods.split(",") if isinstance(methods, str) else methods
+    names = list(dict.fromkeys(str(name).strip() for name in names))
+    if not names or names == [""]:
+        raise InvalidInput(f"methods is empty; name at least one, for example methods={list(DEFAULT[:2])}")
+    return [recipe(name) for name in names]
+
+
+def loaded_model(subject: Any, model: Any, tokenizer: Any = None) -> TextModel | ImageModel:
+    """The model to explain, from whatever names it."""
+    from accredit.models import ImageModel, TextModel, as_image_model, as_text_model, load_model, load_text_model
+
+    if isinstance(model, TextModel | ImageModel):
+        return model
+    if model is None:
+        return builtin_model("text" if isinstance(subject, str) else "image")
+    if isinstance(model, str | Path):
+        return load_model(model) if not isinstance(subject, str) else load_text_model(model)
+    looks = getattr(getattr(model, "model", model), "main_input_name", "input_ids")
+    return as_image_model(model, tokenizer) if looks == "pixel_values" else as_text_model(model, tokenizer)
+
+
+def builtin_model(kind: str) -> TextModel | ImageModel:
+    """The small model that ships with accredit, for texts or for pictures."""
+    from accredit.models import as_image_model, as_text_model
+    from accredit.models.builtin import load_text, load_vision
+
+    loaded = as_text_model(*load_text()) if kind == "text" else as_image_model(*load_vision())
+    loaded.name = "built-in sentiment model" if kind == "text" else "built-in clothes model"
+    return loaded
+
+
+def subject_of(
+    model: TextModel | ImageModel,
+    given: Any,
+    players: Players = None,
+    target: str | int | None = None,
+    payoff: str | None = None,
+    removal: str | float | None = None,
+    cut: bool = False,
+    prefix: str = "",
+) -> Subject:
+    """One input of one model, its tokens or pixels dealt out to players."""
+    from accredit.models import TextModel
+
+    if isinstance(model, TextModel):
+        if not isinstance(given, str):
+            raise InvalidInput(f"{model.name} reads text, and a {type(given).__name__} was given; give one string")
+        if isinstance(players, tuple) or players == "patch":
+            raise InvalidInput(f"players is {players!r}, which is for pictures; write 'word', 'token' or 'sentence'")
+        if isinstance(removal, int | float):
+            raise InvalidInput(f"removal is {removal!r}; for text write mask, delete, attention, pad or zero")
+        return text_subject(model, given, players or "word", target, payoff, removal, cut, prefix)
+    if players == "patch":
+        players = None
+    if isinstance(players, str | Mapping):
+        raise InvalidInput(f"players is {players!r:.40}, which is for text; for a picture give a grid (rows, columns)")
+    return image_subject(model, given, players, target, payoff, removal)
+
+
+def _announce(subject: Subject, recipes: list[Recipe], announce: Callable[[str], None]) -> None:
+    """Tell what the game methods will cost, if that is much."""
+    asked = sum(each.payoffs(len(subject.players), subject.budget) for each in recipes)
+    if not asked:
+        return
+    expected = subject.payoffs.estimate(asked)
+    if expected.seconds >= LONG:
+        announce(str(expected))
+
+
+def _explanation(
+    subject: Subject,
+    recipes: list[Recipe],
+    attributions: dict[str, Attribution],
+    refused: dict[str, str],
+    seconds: dict[str, float],
+) -> Explanation:
+    import numpy
+    import torch
+    import transformers
+
+    from accredit import __version__
+
+    game = subject.payoffs
+    prediction, unit = subject.prediction()
+    left_out = getattr(subject.seen, "cut", "")
+    name = game.provenance.get("text", game.provenance.get("image", ""))
+    return Explanation(
+        text=name,
+        prediction=prediction,
+        target=subject.model.label(game.target),
+        players=subject.players,
+        methods=tuple(each.name for each in recipes),
+        attributions=attributions,
+        refused=refused,
+        seconds=seconds,
+        tokens=tokens_of(subject),
+        picture=picture_of(subject),
+        flow=next(iter(subject.flows.values()), None),
+        unsigned=tuple(each.name for each in recipes if not each.signed),
+        payoff=game.worth,
+        unit="probability" if unit == "probability" else "value",
+        notes=(f"The model read only the beginning; left out: {left_out.strip()!r:.80}",) if left_out else (),
+        provenance={
+            "model": subject.model.name, "architecture": game.provenance["architecture"], "players": subject.unit,
+            "removal": game.removal, "budget": subject.budget, "seed": subject.seed, "accredit": __version__,
+            "torch": torch.__version__, "transformers": transformers.__version__, "numpy": numpy.__version__,
+        },
+    )  # fmt: skip

@@ -1,0 +1,148 @@
+"""Every method that `explain` can run, one entry each. What each may claim is in `accredit.methods`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+
+from accredit.core import Attribution, Claim, FloatArray, Holds, InvalidInput
+from accredit.explanation.flows import joint
+from accredit.explanation.subject import TENSORS, Subject
+
+DEFAULT = ("shapley", "leave-one-out", "integrated-gradients", "flow", "rollout", "attention")
+DEFAULT_BUDGET = 2000  # payoffs of one sampled value
+AUTO_EXACT = 12  # players up to which values are exact without being asked
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How a method is run on a subject. `signed`: its numbers say which way, not only how much."""
+
+    name: str
+    run: Callable[[Subject], Attribution]
+    signed: bool = True
+    payoffs: Callable[[int, int | None], int] = lambda players, budget: 0  # payoffs it will ask
+
+
+def recipe(name: str) -> Recipe:
+    """The recipe of a method by name; flows take an information tensor after a colon, for example "flow:agf"."""
+    base, colon, tensor = name.partition(":")
+    if name in RECIPES:
+        return RECIPES[name]
+    if base in ON_TENSORS and tensor in TENSORS:
+        return Recipe(name, _noted(partial(ON_TENSORS[base], tensor=tensor)), signed=False)
+    if base in ON_TENSORS and colon:
+        raise InvalidInput(f"method {name!r} has the tensor {tensor!r}; write one of {', '.join(TENSORS)}")
+    raise InvalidInput(f"method {name!r} is unknown; write one of {', '.join(RECIPES)}")
+
+
+# Values of the game
+
+
+def _shapley(subject: Subject) -> Attribution:
+    from accredit.values import shapley
+
+    return shapley(subject.game, budget=subject.budget, seed=subject.seed)
+
+
+def _leave_one_out(subject: Subject) -> Attribution:
+    from accredit.values import leave_one_out
+
+    return leave_one_out(subject.game)
+
+
+def _banzhaf(subject: Subject) -> Attribution:
+    from accredit.values import banzhaf
+    from accredit.values.sampled_semivalue import SampledBanzhaf
+
+    if exact(len(subject.players), subject.budget):
+        return banzhaf(subject.game)
+    return SampledBanzhaf(budget=subject.budget or DEFAULT_BUDGET, seed=subject.seed).solve(subject.game)
+
+
+def _owen(subject: Subject) -> Attribution:
+    """Sentences share first, then the words of each, then the tokens of each."""
+    from accredit.values import owen
+    from accredit.values.owen import coalitions_needed, tree_of
+
+    budget = subject.budget or DEFAULT_BUDGET
+    if coalitions_needed(tree_of(subject.game, subject.tree)) <= budget:
+        return owen(subject.game, subject.tree)
+    orders = max(2, budget // (len(subject.players) + 1))
+    return owen(subject.game, subject.tree, orders=orders, seed=subject.seed)
+
+
+def exact(players: int, budget: int | None) -> bool:
+    """Whether all 2ⁿ payoffs are affordable."""
+    return players <= AUTO_EXACT if budget is None else players < 23 and 2**players <= budget
+
+
+def _sampled(players: int, budget: int | None) -> int:
+    return 2**players if exact(players, budget) else budget or DEFAULT_BUDGET
+
+
+# Scores from attention
+
+
+def _attention(subject: Subject) -> Attribution:
+    """Weights with which the last layer's output positions read every token, averaged over heads."""
+    return scored(subject, subject.attention[-1][subject.outputs].mean(axis=0), "attention/last layer, head mean")
+
+
+def _rollout(subject: Subject) -> Attribution:
+    from accredit.attention import rollout
+
+    return scored(subject, rollout(subject.attention)[subject.outputs].mean(axis=0), "rollout/residual=0.5")
+
+
+def _pairwise(subject: Subject, tensor: str) -> Attribution:
+    from accredit.attention import pairwise_flow
+
+    options = {} if tensor == "af" else {"residual": 0.0, "normalise": False}
+    flows = pairwise_flow(subject.information(tensor), outputs=subject.outputs, **options)
+    return scored(subject, flows.mean(axis=0), f"pairwise-flow/{tensor}")
+
+
+def scored(subject: Subject, tokens: FloatArray, method: str) -> Attribution:
+    """Scores of the model's tokens, (T,), summed over each player's own."""
+    return Attribution(subject.everyone, subject.by_player(tokens), None, method, SCORE_CLAIMS)
+
+
+SCORE_CLAIMS = (
+    Claim("efficiency", Holds.NO, "attention divides nothing: its numbers rank tokens, they do not share the output"),
+    Claim("symmetry", Holds.NO, "two tokens with the same effect on the output may be read with different weights"),
+    Claim("null player", Holds.NO, "a token that never changes the output may still be attended to"),
+    Claim("linearity", Holds.NO, "attention does not depend on which output is explained"),
+)
+
+ON_TENSORS: dict[str, Callable[..., Attribution]] = {
+    "flow": lambda subject, tensor: joint(subject, "barrier", tensor, "flow"),
+    "flow-l2": lambda subject, tensor: joint(subject, "l2", tensor, "flow-l2"),
+    "flow-shapley": lambda subject, tensor: joint(subject, "shapley", tensor, "flow-shapley"),
+    "pairwise-flow": _pairwise,
+}
+
+
+def _noted(run: Callable[[Subject], Attribution]) -> Callable[[Subject], Attribution]:
+    """The method, with what was explained noted in its result."""
+
+    def noted(subject: Subject) -> Attribution:
+        facts = subject.payoffs.provenance
+        return replace(run(subject), provenance={k: facts[k] for k in ("model", "target", "payoff", "removal")})
+
+    return noted
+
+
+RECIPES: dict[str, Recipe] = {
+    each.name: replace(each, run=_noted(each.run))
+    for each in (
+        Recipe("shapley", _shapley, payoffs=_sampled),
+        Recipe("leave-one-out", _leave_one_out, payoffs=lambda players, budget: players + 2),
+        Recipe("banzhaf", _banzhaf, payoffs=_sampled),
+        Recipe("owen", _owen, payoffs=lambda players, budget: min(2**players, budget or DEFAULT_BUDGET)),
+        Recipe("attention", _attention, signed=False),
+        Recipe("rollout", _rollout, signed=False),
+        *(Recipe(name, partial(run, tensor="af"), signed=False) for name, run in ON_TENSORS.items()),
+    )
+}

@@ -1,0 +1,217 @@
+"""What is explained: one input of one model, and what several methods ask about it, computed once."""
+
+from __future__ import annotations
+
+import base64
+import io
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from accredit.core import FloatArray, Game, IntArray, InvalidInput, distinct_names
+from accredit.explanation.result import PICTURE, Picture, Token
+from accredit.games import cached
+
+if TYPE_CHECKING:
+    from accredit.models import Encoded, ImageModel, Partition, TextModel
+
+LABELS = 5  # of the prediction that are kept
+TENSORS = ("af", "gf", "agf")
+
+
+@dataclass(eq=False)
+class Subject:
+    """One input of one model. `everyone` are the players, then the special tokens through which attention passes."""
+
+    model: Any  # a TextModel or an ImageModel: both answer the same questions about what they have `seen`
+    seen: Any  # the input as the model reads it: Encoded or Pixels
+    partition: Partition  # tokens or pixels dealt out to players
+    payoffs: Any  # the game: what every coalition of players earns
+    unit: str  # word, token, sentence, patch or group
+    tree: Any  # players in nested groups, for Owen values
+    owner: IntArray  # (T,) for each token of the model the index of its player in `everyone`
+    everyone: tuple[str, ...]
+    budget: int | None = None
+    seed: int = 0
+    flows: dict[str, Any] = field(default_factory=dict)  # method -> what a drawing of its flow needs
+
+    @property
+    def players(self) -> tuple[str, ...]:
+        return self.partition.players
+
+    @cached_property
+    def game(self) -> Game:
+        """The game with its payoffs remembered: what one method asked costs the next nothing."""
+        return cached(self.payoffs)
+
+    @cached_property
+    def attention(self) -> FloatArray:
+        """Attention weights averaged over heads, first layer first: (L, T, T), rows summing to 1."""
+        weights: FloatArray = self._aligned(self.model.attentions(self.seen)).mean(axis=1)
+        return weights
+
+    @cached_property
+    def _slopes(self) -> tuple[FloatArray, FloatArray]:
+        weights, slopes = self.model.attention_gradients(self.seen, self.payoffs.target, self.payoffs.worth)
+        return self._aligned(weights), self._aligned(slopes)
+
+    def _aligned(self, weights: FloatArray) -> FloatArray:
+        if weights.shape[-2:] != (len(self.owner), len(self.owner)):
+            raise InvalidInput(
+                f"attention is over {weights.shape[-1]} tokens and {len(self.owner)} are explained; use players that are the "
+                "model's own tokens or patches"
+            )
+        return weights
+
+    def information(self, tensor: str) -> FloatArray:
+        """Capacities of the attention graph, averaged over heads: attention (af), relu(gradient) (gf), relu(attention ×
+        gradient) (agf). (L, T, T)."""
+        if tensor == "af":
+            return self.attention
+        weights, slopes = self._slopes
+        capacities: FloatArray = np.maximum(slopes if tensor == "gf" else weights * slopes, 0.0).mean(axis=1)
+        return capacities
+
+    @cached_property
+    def outputs(self) -> list[int]:
+        """The positions of the last layer from which the output is read."""
+        positions: list[int] = np.flatnonzero(self.model.output_tokens(self.seen)).tolist()
+        return positions
+
+    def by_player(self, tokens: FloatArray) -> FloatArray:
+        """Numbers of tokens summed over everyone's own: (T,) -> (len(everyone),)."""
+        return np.bincount(self.owner, tokens, minlength=len(self.everyone)).astype(np.float64)
+
+    @property
+    def groups(self) -> dict[str, list[int]]:
+        """Everyone's own tokens."""
+        return {name: np.flatnonzero(self.owner == k).tolist() for k, name in enumerate(self.everyone)}
+
+    def prediction(self) -> tuple[tuple[tuple[str, float], ...], str]:
+        """The likeliest labels with their probabilities, the target among them, and what those numbers are."""
+        z = self.model.predict(self.seen)
+        if self.model.law == "none":
+            return tuple((self.model.label(k), float(x)) for k, x in enumerate(z)), "value"
+        shifted = np.exp(z - z.max())
+        p = 1 / (1 + np.exp(-z)) if self.model.law == "sigmoid" else shifted / shifted.sum()
+        first = np.argsort(-p, kind="stable")[:LABELS].tolist()
+        if self.payoffs.target not in first:
+            first[-1:] = [self.payoffs.target]
+        return tuple((self.model.label(k), float(p[k])) for k in first), "probability"
+
+
+def text_subject(
+    model: TextModel,
+    text: str,
+    players: str | Mapping[str, Iterable[int]],
+    target: str | int | None,
+    payoff: str | None,
+    removal: str | None,
+    cut: bool,
+    prefix: str,
+) -> Subject:
+    """A text, its tokens dealt out to players."""
+    from accredit.games import text_game
+
+    seen = model.encode(text, prefix, cut)
+    game = text_game(
+        model, seen, players=players, removal=removal, payoff=payoff or natural_payoff(model), target=target
+    )
+    partition = game.partition
+    names, owner = _with_special(partition.players, partition.owner, seen.tokens)
+    unit = players if isinstance(players, str) else "player"
+    return Subject(model, seen, partition, game, unit, _nested(seen, partition), owner, names)
+
+
+def image_subject(
+    model: ImageModel,
+    image: Any,
+    players: tuple[int, int] | None,
+    target: str | int | None,
+    payoff: str | None,
+    removal: str | float | None,
+) -> Subject:
+    """A picture, its pixels dealt out to patches."""
+    from accredit.games import image_game
+
+    seen = model.encode(image)
+    game = image_game(
+        model,
+        seen,
+        players=players,
+        removal="mean" if removal is None else removal,
+        payoff=payoff or "log-odds",
+        target=target,
+    )
+    count = len(game.players)
+    patches = np.arange(count) if players is None else np.zeros(0, dtype=np.int64)
+    try:
+        owner = model.patch_tokens(seen, _tokens(model, count)) if players is None else patches
+    except InvalidInput:
+        owner = patches
+    special = ["[CLS]"] + [f"[REG{k}]" for k in range(1, int((owner < 0).sum()))]
+    names, owner = _with_special(game.players, owner, (*special, *("" for _ in range(count))))
+    return Subject(model, seen, game.partition, game, "patch", list(game.players), owner, names)
+
+
+def _tokens(model: ImageModel, patches: int) -> int:
+    """How many tokens the model's attention is over: patches, a class token, registers."""
+    config = getattr(model.model, "config", None)
+    return patches + 1 + int(getattr(config, "num_register_tokens", 0) or 0)
+
+
+def natural_payoff(model: TextModel) -> str:
+    """Log-odds where outputs are probabilities: unbounded, and free of the constant that all logits may share."""
+    return "logit" if model.law == "none" or (model.classes == 1 and model.law == "softmax") else "log-odds"
+
+
+def _with_special(
+    players: tuple[str, ...], owner: IntArray, shown: tuple[str, ...]
+) -> tuple[tuple[str, ...], IntArray]:
+    """Players followed by the tokens that are nobody's, each a name of its own; and for each token its place among them."""
+    nobody = np.flatnonzero(owner < 0)
+    names = distinct_names([*players, *(shown[i] for i in nobody)])
+    everyone = owner.copy()
+    everyone[nobody] = len(players) + np.arange(len(nobody))
+    return names, everyone
+
+
+def _nested(seen: Encoded, partition: Partition) -> list[Any]:
+    """Players inside their words inside their sentences, told by each player's first token."""
+    sentences: dict[int, dict[int, list[str]]] = {}
+    for k, player in enumerate(partition.players):
+        first = int(np.flatnonzero(partition.owner == k)[0])
+        sentences.setdefault(int(seen.sentences[first]), {}).setdefault(int(seen.words[first]), []).append(player)
+    return [list(words.values()) for words in sentences.values()]
+
+
+def tokens_of(subject: Subject) -> tuple[Token, ...]:
+    """The tokens of a text for display; a picture has none."""
+    if subject.unit == "patch":
+        return ()
+    seen = subject.seen
+    return tuple(
+        Token(shown, int(a), int(b), subject.everyone[owner], bool(special))
+        for shown, (a, b), owner, special in zip(
+            seen.tokens, seen.spans, subject.owner.tolist(), seen.special, strict=True
+        )
+    )
+
+
+def picture_of(subject: Subject) -> Picture | None:
+    """The picture as the model reads it, its prepared values spread over 0…255; a text has none."""
+    if subject.unit != "patch":
+        return None
+    from PIL import Image
+
+    values = subject.seen.values
+    low, high = float(values.min()), float(values.max())
+    grey = ((values - low) / ((high - low) or 1.0) * 255).round().astype(np.uint8).transpose(1, 2, 0)
+    buffer = io.BytesIO()
+    Image.fromarray(grey[..., 0] if grey.shape[2] == 1 else grey[..., :3]).save(buffer, "PNG")
+    owner = subject.partition.owner.reshape(grey.shape[:2])
+    grid = len(np.unique(owner[:, 0])), len(np.unique(owner[0]))
+    return Picture(PICTURE + base64.b64encode(buffer.getvalue()).decode(), grey.shape[:2], grid)
