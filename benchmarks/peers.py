@@ -56,7 +56,7 @@ def _shap_kernel(game: Game, budget: int, seed: int) -> FloatArray | None:
     import shap
 
     n = len(game.players)
-    np.random.seed(seed)  # noqa: NPY002  shap's kernel explainer knows no other randomness
+    np.random.seed(seed)  # shap's kernel explainer knows no other randomness
     explainer = shap.KernelExplainer(_as_model(game), np.zeros((1, n)))
     found = explainer.shap_values(np.ones((1, n)), nsamples=budget - 2, l1_reg=0, silent=True)
     return np.asarray(found, dtype=np.float64).reshape(n)
@@ -80,8 +80,10 @@ def _captum(name: str) -> Estimator:
 
         n = len(game.players)
         torch.manual_seed(seed)
-        np.random.seed(seed)  # noqa: NPY002
-        method = getattr(captum.attr, name)(lambda x: torch.as_tensor(game.payoff(x.numpy() > 0.5), dtype=torch.float64))
+        np.random.seed(seed)
+        method = getattr(captum.attr, name)(
+            lambda x: torch.as_tensor(game.payoff(x.numpy() > 0.5), dtype=torch.float64)
+        )
         samples = (budget - 1) // n if name == "ShapleyValueSampling" else budget - 2
         if samples < 1:
             return None

@@ -13,14 +13,10 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import json
-import os
 import time
 import tracemalloc
 from collections.abc import Callable
 from typing import Any
-
-for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ.setdefault(_variable, "1")  # before numpy starts its threads
 
 import numpy as np
 
@@ -177,7 +173,9 @@ def ratio_section(errors: Errors, groups: dict[str, list[str]]) -> dict[str, Any
             if method == "ours":
                 continue
             ratios = {group: geometric_ratio(mine, theirs, names) for group, names in groups.items()}
-            print(f"  {method:28s}" + "".join(f"{r:16.3f}" if r is not None else f"{'-':>16s}" for r in ratios.values()))
+            print(
+                f"  {method:28s}" + "".join(f"{r:16.3f}" if r is not None else f"{'-':>16s}" for r in ratios.values())
+            )
         for group, names in groups.items():
             rivals = {
                 method: ratio
@@ -244,7 +242,12 @@ def grouped_names(games: list[Known]) -> dict[str, list[str]]:
 
 
 def run(
-    names: list[str], budgets: list[int], seeds: int, coverage_runs: dict[int, int], exact_players: int, with_shapiq: bool
+    names: list[str],
+    budgets: list[int],
+    seeds: int,
+    coverage_runs: dict[int, int],
+    exact_players: int,
+    with_shapiq: bool,
 ) -> dict[str, Any]:
     """All sections, printed; returns the ratios."""
     if missing_libraries():

@@ -11,8 +11,8 @@ from accredit.evaluate import check_claims
 from accredit.games import FunctionGame, TableGame, counted
 from accredit.values import shapley
 from accredit.values.surrogate import Surrogate
-from accredit.values.surrogate.estimate import Asked, _sample
 from accredit.values.surrogate.design import empty_design, grown
+from accredit.values.surrogate.estimate import Asked, _sample
 from accredit.values.surrogate.intervals import AllPairs, Regression
 from accredit.values.surrogate.likelihood import Mixture
 from accredit.values.surrogate.posterior import posterior

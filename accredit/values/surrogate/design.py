@@ -1,10 +1,11 @@
 r"""Which coalitions are asked: complementary pairs {T, Tᶜ}, drawn without replacement, small sizes taken whole.
 
-A Shapley value depends on a game only through its odd part y(T) = (v(T) - v(Tᶜ))/2, so payoffs are asked two by two. Pairs
-are sorted into strata by size k = min(|T|, |Tᶜ|); stratum k holds C(n, k) of them (half as many at k = n/2), and its share of
-the pairs is proportional to 1/√(k(n-k)), the optimal law for a payoff that spreads equally at every size. A stratum whose
-share would exceed its pairs is taken whole; within the others every pair is equally likely. Growing a design adds pairs that
-were not there: the union of successive uniform draws without replacement is again a uniform draw.
+A Shapley value depends on a game only through its odd part y(T) = (v(T) - v(Tᶜ))/2, so payoffs are asked two by two.
+Pairs are sorted into strata by size k = min(|T|, |Tᶜ|); stratum k holds C(n, k) of them (half as many at k = n/2),
+and its share of the pairs is proportional to 1/√(k(n-k)), the optimal law for a payoff that spreads equally at every
+size. A stratum whose share would exceed its pairs is taken whole; within the others every pair is equally likely.
+Growing a design adds pairs that were not there: the union of successive uniform draws without replacement is again a
+uniform draw.
 """
 
 from __future__ import annotations
@@ -100,17 +101,17 @@ class Design:
     def mass(self) -> FloatArray:
         r"""Horvitz–Thompson weight h_T = a_k/π_T of a pair, a_k = n/(k(n-k) C(n,k)): (m,).
 
-        $\phi_i = D/n + \sum_T 2 a_k z_i(T)\,y(T)$ over all pairs, with $z_i(T) = 1[i \in T] - k/n$, is estimated without bias by
-        $D/n + \sum_T 2 h_T z_i(T)\,y(T)$ over the sampled ones. Taken in logs: a_k and π_T underflow together.
+        Over all pairs $\phi_i = D/n + \sum_T 2 a_k z_i(T)\,y(T)$, with $z_i(T) = 1[i \in T] - k/n$. The sum over the sampled
+        pairs with h_T in place of a_k estimates it without bias. Taken in logs: a_k and π_T underflow together.
         """
         n, k = self.players, self.sizes
-        return np.exp(np.log(n) - np.log(k * (n - k)) - _log_binomial(n, k) - self.log_inclusion)
+        return np.asarray(np.exp(np.log(n) - np.log(k * (n - k)) - _log_binomial(n, k) - self.log_inclusion))
 
     @property
     def weights(self) -> FloatArray:
         """w_T, the regression weight of a pair in KernelSHAP (proportional to `mass`), scaled to mean 1: (m,)."""
         mass = self.mass
-        return mass / mass.mean()
+        return np.asarray(mass / mass.mean())
 
 
 def empty_design(players: int) -> Design:
@@ -141,8 +142,8 @@ def expected_allocation(space: Strata, pairs: int) -> FloatArray:
 def grown(design: Design, pairs: int, rng: np.random.Generator, power: float = 0.5) -> Design:
     """`design` with new pairs added up to `pairs` in all (or all there are); earlier pairs keep their places.
 
-    Inclusion probabilities are those of a design of that size drawn at once. They are exact for the first growth of an empty
-    design; later ones keep every stratum within one pair of its expected number.
+    Inclusion probabilities are those of a design of that size drawn at once. They are exact for the first growth of
+    an empty design; later ones keep every stratum within one pair of its expected number.
     """
     space = strata(design.players, power)
     pairs = int(min(pairs, space.pairs))
@@ -164,7 +165,9 @@ def _strata_of(design: Design) -> IntArray:
     return design.sizes - 1
 
 
-def _new_counts(expected: FloatArray, have: IntArray, counts: FloatArray, new: int, rng: np.random.Generator) -> IntArray:
+def _new_counts(
+    expected: FloatArray, have: IntArray, counts: FloatArray, new: int, rng: np.random.Generator
+) -> IntArray:
     """How many pairs to add per stratum: whole strata are completed, the rest is shared by systematic rounding."""
     uniform = rng.random()
     whole = expected >= counts

@@ -22,7 +22,7 @@ ROWS_ISOTROPIC, ROWS_SCREENED = 500, 400  # rows on which hyper-parameters are f
 END_NOISE = 1e-6  # the end pair {∅, N} is known and has no weight in any score
 FEW_PAIRS = 60  # below this an interval from two-valued payoffs is not honest
 ASYMPTOTIC = (
-    "Student t on left-out residuals of the surrogate, regressed on membership; asymptotic, and blind to payoffs unlike any asked"
+    "Student t on left-out residuals of the surrogate; asymptotic, and blind to payoffs unlike any that were asked"
 )
 
 
@@ -88,7 +88,7 @@ def exact(asked: Asked) -> FloatArray:
 
 def _shared(asked: Asked, uneven: FloatArray) -> FloatArray:
     """Equal shares plus what the players get unevenly, made to sum to D."""
-    return asked.total / asked.design.players + uneven - uneven.mean()
+    return np.asarray(asked.total / asked.design.players + (uneven - uneven.mean()))
 
 
 def estimate(asked: Asked, error: float, debiased: bool, rng: np.random.Generator) -> Estimate:
@@ -109,7 +109,8 @@ def estimate(asked: Asked, error: float, debiased: bool, rng: np.random.Generato
     stderr = None if few else scale * standard_error(linear, design, stack.cautious)
     because = ASYMPTOTIC
     if few:
-        because = f"no interval: {len(design)} pairs of two-valued payoffs are too few to see rare events; ask {2 * FEW_PAIRS + 2} payoffs"
+        enough = 2 * FEW_PAIRS + 2
+        because = f"no interval: {len(design)} pairs of two-valued payoffs are too few to see rare events; ask {enough} payoffs"
     certificate = _certificate(asked, stack, scale)
     return Estimate(shares, stderr, t_multiple(design, error), because, certificate)
 
@@ -199,14 +200,14 @@ def _models(sample: Sample, rng: np.random.Generator) -> tuple[Posterior, ...]:
 
 
 def _certificate(asked: Asked, stack: _Stack, scale: float) -> dict[str, Any]:
-    """What a reader needs to judge the fit: pairs, scale of the game, weights, left-out errors, and both models when data are few."""
+    """What a reader needs to judge the fit; the credit of both models when pairs are few."""
     names = ("isotropic", "screened")
     noise = 1 / np.clip(asked.design.weights, 1e-3, 1e3)
     certificate: dict[str, Any] = {
         "pairs": len(asked.design),
         "pairs enumerated": int(np.sum(asked.design.log_inclusion == 0)),
         "scale": scale,
-        "weights": {name: weight for name, weight in zip(names, stack.weights, strict=False)},
+        "weights": dict(zip(names, stack.weights, strict=False)),
         "left-out error": scale * float(np.sqrt(np.average(stack.left_out**2, weights=1 / noise))),
     }
     if len(asked.design) < 3 * asked.design.players and len(stack.models) == 2:

@@ -18,7 +18,9 @@ from accredit.values.surrogate.estimate import FEW_PAIRS, Asked, Estimate, estim
 LARGEST_BUDGET = 1 << 20  # payoffs asked at most when only seconds or a half-width is given
 FIRST_BATCH = 8  # pairs of the first batch when seconds are limited: payoffs may be slow
 
-_LIMIT = "exact once the budget reaches 2ⁿ payoffs; before that the surrogates are fitted to the payoffs that were asked"
+_LIMIT = (
+    "exact once the budget reaches 2ⁿ payoffs; before that the surrogates are fitted to the payoffs that were asked"
+)
 CLAIMS = (
     Claim("efficiency", Holds.EXACTLY, "equal shares of v(N) − v(∅) plus uneven shares shifted to sum to zero"),
     Claim("symmetry", Holds.IN_THE_LIMIT, _LIMIT),
@@ -31,14 +33,15 @@ CLAIMS = (
 class Surrogate:
     """Shapley values from few payoffs, with intervals.
 
-    Asks v(∅), v(N) and complementary pairs of coalitions (small sizes whole, the rest drawn without replacement), models the
-    odd part of the game by two Gaussian processes, weighs them by their estimated Shapley error and reads the values off in
-    closed form. With 2ⁿ ≤ `budget` every coalition is asked and the values are exact.
+    Asks v(∅), v(N) and complementary pairs of coalitions (small sizes whole, the rest drawn without replacement),
+    models the odd part of the game by two Gaussian processes, weighs them by their estimated Shapley error and reads
+    the values off in closed form. With 2ⁿ ≤ `budget` every coalition is asked and the values are exact.
 
-    `budget` counts payoffs, `seconds` is wall time, `half_width` the widest interval wanted at `level`; whichever comes first
-    stops the run. Growing towards a half-width looks at 64, 128, 256, … pairs and gives look t the error δ/(t(t+1)), so that
-    stopping early does not spoil the interval. `centre="debiased"` adds the estimated bias of the surrogate: less biased,
-    usually less accurate. Cost beside the payoffs: O(M³) for M = min(budget/2, 2000), about 1 CPU-s at 1,000 payoffs.
+    `budget` counts payoffs, `seconds` is wall time, `half_width` the widest interval wanted at `level`; whichever
+    comes first stops the run. Growing towards a half-width looks at 64, 128, 256, … pairs and gives look t the error
+    δ/(t(t+1)), so that stopping early does not spoil the interval. `centre="debiased"` adds the estimated bias of the
+    surrogate: less biased, usually less accurate. Cost beside the payoffs: O(M³) for M = min(budget/2, 2000), about 1
+    CPU-s at 1,000 payoffs.
 
     >>> from accredit.games import FunctionGame
     >>> market = FunctionGame([f"seller {i}" for i in range(20)], lambda s: np.minimum(s.sum(axis=1), 8.0))
@@ -90,7 +93,7 @@ class Surrogate:
         return ((self.budget or LARGEST_BUDGET) - 2) // 2
 
     def _until_late(self, game: Game, rng: np.random.Generator) -> tuple[Asked, str]:
-        """Ask in growing batches while time remains; the clock, not the payoffs, decides, so one estimate at the end suffices."""
+        """Ask in growing batches while time remains. The clock decides, not the payoffs, so one estimate at the end will do."""
         assert self.seconds is not None
         began = time.monotonic()
         most = int(min(self._most_pairs, strata(len(game.players)).pairs))

@@ -1,7 +1,8 @@
 r"""How far the estimate may be off, from the same payoffs: a regression of left-out residuals on membership.
 
-The error of a surrogate's Shapley values is the Shapley value of its residual game. That value is estimated from the sampled
-pairs by a linear operator G (regression with KernelSHAP weights, or the all-pairs identity when pairs are few), so
+The error of a surrogate's Shapley values is the Shapley value of its residual game. That value is estimated from the
+sampled pairs by a linear operator G (regression with KernelSHAP weights, or the all-pairs identity when pairs are
+few), so
 
 * the correction c = G·(honest residual) removes the surrogate's bias: the *debiased* estimate;
 * $SE_i^2 = \text{inflation} \cdot \sum_T G_{iT}^2 (1-\pi_T) e_T^2$ is its sampling variance, e_T the left-out residual.

@@ -1,8 +1,8 @@
 r"""How plausible a covariance makes the payoffs: restricted likelihood, and the two models fitted by it.
 
-The odd part, centred and scaled, is modelled as ỹ = b·s̄ + f + ε: an unpenalised slope in size (s̄ = the mean sign), a Gaussian
-process f ~ GP(0, K), and noise of variance ν_T = 1/w_T, the inverse regression weight. The noise has a fixed level; amplitudes
-are relative to it. As K → 0 beyond its linear term the fit becomes ridge KernelSHAP.
+The odd part, centred and scaled, is modelled as ỹ = b·s̄ + f + ε: an unpenalised slope in size (s̄ = the mean sign),
+a Gaussian process f ~ GP(0, K), and noise of variance ν_T = 1/w_T, the inverse regression weight. The noise has a
+fixed level; amplitudes are relative to it. As K → 0 beyond its linear term the fit becomes ridge KernelSHAP.
 """
 
 from __future__ import annotations
@@ -160,8 +160,8 @@ def _likely_logit(players: int) -> float:
 def screened_objective(sample: Sample, kernels: tuple[Kernel, ...]) -> Objective:
     """Penalised likelihood of model II and its gradient, by (logit relevances, log amplitude of A_r, other log amplitudes).
 
-    The penalty on logit relevances is heavy tailed: it lets null players leave, and otherwise draws all to one value. The
-    derivative ∂A_r/∂θ_i = r_i/(1+r_i)·(s_i(S)s_i(T)·½(E₊+E₋) - A_r) needs one matrix product for all players.
+    The penalty on logit relevances is heavy tailed: it lets null players leave, and otherwise draws all to one value.
+    The derivative ∂A_r/∂θ_i = r_i/(1+r_i)·(s_i(S)s_i(T)·½(E₊+E₋) - A_r) needs one matrix product for all players.
     """
     meeting = Meeting(sample.rows, sample.rows)
     grams = np.stack([kernel.between(meeting) for kernel in kernels])

@@ -27,7 +27,7 @@ class Posterior:
     def credit(self) -> FloatArray:
         """Shapley values of the mean, shifted to sum to zero: (n,). The slope gives all players the same."""
         credit = self.mixture.credit(self.rows, self.load)
-        return credit - credit.mean()
+        return np.asarray(credit - credit.mean())
 
     def predict(self, rows: Rows) -> FloatArray:
         """The mean at other coalitions: (rows,)."""

@@ -1,7 +1,7 @@
 r"""The product kernel: every player has its own relevance r_i, so that players who do nothing can be screened out.
 
-$A_r = \tfrac12(E_+ - E_-)$ with $E_\pm = \prod_i (1 \pm r_i s_i(S) s_i(T))/\prod_i (1 + r_i)$, 0 < r_i < 1: the odd part of a game
-in which an interaction of the players A has variance proportional to $\prod_{i \in A} r_i$. With a_i = artanh r_i it is
+$A_r = \tfrac12(E_+ - E_-)$ with $E_\pm = \prod_i (1 \pm r_i s_i(S) s_i(T))/\prod_i (1 + r_i)$, 0 < r_i < 1: the odd part of a
+game in which an interaction of the players A has variance proportional to $\prod_{i \in A} r_i$. With a_i = artanh r_i it is
 $e^{-\sum a_i} \sinh \sum_i a_i s_i(S) s_i(T)$, one matrix product.
 """
 
@@ -38,8 +38,8 @@ class Product:
     def credit(self, rows: Rows, load: FloatArray) -> FloatArray:
         r"""Shapley values of Σ_T load_T A_r(·, T): (n,).
 
-        $-2 r_i s_i(T) \int_0^1 \prod_{j \ne i} (1 + r_j s_j(T)(1-2x))\,dx / \prod_j (1 + r_j)$: the average over a moment of
-        arrival x (Owen, 1972). The integrand is a polynomial of degree n-1.
+        $-2 r_i s_i(T) \int_0^1 \prod_{j \ne i} (1 + r_j s_j(T)(1-2x))\,dx / \prod_j (1 + r_j)$: the average over a
+        moment of arrival x (Owen, 1972). The integrand is a polynomial of degree n-1.
         """
         r = np.array(self.relevance)
         nodes, weights = np.polynomial.legendre.leggauss(min(MOST_NODES, rows.players // 2 + 2))

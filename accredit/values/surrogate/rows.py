@@ -33,7 +33,7 @@ class Rows:
     @cached_property
     def sizes(self) -> IntArray:
         """|S|: (M,)."""
-        return self.members.sum(axis=1).astype(np.int64)
+        return np.asarray(self.members.sum(axis=1), dtype=np.int64)
 
     @cached_property
     def signs(self) -> FloatArray:
@@ -78,4 +78,4 @@ class Kernel(Protocol):
 
 def two_valued_credit(rows: Rows, inside: FloatArray, outside: FloatArray) -> FloatArray:
     """Σ_T inside_T 1[i ∈ T] + outside_T 1[i ∉ T], for read-outs that know a player only by membership: (n,)."""
-    return rows.members.T @ (inside - outside) + outside.sum()
+    return np.asarray(rows.members.T @ (inside - outside) + outside.sum())

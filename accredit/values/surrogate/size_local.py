@@ -1,9 +1,10 @@
 r"""The size-local kernel: what a player adds may depend on how many others are in, smoothly.
 
-With k = |S|, t = |T|, $x_k = \log(k/(n-k))$ (sizes kept above 0.4), $\kappa(k,t) = e^{-|x_k-x_t|/\ell}$ and the correlation
-$c = (|S \cap T| - kt/n)/\sqrt{k(n-k)/n \cdot t(n-t)/n}$ of the two memberships,
+With k = |S|, t = |T|, $x_k = \log(k/(n-k))$ (sizes kept above 0.4), $\kappa(k,t) = e^{-|x_k-x_t|/\ell}$ and the
+correlation $c = (|S \cap T| - kt/n)/\sqrt{k(n-k)/n \cdot t(n-t)/n}$ of the two memberships,
 
-$$L(S,T) = \tfrac12\,[\kappa(k,t)\,h(c) - \kappa(n-k,t)\,h(-c)], \quad h(c) = c \text{ if } \beta = 0 \text{ else } e^{\beta(c-1)}.$$
+$$L(S,T) = \tfrac12\,[\kappa(k,t)\,h(c) - \kappa(n-k,t)\,h(-c)], \quad h(c) = c \text{ if } \beta = 0 \text{ else }
+e^{\beta(c-1)}.$$
 
 Max-like, capped and voting payoffs look like this.
 """
@@ -41,7 +42,7 @@ class SizeLocal:
             c *= 0.5 * (near + far)
             return c
         bent = np.exp(self.sharpness * (c - 1))
-        return 0.5 * (near * bent - far * (np.exp(-2 * self.sharpness) / bent))
+        return np.asarray(0.5 * (near * bent - far * (np.exp(-2 * self.sharpness) / bent)))
 
     def _closeness(self, n: int, left: IntArray, right: IntArray) -> tuple[FloatArray, FloatArray]:
         """κ(k, t) and κ(n-k, t) for each pair of rows: (M, M') twice."""
@@ -55,8 +56,8 @@ class SizeLocal:
     def credit(self, rows: Rows, load: FloatArray) -> FloatArray:
         r"""Shapley values of Σ_T load_T L(·, T): (n,).
 
-        For any kernel of (k, t, |S ∩ T|) the function K(·, T) gives equal shares plus $z_i(T)\,n/(t(n-t))\,g_t$, see `gain`;
-        the second term is 0 for t ∈ {0, n}.
+        For any kernel of (k, t, |S ∩ T|) the function K(·, T) gives equal shares plus $z_i(T)\,n/(t(n-t))\,g_t$, see
+        `gain`; the second term is 0 for t ∈ {0, n}.
         """
         n, t = rows.players, rows.sizes
         inner = (t > 0) & (t < n)

@@ -35,7 +35,8 @@ def optimism(rows: int, players: int) -> float:
 def error_vector(design: Design, residual: FloatArray, left_out: FloatArray) -> FloatArray:
     """A vector whose inner products estimate error covariances of two surrogates' Shapley values: (m + n,).
 
-    Its first part is sampling error, u_T = e_T √((1-π_T) Σ_i H_iT²); the second the bias β = H·(honest residual); H = 2 h_T z_i(T).
+    Its first part is sampling error, u_T = e_T √((1-π_T) Σ_i H_iT²); the second the bias β = H·(honest residual); H =
+    2 h_T z_i(T).
     """
     weight, inclusion = 2 * design.mass, design.inclusion
     noise = left_out * weight * np.sqrt((1 - inclusion) * spread_of_pair(design))

@@ -1,7 +1,7 @@
 r"""The Walsh kernel of one order: a game of interactions among o players, exchangeable in the players.
 
-$W_o(S, T) = Kr_o(d; n)/\binom no$ with d the Hamming distance of S and T and the Krawtchouk polynomial
-$Kr_o(d; n) = \sum_j (-1)^j \binom dj \binom{n-d}{o-j}$: the average of χ_A(S)χ_A(T) over the sets A of o players. Order 1 is the
+$W_o(S, T) = Kr_o(d; n)/\binom no$ with d the Hamming distance of S and T and the Krawtchouk polynomial $Kr_o(d; n) =
+\sum_j (-1)^j \binom dj \binom{n-d}{o-j}$: the average of χ_A(S)χ_A(T) over the sets A of o players. Order 1 is the
 additive games; odd orders are odd under S → Sᶜ.
 """
 
@@ -48,8 +48,8 @@ class Walsh:
     def credit(self, rows: Rows, load: FloatArray) -> FloatArray:
         r"""Shapley values of Σ_T load_T W_o(·, T): (n,).
 
-        χ_A gives -2/|A| to each member, so W_o(·, T) gives $-\frac2n s_i(T) Kr_{o-1}(d_i; n-1)/\binom{n-1}{o-1}$, d_i the number
-        of members of T other than i.
+        χ_A gives -2/|A| to each member, so W_o(·, T) gives $-\frac2n s_i(T) Kr_{o-1}(d_i; n-1)/\binom{n-1}{o-1}$, d_i
+        the number of members of T other than i.
         """
         n = rows.players
         others = np.append(krawtchouk(self.order - 1, n - 1), 0.0)  # d_i = n is never asked for
