@@ -25,8 +25,8 @@ import numpy as np
 from accredit.core import Attribution, Claim, FloatArray, Game, Holds, InvalidInput
 from accredit.values.exact import SHAPLEY_CLAIMS
 from accredit.values.intervals import Confidence
-from accredit.values.sampling import BATCH_BYTES, Ledger, described, known_whole
-from accredit.values.solver import Stop, progress
+from accredit.values.sampling import BATCH_BYTES, Ledger, Sampled, checked, described, known_whole
+from accredit.values.solver import progress
 
 if TYPE_CHECKING:
     from accredit.values.surrogate.design import Design
@@ -43,7 +43,7 @@ class KernelShap:
 
     Efficient in every run, consistent, biased by an amount that is small beside its error; exact for additive
     games, and once the `budget` reaches 2ⁿ. No interval. Cost: `budget` payoffs and O(budget·n²) arithmetic; the
-    budget must exceed 2n. `seconds` may stop earlier, with the pairs asked by then.
+    budget must exceed 2n. `seconds` may stop earlier, but not before n pairs.
 
     >>> from accredit.games import FunctionGame
     >>> weights = np.arange(12.0)
@@ -57,7 +57,7 @@ class KernelShap:
     seconds: float | None = None
 
     def __post_init__(self) -> None:
-        _check(self.budget, self.seconds)
+        checked(Sampled(seconds=self.seconds), self.budget, self.seed)
 
     def solve(self, game: Game) -> Attribution:
         """Shapley values of `game`, estimated."""
@@ -82,7 +82,7 @@ class Leverage:
     seconds: float | None = None
 
     def __post_init__(self) -> None:
-        _check(self.budget, self.seconds)
+        checked(Sampled(seconds=self.seconds), self.budget, self.seed)
 
     def solve(self, game: Game) -> Attribution:
         """Shapley values of `game`, estimated."""
@@ -96,12 +96,6 @@ def constrained_least_squares(design: Design, odd: FloatArray, total: float) -> 
     z = design.pairs - sizes[:, None] / n
     uneven, *_ = np.linalg.lstsq(root[:, None] * z, root * (odd - total * (sizes / n - 0.5)), rcond=1e-12)
     return np.asarray(total / n + uneven - uneven.mean(), dtype=np.float64)
-
-
-def _check(budget: int, seconds: float | None) -> None:
-    if isinstance(budget, bool) or not isinstance(budget, int | np.integer):
-        raise InvalidInput(f"budget must be a whole number, got {budget!r}; write for example budget=1000")
-    Stop(int(budget), seconds)
 
 
 def _solved(game: Game, settings: KernelShap | Leverage, power: float) -> Attribution:
@@ -168,7 +162,7 @@ def _insist_on_rank(design: Design, budget: int) -> None:
     z = design.pairs - design.sizes[:, None] / n
     if np.linalg.matrix_rank(z.T @ z, hermitian=True) < n - 1:
         raise InvalidInput(
-            f"budget={budget}: the {len(design)} pairs drawn do not tell {n} players apart; give budget={4 * n + 2} or more time"
+            f"budget={budget}: the {len(design)} pairs drawn do not tell {n} players apart; give budget={4 * n + 2}"
         )
 
 

@@ -138,7 +138,7 @@ def run(
     """Draw units until a limit is met.
 
     `draw(count)` asks for `count` more units, each worth at most `cost` payoffs. `half_widths(share)` is the
-    interval so far when `share` of the error is granted to it; None: no scale has been seen to measure by.
+    interval so far when `share` of the error is granted to it; None: none can be given yet.
     """
     if budget is not None and budget < ledger.payoffs + cost:
         raise InvalidInput(
@@ -175,9 +175,9 @@ def run(
                 pace = max(1, min(2 * pace, int(rest)))
             if settings.half_width is not None and drawn == next_look:
                 widths = half_widths(look_error(1.0, looks + 1))
-                if widths is None:
+                if ledger.spread == 0:
                     return ended("every payoff seen is the same, so there is no scale to measure a half-width by")
-                if widths.max() <= settings.half_width:
+                if widths is not None and widths.max() <= settings.half_width:
                     return ended(f"every interval is within ±{settings.half_width:g} at look {looks + 1}")
                 looks, next_look = looks + 1, 2 * next_look
             _show(bar, settings, units, budget, drawn, ledger.payoffs, elapsed)
@@ -205,7 +205,7 @@ def mean_half_widths(moments: Moments, confidence: Confidence, share: float) -> 
 
     Certified: empirical Bernstein, as gains lie in [−R, R] when payoffs have a declared range R. Otherwise Student t, widened
     for what may have been missed: $\sqrt{(t \cdot SE_i)^2 + (p\,e_i)^2}$, where p is the largest chance of what no draw has
-    shown (`unseen_chance`) and e_i the size such an event is taken to have: the range of the player's own gains or, for a player
+    shown (`unseen_chance`) and e_i the size such an event is taken to have: the range of the player's own gains or, for one
     whose gains were all alike, the largest gain that anybody has shown (with a declared range, R).
     """
     error, span = confidence.error(len(moments.mean)) * share, confidence.span

@@ -1,0 +1,93 @@
+from math import comb
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from accredit.core import Holds, InvalidInput
+from accredit.games import TableGame
+from accredit.values.differences import Differences
+from accredit.values.pairs import SizeLaw
+from accredit.values.sampled_semivalue import (
+    SampledBanzhaf,
+    SampledBeta,
+    SampledSemivalue,
+    banzhaf_law,
+    beta_law,
+    weights_law,
+)
+from accredit.values.semivalues import banzhaf_weights, beta_weights, semivalue_from_table, shapley_weights
+from tests.values.sampling_games import KINDS, members, names
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 12])
+def test_laws_are_the_weights_times_the_number_of_coalitions(n):
+    count = np.array([comb(n - 1, k) for k in range(n)])
+    assert_allclose(banzhaf_law(n), banzhaf_weights(n) * count)
+    assert_allclose(beta_law(n, 4, 1), beta_weights(n, 4, 1) * count)
+    assert_allclose(beta_law(n, 0.5, 2.5), beta_weights(n, 0.5, 2.5) * count)
+    assert_allclose(weights_law(shapley_weights(n)), 1 / n)
+
+
+def test_laws_of_ten_thousand_players_are_finite():
+    for law in (banzhaf_law(10_000), beta_law(10_000, 16, 1)):
+        assert np.isfinite(law).all()
+        assert law.sum() == pytest.approx(1)
+
+
+def test_banzhaf_draws_every_coalition_alike():
+    """Maximum sample reuse: q(k) is binomial but for the two ends, which are known."""
+    expected = np.array([comb(9, k) for k in range(1, 9)]) / (2**9 - 2)
+    assert_allclose(SizeLaw.of(banzhaf_law(9)).chance[1:9], expected)
+
+
+def test_beta_one_one_is_the_differences_estimator():
+    game = KINDS["text"]()
+    assert_allclose(
+        SampledBeta(1, 1, budget=300, seed=4).solve(game).credit,
+        Differences(budget=300, seed=4).solve(game).credit,
+        rtol=1e-9,
+    )
+
+
+@pytest.mark.parametrize(
+    ("solver", "weights"),
+    [
+        (SampledBanzhaf, banzhaf_weights),
+        (lambda **limits: SampledBeta(4, 1, **limits), lambda n: beta_weights(n, 4, 1)),
+    ],
+    ids=["banzhaf", "beta"],
+)
+@pytest.mark.parametrize("kind", KINDS)
+def test_semivalue_intervals_cover_93_to_97_percent(solver, weights, kind):
+    """As for `Differences`: runs are the units, 5.5 between-run standard errors of slack, 5e-7 false alarms over 12 cells."""
+    game = KINDS[kind]()
+    exact = semivalue_from_table(game.table, weights(len(game.players)))
+    runs = [solver(budget=600, seed=seed).solve(game).interval for seed in range(200)]
+    hits = np.array([((low <= exact) & (exact <= high)).mean() for low, high in (run.T for run in runs)])
+    slack = 5.5 * hits.std(ddof=1) / np.sqrt(len(hits))
+    assert 0.93 - slack <= hits.mean() <= 0.97 + slack
+
+
+def test_efficiency_is_not_claimed_and_the_rest_is_reported():
+    game = KINDS["voting"]()
+    found = SampledBanzhaf(budget=1000).solve(game)
+    assert found.claim("efficiency").holds is Holds.NO
+    assert found.total == 1
+    assert abs(found.unshared) > 0.05
+
+
+def test_the_bend_helps_lopsided_values_of_curved_games():
+    """A curve in the size alone is fitted, so its Beta(4, 1) value comes out exactly."""
+    game = TableGame(names(9), 10 - (members(9).sum(axis=1) - 9.0) ** 2)
+    found = SampledBeta(4, 1, budget=200).solve(game)
+    assert_allclose(found.credit, semivalue_from_table(game.table, beta_weights(9, 4, 1)), atol=1e-9)
+
+
+def test_bad_semivalues_are_refused():
+    with pytest.raises(InvalidInput, match="alpha must be positive"):
+        SampledBeta(-1, 1, budget=100)
+    with pytest.raises(InvalidInput, match="weights must be 12"):
+        SampledSemivalue((0.5, 0.5), budget=100).solve(KINDS["voting"]())
+    with pytest.raises(InvalidInput, match="divide them"):
+        SampledSemivalue((0.5, 0.6), budget=100).solve(TableGame("ab", [0, 1, 1, 2]))
