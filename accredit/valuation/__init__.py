@@ -1,6 +1,16 @@
 """Training data: which rows, sources or data sets deserve credit for what a model learned."""
 
+from accredit.valuation.curvature import (
+    ConjugateGradients,
+    ExactHessian,
+    GaussNewton,
+    Neumann,
+    neumann_error,
+    neumann_terms,
+)
+from accredit.valuation.influence import Influences, influence
 from accredit.valuation.knn import KNNUtility, knn_shapley
+from accredit.valuation.objectives import Objective, Ridge, Softmax, TorchObjective
 from accredit.valuation.retraining import Retraining
 from accredit.valuation.ridge import RidgeUtility
 from accredit.valuation.rules import data_banzhaf, data_beta, data_shapley, rule_named
@@ -10,6 +20,8 @@ from accredit.valuation.torch_training import Recipe, TorchTraining
 from accredit.valuation.truncated import Truncated
 
 __all__ = [
-    "KNNUtility", "Recipe", "Retraining", "RidgeUtility", "Split", "TorchTraining", "Truncated", "data_banzhaf",
-    "data_beta", "data_shapley", "groups_of", "knn_shapley", "rule_named", "split", "text_features",
+    "ConjugateGradients", "ExactHessian", "GaussNewton", "Influences", "KNNUtility", "Neumann", "Objective", "Recipe",
+    "Retraining", "Ridge", "RidgeUtility", "Softmax", "Split", "TorchObjective", "TorchTraining", "Truncated",
+    "data_banzhaf", "data_beta", "data_shapley", "groups_of", "influence", "knn_shapley", "neumann_error",
+    "neumann_terms", "rule_named", "split", "text_features",
 ]  # fmt: skip

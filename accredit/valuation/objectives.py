@@ -1,0 +1,262 @@
+r"""Training objectives that influence functions can differentiate: all of what was minimised, weight decay included.
+
+$$J(\theta) = \frac1N \sum_{i=1}^N \ell(x_i, \theta) + \frac{\alpha}{2} \lVert\theta\rVert^2$$
+
+An objective at its minimum θ* gives the gradient of every training loss and of every test loss, and products with the
+Hessian of J; only those who ask for it get the matrix itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from accredit.core import FloatArray, InvalidInput, MissingExtra, NotConverged
+from accredit.valuation.split import Split
+
+if TYPE_CHECKING:
+    import torch
+
+STEPS = 100  # of Newton, at most
+STATIONARY = 1e-10  # the largest gradient entry at a minimum
+
+
+class Objective(Protocol):
+    """A trained model, seen through the derivatives of what it was trained on."""
+
+    data: Split
+    weight_decay: float
+
+    @property
+    def parameters(self) -> int:
+        """P, how many numbers were trained."""
+        ...
+
+    def train_gradients(self) -> FloatArray:
+        """∇ℓ(x_i, θ*) of every training row: (N, P)."""
+        ...
+
+    def test_gradients(self) -> FloatArray:
+        """∇ℓ(z_t, θ*) of every test row: (M, P)."""
+        ...
+
+    def hessian_products(self, directions: FloatArray) -> FloatArray:
+        """∇²J(θ*)·D without forming ∇²J: (P, k) -> (P, k)."""
+        ...
+
+    def gauss_newton_products(self, directions: FloatArray) -> FloatArray:
+        """The same with the Gauss–Newton matrix, which ignores the curvature of the model and is never negative."""
+        ...
+
+
+class Softmax:
+    """Logistic regression, trained to its minimum by Newton's method; a constant column is appended and decays like the rest.
+
+    θ is (d+1) × C, flattened. Weight decay makes the softmax identifiable, so it must be positive. `rows` weighs the training
+    rows (0: left out), `start` is where Newton's method starts: the true retraining that influence functions estimate.
+
+    >>> from accredit.valuation import split
+    >>> data = split([[-1.0], [1.0], [2.0]], [0, 1, 1], [[0.5]], [1])
+    >>> model = Softmax(data, weight_decay=0.1)
+    >>> total = model.train_gradients().mean(axis=0) + 0.1 * model.theta.ravel()
+    >>> bool(np.abs(total).max() < 1e-10)
+    True
+    """
+
+    def __init__(
+        self, data: Split, weight_decay: float, *, rows: FloatArray | None = None, start: FloatArray | None = None
+    ) -> None:
+        if data.classes is None:
+            raise InvalidInput("logistic regression needs classes; this split holds numbers: use Ridge")
+        if not weight_decay > 0:
+            raise InvalidInput(
+                f"weight_decay must be positive, got {weight_decay!r}; the minimum is not unique without"
+            )
+        self.data, self.weight_decay = data, float(weight_decay)
+        self._x, self._test_x = (np.hstack([a, np.ones((len(a), 1))]) for a in (data.x, data.test_x))
+        self._codes, self._test_codes = (np.eye(len(data.classes))[y] for y in (data.y, data.test_y))
+        self._weight = np.ones(len(data)) if rows is None else np.asarray(rows, dtype=np.float64)
+        shape = (self._x.shape[1], len(data.classes))
+        self.theta = self._minimised(np.zeros(shape) if start is None else start)  # (d + 1, C)
+
+    @property
+    def parameters(self) -> int:
+        return self.theta.size
+
+    def losses(self) -> FloatArray:
+        """The loss at every test row: (M,)."""
+        return np.asarray(-np.log((_softmax(self._test_x @ self.theta) * self._test_codes).sum(axis=1)))
+
+    def train_gradients(self) -> FloatArray:
+        return _outer(self._x, _softmax(self._x @ self.theta) - self._codes)
+
+    def test_gradients(self) -> FloatArray:
+        return _outer(self._test_x, _softmax(self._test_x @ self.theta) - self._test_codes)
+
+    def hessian_products(self, directions: FloatArray) -> FloatArray:
+        return self._products(self.theta, directions)
+
+    def gauss_newton_products(self, directions: FloatArray) -> FloatArray:
+        return self.hessian_products(directions)  # the model is linear, so nothing is ignored
+
+    def _products(self, theta: FloatArray, directions: FloatArray) -> FloatArray:
+        p = _softmax(self._x @ theta)  # (N, C)
+        moved = np.einsum("nd,dck->nck", self._x, directions.reshape(*theta.shape, -1))
+        inner = p[:, :, None] * (moved - (p[:, :, None] * moved).sum(axis=1, keepdims=True))
+        products = np.einsum("nd,nck->dck", self._x * (self._weight / self._weight.sum())[:, None], inner)
+        return np.asarray(products.reshape(theta.size, -1) + self.weight_decay * directions)
+
+    def _minimised(self, theta: FloatArray) -> FloatArray:
+        """Newton's method with halved steps; refuses to return anything but the minimum."""
+        for _ in range(STEPS):
+            gradient = self._gradient(theta)
+            if np.abs(gradient).max() < STATIONARY:
+                return theta
+            step = np.linalg.solve(self._products(theta, np.eye(theta.size)), gradient.ravel()).reshape(theta.shape)
+            scale, value = 1.0, self._value(theta)
+            while self._value(theta - scale * step) > value - 1e-4 * scale * (gradient * step).sum() and scale > 1e-8:
+                scale /= 2
+            theta = theta - scale * step
+        if np.abs(self._gradient(theta)).max() < 1e3 * STATIONARY:
+            return theta
+        raise NotConverged(f"Newton's method did not reach a minimum in {STEPS} steps; scale the features first")
+
+    def _gradient(self, theta: FloatArray) -> FloatArray:
+        weighted = self._x * (self._weight / self._weight.sum())[:, None]
+        return np.asarray(weighted.T @ (_softmax(self._x @ theta) - self._codes) + self.weight_decay * theta)
+
+    def _value(self, theta: FloatArray) -> float:
+        logits = self._x @ theta
+        highest = logits.max(axis=1)
+        losses = np.log(np.exp(logits - highest[:, None]).sum(axis=1)) + highest - (logits * self._codes).sum(axis=1)
+        return float(losses @ self._weight / self._weight.sum() + self.weight_decay / 2 * (theta**2).sum())
+
+
+class Ridge:
+    """Ridge regression, ℓ = ½(xᵀθ − y)², in closed form; a constant column is appended and decays like the rest."""
+
+    def __init__(self, data: Split, weight_decay: float) -> None:
+        if data.classes is not None:
+            raise InvalidInput("ridge regression needs numbers; this split holds classes: use Softmax")
+        self.data, self.weight_decay = data, float(weight_decay)
+        self._x, self._test_x = (np.hstack([a, np.ones((len(a), 1))]) for a in (data.x, data.test_x))
+        gram = self.hessian_products(np.eye(self.parameters))
+        self.theta = np.linalg.solve(gram, self._x.T @ data.y / len(data))  # (d + 1,)
+
+    @property
+    def parameters(self) -> int:
+        return int(self._x.shape[1])
+
+    def train_gradients(self) -> FloatArray:
+        return np.asarray(self._x * (self._x @ self.theta - self.data.y)[:, None])
+
+    def test_gradients(self) -> FloatArray:
+        return np.asarray(self._test_x * (self._test_x @ self.theta - self.data.test_y)[:, None])
+
+    def hessian_products(self, directions: FloatArray) -> FloatArray:
+        return np.asarray(self._x.T @ (self._x @ directions) / len(self._x) + self.weight_decay * directions)
+
+    def gauss_newton_products(self, directions: FloatArray) -> FloatArray:
+        return self.hessian_products(directions)
+
+
+class TorchObjective:
+    """A trained torch module and what it was trained on: mean loss (cross-entropy or squared error) + weight_decay/2·‖θ‖².
+
+    Nothing checks that θ is a minimum but `stationarity`: influence functions assume that it is. Computes in float64.
+    """
+
+    def __init__(self, data: Split, module: torch.nn.Module, weight_decay: float) -> None:
+        try:
+            import torch
+        except ImportError:
+            raise MissingExtra("torch", "text", "influence functions of a module") from None
+        import copy
+
+        self.data, self.weight_decay = data, float(weight_decay)
+        self._module = copy.deepcopy(module).double().eval()
+        named = list(self._module.named_parameters())
+        self._names = [name for name, _ in named]
+        self._shapes = [value.shape for _, value in named]
+        self._theta = torch.cat([value.detach().reshape(-1) for _, value in named])
+        kind = torch.float64 if data.classes is None else torch.int64
+        self._x, self._test_x = (torch.tensor(a, dtype=torch.float64) for a in (data.x, data.test_x))
+        self._y, self._test_y = (torch.tensor(a, dtype=kind) for a in (data.y, data.test_y))
+
+    @property
+    def parameters(self) -> int:
+        return int(self._theta.numel())
+
+    def stationarity(self) -> float:
+        """‖∇J(θ)‖, which is zero at a minimum."""
+        gradient = self.train_gradients().mean(axis=0) + self.weight_decay * self._theta.numpy()
+        return float(np.linalg.norm(gradient))
+
+    def train_gradients(self) -> FloatArray:
+        return self._gradients(self._x, self._y)
+
+    def test_gradients(self) -> FloatArray:
+        return self._gradients(self._test_x, self._test_y)
+
+    def hessian_products(self, directions: FloatArray) -> FloatArray:
+        import torch
+
+        gradient = torch.func.grad(lambda theta: self._losses(theta, self._x, self._y).mean())
+        return self._along(lambda d: torch.func.jvp(gradient, (self._theta,), (d,))[1], directions)
+
+    def gauss_newton_products(self, directions: FloatArray) -> FloatArray:
+        import torch
+
+        def product(direction: torch.Tensor) -> torch.Tensor:
+            pushed: Any = torch.func.jvp(lambda t: self._answers(t, self._x), (self._theta,), (direction,))
+            answers, moved = pushed
+            back: Any = torch.func.vjp(lambda t: self._answers(t, self._x), self._theta)[1]
+            gradient = torch.func.grad(lambda a: self._loss(a, self._y).mean())
+            return torch.as_tensor(back(torch.func.jvp(gradient, (answers,), (moved,))[1])[0])
+
+        return self._along(product, directions)
+
+    def _along(self, product: Callable[[torch.Tensor], torch.Tensor], directions: FloatArray) -> FloatArray:
+        """Apply a product to the columns of (P, k), some at a time, and add the weight decay."""
+        import torch
+
+        columns = torch.tensor(np.ascontiguousarray(directions.T), dtype=torch.float64)
+        parts = torch.func.vmap(product, chunk_size=64)(columns)
+        return np.asarray(parts.numpy().T + self.weight_decay * directions)
+
+    def _answers(self, theta: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+        import torch
+
+        sizes = [shape.numel() for shape in self._shapes]
+        pieces = torch.split(theta, sizes)
+        state = {n: p.reshape(s) for n, p, s in zip(self._names, pieces, self._shapes, strict=True)}
+        return torch.as_tensor(torch.func.functional_call(self._module, state, (x,)))
+
+    def _loss(self, answers: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        import torch
+
+        if y.dtype == torch.int64:
+            return torch.nn.functional.cross_entropy(answers, y, reduction="none")
+        return (answers.reshape(-1) - y) ** 2
+
+    def _losses(self, theta: torch.Tensor, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        return self._loss(self._answers(theta, x), y)
+
+    def _gradients(self, x: torch.Tensor, y: torch.Tensor) -> FloatArray:
+        import torch
+
+        one = torch.func.grad(lambda t, a, b: self._losses(t, a[None], b[None]).sum())
+        found = torch.func.vmap(one, in_dims=(None, 0, 0), chunk_size=256)(self._theta, x, y)
+        return np.asarray(found.detach().numpy())
+
+
+def _softmax(logits: FloatArray) -> FloatArray:
+    weights = np.exp(logits - logits.max(axis=1, keepdims=True))
+    return np.asarray(weights / weights.sum(axis=1, keepdims=True))
+
+
+def _outer(x: FloatArray, errors: FloatArray) -> FloatArray:
+    """x_i ⊗ e_i for every row, flattened: (N, d), (N, C) -> (N, d·C)."""
+    return np.asarray((x[:, :, None] * errors[:, None, :]).reshape(len(x), -1))
