@@ -8,6 +8,7 @@ from accredit.valuation.curvature import (
     neumann_error,
     neumann_terms,
 )
+from accredit.valuation.datamodels import Datamodels, datamodels, fit_datamodels, random_subsets
 from accredit.valuation.influence import Influences, influence
 from accredit.valuation.knn import KNNUtility, knn_shapley
 from accredit.valuation.objectives import Objective, Ridge, Softmax, TorchObjective
@@ -20,8 +21,8 @@ from accredit.valuation.torch_training import Recipe, TorchTraining
 from accredit.valuation.truncated import Truncated
 
 __all__ = [
-    "ConjugateGradients", "ExactHessian", "GaussNewton", "Influences", "KNNUtility", "Neumann", "Objective", "Recipe",
-    "Retraining", "Ridge", "RidgeUtility", "Softmax", "Split", "TorchObjective", "TorchTraining", "Truncated",
-    "data_banzhaf", "data_beta", "data_shapley", "groups_of", "influence", "knn_shapley", "neumann_error",
-    "neumann_terms", "rule_named", "split", "text_features",
+    "ConjugateGradients", "Datamodels", "ExactHessian", "GaussNewton", "Influences", "KNNUtility", "Neumann", "Objective",
+    "Recipe", "Retraining", "Ridge", "RidgeUtility", "Softmax", "Split", "TorchObjective", "TorchTraining", "Truncated",
+    "data_banzhaf", "data_beta", "data_shapley", "datamodels", "fit_datamodels", "groups_of", "influence", "knn_shapley",
+    "neumann_error", "neumann_terms", "random_subsets", "rule_named", "split", "text_features",
 ]  # fmt: skip
