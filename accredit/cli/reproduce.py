@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import click
@@ -32,6 +33,35 @@ def chapter(quick: bool, out: str, seed: int) -> None:
     from accredit.experiments.chapter import chapter as run
 
     _finish(run(quick, seed), out)
+
+
+@reproduce.command()
+@click.option(
+    "--model", default="builtin", show_default=True, help="A folder with a Hugging Face classifier, or 'builtin'."
+)
+@_with_options
+def propositions(model: str, quick: bool, out: str, seed: int) -> None:
+    """Propositions 1 to 3 on attention, flows and leave-one-out, on a real model."""
+    from accredit.evaluate.text_contest import loaded
+    from accredit.experiments.propositions import propositions as run
+
+    _finish(run(loaded(model), quick, seed), out)
+
+
+@reproduce.command()
+@click.option(
+    "--data",
+    required=True,
+    type=click.Path(file_okay=False),
+    help="Folder with the Linzen sentences, GloVe and plain text.",
+)
+@click.option("--weights", type=click.Path(), help="Folder of a trained model: loaded if there, else written.")
+@_with_options
+def agreement(data: str, weights: str | None, quick: bool, out: str, seed: int) -> None:
+    """The verb-number study: attention, rollout and flow against blank-out, layer by layer."""
+    from accredit.experiments.agreement import agreement as run
+
+    _finish(run(Path(data), Path(weights) if weights else None, quick, seed), out)
 
 
 def _finish(report: Any, out: str) -> None:

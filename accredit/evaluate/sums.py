@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import combinations
 from math import comb
 
@@ -21,6 +22,13 @@ def _credit(result: Result, metric: str) -> FloatArray:
     return result.credit
 
 
+@lru_cache(maxsize=8)
+def removals_by_size(players: int, sizes: tuple[int, ...], count: int, seed: int) -> list[BoolArray]:
+    """Removals of each size; remembered, because every method of one input is asked about the same ones."""
+    rng = np.random.default_rng(seed)
+    return [removals_of_size(players, size, count, rng) for size in sizes]
+
+
 def removals_of_size(players: int, size: int, count: int, rng: np.random.Generator) -> BoolArray:
     """All removals of `size` players when there are at most `count`, else `count` random ones: (≤ count, players)."""
     if comb(players, size) <= count:
@@ -37,15 +45,16 @@ class SensitivityN:
 
     $$\mathrm{mean}_k\ \mathrm{corr}_{|R| = k}\Big(\sum_{i \in R} \phi_i,\; v(N) - v(N \setminus R)\Big)$$
 
-    Ancona et al. (2018). Sizes: about `sizes` of them spread evenly over 1..n−1; of each size all removals, or `removals`
-    random ones drawn from `seed`, the same for every method. A size at which the payoff lost is constant says nothing and is
-    left out; constant credit sums against a varying loss count as correlation 0. Scale-free, so scores may be measured too,
-    but signs matter.
+    Ancona et al. (2018). Sizes: those in `at`, or about `sizes` of them spread evenly over 1..n−1; of each size all removals,
+    or `removals` random ones drawn from `seed`, the same for every method. A size at which the payoff lost is constant says
+    nothing and is left out; constant credit sums against a varying loss count as correlation 0. Scale-free, so scores may be
+    measured too, but signs matter.
     """
 
     sizes: int = 8
     removals: int = 16
     seed: int = 0
+    at: tuple[int, ...] | None = None
     name: str = "sensitivity-n"
     better: Better = "higher"
     paper: str = "Ancona et al. (2018)"
@@ -53,11 +62,12 @@ class SensitivityN:
     def __post_init__(self) -> None:
         if self.sizes < 1 or self.removals < 2:
             raise InvalidInput(f"sizes must be ≥ 1 and removals ≥ 2, got {self.sizes!r} and {self.removals!r}")
+        if self.at is not None and (not self.at or min(self.at) < 1):
+            raise InvalidInput(f"at must list sizes ≥ 1, got {self.at!r}; leave it out to spread them over 1..n−1")
 
     def _removed(self, players: int) -> list[BoolArray]:
-        rng = np.random.default_rng(self.seed)
-        sizes = np.unique(np.linspace(1, players - 1, self.sizes).round().astype(int))
-        return [removals_of_size(players, int(k), self.removals, rng) for k in sizes]
+        spread = np.linspace(1, players - 1, self.sizes).round().astype(int).tolist() if self.at is None else self.at
+        return removals_by_size(players, tuple(sorted({min(k, players - 1) for k in spread})), self.removals, self.seed)
 
     def plan(self, result: Result) -> BoolArray:
         n = len(_credit(result, self.name))

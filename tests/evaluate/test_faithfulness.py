@@ -77,6 +77,8 @@ GOLDEN = [
     (SensitivityN(), LINEAR, credited(-5, -2, -1), -1.0),
     # BOTH: one removed loses (.8, .8, 0) for a, b, c; credit (1, 0, 0) correlates 1/2. Two removed always lose .8: left out
     (SensitivityN(), BOTH, credited(1, 0, 0), 0.5),
+    # SINGLE at size 2: removing ab or ac loses .6, bc nothing; sums (3, 2, 1) for ab, ac, bc: centred (1, 0, −1)·(1, 1, −2)
+    (SensitivityN(at=(2,)), SINGLE, credited(2, 1, 0), 3 / np.sqrt(2 * 6)),
     (Infidelity(), LINEAR, credited(0.5, 0.2, 0.1), 0.0),
     # SINGLE with credit (.3, 0, 0): of 7 removals the 4 with a are off by .3
     (Infidelity(), SINGLE, credited(0.3, 0, 0), 4 / 7 * 0.09),

@@ -1,0 +1,181 @@
+"""Verb number: given the words before a verb, will it be singular or plural? The task and the model of the agreement study.
+
+The study trained on 1.5 million parsed sentences that are not to be had here. Number is visible on the verb itself, so plain
+text gives examples without a parser: the words of a sentence before its first *is, are, was, were, has, have, does, do*, and
+that verb's number. The model is fitted to such examples and to part of the Linzen sentences, and tested on the rest.
+"""
+
+from __future__ import annotations
+
+import gzip
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from accredit.core import InvalidInput, MissingExtra
+
+if TYPE_CHECKING:
+    import torch
+
+PLURAL = {"are": 1, "were": 1, "have": 1, "do": 1, "is": 0, "was": 0, "has": 0, "does": 0}
+PAD, UNKNOWN, CLS = 0, 1, 2
+LONGEST = 40  # words before the verb
+WORD = re.compile(r"[a-z0-9]+(?:['’-][a-z0-9]+)*|[^\sa-z0-9]")
+PLAIN_TEXT = ("imdb_400.tsv.gz", "ag_news_10k.tsv.gz", "sst2.tsv.gz")
+
+
+@dataclass(frozen=True)
+class Prefix:
+    """The words before a verb, and whether the verb is plural."""
+
+    words: tuple[str, ...]
+    plural: int
+    attractors: int = 0  # nouns of the other number between subject and verb
+
+
+def linzen(folder: Path) -> list[Prefix]:
+    """The Linzen sentences; number by the verb's form: the one of the pair that ends in s is singular."""
+    found = []
+    for index, verb, wrong, attractors, text in _rows(folder / "agreement_linzen_wiki.tsv.gz"):
+        plural = PLURAL.get(verb, int(not (verb.endswith("s") and not wrong.endswith("s"))))
+        words = tuple(text.lower().split()[: int(index)])[-LONGEST:]
+        if words:
+            found.append(Prefix(words, plural, int(attractors)))
+    return found
+
+
+def from_plain_text(folder: Path, limit: int) -> list[Prefix]:
+    """Examples from sentences of reviews and news: the words before the first verb of `PLURAL`."""
+    found: list[Prefix] = []
+    for name in PLAIN_TEXT:
+        for row in _rows(folder / name):
+            for sentence in re.split(r"[.!?]\s", row[-1].lower()):
+                words = WORD.findall(sentence)[: LONGEST + 1]
+                at = next((k for k, word in enumerate(words) if word in PLURAL), 0)
+                if at > 1:
+                    found.append(Prefix(tuple(words[:at]), PLURAL[words[at]]))
+                    if len(found) >= limit:
+                        return found
+    return found
+
+
+def _rows(file: Path) -> Iterator[list[str]]:
+    if not file.exists():
+        raise InvalidInput(f"data folder {file.parent} has no {file.name}; give the folder that holds it with --data")
+    with gzip.open(file, "rt", encoding="utf-8") as lines:
+        next(lines)
+        for line in lines:
+            yield line.rstrip("\n").split("\t")
+
+
+@dataclass
+class VerbNumberModel:
+    """A six-layer, eight-head transformer of width 128 with a classifier on its first token, and its vocabulary."""
+
+    network: Any  # transformers.BertForSequenceClassification
+    vocabulary: dict[str, int]
+
+    def encode(self, words: Sequence[str]) -> torch.Tensor:
+        """[CLS] and the words, as ids: (T,)."""
+        import torch
+
+        return torch.tensor([CLS, *(self.vocabulary.get(word, UNKNOWN) for word in words)])
+
+    def save(self, folder: Path) -> None:
+        """Weights as safetensors, vocabulary as text."""
+        self.network.save_pretrained(folder)
+        (folder / "vocabulary.txt").write_text("\n".join(self.vocabulary), encoding="utf-8")
+
+    @classmethod
+    def load(cls, folder: Path) -> VerbNumberModel:
+        """What `save` wrote."""
+        from transformers import BertForSequenceClassification
+
+        words = (folder / "vocabulary.txt").read_text(encoding="utf-8").split("\n")
+        network = BertForSequenceClassification.from_pretrained(
+            folder, local_files_only=True, use_safetensors=True, attn_implementation="eager"
+        )
+        return cls(network.eval(), {word: k for k, word in enumerate(words)})
+
+
+def train(folder: Path, training: Sequence[Prefix], epochs: int, seed: int, words: int = 20_000) -> VerbNumberModel:
+    """Fit the model. Word vectors start from GloVe where it knows the word, and are trained with the rest."""
+    try:
+        import torch
+        from transformers import BertConfig, BertForSequenceClassification
+    except ImportError as error:
+        raise MissingExtra(str(error.name), "text", "training the verb-number model") from None
+
+    counts = Counter(word for prefix in training for word in prefix.words)
+    vocabulary = {
+        word: k for k, word in enumerate(["[PAD]", "[UNK]", "[CLS]", *(w for w, _ in counts.most_common(words))])
+    }
+    config = BertConfig(
+        vocab_size=len(vocabulary), hidden_size=128, num_hidden_layers=6, num_attention_heads=8, intermediate_size=512,
+        max_position_embeddings=LONGEST + 2, num_labels=2, type_vocab_size=1, attn_implementation="eager",
+    )  # fmt: skip
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        network = BertForSequenceClassification(config)
+        _start_from_glove(network, vocabulary, folder)
+        model = VerbNumberModel(network, vocabulary)
+        _fit(model, training, epochs, seed)
+    network.eval()
+    return model
+
+
+def _start_from_glove(network: Any, vocabulary: dict[str, int], folder: Path) -> None:
+    """The first 100 of 128 dimensions of known words."""
+    import torch
+
+    names = (folder / "glove6b_100d_top30k_vocab.txt").read_text(encoding="utf-8").split("\n")
+    vectors = np.load(folder / "glove6b_100d_top30k.npz")["vectors"].astype(np.float32)
+    table = network.get_input_embeddings().weight
+    scale = 0.05 / float(vectors.std())
+    with torch.no_grad():
+        for k, word in enumerate(names[: len(vectors)]):
+            if word in vocabulary:
+                table[vocabulary[word], :100] = torch.from_numpy(vectors[k] * scale)
+
+
+def _fit(model: VerbNumberModel, training: Sequence[Prefix], epochs: int, seed: int, size: int = 128) -> None:
+    import torch
+
+    rng = np.random.default_rng(seed)
+    steps = epochs * ((len(training) + size - 1) // size)
+    optimiser = torch.optim.AdamW(model.network.parameters(), lr=5e-4, weight_decay=0.01)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, 5e-4, total_steps=steps + 1, pct_start=0.1)
+    lengths = np.array([len(prefix.words) for prefix in training])
+    model.network.train()
+    for _ in range(epochs):
+        order = np.argsort(lengths + rng.random(len(lengths)) * 2)  # like lengths together, order among them random
+        for start in rng.permutation(np.arange(0, len(order), size)):
+            batch = [training[k] for k in order[start : start + size]]
+            ids = torch.nn.utils.rnn.pad_sequence([model.encode(p.words) for p in batch], batch_first=True)
+            out = model.network(
+                input_ids=ids, attention_mask=(ids != PAD).long(), labels=torch.tensor([p.plural for p in batch])
+            )
+            optimiser.zero_grad()
+            out.loss.backward()
+            torch.nn.utils.clip_grad_norm_(model.network.parameters(), 1.0)
+            optimiser.step()
+            schedule.step()
+
+
+def accuracy(model: VerbNumberModel, prefixes: Sequence[Prefix]) -> float:
+    """Share of verbs whose number is told right."""
+    import torch
+
+    right = 0
+    with torch.inference_mode():
+        for start in range(0, len(prefixes), 256):
+            batch = prefixes[start : start + 256]
+            ids = torch.nn.utils.rnn.pad_sequence([model.encode(p.words) for p in batch], batch_first=True)
+            told = model.network(input_ids=ids, attention_mask=(ids != PAD).long()).logits.argmax(dim=1)
+            right += int((told == torch.tensor([p.plural for p in batch])).sum())
+    return right / len(prefixes)

@@ -1,0 +1,199 @@
+"""What metrics cost beside the model passes they need, and against Quantus at equal work.
+
+    python -m benchmarks.arena [--quick]
+
+Prints tables and ends with one JSON line. Quantus runs in the interpreter named by ACCREDIT_QUANTUS_PYTHON, or in this one if
+it is installed here; otherwise that part is skipped and says so. One thread each.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from accredit.core import Attribution
+from accredit.core.coalitions import unique
+from accredit.evaluate import Deletion, SensitivityN, measure, measure_all, random_scores
+from accredit.evaluate.arena import METRICS
+from accredit.evaluate.text_contest import loaded, sample
+from accredit.games import FunctionGame, text_game
+from accredit.values import leave_one_out
+
+PIXELS = 784
+IMAGES = 8
+RUNS = 100  # removals of one size
+SIZE = 224  # pixels removed at once
+
+
+def cpu(work: Callable[[], Any], repeats: int) -> float:
+    """Least CPU seconds of several runs."""
+    best = float("inf")
+    for _ in range(repeats):
+        began = time.process_time()
+        work()
+        best = min(best, time.process_time() - began)
+    return best
+
+
+def metric_overhead(sentences: int, repeats: int) -> list[dict[str, float]]:
+    """All metrics of three explanations, against the payoffs of the same distinct coalitions and nothing else."""
+    model, found = loaded("builtin"), []
+    for example in sample()[:sentences]:
+        game = text_game(model, example.text, players="word", payoff="probability")
+        results = {f"random {k}": random_scores(game, k) for k in range(2)} | {"leave-one-out": leave_one_out(game)}
+        plans = []
+        for result in results.values():
+            for metric in METRICS.values():
+                if metric.name != "infidelity" or (isinstance(result, Attribution) and result.total is not None):
+                    plans.append(metric.plan(result))
+        asked, _ = unique(np.concatenate(plans))
+        bare = cpu(lambda game=game, asked=asked: game.payoff(asked), repeats)
+        whole = cpu(lambda game=game, results=results: measure_all(game, results, METRICS.values()), repeats)
+        found.append({"players": len(game.players), "payoffs": len(asked), "passes_s": bare, "metrics_s": whole})
+    return found
+
+
+def picture_subject() -> tuple[Any, np.ndarray, np.ndarray, np.ndarray]:
+    """A small convolutional net with fixed random weights, images, their predicted classes and attributions."""
+    import torch
+
+    torch.set_num_threads(1)
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        net = torch.nn.Sequential(
+            torch.nn.Conv2d(1, 8, 5, stride=2), torch.nn.ReLU(), torch.nn.Conv2d(8, 16, 5, stride=2), torch.nn.ReLU(),
+            torch.nn.Flatten(), torch.nn.Linear(256, 10),
+        ).eval()  # fmt: skip
+    rng = np.random.default_rng(0)
+    x = rng.random((IMAGES, 1, 28, 28)).astype(np.float32)
+    with torch.inference_mode():
+        y = net(torch.from_numpy(x)).argmax(dim=1).numpy()
+    return net, x, y, rng.normal(size=(IMAGES, 1, 28, 28)).astype(np.float32)
+
+
+def ours() -> dict[str, Any]:
+    """Deletion by single pixels, and sensitivity-n at one size, image by image."""
+    import torch
+
+    net, x, y, a = picture_subject()
+    names = tuple(f"pixel {k}" for k in range(PIXELS))
+
+    def game(k: int) -> FunctionGame:
+        flat, target = torch.from_numpy(x[k].reshape(1, -1)), int(y[k])
+
+        def payoff(coalitions: np.ndarray) -> np.ndarray:
+            with torch.inference_mode():
+                kept = torch.where(torch.from_numpy(coalitions), flat, 0.0).reshape(-1, 1, 28, 28)
+                return torch.softmax(net(kept), dim=1)[:, target].double().numpy()
+
+        return FunctionGame(names, payoff)
+
+    played = [(game(k), Attribution(names, a[k].ravel(), None, "noise")) for k in range(IMAGES)]
+    curve, correlation = Deletion(), SensitivityN(at=(SIZE,), removals=RUNS)
+    curves = [g.payoff(curve.plan(r)) for g, r in played]
+    return {
+        "deletion_s": cpu(lambda: [measure(curve, g, r) for g, r in played], 3),
+        "sensitivity_s": cpu(lambda: [measure(correlation, g, r) for g, r in played], 3),
+        "curve": np.array(curves)[:, 1:].tolist(),
+    }
+
+
+def theirs() -> dict[str, Any]:
+    """The same by Quantus: pixel flipping in steps of one, and faithfulness correlation with as many runs."""
+    import warnings
+
+    warnings.simplefilter("ignore")
+    import quantus
+
+    net, x, y, a = picture_subject()
+    common: dict[str, Any] = {"normalise": False, "abs": False, "perturb_baseline": "black", "disable_warnings": True}
+    flip = quantus.PixelFlipping(features_in_step=1, **common)
+    faithful = quantus.FaithfulnessCorrelation(nr_runs=RUNS, subset_size=SIZE, return_aggregate=False, **common)
+
+    def run(metric: Any) -> Any:
+        return metric(model=net, x_batch=x, y_batch=y, a_batch=a, device="cpu", softmax=True, channel_first=True)
+
+    return {
+        "deletion_s": cpu(lambda: run(flip), 2),
+        "sensitivity_s": cpu(lambda: run(faithful), 2),
+        "curve": np.array(run(flip)).tolist(),
+        "version": quantus.__version__,
+    }
+
+
+def elsewhere(side: str, interpreter: str) -> dict[str, Any]:
+    """One side in its own process with one thread."""
+    settings = os.environ | {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    done = subprocess.run(
+        [interpreter, "-m", "benchmarks.arena", "--side", side],
+        capture_output=True,
+        text=True,
+        env=settings,
+        check=True,
+    )
+    answer: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
+    return answer
+
+
+def quantus_python() -> str | None:
+    """An interpreter that has Quantus."""
+    named = os.environ.get("ACCREDIT_QUANTUS_PYTHON")
+    if named:
+        return named
+    return sys.executable if importlib.util.find_spec("quantus") else None
+
+
+def main() -> None:
+    """Print the tables and the JSON line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--side", choices=["ours", "theirs"])
+    options = parser.parse_args()
+    if options.side:
+        print(json.dumps(ours() if options.side == "ours" else theirs()))
+        return
+    found = metric_overhead(5 if options.quick else 40, 2 if options.quick else 3)
+    passes, whole = (sum(row[key] for row in found) for key in ("passes_s", "metrics_s"))
+    print(f"{len(METRICS)} metrics of 3 explanations, {len(found)} sentences, built-in model, CPU seconds")
+    print(f"  distinct coalitions {sum(row['payoffs'] for row in found):,}")
+    print(
+        f"  their payoffs alone {passes:8.2f}\n  metrics in all      {whole:8.2f}\n  ratio               {whole / passes:8.3f}"
+    )
+    result: dict[str, Any] = {"benchmark": "arena", "metric_cost_over_passes": round(whole / passes, 3)}
+    interpreter = quantus_python()
+    if interpreter is None:
+        print("Quantus: skipped, it is not installed; name an interpreter that has it in ACCREDIT_QUANTUS_PYTHON")
+        result["quantus"] = "skipped: not installed"
+    else:
+        mine, peer = elsewhere("ours", sys.executable), elsewhere("theirs", interpreter)
+        gap = float(np.abs(np.array(mine["curve"]) - np.array(peer["curve"])).max())
+        print(
+            f"\nagainst Quantus {peer['version']}, {IMAGES} images of {PIXELS} pixels, equal model passes, CPU seconds"
+        )
+        for name, key in (
+            (f"deletion, {PIXELS} steps", "deletion_s"),
+            (f"sensitivity-n, {RUNS} removals of {SIZE}", "sensitivity_s"),
+        ):
+            print(f"  {name:36} ours {mine[key]:7.2f}  Quantus {peer[key]:7.2f}  ratio {peer[key] / mine[key]:6.1f}")
+        print(f"  largest difference between the two deletion curves: {gap:.1e}")
+        result["quantus"] = {
+            "deletion_speedup": round(peer["deletion_s"] / mine["deletion_s"], 2),
+            "sensitivity_n_speedup": round(peer["sensitivity_s"] / mine["sensitivity_s"], 2),
+            "curve_gap": gap,
+        }
+    print("ferret: skipped, its newest release needs transformers 4, and the models here need transformers 5")
+    result["ferret"] = "skipped: needs transformers 4"
+    print(json.dumps(result))
+
+
+if __name__ == "__main__":
+    main()
