@@ -1,0 +1,182 @@
+"""Is a data valuation any good? It should foretell retraining, find wrong labels, and know which rows to keep."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from accredit.core import Attribution, BoolArray, FloatArray, Game, IntArray, InvalidInput, payoffs
+
+RESAMPLES = 300
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """A figure with its interval."""
+
+    value: float
+    low: float
+    high: float
+    level: float
+    because: str  # what the interval rests on
+    each: FloatArray | None = None  # the parts it averages, one a target
+
+    def __str__(self) -> str:
+        return f"{self.value:.3f} [{self.low:.3f}, {self.high:.3f}]"
+
+
+def linear_datamodeling_score(
+    scores: FloatArray, subsets: BoolArray, outputs: FloatArray, *, level: float = 0.95, seed: int = 0
+) -> Measured:
+    r"""LDS (Park et al., 2023): do the scores of its members foretell what a model trained on a subset will answer?
+
+    For each target t, the Spearman correlation over subsets S between Σ_{i∈S} score_it and the true output of a model
+    trained on S; averaged over targets. `scores` is (N, T), `subsets` (m, N), `outputs` (m, T), higher meaning better
+    in both. The subsets must not be those that the scores were fitted to. The interval resamples subsets.
+
+    >>> rng = np.random.default_rng(0)
+    >>> masks = rng.random((200, 10)) < 0.5
+    >>> weights = rng.normal(size=(10, 3))
+    >>> linear_datamodeling_score(weights, masks, masks @ weights).value
+    1.0
+    """
+    scores, outputs = _columns(scores, "scores"), _columns(outputs, "outputs")
+    if subsets.shape != (len(outputs), len(scores)) or scores.shape[1] != outputs.shape[1]:
+        raise InvalidInput(
+            f"scores {scores.shape}, subsets {subsets.shape} and outputs {outputs.shape} do not fit; "
+            "they must be (N, T), (m, N), (m, T)"
+        )
+    return _rank_agreement(subsets @ scores, outputs, level, seed, "subsets")
+
+
+def retraining_correlation(scores: FloatArray, truth: FloatArray, *, level: float = 0.95, seed: int = 0) -> Measured:
+    """Mean Spearman correlation, over targets, of scores with true leave-one-out effects; both (N, T). Resamples rows."""
+    scores, truth = _columns(scores, "scores"), _columns(truth, "truth")
+    if scores.shape != truth.shape:
+        raise InvalidInput(f"scores {scores.shape} and truth {truth.shape} differ in shape")
+    return _rank_agreement(scores, truth, level, seed, "rows")
+
+
+def _columns(values: FloatArray, name: str) -> FloatArray:
+    array = np.asarray(values, dtype=np.float64)
+    array = array[:, None] if array.ndim == 1 else array
+    if array.ndim != 2 or not np.isfinite(array).all():
+        raise InvalidInput(f"{name} must be finite numbers, a column a target; got shape {np.shape(values)}")
+    return array
+
+
+def _rank_agreement(a: FloatArray, b: FloatArray, level: float, seed: int, what: str) -> Measured:
+    rng = np.random.default_rng(seed)
+    each = _spearman(a, b)
+    means = np.empty(RESAMPLES)
+    for i in range(RESAMPLES):
+        rows = rng.integers(0, len(a), size=len(a))
+        means[i] = _spearman(a[rows], b[rows]).mean()
+    low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2])
+    centre = float(each.mean())
+    because = f"percentile bootstrap over {len(a)} {what}, {RESAMPLES} resamples"
+    return Measured(centre, min(float(low), centre), max(float(high), centre), level, because, each)
+
+
+def _spearman(a: FloatArray, b: FloatArray) -> FloatArray:
+    """Spearman correlation of matching columns; zero where a column is constant."""
+    from scipy.stats import rankdata
+
+    a, b = (rankdata(v, axis=0) for v in (a, b))
+    a, b = a - a.mean(axis=0), b - b.mean(axis=0)
+    scale = np.sqrt((a**2).sum(axis=0) * (b**2).sum(axis=0))
+    return np.asarray((a * b).sum(axis=0) / np.where(scale > 0, scale, 1.0))
+
+
+def mislabel_auc(credit: Attribution | FloatArray, mislabelled: Any, *, level: float = 0.95) -> Measured:
+    """Chance that a wrongly labelled row gets less credit than a rightly labelled one; ½ is chance level.
+
+    The interval is DeLong's (1988).
+
+    >>> print(mislabel_auc(np.array([-1.0, 0.2, 0.5, -0.1, 0.9]), [True, False, False, True, False]))
+    1.000 [1.000, 1.000]
+    """
+    values = credit.credit if isinstance(credit, Attribution) else np.asarray(credit, dtype=np.float64)
+    wrong = np.asarray(mislabelled)
+    if wrong.shape != values.shape or wrong.dtype != bool:
+        raise InvalidInput(f"mislabelled must be {len(values)} booleans, got shape {wrong.shape} of {wrong.dtype}")
+    if wrong.all() or not wrong.any():
+        raise InvalidInput("mislabelled must mark some rows and not others; there is nothing to tell apart")
+    bad, good = values[wrong], values[~wrong]
+    beats = (good[None, :] > bad[:, None]) + 0.5 * (good[None, :] == bad[:, None])  # (bad, good)
+    area = float(beats.mean())
+    variance = sum(part.var(ddof=1) / len(part) for part in (beats.mean(axis=1), beats.mean(axis=0)) if len(part) > 1)
+    half = _normal_quantile(level) * float(np.sqrt(variance))
+    return Measured(area, max(0.0, area - half), min(1.0, area + half), level, "DeLong's variance of the area")
+
+
+def _normal_quantile(level: float) -> float:
+    from scipy.special import ndtri
+
+    return float(ndtri((1 + level) / 2))
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """Payoff as players are taken out or brought in, one step after another."""
+
+    label: str
+    fractions: FloatArray  # (steps + 1,) of the players taken or brought
+    payoffs: FloatArray  # (steps + 1,)
+    stderr: FloatArray | None = None  # over random orders, for the baseline
+
+    @property
+    def area(self) -> float:
+        """Mean payoff along the curve (trapezoids)."""
+        return float(np.trapezoid(self.payoffs, self.fractions) / (self.fractions[-1] - self.fractions[0]))
+
+
+def removal_curve(game: Game, credit: Attribution, *, steps: int = 20, highest_first: bool = True) -> Curve:
+    """Take players out by credit and play on. Good credit falls fast from the top and late from the bottom.
+
+    >>> from accredit.games import TableGame
+    >>> from accredit.values import shapley
+    >>> cookies = TableGame(("alice", "bob"), [0, 5, 3, 10])
+    >>> removal_curve(cookies, shapley(cookies)).payoffs
+    array([10.,  3.,  0.])
+    """
+    order = _order(game, credit, highest_first)
+    label = f"remove {'highest' if highest_first else 'lowest'} first"
+    return _curve(game, label, order, steps, lambda gone: ~gone)
+
+
+def addition_curve(game: Game, credit: Attribution, *, steps: int = 20, highest_first: bool = True) -> Curve:
+    """Bring players in by credit. Good credit rises fast from the top."""
+    order = _order(game, credit, highest_first)
+    label = f"add {'highest' if highest_first else 'lowest'} first"
+    return _curve(game, label, order, steps, lambda there: there)
+
+
+def random_removal_curve(game: Game, *, steps: int = 20, orders: int = 10, seed: int = 0) -> Curve:
+    """The baseline: players taken out in random orders, averaged, with its standard error."""
+    rng = np.random.default_rng(seed)
+    n = len(game.players)
+    curves = [_curve(game, "", rng.permutation(n), steps, lambda gone: ~gone) for _ in range(orders)]
+    values = np.array([curve.payoffs for curve in curves])
+    stderr = values.std(axis=0, ddof=1) / np.sqrt(orders) if orders > 1 else None
+    return Curve("remove at random", curves[0].fractions, values.mean(axis=0), stderr)
+
+
+def _order(game: Game, credit: Attribution, highest_first: bool) -> IntArray:
+    if credit.players != game.players:
+        raise InvalidInput("credit and game have different players; give the attribution of this game, unsorted")
+    return np.argsort(-credit.credit if highest_first else credit.credit, kind="stable")
+
+
+def _curve(game: Game, label: str, order: IntArray, steps: int, coalitions: Callable[[BoolArray], BoolArray]) -> Curve:
+    if steps < 1:
+        raise InvalidInput(f"steps must be at least 1, got {steps!r}")
+    n = len(order)
+    counts = np.unique(np.round(np.linspace(0, n, min(steps, n) + 1)).astype(np.int64))
+    taken = np.zeros((len(counts), n), dtype=bool)
+    for row, count in enumerate(counts):
+        taken[row, order[:count]] = True
+    return Curve(label, counts / n, payoffs(game, coalitions(taken)))
