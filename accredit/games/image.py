@@ -7,16 +7,13 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 import torch
-from scipy.ndimage import gaussian_filter
 
-from accredit.core import BoolArray, FloatArray, InvalidInput
+from accredit.core import BoolArray, FloatArray
 from accredit.core.coalitions import unique
 from accredit.games.batches import MEMORY, Estimate, estimate, rows_that_fit, spans, transformer_bytes
-from accredit.models.image import ImageModel, Pixels
+from accredit.models.image import ImageModel, Pixels, painted_over
 from accredit.models.partition import Partition
 from accredit.models.payoffs import check_payoff, payoff_of
-
-REMOVALS = ("mean", "blur", "zero")
 
 
 @final
@@ -84,21 +81,6 @@ class ImageGame:
     def __repr__(self) -> str:
         label = self.model.label(self.target)
         return f"ImageGame({len(self.players)} players, {self.worth} of {label!r}, removal by {self.removal})"
-
-
-def painted_over(pixels: Pixels, removal: str | float) -> npt.NDArray[np.float32]:
-    """What stands where nobody plays: (C, H, W)."""
-    values = pixels.values
-    if isinstance(removal, int | float) and not isinstance(removal, bool):
-        return np.full_like(values, removal)
-    if removal == "zero":
-        return np.zeros_like(values)
-    if removal == "mean":
-        return np.broadcast_to(values.mean(axis=(1, 2), keepdims=True), values.shape).astype(np.float32)
-    if removal == "blur":
-        blurred: npt.NDArray[np.float32] = gaussian_filter(values, sigma=(0, pixels.patch[0] / 2, pixels.patch[1] / 2))
-        return blurred
-    raise InvalidInput(f"removal is {removal!r}; write one of {', '.join(REMOVALS)}, or a number")
 
 
 def image_game(

@@ -11,6 +11,7 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 import torch
+from scipy.ndimage import gaussian_filter
 
 from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput
 from accredit.models import attention
@@ -18,6 +19,8 @@ from accredit.models.labels import chosen_output
 from accredit.models.partition import Partition, partition_by
 from accredit.models.payoffs import Law, payoff_of
 from accredit.models.state import device_of, finite, still
+
+PAINTS = ("mean", "blur", "zero")  # what may stand in place of a removed patch
 
 
 @dataclass(frozen=True)
@@ -254,6 +257,21 @@ class ImageModel:
             )
         read: BoolArray = (slope[0] != 0).any(dim=-1).cpu().numpy()
         return read
+
+
+def painted_over(pixels: Pixels, removal: str | float) -> npt.NDArray[np.float32]:
+    """What stands where nobody plays: (C, H, W)."""
+    values = pixels.values
+    if isinstance(removal, int | float) and not isinstance(removal, bool):
+        return np.full_like(values, removal)
+    if removal == "zero":
+        return np.zeros_like(values)
+    if removal == "mean":
+        return np.broadcast_to(values.mean(axis=(1, 2), keepdims=True), values.shape).astype(np.float32)
+    if removal == "blur":
+        blurred: npt.NDArray[np.float32] = gaussian_filter(values, sigma=(0, pixels.patch[0] / 2, pixels.patch[1] / 2))
+        return blurred
+    raise InvalidInput(f"removal is {removal!r}; write one of {', '.join(PAINTS)}, or a number")
 
 
 def open_image(file: str | Path) -> Any:

@@ -98,6 +98,7 @@ def test_damaged_files(folder):
 
 def test_heads_without_weights_are_refused(folder, tmp_path):
     text_model("bert").model.bert.save_pretrained(tmp_path / "body")
+    text_model("bert").tokenizer.save_pretrained(tmp_path / "body")
     config = json.loads((folder / "config.json").read_text())
     (tmp_path / "body" / "config.json").write_text(json.dumps(config))
     refused(tmp_path / "body", "no weights for classifier")

@@ -1,0 +1,179 @@
+"""A differentiable payoff, and the input at which its slopes are taken.
+
+Texts are moved in the space of word embeddings (positions stay, special tokens stay), pictures in prepared pixels, rows of
+numbers as they are. The baseline replaces what players own and nothing else, so that f(baseline) is the payoff of the game
+in which nobody plays, under the removal of the same name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+
+from accredit.core import FloatArray, InvalidInput
+from accredit.models.arrays import ArrayModel, as_array_model, tensor_of
+from accredit.models.encoded import Encoded
+from accredit.models.image import ImageModel, painted_over
+from accredit.models.labels import chosen_output
+from accredit.models.partition import Partition, partition_of
+from accredit.models.payoffs import check_payoff, payoff_of
+from accredit.models.state import device_of, finite, still
+from accredit.models.text import TextModel, TokenBatch
+
+TOKENS = 2048  # tokens of one forward and backward pass
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """A payoff f on (batch, *shape), the input x, the baseline, and who owns which coordinates."""
+
+    payoff: Callable[[torch.Tensor], torch.Tensor]  # (batch, *shape) -> (batch,)
+    here: torch.Tensor  # (1, *shape)
+    baseline: torch.Tensor  # (1, *shape)
+    partition: Partition
+    places: Callable[[FloatArray], FloatArray]  # (*shape) -> (places,): coordinates summed into places
+    held: Callable[[], AbstractContextManager[None]]  # the model in evaluation mode
+    rows: int = 64  # rows of one batch
+    provenance: dict[str, Any] = field(default_factory=dict)
+
+    def shares(self, values: torch.Tensor) -> FloatArray:
+        """Values of coordinates summed over what each player owns: (1, *shape) -> (n,)."""
+        return self.partition.shares(self.places(values[0].detach().double().cpu().numpy()))
+
+    def worth(self, where: torch.Tensor) -> float:
+        """The payoff at one point: (1, *shape) -> a number."""
+        with self.held(), torch.no_grad():
+            return float(self.payoff(where)[0])
+
+
+def point(
+    model: Any,
+    given: Any,
+    *,
+    target: str | int | None = None,
+    payoff: str = "logit",
+    players: Any = None,
+    baseline: Any = None,
+) -> Point:
+    """The payoff of one target as a smooth function of a text, a picture or a row, ready for gradients.
+
+    `model` is a `TextModel`, an `ImageModel`, or a torch module of rows. `players` and `target` are those of the games.
+    Baselines: for texts "mask", "pad" or "zero" (the default is the mask token where there is one, else pad); for pictures
+    "zero", "mean", "blur" or a number (default "mean"); for rows a number or an array (default 0).
+    """
+    if isinstance(model, TextModel):
+        return _of_text(model, given, target, payoff, players or "token", baseline)
+    if isinstance(model, ImageModel):
+        return _of_image(model, given, target, payoff, players, "mean" if baseline is None else baseline)
+    rows = as_array_model(model)
+    if rows.module is None:
+        raise InvalidInput(
+            f"{rows.name} has no gradients; give a torch module, or use a game: tabular_game(model, row, background)"
+        )
+    return _of_row(rows, given, target, payoff, players, 0.0 if baseline is None else baseline)
+
+
+def _of_text(
+    model: TextModel, text: str | Encoded, target: Any, payoff: str, players: Any, baseline: str | None
+) -> Point:
+    encoded = model.encode(text) if isinstance(text, str) else text
+    check_payoff(payoff, model.law, model.classes)
+    index, partition = model.target(target, encoded), encoded.partition(players)
+    prefix = model.batch(encoded).prefix
+
+    def worth(vectors: torch.Tensor) -> torch.Tensor:
+        attends = torch.ones(vectors.shape[:2], dtype=torch.int64, device=vectors.device)
+        batch = TokenBatch(None, vectors, attends, model.read(encoded, len(vectors)), prefix)
+        return _payoff(model.outputs(batch), index, payoff, model.law)
+
+    name = baseline or ("pad" if model.tokenizer.mask_token_id is None else "mask")
+    ids = torch.from_numpy(encoded.ids).to(device_of(model.model))
+    with torch.no_grad():
+        here = model.embed(ids)
+        owned = torch.from_numpy(partition.owned).to(here.device)[:, None]
+        away = torch.where(owned, _empty(model, name, here), here)
+    return Point(
+        worth, here[None], away[None], partition, lambda values: values.sum(axis=-1), model.held,
+        max(1, TOKENS // len(encoded)),
+        {"model": model.name, "text": encoded.text, "target": model.label(index), "payoff": payoff, "baseline": name},
+    )  # fmt: skip
+
+
+def _empty(model: TextModel, name: str, here: torch.Tensor) -> torch.Tensor:
+    """The word embedding that stands for an absent token: (1, D)."""
+    if name == "zero":
+        return torch.zeros_like(here[:1])
+    if name == "pad":
+        return model.embed(torch.tensor([model.padding()], device=here.device))
+    if name == "mask" and model.tokenizer.mask_token_id is not None:
+        return model.embed(torch.tensor([model.tokenizer.mask_token_id], device=here.device))
+    raise InvalidInput(f"baseline is {name!r}; write 'pad' or 'zero', or 'mask' where the tokenizer has a mask token")
+
+
+def _of_image(model: ImageModel, image: Any, target: Any, payoff: str, players: Any, baseline: str | float) -> Point:
+    pixels = model.encode(image)
+    check_payoff(payoff, model.law, len(model.predict(pixels)))
+    index, here = model.target(target, pixels), model.batch(pixels)
+    return Point(
+        lambda batch: _payoff(model.outputs(batch), index, payoff, model.law),
+        here,
+        torch.from_numpy(painted_over(pixels, baseline))[None].to(here),
+        pixels.partition(players),
+        lambda values: values.sum(axis=0).ravel(),  # over channels
+        model.held,
+        max(1, TOKENS // (int(np.prod(pixels.grid)) + 1)),
+        {
+            "model": model.name,
+            "image": pixels.name,
+            "target": model.label(index),
+            "payoff": payoff,
+            "baseline": baseline,
+        },
+    )
+
+
+def _of_row(model: ArrayModel, row: Any, target: Any, payoff: str, players: Any, baseline: Any) -> Point:
+    module = model.module
+    values = np.asarray(row, dtype=np.float64)
+    values = values.reshape(-1) if values.ndim == 2 and len(values) == 1 else values
+    if values.ndim != 1 or not np.isfinite(values).all():
+        raise InvalidInput(f"row has shape {values.shape}; give one row of finite numbers")
+    dtype = next((p.dtype for p in module.parameters()), torch.float32)
+    here = torch.as_tensor(values, dtype=dtype, device=device_of(module))[None]
+    outputs = model.outputs(values[None])[0]
+    check_payoff(payoff, model.law, len(outputs))
+    index = chosen_output(target, outputs, model.labels(len(outputs)))
+    away = torch.as_tensor(np.broadcast_to(np.asarray(baseline, dtype=np.float64), values.shape).copy()).to(here)[None]
+    return Point(
+        lambda batch: _payoff(_columns(module(batch), model.name), index, payoff, model.law),
+        here,
+        away,
+        _columns_as_players(players, len(values)),
+        lambda slopes: slopes,
+        lambda: still(module),
+        provenance={"model": model.name, "target": index, "payoff": payoff, "baseline": np.asarray(baseline)},
+    )
+
+
+def _columns(output: Any, name: str) -> torch.Tensor:
+    outputs: torch.Tensor = tensor_of(output)
+    return finite(outputs[:, None] if outputs.ndim == 1 else outputs, name)
+
+
+def _columns_as_players(players: Mapping[str, Iterable[int]] | Iterable[str] | None, columns: int) -> Partition:
+    """Columns, named columns, or named groups of column positions."""
+    groups = players if isinstance(players, Mapping) else {}
+    names = tuple(f"x{i}" for i in range(columns)) if players is None or groups else tuple(players)
+    if len(names) != columns:
+        raise InvalidInput(f"players names {len(names)} columns and the row has {columns}; name each one")
+    return partition_of(groups, columns, np.ones(columns, dtype=bool), names)
+
+
+def _payoff(outputs: torch.Tensor, target: int, payoff: str, law: Any) -> torch.Tensor:
+    worth: torch.Tensor = payoff_of(outputs, target, payoff, law)
+    return worth

@@ -1,0 +1,125 @@
+r"""Scores from the slope of a payoff at one input. Nothing is divided: they rank players, they do not share a total.
+
+With slopes $g = \nabla f(x)$ and $C_i$ the coordinates of player $i$ (for a token: its whole word embedding),
+
+| score | formula | sign |
+|---|---|---|
+| saliency | $\sum_{c \in C_i} \lvert g_c \rvert$ | none: how much a small change matters |
+| input × gradient | $\sum_{c \in C_i} x_c\, g_c$ | for (+) or against (−) |
+| SmoothGrad | $\sum_{c \in C_i} \lvert \bar g_c \rvert$, $\bar g$ the mean slope under Gaussian noise | none |
+
+The slopes come from captum. One forward and backward pass each; SmoothGrad one for every noisy copy.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from captum.attr import InputXGradient, Saliency
+
+from accredit.core import Attribution, Claim, Holds, InvalidInput, no_division
+from accredit.gradients.point import Point, point
+
+LOCAL = "a slope at one input says nothing about inputs in which players are absent"
+
+
+def saliency(
+    model: Any,
+    given: Any,
+    *,
+    target: str | int | None = None,
+    payoff: str = "logit",
+    players: Any = None,
+) -> Attribution:
+    """How strongly the payoff reacts to a small change of each player: Σ |slope| (Simonyan et al., 2013)."""
+    at = point(model, given, target=target, payoff=payoff, players=players)
+    with at.held():
+        slopes = Saliency(at.payoff).attribute(_fresh(at.here), abs=True)
+    return _scores(at, slopes, "saliency", Claim("linearity", Holds.NO, "|slope| of a sum is not the sum of |slopes|"))
+
+
+def input_x_gradient(
+    model: Any,
+    given: Any,
+    *,
+    target: str | int | None = None,
+    payoff: str = "logit",
+    players: Any = None,
+) -> Attribution:
+    """Input times slope, summed over each player's coordinates (Shrikumar et al., 2016).
+
+    It equals integrated gradients from a zero baseline where the payoff is linear.
+    """
+    at = point(model, given, target=target, payoff=payoff, players=players)
+    with at.held():
+        products = InputXGradient(at.payoff).attribute(_fresh(at.here))
+    linear = Claim("linearity", Holds.EXACTLY, "the slope of a sum of payoffs is the sum of their slopes")
+    return _scores(at, products, "input × gradient", linear)
+
+
+def smoothgrad(
+    model: Any,
+    given: Any,
+    *,
+    target: str | int | None = None,
+    payoff: str = "logit",
+    players: Any = None,
+    noise: float = 0.1,
+    samples: int = 50,
+    seed: int = 0,
+) -> Attribution:
+    """Saliency of the mean slope under Gaussian noise (Smilkov et al., 2017).
+
+    The noise has standard deviation `noise` times the range of the input, on players' coordinates only. Standard errors
+    are those of the mean slope, carried to the sum of its magnitudes (delta method).
+    """
+    if not noise > 0 or samples < 2:
+        raise InvalidInput(f"noise is {noise} and samples {samples}; give noise above 0 and at least 2 samples")
+    at = point(model, given, target=target, payoff=payoff, players=players)
+    scale = noise * float(at.here.max() - at.here.min())
+    owned = torch.from_numpy(at.partition.owned).to(at.here.device)
+    free = _coordinates(at, owned)
+    generator = torch.Generator().manual_seed(seed)
+    slopes = []
+    with at.held():
+        for start in range(0, samples, at.rows):
+            count = min(at.rows, samples - start)
+            kicks = torch.randn((count, *at.here.shape[1:]), generator=generator).to(at.here) * scale * free
+            slopes.append(Saliency(at.payoff).attribute(_fresh(at.here + kicks), abs=False))
+    drawn = torch.cat(slopes).double()  # (samples, *shape)
+    along = drawn * drawn.mean(dim=0).sign()  # its mean is |mean slope|, to first order also its error
+    parts = torch.stack([torch.from_numpy(at.shares(row[None])) for row in along])
+    credit, stderr = parts.mean(dim=0).numpy(), (parts.std(dim=0) / samples**0.5).numpy()
+    claim = Claim("linearity", Holds.NO, "|slope| of a sum is not the sum of |slopes|")
+    method = f"smoothgrad(noise={noise}, samples={samples}, seed={seed})"
+    return Attribution(
+        at.partition.players, credit, None, method, _claims(claim), stderr=stderr, seed=seed, provenance=at.provenance
+    )
+
+
+def _coordinates(at: Point, owned: torch.Tensor) -> torch.Tensor:
+    """1 on coordinates that belong to a player, 0 elsewhere, in the shape of the input without its batch axis."""
+    shape = at.here.shape[1:]
+    if len(shape) == 2:  # tokens × embedding
+        return owned[:, None].to(at.here)
+    return owned.reshape(shape[-2:] if len(shape) == 3 else shape).to(at.here)
+
+
+def _fresh(x: torch.Tensor) -> torch.Tensor:
+    return x.detach().clone().requires_grad_(True)
+
+
+def _claims(linearity: Claim) -> tuple[Claim, ...]:
+    return (
+        *no_division("these are scores: they rank, they do not share"),
+        Claim("symmetry", Holds.NO, LOCAL),
+        Claim("null player", Holds.NO, LOCAL),
+        linearity,
+    )
+
+
+def _scores(at: Point, values: torch.Tensor, method: str, linearity: Claim) -> Attribution:
+    return Attribution(
+        at.partition.players, at.shares(values), None, method, _claims(linearity), provenance=at.provenance
+    )
