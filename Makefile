@@ -22,6 +22,8 @@ $(VENV)/demo.done: pyproject.toml constraints.txt | $(BIN)/python
 $(VENV)/test.done: pyproject.toml constraints.txt | $(BIN)/python
 	$(PIP) "torch==2.13.0"
 	$(PIP) --editable ".[test]"
+	@command -v chromium >/dev/null || (apt-get update -qq && apt-get install -y -qq chromium) >/dev/null 2>&1 \
+	  || echo "chromium is not here and could not be installed: the browser tests will be skipped"
 	@touch $@
 
 $(VENV)/bench.done: $(VENV)/test.done
