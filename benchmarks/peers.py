@@ -15,6 +15,7 @@ import numpy as np
 
 from accredit.core import Game
 from accredit.core.coalitions import FloatArray
+from accredit.values.regression import Leverage
 from accredit.values.surrogate import Surrogate
 from accredit.values.surrogate.estimate import Asked
 from accredit.values.surrogate.estimator import asked_pairs
@@ -29,7 +30,12 @@ def ours(game: Game, budget: int, seed: int) -> FloatArray | None:
 
 
 def leverage(game: Game, budget: int, seed: int) -> FloatArray | None:
-    """Leverage regression on the very same pairs (paired, without replacement, small sizes whole)."""
+    """Leverage regression: every size equally often."""
+    return None if budget < 2 * len(game.players) + 2 else Leverage(budget, seed).solve(game).credit
+
+
+def same_pairs(game: Game, budget: int, seed: int) -> FloatArray | None:
+    """Weighted least squares on the very pairs that the default estimator asks."""
     asked: Asked = asked_pairs(game, None, (budget - 2) // 2, np.random.default_rng(seed))
     if len(asked.design) < len(game.players):
         return None  # fewer equations than players

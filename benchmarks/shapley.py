@@ -27,13 +27,16 @@ from accredit.values.orders import Permutations
 from accredit.values.semivalues import shapley_from_table
 from accredit.values.surrogate import Surrogate
 from benchmarks.games import DEVELOPMENT, HELD_OUT, Known
-from benchmarks.peers import MOST_PLAYERS, Estimator, leverage, missing_libraries, ours, peers
+from benchmarks.peers import MOST_PLAYERS, Estimator, leverage, missing_libraries, ours, peers, same_pairs
 
 SINGLE_AND = "corner16_one"  # recovered exactly; left out of geometric means, which it would dominate
 QUICK_GAMES = (
     "rf_bc14", "mlp_fried12", "text14", "corner16_any", "corner16_one", "unan16", "vote16", "airport100", "vote50",
     "svm15", "facility15", "capped16", "knn70",
 )  # fmt: skip
+
+QUICK_BUDGETS, QUICK_COVERAGE = [250, 1000], {250: 10}  # coverage: budget -> runs
+EXACT_PLAYERS = 20
 
 # The published accuracy of this estimator on games of the same kinds, by budget; ours are other games of these kinds.
 REFERENCE = {
@@ -45,6 +48,7 @@ REFERENCE = {
            "vote50": 1.4e-4, "rf_bc30": 2.5e-7, "product80": 2.4e-4},
 }  # fmt: skip
 
+OWN: dict[str, Estimator] = {"ours": ours, "leverage": leverage, "regression, same pairs": same_pairs}
 Errors = dict[int, dict[str, dict[str, float]]]  # budget -> method -> game -> mean squared error
 
 
@@ -180,16 +184,17 @@ def ratio_section(errors: Errors, groups: dict[str, list[str]]) -> dict[str, Any
             rivals = {
                 method: ratio
                 for method, theirs in by_method.items()
-                if method not in ("ours", "leverage")
+                if method not in OWN
                 and all(name in theirs for name in names)
                 and (ratio := geometric_ratio(mine, theirs, names)) is not None
             }
             if rivals:
                 best = max(rivals, key=lambda method: rivals[method])
                 out[f"mse_{budget}_{group}"] = {"best_peer": best, "ours_over_best_peer": rivals[best]}
-        against = {name: mine[name] / by_method["leverage"][name] for name in by_method["leverage"]}
-        worst = max(against, key=lambda name: against[name])
-        out[f"mse_{budget}_worst_over_leverage"] = {"game": worst, "ratio": against[worst]}
+        for own in ("leverage", "regression, same pairs"):
+            against = {name: mine[name] / error for name, error in by_method[own].items()}
+            worst = max(against, key=lambda name: against[name])
+            out[f"mse_{budget}_worst_over_{own.split(',')[0]}"] = {"game": worst, "ratio": against[worst]}
         reference = geometric_ratio(mine, REFERENCE.get(budget, {}), list(mine))
         if reference is not None:
             out[f"mse_{budget}_over_reference"] = reference
@@ -246,15 +251,14 @@ def run(
     budgets: list[int],
     seeds: int,
     coverage_runs: dict[int, int],
-    exact_players: int,
     with_shapiq: bool,
 ) -> dict[str, Any]:
     """All sections, printed; returns the ratios."""
     if missing_libraries():
         print("skipped, not installed:", ", ".join(missing_libraries()), "(pip install 'accredit[bench]')")
-    ratios: dict[str, Any] = exact_section(exact_players, with_shapiq) | overhead_section(20)
+    ratios: dict[str, Any] = exact_section(EXACT_PLAYERS, with_shapiq) | overhead_section(20)
     games = build(names)
-    errors = accuracy_section(games, budgets, seeds, {"ours": ours, "leverage": leverage} | peers())
+    errors = accuracy_section(games, budgets, seeds, OWN | peers())
     ratios |= ratio_section(errors, grouped_names(games))
     for budget, runs in coverage_runs.items():
         ratios |= coverage_section(games, budget, runs)
@@ -268,9 +272,9 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--out", metavar="FILE", help="also write the JSON here")
     options = parser.parse_args(arguments)
     if options.quick:
-        ratios = run(list(QUICK_GAMES), [250, 1000], 2, {250: 10}, 20, with_shapiq=False)
+        ratios = run(list(QUICK_GAMES), QUICK_BUDGETS, 2, QUICK_COVERAGE, with_shapiq=False)
     else:
-        ratios = run(list(DEVELOPMENT | HELD_OUT), [250, 1000], 6, {250: 60, 1000: 12}, 20, with_shapiq=True)
+        ratios = run(list(DEVELOPMENT | HELD_OUT), [250, 1000], 6, {250: 60, 1000: 12}, with_shapiq=True)
     line = json.dumps(ratios)
     if options.out:
         with open(options.out, "w", encoding="utf-8") as file:

@@ -20,7 +20,7 @@ from accredit.values.surrogate.walsh import Walsh
 MOST_PAIRS = 2000  # fitted at once; further pairs correct the fit
 ROWS_ISOTROPIC, ROWS_SCREENED = 500, 400  # rows on which hyper-parameters are fitted
 END_NOISE = 1e-6  # the end pair {∅, N} is known and has no weight in any score
-FEW_PAIRS = 60  # below this an interval from two-valued payoffs is not honest
+FEW_PAIRS = 60  # below this some intervals are not honest, see `_too_few`
 ASYMPTOTIC = (
     "Student t on left-out residuals of the surrogate; asymptotic, and blind to payoffs unlike any that were asked"
 )
@@ -105,14 +105,23 @@ def estimate(asked: Asked, error: float, debiased: bool, rng: np.random.Generato
     if debiased or len(design) > MOST_PAIRS:
         credit = credit + linear.apply(honest)
     shares = _shared(asked, scale * credit)
-    few = asked.two_valued and len(design) < FEW_PAIRS
-    stderr = None if few else scale * standard_error(linear, design, stack.cautious)
-    because = ASYMPTOTIC
-    if few:
-        enough = 2 * FEW_PAIRS + 2
-        because = f"no interval: {len(design)} pairs of two-valued payoffs are too few to see rare events; ask {enough} payoffs"
+    because = _too_few(asked)
+    stderr = None if because else scale * standard_error(linear, design, stack.cautious)
     certificate = _certificate(asked, stack, scale)
-    return Estimate(shares, stderr, t_multiple(design, error), because, certificate)
+    return Estimate(shares, stderr, t_multiple(design, error), because or ASYMPTOTIC, certificate)
+
+
+def _too_few(asked: Asked) -> str:
+    """Why the pairs are too few for an honest interval; empty when they are not."""
+    m, n = len(asked.design), asked.design.players
+    if m >= FEW_PAIRS:
+        return ""
+    if asked.two_valued:
+        return f"no interval: {m} pairs of two-valued payoffs are too few to see rare events; ask {2 * FEW_PAIRS + 2} payoffs"
+    if n + 1 < m < 3 * n:
+        enough = 2 * min(3 * n, FEW_PAIRS) + 2
+        return f"no interval: {m} pairs are too few to fit the relevance of {n} players honestly; ask {enough} payoffs"
+    return ""
 
 
 def _without_surrogate(asked: Asked) -> Estimate | None:

@@ -1,0 +1,58 @@
+"""The benchmark runs end to end on tiny settings without the peer libraries, and its closed-form values are right."""
+
+import json
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from accredit.core.coalitions import all_coalitions
+from accredit.values.semivalues import shapley_from_table
+from benchmarks import games, peers, shapley
+
+
+def test_runs_end_to_end_and_ends_with_json(monkeypatch, capsys, tmp_path):
+    monkeypatch.setattr(peers.importlib.util, "find_spec", lambda name: None)  # as on a machine without the extra
+    monkeypatch.setattr(shapley, "QUICK_GAMES", ("text14", "unan60"))
+    monkeypatch.setattr(shapley, "QUICK_BUDGETS", [130])
+    monkeypatch.setattr(shapley, "QUICK_COVERAGE", {130: 1})
+    monkeypatch.setattr(shapley, "EXACT_PLAYERS", 10)
+    shapley.main(["--quick", "--out", str(tmp_path / "ratios.json")])
+    printed = capsys.readouterr().out
+    ratios = json.loads(printed.splitlines()[-1])
+    assert ratios == json.loads((tmp_path / "ratios.json").read_text())
+    assert "skipped, not installed: captum, shap, shapiq" in printed
+    assert ratios["exact_extra_mb"] < 64 and ratios["mse_130_worst_over_regression"]["ratio"] > 0
+    assert 0 <= ratios["coverage_130_mean"] <= 1
+
+
+@pytest.mark.parametrize(
+    "known",
+    [
+        games.unanimity(9, 12, 5, 0), games.voting(9, 7, 1), games.facility(8, 5, 2), games.gloves(3, 6),
+        games.capped(9, 6, 3), games.coverage(9, 12, 4),
+        games.closed("product", *games.of_product(np.random.default_rng(5).normal(0, 0.3, 8))),
+    ],
+    ids=lambda known: known.name,
+)  # fmt: skip
+def test_closed_forms_agree_with_the_table(known):
+    table = np.concatenate([known.game.payoff(chunk) for chunk in all_coalitions(known.players)])
+    assert_allclose(known.values, shapley_from_table(table), atol=1e-12)
+
+
+def test_leaf_by_leaf_values_of_a_forest_agree_with_the_table():
+    from sklearn.ensemble import RandomForestRegressor
+
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(80, 7)).astype(np.float32).astype(float)
+    model = RandomForestRegressor(8, random_state=0).fit(x, x[:, 0] * x[:, 1] + x[:, 2])
+    payoff = games.masked(model.predict, x[0], x[10:14])
+    table = np.concatenate([payoff(chunk) for chunk in all_coalitions(7)])
+    values = games.forest_values(model.estimators_, 1 / 8, x[0], x[10:14])
+    assert_allclose(values, shapley_from_table(table), atol=1e-12)
+
+
+def test_every_neighbour_and_knn_closed_form_is_efficient():
+    known = games.neighbours_closed()
+    ends = known.game.payoff(np.array([[False] * 70, [True] * 70]))
+    assert_allclose(known.values.sum(), ends[1] - ends[0], atol=1e-12)
