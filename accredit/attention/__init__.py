@@ -1,0 +1,19 @@
+"""Attention as explanation: raw weights, rollout, pairwise flow, joint flow, and a report of what the flow determines."""
+
+from accredit.attention.joint import (
+    SpentToken,
+    frozen_flow,
+    joint_flow,
+    layerwise_flow,
+    solve_joint,
+    spent_tokens,
+)
+from accredit.attention.pairwise import pairwise_flow
+from accredit.attention.raw import raw_attention
+from accredit.attention.report import FlowReport, Relabelling, flow_report
+from accredit.attention.rollout import rollout
+
+__all__ = [
+    "FlowReport", "Relabelling", "SpentToken", "flow_report", "frozen_flow", "joint_flow", "layerwise_flow", "pairwise_flow",
+    "raw_attention", "rollout", "solve_joint", "spent_tokens",
+]  # fmt: skip

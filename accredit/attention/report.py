@@ -1,0 +1,214 @@
+"""What a max flow on this attention can and cannot tell: its cut, its freedom, its collapse, and whether numbering matters."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+from accredit.core import BoolArray, FloatArray, InvalidInput
+from accredit.core.plain import plain, rounded
+from accredit.flow.game import FlowGame
+from accredit.flow.intervals import credit_intervals
+from accredit.flow.maximum import MaximumFlow, maximum_flow
+from accredit.flow.network import LayeredNetwork, Outputs
+from accredit.flow.pairs import MEETS, PairFlows, pair_bounds
+from accredit.flow.unique import unique_flow
+
+LISTED = 20  # cut edges named in a report
+FREE = 1e-6  # width of a credit interval, as a share of the mean credit, from which a token counts as free
+
+
+@dataclass(frozen=True)
+class Relabelling:
+    """Does the answer depend on how tokens are numbered?"""
+
+    trials: int
+    solver_change: float  # largest change of a token's credit by a plain max-flow solver
+    solver_rank_correlation: float  # mean Spearman correlation of the solver's credits before and after renumbering
+    barrier_change: float  # largest change of a token's credit by the barrier rule
+
+
+@dataclass(frozen=True, eq=False)
+class FlowReport:
+    """What is known about all max flows of one attention tensor. `print(report)` says it in words."""
+
+    players: tuple[str, ...]  # input tokens
+    layers: int
+    max_flow: float
+    max_flow_error: float
+    cut: FloatArray  # (L+2,): capacity of a minimum cut at the sink edges, in layer 1 … L, at the source edges
+    binding_layer: int  # where the cut is widest: 1 … L, 0 for the sink edges, L+1 for the source edges
+    source_side: BoolArray  # (L+1, T): nodes on the source's side of the cut
+    cut_edges: tuple[tuple[int, int, int, float], ...]  # widest edges of the cut: layer, from token, to token, capacity
+    credit: FloatArray  # (T,): barrier rule, input tokens
+    intervals: FloatArray | None  # (T, 2): least and most that any max flow sends to a token; None: not asked for
+    collapse_share: float  # share of pairs whose pairwise flow equals min(all that leaves i, all that enters j)
+    collapse_pairs: int  # pairs looked at
+    collapse_sampled: bool  # whether those pairs are a random part of all
+    relabelling: Relabelling
+
+    @property
+    def free_share(self) -> float | None:
+        """Share of tokens whose credit differs between max flows."""
+        if self.intervals is None:
+            return None
+        width = self.intervals[:, 1] - self.intervals[:, 0]
+        return float((width > FREE * max(self.max_flow / len(self.players), 1e-300)).mean())
+
+    @property
+    def summary(self) -> str:
+        """The report in plain words."""
+        if self.max_flow == 0:
+            return "No flow: no path of positive capacity leads from the chosen outputs to the inputs."
+        lines = [f"Max flow {rounded(self.max_flow, 6)} through {self.layers} layers; {self._where()}"]
+        if self.intervals is not None:
+            width = float((self.intervals[:, 1] - self.intervals[:, 0]).mean())
+            mean = self.max_flow / len(self.players)
+            lines.append(
+                f"{self.free_share:.0%} of the tokens have no fixed credit: over all max flows it ranges over "
+                f"{rounded(width, 3)} on average, where the mean credit is {rounded(mean, 3)}."
+            )
+        kind = "random " if self.collapse_sampled else ""
+        verdict = f"{self.collapse_share:.0%} of {self.collapse_pairs} {kind}pairs carry min(row sum, column sum)"
+        if self.collapse_share > 0.5:
+            verdict += ": for those the pairwise flow ignores every layer but the first and the last"
+        lines.append(f"Collapse: {verdict}.")
+        test = self.relabelling
+        lines.append(
+            f"Renumbering the tokens moves a plain solver's credit by up to {rounded(test.solver_change, 3)} (rank correlation "
+            f"{test.solver_rank_correlation:.2f}), the barrier rule's by {rounded(test.barrier_change, 2)}."
+        )
+        return "\n".join(lines)
+
+    def _where(self) -> str:
+        share = self.cut[self.binding_layer] / max(self.cut.sum(), 1e-300)
+        if self.binding_layer == 0:
+            place = "at the edges to the sink"
+        elif self.binding_layer == self.layers + 1:
+            place = "at the edges from the source"
+        else:
+            place = f"in layer {self.binding_layer}"
+        return f"the minimum cut binds {place} ({share:.0%} of its capacity)."
+
+    def __str__(self) -> str:
+        rows = [self.summary, ""]
+        order = np.argsort(-self.credit, kind="stable")[:10]
+        width = max(len(self.players[k]) for k in order)
+        for k in order:
+            line = f"{self.players[k]:<{width}}  {rounded(float(self.credit[k])):>8}"
+            if self.intervals is not None:
+                line += f"   [{rounded(float(self.intervals[k, 0]), 3)}, {rounded(float(self.intervals[k, 1]), 3)}]"
+            rows.append(line)
+        if len(self.players) > len(order):
+            rows.append(f"… and {len(self.players) - len(order)} more")
+        return "\n".join(rows)
+
+    def to_json(self) -> str:
+        """Everything, as JSON."""
+        data = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "relabelling"}
+        data["relabelling"] = {f.name: getattr(self.relabelling, f.name) for f in fields(Relabelling)}
+        return json.dumps(
+            {"kind": "flow report", "format": 1, "summary": self.summary} | plain(data), ensure_ascii=False
+        )
+
+
+def flow_report(
+    attention: Any,
+    *,
+    outputs: Outputs = None,
+    residual: float = 0.5,
+    normalise: bool = True,
+    players: Iterable[str] | None = None,
+    intervals: bool = True,
+    pairs: int = 256,
+    trials: int = 5,
+    seed: int = 0,
+) -> FlowReport:
+    """Measure what a max flow on this attention (L, T, T) determines, and what it leaves open.
+
+    Cost: 2·T max flows for the intervals (leave them out with `intervals=False`), at most `pairs` pairs for the
+    collapse share (a random sample when there are more), and `trials` renumberings, each one max flow and one barrier
+    solve.
+
+    >>> report = flow_report(np.full((2, 2, 2), 0.5), outputs=0)
+    >>> report.max_flow, report.intervals.tolist()
+    (1.0, [[0.5, 1.0], [0.0, 0.5]])
+    """
+    for name, count in (("pairs", pairs), ("trials", trials)):
+        if isinstance(count, bool) or not isinstance(count, int) or count < 1:
+            raise InvalidInput(f"{name} is {count!r}; it must be a positive whole number")
+    network = LayeredNetwork.from_attention(attention, outputs=outputs, residual=residual, normalise=normalise)
+    game = FlowGame(network, players=players)
+    rng = np.random.default_rng(seed)
+    exact = maximum_flow(game.network)
+    share, looked_at, sampled = _collapse(network, pairs, rng)
+    credit = unique_flow(network).demand
+    return FlowReport(
+        players=game.players,
+        layers=network.layers,
+        max_flow=exact.value,
+        max_flow_error=exact.error,
+        cut=exact.cut,
+        binding_layer=exact.layer,
+        source_side=exact.source_side,
+        cut_edges=_cut_edges(game.network, exact),
+        credit=credit,
+        intervals=credit_intervals(game) if intervals else None,
+        collapse_share=share,
+        collapse_pairs=looked_at,
+        collapse_sampled=sampled,
+        relabelling=_relabelling(network, exact, credit, trials, rng),
+    )
+
+
+def _cut_edges(network: LayeredNetwork, exact: MaximumFlow) -> tuple[tuple[int, int, int, float], ...]:
+    """The widest attention edges of the minimum cut: (layer, from token, to token, capacity), layer counted from 1."""
+    side = exact.source_side
+    crossing = network.capacity * side[1:, :, None] * ~side[:-1, None, :]
+    widest = np.argsort(-crossing, axis=None, kind="stable")[:LISTED]
+    places = zip(*np.unravel_index(widest, crossing.shape), strict=True)
+    return tuple((int(n) + 1, int(i), int(j), float(crossing[n, i, j])) for n, i, j in places if crossing[n, i, j] > 0)
+
+
+def _collapse(network: LayeredNetwork, limit: int, rng: np.random.Generator) -> tuple[float, int, bool]:
+    """Share of (open output, input) pairs whose max flow meets its trivial bound, how many were seen, if sampled."""
+    rows = np.flatnonzero(network.supply)
+    columns = np.flatnonzero(network.demand)
+    every = [(int(i), int(j)) for i in rows for j in columns]
+    sampled = len(every) > limit
+    if sampled:
+        every = [every[k] for k in rng.choice(len(every), limit, replace=False)]
+    if not every:
+        return 0.0, 0, False
+    flows, met = PairFlows(network.capacity), 0
+    for i in sorted({i for i, _ in every}):
+        inputs = np.array([j for row, j in every if row == i])
+        met += int((flows.row(i, inputs) >= (1 - MEETS) * pair_bounds(network.capacity, i)[inputs]).sum())
+    return met / len(every), len(every), sampled
+
+
+def _relabelling(
+    network: LayeredNetwork, exact: MaximumFlow, credit: FloatArray, trials: int, rng: np.random.Generator
+) -> Relabelling:
+    solver_change = barrier_change = 0.0
+    correlations = []
+    for _ in range(trials):
+        order = rng.permutation(network.tokens)
+        other = network.renumbered(order)
+        plain_credit = maximum_flow(other.pruned()).demand
+        solver_change = max(solver_change, float(np.abs(plain_credit - exact.demand[order]).max()))
+        correlations.append(_spearman(plain_credit, exact.demand[order]))
+        barrier_change = max(barrier_change, float(np.abs(unique_flow(other).demand - credit[order]).max()))
+    return Relabelling(trials, solver_change, float(np.mean(correlations)), barrier_change)
+
+
+def _spearman(x: FloatArray, y: FloatArray) -> float:
+    """Rank correlation; 1 where ties leave nothing to compare."""
+    if np.ptp(x) == 0 or np.ptp(y) == 0:
+        return 1.0
+    return float(stats.spearmanr(x, y).statistic)

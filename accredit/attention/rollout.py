@@ -1,0 +1,28 @@
+"""Attention rollout: attention multiplied through the layers (Abnar & Zuidema, 2020)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from accredit.core import FloatArray
+from accredit.flow.network import checked_attention, with_residual
+
+
+def rollout(attention: Any, *, residual: float = 0.5, normalise: bool = True) -> FloatArray:
+    r"""How a random walk from each output token ends among the input tokens, (T, T): row i is output i.
+
+    $$ R = \tilde A_L \cdots \tilde A_2 \tilde A_1, \qquad \tilde A = (1-r) A + r I $$
+
+    Rows sum to 1 when the rows of `attention` (L, T, T), first layer first, do. Scores, not Shapley values. O(L·T³).
+
+    >>> rollout([[[1.0, 0.0], [1.0, 0.0]], [[0.0, 1.0], [0.0, 1.0]]], residual=0.0)
+    array([[1., 0.],
+           [1., 0.]])
+    """
+    layers = with_residual(checked_attention(attention, normalise=normalise), residual)
+    product = layers[0]
+    for layer in layers[1:]:
+        product = layer @ product
+    return np.ascontiguousarray(product)

@@ -1,0 +1,118 @@
+r"""Flow as a cooperative game: the players are the tokens of one layer, the payoff is what they can carry together.
+
+Two games share that description. In the *re-solved* game, v(S) is the max flow of the network in which only the
+tokens of S may carry flow in their layer. For the input layer (and, turned round, the output layer) it is a
+polymatroid rank function: monotone, submodular, v(∅) = 0; the credits of all max flows are its base polytope, and the
+Shapley value is one of them. In an inner layer v is still monotone and the minimum over cuts of sums over players,
+but it need not be submodular.
+
+In the *frozen* game (Ethayarajh & Jurafsky 2021, Proposition 2) one max flow is computed once and v(S) adds up what
+it sends through S. That game is additive, so any flow whatever is "its own Shapley value": the proposition chooses no
+flow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from accredit.core import BoolArray, FloatArray, InvalidInput, checked_players, player_index
+from accredit.core.coalitions import unique
+from accredit.flow.certificate import Flow
+from accredit.flow.maximum import MaximumFlows, checked_layer
+from accredit.flow.network import LayeredNetwork
+
+Groups = Mapping[str, Iterable[int | str]] | None
+
+
+def members(tokens: int, groups: Groups, players: Iterable[str] | None = None) -> tuple[tuple[str, ...], BoolArray]:
+    """Player names, and which tokens each player stands for, (n, T). Tokens in no group stay single players.
+
+    >>> members(3, {"pair": [0, 2]})[0]
+    ('pair', '1')
+    """
+    names = checked_players(players) if players is not None else tuple(str(k) for k in range(tokens))
+    if len(names) != tokens:
+        raise InvalidInput(f"players has {len(names)} names for {tokens} tokens; give one name a token")
+    if groups is None:
+        return names, np.eye(tokens, dtype=bool)
+    owner: dict[int, str] = {}
+    for group, tokens_of in groups.items():
+        if isinstance(tokens_of, str):
+            raise InvalidInput(f"groups[{group!r}] is the string {tokens_of!r}; write [{tokens_of!r}]")
+        for token in tokens_of:
+            k = _token(names, token)
+            if k in owner:
+                raise InvalidInput(
+                    f"groups puts token {token!r} into {owner[k]!r} and {group!r}; groups must not overlap"
+                )
+            owner[k] = group
+    empty = [group for group in groups if group not in owner.values()]
+    if empty:
+        raise InvalidInput(f"groups[{empty[0]!r}] is empty; name at least one token")
+    clash = [name for k, name in enumerate(names) if k not in owner and name in groups]
+    if clash:
+        raise InvalidInput(f"groups has a group named like the single token {clash[0]!r}; choose another name")
+    whole = tuple(dict.fromkeys(owner.get(k, names[k]) for k in range(tokens)))
+    belongs = np.zeros((len(whole), tokens), dtype=bool)
+    for k in range(tokens):
+        belongs[whole.index(owner.get(k, names[k])), k] = True
+    return checked_players(whole), belongs
+
+
+def _token(names: tuple[str, ...], token: Any) -> int:
+    if isinstance(token, str):
+        return player_index(names, token)
+    if isinstance(token, bool) or not isinstance(token, int | np.integer) or not -len(names) <= token < len(names):
+        raise InvalidInput(f"groups holds token {token!r}; use a name or an index 0 … {len(names) - 1}")
+    return int(token) % len(names)
+
+
+class FlowGame:
+    """The re-solved game: v(S) = max flow when only the players in S may carry flow in their layer.
+
+    >>> net = LayeredNetwork.from_attention(np.full((2, 2, 2), 0.5))
+    >>> FlowGame(net).payoff(np.array([[True, False], [True, True]]))
+    array([1., 2.])
+    """
+
+    def __init__(
+        self, network: LayeredNetwork, *, layer: int = 0, groups: Groups = None, players: Iterable[str] | None = None
+    ) -> None:
+        self.network = network.pruned()
+        self.layer = checked_layer(layer, network.layers)
+        self._players, self.members = members(network.tokens, groups, players)
+        self.flows = MaximumFlows(self.network)
+
+    @property
+    def players(self) -> tuple[str, ...]:
+        return self._players
+
+    @property
+    def submodular(self) -> bool:
+        """Whether v is certain to be submodular: players at either end of the network."""
+        return self.layer in (0, self.network.layers)
+
+    def payoff(self, coalitions: BoolArray) -> FloatArray:
+        distinct, index = unique(coalitions @ self.members)
+        return self.flows.values(distinct, self.layer)[index]
+
+
+class FrozenFlowGame:
+    """The additive game of one frozen flow: v(S) = what this flow sends through S. Its Shapley value is that flow itself."""
+
+    def __init__(
+        self, flow: Flow, *, layer: int = 0, groups: Groups = None, players: Iterable[str] | None = None
+    ) -> None:
+        self.layer = checked_layer(layer, len(flow.edges))
+        self._players, belongs = members(flow.edges.shape[1], groups, players)
+        self.through = belongs @ flow.through[self.layer]  # (n,)
+
+    @property
+    def players(self) -> tuple[str, ...]:
+        return self._players
+
+    def payoff(self, coalitions: BoolArray) -> FloatArray:
+        return np.asarray(coalitions @ self.through)

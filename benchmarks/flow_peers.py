@@ -1,0 +1,103 @@
+"""One flow problem by one general-purpose peer, in a process of its own: prints a JSON line.
+
+`python -m benchmarks.flow_peers barrier 64` solves with CVXPY and Clarabel, `… pairs 64` with networkx. CVXPY loads
+HiGHS, which clashes with OR-tools inside one process; and a peer's peak memory can only be read from its own process.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import sys
+import time
+from typing import Any
+
+import numpy as np
+
+from accredit.core import FloatArray
+from accredit.flow.network import LayeredNetwork
+
+LAYERS, SPREAD, SEED = 12, 2.0, 0
+QUADRATIC = 1e-2
+
+
+def attention(tokens: int, layers: int = LAYERS, seed: int = SEED, spread: float = SPREAD) -> FloatArray:
+    """Softmax of Gaussian logits: attention without structure, (L, T, T)."""
+    logits = np.random.default_rng(seed).normal(0.0, spread, (layers, tokens, tokens))
+    weights = np.exp(logits - logits.max(axis=2, keepdims=True))
+    return np.asarray(weights / weights.sum(axis=2, keepdims=True))
+
+
+def clarabel(network: LayeredNetwork, rule: str, epsilon: float) -> dict[str, Any]:
+    """The unique flow by CVXPY and Clarabel, as its user would write it: edges in one vector, an incidence matrix."""
+    import cvxpy
+    from scipy import sparse
+
+    layers, tokens = network.layers, network.tokens
+    nodes = np.arange((layers + 1) * tokens).reshape(layers + 1, tokens)
+    tails = np.concatenate([np.repeat(nodes[1:], tokens, axis=1).ravel(), np.full(tokens, -1), nodes[0]])
+    heads = np.concatenate([np.tile(nodes[:-1], (1, tokens)).ravel(), nodes[-1], np.full(tokens, -1)])
+    capacity = np.concatenate([network.capacity.ravel(), network.supply, network.demand])
+    live = capacity > 0
+    tails, heads, capacity = tails[live], heads[live], capacity[live]
+    edges = np.arange(len(capacity))
+    signs = [(heads, 1.0), (tails, -1.0)]
+    rows = np.concatenate([ends[ends >= 0] for ends, _ in signs])
+    columns = np.concatenate([edges[ends >= 0] for ends, _ in signs])
+    values = np.concatenate([np.full(int((ends >= 0).sum()), sign) for ends, sign in signs])
+    incidence = sparse.csr_array((values, (rows, columns)), shape=(nodes.size, len(capacity)))
+    flow = cvxpy.Variable(len(capacity))
+    value = cvxpy.sum(flow[np.flatnonzero(tails < 0)])
+    if rule == "barrier":
+        mu = epsilon / (2 * len(capacity))
+        goal = value + mu * (cvxpy.sum(cvxpy.log(flow)) + cvxpy.sum(cvxpy.log(capacity - flow)))
+        problem = cvxpy.Problem(cvxpy.Maximize(goal), [incidence @ flow == 0])
+    else:
+        goal = value - QUADRATIC / 2 * cvxpy.sum_squares(flow)
+        problem = cvxpy.Problem(cvxpy.Maximize(goal), [incidence @ flow == 0, flow >= 0, flow <= capacity])
+    began = time.process_time()
+    problem.solve(solver="CLARABEL")
+    whole = time.process_time() - began
+    credit = np.zeros(nodes.size)
+    solution = np.asarray(flow.value)
+    np.add.at(credit, tails[heads < 0], solution[heads < 0])
+    return {
+        "seconds": float(problem.solver_stats.solve_time),
+        "seconds_with_modelling": whole,
+        "iterations": problem.solver_stats.num_iters,
+        "status": problem.status,
+        "value": float(value.value),
+        "credit": credit[:tokens].tolist(),
+    }
+
+
+def edmonds_karp(network: LayeredNetwork, pairs: int) -> dict[str, Any]:
+    """Pairwise flow from output 0 to the first `pairs` inputs by networkx, as in the reference implementation of the method."""
+    import networkx
+    from networkx.algorithms.flow import edmonds_karp as solver
+
+    graph = networkx.DiGraph()
+    for layer, i, j in np.ndindex(network.capacity.shape):
+        graph.add_edge((layer + 1, i), (layer, j), capacity=float(network.capacity[layer, i, j]))
+    flows = []
+    began = time.process_time()
+    for j in range(pairs):
+        flows.append(networkx.maximum_flow_value(graph, (network.layers, 0), (0, j), flow_func=solver))
+    return {"seconds_per_pair": (time.process_time() - began) / pairs, "flows": flows}
+
+
+def main() -> None:
+    """Solve what the command line asks for."""
+    problem, tokens = sys.argv[1], int(sys.argv[2])
+    layers = int(sys.argv[3]) if len(sys.argv) > 3 else LAYERS
+    network = LayeredNetwork.from_attention(attention(tokens, layers))
+    if problem == "pairs":
+        found = edmonds_karp(network, pairs=min(tokens, 2))
+    else:
+        found = clarabel(network, problem, epsilon=float(sys.argv[4]) if len(sys.argv) > 4 else 1e-6)
+    found["megabytes"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(json.dumps(found))
+
+
+if __name__ == "__main__":
+    main()
