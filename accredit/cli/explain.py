@@ -123,13 +123,15 @@ def _rows(file: str, column: str | None, out: str | None, model: str | None, set
 
 def kind_of(subject: str) -> str:
     """Whether the argument is a text, a file of texts or an image."""
+    if not subject.strip():
+        return "text"
+    path = Path(subject)
     try:
-        path = Path(subject)
-        if path.is_dir():
-            raise InvalidInput(f"{subject!r} is a folder; give a text, a file of texts or an image")
-        there = path.is_file()
+        folder, there = path.is_dir(), path.is_file()
     except (OSError, ValueError):  # a long text is no file name
         return "text"
+    if folder:
+        raise InvalidInput(f"{subject!r} is a folder; give a text, a file of texts or an image")
     if not there:
         if re.fullmatch(r"\S+\.(txt|csv|tsv)", subject) or (path.suffix.lower() in PICTURES and " " not in subject):
             raise InvalidInput(f"there is no file {subject!r}; give the path of a file that exists, or a text")

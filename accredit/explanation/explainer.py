@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from accredit.core import AccreditError, Attribution, InvalidInput
 from accredit.explanation.methods import DEFAULT, Recipe, recipe
@@ -16,6 +19,7 @@ if TYPE_CHECKING:
     from accredit.models import ImageModel, TextModel
 
 LONG = 5.0  # seconds from which a run is announced
+PROBE = 8  # payoffs that are timed to tell
 Players = str | Mapping[str, Iterable[int]] | tuple[int, int] | None
 
 
@@ -62,6 +66,7 @@ def explain(
     refused: dict[str, str] = {}
     seconds: dict[str, float] = {}
     for each in recipes:
+        import_module(each.module)
         began = time.perf_counter()
         try:
             attributions[each.name] = each.run(subject)
@@ -136,13 +141,13 @@ def subject_of(
 
 
 def _announce(subject: Subject, recipes: list[Recipe], announce: Callable[[str], None]) -> None:
-    """Tell what the game methods will cost, if that is much."""
+    """Tell what the game methods will cost, if that is much; a few payoffs show whether a careful estimate is worth it."""
     asked = sum(each.payoffs(len(subject.players), subject.budget) for each in recipes)
-    if not asked:
-        return
-    expected = subject.payoffs.estimate(asked)
-    if expected.seconds >= LONG:
-        announce(str(expected))
+    few = np.random.default_rng(subject.seed).random((PROBE, len(subject.players))) < 0.5
+    began = time.perf_counter()
+    subject.payoffs.payoff(few)
+    if asked and (time.perf_counter() - began) / PROBE * asked >= LONG:
+        announce(str(subject.payoffs.estimate(asked)))
 
 
 def _explanation(
@@ -152,7 +157,6 @@ def _explanation(
     refused: dict[str, str],
     seconds: dict[str, float],
 ) -> Explanation:
-    import numpy
     import torch
     import transformers
 
@@ -181,6 +185,6 @@ def _explanation(
         provenance={
             "model": subject.model.name, "architecture": game.provenance["architecture"], "players": subject.unit,
             "removal": game.removal, "budget": subject.budget, "seed": subject.seed, "accredit": __version__,
-            "torch": torch.__version__, "transformers": transformers.__version__, "numpy": numpy.__version__,
+            "torch": torch.__version__, "transformers": transformers.__version__, "numpy": np.__version__,
         },
     )  # fmt: skip

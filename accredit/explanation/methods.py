@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 from accredit.core import Attribution, Claim, FloatArray, Holds, InvalidInput
-from accredit.explanation.flows import joint
+from accredit.explanation.flows import flow_options, joint
 from accredit.explanation.subject import TENSORS, Subject
 
 DEFAULT = ("shapley", "leave-one-out", "integrated-gradients", "flow", "rollout", "attention")
@@ -22,6 +23,7 @@ class Recipe:
     name: str
     run: Callable[[Subject], Attribution]
     signed: bool = True
+    module: str = "accredit.values"  # loaded before the clock starts
     payoffs: Callable[[int, int | None], int] = lambda players, budget: 0  # payoffs it will ask
 
 
@@ -31,7 +33,7 @@ def recipe(name: str) -> Recipe:
     if name in RECIPES:
         return RECIPES[name]
     if base in ON_TENSORS and tensor in TENSORS:
-        return Recipe(name, _noted(partial(ON_TENSORS[base], tensor=tensor)), signed=False)
+        return Recipe(name, _noted(partial(ON_TENSORS[base], tensor=tensor)), False, "accredit.attention")
     if base in ON_TENSORS and colon:
         raise InvalidInput(f"method {name!r} has the tensor {tensor!r}; write one of {', '.join(TENSORS)}")
     raise InvalidInput(f"method {name!r} is unknown; write one of {', '.join(RECIPES)}")
@@ -82,12 +84,50 @@ def _sampled(players: int, budget: int | None) -> int:
     return 2**players if exact(players, budget) else budget or DEFAULT_BUDGET
 
 
+# Gradients
+
+
+def _integrated_gradients(subject: Subject) -> Attribution:
+    """From the input in which nobody plays, where its removal is a point in the space of embeddings or pixels."""
+    from accredit.gradients import integrated_gradients
+
+    removal = subject.payoffs.removal
+    baseline = None if removal in ("delete", "attention") else removal
+    return integrated_gradients(subject.model, subject.seen, baseline=baseline, **_slope_of(subject))
+
+
+def _input_x_gradient(subject: Subject) -> Attribution:
+    from accredit.gradients import input_x_gradient
+
+    return input_x_gradient(subject.model, subject.seen, **_slope_of(subject))
+
+
+def _saliency(subject: Subject) -> Attribution:
+    from accredit.gradients import saliency
+
+    return saliency(subject.model, subject.seen, **_slope_of(subject))
+
+
+def _smoothgrad(subject: Subject) -> Attribution:
+    from accredit.gradients import smoothgrad
+
+    return smoothgrad(subject.model, subject.seen, seed=subject.seed, **_slope_of(subject))
+
+
+def _slope_of(subject: Subject) -> dict[str, Any]:
+    return {"target": subject.payoffs.target, "payoff": subject.payoffs.worth, "players": subject.asked}
+
+
 # Scores from attention
 
 
 def _attention(subject: Subject) -> Attribution:
     """Weights with which the last layer's output positions read every token, averaged over heads."""
-    return scored(subject, subject.attention[-1][subject.outputs].mean(axis=0), "attention/last layer, head mean")
+    from accredit.attention import raw_attention
+
+    return scored(
+        subject, raw_attention(subject.attention)[subject.outputs].mean(axis=0), "attention/last layer, head mean"
+    )
 
 
 def _rollout(subject: Subject) -> Attribution:
@@ -99,8 +139,7 @@ def _rollout(subject: Subject) -> Attribution:
 def _pairwise(subject: Subject, tensor: str) -> Attribution:
     from accredit.attention import pairwise_flow
 
-    options = {} if tensor == "af" else {"residual": 0.0, "normalise": False}
-    flows = pairwise_flow(subject.information(tensor), outputs=subject.outputs, **options)
+    flows = pairwise_flow(subject.information(tensor), outputs=subject.outputs, **flow_options(tensor))
     return scored(subject, flows.mean(axis=0), f"pairwise-flow/{tensor}")
 
 
@@ -128,8 +167,10 @@ def _noted(run: Callable[[Subject], Attribution]) -> Callable[[Subject], Attribu
     """The method, with what was explained noted in its result."""
 
     def noted(subject: Subject) -> Attribution:
-        facts = subject.payoffs.provenance
-        return replace(run(subject), provenance={k: facts[k] for k in ("model", "target", "payoff", "removal")})
+        result, facts = run(subject), subject.payoffs.provenance
+        shared = {k: facts[k] for k in ("model", "target", "payoff", "removal")}
+        own = {k: v for k, v in result.provenance.items() if k not in ("text", "image")}
+        return replace(result, provenance=shared | own)
 
     return noted
 
@@ -141,8 +182,12 @@ RECIPES: dict[str, Recipe] = {
         Recipe("leave-one-out", _leave_one_out, payoffs=lambda players, budget: players + 2),
         Recipe("banzhaf", _banzhaf, payoffs=_sampled),
         Recipe("owen", _owen, payoffs=lambda players, budget: min(2**players, budget or DEFAULT_BUDGET)),
-        Recipe("attention", _attention, signed=False),
-        Recipe("rollout", _rollout, signed=False),
-        *(Recipe(name, partial(run, tensor="af"), signed=False) for name, run in ON_TENSORS.items()),
+        Recipe("integrated-gradients", _integrated_gradients, module="accredit.gradients.integrated"),
+        Recipe("input-x-gradient", _input_x_gradient, module="accredit.gradients.saliency"),
+        Recipe("saliency", _saliency, signed=False, module="accredit.gradients.saliency"),
+        Recipe("smoothgrad", _smoothgrad, signed=False, module="accredit.gradients.saliency"),
+        Recipe("attention", _attention, signed=False, module="accredit.attention"),
+        Recipe("rollout", _rollout, signed=False, module="accredit.attention"),
+        *(Recipe(name, partial(run, tensor="af"), False, "accredit.attention") for name, run in ON_TENSORS.items()),
     )
 }

@@ -34,6 +34,7 @@ class Subject:
     tree: Any  # players in nested groups, for Owen values
     owner: IntArray  # (T,) for each token of the model the index of its player in `everyone`
     everyone: tuple[str, ...]
+    asked: Any  # players as they were asked for
     budget: int | None = None
     seed: int = 0
     flows: dict[str, Any] = field(default_factory=dict)  # method -> what a drawing of its flow needs
@@ -123,7 +124,7 @@ def text_subject(
     partition = game.partition
     names, owner = _with_special(partition.players, partition.owner, seen.tokens)
     unit = players if isinstance(players, str) else "player"
-    return Subject(model, seen, partition, game, unit, _nested(seen, partition), owner, names)
+    return Subject(model, seen, partition, game, unit, _nested(seen, partition), owner, names, players)
 
 
 def image_subject(
@@ -154,7 +155,7 @@ def image_subject(
         owner = patches
     special = ["[CLS]"] + [f"[REG{k}]" for k in range(1, int((owner < 0).sum()))]
     names, owner = _with_special(game.players, owner, (*special, *("" for _ in range(count))))
-    return Subject(model, seen, game.partition, game, "patch", list(game.players), owner, names)
+    return Subject(model, seen, game.partition, game, "patch", list(game.players), owner, names, players)
 
 
 def _tokens(model: ImageModel, patches: int) -> int:

@@ -18,6 +18,7 @@ from accredit.views.words import in_words, title
 
 NAME = 22  # cells of the longest player name shown
 HEAD = 12  # cells of a column's heading
+WIDE = 100  # cells of the whole table; more methods go below
 LABELS = 3  # labels of the prediction that are shown
 LETTERS = {"efficiency": "E", "symmetry": "S", "null player": "N", "linearity": "L"}
 
@@ -92,43 +93,47 @@ def paint(shown: str, value: float, largest: float, signed: bool = True) -> str:
 
 
 def _table(explanation: Explanation, rows: int, colour: bool) -> list[str]:
-    """Players down, methods across; below them what each method's credit adds up to and claims."""
-    ran = list(explanation)
+    """Players down, methods across, as many side by side as fit; below them what the credit adds up to, and claims."""
     names = _shown_players(explanation, rows)
-    heads = [textwrap.wrap(title(method).lower(), HEAD) or [""] for method, _ in ran]
-    cells = [[_number(result, name) for _, result in ran] for name in names]
-    feet = [
-        ["sum", *(_fixed(float(result.credit.sum())) for _, result in ran)],
-        ["claims", *(claim_letters(result) for _, result in ran)],
-    ]
     left = max([width(_short(name)) for name in names] + [6])
-    widths = [
-        max(
-            [
-                *(width(line) for line in heads[c]),
-                *(width(row[c]) for row in cells),
-                *(width(foot[c + 1]) for foot in feet),
-            ]
-        )
-        for c in range(len(ran))
-    ]
-    tall = max(len(head) for head in heads)
-    lines = []
-    for line in range(tall):
-        padded = [head[line - (tall - len(head))] if line >= tall - len(head) else "" for head in heads]
-        lines.append(_row("", padded, left, widths))
-    largest = [float(np.abs(result.credit).max()) for _, result in ran]
-    for name, row in zip(names, cells, strict=True):
-        values = [result[name] if name in result.players else 0.0 for _, result in ran]
-        painted = [
-            paint(pad(cell, w), value, most, method not in explanation.unsigned) if colour else pad(cell, w)
-            for cell, w, value, most, (method, _) in zip(row, widths, values, largest, ran, strict=True)
-        ]
-        lines.append("  ".join([_short(name) + " " * (left - width(_short(name))), *painted]).rstrip())
+    columns = [_Column(explanation, method, result, names) for method, result in explanation]
+    lines: list[str] = []
+    while columns:
+        block = [columns.pop(0)]
+        while columns and left + sum(c.width + 2 for c in [*block, columns[0]]) <= WIDE:
+            block.append(columns.pop(0))
+        lines += ([""] if lines else []) + _block(block, names, left, colour)
     hidden = len(explanation.players) - sum(name in explanation.players for name in names)
-    if hidden:
-        lines.append(f"… {hidden} more of smaller credit")
-    return lines + [_row(foot[0], foot[1:], left, widths) for foot in feet]
+    return lines + ([f"… {hidden} more of smaller credit"] if hidden else [])
+
+
+class _Column:
+    """One method's numbers as cells."""
+
+    def __init__(self, explanation: Explanation, method: str, result: Attribution, names: list[str]) -> None:
+        self.head = textwrap.wrap(title(method).lower(), HEAD)
+        self.cells = [_number(result, name) for name in names]
+        self.values = [result[name] if name in result.players else 0.0 for name in names]
+        self.largest = float(np.abs(result.credit).max())
+        self.signed = method not in explanation.unsigned
+        self.feet = [_fixed(float(result.credit.sum())), claim_letters(result)]
+        self.width = max(width(cell) for cell in [*self.head, *self.cells, *self.feet])
+
+
+def _block(columns: list[_Column], names: list[str], left: int, colour: bool) -> list[str]:
+    tall = max(len(column.head) for column in columns)
+    heads = [[""] * (tall - len(column.head)) + column.head for column in columns]
+    lines = [
+        _row("", [pad(head[k], c.width) for head, c in zip(heads, columns, strict=True)], left) for k in range(tall)
+    ]
+    for k, name in enumerate(names):
+        cells = [pad(column.cells[k], column.width) for column in columns]
+        if colour:
+            cells = [paint(x, c.values[k], c.largest, c.signed) for x, c in zip(cells, columns, strict=True)]
+        lines.append(_row(_short(name), cells, left))
+    return lines + [
+        _row(foot, [pad(c.feet[k], c.width) for c in columns], left) for k, foot in enumerate(("sum", "claims"))
+    ]
 
 
 def _shown_players(explanation: Explanation, rows: int) -> list[str]:
@@ -148,7 +153,7 @@ def _number(result: Attribution, name: str) -> str:
     shown = _fixed(float(result.credit[at]))
     if result.interval is not None:
         low, high = result.interval[at].tolist()
-        return f"{shown} ±{(high - low) / 2:.2f}"
+        return f"{shown} ±{rounded((high - low) / 2, 2)}"
     return shown
 
 
@@ -164,8 +169,8 @@ def _cost(explanation: Explanation, method: str, result: Attribution) -> str:
     return f" ({', '.join(costs)})" if costs else ""
 
 
-def _row(name: str, cells: list[str], left: int, widths: list[int]) -> str:
-    return "  ".join([name.ljust(left), *(pad(cell, w) for cell, w in zip(cells, widths, strict=True))]).rstrip()
+def _row(name: str, cells: list[str], left: int) -> str:
+    return "  ".join([name + " " * (left - width(name)), *cells]).rstrip()
 
 
 def pad(cell: str, cells: int) -> str:

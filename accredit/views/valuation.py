@@ -1,0 +1,111 @@
+"""Values of training data made visible: a ranked table, suspects, and removal curves as a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from accredit.core.plain import rounded
+from accredit.evaluate.data import Curve
+from accredit.valuation.report import Valuation
+from accredit.views.escape import escape
+from accredit.views.page import page
+from accredit.views.parts import attribution_table, claims_table, grid
+from accredit.views.text import facts, printable, table, text
+
+SHOWN = 20  # players in the terminal
+DOTS = "▁▂▃▄▅▆▇█"
+COLOURS = (
+    "#b35806",
+    "#2166ac",
+    "#777777",
+)  # highest first, lowest first, at random: told apart by the colour-blind too
+DASHES = ("", "7 3", "2 3")
+
+
+def valuation_text(report: Valuation, rows: int = SHOWN) -> str:
+    """The report for a terminal."""
+    lines = [f"payoff: {report.payoff}", *_ranked(report, rows)]
+    if report.suspects:
+        lines += ["", "likely mislabelled (the model does better without them)"]
+        lines += table(
+            ["row", "label", "value", ""],
+            [
+                [s.player, printable(s.label), rounded(s.credit), "" if s.sure else "within its error"]
+                for s in report.suspects
+            ],
+        )
+    if report.curves:
+        lines += ["", "payoff while players are removed, from all (left) to none (right)"]
+        lines += table(["", "", "mean"], [[c.label, spark(c, report.curves), rounded(c.area)] for c in report.curves])
+    if report.trained or report.recalled:
+        lines.append(f"{report.trained:,} trainings paid for, {report.recalled:,} found in the journal")
+    return "\n".join(lines)
+
+
+def _ranked(report: Valuation, rows: int) -> list[str]:
+    """The highest and the lowest credits, and what is known about them."""
+    values = report.values.ranked()
+    if len(values) <= rows:
+        return [text(values, rows)]
+    low = rows // 3
+    kept = values[[*range(rows - low), *range(len(values) - low, len(values))]]
+    lines = text(kept, rows).split("\n")
+    lines[0] = text(values, 1).split("\n")[0]
+    ends = 2 + rows - low
+    return [*lines[:ends], f"… {len(values) - rows} more …", *lines[ends : 2 + rows], *facts(values)]
+
+
+def spark(curve: Curve, among: Sequence[Curve]) -> str:
+    """A curve in eight heights, on the scale of all curves."""
+    every = np.concatenate([c.payoffs for c in among])
+    low, high = float(every.min()), float(every.max())
+    heights = (curve.payoffs - low) / ((high - low) or 1.0)
+    return "".join(DOTS[min(7, int(8 * h))] for h in heights)
+
+
+def valuation_page(report: Valuation, title: str) -> str:
+    """The report as one self-contained HTML file."""
+    body = [f"<p>payoff: {escape(report.payoff)}</p>", attribution_table(report.values.ranked())]
+    if report.suspects:
+        rows = [
+            [escape(s.player), escape(s.label), rounded(s.credit), "yes" if s.sure else "no"] for s in report.suspects
+        ]
+        body.append("<h2>Likely mislabelled</h2>" + grid(["row", "label", "value", "beyond its error"], rows))
+    if report.curves:
+        body.append("<h2>Payoff while players are removed</h2>" + curves_svg(report.curves))
+    return page(title, "".join(body) + claims_table(report.values))
+
+
+def curves_svg(curves: Sequence[Curve], width: int = 560, height: int = 260) -> str:
+    """Curves as one picture with axes, a legend and a description for readers without eyes for it."""
+    every = np.concatenate([c.payoffs for c in curves])
+    low, high = float(every.min()), float(every.max())
+    span = (high - low) or 1.0
+
+    def at(fraction: float, payoff: float) -> str:
+        return f"{50 + fraction * (width - 70):.1f},{20 + (high - payoff) / span * (height - 60):.1f}"
+
+    parts = []
+    for number, curve in enumerate(curves):
+        points = " ".join(at(f, p) for f, p in zip(curve.fractions.tolist(), curve.payoffs.tolist(), strict=True))
+        colour, dash = COLOURS[number % 3], DASHES[number % 3]
+        parts.append(
+            f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="2" stroke-dasharray="{dash}"/>'
+        )
+        parts.append(
+            f'<text x="{width - 190}" y="{34 + 16 * number}" fill="{colour}" font-size="12">'
+            f"{'━' if not dash else '┅'} {escape(curve.label)}</text>"
+        )
+    says = "; ".join(f"{c.label}: mean {rounded(c.area)}" for c in curves)
+    axes = (
+        f'<text x="4" y="26" font-size="12">{rounded(high)}</text>'
+        f'<text x="4" y="{height - 38}" font-size="12">{rounded(low)}</text>'
+        f'<text x="{width // 2 - 60}" y="{height - 6}" font-size="12">share of players removed</text>'
+        f'<path d="M50 20V{height - 40}H{width - 20}" fill="none" stroke="currentColor"/>'
+    )
+    return (
+        f'<svg role="img" aria-label="{escape(says)}" viewBox="0 0 {width} {height}" width="{width}" height="{height}">'
+        f"{axes}{''.join(parts)}</svg>"
+    )
