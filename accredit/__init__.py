@@ -6,7 +6,10 @@
 {'alice': 6.0, 'bob': 4.0}
 """
 
+from typing import TYPE_CHECKING
+
 from accredit.core import AccreditError, Attribution, Claim, Game, Holds, InvalidInput, Selection, TooManyPlayers
+from accredit.core.lazy import lazy
 from accredit.evaluate import audit, check_claims
 from accredit.games import FunctionGame, TableGame, cached, counted, grouped, read_game, restricted
 from accredit.values import (
@@ -22,11 +25,25 @@ from accredit.values import (
     value_given,
 )
 
+if TYPE_CHECKING:
+    from accredit.attention import flow_report, joint_flow, pairwise_flow, rollout
+    from accredit.explanation import explain
+
 __version__ = "0.1.0"
+__getattr__ = lazy(
+    __name__,
+    {
+        "explain": "accredit.explanation",
+        "flow_report": "accredit.attention",
+        "joint_flow": "accredit.attention",
+        "pairwise_flow": "accredit.attention",
+        "rollout": "accredit.attention",
+    },
+)
 
 __all__ = [
     "AccreditError", "Attribution", "Claim", "FunctionGame", "Game", "Holds", "InvalidInput", "Selection", "TableGame",
-    "TooManyPlayers", "audit", "banzhaf", "best_subsets", "beta", "cached", "check_claims", "counted", "grouped",
-    "leave_one_out", "mobius", "owen", "read_game", "restricted", "semivalue", "shapley", "shapley_interactions",
-    "value_given",
+    "TooManyPlayers", "audit", "banzhaf", "best_subsets", "beta", "cached", "check_claims", "counted", "explain",
+    "flow_report", "grouped", "joint_flow", "leave_one_out", "mobius", "owen", "pairwise_flow", "read_game", "restricted",
+    "rollout", "semivalue", "shapley", "shapley_interactions", "value_given",
 ]  # fmt: skip

@@ -1,5 +1,8 @@
-"""Values: rules that turn a game into credit."""
+"""Values: rules that turn a game into credit, exactly or estimated."""
 
+from typing import TYPE_CHECKING
+
+from accredit.core.lazy import lazy
 from accredit.values.exact import Exact, banzhaf, beta, leave_one_out, semivalue
 from accredit.values.interactions import (
     Interactions,
@@ -14,7 +17,32 @@ from accredit.values.owen import owen
 from accredit.values.shapley import shapley
 from accredit.values.solver import Solver, Stop
 
+if TYPE_CHECKING:
+    from accredit.values.differences import Differences, DifferencesHint
+    from accredit.values.orders import Antithetic, Permutations
+    from accredit.values.plan import permutations_needed
+    from accredit.values.regression import KernelShap, Leverage
+    from accredit.values.sampled_semivalue import SampledBanzhaf, SampledBeta, SampledSemivalue
+    from accredit.values.surrogate import Surrogate
+
+ESTIMATORS = {  # name -> the module it lives in; imported when first used
+    "Antithetic": "accredit.values.orders",
+    "Differences": "accredit.values.differences",
+    "DifferencesHint": "accredit.values.differences",
+    "KernelShap": "accredit.values.regression",
+    "Leverage": "accredit.values.regression",
+    "Permutations": "accredit.values.orders",
+    "SampledBanzhaf": "accredit.values.sampled_semivalue",
+    "SampledBeta": "accredit.values.sampled_semivalue",
+    "SampledSemivalue": "accredit.values.sampled_semivalue",
+    "Surrogate": "accredit.values.surrogate",
+    "permutations_needed": "accredit.values.plan",
+}
+__getattr__ = lazy(__name__, ESTIMATORS)
+
 __all__ = [
-    "Exact", "Interactions", "Solver", "Stop", "banzhaf", "banzhaf_interactions", "best_subsets", "beta", "leave_one_out",
-    "mobius", "owen", "payoff_of", "semivalue", "shapley", "shapley_interactions", "value_given",
+    "Antithetic", "Differences", "DifferencesHint", "Exact", "Interactions", "KernelShap", "Leverage", "Permutations",
+    "SampledBanzhaf", "SampledBeta", "SampledSemivalue", "Solver", "Stop", "Surrogate", "banzhaf", "banzhaf_interactions",
+    "best_subsets", "beta", "leave_one_out", "mobius", "owen", "payoff_of", "permutations_needed", "semivalue", "shapley",
+    "shapley_interactions", "value_given",
 ]  # fmt: skip
