@@ -122,7 +122,7 @@ def _solved(game: Game, settings: Permutations | Antithetic, units: int | None, 
     def half_widths(share: float) -> FloatArray | None:
         return mean_half_widths(moments, confidence, share)
 
-    unit = "pair of order" if reverse else "order"
+    unit = "order pair" if reverse else "order"
     cost = (n - 1) * (1 + reverse)
     ended = run(settings, settings.budget, ledger, draw, half_widths, cost=cost, unit=unit, units=units)
     widths, because = half_widths(ended.share), mean_because(moments, confidence, unit)

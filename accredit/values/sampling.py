@@ -88,8 +88,8 @@ class Ledger:
         self._game, self._declared = game, declared
         self.payoffs = 0
         self.low, self.high = np.inf, -np.inf
-        n = len(game.players)
-        ends = self.ask(np.array([[False] * n, [True] * n]))
+        self.players = len(game.players)
+        ends = self.ask(np.array([[False] * self.players, [True] * self.players]))
         self.nobody, self.everybody = float(ends[0]), float(ends[1])
 
     def ask(self, coalitions: BoolArray) -> FloatArray:
@@ -144,8 +144,7 @@ def run(
         raise InvalidInput(
             f"budget={budget} is less than one {unit} costs; give at least budget={ledger.payoffs + cost}"
         )
-    n = len(ledger._game.players)
-    batch = max(1, BATCH_BYTES // (n * cost))
+    batch = max(1, BATCH_BYTES // (ledger.players * cost))
     pace = 1 if settings.seconds is not None else batch
     drawn, looks, next_look, began = 0, 0, FIRST_LOOK, time.monotonic()
 
@@ -169,10 +168,8 @@ def run(
             drawn += count
             if settings.seconds is not None:
                 elapsed = time.monotonic() - began
-                rest = max(0.0, settings.seconds - elapsed) / max(
-                    elapsed / drawn, 1e-9
-                )  # units that still fit at this rate
-                pace = max(1, min(2 * pace, int(rest)))
+                fit = max(0.0, settings.seconds - elapsed) * drawn / max(elapsed, 1e-9)  # units left at this rate
+                pace = max(1, min(2 * pace, int(fit)))
             if settings.half_width is not None and drawn == next_look:
                 widths = half_widths(look_error(1.0, looks + 1))
                 if ledger.spread == 0:
