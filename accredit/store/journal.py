@@ -26,6 +26,7 @@ from accredit.store.fingerprint import Fingerprint
 FORMAT = 1
 APPLICATION = 0x61636372  # "accr", in the header of the file
 BUSY_SECONDS = 60.0  # how long one writer waits for another
+CHECKPOINT_PAGES = 8000  # 32 MB: the only moment at which a writer waits for the disk
 LOOKUP_ROWS = 500  # coalitions a query; SQLite allows 999 parameters on old builds
 
 SCHEMA = """
@@ -48,7 +49,7 @@ CREATE TABLE payoffs (
     problem TEXT NOT NULL DEFAULT '',
     PRIMARY KEY (game, coalition, seed),
     CHECK (status <> 'ok' OR value IS NOT NULL)
-);
+) WITHOUT ROWID;
 CREATE TABLE runs (
     id INTEGER PRIMARY KEY,
     command TEXT NOT NULL,        -- JSON: the words of the command line
@@ -142,6 +143,8 @@ class Journal:
             )
         self._use_wal()
         self._pragma("synchronous = NORMAL")
+        self._pragma(f"wal_autocheckpoint = {CHECKPOINT_PAGES}")
+        self._pragma("cache_size = -64000")  # kB
         if not tables:
             with self._transaction():
                 if not self._db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:

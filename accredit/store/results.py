@@ -32,10 +32,8 @@ def save(
     if place.suffix != ".json":
         raise InvalidInput(f"path {place} must end in .json; arrays go beside it into .safetensors")
     if arrays:
-        _put(
-            place.with_suffix(".safetensors"), _tensors().save({k: np.ascontiguousarray(v) for k, v in arrays.items()})
-        )
-    _put(place, result.to_json().encode())
+        put(place.with_suffix(".safetensors"), _tensors().save({k: np.ascontiguousarray(v) for k, v in arrays.items()}))
+    put(place, result.to_json().encode())
 
 
 def load(path: str | Path) -> Attribution | Selection:
@@ -66,7 +64,7 @@ def _tensors() -> Any:
     return safetensors.numpy
 
 
-def _put(place: Path, content: bytes) -> None:
+def put(place: Path, content: bytes) -> None:
     """All or nothing: write a neighbour, force it to the disk, move it into place."""
     try:
         handle, beside = tempfile.mkstemp(dir=place.parent, prefix=place.name, suffix=".part")

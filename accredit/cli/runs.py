@@ -1,0 +1,82 @@
+"""`accredit runs`: what a journal holds; export it, or go on where a run was interrupted."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import shlex
+import time
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from accredit.store import Run
+
+
+@click.command()
+@click.argument("file", type=click.Path())
+@click.option("--export", "export_file", type=click.Path(), help="Write every payoff to this .csv or .json file.")
+@click.option(
+    "--resume", is_flag=True, help="Run the last unfinished command again; what is stored is not trained again."
+)
+@click.option("--check", is_flag=True, help="Verify every page of the file.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
+def runs(file: str, export_file: str | None, resume: bool, check: bool, as_json: bool) -> None:
+    """List the games and runs in the journal FILE."""
+    from accredit.core import InvalidInput
+    from accredit.store.export import export
+    from accredit.store.journal import existing
+
+    with existing(file) as journal:
+        if check:
+            journal.check()
+        games, known = journal.games(), journal.runs()
+        if export_file:
+            export(journal, export_file)
+    if resume:
+        unfinished = [run for run in known if run.ended is None]
+        if not unfinished:
+            raise InvalidInput(f"{file} holds no unfinished run; all {len(known)} have ended")
+        _go_on(unfinished[-1])
+    elif as_json:
+        shown = [{**game, "players": len(game["players"])} for game in games]
+        click.echo(json.dumps({"games": shown, "runs": [vars(run) for run in known]}, ensure_ascii=False))
+    else:
+        click.echo(_listed(games, known))
+        if export_file:
+            click.echo(f"\nwritten: {export_file}")
+
+
+def _go_on(run: Run) -> None:
+    """The same command, in the folder where it was given."""
+    from accredit.cli.value import value
+
+    click.echo(f"resuming: accredit {shlex.join(run.command)}", err=True)
+    with contextlib.chdir(run.folder):
+        value.main(args=list(run.command[1:]), standalone_mode=False)
+
+
+def _listed(games: list[dict[str, Any]], known: list[Run]) -> str:
+    from accredit.core import Attribution
+    from accredit.views.text import printable, table
+
+    counts = [[str(game[kind]) for kind in ("ok", "failed", "quarantined")] for game in games]
+    lines = table(
+        ["game", "players", "payoffs", "failed", "quarantined", "seconds"],
+        [
+            [game["digest"][:12], str(len(game["players"])), *count, f"{game['seconds']:.1f}"]
+            for game, count in zip(games, counts, strict=True)
+        ],
+    )
+    rows = []
+    for run in known:
+        state = "unfinished" if run.ended is None else f"{run.ended - run.began:.1f} s"
+        best = Attribution.from_json(run.result).ranked().players[0] if run.result else ""
+        when = time.strftime("%Y-%m-%d %H:%M", time.localtime(run.began))
+        rows.append([str(run.id), when, state, printable(best), printable("accredit " + shlex.join(run.command))])
+    if rows:
+        lines += ["", *table(["run", "began", "took", "highest", "command"], rows, left=True)]
+    if any(run.ended is None for run in known):
+        lines += ["", "unfinished runs go on with --resume"]
+    return "\n".join(lines)

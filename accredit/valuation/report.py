@@ -1,0 +1,224 @@
+"""One valuation from start to end: the utility, the rule, suspects and curves. What the command shows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from accredit.core import Attribution, Claim, Game, Holds, InvalidInput, TooManyPlayers
+from accredit.core.plain import plain
+from accredit.evaluate.data import Curve, random_removal_curve, removal_curve
+from accredit.games import grouped
+from accredit.store import Executor, Journal, durable
+from accredit.valuation.curvature import ConjugateGradients, ExactHessian
+from accredit.valuation.datamodels import datamodels
+from accredit.valuation.influence import influence
+from accredit.valuation.knn import KNNUtility, knn_shapley
+from accredit.valuation.objectives import Objective, Ridge, Softmax
+from accredit.valuation.retraining import Retraining
+from accredit.valuation.ridge import RidgeUtility
+from accredit.valuation.rules import rule_named
+from accredit.valuation.split import Split
+from accredit.valuation.tables import Table
+from accredit.values import shapley
+
+METHODS = ("knn", "shapley", "banzhaf", "loo", "influence", "datamodel")
+MODELS = ("logistic", "ridge", "forest")
+NEIGHBOURS = 5
+WEIGHT_DECAY = 0.01  # of the logistic model whose influence is asked
+CURVE_STEPS, CURVE_ORDERS = 10, 3
+SUSPECTS, OUTSTANDING = 20, 2.0  # listed at most; standard deviations below the middle
+FIT_OVERHEAD, SMALL_WORK = 50_000, 50_000_000  # in cells of the training table
+MATRIX_PARAMETERS = 3000  # above, the Hessian is not formed
+
+
+@dataclass(frozen=True)
+class Suspect:
+    """A row whose label may be wrong: the model does better without it."""
+
+    player: str
+    label: str
+    credit: float
+    sure: bool  # its whole interval is below zero, or there is no sampling error
+
+
+@dataclass(frozen=True, eq=False)
+class Valuation:
+    """Values of training data, and what they suggest."""
+
+    values: Attribution
+    suspects: tuple[Suspect, ...]
+    curves: tuple[Curve, ...]
+    payoff: str  # what is divided, in words
+    trained: int  # payoffs evaluated in this run
+    recalled: int  # payoffs found in the journal
+
+    def to_json(self) -> str:
+        """Everything, as JSON."""
+        data = {
+            "kind": "valuation",
+            "format": 1,
+            "payoff": self.payoff,
+            "trained": self.trained,
+            "recalled": self.recalled,
+            "values": json.loads(self.values.to_json()),
+            "suspects": [vars(suspect) for suspect in self.suspects],
+            "curves": [{"label": c.label, "fractions": c.fractions, "payoffs": c.payoffs} for c in self.curves],
+        }
+        return json.dumps(plain(data, "valuation"), ensure_ascii=False)
+
+
+def value_table(
+    table: Table,
+    method: str = "knn",
+    model: str = "logistic",
+    *,
+    budget: int = 2000,
+    seed: int = 0,
+    journal: Journal | None = None,
+    executor: str | Executor | None = None,
+    watch: Callable[[int], None] | None = None,
+    curves: bool = True,
+) -> Valuation:
+    """Value the rows, or the groups of rows, of a table by one method."""
+    data = table.data
+    _check(method, model, len(table.groups or data.names), budget, table)
+    if method == "knn":
+        game: Game = KNNUtility(data, NEIGHBOURS)
+        values = knn_shapley(data, NEIGHBOURS) if table.groups is None else _grouped_knn(game, table, budget, seed)
+        lines = _curves(_players(game, table), values) if curves else ()
+        payoff = f"share of right labels among the {NEIGHBOURS} nearest neighbours"
+        return Valuation(values, _suspects(values, table), lines, payoff, 0, 0)
+    rows = utility(data, model, seed)
+    with ExitStack() as stack:
+        kept = stack.enter_context(durable(rows, journal, _executor(rows, executor, budget), seed=seed, watch=watch))
+        if method == "influence":
+            values = _influence(table, data)
+        elif method == "datamodel":
+            values = datamodels(
+                kept if table.groups is None else _players(kept, table), budget, seed=seed
+            ).attribution()
+        else:
+            values = rule_named(method, _players(kept, table), budget, seed)
+        lines = _curves(_players(kept, table), values) if curves else ()
+        payoff = f"test {rows.metric} of {model}" if isinstance(rows.metric, str) else f"test score of {model}"
+        return Valuation(values, _suspects(values, table), lines, payoff, kept.evaluated, kept.recalled)
+
+
+def utility(data: Split, model: str, seed: int = 0) -> Retraining | RidgeUtility:
+    """The game of a named model; regressors for numbers, classifiers for classes."""
+    if model == "ridge":
+        return RidgeUtility(data, l2=1.0)
+    if model == "logistic":
+        from sklearn.linear_model import LogisticRegression
+
+        return Retraining(data, LogisticRegression(max_iter=1000), seed=seed)
+    from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+
+    return Retraining(data, (RandomForestRegressor if data.classes is None else RandomForestClassifier)(50), seed=seed)
+
+
+def _executor(rows: Retraining | RidgeUtility, executor: str | Executor | None, budget: int) -> str | Executor:
+    """Worker processes, unless all trainings together are sooner done than workers are started.
+
+    Decided by sizes, not by the clock, so that a resumed run trains where the first one did.
+    """
+    if executor is not None:
+        return executor
+    work = budget * (rows.data.x.size + FIT_OVERHEAD)
+    return "serial" if isinstance(rows, RidgeUtility) or work < SMALL_WORK else "processes"
+
+
+def _players(game: Game, table: Table) -> Game:
+    return game if table.groups is None else grouped(game, table.groups)
+
+
+def _grouped_knn(game: Game, table: Table, budget: int, seed: int) -> Attribution:
+    assert table.groups is not None
+    return shapley(grouped(game, table.groups), budget=budget, seed=seed)
+
+
+def _influence(table: Table, data: Split) -> Attribution:
+    objective: Objective = Ridge(data, WEIGHT_DECAY) if data.classes is None else Softmax(data, WEIGHT_DECAY)
+    curvature = ExactHessian() if objective.parameters <= MATRIX_PARAMETERS else ConjugateGradients()
+    rows = influence(objective, curvature).attribution()
+    if table.groups is None:
+        return rows
+    place = {name: i for i, name in enumerate(rows.players)}
+    sums = np.array([rows.credit[[place[m] for m in members]].sum() for members in table.groups.values()])
+    kept = (c if c.axiom != "symmetry" else Claim("symmetry", Holds.UNKNOWN, "sums over groups") for c in rows.claims)
+    return replace(rows, players=tuple(table.groups), credit=sums, claims=tuple(kept), method=rows.method + ", summed")
+
+
+def _curves(game: Game, values: Attribution) -> tuple[Curve, ...]:
+    ends = [removal_curve(game, values, steps=CURVE_STEPS, highest_first=first) for first in (True, False)]
+    return (*ends, random_removal_curve(game, steps=CURVE_STEPS, orders=CURVE_ORDERS))
+
+
+def _suspects(values: Attribution, table: Table) -> tuple[Suspect, ...]:
+    """Rows that stand out with negative credit, worst first; only single rows of a class can be mislabelled."""
+    if table.groups is not None or table.data.classes is None:
+        return ()
+    middle = float(np.median(values.credit))
+    spread = 1.4826 * float(np.median(np.abs(values.credit - middle)))  # a standard deviation, if most rows are alike
+    order = np.argsort(values.credit, kind="stable")[:SUSPECTS]
+    sampled = values.stderr is not None or values.interval is not None
+    return tuple(
+        Suspect(
+            values.players[i],
+            table.labels[i],
+            float(values.credit[i]),
+            bool(values.interval[i, 1] < 0) if values.interval is not None else not sampled,
+        )
+        for i in order
+        if values.credit[i] < min(0.0, middle - OUTSTANDING * spread)
+    )
+
+
+def _check(method: str, model: str, players: int, budget: int, table: Table) -> None:
+    if method.partition(":")[0] not in (*METHODS, "beta", "tmc"):
+        raise InvalidInput(f"unknown method {method!r}; choose {', '.join(METHODS)}, beta:16,1 or tmc:0.01")
+    if model not in MODELS:
+        raise InvalidInput(f"unknown model {model!r}; choose {', '.join(MODELS)}")
+    if table.data.classes is None and (method == "knn" or (model == "logistic" and method != "influence")):
+        raise InvalidInput(
+            "the target is a number, not a class; add --model ridge or --model forest and --method shapley"
+        )
+    if method == "influence" and model == "forest":
+        raise InvalidInput("a forest has no gradient, so it has no influence function; use --model logistic")
+    if method == "loo" and players + 2 > budget:
+        raise TooManyPlayers(
+            f"leaving out each of {players} players takes {players + 2} trainings, the budget is {budget}; "
+            f"write --budget {players + 2}, or --method knn or influence, or --players COLUMN"
+        )
+    if method.partition(":")[0] in ("shapley", "banzhaf", "beta", "tmc") and players > 12 and budget < 2 * players:
+        raise TooManyPlayers(
+            f"{budget} trainings say too little about {players} players; write --budget {2 * players} or more, "
+            "or --method knn or influence, or --players COLUMN to value groups"
+        )
+
+
+def as_csv(report: Valuation, labels: Sequence[str] | None = None) -> str:
+    """One line a player: credit, and stderr, low and high where known."""
+    import csv
+    import io
+
+    values = report.values
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    extra: dict[str, Any] = {}
+    if labels is not None and len(labels) == len(values):
+        extra["label"] = labels
+    if values.stderr is not None:
+        extra["stderr"] = values.stderr.tolist()
+    if values.interval is not None:
+        extra |= {"low": values.interval[:, 0].tolist(), "high": values.interval[:, 1].tolist()}
+    writer.writerow(["player", "credit", *extra])
+    for i in np.argsort(-values.credit, kind="stable"):
+        writer.writerow([values.players[i], float(values.credit[i]), *(column[i] for column in extra.values())])
+    return out.getvalue()

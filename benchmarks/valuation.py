@@ -1,0 +1,373 @@
+"""Training data: speed against peers and quality on real data. Ends with one JSON line.
+
+    python -m benchmarks.valuation [--only knn,lasso,…]
+
+pyDVL pins an old numpy, so it needs an environment of its own: give its interpreter in ACCREDIT_PYDVL. The data of the
+quality part are looked for in ACCREDIT_DATA, then in ../shared/data.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import textwrap
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from accredit.core.coalitions import BoolArray, FloatArray
+from accredit.evaluate.data import linear_datamodeling_score, mislabel_auc
+from accredit.store import Entry, Journal, durable, fingerprint
+from accredit.valuation import (
+    GaussNewton,
+    Recipe,
+    Retraining,
+    RidgeUtility,
+    Softmax,
+    Split,
+    TorchObjective,
+    TorchTraining,
+    data_shapley,
+    datamodels,
+    fit_datamodels,
+    influence,
+    knn_shapley,
+    random_subsets,
+    split,
+    text_features,
+)
+from accredit.valuation.lasso import gram, lasso
+
+DATA = Path(os.environ.get("ACCREDIT_DATA", Path(__file__).parents[2] / "shared" / "data"))
+SEED = 0
+
+
+def best_of(work: Callable[[], Any], times: int = 3) -> float:
+    """The shortest of some CPU times: the machine may be shared."""
+    taken = []
+    for _ in range(times):
+        began = time.process_time()
+        work()
+        taken.append(time.process_time() - began)
+    return min(taken)
+
+
+def knn() -> dict[str, Any]:
+    """KNN-Shapley of 10,000 rows, 100 test points, 64 columns, K = 5; CPU seconds, one thread."""
+    rng = np.random.default_rng(SEED)
+    x, y = rng.normal(size=(10_000, 64)), rng.integers(0, 10, size=10_000)
+    test, test_y = rng.normal(size=(100, 64)), rng.integers(0, 10, size=100)
+    ours = best_of(lambda: knn_shapley(split(x, y, test, test_y), 5))
+    found: dict[str, Any] = {"knn seconds": ours}
+    python = os.environ.get("ACCREDIT_PYDVL")
+    if not python:
+        print("pyDVL skipped: ACCREDIT_PYDVL does not name an interpreter that has it")
+        return found
+    script = textwrap.dedent("""
+        import json, sys, time, warnings
+        warnings.filterwarnings("ignore")
+        import numpy as np
+        from sklearn.neighbors import KNeighborsClassifier
+        from pydvl.valuation import Dataset, KNNShapleyValuation
+        a = np.load(sys.argv[1])
+        train, test = Dataset(a["x"], a["y"]), Dataset(a["test"], a["test_y"])
+        best = 1e9
+        for _ in range(3):
+            began = time.process_time()
+            valuation = KNNShapleyValuation(KNeighborsClassifier(n_neighbors=5), test, progress=False)
+            valuation.fit(train)
+            best = min(best, time.process_time() - began)
+        result = valuation.values() if callable(getattr(valuation, "values", None)) else valuation.result
+        values = dict(zip((int(i) for i in result.indices), (float(v) for v in result.values)))
+        print(json.dumps([best, [values[i] for i in range(len(a["x"]))]]))
+    """)
+    with tempfile.TemporaryDirectory() as folder:
+        file = f"{folder}/data.npz"
+        np.savez(file, x=x, y=y, test=test, test_y=test_y)
+        done = subprocess.run(
+            [python, "-c", script, file], capture_output=True, text=True, env=os.environ | {"PYTHONPATH": ""}
+        )
+    if done.returncode:
+        print(f"pyDVL skipped: it failed: {done.stderr.strip().splitlines()[-1] if done.stderr else done.returncode}")
+        return found
+    theirs, values = json.loads(done.stdout.splitlines()[-1])
+    difference = np.abs(np.array(values) - knn_shapley(split(x, y, test, test_y), 5).credit).max()
+    return found | {"pydvl seconds": theirs, "knn speed-up": theirs / ours, "knn largest difference": float(difference)}
+
+
+def multi_target_lasso() -> dict[str, Any]:
+    """5,000 subsets of 1,000 rows, 200 targets, one penalty; scikit-learn from 8 targets, scaled to 200. CPU seconds."""
+    from sklearn.linear_model import Lasso
+
+    rng = np.random.default_rng(SEED)
+    x = (rng.random((5000, 1000)) < 0.5).astype(np.float64)
+    truth = np.zeros((1000, 200))
+    for target in range(200):
+        truth[rng.choice(1000, 20, replace=False), target] = rng.normal(size=20)
+    y = x @ truth + rng.normal(size=(5000, 200))
+    penalty = np.full(200, 0.03)
+    ours = best_of(lambda: lasso(gram(x, y), penalty, tolerance=1e-5), 2)
+    weights = lasso(gram(x, y), penalty, tolerance=1e-5)
+    fits: list[Any] = []
+    theirs = best_of(lambda: fits.extend(Lasso(alpha=0.03, tol=1e-5).fit(x, y[:, t]) for t in range(8)), 1) / 8 * 200
+    difference = max(float(np.abs(fits[t].coef_ - weights[:, t]).max()) for t in range(8))
+    return {
+        "lasso seconds": ours,
+        "scikit-learn loop seconds": theirs,
+        "lasso speed-up": theirs / ours,
+        "lasso largest difference": difference,
+    }
+
+
+class Pause:
+    """A payoff that takes a given time, asleep or at work."""
+
+    players = tuple(f"p{i}" for i in range(100))
+
+    def __init__(self, seconds: float, busy: bool = False) -> None:
+        self.seconds, self.busy = seconds, busy
+
+    def payoff(self, coalitions: BoolArray) -> FloatArray:
+        for _ in coalitions:
+            if self.busy:
+                until = time.process_time() + self.seconds
+                while time.process_time() < until:
+                    pass
+            elif self.seconds:
+                time.sleep(self.seconds)
+        return coalitions.sum(axis=1) / 100
+
+
+def scheduler() -> dict[str, Any]:
+    """What the schedule and the journal add to an evaluation, and how two workers share 100 ms payoffs. Wall seconds."""
+    coalitions = random_subsets(100, 20_000, 0.5, SEED)
+    found: dict[str, Any] = {}
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Journal(f"{folder}/a.db") as journal,
+        durable(Pause(0.0), journal, "processes:2") as game,
+    ):
+        game.payoff(coalitions[:200])  # the workers are up
+        began = time.perf_counter()
+        game.payoff(coalitions)
+        found["scheduler ms an evaluation"] = 1000 * (time.perf_counter() - began) / len(coalitions)
+    for busy in (False, True):
+        seconds = {}
+        for workers in (1, 2):
+            with durable(Pause(0.1, busy), executor=f"processes:{workers}") as game:
+                game.payoff(coalitions[:4])
+                began = time.perf_counter()
+                game.payoff(coalitions[4:84])
+                seconds[workers] = time.perf_counter() - began
+        found[f"scaling 1 to 2 workers, {'busy' if busy else 'waiting'}"] = seconds[1] / seconds[2]
+    found["load average"] = os.getloadavg()[0]
+    return found
+
+
+def journal_speed() -> dict[str, Any]:
+    """Rows a second into a file, 1,000 players, in the batches that a run commits; and read back."""
+    rng = np.random.default_rng(SEED)
+    keys = [row.tobytes() for row in rng.integers(0, 256, size=(50_000, 125), dtype=np.uint8)]
+    with tempfile.TemporaryDirectory() as folder, Journal(f"{folder}/a.db") as journal:
+        game = journal.enter(fingerprint(data="speed"), ("p",))
+        began, cpu = time.perf_counter(), time.process_time()
+        for start in range(0, len(keys), 500):
+            journal.record(game, 0, [Entry(key, "ok", 0.5, 0.001) for key in keys[start : start + 500]])
+        written, cpu = time.perf_counter() - began, time.process_time() - cpu
+        began = time.perf_counter()
+        journal.recall(game, 0, keys)
+        read = time.perf_counter() - began
+    return {
+        "journal rows a second": len(keys) / written,
+        "journal rows a CPU second": len(keys) / cpu,
+        "journal rows read a second": len(keys) / read,
+    }
+
+
+def sst2_rows(train: int, test: int) -> tuple[list[str], np.ndarray, list[str], np.ndarray]:
+    """Sentences of at least six words from the training part, and dev sentences."""
+    with gzip.open(DATA / "sst2.tsv.gz", "rt", encoding="utf-8") as file:
+        rows = [line.rstrip("\n").split("\t") for line in file][1:]
+    rng = np.random.default_rng(SEED)
+    taught = [row for row in rows if row[0] == "train" and len(row[2].split()) >= 6]
+    judged = [row for row in rows if row[0] == "dev"]
+    taught = [taught[i] for i in rng.permutation(len(taught))[:train]]
+    judged = [judged[i] for i in rng.permutation(len(judged))[:test]]
+    parts = [([row[2] for row in part], np.array([int(row[1]) for row in part])) for part in (taught, judged)]
+    return *parts[0], *parts[1]
+
+
+def encoded(texts: list[str]) -> tuple[FloatArray, str]:
+    """Features of the built-in encoder; without one, mean GloVe vectors."""
+    from accredit.models.builtin import text_folder
+
+    if text_folder().is_dir():
+        return text_features(texts), "built-in encoder"
+    words = (DATA / "glove6b_50d_top40k_vocab.txt").read_text(encoding="utf-8").split("\n")
+    vectors = np.load(DATA / "glove6b_50d_top40k.npz")["vectors"].astype(np.float64)
+    place = {word: i for i, word in enumerate(words[: len(vectors)])}
+    rows = [[place[w] for w in text.split() if w in place] or [0] for text in texts]
+    return np.array([vectors[row].mean(axis=0) for row in rows]), "mean GloVe vectors (no built-in encoder here)"
+
+
+def mislabels(rows: int = 400) -> dict[str, Any]:
+    """SST-2 sentences, 10 % of the training labels flipped: which values find them?"""
+    if not (DATA / "sst2.tsv.gz").exists():
+        print(f"SST-2 skipped: no sst2.tsv.gz in {DATA}")
+        return {}
+    texts, y, test_texts, test_y = sst2_rows(rows, 300)
+    features, encoder = encoded(texts + test_texts)
+    features = (features - features[:rows].mean(axis=0)) / features[:rows].std(axis=0)
+    rng = np.random.default_rng(SEED + 1)
+    wrong = np.zeros(rows, dtype=bool)
+    wrong[rng.permutation(rows)[: rows // 10]] = True
+    data = split(features[:rows], np.where(wrong, 1 - y, y), features[rows:], test_y)
+    ridge = RidgeUtility(data, l2=50.0)
+    scores = {
+        "KNN-Shapley": knn_shapley(data, 5).credit,
+        "Data Shapley, ridge, 4,000 payoffs": data_shapley(ridge, 4000, SEED).credit,
+        "influence, logistic": influence(Softmax(data, 0.05)).attribution().credit,
+        "datamodels, ridge, 2,000 subsets": datamodels(ridge, 2000, seed=SEED).attribution().credit,
+        "random": np.random.default_rng(SEED).normal(size=rows),
+    }
+    full = float(ridge.payoff(np.ones((1, rows), bool))[0])
+    print(f"\nSST-2, {rows} sentences, {rows // 10} labels flipped, {encoder}, ridge accuracy {full:.3f}: mislabel AUC")
+    found: dict[str, Any] = {"sst2 encoder": encoder}
+    for name, credit in scores.items():
+        area = mislabel_auc(credit, wrong)
+        print(f"  {name:38s} {area}")
+        found[f"mislabel AUC {name}"] = [area.value, area.low, area.high]
+    return found
+
+
+def digits_network(rows: int = 300, targets: int = 40) -> tuple[Split, Callable[[int], TorchTraining]]:
+    """Handwritten digits (8 × 8) and a small network."""
+    import torch
+    from sklearn.datasets import load_digits
+
+    digits = load_digits()
+    order = np.random.default_rng(SEED).permutation(len(digits.target))[: rows + targets]
+    x, y = digits.data[order] / 16 - 0.3, digits.target[order]
+    data = split(x[:rows], y[:rows], x[rows:], y[rows:])
+
+    def build() -> torch.nn.Module:
+        return torch.nn.Sequential(torch.nn.Linear(64, 24), torch.nn.Tanh(), torch.nn.Linear(24, 10))
+
+    recipe = Recipe(epochs=150, rate=0.02, weight_decay=5e-4)
+    return data, lambda seed: TorchTraining(data, build, recipe, "neg_log_loss", seed=seed)
+
+
+def lds(subsets: int = 600, judges: int = 120, seeds: int = 2) -> dict[str, Any]:
+    """Digits, a 64-24-10 tanh network: LDS of influence functions and datamodels, each with its interval.
+
+    The judging subsets are trained with `seeds` seeds each and averaged; damping is chosen on other subsets than those
+    that judge.
+    """
+    import torch
+
+    torch.set_num_threads(1)
+    data, game = digits_network()
+    truth_masks = random_subsets(len(data), judges, 0.5, SEED + 100)
+    truth = np.mean([game(seed).retrain(truth_masks)[1] for seed in range(1, 1 + seeds)], axis=0)
+    masks = random_subsets(len(data), subsets, 0.5, SEED)
+    outputs = game(0).retrain(masks)[1]
+    half = judges // 2
+    scores: dict[str, FloatArray] = {}
+    model = TorchObjective(data, game(0).trained(np.ones(len(data), bool)), 5e-4)
+    tried = {}
+    for damping in (0.0, 2e-3, 1e-2, 5e-2):
+        matrix = influence(model, GaussNewton(), damping=damping).matrix
+        tried[damping] = (linear_datamodeling_score(matrix, masks[:half], outputs[:half]).value, matrix)
+    chosen = max(tried, key=lambda d: tried[d][0])
+    scores[f"influence, Gauss–Newton, damping {chosen:g}"] = tried[chosen][1]
+    scores["influence, Gauss–Newton, no damping"] = tried[0.0][1]
+    for count in (subsets // 3, subsets):
+        fitted = fit_datamodels(data.names, data.targets, masks[:count], outputs[:count], fraction=0.5)
+        scores[f"datamodels, {count} trainings"] = fitted.weights
+    scores["random"] = np.random.default_rng(SEED).normal(size=(len(data), len(data.targets)))
+    print(
+        f"\ndigits network, {len(data)} rows, {judges} judging subsets × {seeds} seeds, {len(data.targets)} targets: LDS"
+    )
+    found: dict[str, Any] = {}
+    for name, matrix in scores.items():
+        score = linear_datamodeling_score(matrix, truth_masks, truth)
+        print(f"  {name:44s} {score}")
+        found[f"LDS {name}"] = [score.value, score.low, score.high]
+    return found
+
+
+def retraining() -> dict[str, Any]:
+    """Influence of logistic regression against 300 true leave-one-out trainings (breast cancer, 5 % labels flipped)."""
+    from sklearn.datasets import load_breast_cancer
+
+    from accredit.evaluate.data import retraining_correlation
+
+    breast = load_breast_cancer()
+    rows = np.random.default_rng(SEED).permutation(len(breast.target))[:360]
+    x, y = (breast.data - breast.data.mean(axis=0)) / breast.data.std(axis=0), breast.target.copy()
+    y[rows[:15]] = 1 - y[rows[:15]]
+    data = split(x[rows[:300]], y[rows[:300]], x[rows[300:]], y[rows[300:]])
+    model = Softmax(data, 0.01)
+    matrix = influence(model).matrix
+    truth = np.empty_like(matrix)
+    for row in range(300):
+        weights = np.ones(300)
+        weights[row] = 0.0
+        truth[row] = Softmax(data, 0.01, rows=weights, start=model.theta).losses() - model.losses()
+    agreement = retraining_correlation(matrix, truth)
+    print(f"\ninfluence against 300 retrainings, Spearman: {agreement}")
+    return {"influence Spearman": [agreement.value, agreement.low, agreement.high]}
+
+
+def logistic_cost() -> dict[str, Any]:
+    """One retraining of logistic regression with 400 rows and 50 columns, in milliseconds: what a Data Shapley payoff costs."""
+    from sklearn.linear_model import LogisticRegression
+
+    rng = np.random.default_rng(SEED)
+    y = np.arange(500) % 2
+    x = rng.normal(size=(500, 50)) + 0.3 * y[:, None]
+    game = Retraining(split(x[:400], y[:400], x[400:], y[400:]), LogisticRegression(max_iter=1000))
+    masks = random_subsets(400, 50, 0.5, SEED)
+    ridge = RidgeUtility(game.data)
+    return {
+        "logistic ms a payoff": 1000 * best_of(lambda: game.payoff(masks), 2) / 50,
+        "ridge ms a payoff": 1000 * best_of(lambda: ridge.payoff(masks), 2) / 50,
+    }
+
+
+PARTS: dict[str, Callable[[], dict[str, Any]]] = {
+    "knn": knn,
+    "lasso": multi_target_lasso,
+    "scheduler": scheduler,
+    "journal": journal_speed,
+    "cost": logistic_cost,
+    "retraining": retraining,
+    "mislabels": mislabels,
+    "lds": lds,
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--only", help=f"some of {', '.join(PARTS)}")
+    chosen = parser.parse_args().only
+    results: dict[str, Any] = {"python": sys.version.split()[0], "numpy": np.__version__}
+    for name in chosen.split(",") if chosen else PARTS:
+        found = PARTS[name]()
+        for label, value in found.items():
+            if isinstance(value, float):
+                print(f"{label}: {value:.4g}")
+        results |= found
+    print(json.dumps(results, ensure_ascii=False))
+
+
+if __name__ == "__main__":
+    main()

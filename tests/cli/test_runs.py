@@ -1,0 +1,73 @@
+"""The `runs` command: what a journal holds."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("pandas")
+pytest.importorskip("sklearn")
+
+from click.testing import CliRunner
+
+from accredit.cli.runs import runs
+from accredit.cli.value import value
+from accredit.core import AccreditError
+from accredit.store import Journal
+
+LINE = ["train.csv", "--target", "y", "--method", "shapley", "--model", "ridge", "--store", "run.db", "--no-curves"]
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    rows = [f"{i},{i * i % 7},{'ab'[i % 2]}" for i in range(12)]
+    (tmp_path / "train.csv").write_text("p,q,y\n" + "\n".join(rows) + "\n")
+    result = CliRunner().invoke(value, LINE, catch_exceptions=False)
+    assert result.exit_code == 0
+    return tmp_path
+
+
+def test_lists_games_and_runs(folder):
+    shown = CliRunner().invoke(runs, ["run.db", "--check"], catch_exceptions=False).output
+    assert "512" in shown  # 2⁹ payoffs of nine training rows
+    assert "accredit value train.csv --target y" in shown
+    assert "unfinished" not in shown
+    data = json.loads(CliRunner().invoke(runs, ["run.db", "--json"], catch_exceptions=False).output)
+    assert data["games"][0]["ok"] == 512
+    assert data["runs"][0]["command"][0] == "value"
+
+
+@pytest.mark.parametrize("name", ["out.csv", "out.json"])
+def test_exports_every_payoff(folder, name):
+    CliRunner().invoke(runs, ["run.db", "--export", name], catch_exceptions=False)
+    text = (folder / name).read_text()
+    rows = json.loads(text) if name.endswith("json") else list(csv.DictReader(text.splitlines()))
+    assert len(rows) == 512
+    assert {row["status"] for row in rows} == {"ok"}
+    who = max((row["coalition"] for row in rows), key=len)
+    assert len(who if isinstance(who, list) else who.split("+")) == 9
+    with pytest.raises(AccreditError, match=r"\.csv or \.json"):
+        CliRunner().invoke(runs, ["run.db", "--export", "out.xls"], catch_exceptions=False)
+
+
+def test_resumes_the_unfinished_run_where_it_was_given(folder, tmp_path_factory, monkeypatch):
+    with Journal(folder / "run.db", several=True) as journal:
+        journal._db.execute("UPDATE runs SET ended = NULL, result = NULL")
+    assert "unfinished" in CliRunner().invoke(runs, ["run.db"], catch_exceptions=False).output
+    monkeypatch.chdir(tmp_path_factory.mktemp("elsewhere"))
+    result = CliRunner().invoke(runs, [str(folder / "run.db"), "--resume"], catch_exceptions=False)
+    assert result.exit_code == 0
+    assert "0 trainings paid for" in result.output
+    with Journal(folder / "run.db", several=True) as journal:
+        assert [run.ended is None for run in journal.runs()] == [False]
+    with pytest.raises(AccreditError, match="no unfinished run"):
+        CliRunner().invoke(runs, [str(folder / "run.db"), "--resume"], catch_exceptions=False)
+
+
+def test_a_missing_journal_is_an_error(tmp_path):
+    with pytest.raises(AccreditError, match="no journal"):
+        CliRunner().invoke(runs, [str(tmp_path / "none.db")], catch_exceptions=False)

@@ -1,0 +1,234 @@
+"""The `value` command, as a user types it."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("pandas")
+pytest.importorskip("sklearn")
+
+from accredit.cli import COMMANDS, main
+from accredit.core import Attribution
+from accredit.store import Journal
+
+ROWS = 60
+HEADER = "height,width,colour,who,label"
+
+
+def _line(i: int, rng: np.random.Generator, wrong: bool = False) -> str:
+    kind = i % 2
+    x = rng.normal(size=2) + 2.5 * kind
+    label = ("ham", "spam")[kind ^ wrong]
+    return f"{x[0]:.4f},{x[1]:.4f},{('red', 'blue')[int(rng.random() < 0.5)]},{('ann', 'bob', 'cy')[i % 3]},{label}"
+
+
+@pytest.fixture
+def run(capsys, monkeypatch, tmp_path):
+    """Run the command in a folder with a training and a test file: (exit code, standard output, standard error)."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(COMMANDS, "value", ("accredit.cli.value", ""))
+    rng = np.random.default_rng(0)
+    Path("train.csv").write_text("\n".join([HEADER, *(_line(i, rng, wrong=i < 3) for i in range(ROWS))]) + "\n")
+    Path("test.csv").write_text("\n".join([HEADER, *(_line(i, rng) for i in range(40))]) + "\n")
+
+    def call(*arguments: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["accredit", "value", *arguments])
+        try:
+            main()
+            code = 0
+        except SystemExit as stop:
+            code = int(stop.code or 0)
+        out, err = capsys.readouterr()
+        return code, out, err
+
+    return call
+
+
+BASE = ("train.csv", "--target", "label", "--test", "test.csv")
+
+
+def test_ranks_rows_lists_suspects_and_draws_curves(run):
+    code, out, err = run(*BASE)
+    assert code == 0, err
+    assert "shared among 60 players" in out
+    assert "likely mislabelled" in out
+    suspects = out[out.index("likely mislabelled") : out.index("payoff while")]
+    assert sum(f"row {i}  " in suspects for i in (1, 2, 3)) >= 2, suspects
+    assert "remove lowest first" in out
+    assert "█" in out
+
+
+@pytest.mark.parametrize("method", ["shapley", "banzhaf", "loo", "influence", "datamodel", "beta:4,1", "tmc:0.05"])
+def test_every_method_values_every_row(run, method):
+    code, out, err = run(*BASE, "--method", method, "--model", "ridge", "--budget", "130", "--no-curves", "--json")
+    assert code == 0, err
+    report = json.loads(out)
+    values = Attribution.from_plain(report["values"])
+    assert len(values) == ROWS
+    assert report["kind"] == "valuation"
+    assert values.players[0] == "row 1"
+
+
+def test_csv_holds_one_line_a_player_highest_first(run):
+    code, out, _ = run(*BASE, "--csv", "--no-curves")
+    rows = list(csv.DictReader(out.splitlines()))
+    assert code == 0
+    assert len(rows) == ROWS
+    assert [float(r["credit"]) for r in rows] == sorted((float(r["credit"]) for r in rows), reverse=True)
+    assert {r["label"] for r in rows} == {"ham", "spam"}
+
+
+def test_groups_are_players_and_their_values_are_exact_when_few(run):
+    code, out, _ = run(*BASE, "--players", "who", "--method", "shapley", "--model", "ridge", "--json", "--no-curves")
+    values = Attribution.from_plain(json.loads(out)["values"])
+    assert code == 0
+    assert set(values.players) == {"ann", "bob", "cy"}
+    assert values.unshared == pytest.approx(0, abs=1e-12)
+    code, out, _ = run(*BASE, "--players", "who", "--json", "--no-curves")  # knn: the quotient game, not a sum
+    assert code == 0
+    assert Attribution.from_plain(json.loads(out)["values"]).payoffs == 8
+
+
+def test_the_page_is_one_file_and_names_cannot_break_it(run, tmp_path):
+    evil = HEADER.replace("who", "<script>alert(1)</script>")
+    for name in ("train.csv", "test.csv"):
+        file = tmp_path / name
+        file.write_text(file.read_text().replace(HEADER, evil).replace("ann", "<b>&x"))
+    arguments = (
+        "--players",
+        "<script>alert(1)</script>",
+        "--method",
+        "shapley",
+        "--model",
+        "ridge",
+        "--html",
+        "out.html",
+    )
+    code, out, err = run(*BASE, *arguments)
+    assert code == 0, err
+    page = (tmp_path / "out.html").read_text()
+    assert "written: out.html" in out
+    assert "<svg" in page
+    assert "<script>" not in page
+    assert "<b>&x" not in page
+    assert "http://" not in page.replace("http://www.w3.org", "")
+
+
+def test_the_same_line_again_pays_for_nothing_and_says_so(run, tmp_path):
+    line = (*BASE, "--method", "shapley", "--model", "ridge", "--budget", "150", "--store", "run.db")
+    first, second = run(*line), run(*line)
+    assert first[0] == second[0] == 0
+    assert "0 trainings paid for" in second[1]
+    assert first[1].splitlines()[:-1] == second[1].splitlines()[:-1]
+    code, _, err = run(*BASE, "--method", "shapley", "--model", "logistic", "--budget", "150", "--store", "run.db")
+    assert code == 2
+    assert "belongs to another game: game differ" in err or "differ" in err
+
+
+def test_an_interrupted_run_resumes_to_the_same_table(run, tmp_path):
+    line = [*BASE, "--method", "banzhaf", "--budget", "250", "--executor", "serial", "--json", "--no-curves"]
+    whole = json.loads(run(*line)[1])["values"]
+    script = "from accredit.cli import COMMANDS, main; COMMANDS['value'] = ('accredit.cli.value', ''); main()"
+    child = subprocess.Popen(
+        [sys.executable, "-c", script, "value", *line, "--store", "run.db"],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"OMP_NUM_THREADS": "1"},
+    )
+    until = time.monotonic() + 120
+    while time.monotonic() < until and child.poll() is None:
+        if (tmp_path / "run.db").exists():
+            with Journal(tmp_path / "run.db", several=True) as journal:
+                if any(game["ok"] for game in journal.games()):
+                    break
+        time.sleep(0.05)
+    child.send_signal(signal.SIGINT)
+    _, err = child.communicate(timeout=120)
+    assert child.returncode in (0, 130), err
+    if child.returncode == 130:
+        assert "the same line again resumes" in err
+    resumed = json.loads(run(*line, "--store", "run.db")[1])
+    assert resumed["recalled"] > 0
+    assert resumed["values"] == whole
+
+
+def test_numbers_are_regressed(run, tmp_path):
+    rng = np.random.default_rng(1)
+    lines = [f"{x:.4f},{2 * x + rng.normal():.4f}" for x in rng.normal(size=50)]
+    (tmp_path / "numbers.csv").write_text("x,price\n" + "\n".join(lines) + "\n")
+    code, out, err = run(
+        "numbers.csv", "--target", "price", "--model", "ridge", "--method", "shapley", "--budget", "100"
+    )
+    assert code == 0, err
+    assert "neg_mean_squared_error" in out
+    code, _, err = run("numbers.csv", "--target", "price")
+    assert code == 2
+    assert "--model ridge" in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (("none.csv", "--target", "label"), "no file none.csv"),
+        (("train.csv", "--target", "colour of"), "no column of train.csv; its columns are height"),
+        (("train.csv", "--target", "label", "--players", "team"), "--players 'team' is no column"),
+        (("train.csv", "--target", "label", "--text", "body"), "--text 'body' is no column"),
+        (("train.csv", "--target", "label", "--test", "1.5"), "fraction between 0 and 1"),
+        (("train.csv", "--target", "label", "--test", "other.csv"), "no file other.csv"),
+        ((*BASE, "--method", "magic"), "unknown method"),
+        ((*BASE, "--model", "magic"), "unknown model"),
+        ((*BASE, "--model", "text"), "needs --text"),
+        ((*BASE, "--method", "loo", "--budget", "20"), "takes 62 trainings"),
+        ((*BASE, "--method", "shapley", "--budget", "50"), "--budget 120 or more"),
+        ((*BASE, "--method", "influence", "--model", "forest"), "no gradient"),
+        ((*BASE, "--method", "banzhaf", "--budget", "130", "--executor", "fibres"), "unknown executor"),
+        (("holes.csv", "--target", "label"), "column 'height' is missing in 1 rows"),
+        (("one.csv", "--target", "label"), "one class only"),
+        (("unlabelled.csv", "--target", "label"), "target 'label' is missing in 1 rows"),
+        (("words.csv", "--target", "label"), "too many for categories; name it with --text"),
+        (("train.json", "--target", "label"), "neither .csv, .tsv nor .parquet"),
+        (("broken.parquet", "--target", "label"), "broken.parquet"),
+        (("empty.csv", "--target", "label"), "empty.csv"),
+    ],
+)
+def test_bad_input_is_one_line_that_says_what_to_do(run, tmp_path, arguments, why):
+    (tmp_path / "holes.csv").write_text("height,label\n1,a\n,b\n3,a\n4,b\n")
+    (tmp_path / "one.csv").write_text("height,label\n" + "1,a\n" * 8)
+    (tmp_path / "unlabelled.csv").write_text("height,label\n1,a\n2,\n3,b\n")
+    (tmp_path / "words.csv").write_text("title,label\n" + "".join(f"w{i},{'ab'[i % 2]}\n" for i in range(100)))
+    (tmp_path / "train.json").write_text("{}")
+    (tmp_path / "broken.parquet").write_text("no")
+    (tmp_path / "empty.csv").write_text("")
+    code, out, err = run(*arguments)
+    assert code == 2
+    assert why in err
+    assert len(err.strip().splitlines()) == 1
+    assert out == ""
+
+
+def test_texts_are_read_by_the_encoder(run, tmp_path):
+    builtin = pytest.importorskip("accredit.models.builtin")
+    pytest.importorskip("transformers")
+    if not builtin.text_folder().is_dir():
+        pytest.skip("the built-in text model is not there")
+    good, bad = ("a wonderful film", "moving and funny", "I loved it"), ("a dull mess", "boring and bad", "I hated it")
+    lines = [f"{text} {i}\tpos" for i, text in enumerate(good * 4)] + [
+        f"{text} {i}\tneg" for i, text in enumerate(bad * 4)
+    ]
+    (tmp_path / "reviews.tsv").write_text("review\tmood\n" + "\n".join(lines) + "\n")
+    code, out, err = run(
+        "reviews.tsv", "--target", "mood", "--text", "review", "--model", "text", "--json", "--no-curves"
+    )
+    assert code == 0, err
+    assert len(json.loads(out)["values"]["players"]) == 18
