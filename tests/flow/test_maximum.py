@@ -1,0 +1,54 @@
+"""Exact max flow: weak duality proves it, coalition by coalition and layer by layer."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from accredit.flow import LayeredNetwork, MaximumFlows, maximum_flow
+from accredit.flow.certificate import conservation, over_capacity
+from tests.flow.attention_samples import awkward, soft
+
+
+@pytest.mark.parametrize("name", awkward(3, 6))
+def test_flow_is_feasible_and_its_cut_proves_it_maximal(name):
+    attention, settings = awkward(3, 6)[name]
+    network = LayeredNetwork.from_attention(attention, **settings)
+    flow = maximum_flow(network)
+    scale = max(1e-3, float(network.capacity.max()))
+    assert conservation(network, flow.edges, flow.supply, flow.demand) < 1e-12 * scale
+    assert over_capacity(network, flow.edges, flow.supply, flow.demand) <= 0
+    assert flow.value == pytest.approx(flow.supply.sum(), abs=1e-12 * scale)  # cut = flow: both are optimal
+    assert flow.error < 1e-12 * scale
+    assert flow.cut.sum() == pytest.approx(flow.value, abs=1e-12)
+
+
+def test_known_flow_by_hand():
+    # two tokens; layer 2 sends 0.3 to token 0 and 0.7 to token 1; layer 1 lets token 0 pass 1.0 and token 1 pass 0.2
+    attention = np.array([[[1.0, 0.0], [0.1, 0.1]], [[0.3, 0.7], [0.0, 0.0]]])
+    flow = maximum_flow(LayeredNetwork.from_attention(attention, residual=0.0, normalise=False))
+    assert flow.value == pytest.approx(0.5)
+    assert flow.demand.sum() == pytest.approx(0.5)
+    assert_allclose(flow.cut, [0.0, 0.2, 0.3, 0.0], atol=1e-12)
+
+
+def test_players_of_any_layer_can_be_left_out_and_come_back():
+    network = LayeredNetwork.from_attention(soft(3, 5))
+    flows = MaximumFlows(network)
+    whole = flows.value()
+    keep = np.array([True, False, True, True, False])
+    for layer in range(4):
+        capacity, supply, demand = network.capacity.copy(), network.supply.copy(), network.demand.copy()
+        if layer < 3:
+            capacity[layer][:, ~keep] = 0
+        else:
+            supply[~keep] = 0
+        expected = maximum_flow(LayeredNetwork(capacity, supply, demand)).value
+        assert flows.values(keep[None], layer)[0] == pytest.approx(expected, abs=1e-12)
+        assert flows.value() == whole
+
+
+def test_integers_of_networks_with_large_and_tiny_capacities_stay_exact():
+    for factor in (1e-12, 1.0, 1e12):
+        network = LayeredNetwork.from_attention(soft(3, 6) * factor, normalise=False, residual=0.0)
+        flow = maximum_flow(network)
+        assert flow.error <= 1e-12 * flow.value

@@ -1,0 +1,171 @@
+"""Unique flows, checked by certificate: feasible, within ε, dual gap, and independent of numbering and direction."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import accredit.flow.central_path as central_path
+from accredit.core import InvalidInput, NotConverged
+from accredit.flow import FlowGame, LayeredNetwork, credit_intervals, kkt_of, maximum_flow, unique_flow
+from accredit.flow.central_path import central_point
+from accredit.flow.certificate import conservation, over_capacity
+from accredit.flow.laplacian import LayeredLaplacian
+from tests.flow.attention_samples import awkward, causal, soft
+
+RULES = ("barrier", "l2")
+SHAPES = ((1, 1), (1, 5), (3, 1), (2, 6), (12, 16))
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize("name", awkward(2, 6))
+def test_every_flow_carries_a_certificate_that_checks(rule, shape, name):
+    attention, settings = awkward(*shape)[name]
+    network = LayeredNetwork.from_attention(attention, **settings)
+    flow = unique_flow(network, rule, epsilon=1e-6)
+    said = flow.certificate
+    assert conservation(network, flow.edges, flow.supply, flow.demand) <= 1e-9
+    assert over_capacity(network, flow.edges, flow.supply, flow.demand) <= 1e-15
+    exact = maximum_flow(network)
+    assert said.max_flow == pytest.approx(exact.value, abs=1e-11)
+    assert exact.value - 1e-6 - exact.error <= flow.value <= exact.value + 1e-9
+    if rule == "l2":
+        assert flow.value >= exact.value * (1 - 1e-9) - exact.error
+    assert 0 <= said.gap <= (1e-6 if rule == "barrier" else 1e-9) * (1 + 1e-6)
+    assert_allclose(flow.through.sum(axis=1), flow.value, atol=1e-9)
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("make", [soft, lambda *shape: causal(soft(*shape))], ids=["full", "causal"])
+def test_same_flow_after_renumbering_and_after_turning_every_edge_round(rule, make):
+    network = LayeredNetwork.from_attention(make(8, 20))
+    flow = unique_flow(network, rule)
+    order = np.random.default_rng(3).permutation(20)
+    other = unique_flow(network.renumbered(order), rule)
+    assert_allclose(other.edges, flow.edges[:, order][:, :, order], atol=1e-8)
+    turned = unique_flow(network.reversed(), rule)
+    assert_allclose(turned.edges, flow.edges[::-1].transpose(0, 2, 1), atol=1e-8)
+
+
+def test_plain_solvers_depend_on_the_numbering():
+    network = LayeredNetwork.from_attention(soft(8, 20))
+    order = np.random.default_rng(3).permutation(20)
+    here, there = maximum_flow(network), maximum_flow(network.renumbered(order))
+    assert here.value == pytest.approx(there.value, abs=1e-11)
+    assert np.abs(there.demand - here.demand[order]).max() > 0.1
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_equal_tokens_get_equal_credit(rule):
+    attention = soft(6, 10)
+    swap = np.array([1, 0, *range(2, 10)])
+    alike = (attention + attention[:, swap][:, :, swap]) / 2
+    flow = unique_flow(LayeredNetwork.from_attention(alike), rule)
+    assert_allclose(flow.through[:, 0], flow.through[:, 1], atol=1e-9)
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_credit_lies_inside_the_intervals_over_all_max_flows(rule):
+    network = LayeredNetwork.from_attention(soft(5, 9))
+    low, high = credit_intervals(FlowGame(network)).T
+    credit = unique_flow(network, rule).demand
+    assert (low - 1e-6 <= credit).all() and (credit <= high + 1e-9).all()
+    assert (high - low > 0.05).any()  # otherwise this network says nothing about uniqueness
+
+
+def test_barrier_is_centred_and_the_kkt_residuals_are_its_mu():
+    network = LayeredNetwork.from_attention(soft(4, 8)).pruned()
+    point = central_point(network, mu=1e-8)
+    residuals = kkt_of(network, point)
+    assert residuals.stationarity < 1e-12 and residuals.negative_multiplier == 0 and residuals.conservation < 1e-12
+    assert residuals.complementarity == pytest.approx(1e-8, rel=0.1)
+    assert 0 <= residuals.gap <= 1e-8 * 2 * network.edges
+    assert point.off_centre <= 1e-8
+
+
+def test_barrier_maximises_its_own_objective():
+    network = LayeredNetwork.from_attention(soft(3, 5)).pruned()
+    mu = 1e-3
+    point = central_point(network, mu=mu)
+
+    def objective(edges, supply, demand):
+        pairs = ((edges, network.capacity), (supply, network.supply), (demand, network.demand))
+        return supply.sum() + mu * sum((np.log(f) + np.log(u - f)).sum() for f, u in pairs)
+
+    best = objective(point.edges, point.supply, point.demand)
+    rng = np.random.default_rng(0)
+    other = maximum_flow(network)
+    for _ in range(20):  # towards other flows, and around random cycles
+        share = rng.uniform(1e-6, 1e-4)
+        mix = [(1 - share) * a + share * b for a, b in zip(
+            (point.edges, point.supply, point.demand), (other.edges, other.supply, other.demand), strict=True
+        )]  # fmt: skip
+        assert objective(*mix) < best + 1e-12
+        cycle = np.zeros_like(point.edges)
+        (i, k), (j, m) = rng.choice(5, 2, replace=False), rng.choice(5, 2, replace=False)
+        cycle[1, i, j] = cycle[1, k, m] = 1e-5
+        cycle[1, i, m] = cycle[1, k, j] = -1e-5
+        assert objective(point.edges + cycle, point.supply, point.demand) < best
+
+
+def test_l2_has_the_least_squares_of_all_max_flows():
+    network = LayeredNetwork.from_attention(soft(4, 8))
+    flow = unique_flow(network, "l2")
+    squares = (flow.edges**2).sum() + (flow.supply**2).sum() + (flow.demand**2).sum()
+    for other in (maximum_flow(network), unique_flow(network, "barrier", epsilon=1e-9)):
+        inner = sum((a * b).sum() for a, b in ((flow.edges, other.edges), (flow.supply, other.supply), (flow.demand, other.demand)))
+        assert inner >= squares - 1e-6  # the least-norm point of a convex set: ⟨f, g - f⟩ ≥ 0 for every other max flow g
+
+
+def test_l1_cannot_choose_because_all_paths_are_equally_long():
+    network = LayeredNetwork.from_attention(soft(5, 7))
+    sums = []
+    for seed in range(6):
+        flow = maximum_flow(network.renumbered(np.random.default_rng(seed).permutation(7)))
+        sums.append(flow.edges.sum() + flow.supply.sum() + flow.demand.sum())
+    assert_allclose(sums, (5 + 2) * maximum_flow(network).value, atol=1e-10)
+    with pytest.raises(InvalidInput, match="same number of edges"):
+        unique_flow(network, "l1")
+
+
+def test_smaller_epsilon_loses_less_and_stays_within_its_promise():
+    network = LayeredNetwork.from_attention(soft(6, 12))
+    lost = [unique_flow(network, epsilon=e).certificate.epsilon_reached for e in (1e-1, 1e-3, 1e-5, 1e-7)]
+    assert all(deficit <= e for deficit, e in zip(lost, (1e-1, 1e-3, 1e-5, 1e-7), strict=True))
+    assert lost == sorted(lost, reverse=True)
+
+
+@pytest.mark.parametrize("epsilon", [0.0, -1.0, np.nan, np.inf, 1e-20])
+def test_impossible_epsilon_is_refused(epsilon):
+    with pytest.raises(InvalidInput, match="epsilon"):
+        unique_flow(LayeredNetwork.from_attention(soft(2, 3)), epsilon=epsilon)
+
+
+def test_unknown_rule_is_refused():
+    with pytest.raises(InvalidInput, match="barrier"):
+        unique_flow(LayeredNetwork.from_attention(soft(2, 3)), "entropy")
+
+
+def test_a_solve_that_does_not_converge_raises(monkeypatch):
+    monkeypatch.setattr(central_path, "MAX_ITERATIONS", 3)
+    with pytest.raises(NotConverged, match="iterations"):
+        unique_flow(LayeredNetwork.from_attention(soft(3, 6)))
+
+
+def test_laplacian_solves_what_a_dense_solver_solves():
+    rng = np.random.default_rng(0)
+    layers, tokens = 3, 70  # more than one block of columns
+    weights = rng.uniform(0.1, 2, (layers, tokens, tokens))
+    supply, demand = rng.uniform(0.1, 1, tokens), rng.uniform(0.1, 1, tokens)
+    dense = np.zeros(((layers + 1) * tokens,) * 2)
+    for layer in range(layers):
+        low, high = slice(layer * tokens, (layer + 1) * tokens), slice((layer + 1) * tokens, (layer + 2) * tokens)
+        dense[high, low] -= weights[layer]
+        dense[low, high] -= weights[layer].T
+    dense -= np.diag(dense.sum(axis=1))
+    dense[range(-tokens, 0), range(-tokens, 0)] += supply
+    dense[range(tokens), range(tokens)] += demand
+    right = rng.normal(size=(layers + 1, tokens))
+    laplacian = LayeredLaplacian(layers, tokens)
+    laplacian.factor(weights, supply, demand)
+    assert_allclose(laplacian.solve(right).ravel(), np.linalg.solve(dense, right.ravel()), atol=1e-11)
