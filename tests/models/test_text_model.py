@@ -219,6 +219,14 @@ def test_as_text_model_says_what_is_missing():
         as_text_model(model.model.bert, wordpiece())
 
 
+def test_transformers_pipelines_are_text_models():
+    from transformers import TextClassificationPipeline
+
+    model = text_model("bert")
+    same = as_text_model(TextClassificationPipeline(model=model.model, tokenizer=model.tokenizer))
+    assert_array_equal(same.predict(same.encode(TEXT)), model.predict(model.encode(TEXT)))
+
+
 def test_a_model_that_hides_its_attentions_is_refused():
     model = text_model("bert")
     encoded = model.encode(TEXT)
