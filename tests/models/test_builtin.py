@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import gzip
+import importlib.util
 import os
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -184,3 +186,19 @@ def test_fashion_mnist_accuracy_is_as_promised_and_as_on_the_card(vision: tuple[
     assert len(labels) == 10_000
     assert right >= 0.88
     assert right == pytest.approx(figure_on_card(vision_folder(), "Fashion-MNIST test"), abs=0.001)
+
+
+def test_training_texts_hold_no_sentence_that_is_measured_on() -> None:
+    data_file("mr_sentence_polarity.tsv.gz")
+    source = Path(__file__).parents[2] / "tools" / "sentiment_texts.py"
+    spec = importlib.util.spec_from_file_location("sentiment_texts", source)
+    assert spec and spec.loader
+    texts = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = texts  # dataclasses look their module up by name
+    spec.loader.exec_module(texts)
+    found = texts.collect(DATA, phrases=70_000, yelp=0, imdb=0, passages=0, seed=0)
+    measured = {texts.letters(example.text) for example in found.dev + found.test + found.heldout}
+    everything = [texts.letters(row["text"]) for row in texts.rows(DATA / "mr_sentence_polarity.tsv.gz")]
+    assert len(measured.intersection(everything)) > 2_000  # MR holds most of SST-2, so there is something to remove
+    assert measured.isdisjoint(texts.letters(example.text) for example in found.train)
+    assert {example.source for example in found.train} == {"sst2", "mr"}
