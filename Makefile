@@ -31,7 +31,7 @@ $(VENV)/bench.done: $(VENV)/test.done
 	@touch $@
 
 demo: $(VENV)/demo.done  ## a first answer on the terminal and as a page
-	$(BIN)/accredit game examples/pricing.csv --html pricing.html
+	$(BIN)/accredit explain "A gripping, beautifully shot film that never quite lands." --html explanation.html
 
 test: $(VENV)/test.done  ## every test, docstring and README example
 	$(BIN)/python -m pytest
