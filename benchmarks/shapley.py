@@ -12,7 +12,9 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
+import io
 import json
+import sys
 import time
 import tracemalloc
 from collections.abc import Callable
@@ -271,6 +273,8 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--quick", action="store_true", help="fewer games and seeds, under three minutes")
     parser.add_argument("--out", metavar="FILE", help="also write the JSON here")
     options = parser.parse_args(arguments)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(line_buffering=True)  # tables appear as they are measured
     if options.quick:
         ratios = run(list(QUICK_GAMES), QUICK_BUDGETS, 2, QUICK_COVERAGE, with_shapiq=False)
     else:

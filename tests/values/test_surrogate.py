@@ -222,6 +222,8 @@ def test_seconds_end_a_run_of_slow_payoffs():
         ({}, "budget=1000"),
         ({"budget": 0}, "budget"),
         ({"budget": 1}, "at least 2"),
+        ({"budget": "many"}, "whole number"),
+        ({"budget": 100, "seed": -1}, "seed"),
         ({"budget": 100, "level": 1.0}, "level"),
         ({"budget": 100, "half_width": -1}, "half_width"),
         ({"budget": 100, "centre": "left"}, "centre"),

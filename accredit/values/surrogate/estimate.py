@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from accredit.core.coalitions import FloatArray, IntArray
+from accredit.core.errors import NotConverged
 from accredit.values.surrogate.design import Design
 from accredit.values.surrogate.intervals import FLOOR, Regression, operator, standard_error, t_multiple
 from accredit.values.surrogate.likelihood import Mixture, Sample, fit_isotropic, fit_screened
@@ -201,7 +202,10 @@ def _models(sample: Sample, rng: np.random.Generator) -> tuple[Posterior, ...]:
     isotropic = steadied(fit_isotropic(small), sample)
     if isotropic is None:
         isotropic = steadied(Mixture((Walsh(1),), (1e4,)), sample)  # leverage regression with a trace of ridge
-    assert isotropic is not None  # noise ≥ 1e-6 and a kernel of rank n: always positive definite
+    if isotropic is None:
+        raise NotConverged(
+            f"no surrogate of {len(sample) - 1} pairs has a Cholesky factor; use Leverage(budget) instead"
+        )
     if len(sample) - 1 <= sample.rows.players + 1:
         return (isotropic,)
     screened = posterior(fit_screened(smaller), sample)

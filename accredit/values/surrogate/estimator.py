@@ -11,7 +11,8 @@ import numpy as np
 from accredit.core import Attribution, Claim, FloatArray, Game, Holds, InvalidInput, payoffs
 from accredit.values.exact import SHAPLEY_CLAIMS, Exact
 from accredit.values.intervals import look_error
-from accredit.values.solver import Stop, progress
+from accredit.values.sampling import Sampled, checked, described
+from accredit.values.solver import progress
 from accredit.values.surrogate.design import Design, empty_design, grown, strata
 from accredit.values.surrogate.estimate import FEW_PAIRS, Asked, Estimate, estimate, exact
 
@@ -58,19 +59,17 @@ class Surrogate:
     centre: Literal["stacked", "debiased"] = "stacked"
 
     def __post_init__(self) -> None:
-        Stop(self.budget, self.seconds, self.half_width)
+        checked(Sampled(seconds=self.seconds, half_width=self.half_width, level=self.level), self.budget, self.seed)
         if self.budget is not None and self.budget < 2:
             raise InvalidInput(f"budget must be at least 2, for v(∅) and v(N), got {self.budget!r}; write budget=1000")
-        if not 0 < self.level < 1:
-            raise InvalidInput(f"level must lie between 0 and 1, got {self.level!r}; write for example level=0.95")
         if self.centre not in ("stacked", "debiased"):
-            raise InvalidInput(f"centre must be 'stacked' or 'debiased', got {self.centre!r}")
+            raise InvalidInput(f"centre must be 'stacked' or 'debiased', got {self.centre!r}; write centre='stacked'")
 
     def solve(self, game: Game) -> Attribution:
         """Estimate the Shapley values of `game`."""
         n = len(game.players)
         if n == 1 or (self.budget is not None and n < 63 and 2**n <= self.budget):
-            return replace(Exact(limit=n).solve(game), method=f"shapley/{self}", seed=self.seed)
+            return replace(Exact(limit=n).solve(game), method=described("shapley", self), seed=self.seed)
         rng = np.random.default_rng(self.seed)
         if self.half_width is not None:
             asked, found, stopped = self._until_narrow(game, rng)
@@ -78,7 +77,7 @@ class Surrogate:
             asked, stopped = self._until_late(game, rng)
             found = self._estimate(asked, 1 - self.level, rng)
         else:
-            assert self.budget is not None  # Stop insists on one limit
+            assert self.budget is not None  # `checked` insists on one limit
             asked = asked_pairs(game, None, (self.budget - 2) // 2, rng)
             found, stopped = self._estimate(asked, 1 - self.level, rng), f"the budget of {self.budget} payoffs"
         return self._attribution(game, asked, found, stopped)
@@ -140,7 +139,7 @@ class Surrogate:
             game.players,
             found.credit,
             total=asked.total,
-            method=f"shapley/{self}",
+            method=described("shapley", self),
             claims=SHAPLEY_CLAIMS if asked.design.complete else CLAIMS,
             stderr=found.stderr,
             interval=None if width is None else np.stack([found.credit - width, found.credit + width], axis=1),
