@@ -25,18 +25,10 @@ def text_features(texts: Sequence[str], encoder: str | Path | None = None) -> Fl
         raise InvalidInput(f"texts must be non-empty strings, one a row; got {bad!r:.60}")
     try:
         import torch
-        import transformers
+        import transformers  # noqa: F401
     except ImportError:
         raise MissingExtra("torch and transformers", "text", "encoding texts") from None
-    from accredit.models.builtin import text_folder
-    from accredit.models.loading import model_config, model_folder
-
-    folder = model_folder(text_folder() if encoder is None else encoder)
-    model_config(folder)  # refuses what brings its own code
-    local = {"local_files_only": True, "trust_remote_code": False}
-    tokenizer = transformers.AutoTokenizer.from_pretrained(folder, **local)
-    body: Any = transformers.AutoModel.from_pretrained(folder, use_safetensors=True, **local).float().eval()
-    longest = min(tokenizer.model_max_length, getattr(body.config, "max_position_embeddings", LONGEST))
+    body, tokenizer, longest = _encoder(encoder)
     order = np.argsort([len(text) for text in texts], kind="stable")
     features: dict[int, FloatArray] = {}
     with torch.no_grad():
@@ -55,3 +47,27 @@ def text_features(texts: Sequence[str], encoder: str | Path | None = None) -> Fl
             pooled = ((hidden * weight).sum(dim=1) / weight.sum(dim=1)).numpy()
             features |= dict(zip(rows.tolist(), pooled, strict=True))
     return np.array([features[i] for i in range(len(texts))])
+
+
+def _encoder(encoder: str | Path | None) -> tuple[Any, Any, int]:
+    """The body of a model without its head, its tokenizer, and how many tokens it reads."""
+    import transformers
+
+    from accredit.models import load_text_model
+    from accredit.models.builtin import text_folder
+    from accredit.models.loading import model_config, model_folder
+    from accredit.models.text import HEADS
+
+    folder = model_folder(text_folder() if encoder is None else encoder)
+    architecture = str((model_config(folder).get("architectures") or [""])[0])
+    if architecture.endswith(tuple(HEADS)):
+        loaded = load_text_model(folder)
+        body, tokenizer, longest = loaded.model.base_model, loaded.tokenizer, loaded.longest()
+    else:  # an encoder that never had a head
+        local = {"local_files_only": True, "trust_remote_code": False}
+        tokenizer = transformers.AutoTokenizer.from_pretrained(folder, **local)
+        body = transformers.AutoModel.from_pretrained(folder, use_safetensors=True, **local)
+        longest = min(tokenizer.model_max_length, getattr(body.config, "max_position_embeddings", LONGEST))
+    if body.config.is_encoder_decoder:
+        body = body.get_encoder()
+    return body.float().eval(), tokenizer, longest
