@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import sys
 import time
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -86,6 +88,8 @@ def _one(
     from accredit.views.terminal import wants_colour
 
     result: Explanation = explained(subject, model, announce=lambda cost: click.echo(cost, err=True), **settings)
+    command = shlex.join(["accredit", *sys.argv[1:]])
+    result = replace(result, provenance={**result.provenance, "command": command})
     if html_file:
         write_whole(html_file, views.explanation_page(result))
     click.echo(result.to_json() if as_json else views.text(result, colour=wants_colour(sys.stdout)))

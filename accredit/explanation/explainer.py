@@ -66,9 +66,10 @@ def explain(
     refused: dict[str, str] = {}
     seconds: dict[str, float] = {}
     for each in recipes:
-        import_module(each.module)
-        began = time.perf_counter()
         try:
+            module, name = each.loads
+            getattr(import_module(module), name)
+            began = time.perf_counter()
             attributions[each.name] = each.run(subject)
             seconds[each.name] = time.perf_counter() - began
         except AccreditError as error:
@@ -104,10 +105,10 @@ def loaded_model(subject: Any, model: Any, tokenizer: Any = None) -> TextModel |
 
 def builtin_model(kind: str) -> TextModel | ImageModel:
     """The small model that ships with accredit, for texts or for pictures."""
-    from accredit.models import as_image_model, as_text_model
-    from accredit.models.builtin import load_text, load_vision
+    from accredit.models import load_image_model, load_text_model
+    from accredit.models.builtin import text_folder, vision_folder
 
-    loaded = as_text_model(*load_text()) if kind == "text" else as_image_model(*load_vision())
+    loaded = load_text_model(text_folder()) if kind == "text" else load_image_model(vision_folder())
     loaded.name = "built-in sentiment model" if kind == "text" else "built-in clothes model"
     return loaded
 
@@ -146,8 +147,11 @@ def _announce(subject: Subject, recipes: list[Recipe], announce: Callable[[str],
     few = np.random.default_rng(subject.seed).random((PROBE, len(subject.players))) < 0.5
     began = time.perf_counter()
     subject.payoffs.payoff(few)
-    if asked and (time.perf_counter() - began) / PROBE * asked >= LONG:
-        announce(str(subject.payoffs.estimate(asked)))
+    if (time.perf_counter() - began) / PROBE * asked < LONG:
+        return
+    expected = subject.payoffs.estimate(asked)
+    if expected.seconds >= LONG:
+        announce(str(expected))
 
 
 def _explanation(

@@ -13,6 +13,7 @@ from accredit.explanation.subject import TENSORS, Subject
 
 DEFAULT = ("shapley", "leave-one-out", "integrated-gradients", "flow", "rollout", "attention")
 DEFAULT_BUDGET = 2000  # payoffs of one sampled value
+ATTENTION = ("accredit.attention", "joint_flow")
 AUTO_EXACT = 12  # players up to which values are exact without being asked
 
 
@@ -23,7 +24,7 @@ class Recipe:
     name: str
     run: Callable[[Subject], Attribution]
     signed: bool = True
-    module: str = "accredit.values"  # loaded before the clock starts
+    loads: tuple[str, str] = ("accredit.values", "shapley")  # module and name that are imported before the clock starts
     payoffs: Callable[[int, int | None], int] = lambda players, budget: 0  # payoffs it will ask
 
 
@@ -33,7 +34,7 @@ def recipe(name: str) -> Recipe:
     if name in RECIPES:
         return RECIPES[name]
     if base in ON_TENSORS and tensor in TENSORS:
-        return Recipe(name, _noted(partial(ON_TENSORS[base], tensor=tensor)), False, "accredit.attention")
+        return Recipe(name, _noted(partial(ON_TENSORS[base], tensor=tensor)), False, ATTENTION)
     if base in ON_TENSORS and colon:
         raise InvalidInput(f"method {name!r} has the tensor {tensor!r}; write one of {', '.join(TENSORS)}")
     raise InvalidInput(f"method {name!r} is unknown; write one of {', '.join(RECIPES)}")
@@ -182,12 +183,12 @@ RECIPES: dict[str, Recipe] = {
         Recipe("leave-one-out", _leave_one_out, payoffs=lambda players, budget: players + 2),
         Recipe("banzhaf", _banzhaf, payoffs=_sampled),
         Recipe("owen", _owen, payoffs=lambda players, budget: min(2**players, budget or DEFAULT_BUDGET)),
-        Recipe("integrated-gradients", _integrated_gradients, module="accredit.gradients.integrated"),
-        Recipe("input-x-gradient", _input_x_gradient, module="accredit.gradients.saliency"),
-        Recipe("saliency", _saliency, signed=False, module="accredit.gradients.saliency"),
-        Recipe("smoothgrad", _smoothgrad, signed=False, module="accredit.gradients.saliency"),
-        Recipe("attention", _attention, signed=False, module="accredit.attention"),
-        Recipe("rollout", _rollout, signed=False, module="accredit.attention"),
-        *(Recipe(name, partial(run, tensor="af"), False, "accredit.attention") for name, run in ON_TENSORS.items()),
+        Recipe("integrated-gradients", _integrated_gradients, loads=("accredit.gradients", "integrated_gradients")),
+        Recipe("input-x-gradient", _input_x_gradient, loads=("accredit.gradients", "input_x_gradient")),
+        Recipe("saliency", _saliency, signed=False, loads=("accredit.gradients", "saliency")),
+        Recipe("smoothgrad", _smoothgrad, signed=False, loads=("accredit.gradients", "smoothgrad")),
+        Recipe("attention", _attention, signed=False, loads=ATTENTION),
+        Recipe("rollout", _rollout, signed=False, loads=ATTENTION),
+        *(Recipe(name, partial(run, tensor="af"), False, ATTENTION) for name, run in ON_TENSORS.items()),
     )
 }

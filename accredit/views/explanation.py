@@ -10,7 +10,7 @@ from accredit.views.flow import flow_svg
 from accredit.views.palette import LEVELS, level
 from accredit.views.parts import bar, bounds, grid, hue, number, span
 from accredit.views.segments import Segment, segments
-from accredit.views.words import in_words, title
+from accredit.views.words import duration, in_words, title
 
 OPEN_ROWS = 60  # players up to which the table of numbers is open when the page loads
 MANY = 80  # players from which the first drawing is set smaller
@@ -56,7 +56,7 @@ def _intro(explanation: Explanation) -> str:
     who = who if isinstance(who, str) else "player"
     several = f"{count} {who}{'s' if who != 'patch' else 'es'}" if count > 1 else f"one {who}"
     took = sum(explanation.seconds.values())
-    cost = f" in {rounded(took, 2)} s" if took else ""
+    cost = f" in {duration(took)}" if took else ""
     model = explanation.provenance.get("model")
     by = f" Model: {escape(model)}." if model else ""
     methods = "one method" if ran == 1 else f"{ran} methods"
@@ -129,7 +129,7 @@ class _Drawer:
             signed = method not in self.explanation.unsigned
             costs = [f"{result.payoffs:,} payoffs"] if result.payoffs is not None else []
             if method in self.explanation.seconds:
-                costs.append(f"{rounded(self.explanation.seconds[method], 2)} s")
+                costs.append(duration(self.explanation.seconds[method]))
             about = f"<h3>{escape(title(method))}</h3><p class='small'>{escape(in_words(result))}</p>"
             about += f"<p class='small soft'>{' · '.join(costs)}</p>" if costs else ""
             if self.explanation.picture:
@@ -223,7 +223,7 @@ class _Drawer:
                     continue
                 at = result.players.index(player)
                 credit = float(result.credit[at])
-                drawing = bar(credit, reach, (low[at], high[at]), 64, 14, signed)
+                drawing = bar(credit, reach, (low[at], high[at]), 44, 14, signed)
                 tip = f' title="{number(low[at])} … {number(high[at])}"' if high[at] > low[at] else ""
                 cells.append(f'<td><span class="cell"{tip}>{number(credit, signed)} {drawing}</span></td>')
             anchor = f' id="p{k}"' if self.live else ""
@@ -266,7 +266,7 @@ def _flow(explanation: Explanation) -> str:
     cut = '<span class="key cut"></span>minimum cut: no flow can be larger than what these let through'
     return (
         "<section><h2>How attention flows</h2><p class='soft'>From the output, above, through the layers down to the text. "
-        f"Width is flow; {rounded(flow.value)} flows in all ({escape(title(flow.method))}).</p>"
+        f"Width is flow, {rounded(flow.value)} in all. Method: {escape(title(flow.method))}.</p>"
         f'<figure><div class="wide" tabindex="0" role="region" aria-label="Drawing of the flow">{flow_svg(flow)}</div>'
         f'<figcaption class="small"><p><span class="key edge"></span>flow &nbsp; {cut}</p>{notes}</figcaption>'
         "</figure></section>"
@@ -282,7 +282,7 @@ def _trust(explanation: Explanation) -> str:
             f'<span class="holds {"yes" if c.holds is Holds.EXACTLY else "no"}">{MARKS[c.holds]} {escape(c.holds)}</span>'
             for c in claims
         ]
-        left = "—" if result.unshared is None else rounded(result.unshared, 2)
+        left = "—" if result.unshared is None else rounded(result.unshared, 2).replace("-", "−")
         bars = (
             f"{result.level or 0.95:.0%} interval"
             if result.interval is not None

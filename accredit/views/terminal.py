@@ -14,7 +14,7 @@ from accredit.explanation.result import Explanation
 from accredit.views.palette import DARK_INK, LIGHT_INK, shade
 from accredit.views.segments import segments
 from accredit.views.text import printable, width
-from accredit.views.words import in_words, title
+from accredit.views.words import duration, in_words, title
 
 NAME = 22  # cells of the longest player name shown
 HEAD = 12  # cells of a column's heading
@@ -165,7 +165,7 @@ def _fixed(value: float) -> str:
 def _cost(explanation: Explanation, method: str, result: Attribution) -> str:
     costs = [f"{result.payoffs:,} payoffs"] if result.payoffs is not None else []
     if method in explanation.seconds:
-        costs.append(f"{explanation.seconds[method]:.2f} s")
+        costs.append(duration(explanation.seconds[method]))
     return f" ({', '.join(costs)})" if costs else ""
 
 

@@ -1,0 +1,250 @@
+"""The `explain` command: one text, an image, a file of texts that is resumed, and everything that can be wrong with them."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("transformers")
+Image = pytest.importorskip("PIL.Image")
+
+from accredit.cli import main  # noqa: E402
+from accredit.explanation import Explanation  # noqa: E402
+from tests.models.small_models import TEXT, image_model, text_model  # noqa: E402
+
+FAST = ("--methods", "leave-one-out,attention")
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory):
+    """A text model and an image model on disk, as a user would have them."""
+    home = tmp_path_factory.mktemp("models")
+    text, image = text_model("bert"), image_model()
+    text.model.save_pretrained(home / "text")
+    text.tokenizer.save_pretrained(home / "text")
+    image.model.save_pretrained(home / "image")
+    return home
+
+
+@pytest.fixture
+def run(capsys, monkeypatch, tmp_path):
+    """Run the command in an empty folder: (exit code, standard output, standard error)."""
+    monkeypatch.chdir(tmp_path)
+
+    def call(*arguments):
+        monkeypatch.setattr(sys, "argv", ["accredit", "explain", *(str(a) for a in arguments)])
+        try:
+            main()
+            code = 0
+        except SystemExit as stop:
+            code = stop.code
+        out, err = capsys.readouterr()
+        return code, out, err
+
+    return call
+
+
+def test_a_text_gives_prediction_methods_claims_and_seconds(run, folders):
+    code, out, err = run(TEXT, "--model", folders / "text", "--methods", "shapley,attention")
+    assert code == 0 and err == ""
+    assert TEXT in out
+    assert "%" in out.splitlines()[0] and "credit for the log-odds of" in out.splitlines()[0]
+    assert "gripping" in out and "ESNL" in out and "shapley: all" in out and " s)" in out
+
+
+def test_json_and_html_hold_the_same_explanation(run, folders, tmp_path):
+    code, out, _ = run(TEXT, "--model", folders / "text", *FAST, "--json", "--html", "x.html")
+    assert code == 0
+    explanation = Explanation.from_json(out)
+    assert explanation.text == TEXT
+    page = (tmp_path / "x.html").read_text(encoding="utf-8")
+    assert page.startswith("<!doctype html>") and f"Why {explanation.target}?" in page
+
+
+def test_target_players_payoff_removal_and_seed_arrive(run, folders):
+    options = ["--target", "neutral", "--players", "token", "--payoff", "probability", "--removal", "delete", "--seed", "7",
+               "--budget", "40"]  # fmt: skip
+    _, out, _ = run(TEXT, "--model", folders / "text", "--methods", "shapley", "--json", *options)
+    explanation = Explanation.from_json(out)
+    assert explanation.target == "NEUTRAL" and explanation.payoff == "probability"
+    assert explanation.provenance["players"] == "token" and explanation.provenance["removal"] == "delete"
+    assert explanation["shapley"].seed == 7 and explanation["shapley"].payoffs <= 40
+
+
+def test_an_image_has_patches(run, folders, tmp_path):
+    pixels = np.random.default_rng(0).integers(0, 256, (30, 20), dtype=np.uint8)
+    Image.fromarray(pixels).save(tmp_path / "shirt.png")
+    code, out, _ = run("shirt.png", "--model", folders / "image", *FAST)
+    assert code == 0 and "r2c2" in out
+    _, out, _ = run("shirt.png", "--model", folders / "image", "--methods", "shapley", "--players", "2x2", "--json")
+    assert Explanation.from_json(out).picture.grid == (2, 2)
+
+
+TEXTS = ["A good film.", "It never lands!", "not very good", "the film is bad, very bad", "A gripping film"]
+
+
+def rows_of(path: Path) -> list[dict]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def test_a_file_is_explained_row_by_row(run, folders, tmp_path):
+    (tmp_path / "texts.txt").write_text("\n\n".join(TEXTS), encoding="utf-8")
+    code, out, err = run("texts.txt", "--model", folders / "text", *FAST, "--out", "rows.jsonl")
+    assert code == 0 and out == "" and "5 rows" in err
+    rows = rows_of(tmp_path / "rows.jsonl")
+    assert [row["text"] for row in rows] == TEXTS and [row["row"] for row in rows] == list(range(5))
+    _, alone, _ = run(TEXTS[3], "--model", folders / "text", *FAST, "--json")
+    assert rows[3]["attributions"] == json.loads(alone)["attributions"]  # a row does not depend on the others
+
+
+def test_without_out_rows_go_to_standard_output(run, folders, tmp_path):
+    (tmp_path / "texts.txt").write_text("\n".join(TEXTS[:2]), encoding="utf-8")
+    code, out, _ = run("texts.txt", "--model", folders / "text", *FAST)
+    assert code == 0 and [json.loads(line)["row"] for line in out.splitlines()] == [0, 1]
+
+
+@pytest.mark.parametrize(("name", "mark"), [("t.csv", ","), ("t.tsv", "\t")])
+def test_a_table_gives_its_column(run, folders, tmp_path, name, mark):
+    (tmp_path / name).write_text(f"id{mark}review\n1{mark}A good film.\n2{mark}\n", encoding="utf-8")
+    code, _, err = run(name, "--model", folders / "text", *FAST, "--text", "review", "--out", "rows.jsonl")
+    assert code == 0 and "1 could not be explained" in err
+    rows = rows_of(tmp_path / "rows.jsonl")
+    assert rows[0]["text"] == "A good film." and "empty" in rows[1]["error"]
+
+
+@pytest.mark.parametrize("kept", [0, 1, 3, 5])
+@pytest.mark.parametrize("torn", [b"", b'{"row": 3, "te'])
+def test_a_stopped_run_ends_like_one_that_was_not(run, folders, tmp_path, kept, torn):
+    (tmp_path / "texts.txt").write_text("\n".join(TEXTS), encoding="utf-8")
+    options = ("--model", folders / "text", "--methods", "shapley", "--budget", "30", "--seed", "3")
+    run("texts.txt", *options, "--out", "whole.jsonl")
+    whole = (tmp_path / "whole.jsonl").read_bytes()
+    if kept == 0 and torn:
+        pytest.skip("a file that holds only a torn line is nobody's")
+    (tmp_path / "part.jsonl").write_bytes(b"".join(whole.splitlines(keepends=True)[:kept]) + torn)
+    code, _, err = run("texts.txt", *options, "--out", "part.jsonl")
+    assert code == 0 and (f"{kept} of them already there" in err) == (kept > 0)
+    assert (tmp_path / "part.jsonl").read_bytes() == whole
+
+
+def test_a_killed_run_is_resumed(run, folders, tmp_path):
+    (tmp_path / "texts.txt").write_text("\n".join(TEXTS * 12), encoding="utf-8")
+    options = ["texts.txt", "--model", str(folders / "text"), "--methods", "leave-one-out,shapley", "--out"]
+    command = [sys.executable, "-m", "accredit", "explain", *options, "rows.jsonl"]
+    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])}
+    process = subprocess.Popen(command, cwd=tmp_path, env=environment, stderr=subprocess.DEVNULL)
+    out = tmp_path / "rows.jsonl"
+    while process.poll() is None and not (out.exists() and out.stat().st_size > 5_000):
+        time.sleep(0.01)
+    process.kill()
+    process.wait()
+    before = out.read_bytes()
+    run(*options, "rows.jsonl")
+    run(*options, "whole.jsonl")
+    assert out.read_bytes().startswith(before[: before.rfind(b"\n") + 1])
+    assert out.read_bytes() == (tmp_path / "whole.jsonl").read_bytes()
+
+
+def test_rows_of_another_run_are_not_touched(run, folders, tmp_path):
+    (tmp_path / "texts.txt").write_text("\n".join(TEXTS[:2]), encoding="utf-8")
+    options = ("--model", folders / "text", *FAST, "--out", "rows.jsonl")
+    run("texts.txt", *options)
+    before = (tmp_path / "rows.jsonl").read_bytes()
+    for changed in (("--payoff", "logit"), ("--players", "token")):
+        code, _, err = run("texts.txt", *options, *changed)
+        assert code == 2 and "another model, other settings or other texts" in err
+    (tmp_path / "texts.txt").write_text("\n".join(reversed(TEXTS[:2])), encoding="utf-8")
+    assert run("texts.txt", *options)[0] == 2
+    (tmp_path / "notes.txt").write_text("my notes\n")
+    assert run("texts.txt", "--model", folders / "text", *FAST, "--out", "notes.txt")[0] == 2
+    assert (tmp_path / "rows.jsonl").read_bytes() == before
+    assert (tmp_path / "notes.txt").read_text() == "my notes\n"
+
+
+def pickled(folder: Path) -> None:
+    (folder / "config.json").write_text('{"architectures": ["BertForSequenceClassification"], "model_type": "bert"}')
+    (folder / "pytorch_model.bin").write_bytes(b"\x80\x04.")
+
+
+def remote(folder: Path) -> None:
+    config = {
+        "architectures": ["BertForSequenceClassification"],
+        "auto_map": {"AutoModel": "evil.Model"},
+        "model_type": "bert",
+    }
+    (folder / "config.json").write_text(json.dumps(config))
+    (folder / "model.safetensors").write_bytes(b"")
+    (folder / "evil.py").write_text("raise SystemExit('ran')")
+
+
+BAD = {
+    "empty text": ([""], "empty"),
+    "only spaces": (["  \t "], "empty"),
+    "too long": (["good film " * 100], "reads 48"),
+    "unknown label": ([TEXT, "--target", "GREAT"], "labels are NEGATIVE, NEUTRAL, POSITIVE"),
+    "unknown method": ([TEXT, "--methods", "shapely"], "unknown"),
+    "unknown players": ([TEXT, "--players", "letter"], "token, word, sentence"),
+    "damaged groups": ([TEXT, "--players", '{"a": 1}'], "--players"),
+    "unknown payoff": ([TEXT, "--payoff", "profit"], "payoff"),
+    "unknown removal": ([TEXT, "--removal", "burn"], "removal"),
+    "budget of zero": ([TEXT, "--budget", "0"], "budget"),
+    "missing file": (["missing.csv"], "no file"),
+    "missing picture": (["missing.png"], "no file"),
+    "a folder": (["."], "folder"),
+    "not a picture": (["fake.png"], "picture"),
+    "binary file": (["noise.dat"], "UTF-8"),
+    "file without texts": (["blank.txt"], "holds no text"),
+    "table without the column": (["t.csv", "--text", "review"], "columns are id, text"),
+    "table without a named column": (["t.csv"], "id, text"),
+    "label unknown for a file": (["t.csv", "--text", "text", "--target", "GREAT", "--out", "rows.jsonl"], "labels are"),
+    "method unknown for a file": (["t.csv", "--text", "text", "--methods", "x", "--out", "rows.jsonl"], "unknown"),
+    "column of a text": ([TEXT, "--text", "review"], "--text is for a FILE"),
+    "out for a text": ([TEXT, "--out", "rows.jsonl"], "--out is for a FILE"),
+    "page of a file": (["t.csv", "--text", "text", "--html", "x.html"], "--html is for one"),
+    "page into no folder": ([TEXT, "--html", "no/such/x.html"], "folder does not exist"),
+    "prefix without a decoder": ([TEXT, "--prefix", "so"], "prefix"),
+    "folder without a model": ([TEXT, "--model", "empty"], "config.json is missing"),
+    "pickled weights": ([TEXT, "--model", "pickled"], "safetensors"),
+    "remote code": ([TEXT, "--model", "remote"], "auto_map"),
+    "model that is not there": ([TEXT, "--model", "./nowhere"], "not a folder"),
+    "model for pictures": ([TEXT, "--model", "{image}"], "ForImageClassification"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_input_is_one_line_and_leaves_no_file(run, folders, tmp_path, case):
+    arguments, said = BAD[case]
+    (tmp_path / "fake.png").write_text("no picture")
+    (tmp_path / "noise.dat").write_bytes(bytes(range(255, 127, -1)))
+    (tmp_path / "blank.txt").write_text(" \n\n")
+    (tmp_path / "t.csv").write_text("id,text\n1,A good film.\n")
+    for name, fill in {"empty": lambda folder: None, "pickled": pickled, "remote": remote}.items():
+        (tmp_path / name).mkdir()
+        fill(tmp_path / name)
+    before = sorted(p.name for p in tmp_path.rglob("*"))
+    arguments = [str(a).replace("{image}", str(folders / "image")) for a in arguments]
+    if "--model" not in arguments and "fake.png" not in arguments:
+        arguments += ["--model", str(folders / "text")]
+    elif "fake.png" in arguments:
+        arguments += ["--model", str(folders / "image")]
+    code, out, err = run(*arguments)
+    assert code == 2 and out == ""
+    assert said in err and err.startswith("accredit: ") and err.count("\n") == 1
+    assert sorted(p.name for p in tmp_path.rglob("*")) == before
+
+
+def test_help_imports_no_torch():
+    probe = "import sys; sys.argv=['accredit','explain','--help']\nfrom accredit.cli import main\n"
+    probe += "try: main()\nexcept SystemExit: pass\n"
+    probe += "assert 'torch' not in sys.modules and 'transformers' not in sys.modules"
+    done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, cwd=Path(__file__).parents[2])
+    assert done.returncode == 0, done.stderr
+    assert "TEXT|FILE|IMAGE" in done.stdout
