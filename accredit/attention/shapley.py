@@ -30,6 +30,7 @@ CUTS = 160  # kept for the control variate
 CHEAP_ORDERS = 4_000  # orders of the cut game
 TIGHT = 1e-9  # a bound this near to v, as a share of the max flow, is met
 LEVEL = 0.95
+FEWEST_ORDERS = 32  # with fewer, intervals of players with rare differences are too short
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,13 +48,20 @@ class FlowShapley:
 
 def flow_shapley(game: FlowGame, *, orders: int = 200, seed: int = 0) -> FlowShapley:
     """Shapley values of a flow game: from its table up to 10 players, else from `orders` random orders."""
-    if isinstance(orders, bool) or not isinstance(orders, int) or orders < 8:
-        raise InvalidInput(f"orders is {orders!r}; an interval needs at least 8 random orders, for example orders=200")
+    if isinstance(orders, bool) or not isinstance(orders, int) or orders < FEWEST_ORDERS:
+        raise InvalidInput(
+            f"orders is {orders!r}; an interval needs at least {FEWEST_ORDERS} random orders, for example 200"
+        )
     n = len(game.players)
     total = game.flows.value()
     if n <= EXACT_PLAYERS:
         every = (np.arange(1 << n)[:, None] >> np.arange(n) & 1).astype(bool)
-        return FlowShapley(shapley_from_table(game.payoff(every)), total, 1 << n)
+        table = game.payoff(every)
+        credit = np.maximum(shapley_from_table(table), 0.0)  # v is monotone: a negative credit is rounding
+        credit[table[1 << np.arange(n)] == 0] = (
+            0.0  # and a player that carries nothing alone is a null player or rounding
+        )
+        return FlowShapley(credit, total, 1 << n)
     return _sampled(game, total, orders, np.random.default_rng(seed))
 
 

@@ -113,8 +113,13 @@ def test_l2_has_the_least_squares_of_all_max_flows():
     flow = unique_flow(network, "l2")
     squares = (flow.edges**2).sum() + (flow.supply**2).sum() + (flow.demand**2).sum()
     for other in (maximum_flow(network), unique_flow(network, "barrier", epsilon=1e-9)):
-        inner = sum((a * b).sum() for a, b in ((flow.edges, other.edges), (flow.supply, other.supply), (flow.demand, other.demand)))
-        assert inner >= squares - 1e-6  # the least-norm point of a convex set: ⟨f, g - f⟩ ≥ 0 for every other max flow g
+        inner = sum(
+            (a * b).sum()
+            for a, b in ((flow.edges, other.edges), (flow.supply, other.supply), (flow.demand, other.demand))
+        )
+        assert (
+            inner >= squares - 1e-6
+        )  # the least-norm point of a convex set: ⟨f, g - f⟩ ≥ 0 for every other max flow g
 
 
 def test_l1_cannot_choose_because_all_paths_are_equally_long():
