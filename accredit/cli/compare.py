@@ -19,6 +19,7 @@ import click
 @click.option("--target", help="The column with the label to explain; default: what the model predicts.")
 @click.option("--where", multiple=True, metavar="COLUMN=VALUE", help="Keep only these rows, for example split=dev.")
 @click.option("--limit", type=click.IntRange(min=1), help="Use the first rows only.")
+@click.option("--longest", type=click.IntRange(min=1), help="Keep only texts of at most this many words.")
 @click.option("--methods", help="Methods, separated by commas; see 'accredit methods'.")
 @click.option("--metrics", help="Metrics, separated by commas.")
 @click.option("--players", default="word", show_default=True, type=click.Choice(["word", "token", "sentence"]))
@@ -36,8 +37,8 @@ import click
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
 def compare(
     model: str, data_file: str | None, text: str, target: str | None, where: tuple[str, ...], limit: int | None,
-    methods: str | None, metrics: str | None, players: str, payoff: str, removal: str | None, budget: int | None,
-    seed: int, store: str | None, executor: str, html_file: str | None, as_json: bool,
+    longest: int | None, methods: str | None, metrics: str | None, players: str, payoff: str, removal: str | None,
+    budget: int | None, seed: int, store: str | None, executor: str, html_file: str | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Run methods on a data set, measure how faithful they are, and rank them.
 
@@ -45,16 +46,12 @@ def compare(
     continues a run that was killed and ends with the same table.
     """
     from accredit.cli.output import write_whole
-    from accredit.core import InvalidInput
     from accredit.evaluate.arena import DEFAULT_METRICS, metrics_named
-    from accredit.evaluate.text_contest import TextContest, default_methods, read_examples, sample
+    from accredit.evaluate.text_contest import TextContest, default_methods, filters, read_examples, sample
     from accredit.experiments.arena_page import arena_page, seconds_text, text_table
     from accredit.experiments.contest import hold
 
-    filters = dict(part.partition("=")[::2] for part in where)
-    if not all("=" in part for part in where):
-        raise InvalidInput(f"--where takes COLUMN=VALUE, got {next(p for p in where if '=' not in p)!r}")
-    examples = read_examples(data_file, text, target, limit, filters) if data_file else sample()[:limit]
+    examples = read_examples(data_file, text, target, limit, filters(where), longest) if data_file else sample()[:limit]
     asked = [name.strip() for name in metrics.split(",")] if metrics else DEFAULT_METRICS
     contest = TextContest(
         model=model,

@@ -50,6 +50,31 @@ def propositions(model: str, quick: bool, out: str, seed: int) -> None:
 
 @reproduce.command()
 @click.option(
+    "--model", "models", multiple=True, default=["builtin"], show_default=True, help="A classifier's folder; repeat it."
+)
+@click.option("--data", "data_file", type=click.Path(), help="CSV or TSV with a column 'text'; default: 40 sentences.")
+@click.option("--where", multiple=True, metavar="COLUMN=VALUE", help="Keep only these rows, for example split=dev.")
+@click.option("--limit", type=click.IntRange(min=1), help="Use the first rows only.")
+@_with_options
+def flows(
+    models: tuple[str, ...],
+    data_file: str | None,
+    where: tuple[str, ...],
+    limit: int | None,
+    quick: bool,
+    out: str,
+    seed: int,
+) -> None:
+    """How far attention flow is determined on real models, how often it collapses, and what it agrees with."""
+    from accredit.evaluate.text_contest import filters, read_examples, sample
+    from accredit.experiments.flows import flows as run
+
+    examples = read_examples(data_file, "text", None, limit, filters(where)) if data_file else sample()[:limit]
+    _finish(run(models, examples[:4] if quick else examples, quick, seed), out)
+
+
+@reproduce.command()
+@click.option(
     "--data",
     required=True,
     type=click.Path(file_okay=False),

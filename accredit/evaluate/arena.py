@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -60,6 +60,10 @@ class Contest(Protocol):
 
     def settings(self) -> Mapping[str, Any]:
         """Everything the numbers depend on besides the input, as plain data: the key under which rows are kept."""
+        ...
+
+    def steady(self) -> AbstractContextManager[None]:
+        """What must hold while a row runs, so that it gives the same digits wherever that is."""
         ...
 
     def game(self, example: Example) -> Game:
@@ -123,6 +127,11 @@ def metrics_named(names: Iterable[str]) -> tuple[Metric, ...]:
 
 def run_row(contest: Contest, example: Example) -> RowResult:
     """Explain one input by every method and measure all explanations in one batch; a method that fails is recorded."""
+    with contest.steady():
+        return _run_row(contest, example)
+
+
+def _run_row(contest: Contest, example: Example) -> RowResult:
     began = time.perf_counter()
     try:
         game = cached(contest.game(example))

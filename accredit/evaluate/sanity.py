@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from accredit.core import Attribution, InvalidInput
 from accredit.evaluate.agreement import spearman
+
+if TYPE_CHECKING:
+    from accredit.models import TextModel
 
 Model = TypeVar("Model")
 Input = TypeVar("Input")
@@ -71,3 +76,45 @@ def label_randomisation(
 
 def _mean(numbers: Sequence[float]) -> float:
     return float(np.mean(numbers))
+
+
+def randomised_layers(model: TextModel, seed: int = 0) -> Iterator[tuple[str, TextModel]]:
+    """A text model with ever more of it drawn anew, from the output down: the head, then each layer, then the embeddings.
+
+    Weights are drawn from a normal law with the spread that the model's own weights have, biases and norms keep their values'
+    spread too, so every stage is a working model that knows less. The model given is not touched.
+    """
+    import torch
+
+    from accredit.models import TextModel
+
+    broken = deepcopy(model.model)
+    generator = torch.Generator().manual_seed(seed)
+    for stage, names in _stages(dict(broken.named_parameters())):
+        with torch.no_grad():
+            for name in names:
+                weights = broken.get_parameter(name)
+                spread = float(weights.std()) if weights.numel() > 1 else 0.0
+                drawn = torch.randn(weights.shape, generator=generator) * spread
+                weights.copy_(drawn + (weights.mean() if weights.dim() == 1 else 0.0))
+        yield stage, TextModel(deepcopy(broken), model.tokenizer, f"{model.name}, random down to {stage}")
+
+
+def _stages(parameters: Mapping[str, Any]) -> list[tuple[str, list[str]]]:
+    """Parameter names by stage: what is no layer and no embedding is the head; layers from the last to the first."""
+    layers: dict[int, list[str]] = {}
+    head, embeddings = [], []
+    for name in parameters:
+        numbered = re.search(r"\.(?:layer|layers|h)\.(\d+)\.", name)
+        if numbered:
+            layers.setdefault(int(numbered[1]), []).append(name)
+        elif "embed" in name or name.startswith(("transformer.wte", "transformer.wpe")):
+            embeddings.append(name)
+        else:
+            head.append(name)
+    found = [
+        ("head", head),
+        *((f"layer {k + 1}", layers[k]) for k in sorted(layers, reverse=True)),
+        ("embeddings", embeddings),
+    ]
+    return [(stage, names) for stage, names in found if names]

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from copy import deepcopy
 from hashlib import blake2b
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
 from accredit.core import Attribution, BoolArray, FloatArray, Game, InvalidInput
 from accredit.core.coalitions import keys
+
+if TYPE_CHECKING:
+    from accredit.models import TextModel
 
 Thing = TypeVar("Thing")  # whatever the method explains: a game, a model, an input
 
@@ -61,3 +65,24 @@ def max_sensitivity(method: Callable[[Thing], Attribution], here: Thing, neighbo
     if not moved:
         raise InvalidInput("neighbours is empty; give for example [shaken(game, 0.01, seed) for seed in range(10)]")
     return max(moved) / length
+
+
+def nudged_embeddings(model: TextModel, radius: float, count: int, seed: int = 0) -> Iterator[TextModel]:
+    """Neighbours of a text model: every coordinate of its word embeddings moved by at most `radius` times their spread.
+
+    To any one text this is a perturbation of its embedded words within a box, the same for every method. The model given is
+    not touched.
+    """
+    import torch
+
+    from accredit.models import TextModel
+
+    if not radius > 0:
+        raise InvalidInput(f"radius must be positive, got {radius!r}; write for example 0.1")
+    generator = torch.Generator().manual_seed(seed)
+    for k in range(count):
+        near = deepcopy(model.model)
+        table = near.get_input_embeddings().weight
+        with torch.no_grad():
+            table += (2 * torch.rand(table.shape, generator=generator) - 1) * radius * float(table.std())
+        yield TextModel(near, model.tokenizer, f"{model.name}, nudged {k + 1}")

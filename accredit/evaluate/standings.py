@@ -149,8 +149,8 @@ def _standing(
         values = np.array([e.scores[metric] for e in worked if e.scores.get(metric) is not None], dtype=np.float64)
         if len(values):
             measured[metric] = bootstrap(values, level=level, count=RESAMPLES, seed=seed)
-        else:
-            missing[metric] = next((e.because[metric] for e in worked if metric in e.because), "no row was measured")
+        elif worked:
+            missing[metric] = next((e.because[metric] for e in worked if metric in e.because), "it has none here")
     whole = np.isfinite(shares)
     applies = bool(ranked) and whole.any() and all(metric in measured for metric in ranked)
     share = _share_interval(table, names.index(name), names, metrics, ranked, level, seed) if applies else None

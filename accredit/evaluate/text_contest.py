@@ -5,8 +5,8 @@ from __future__ import annotations
 import csv
 import gzip
 import io
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256
@@ -48,6 +48,9 @@ class TextContest:
 
         return {**vars(self), "model": _digest(self.model), "accredit": __version__}
 
+    def steady(self) -> AbstractContextManager[None]:
+        return one_thread()
+
     def game(self, example: Example) -> Game:
         game: Game = self._subject(example).payoffs
         return game
@@ -57,17 +60,16 @@ class TextContest:
 
         subject = self._subject(example)
         subject.budget, subject.seed = self.budget, self.seed
-        with counted_passes(subject.model.model) as passes, one_thread():
+        subject.flows["measured"] = None  # flows are not drawn here: drawing is no part of the method
+        with counted_passes(subject.model.model) as passes:
             result = recipe(method).run(subject)
         return Explained(among(result, subject.players), passes[0])
 
     def _subject(self, example: Example) -> Any:
         from accredit.explanation.subject import text_subject
 
-        with one_thread():
-            return text_subject(
-                loaded(self.model), example.text, self.players, example.target, self.payoff, self.removal, False, ""
-            )
+        model = loaded(self.model)
+        return text_subject(model, example.text, self.players, example.target, self.payoff, self.removal, False, "")
 
 
 def default_methods() -> tuple[str, ...]:
@@ -137,12 +139,33 @@ def sample() -> list[Example]:
     return read_examples(SENTENCES, "text", None)
 
 
+def filters(where: Iterable[str]) -> dict[str, str]:
+    """Rows to keep, from words like split=dev.
+
+    >>> filters(["split=dev"])
+    {'split': 'dev'}
+    """
+    found = {}
+    for part in where:
+        column, equals, value = part.partition("=")
+        if not equals or not column:
+            raise InvalidInput(f"where takes COLUMN=VALUE, got {part!r}; write for example split=dev")
+        found[column] = value
+    return found
+
+
 def read_examples(
-    file: str | Path, text: str, target: str | None, limit: int | None = None, where: Mapping[str, str] | None = None
+    file: str | Path,
+    text: str,
+    target: str | None,
+    limit: int | None = None,
+    where: Mapping[str, str] | None = None,
+    longest: int | None = None,
 ) -> list[Example]:
     """Rows of a CSV or TSV file (also gzipped): the column `text`, and `target` where the label to explain is given.
 
-    `where` keeps only rows with the given values in other columns, for example {"split": "dev"}.
+    `where` keeps only rows with the given values in other columns, for example {"split": "dev"};
+    `longest` keeps only texts of at most so many words.
     """
     path = Path(file)
     try:
@@ -164,6 +187,8 @@ def read_examples(
                 f"data file {path.name} has no column {column!r}; its columns are {', '.join(columns) or 'none'}"
             )
     kept = [row for row in rows if all(row[k] == v for k, v in wanted.items())]
+    if longest is not None:
+        kept = [row for row in kept if len((row[text] or "").split()) <= longest]
     examples = [Example(i, row[text] or "", (row[target] or None) if target else None) for i, row in enumerate(kept)]
     if not examples:
         raise InvalidInput(f"data file {path.name} has no row to explain")

@@ -43,16 +43,21 @@ def claims_text(standing: Standing) -> str:
     return " ".join(held) or "—"
 
 
+def measured(table: Standings) -> list[str]:
+    """Metrics that were measured for somebody, in the order asked."""
+    return [metric for metric in METRICS if any(metric in s.metrics for s in table.standings)]
+
+
 def header_of(table: Standings) -> list[str]:
     """Column names; an arrow tells which way is good."""
-    metrics = list(table[RANDOM].metrics)
+    metrics = measured(table)
     arrows = [f"{m} {'↑' if METRICS[m].better == 'higher' else '↓'}" for m in metrics]
     return ["method", f"share of oracle, {table.level:.0%} interval", "p best", *arrows, "passes", "claims"]
 
 
 def rows_of(table: Standings) -> list[list[str]]:
     """The cells of the table, in its order."""
-    metrics = list(table[RANDOM].metrics)
+    metrics = measured(table)
     lines = []
     for s in table.standings:
         p = "—" if s.p_best is None else f"{s.p_best:.3f}" if s.p_best >= 0.001 else "<0.001"

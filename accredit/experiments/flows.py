@@ -1,0 +1,162 @@
+"""Attention flow on real models: how much of it is determined, how often it collapses, and what it agrees with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from accredit.core import AccreditError, FloatArray
+from accredit.evaluate.agreement import spearman
+from accredit.evaluate.arena import Example
+from accredit.evaluate.bootstrap import bootstrap
+from accredit.evaluate.text_contest import among, loaded
+from accredit.experiments.report import Report
+
+REFERENCES = ("leave-one-out", "shapley", "integrated-gradients")
+READINGS = (
+    "attention", "rollout", "pairwise-flow", "flow", "flow-l2", "flow-shapley", "pairwise-flow:gf", "flow:gf", "flow-l2:gf",
+    "flow-shapley:gf", "pairwise-flow:agf", "flow:agf", "flow-l2:agf", "flow-shapley:agf",
+)  # fmt: skip
+BUDGET = 300  # payoffs of the Shapley reference
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What one sentence showed."""
+
+    tokens: int
+    width: tuple[float, float]  # mean interval over all max flows / mean credit: all outputs, read outputs
+    free: tuple[float, float]  # share of tokens without a fixed credit
+    collapse: tuple[float, float]  # share of pairs at their trivial bound
+    renumbered: tuple[float, float]  # Spearman of a plain solver's credits before and after renumbering
+    correlations: dict[str, list[float]]  # reading -> Spearman with each reference, by magnitude
+    refused: dict[str, str]
+
+
+def flows(models: Sequence[str], examples: Sequence[Example], quick: bool = False, seed: int = 0) -> Report:
+    """Run the study on every model named."""
+    report = Report(
+        "flows", "Attention flow on real models", "accredit reproduce flows" + " --quick" * quick,
+    )  # fmt: skip
+    report.say(
+        "A max flow through the attention graph is not unique. For each sentence and model this measures how far a "
+        "token's share may "
+        "move between max flows, how many pairs carry no more than the trivial bound (then the layers in between do "
+        "not matter), "
+        "what renumbering the tokens does to a plain solver's answer, and how every reading of attention ranks the "
+        "words compared "
+        "with leave-one-out, Shapley values and integrated gradients of the same output. AF: attention; GF: "
+        "relu(gradient); AGF: "
+        "relu(attention × gradient), heads averaged; no residual for the last two."
+    )
+    for name in models:
+        model = loaded(name)
+        found = [_look(model, example, seed) for example in examples]
+        title = Path(model.name).name
+        layers = int(model.model.config.num_hidden_layers)
+        report.heading(f"{title}: {layers} layers, {len(found)} sentences")
+        _structure(report, title, found, seed)
+        _faithfulness(report, title, found, seed)
+    return report
+
+
+def _look(model: Any, example: Example, seed: int) -> Seen:
+    from accredit.attention import flow_report
+    from accredit.explanation.methods import recipe
+    from accredit.explanation.subject import text_subject
+
+    subject = text_subject(model, example.text, "word", example.target, "log-odds", None, False, "")
+    subject.budget, subject.seed = BUDGET, seed
+    subject.flows["measured"] = None  # not drawn here
+    reports = [flow_report(subject.attention, outputs=out, seed=seed) for out in (None, subject.outputs)]
+    truth = [_credit(recipe(name).run(subject), subject) for name in REFERENCES]
+    correlations, refused = {}, {}
+    for name in READINGS:
+        try:
+            mine = _credit(recipe(name).run(subject), subject)
+        except AccreditError as error:
+            refused[name] = str(error)
+            continue
+        correlations[name] = [spearman(np.abs(mine), np.abs(reference)) for reference in truth]
+    widths, free, collapse, renumbered = (
+        tuple(pair) for pair in zip(*((_width(r), r.free_share or 0.0, r.collapse_share,
+                                       r.relabelling.solver_rank_correlation) for r in reports), strict=True)
+    )  # fmt: skip
+    return Seen(len(subject.owner), widths, free, collapse, renumbered, correlations, refused)
+
+
+def _credit(result: Any, subject: Any) -> FloatArray:
+    credit: FloatArray = among(result, subject.players).credit  # type: ignore[union-attr]
+    return credit
+
+
+def _width(report: Any) -> float:
+    widths = report.intervals[:, 1] - report.intervals[:, 0]
+    return float(widths.mean() / (report.max_flow / len(report.players)))
+
+
+def _structure(report: Report, model: str, found: Sequence[Seen], seed: int) -> None:
+    rows = []
+    for k, outputs in enumerate(("all tokens", "tokens that the output is read from")):
+        cells = [bootstrap(np.array([getattr(s, field)[k] for s in found]), seed=seed)
+                 for field in ("width", "free", "collapse", "renumbered")]  # fmt: skip
+        rows.append([outputs, *(f"{i.estimate:.2f} [{i.low:.2f}, {i.high:.2f}]" for i in cells)])
+    report.table(
+        ["flow from", "interval / mean credit", "tokens without a fixed credit", "pairs collapsed", "Spearman, renumbered"],
+        rows,
+    )  # fmt: skip
+    joint, pairs = float(np.mean([s.free[0] for s in found])), float(np.mean([s.collapse[0] for s in found]))
+    report.verdict(f"{model}: max flow determines every token's credit", joint < 0.01,
+                   f"{joint:.0%} of tokens have a credit that differs between max flows")  # fmt: skip
+    report.verdict(f"{model}: pairwise flow uses all layers", pairs < 0.5,
+                   f"{pairs:.0%} of pairs carry exactly min(row sum, column sum)")  # fmt: skip
+
+
+def _faithfulness(report: Report, model: str, found: Sequence[Seen], seed: int) -> None:
+    rows, best = [], {}
+    for name in READINGS:
+        values = np.array([s.correlations[name] for s in found if name in s.correlations])
+        if not len(values):
+            rows.append([name, *("refused" for _ in REFERENCES), 0])
+            continue
+        cells = [bootstrap(values[:, k], seed=seed) for k in range(len(REFERENCES))]
+        best[name] = cells[1]
+        rows.append([name, *(f"{i.estimate:+.2f} [{i.low:+.2f}, {i.high:+.2f}]" for i in cells), len(values)])
+    report.table(["reading", *(f"with {name}" for name in REFERENCES), "sentences"], rows)
+    report.say(
+        "Mean Spearman over words, by magnitude (attention has no sign), with 95 % bootstrap intervals over sentences. "
+        "A sentence counts "
+        "for a reading only where it is defined: relu'd gradients may leave no path from output to input."
+    )
+    attention_only = max((n for n in best if ":" not in n), key=lambda n: best[n].estimate)
+    with_gradient = max((n for n in best if ":" in n), key=lambda n: best[n].estimate, default=attention_only)
+    report.verdict(
+        f"{model}: gradients in the capacities make a flow more faithful than attention alone",
+        best[with_gradient].low > best[attention_only].high,
+        f"best with gradients: {with_gradient} {best[with_gradient].estimate:+.2f}; best without: {attention_only} "
+        f"{best[attention_only].estimate:+.2f} (Spearman with Shapley)",
+    )
+    report.figure(
+        _file_name(model),
+        f"{model}: agreement with Shapley values by reading, 95 % intervals.",
+        lambda axes: _draw(axes, best),
+    )
+
+
+def _file_name(model: str) -> str:
+    return "".join(c if c.isalnum() else "_" for c in model).strip("_").lower()
+
+
+def _draw(axes: Any, best: dict[str, Any]) -> None:
+    names = list(best)
+    y = np.arange(len(names))[::-1]
+    middle = np.array([best[n].estimate for n in names])
+    reach = np.array([[best[n].estimate - best[n].low, best[n].high - best[n].estimate] for n in names]).T
+    axes.errorbar(middle, y, xerr=np.maximum(reach, 0), fmt="o", ms=4, color="C0")
+    axes.axvline(0, color="0.7", lw=0.8)
+    axes.set_yticks(y, names)
+    axes.set_xlabel("Spearman with Shapley")
