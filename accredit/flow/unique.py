@@ -1,8 +1,9 @@
 r"""Rules that pick one max flow out of many.
 
 `barrier(ε)` maximises value + μ Σ [log f + log(u - f)] over all edges, super edges included, with μ = ε / (number of
-bounds), so that the value is within ε of the max flow. As ε → 0 it tends to the analytic centre of all max flows. (A
-barrier is subtracted from a cost: -μ Σ log(-h) of h = f·(f - u) is -μ Σ [log f + log(u - f)].)
+bounds), so that the value is within ε of the max flow (within that share of it, if it is below 1). As ε → 0 it tends
+to the analytic centre of all max flows. (A barrier is subtracted from a cost: -μ Σ log(-h) of h = f·(f - u) is -μ Σ
+[log f + log(u - f)].)
 
 `l2` is the max flow of least Σ f². It solves max value - (q/2) Σ f²: below some weight q the value is the max flow
 exactly and the flow no longer depends on q, so q is lowered until the value meets the exact max flow.
@@ -55,12 +56,15 @@ def unique_flow(network: LayeredNetwork, rule: FlowRule | str = "barrier", *, ep
     exact = maximum_flow(pruned)
     if rule == "l2":
         return _least_squares(pruned, exact)
-    if epsilon < FINEST * exact.value:
+    if epsilon < FINEST * max(1.0, exact.value):
         raise InvalidInput(
             f"epsilon {epsilon:.1e} is below the rounding of a max flow of {exact.value:.6g}; "
-            f"use {FINEST * exact.value:.1e} or more"
+            f"use {FINEST * max(1.0, exact.value):.1e} or more"
         )
-    point = central_point(pruned, mu=epsilon / (2 * pruned.edges))
+    narrowed = epsilon * min(
+        1.0, exact.value
+    )  # small capacities, such as gradients, are solved to the same relative accuracy
+    point = central_point(pruned, mu=narrowed / (2 * pruned.edges))
     flow = _certified(pruned, exact, point, 0.0, "barrier", epsilon)
     if flow.certificate.epsilon_reached > epsilon + exact.error:
         raise NotConverged(

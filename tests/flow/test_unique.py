@@ -140,6 +140,13 @@ def test_smaller_epsilon_loses_less_and_stays_within_its_promise():
     assert lost == sorted(lost, reverse=True)
 
 
+def test_the_flow_scales_with_the_capacities():
+    attention = soft(4, 6)
+    whole = unique_flow(LayeredNetwork.from_attention(attention, residual=0.0)).demand
+    small = unique_flow(LayeredNetwork.from_attention(attention * 1e-7, residual=0.0, normalise=False)).demand
+    assert_allclose(small * 1e7, whole, atol=1e-5)  # both within 1e-6 of the same analytic centre
+
+
 @pytest.mark.parametrize("epsilon", [0.0, -1.0, np.nan, np.inf, 1e-20])
 def test_impossible_epsilon_is_refused(epsilon):
     with pytest.raises(InvalidInput, match="epsilon"):
