@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from accredit.flow import Flow, LayeredNetwork
 
 JointRule = Literal["barrier", "l2", "shapley"]
-COLUMNS = 40  # of a drawing; more tokens than that are drawn as players, and beyond that the smallest together
+COLUMNS = 33  # of a drawing; more tokens than that are drawn as players, and beyond that the smallest together
 OTHERS = "(others)"
 REPORTED = 96  # tokens up to which every token's range over all max flows is computed, two max flows each
 PAIRS = 64  # pairs that are looked at for the collapse share
@@ -69,6 +69,7 @@ def columns(subject: Subject, arriving: FloatArray) -> tuple[tuple[str, ...], Bo
     owners = subject.owner
     if len(subject.everyone) > COLUMNS:
         reached = subject.by_player(arriving)
+        reached[subject.owner[subject.outputs]] = np.inf  # where the flow starts must be seen
         kept = np.sort(np.argsort(-reached, kind="stable")[: COLUMNS - 1])
     else:
         kept = np.arange(len(subject.everyone))

@@ -13,7 +13,7 @@ import pytest
 
 from accredit import views
 from accredit.core import Attribution, Claim, Holds
-from accredit.explanation import Explanation, Token
+from accredit.explanation import Explanation, Token, explain
 from accredit.games import TableGame
 from accredit.values.report import report
 from tests.views.hostile import corpus
@@ -66,6 +66,16 @@ PAGES = {
     "picture": lambda: views.explanation_page(picture_sample()),
     "game": lambda: views.game_page(report(TableGame("abc", [0, 1, 2, 4, 8, 9, 11, 20])), "A game"),
 }
+
+
+def built_in() -> str:
+    """What the first command of a newcomer writes."""
+    pytest.importorskip("torch")
+    pytest.importorskip("transformers")
+    return views.explanation_page(explain("A gripping, beautifully shot film that never quite lands."))
+
+
+PAGES["built-in model"] = built_in
 
 
 @pytest.mark.parametrize("name", PAGES)
