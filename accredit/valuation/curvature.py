@@ -178,22 +178,28 @@ def largest_eigenvalue(products: Products, parameters: int, seed: int = 0) -> fl
     return value
 
 
-def extreme_eigenvalues(products: Products, parameters: int) -> tuple[float, float]:
-    """λ_min and λ_max by Lanczos on products alone; for few parameters from the matrix itself."""
+def spectrum(objective: Objective) -> tuple[float, float]:
+    """λ_min and λ_max of ∇²J by Lanczos on products alone: is it positive, and how many steps will a solver need?
+
+    With more than λ_max as scale, `neumann_terms(λ_min/scale, λ_max/scale, 0.01)` terms bring the series within one per cent.
+    """
     from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
-    if parameters <= 64:
-        values = np.linalg.eigvalsh(products(np.eye(parameters)))
+    size = objective.parameters
+    if size <= 64:
+        values = np.linalg.eigvalsh(objective.hessian_products(np.eye(size)))
         return float(values[0]), float(values[-1])
-    operator = LinearOperator((parameters, parameters), matvec=lambda v: products(v.reshape(-1, 1))[:, 0], dtype=float)
-    start = np.random.default_rng(0).normal(size=parameters)
+    operator = LinearOperator(
+        (size, size), matvec=lambda v: objective.hessian_products(v.reshape(-1, 1))[:, 0], dtype=float
+    )
+    start = np.random.default_rng(0).normal(size=size)
     try:
-        ends = [
-            eigsh(operator, k=1, which=which, v0=start, tol=1e-4, return_eigenvectors=False) for which in ("SA", "LA")
-        ]
+        low, high = (
+            eigsh(operator, k=1, which=end, v0=start, tol=1e-6, return_eigenvectors=False)[0] for end in ("SA", "LA")
+        )
     except ArpackNoConvergence as error:
         raise NotConverged(f"the Lanczos iteration found no extreme eigenvalue: {error}") from None
-    return float(ends[0][0]), float(ends[1][0])
+    return float(low), float(high)
 
 
 def _damped(products: Products, damping: float) -> Products:

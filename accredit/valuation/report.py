@@ -25,7 +25,7 @@ from accredit.valuation.ridge import RidgeUtility
 from accredit.valuation.rules import rule_named
 from accredit.valuation.split import Split
 from accredit.valuation.tables import Table
-from accredit.values import shapley
+from accredit.values import shapley, shapley_interactions
 
 METHODS = ("knn", "shapley", "banzhaf", "loo", "influence", "datamodel")
 MODELS = ("logistic", "ridge", "forest")
@@ -34,6 +34,7 @@ WEIGHT_DECAY = 0.01  # of the logistic model whose influence is asked
 CURVE_STEPS, CURVE_ORDERS = 10, 3
 SUSPECTS, OUTSTANDING = 20, 2.0  # listed at most; standard deviations below the middle
 FIT_OVERHEAD, SMALL_WORK = 50_000, 50_000_000  # in cells of the training table
+FEW_GROUPS, SYNERGIES = 12, 6  # whose interactions are shown; how many
 MATRIX_PARAMETERS = 3000  # above, the Hessian is not formed
 
 
@@ -57,6 +58,9 @@ class Valuation:
     payoff: str  # what is divided, in words
     trained: int  # payoffs evaluated in this run
     recalled: int  # payoffs found in the journal
+    synergy: tuple[
+        tuple[tuple[str, ...], float], ...
+    ] = ()  # pairs of groups and their Shapley interaction, strongest first
 
     def to_json(self) -> str:
         """Everything, as JSON."""
@@ -68,6 +72,7 @@ class Valuation:
             "recalled": self.recalled,
             "values": json.loads(self.values.to_json()),
             "suspects": [vars(suspect) for suspect in self.suspects],
+            "synergy": [{"pair": pair, "index": index} for pair, index in self.synergy],
             "curves": [{"label": c.label, "fractions": c.fractions, "payoffs": c.payoffs} for c in self.curves],
         }
         return json.dumps(plain(data, "valuation"), ensure_ascii=False)
@@ -107,7 +112,8 @@ def value_table(
             values = rule_named(method, _players(kept, table), budget, seed)
         lines = _curves(_players(kept, table), values) if curves else ()
         payoff = f"test {rows.metric} of {model}" if isinstance(rows.metric, str) else f"test score of {model}"
-        return Valuation(values, _suspects(values, table), lines, payoff, kept.evaluated, kept.recalled)
+        pairs = _synergy(_players(kept, table), budget) if table.groups is not None and method == "shapley" else ()
+        return Valuation(values, _suspects(values, table), lines, payoff, kept.evaluated, kept.recalled, pairs)
 
 
 def utility(data: Split, model: str, seed: int = 0) -> Retraining | RidgeUtility:
@@ -158,6 +164,13 @@ def _influence(table: Table, data: Split) -> Attribution:
 def _curves(game: Game, values: Attribution) -> tuple[Curve, ...]:
     ends = [removal_curve(game, values, steps=CURVE_STEPS, highest_first=first) for first in (True, False)]
     return (*ends, random_removal_curve(game, steps=CURVE_STEPS, orders=CURVE_ORDERS))
+
+
+def _synergy(game: Game, budget: int) -> tuple[tuple[tuple[str, ...], float], ...]:
+    """Pairs of groups that are worth more, or less, together: known when all coalitions of groups were asked."""
+    if len(game.players) > FEW_GROUPS or 2 ** len(game.players) > budget:
+        return ()
+    return tuple(shapley_interactions(game).strongest(SYNERGIES))
 
 
 def _suspects(values: Attribution, table: Table) -> tuple[Suspect, ...]:

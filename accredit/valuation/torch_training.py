@@ -40,8 +40,8 @@ class TorchTraining:
     """A game: players are training rows, the payoff is the test score of a module trained on them by `recipe`.
 
     `build` makes a fresh module (inputs of d columns, one output a class, or one for numbers); it is called under `seed`, and
-    the caller's random state is left as it was. The empty coalition answers what the untrained module answers, centred
-    on no class: 0 everywhere. Outputs are margins of the true class, or minus squared errors.
+    the caller's random state is left as it was. The empty coalition answers 0 everywhere, for no class more than
+    another. Outputs are margins of the true class, or minus squared errors.
 
     >>> import torch
     >>> from accredit.valuation import split

@@ -36,6 +36,10 @@ def valuation_text(report: Valuation, rows: int = SHOWN) -> str:
                 for s in report.suspects
             ],
         )
+    if report.synergy:
+        lines += ["", "interactions of pairs (positive: complements, negative: substitutes)"]
+        pairs = [[printable(" + ".join(pair)), rounded(index)] for pair, index in report.synergy]
+        lines += table(["pair", "index"], pairs, [index for _, index in report.synergy])
     if report.curves:
         lines += ["", "payoff while players are removed, from all (left) to none (right)"]
         lines += table(["", "", "mean"], [[c.label, spark(c, report.curves), rounded(c.area)] for c in report.curves])
@@ -73,6 +77,9 @@ def valuation_page(report: Valuation, title: str) -> str:
             [escape(s.player), escape(s.label), rounded(s.credit), "yes" if s.sure else "no"] for s in report.suspects
         ]
         body.append("<h2>Likely mislabelled</h2>" + grid(["row", "label", "value", "beyond its error"], rows))
+    if report.synergy:
+        pairs = [[escape(" + ".join(pair)), rounded(index)] for pair, index in report.synergy]
+        body.append("<h2>Interactions of pairs</h2>" + grid(["pair", "positive: complements"], pairs))
     if report.curves:
         body.append("<h2>Payoff while players are removed</h2>" + curves_svg(report.curves))
     return page(title, "".join(body) + claims_table(report.values))

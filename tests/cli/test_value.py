@@ -94,6 +94,10 @@ def test_groups_are_players_and_their_values_are_exact_when_few(run):
     assert code == 0
     assert set(values.players) == {"ann", "bob", "cy"}
     assert values.unshared == pytest.approx(0, abs=1e-12)
+    assert {frozenset(s["pair"]) for s in json.loads(out)["synergy"]} == {
+        frozenset(pair) for pair in (("ann", "bob"), ("ann", "cy"), ("bob", "cy"))
+    }
+    assert "complements" in run(*BASE, "--players", "who", "--method", "shapley", "--model", "ridge")[1]
     code, out, _ = run(*BASE, "--players", "who", "--json", "--no-curves")  # knn: the quotient game, not a sum
     assert code == 0
     assert Attribution.from_plain(json.loads(out)["values"]).payoffs == 8

@@ -226,6 +226,23 @@ def test_batches_follow_the_cost_and_the_window_is_bounded() -> None:
     assert max(sizes) == 10  # 0.1 s at 0.01 s a coalition
 
 
+def test_crews_lost_one_after_another_end_in_an_error() -> None:
+    class Hopeless:
+        width = 2
+
+        def start(self, game: Any) -> None: ...
+
+        def submit(self, coalitions: Any) -> Future[Any]:
+            raise RuntimeError("no more room")
+
+        def rebuild(self) -> None: ...
+
+        def close(self) -> None: ...
+
+    with pytest.raises(ExecutorError, match="crews in a row were lost: no more room"):
+        list(Schedule(Hopeless(), np.zeros((5, 4), dtype=bool)))
+
+
 def test_two_runs_side_by_side_share_one_journal(tmp_path: Path) -> None:
     """Both ask for everything at the same time; both get everything, and the file holds each payoff once."""
     results: list[Any] = []

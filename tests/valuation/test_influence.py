@@ -22,6 +22,7 @@ from accredit.valuation import (
     influence,
     neumann_error,
     neumann_terms,
+    spectrum,
     split,
 )
 
@@ -171,6 +172,16 @@ def test_the_truncation_error_is_governed_by_the_smallest_eigenvalue() -> None:
     assert neumann_terms(1.0, 1.0, 0.5) == 0
     with pytest.raises(InvalidInput, match="does not converge"):
         neumann_error(0.01, 2.5, 10)
+
+
+@pytest.mark.parametrize("columns", [3, 40])
+def test_the_spectrum_is_found_without_the_matrix_and_foretells_the_series(columns: int) -> None:
+    model = Softmax(blobs(50, columns=columns), 0.05)
+    values = np.linalg.eigvalsh(model.hessian_products(np.eye(model.parameters)))
+    low, high = spectrum(model)
+    assert_allclose([low, high], values[[0, -1]], rtol=1e-4)
+    steps = influence(model, Neumann(tolerance=1e-3, scale=1.05 * high)).certificate["steps"]
+    assert steps <= neumann_terms(low / (1.05 * high), 1 / 1.05, 1e-3) + 2
 
 
 def test_a_series_with_too_small_a_scale_or_too_few_steps_raises() -> None:
