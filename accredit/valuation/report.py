@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from accredit.core import Attribution, Claim, Game, Holds, InvalidInput, TooManyPlayers
+from accredit.core import Attribution, Claim, Game, Holds, InvalidInput, MissingExtra, TooManyPlayers
 from accredit.core.plain import plain
 from accredit.evaluate.data import Curve, random_removal_curve, removal_curve
 from accredit.games import grouped
@@ -120,12 +120,13 @@ def utility(data: Split, model: str, seed: int = 0) -> Retraining | RidgeUtility
     """The game of a named model; regressors for numbers, classifiers for classes."""
     if model == "ridge":
         return RidgeUtility(data, l2=1.0)
-    if model == "logistic":
+    try:
+        from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
         from sklearn.linear_model import LogisticRegression
-
+    except ImportError:
+        raise MissingExtra("scikit-learn", "data", f"--model {model}") from None
+    if model == "logistic":
         return Retraining(data, LogisticRegression(max_iter=1000), seed=seed)
-    from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
-
     return Retraining(data, (RandomForestRegressor if data.classes is None else RandomForestClassifier)(50), seed=seed)
 
 
