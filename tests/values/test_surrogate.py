@@ -194,6 +194,14 @@ def test_a_budget_ends_the_search_for_a_half_width():
     assert values.payoffs <= 400 and "before the half-width was reached" in values.stopped
 
 
+def test_a_game_without_visible_variation_is_not_asked_for_ever():
+    values = Surrogate(half_width=0.1).solve(named(30, EDGES["additive"]))
+    assert (
+        values.payoffs == 2 + 2 * 512 and values.interval is None and "no half-width can be reached" in values.stopped
+    )
+    assert_allclose(values.credit, np.arange(1.0, 31), atol=1e-9)
+
+
 def test_growing_to_every_coalition_is_exact():
     game = named(8, lambda s: np.random.default_rng(1).normal(size=256)[s @ (1 << np.arange(8))])
     values = Surrogate(half_width=1e-12).solve(game)

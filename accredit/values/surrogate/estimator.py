@@ -17,6 +17,7 @@ from accredit.values.surrogate.design import Design, empty_design, grown, strata
 from accredit.values.surrogate.estimate import FEW_PAIRS, Asked, Estimate, estimate, exact
 
 LARGEST_BUDGET = 1 << 20  # payoffs asked at most when only seconds or a half-width is given
+LOOKS_WITHOUT_INTERVAL = 4  # a game without visible variation is not asked for ever
 FIRST_BATCH = 8  # pairs of the first batch when seconds are limited: payoffs may be slow
 
 _LIMIT = (
@@ -124,6 +125,8 @@ class Surrogate:
                     return asked, found, f"every half-width is at most {self.half_width:g} at look {look}"
                 if len(asked.design) >= most:
                     return asked, found, self._all_asked(asked)
+                if found.half_width is None and look >= LOOKS_WITHOUT_INTERVAL:
+                    return asked, found, f"no interval could be given at {look} looks, so no half-width can be reached"
                 if self.seconds is not None and now - began + 2 * (now - before) > self.seconds:
                     return asked, found, f"{self.seconds:g} seconds, before the half-width was reached"
 
