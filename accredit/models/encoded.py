@@ -35,7 +35,7 @@ class Encoded:
     read: int = -1  # position whose output is explained; −1: the model pools, so there is no single one
     prefix: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))  # (P,) decoder ids given so far
     prefix_tokens: tuple[str, ...] = ()
-    cut: str = ""  # the end of the text that did not fit into the model
+    cut: str = ""  # the part of the text that did not fit into the model
 
     def __len__(self) -> int:
         return len(self.ids)

@@ -74,7 +74,7 @@ class TextModel:
         """The tokens of a text, as the model reads it alone and without padding.
 
         `prefix` is what an encoder–decoder has already said. A text longer than the model allows is refused unless
-        `cut` is true; then its end is left out, and `Encoded.cut` holds what was.
+        `cut` is true; then the tokenizer cuts its end (or its start, if so set), and `Encoded.cut` holds what went.
         """
         if not isinstance(text, str):
             raise InvalidInput(f"text is a {type(text).__name__}; give one string")
@@ -82,26 +82,7 @@ class TextModel:
             raise InvalidInput(
                 f"text is {text!r}: empty or only spaces, so there is nothing to credit; give some words"
             )
-        row = self.tokenizer(
-            text, return_offsets_mapping=True, return_special_tokens_mask=True, truncation=False, padding=False
-        )
-        most = self.longest()
-        left_out = ""
-        if len(row["input_ids"]) > most:
-            if not cut:
-                raise InvalidInput(
-                    f"text has {len(row['input_ids'])} tokens and {self.name} reads {most}; shorten it, or explain its "
-                    "beginning with cut=True"
-                )
-            row = self.tokenizer(
-                text,
-                return_offsets_mapping=True,
-                return_special_tokens_mask=True,
-                truncation=True,
-                max_length=most,
-                padding=False,
-            )
-            left_out = text[max(end for _, end in row["offset_mapping"]) :]
+        row, left_out = self._tokenized(text, cut)
         ids = np.array(row["input_ids"], dtype=np.int64)
         spans = np.array(row["offset_mapping"], dtype=np.int64).reshape(-1, 2)
         known = self.model.get_input_embeddings().num_embeddings
@@ -126,6 +107,30 @@ class TextModel:
             prefix_tokens=tuple(self.tokenizer.convert_ids_to_tokens(prefix_ids.tolist())),
             cut=left_out,
         )
+
+    def _tokenized(self, text: str, cut: bool) -> tuple[Any, str]:
+        """The tokenizer's answer, and the part of the text that did not fit."""
+        wanted = {
+            "return_offsets_mapping": True,
+            "return_special_tokens_mask": True,
+            "padding": False,
+            "verbose": False,
+        }
+        try:
+            row = self.tokenizer(text, truncation=False, **wanted)
+        except TypeError:  # a lone surrogate is no character
+            raise InvalidInput(f"text {text!a:.40} holds something that is no character; decode it as UTF-8") from None
+        count, most = len(row["input_ids"]), self.longest()
+        if count <= most:
+            return row, ""
+        if not cut:
+            raise InvalidInput(
+                f"text has {count} tokens and {self.name} reads {most}; shorten it, or explain a part with cut=True"
+            )
+        row = self.tokenizer(text, truncation=True, max_length=most, **wanted)
+        spans = [(a, b) for a, b in row["offset_mapping"] if b > a]
+        at_the_start = getattr(self.tokenizer, "truncation_side", "right") == "left"
+        return row, text[: spans[0][0]] if at_the_start else text[spans[-1][1] :]
 
     def longest(self) -> int:
         """The most tokens that the model reads at once, special tokens included."""

@@ -167,9 +167,9 @@ def test_targets_of_language_models_are_single_tokens():
         model.target(" unheard", encoded)
 
 
-@pytest.mark.parametrize("text", ["", "  \n\t", None, 3])
+@pytest.mark.parametrize("text", ["", "  \n\t", None, 3, "\ud800 film"])
 def test_refuses_what_is_no_text(text):
-    with pytest.raises(InvalidInput, match="text is"):
+    with pytest.raises(InvalidInput, match="text"):
         text_model("bert").encode(text)
 
 
@@ -185,6 +185,9 @@ def test_long_texts_are_refused_or_cut_and_the_cut_is_told(family):
     encoded = model.encode(text, cut=True)
     assert len(encoded) == most and encoded.cut and text.endswith(encoded.cut)
     assert np.isfinite(model.predict(encoded)).all()
+    if family != "bert-lm":
+        model.tokenizer.truncation_side = "left"
+        assert text.startswith(model.encode(text, cut=True).cut) and model.encode(text, cut=True).cut
 
 
 def test_nan_outputs_are_refused():
