@@ -89,6 +89,48 @@ def agreement(data: str, weights: str | None, quick: bool, out: str, seed: int) 
     _finish(run(Path(data), Path(weights) if weights else None, quick, seed), out)
 
 
+@reproduce.command()
+@click.option(
+    "--model", "models", multiple=True, default=["builtin"], show_default=True, help="A classifier's folder; repeat it."
+)
+@click.option("--data", "data_file", type=click.Path(), help="CSV or TSV with a column 'text'; default: 40 sentences.")
+@click.option("--where", multiple=True, metavar="COLUMN=VALUE", help="Keep only these rows, for example split=dev.")
+@click.option("--longest", type=click.IntRange(min=1), help="Keep only texts of at most this many words.")
+@click.option("--limit", type=click.IntRange(min=1), help="Use the first rows only.")
+@click.option("--budget", type=click.IntRange(min=4), default=128, show_default=True, help="Payoffs of a game method.")
+@click.option("--store", type=click.Path(), help="File that keeps finished rows.")
+@click.option(
+    "--executor", default="serial", show_default=True, help="serial, processes:2, dask, or dask:tcp://host:8786."
+)
+@_with_options
+def arena(
+    models: tuple[str, ...],
+    data_file: str | None,
+    where: tuple[str, ...],
+    longest: int | None,
+    limit: int | None,
+    budget: int,
+    store: str | None,
+    executor: str,
+    quick: bool,
+    out: str,
+    seed: int,
+) -> None:
+    """Every method on a data set: ranked table, curves, agreement, intervals against exact values, sanity checks."""
+    from accredit.evaluate.text_contest import TextContest, default_methods, filters, read_examples, sample
+    from accredit.experiments.arena_report import arena_report
+
+    chosen = filters(where)
+    examples = read_examples(data_file, "text", None, limit, chosen, longest) if data_file else sample()[:limit]
+    examples = examples[:4] if quick else examples
+    told = f"{len(examples)} sentences" + (f" of {Path(data_file).name}" if data_file else " written for this project")
+    told += "".join(f", {k} = {v}" for k, v in chosen.items()) + (
+        f", at most {longest} words, in file order" if longest else ""
+    )
+    contests = [TextContest(default_methods(), model=name, budget=budget, seed=seed) for name in models]
+    _finish(arena_report(contests, examples, store, executor, told, quick, seed), out)
+
+
 def _finish(report: Any, out: str) -> None:
     files = report.write(out)
     for verdict in report.verdicts:

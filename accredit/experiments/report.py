@@ -44,9 +44,9 @@ class Report:
         """A paragraph."""
         self._parts.append(" ".join(text.split()))
 
-    def formula(self, tex: str) -> None:
-        """A displayed formula."""
-        self._parts.append(f"$${tex}$$")
+    def block(self, markdown: str) -> None:
+        """Markdown that is already laid out."""
+        self._parts.append(markdown)
 
     def table(self, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
         """A table; numbers are rounded to four digits, first column to the left."""

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
 from accredit.core import Attribution, InvalidInput
-from accredit.evaluate import label_randomisation, max_sensitivity, model_randomisation, shaken
+from accredit.evaluate import (
+    label_randomisation,
+    max_sensitivity,
+    model_randomisation,
+    nudged_embeddings,
+    randomised_layers,
+    shaken,
+)
 from accredit.games import TableGame
 from accredit.values import leave_one_out, shapley
 
@@ -99,3 +108,39 @@ def test_no_inputs_and_no_stages_are_refused():
         model_randomisation(by_weights, np.ones(4), [("all", np.ones(4))], [])
     with pytest.raises(InvalidInput, match="randomised yields no model"):
         model_randomisation(by_weights, np.ones(4), [], [np.ones(4)])
+
+
+@pytest.fixture(scope="module")
+def model():
+    pytest.importorskip("torch")
+    from accredit.evaluate.text_contest import loaded
+
+    return loaded("builtin")
+
+
+def test_layers_are_randomised_from_the_head_down_and_the_model_is_not_touched(model):
+    before = {name: weights.clone() for name, weights in model.model.state_dict().items()}
+    stages = list(randomised_layers(model, seed=0))
+    layers = model.model.config.num_hidden_layers
+    assert [stage for stage, _ in stages] == ["head", *(f"layer {k}" for k in range(layers, 0, -1)), "embeddings"]
+    changed = [_changed(before, broken) for _, broken in stages]
+    assert all(a < b for a, b in pairwise(changed))  # every stage breaks more
+    assert not any("layer" in name or "embed" in name for name in changed[0])
+    assert changed[-1] == {name for name in before if name in dict(model.model.named_parameters())}
+    assert _changed(before, model) == set()
+    text = model.encode("A fine film.")
+    assert np.isfinite(stages[-1][1].predict(text)).all()
+
+
+def _changed(before, model):
+    return {name for name, weights in model.model.state_dict().items() if not weights.equal(before[name])}
+
+
+def test_nudged_embeddings_stay_in_their_box(model):
+    table = model.model.get_input_embeddings().weight
+    near = list(nudged_embeddings(model, 0.1, 2, seed=0))
+    moves = [(other.model.get_input_embeddings().weight - table).abs().max().item() for other in near]
+    assert all(0 < move <= 0.1 * table.std().item() * (1 + 1e-6) for move in moves)
+    assert not near[0].model.get_input_embeddings().weight.equal(near[1].model.get_input_embeddings().weight)
+    with pytest.raises(InvalidInput, match="radius"):
+        next(nudged_embeddings(model, 0, 1))
