@@ -11,6 +11,7 @@ Equal distances are ordered by label, then by row, so that equal rows are equal 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -100,18 +101,17 @@ def knn_shapley(data: Split, k: int = 5) -> Attribution:
     )
 
 
-def _nearest(data: Split) -> list[tuple[int, IntArray]]:
+def _nearest(data: Split) -> Iterator[tuple[int, IntArray]]:
     """Training rows by distance from each test point, in chunks: (first test row, order (m, N))."""
+    centre = data.x.mean(axis=0)  # distances do not feel it, but their rounding does
     kinds, examples = _kinds(data.x)
-    distinct = data.x[examples]
+    distinct, tests = data.x[examples] - centre, data.test_x - centre
     by_label = np.argsort(data.y, kind="stable")
     squares = (distinct**2).sum(axis=1)
     rows = max(1, CHUNK // len(data))
-    found = []
-    for first in range(0, len(data.test_x), rows):
-        distance = squares - 2 * data.test_x[first : first + rows] @ distinct.T  # ‖z‖² is the same for all
-        found.append((first, by_label[_sorted(distance[:, kinds[by_label]])]))
-    return found
+    for first in range(0, len(tests), rows):
+        distance = squares - 2 * tests[first : first + rows] @ distinct.T  # ‖z‖² is the same for all
+        yield first, by_label[_sorted(distance[:, kinds[by_label]])]
 
 
 def _sorted(distance: FloatArray) -> IntArray:

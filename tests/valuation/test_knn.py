@@ -49,6 +49,12 @@ def test_matches_a_plain_loop_over_many_rows() -> None:
     assert_allclose(knn_shapley(data, 4).credit, credit / 17, atol=1e-12)
 
 
+def test_far_from_the_origin_nothing_changes() -> None:
+    near = blobs(40, tests=8)
+    far = split(near.x + 1e7, near.y, near.test_x + 1e7, near.test_y)
+    assert_allclose(knn_shapley(far, 3).credit, knn_shapley(near, 3).credit, atol=1e-12)
+
+
 def test_chunks_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
     data = blobs(30, tests=11)
     whole = knn_shapley(data, 3).credit, KNNUtility(data, 3).payoff(np.eye(30, dtype=bool))
