@@ -53,17 +53,19 @@ def test_the_expected_score_is_the_value_whatever_the_control(n):
     assert_allclose(total, semivalue_from_table(game.table, weights), atol=1e-12)
 
 
-def test_score_bounds_hold_and_are_reached():
+@pytest.mark.parametrize("tilt", [-1.0, 1.0])
+def test_score_bounds_hold_and_are_reached(tilt):
+    """Lopsided weights, so that scores inside and outside T are bounded by different ends of the control."""
     rng = np.random.default_rng(0)
-    n, law, control = 6, SizeLaw.of(np.full(6, 1 / 6)), Control(0.2, 0.05, rng.normal(size=6))
+    n, law = 6, SizeLaw.of(np.arange(1, 7) / 21)
+    control = Control(0.2, 0.05, tilt * np.array([0.1, 0.3, 0.2, 0.9, 2.0, -0.4]))
     low, high = score_bounds(law, control, 0.0, 1.0)
     worst = []
     for game in (TableGame(names(n), rng.integers(0, 2, 1 << n)) for _ in range(200)):
         sample = all_pairs(game)
         odd, even = control.odd(members(n)[1:-1].astype(float)), control.even(sample.sizes)
         worst.append(law.pair_scores(sample.sizes, sample.left - even - odd, sample.right - even + odd))
-    assert low <= np.min(worst) and np.max(worst) <= high
-    assert np.max(worst) > 0.9 * high and np.min(worst) < 0.9 * low
+    assert_allclose([low, high], [np.min(worst), np.max(worst)])
 
 
 def test_pairs_follow_the_size_law_and_are_uniform_within_a_size():

@@ -264,7 +264,7 @@ def test_stops_by_the_clock(name):
 
 @pytest.mark.parametrize("name", [name for name in WITH_INTERVAL if name != "DifferencesHint"])
 def test_certified_intervals_hold_and_are_wider(name):
-    """At level 0.999 a run of 6 players has a miss with a chance of at most 0.006; more than 10 such runs of 200: below 1e-6."""
+    """At level 0.999 a run of 6 players has a miss with a chance of at most 0.006; over 10 such runs of 200: below 1e-6."""
     game = voting(6, 1)
     exact = truth(name, game)
     runs_with_a_miss = 0
