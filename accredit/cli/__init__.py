@@ -17,6 +17,7 @@ COMMANDS = {  # name -> (module, one line of help)
     "game": ("accredit.cli.game", "Share the payoff of a table of coalitions among its players."),
     "methods": ("accredit.cli.methods", "List every method, what it divides and which axioms it keeps."),
     "reproduce": ("accredit.cli.reproduce", "Run the papers' claims and tables, and print what holds."),
+    "serve": ("accredit.cli.serve", "Open a page on this machine: explain, flow, data and games."),
 }
 
 

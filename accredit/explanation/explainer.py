@@ -67,17 +67,21 @@ def explain(
     seconds: dict[str, float] = {}
     for each in recipes:
         try:
-            module, name = each.loads
-            getattr(import_module(module), name)
-            began = time.perf_counter()
-            attributions[each.name] = each.run(subject)
-            seconds[each.name] = time.perf_counter() - began
+            attributions[each.name], seconds[each.name] = timed(each, subject)
         except AccreditError as error:
             refused[each.name] = str(error)
     if not attributions:
         name, why = next(iter(refused.items()))
         raise InvalidInput(why if len(refused) == 1 else f"none of the methods applies; {name}: {why}")
-    return _explanation(subject, recipes, attributions, refused, seconds)
+    return explanation_of(subject, recipes, attributions, refused, seconds)
+
+
+def timed(each: Recipe, subject: Subject) -> tuple[Attribution, float]:
+    """What a method says of a subject, and its seconds; what it imports is not counted."""
+    module, name = each.loads
+    getattr(import_module(module), name)
+    began = time.perf_counter()
+    return each.run(subject), time.perf_counter() - began
 
 
 def chosen(methods: Sequence[str] | str | None) -> list[Recipe]:
@@ -154,13 +158,14 @@ def _announce(subject: Subject, recipes: list[Recipe], announce: Callable[[str],
         announce(str(expected))
 
 
-def _explanation(
+def explanation_of(
     subject: Subject,
     recipes: list[Recipe],
     attributions: dict[str, Attribution],
     refused: dict[str, str],
     seconds: dict[str, float],
 ) -> Explanation:
+    """What some methods said of a subject, together with what the model said."""
     import torch
     import transformers
 

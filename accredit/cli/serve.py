@@ -1,0 +1,33 @@
+"""`accredit serve`: the page, for one person on this machine."""
+
+from __future__ import annotations
+
+import asyncio
+
+import click
+
+
+@click.command()
+@click.option(
+    "--model",
+    "models",
+    multiple=True,
+    help="A folder with a Hugging Face model, or a name in the local cache; once for text, once for images. Default: the "
+    "built-in ones.",
+)
+@click.option(
+    "--store", type=click.Path(), metavar="RUN.db", help="A journal to watch, finished or still being written."
+)
+@click.option("--port", type=click.IntRange(0, 65535), default=8077, show_default=True, help="0 takes a free one.")
+@click.option("--seconds", type=click.FloatRange(min=1), default=120.0, show_default=True, help="Limit of one request.")
+def serve(models: tuple[str, ...], store: str | None, port: int, seconds: float) -> None:
+    """Open a page on this machine: explain texts and images, play with games, follow attention, watch a valuation."""
+    from accredit.store.journal import existing
+    from accredit.web.server import serve as served
+
+    if store is not None:
+        existing(store).close()
+    click.echo("loading the model …", err=True)
+    asyncio.run(
+        served(models, store, port, lambda address: click.echo(f"open {address}\n(Ctrl+C ends it)"), seconds=seconds)
+    )

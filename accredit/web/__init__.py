@@ -1,0 +1,1 @@
+"""The page: a server for one person on one machine. Nothing outside this folder imports FastAPI or uvicorn."""

@@ -1,0 +1,143 @@
+"""The routes: the page and its files, and what its four views ask for."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from importlib.resources import files
+from typing import Annotated, Any
+
+from fastapi import FastAPI, Query, Request
+from fastapi.exceptions import RequestValidationError
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import JSONResponse, Response
+from starlette.types import ASGIApp
+
+from accredit.core import AccreditError
+from accredit.games import TableGame
+from accredit.values.report import report
+from accredit.views.game import game_body
+from accredit.views.html import game_page
+from accredit.views.page import asset, page, stylesheet
+from accredit.web.jobs import RETRY_SECONDS, Crowded, Jobs, Stream
+from accredit.web.requests import ExplainRequest, FlowRequest, GameRequest
+from accredit.web.safety import Gate
+from accredit.web.worker import Worker
+
+KINDS = {"html": "text/html; charset=utf-8", "js": "text/javascript; charset=utf-8", "css": "text/css; charset=utf-8",
+         "svg": "image/svg+xml"}  # fmt: skip
+EVENTS: dict[int | str, dict[str, Any]] = {
+    200: {"description": "Events, one JSON object a line", "content": {"application/x-ndjson": {}}},
+    422: {"description": "The request is not understood"},
+    429: {"description": "Every place in the line is taken"},
+}
+
+
+def page_files() -> dict[str, bytes]:
+    """Every file that the page loads, by name: the ones beside this module, and the style and script that all views share."""
+    own = {file.name: file.read_bytes() for file in files("accredit.web").joinpath("static").iterdir()}
+    return own | {"page.css": stylesheet().encode(), "page.js": asset("page.js").encode()}
+
+
+def application(worker: Worker, store: str | None = None, **limits: Any) -> FastAPI:
+    """The routes without the gate; `limits` go to `Jobs`."""
+    jobs = Jobs(worker, **limits)
+    shipped = {name: (content, gzip.compress(content, 9, mtime=0)) for name, content in page_files().items()}
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        working = asyncio.create_task(jobs.work())
+        yield
+        working.cancel()
+        with suppress(asyncio.CancelledError):
+            await working
+        await worker.stop()
+
+    app = FastAPI(title="accredit", docs_url=None, redoc_url=None, openapi_url=None, lifespan=lifespan)
+    app.state.jobs = jobs
+
+    @app.exception_handler(RequestValidationError)
+    async def not_understood(request: Request, error: RequestValidationError) -> JSONResponse:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"] if part != "body")
+        return JSONResponse({"problem": f"{where}: {first['msg']}" if where else first["msg"]}, 422)
+
+    @app.exception_handler(AccreditError)
+    async def not_possible(request: Request, error: AccreditError) -> JSONResponse:
+        return JSONResponse({"problem": str(error)}, 422)
+
+    @app.exception_handler(Crowded)
+    async def crowded(request: Request, error: Crowded) -> JSONResponse:
+        told = f"{jobs.places} requests are already waiting; try again in a few seconds"
+        return JSONResponse({"problem": told}, 429, {"retry-after": str(RETRY_SECONDS)})
+
+    def file(name: str, request: Request) -> Response:
+        content, small = shipped[name]
+        kind = KINDS[name.rpartition(".")[2]]
+        if "gzip" in request.headers.get("accept-encoding", ""):
+            return Response(small, headers={"content-encoding": "gzip"}, media_type=kind)
+        return Response(content, media_type=kind)
+
+    @app.get("/", include_in_schema=False)
+    async def index(request: Request) -> Response:
+        return file("index.html", request)
+
+    @app.get("/static/{name}", include_in_schema=False)
+    async def static(name: str, request: Request) -> Response:
+        return file(name, request) if name in shipped else Response(status_code=404)
+
+    @app.get("/api/about")
+    async def about() -> dict[str, Any]:
+        """Which models are served, which methods there are, whether a journal is open."""
+        return {**worker.about, "store": store is not None}
+
+    @app.post("/api/explain", response_class=Response, responses=EVENTS)
+    async def explain(asked: ExplainRequest) -> Response:
+        """Explain a text or a picture, method by method."""
+        return Stream(jobs.submit({"task": "explain", **asked.model_dump()}), jobs.leave)
+
+    @app.post("/api/flow", response_class=Response, responses=EVENTS)
+    async def flow(asked: FlowRequest) -> Response:
+        """Follow attention through the layers."""
+        return Stream(jobs.submit({"task": "flow", **asked.model_dump()}), jobs.leave)
+
+    @app.post("/api/game")
+    async def game(asked: GameRequest) -> dict[str, Any]:
+        """Values, interactions, conditional values and best subsets of a small game."""
+        found = await run_in_threadpool(report, TableGame(asked.players, asked.payoffs), asked.method)
+        return {"html": game_body(found), "report": found.to_plain(), "page": game_page(found, "Who earned what")}
+
+    @app.get("/api/data", responses={204: {"description": "Nothing new"}})
+    async def data(seen: Annotated[str, Query(max_length=2000)] = "") -> Response:
+        """The journal named at the start, if it has changed since `seen`."""
+        if store is None:
+            return JSONResponse({"problem": "no journal is open; start with accredit serve --store run.db"}, 404)
+        from accredit.web.data import state_of, watch
+        from accredit.web.data_view import data_body
+
+        state = await run_in_threadpool(state_of, store)
+        if state == seen:
+            return Response(status_code=204)
+        body = data_body(await run_in_threadpool(watch, store))
+        return JSONResponse({"state": state, "html": body, "page": page("What each row is worth", body)})
+
+    @app.get("/api/data.csv", response_class=Response)
+    async def data_csv() -> Response:
+        """Every payoff of the journal."""
+        if store is None:
+            return JSONResponse({"problem": "no journal is open; start with accredit serve --store run.db"}, 404)
+        from accredit.web.data import as_csv
+
+        content = await run_in_threadpool(as_csv, store)
+        return Response(
+            content, headers={"content-disposition": "attachment; filename=payoffs.csv"}, media_type="text/csv"
+        )
+
+    return app
+
+
+def guarded(app: FastAPI, secret: str, port: int) -> ASGIApp:
+    """The routes behind the gate."""
+    return Gate(app, secret, port)

@@ -1,0 +1,228 @@
+"""A valuation journal as the page shows it, also while another process writes it.
+
+When the run has ended its own result is shown. Before that, all that is known is a pile of coalitions with their payoffs:
+the mean payoff with a player, less the mean without, ranks the players meanwhile.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from accredit.core import Attribution, BoolArray, FloatArray, InvalidInput, no_division
+from accredit.core.coalitions import packed, unpacked
+from accredit.evaluate.data import Curve, random_removal_curve, removal_curve
+from accredit.games import TableGame
+from accredit.store.export import export
+from accredit.store.journal import Journal, existing
+from accredit.valuation.report import CURVE_ORDERS, CURVE_STEPS, OUTSTANDING, SUSPECTS
+from accredit.values.interactions import shapley_interactions
+
+LEVEL, NORMAL = 0.95, 1.959964
+PAIRED = 12  # players of largest credit whose interactions are shown
+FEWEST = 5  # coalitions with and without a player before its difference is told
+TABLED = 12  # players up to which a full table is looked for
+
+
+@dataclass(frozen=True)
+class Suspected:
+    """A row whose label may be wrong."""
+
+    player: str
+    credit: float
+    sure: bool  # its whole interval is below zero, or it has no sampling error
+
+
+@dataclass(frozen=True, eq=False)
+class Watched:
+    """A journal at one moment."""
+
+    players: tuple[str, ...]
+    payoffs: int
+    failed: int
+    seconds: float
+    unfinished: bool
+    values: Attribution | None
+    provisional: bool
+    suspects: tuple[Suspected, ...]
+    pair_players: tuple[str, ...]
+    square: FloatArray | None  # (pairs, pairs) interactions
+    pairs_because: str
+    curves: tuple[Curve, ...]
+
+
+def state_of(path: str) -> str:
+    """Changes whenever the journal does; cheap to ask."""
+    with existing(path) as journal:
+        counts = [(g["ok"], g["failed"], g["quarantined"]) for g in journal.games()]
+        runs = [(run.id, run.ended) for run in journal.runs()]
+    return f"{counts}{runs}"
+
+
+def watch(path: str) -> Watched:
+    """What the journal says now, of its last game."""
+    with existing(path) as journal:
+        games, runs = journal.games(), journal.runs()
+        if not games:
+            return Watched((), 0, 0, 0.0, True, None, True, (), (), None, "", ())
+        game = games[-1]
+        players: tuple[str, ...] = game["players"]
+        masks, worth = _stored(journal, game["id"], len(players))
+    unfinished = not runs or runs[-1].ended is None
+    result = None if unfinished or not runs[-1].result else Attribution.from_json(runs[-1].result)
+    names, together = _players_that_differ(players, masks)
+    values = result or _difference(names, together, worth)
+    square, pair_players, because = _interactions(values, names, together, worth)
+    return Watched(
+        players, game["ok"], game["failed"] + game["quarantined"], game["seconds"], unfinished, values, result is None,
+        _suspects(values), pair_players, square, because, _curves(result, players, masks, worth),
+    )  # fmt: skip
+
+
+def _stored(journal: Journal, game: int, players: int) -> tuple[BoolArray, FloatArray]:
+    """Every coalition that was paid for, (m, n), and its payoff, (m,)."""
+    kept = [(e.coalition, e.value) for _, e in journal.entries(game) if e.status == "ok"]
+    if not kept:
+        return np.zeros((0, players), dtype=bool), np.zeros(0)
+    bits = np.frombuffer(b"".join(coalition for coalition, _ in kept), dtype=np.uint8).reshape(len(kept), -1)
+    return unpacked(bits, players), np.array([value for _, value in kept], dtype=np.float64)
+
+
+def _players_that_differ(players: Sequence[str], masks: BoolArray) -> tuple[tuple[str, ...], BoolArray]:
+    """Rows that always play together are one player: a run over groups stores its coalitions row by row."""
+    if not len(masks):
+        return tuple(players), masks
+    _, first, kind = np.unique(masks, axis=1, return_index=True, return_inverse=True)
+    order = np.argsort(first, kind="stable")
+    sizes = np.bincount(kind.reshape(-1))
+    names = [players[first[k]] + (f" and {sizes[k] - 1} with it" if sizes[k] > 1 else "") for k in order.tolist()]
+    return tuple(names), masks[:, first[order]]
+
+
+def _difference(players: tuple[str, ...], masks: BoolArray, worth: FloatArray) -> Attribution | None:
+    """Mean payoff with a player less the mean without, where both are known; Welch's standard error."""
+    inside = masks.sum(axis=0)
+    known = (inside >= FEWEST) & (len(masks) - inside >= FEWEST)
+    if not known.any():
+        return None
+    picked = masks[:, known].astype(np.float64)
+    means, errors = [], []
+    for weight in (picked, 1 - picked):
+        count = weight.sum(axis=0)
+        mean = worth @ weight / count
+        squares = np.maximum(worth**2 @ weight / count - mean**2, 0.0)
+        means.append(mean)
+        errors.append(squares / (count - 1))
+    credit, stderr = means[0] - means[1], np.sqrt(errors[0] + errors[1])
+    return Attribution(
+        tuple(p for p, is_known in zip(players, known, strict=True) if is_known), credit, None,
+        f"difference of means over {len(worth):,} stored payoffs",
+        no_division("means over whatever was stored first: they rank players until the run has its result"),
+        stderr=stderr, interval=np.column_stack([credit - NORMAL * stderr, credit + NORMAL * stderr]), level=LEVEL,
+        interval_because="Welch's normal interval, as if stored coalitions were drawn at random",
+    )  # fmt: skip
+
+
+def _suspects(values: Attribution | None) -> tuple[Suspected, ...]:
+    """Players with negative credit far below the middle, worst first."""
+    if values is None or len(values) < 10:
+        return ()
+    credit = values.credit
+    middle = float(np.median(credit))
+    spread = 1.4826 * float(np.median(np.abs(credit - middle)))
+    worst = np.argsort(credit, kind="stable")[:SUSPECTS].tolist()
+    return tuple(
+        Suspected(values.players[i], float(credit[i]), values.interval is None or bool(values.interval[i, 1] < 0))
+        for i in worst
+        if credit[i] < min(0.0, middle - OUTSTANDING * spread)
+    )
+
+
+def _interactions(
+    values: Attribution | None, players: tuple[str, ...], masks: BoolArray, worth: FloatArray
+) -> tuple[FloatArray | None, tuple[str, ...], str]:
+    """Shapley interactions where every coalition is stored, else differences of differences of means."""
+    n = len(players)
+    if values is None or n < 2:
+        return None, (), ""
+    if n <= TABLED and len(masks) >= 1 << n:
+        index = masks @ (1 << np.arange(n))
+        table = np.full(1 << n, np.nan)
+        table[index] = worth
+        if not np.isnan(table).any():
+            square = shapley_interactions(TableGame(players, table)).matrix()
+            return (
+                square,
+                players,
+                "Shapley interactions from all coalitions. Positive: complements; negative: substitutes.",
+            )
+    place = {name: k for k, name in enumerate(players)}
+    strongest = [place[name] for name in values.top(PAIRED).players if name in place]
+    inside = masks[:, strongest].astype(np.float64)
+    sums, counts = [], []
+    for a in (inside, 1 - inside):
+        for b in (inside, 1 - inside):
+            counts.append(a.T @ b)
+            sums.append((a * worth[:, None]).T @ b)
+    if len(strongest) < 2:
+        return None, (), ""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        both, first, second, neither = (s / c for s, c in zip(sums, counts, strict=True))
+        square = np.where(np.minimum.reduce(counts) >= FEWEST, both - first - second + neither, 0.0)
+    np.fill_diagonal(square, 0.0)
+    names = tuple(players[k] for k in strongest)
+    return (
+        square,
+        names,
+        (
+            f"What the {len(names)} strongest add together beyond what each adds: differences of differences of mean payoffs."
+        ),
+    )
+
+
+class _Stored:
+    """The game as far as it is stored; a coalition that is not raises."""
+
+    def __init__(self, players: tuple[str, ...], masks: BoolArray, worth: FloatArray) -> None:
+        self.players = players
+        self._known = dict(zip(map(bytes, packed(masks)), worth.tolist(), strict=True))
+
+    def payoff(self, coalitions: BoolArray) -> FloatArray:
+        try:
+            return np.array([self._known[bytes(row)] for row in packed(coalitions)])
+        except KeyError:
+            raise InvalidInput("a coalition of this curve is not in the journal") from None
+
+
+def _curves(
+    result: Attribution | None, players: tuple[str, ...], masks: BoolArray, worth: FloatArray
+) -> tuple[Curve, ...]:
+    """The removal curves that the run trained, found again among its payoffs."""
+    if result is None or result.players != players:
+        return ()
+    game = _Stored(players, masks, worth)
+    asked: list[Any] = [
+        lambda: removal_curve(game, result, steps=CURVE_STEPS, highest_first=True),
+        lambda: removal_curve(game, result, steps=CURVE_STEPS, highest_first=False),
+        lambda: random_removal_curve(game, steps=CURVE_STEPS, orders=CURVE_ORDERS),
+    ]
+    found = []
+    for draw in asked:
+        try:
+            found.append(draw())
+        except InvalidInput:
+            continue
+    return tuple(found)
+
+
+def as_csv(path: str) -> str:
+    """Every payoff of the journal."""
+    with tempfile.TemporaryDirectory() as folder, existing(path) as journal:
+        file = Path(folder) / "payoffs.csv"
+        export(journal, file)
+        return file.read_text(encoding="utf-8")

@@ -1,0 +1,115 @@
+"""Requests for the model wait in one line of bounded length, and each is told what happens as it happens."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import deque
+from collections.abc import Callable
+
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from accredit.core import AccreditError
+from accredit.web.worker import Event, Worker
+
+PLACES = 64  # requests inside, the running one among them
+SECONDS = 120.0  # for one request, from the moment it runs
+RETRY_SECONDS = 5
+
+
+class Crowded(Exception):
+    """Every place is taken."""
+
+
+class Job:
+    """One request: its events as they come, and whether anybody still wants them."""
+
+    def __init__(self, task: Event) -> None:
+        self.task = task
+        self.events: asyncio.Queue[Event | None] = asyncio.Queue()  # None: the last one was sent
+        self.stop = asyncio.Event()
+
+
+class Jobs:
+    """First come, first served, by one worker."""
+
+    def __init__(self, worker: Worker, places: int = PLACES, seconds: float = SECONDS) -> None:
+        self.worker, self.places, self.seconds = worker, places, seconds
+        self.waiting: deque[Job] = deque()
+        self.running: Job | None = None
+        self._arrived = asyncio.Event()
+
+    def submit(self, task: Event) -> Job:
+        """A place in the line, or `Crowded`."""
+        if len(self.waiting) + (self.running is not None) >= self.places:
+            raise Crowded
+        job = Job(task)
+        self.waiting.append(job)
+        self._tell_places()
+        self._arrived.set()
+        return job
+
+    def leave(self, job: Job) -> None:
+        """Nobody waits for this job any more."""
+        job.stop.set()
+        if job in self.waiting:
+            self.waiting.remove(job)
+            self._tell_places()
+
+    async def work(self) -> None:
+        """Serve the line, for as long as the server lives."""
+        while True:
+            self._arrived.clear()
+            while self.waiting:
+                self.running = self.waiting.popleft()
+                self._tell_places()
+                await self._serve(self.running)
+                self.running = None
+            await self._arrived.wait()
+
+    async def _serve(self, job: Job) -> None:
+        try:
+            await self.worker.run(job.task, job.events.put_nowait, job.stop, self.seconds)
+        except AccreditError as error:
+            job.events.put_nowait({"event": "failed", "problem": str(error)})
+        job.events.put_nowait(None)
+
+    def _tell_places(self) -> None:
+        ahead = int(self.running is not None)
+        for place, job in enumerate(self.waiting):
+            job.events.put_nowait({"event": "queued", "ahead": ahead + place})
+
+
+class Stream(Response):
+    """The events of a job as lines of JSON. When the reader goes away, so does the job."""
+
+    media_type = "application/x-ndjson"
+
+    def __init__(self, job: Job, leave: Callable[[Job], None]) -> None:
+        super().__init__()
+        self.job, self.leave = job, leave
+        del self.headers["content-length"]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        gone = asyncio.ensure_future(_disconnected(receive))
+        sending = asyncio.ensure_future(self._send(send))
+        try:
+            await asyncio.wait({gone, sending}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            self.leave(self.job)
+            gone.cancel()
+            if not sending.done():
+                sending.cancel()
+        await asyncio.gather(gone, sending, return_exceptions=True)
+
+    async def _send(self, send: Send) -> None:
+        await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+        while (event := await self.job.events.get()) is not None:
+            await send({"type": "http.response.body", "body": json.dumps(event).encode() + b"\n", "more_body": True})
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+async def _disconnected(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass

@@ -1,0 +1,63 @@
+"""What runs inside the model's process: read a task, do it, tell how it goes. Started by `Worker`, and by nobody else."""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import sys
+import threading
+from typing import Any, TextIO
+
+from accredit.core import AccreditError
+
+
+def main() -> None:
+    out = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)  # what a library prints goes to the terminal, not into the conversation
+    tasks: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
+    cancelled = threading.Event()
+    threading.Thread(target=_listen, args=(sys.stdin, tasks, cancelled), daemon=True).start()
+
+    def emit(event: dict[str, Any]) -> None:
+        out.write(json.dumps(event) + "\n")
+        out.flush()
+
+    from accredit.web.tasks import TASKS, Models
+
+    try:
+        models = Models(tuple(sys.argv[1:]))
+    except (AccreditError, OSError) as error:
+        emit({"event": "broken", "problem": str(error)})
+        return
+    models.warm_up()
+    emit({"event": "ready", "models": models.about()})
+    while True:
+        task = tasks.get()
+        cancelled.clear()
+        try:
+            for event in TASKS[task["task"]](models, task):
+                emit(event)
+                if cancelled.is_set():
+                    break
+        except AccreditError as error:
+            emit({"event": "failed", "problem": str(error)})
+        except Exception as error:  # a model may raise anything; the reader gets one line, the terminal the rest
+            sys.excepthook(*sys.exc_info())
+            emit({"event": "failed", "problem": f"the model raised {type(error).__name__}: {error}"[:500]})
+        emit({"event": "idle"})
+
+
+def _listen(lines: TextIO, tasks: queue.SimpleQueue[dict[str, Any]], cancelled: threading.Event) -> None:
+    """Tasks go to the line; a cancellation is noticed at once; the end of the server is the end of this process."""
+    for line in lines:
+        message = json.loads(line)
+        if message["task"] == "cancel":
+            cancelled.set()
+        else:
+            tasks.put(message)
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()

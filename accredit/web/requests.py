@@ -1,0 +1,57 @@
+"""What a browser may ask: every field bounded, none of them a path or an address."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+CHARACTERS = 20_000
+IMAGE_CHARACTERS = 7_000_000  # base64 of about 5 MB
+GAME_PLAYERS = 10
+
+Text = Annotated[str, Field(max_length=CHARACTERS)]
+Name = Annotated[str, Field(min_length=1, max_length=80)]
+Positions = Annotated[list[Annotated[int, Field(ge=0, le=4096)]], Field(min_length=1, max_length=512)]
+
+
+class Request(BaseModel):
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
+
+
+class ExplainRequest(Request):
+    """A text, or a picture as base64; which methods; who plays."""
+
+    text: Text = ""
+    image: Annotated[str, Field(max_length=IMAGE_CHARACTERS)] | None = None
+    methods: Annotated[list[Name], Field(min_length=1, max_length=20)] | None = None
+    target: Name | None = None
+    players: Literal["word", "token", "sentence"] | Annotated[dict[Name, Positions], Field(max_length=512)] = "word"
+    payoff: Literal["log-odds", "logit", "probability", "margin"] | None = None
+    budget: Annotated[int, Field(ge=16, le=20_000)] | None = None
+    seed: Annotated[int, Field(ge=0, le=2**31)] = 0
+
+
+class FlowRequest(Request):
+    """A text, and how its attention is made into a network."""
+
+    text: Text
+    residual: Annotated[float, Field(ge=0.0, le=0.95)] = 0.5
+    layer: Annotated[int, Field(ge=0, le=200)] = 0
+    rule: Literal["barrier", "l2", "shapley"] = "barrier"
+
+
+class GameRequest(Request):
+    """Players and all 2ⁿ payoffs; bit i of the index tells whether player i plays."""
+
+    players: Annotated[list[Name], Field(min_length=1, max_length=GAME_PLAYERS)]
+    payoffs: Annotated[list[Annotated[float, Field(ge=-1e12, le=1e12)]], Field(max_length=1 << GAME_PLAYERS)]
+    method: Literal["shapley", "banzhaf", "leave-one-out", "beta:16,1"] = "shapley"
+
+    @model_validator(mode="after")
+    def one_payoff_a_coalition(self) -> GameRequest:
+        if len(self.payoffs) != 1 << len(self.players):
+            raise ValueError(
+                f"{len(self.players)} players need {1 << len(self.players)} payoffs, got {len(self.payoffs)}"
+            )
+        return self

@@ -1,0 +1,56 @@
+"""From the command to a running server: bind, load, tell the address, serve."""
+
+from __future__ import annotations
+
+import secrets
+import socket
+from collections.abc import Callable
+from typing import Any
+
+from accredit.core import MissingExtra
+
+HOST = "127.0.0.1"
+CONNECTIONS = 1024
+
+
+async def serve(
+    models: tuple[str, ...], store: str | None, port: int, announce: Callable[[str], None], **limits: Any
+) -> None:
+    """Serve the page until interrupted. `announce` is given the address, which holds the key, once the model is loaded."""
+    try:
+        import fastapi  # noqa: F401
+        import uvicorn
+    except ImportError as error:
+        raise MissingExtra(str(error.name), "serve", "accredit serve") from None
+    from accredit.web.app import application, guarded
+    from accredit.web.worker import Worker
+
+    with listening(port) as bound:
+        chosen: int = bound.getsockname()[1]
+        worker = Worker(models)
+        try:
+            await worker.ready()
+            secret = secrets.token_urlsafe(24)
+            app = guarded(application(worker, store, **limits), secret, chosen)
+            config = uvicorn.Config(
+                app, log_level="warning", access_log=False, server_header=False, limit_concurrency=CONNECTIONS,
+                timeout_graceful_shutdown=2,
+            )  # fmt: skip
+            announce(f"http://{HOST}:{chosen}/?token={secret}")
+            await uvicorn.Server(config).serve(sockets=[bound])
+        finally:
+            await worker.stop()
+
+
+def listening(port: int) -> socket.socket:
+    """A socket on the loopback interface only; port 0 takes a free one."""
+    bound = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    try:
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        bound.bind((HOST, port))
+    except OSError as error:
+        bound.close()
+        raise OSError(
+            f"port {port} of {HOST} cannot be used ({error.strerror}); name another with --port, or 0"
+        ) from None
+    return bound

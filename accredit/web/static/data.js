@@ -1,0 +1,59 @@
+// Data: the journal that the server was started with, looked at again every second while this view is open.
+import { get, Problem } from "/static/stream.js";
+import { element, nodes } from "/static/page-parts.js";
+
+const EVERY = 1000;
+
+export function dataView(about, frame) {
+  const by = (id) => document.getElementById(id);
+  const result = by("data-result");
+  const problem = by("data-form").querySelector(".problem");
+  let timer = 0;
+  let state = "";
+
+  async function look() {
+    try {
+      const news = await get(`/api/data?seen=${encodeURIComponent(state)}`);
+      problem.hidden = true;
+      if (news) {
+        state = news.state;
+        const opened = [...result.querySelectorAll("details")].map((d) => d.open);
+        const main = element("main", { className: "accredit" }, ...nodes(news.html));
+        main.querySelectorAll("details").forEach((d, k) => k in opened && (d.open = opened[k]));
+        result.replaceChildren(main);
+        by("data-live").textContent = `Updated ${new Date().toLocaleTimeString()}; this view follows the journal.`;
+        view.page = () => news.page;
+        frame.savable();
+      }
+    } catch (error) {
+      problem.textContent = error instanceof Problem ? error.message : "the server cannot be reached; is accredit serve still running?";
+      problem.hidden = false;
+    }
+  }
+
+  async function follow() {
+    await look();
+    if (timer !== null) timer = setTimeout(follow, EVERY);
+  }
+
+  const view = {
+    page: null,
+    enter() {
+      frame.remember("data", {});
+      if (!about.store) {
+        problem.textContent = "No journal is open. Start with: accredit serve --store run.db";
+        problem.hidden = false;
+        return;
+      }
+      by("export").hidden = false;
+      clearTimeout(timer);
+      timer = 0;
+      follow();
+    },
+    leave() {
+      clearTimeout(timer);
+      timer = null;
+    },
+  };
+  return view;
+}

@@ -1,0 +1,75 @@
+// Flow: the drawing follows the sliders; a request that is overtaken is cancelled.
+import { Asking, element, later, nodes } from "/static/page-parts.js";
+
+const EXAMPLE = "A gripping, beautifully shot film that never lands.";
+
+export function flowView(about, frame) {
+  const by = (id) => document.getElementById(id);
+  const form = by("flow-form");
+  const text = by("flow-text");
+  const result = by("flow-result");
+  const asking = new Asking(form);
+  let layers = Number(by("layer").max);
+  let drawn = false;
+
+  text.value = EXAMPLE;
+  const rule = () => form.querySelector("input[name=rule]:checked").value;
+  const settings = () => ({ text: text.value, residual: by("residual").value, layer: by("layer").value, rule: rule() });
+
+  function label() {
+    by("residual-now").textContent = Number(by("residual").value).toFixed(2);
+    const layer = Number(by("layer").value);
+    const name = layer === 0 ? "input" : layer === layers ? "output" : String(layer);
+    by("layer-now").textContent = name;
+    by("layer").setAttribute("aria-valuetext", name);
+  }
+
+  async function draw() {
+    drawn = true;
+    label();
+    frame.remember("flow", settings());
+    view.page = null;
+    frame.savable();
+    result.classList.add("stale");
+    const asked = { text: text.value, residual: Number(by("residual").value), layer: Number(by("layer").value), rule: rule() };
+    await asking.run("/api/flow", asked, (event) => {
+      if (event.event === "result") {
+        layers = event.layers;
+        by("layer").max = layers;
+        label();
+        result.replaceChildren(element("main", { className: "accredit" }, ...nodes(event.html)));
+        result.classList.remove("stale");
+      }
+      if (event.event === "done") {
+        view.page = () => event.page;
+        frame.savable();
+      }
+    });
+    result.classList.remove("stale");
+  }
+
+  const soon = later(150, () => drawn && draw());
+  for (const id of ["residual", "layer"]) by(id).addEventListener("input", () => (label(), soon()));
+  for (const radio of form.querySelectorAll("input[name=rule]")) radio.addEventListener("change", soon);
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    draw();
+  });
+
+  const view = {
+    page: null,
+    enter(query) {
+      if (query.has("text")) {
+        text.value = query.get("text");
+        by("layer").max = Math.max(layers, Number(query.get("layer") ?? 0));
+        by("residual").value = query.get("residual") ?? "0.5";
+        by("layer").value = query.get("layer") ?? "0";
+        for (const radio of form.querySelectorAll("input[name=rule]")) radio.checked = radio.value === (query.get("rule") ?? "barrier");
+        draw();
+      } else if (drawn) frame.remember("flow", settings());
+      else label();
+    },
+    leave: () => asking.stop(),
+  };
+  return view;
+}

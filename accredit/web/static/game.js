@@ -1,0 +1,140 @@
+// Game: a table of coalitions and payoffs; everything that follows from it is computed again as you type.
+import { ask, Problem } from "/static/stream.js";
+import { element, later, nodes } from "/static/page-parts.js";
+
+const MOST = 8; // players in the table: 256 rows
+const EXAMPLES = {
+  Pricing: {
+    players: ["A", "B", "C"],
+    payoffs: [0, 50, 20, 75, 25, 80, 90, 100],
+    story: "Three data sets for sale. The two highest values are not the best pair to buy.",
+  },
+  "Matched pair": {
+    players: ["easy rows", "d_A", "d_B"],
+    payoffs: [50, 88, 50, 86, 50, 86, 96, 98],
+    story: "Test accuracy in percent, made up: each critical row harms the easy rows when it comes alone, and helps with its partner.",
+  },
+  "Corner detector": {
+    players: ["top left", "top right", "bottom left", "bottom right"],
+    payoffs: Array.from({ length: 16 }, (_, mask) => Number((mask & 7) === 7)),
+    story: "Fires when three pixels are all lit. Three equal thirds hide an AND; the fourth pixel never matters.",
+  },
+  Cookies: {
+    players: ["Alice", "Bob"],
+    payoffs: [0, 5, 3, 10],
+    story: "Alice bakes 5 alone, Bob 3, and together they bake 10.",
+  },
+};
+
+export function gameView(about, frame) {
+  const by = (id) => document.getElementById(id);
+  const form = by("game-form");
+  const rows = by("game-rows");
+  const result = by("game-result");
+  const problem = form.querySelector(".problem");
+  let players = [];
+  let payoffs = [];
+  let controller = null;
+
+  const settings = () => ({ players: JSON.stringify(players), payoffs: payoffs.join(","), method: by("game-method").value });
+
+  function tell(message) {
+    problem.textContent = message;
+    problem.hidden = !message;
+  }
+
+  const named = (mask) => players.filter((_, k) => (mask >> k) & 1).join(" + ") || "nobody";
+
+  function fill() {
+    const order = payoffs.map((_, mask) => mask);
+    const size = (mask) => mask.toString(2).replaceAll("0", "").length;
+    order.sort((a, b) => size(a) - size(b) || a - b);
+    rows.replaceChildren(
+      ...order.map((mask) => {
+        const input = element("input", { type: "number", step: "any", value: payoffs[mask], required: true });
+        input.dataset.mask = mask;
+        input.setAttribute("aria-label", `payoff of ${named(mask)}`);
+        return element("tr", {}, element("td", {}, named(mask)), element("td", {}, input));
+      }),
+    );
+  }
+
+  async function compute() {
+    const empty = rows.querySelector("input:invalid");
+    if (empty) return tell(`${empty.getAttribute("aria-label")} is not a number.`);
+    frame.remember("game", settings());
+    controller?.abort();
+    const own = (controller = new AbortController());
+    try {
+      const answer = await ask("/api/game", { players, payoffs, method: by("game-method").value }, own.signal);
+      result.replaceChildren(element("main", { className: "accredit" }, ...nodes(answer.html)));
+      view.page = () => answer.page;
+      frame.savable();
+      tell("");
+    } catch (error) {
+      if (error.name === "AbortError") return;
+      tell(error instanceof Problem ? error.message : "the server cannot be reached; is accredit serve still running?");
+    }
+  }
+
+  function put(game, story = "") {
+    players = [...game.players];
+    payoffs = [...game.payoffs];
+    by("game-players").value = players.join(", ");
+    by("game-story").textContent = story;
+    for (const button of form.querySelectorAll(".examples button"))
+      button.setAttribute("aria-pressed", String(EXAMPLES[button.textContent].story === story));
+    fill();
+    compute();
+  }
+
+  for (const name of Object.keys(EXAMPLES)) {
+    const button = element("button", { type: "button" }, name);
+    button.addEventListener("click", () => put(EXAMPLES[name], EXAMPLES[name].story));
+    form.querySelector(".examples").append(button);
+  }
+
+  const soon = later(120, compute);
+  rows.addEventListener("input", (event) => {
+    if (event.target.validity.valid) payoffs[Number(event.target.dataset.mask)] = Number(event.target.value);
+    soon();
+  });
+  rows.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter") return;
+    const inputs = [...rows.querySelectorAll("input")];
+    inputs[inputs.indexOf(event.target) + (event.shiftKey ? -1 : 1)]?.focus();
+  });
+  by("game-method").addEventListener("change", compute);
+  // Another list of players keeps what the coalitions of the old ones earned; new players at first add nothing.
+  by("game-players").addEventListener("change", (event) => {
+    const names = event.target.value.split(",").map((name) => name.trim()).filter(Boolean);
+    if (!names.length || names.length > MOST) return tell(`Name between 1 and ${MOST} players.`);
+    if (new Set(names).size < names.length) return tell("Two players have the same name.");
+    const renamed = names.length === players.length;
+    const old = names.map((name, k) => (renamed ? k : players.indexOf(name)));
+    const kept = Array.from({ length: 1 << names.length }, (_, mask) =>
+      payoffs[old.reduce((sum, place, k) => sum | ((mask >> k) & 1 && place >= 0 ? 1 << place : 0), 0)],
+    );
+    put({ players: names, payoffs: kept });
+  });
+  form.addEventListener("submit", (event) => event.preventDefault());
+
+  const view = {
+    page: null,
+    enter(query) {
+      const given = (query.get("payoffs") ?? "").split(",").map(Number);
+      let names = [];
+      try {
+        names = JSON.parse(query.get("players") ?? "[]").map(String);
+      } catch {
+        names = [];
+      }
+      if (names.length && names.length <= MOST && given.length === 1 << names.length && given.every(Number.isFinite)) {
+        by("game-method").value = query.get("method") ?? "shapley";
+        put({ players: names, payoffs: given });
+      } else if (players.length) frame.remember("game", settings());
+      else put(EXAMPLES.Pricing, EXAMPLES.Pricing.story);
+    },
+  };
+  return view;
+}

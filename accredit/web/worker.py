@@ -1,0 +1,141 @@
+"""The one process that holds the model, seen from the server: start it, give it a task, read its events, replace it.
+
+The model may crash, hang or eat all memory; then only this process ends, and a fresh one takes its place. Both sides speak
+JSON, one object a line, over the process's standard input and output.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+from accredit.core import AccreditError
+
+LINE_LIMIT = 256 << 20  # bytes of one event
+STOP_SECONDS = 0.5  # that a task may take to notice that nobody waits for it
+LOAD_SECONDS = 300.0
+DIED = "the model's process ended in the middle of this; a new one is started, so try once more"
+
+Event = dict[str, Any]
+
+
+class WorkerFailed(AccreditError):
+    """The model's process died, was too slow, or could not be started."""
+
+
+class Worker:
+    """A process that runs one task at a time."""
+
+    def __init__(self, models: tuple[str, ...] = ()) -> None:
+        self.models = models  # folders or names; none: the built-in ones
+        self.about: Event = {}  # what the process said of its models when it was ready
+        self._process: asyncio.subprocess.Process | None = None
+        self._starting = asyncio.Lock()
+
+    @property
+    def pid(self) -> int | None:
+        return self._process.pid if self._process and self._process.returncode is None else None
+
+    async def ready(self) -> None:
+        """Start the process if there is none, and wait until its models are loaded."""
+        async with self._starting:
+            if self.pid is not None:
+                return
+            self._process = await asyncio.create_subprocess_exec(
+                sys.executable, "-P", "-m", "accredit.web.model_process", *self.models,
+                stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, limit=LINE_LIMIT,
+            )  # fmt: skip
+            try:
+                first = await asyncio.wait_for(self._read(), LOAD_SECONDS)
+            except TimeoutError:
+                await self.stop()
+                raise WorkerFailed(f"the model was not loaded within {LOAD_SECONDS:.0f} s") from None
+            if first is None or first["event"] != "ready":
+                await self.stop()
+                raise WorkerFailed(
+                    "the model's process ended before it was ready" if first is None else first["problem"]
+                )
+            self.about = first["models"]
+
+    async def run(self, task: Event, emit: Callable[[Event], None], stop: asyncio.Event, seconds: float) -> None:
+        """Run a task; its events go to `emit`. Ends early, without a word, once `stop` is set."""
+        stopping = asyncio.ensure_future(stop.wait())
+        try:
+            loading = asyncio.ensure_future(self.ready())
+            await asyncio.wait({loading, stopping}, return_when=asyncio.FIRST_COMPLETED)
+            await loading  # a process that is nearly ready is left to get there: the next task needs it
+            if stop.is_set():
+                return
+            await self._write(task)
+            await self._follow(emit, stopping, asyncio.get_running_loop().time() + seconds, seconds)
+        finally:
+            stopping.cancel()
+
+    async def _follow(
+        self, emit: Callable[[Event], None], stopping: asyncio.Future[Any], until: float, seconds: float
+    ) -> None:
+        loop = asyncio.get_running_loop()
+        reading = asyncio.ensure_future(self._read())
+        try:
+            while True:
+                await asyncio.wait(
+                    {reading, stopping}, timeout=until - loop.time(), return_when=asyncio.FIRST_COMPLETED
+                )
+                if reading.done():
+                    event = reading.result()
+                    if event is None:
+                        raise WorkerFailed(DIED)
+                    if event["event"] == "idle":
+                        return
+                    if not stopping.done():
+                        emit(event)
+                    reading = asyncio.ensure_future(self._read())
+                elif stopping.done():
+                    await self._give_up(reading)
+                    return
+                else:
+                    await self.stop()
+                    raise WorkerFailed(f"this took longer than {seconds:g} s and was stopped; ask for fewer methods")
+        finally:
+            reading.cancel()
+
+    async def _give_up(self, reading: asyncio.Future[Event | None]) -> None:
+        """Ask the process to stop after the step it is in; one that does not is replaced."""
+        await self._write({"task": "cancel"})
+        until = asyncio.get_running_loop().time() + STOP_SECONDS
+        while True:
+            await asyncio.wait({reading}, timeout=until - asyncio.get_running_loop().time())
+            if not reading.done():
+                await self.stop()
+                return
+            event = reading.result()
+            if event is None or event["event"] == "idle":
+                return
+            reading = asyncio.ensure_future(self._read())
+
+    async def stop(self) -> None:
+        """End the process at once."""
+        if self._process is not None and self._process.returncode is None:
+            with suppress(ProcessLookupError):
+                self._process.kill()
+            await self._process.wait()
+
+    async def _write(self, message: Event) -> None:
+        assert self._process is not None and self._process.stdin is not None
+        with suppress(BrokenPipeError, ConnectionResetError):  # the end of its output tells the same
+            self._process.stdin.write(json.dumps(message).encode() + b"\n")
+            await self._process.stdin.drain()
+
+    async def _read(self) -> Event | None:
+        """The next event, or None when the process has ended."""
+        assert self._process is not None and self._process.stdout is not None
+        line = await self._process.stdout.readline()
+        if not line.endswith(b"\n"):
+            await self._process.wait()
+            return None
+        event: Event = json.loads(line)
+        return event
