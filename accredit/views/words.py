@@ -13,10 +13,10 @@ def title(method: str) -> str:
     """A method's name for people.
 
     >>> title("leave-one-out"), title("flow-l2:agf")
-    ('Leave-one-out', 'Flow-l2 (attention × gradient)')
+    ('Leave one out', 'Flow l2 (attention × gradient)')
     """
     name, _, tensor = method.partition(":")
-    shown = name[:1].upper() + name[1:]
+    shown = (name[:1].upper() + name[1:]).replace("-", " ")
     return f"{shown} ({INITIALS.get(tensor, tensor)})" if tensor else shown
 
 

@@ -10,6 +10,7 @@ pytest.importorskip("transformers")
 
 from accredit.core import Holds, InvalidInput  # noqa: E402
 from accredit.explanation import Explanation, explain  # noqa: E402
+from accredit.explanation.explainer import subject_of  # noqa: E402
 from accredit.explanation.methods import DEFAULT, ON_TENSORS, RECIPES  # noqa: E402
 from accredit.methods import METHODS  # noqa: E402
 from tests.models.small_models import FAMILIES, TEXT, image_model, text_for, text_model  # noqa: E402
@@ -87,8 +88,23 @@ def test_same_seed_same_numbers_and_another_seed_others(bert):
 
 
 def test_methods_share_payoffs(bert):
-    explanation = explain(TEXT, bert, methods=["shapley", "banzhaf", "leave-one-out"])
-    assert explanation.seconds["banzhaf"] < explanation.seconds["shapley"]  # all 2ⁿ payoffs are there already
+    subject = subject_of(bert, TEXT)
+    for name in ("shapley", "banzhaf", "leave-one-out", "owen"):
+        RECIPES[name].run(subject)
+        assert subject.game.remembered == 2 ** len(subject.players)  # after the first, nothing new is asked
+
+
+def test_a_regression_shares_its_one_number():
+    model = text_model("bert")
+    model.model.config.num_labels = 1
+    model.model.config.id2label = {0: "stars"}
+    model.model.config.problem_type = "regression"
+    model.model.classifier = torch.nn.Linear(16, 1)
+    explanation = explain(TEXT, model, methods="shapley")
+    assert explanation.payoff == "logit" and explanation.unit == "value"
+    assert explanation.prediction[0][0] == "stars"
+    result = explanation["shapley"]
+    assert result.baseline + result.credit.sum() == pytest.approx(explanation.prediction[0][1], abs=1e-5)
 
 
 def test_target_by_name_by_index_and_by_default(bert):

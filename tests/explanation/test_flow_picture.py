@@ -10,7 +10,7 @@ pytest.importorskip("transformers")
 pytest.importorskip("ortools")
 
 from accredit.explanation import explain
-from accredit.explanation.flows import COLUMNS, OTHERS
+from accredit.explanation.flows import OTHERS
 from tests.models.small_models import TEXT, image_model, text_model
 
 LONG = "the film is not very good , a gripping shot never lands ! it is bad . a beautifully shot film"
@@ -38,14 +38,14 @@ def test_a_short_text_is_drawn_token_by_token(method):
         assert arrived == pytest.approx(explanation[method].as_dict(), abs=1e-6)
 
 
+@pytest.mark.parametrize("columns", [4, 8])
 @pytest.mark.parametrize("family", ["bert", "gpt2", "t5"])
-def test_a_long_text_is_gathered_into_columns(family, monkeypatch):
-    monkeypatch.setattr("accredit.explanation.flows.COLUMNS", 8)
-    explanation = explain(LONG, text_model(family), methods="flow")
-    flow = checked(explanation.flow)
-    assert len(flow.columns) == 8 and flow.columns[-1] == OTHERS
-    assert flow.through[-1][:-1].sum() > 0  # where the flow starts is not among the others
-    assert COLUMNS > 8
+def test_a_long_text_is_gathered_into_columns(family, columns, monkeypatch):
+    monkeypatch.setattr("accredit.explanation.flows.COLUMNS", columns)
+    flow = checked(explain(LONG, text_model(family), methods="flow").flow)
+    assert len(flow.columns) == columns and flow.columns[-1] == OTHERS
+    if family != "t5":  # its decoder reads every position
+        assert flow.through[-1, -1] == 0  # where the flow starts is seen, not among the others
 
 
 def test_a_picture_is_drawn_patch_by_patch():

@@ -12,6 +12,7 @@ from accredit.explanation import Explanation
 from accredit.views.flow import drawn, flow_svg
 from accredit.views.page import asset, stylesheet
 from accredit.views.terminal import claim_letters, wants_colour
+from accredit.views.words import title
 from tests.views.hostile import corpus
 from tests.views.samples import flow_picture, picture_sample, sample
 
@@ -33,7 +34,7 @@ def test_every_method_and_number_is_on_the_page(make):
     explanation = make()
     page = views.explanation_page(explanation)
     for method, result in explanation:
-        assert page.count(f"{method.capitalize()}") >= 3  # its strip, its column, its row of claims
+        assert page.count(title(method)) >= 3  # its strip, its column, its row of claims
         for player in explanation.players:
             shown = f"{abs(result[player]):.3g}"
             assert shown in page
