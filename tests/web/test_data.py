@@ -1,0 +1,115 @@
+"""A journal as the page sees it: while it fills, when it is done, and for groups."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from accredit.core import Attribution, InvalidInput
+from accredit.games import TableGame
+from accredit.store import Entry, Journal, fingerprint
+from accredit.valuation.report import CURVE_STEPS
+from accredit.values.interactions import shapley_interactions
+from accredit.web.data import as_csv, state_of, watch
+from accredit.web.data_view import data_body
+from tests.web.conftest import ROWS, WORTH, additive, random_masks, store
+
+
+@pytest.fixture
+def path(tmp_path):
+    return str(tmp_path / "run.db")
+
+
+def test_an_empty_journal_is_shown_as_such(path):
+    Journal(path).close()
+    assert watch(path).values is None
+    assert "No payoffs yet" in data_body(watch(path))
+
+
+def test_a_missing_journal_is_refused(path):
+    with pytest.raises(InvalidInput, match="no journal"):
+        watch(path)
+
+
+def test_a_running_journal_ranks_by_what_is_stored(path):
+    with Journal(path) as journal:
+        journal.begin_run(["value"], "/nowhere")
+        store(journal, random_masks(4000))
+        before = state_of(path)
+        seen = watch(path)
+        store(journal, random_masks(10, seed=1))
+        assert state_of(path) != before
+    assert seen.provisional and seen.unfinished and seen.values is not None
+    truth = WORTH + np.where(np.arange(16) < 2, 1.0, 0.0)  # at p = 1/2 the pair adds half of its 2 to either row
+    # Each error is below 5.5 of its standard errors: 16 rows, false alarms below 1e-6.
+    assert (np.abs(seen.values.credit - truth) < 5.5 * seen.values.stderr).all()
+    assert seen.values.total is None and seen.values.claim("efficiency").holds == "no"
+    assert "Provisional" in data_body(seen)
+    place = seen.pair_players.index("row 0"), seen.pair_players.index("row 1")
+    assert seen.square is not None and np.unravel_index(np.argmax(seen.square), seen.square.shape) in (
+        place,
+        place[::-1],
+    )
+    assert seen.suspects == () or all(s.credit < 0 for s in seen.suspects)
+
+
+def finished(path: str, credit: np.ndarray) -> Attribution:
+    """A run that trained its curves and wrote its result."""
+    result = Attribution(ROWS, credit, float(credit.sum()), "by hand")
+    masks = [random_masks(30)]
+    for order in (np.argsort(-credit, kind="stable"), np.argsort(credit, kind="stable")):
+        counts = np.unique(np.round(np.linspace(0, 16, CURVE_STEPS + 1)).astype(int))
+        left = np.ones((len(counts), 16), dtype=bool)
+        for row, count in enumerate(counts):
+            left[row, order[:count]] = False
+        masks.append(left)
+    with Journal(path) as journal:
+        run = journal.begin_run(["value"], "/nowhere")
+        store(journal, np.concatenate(masks))
+        journal.end_run(run, result.to_json())
+    return result
+
+
+def test_a_finished_run_shows_its_own_result_and_its_curves(path):
+    credit = WORTH.copy()
+    credit[-1] = -6.0
+    result = finished(path, credit)
+    seen = watch(path)
+    assert not seen.provisional and seen.values == result
+    assert [s.player for s in seen.suspects] == ["row 15"] and seen.suspects[0].sure
+    assert [c.label for c in seen.curves] == ["remove highest first", "remove lowest first"]
+    assert_allclose(seen.curves[0].payoffs[[0, -1]], additive(np.array([[True] * 16, [False] * 16])))
+    body = data_body(seen)
+    assert "Likely mislabelled" in body and "Payoff while players are removed" in body and "Provisional" not in body
+
+
+def test_rows_that_always_play_together_are_one_player_and_a_full_table_gives_exact_interactions(path):
+    table = np.array([0.0, 1.0, 2.0, 7.0])
+    bits = np.array([[0b000], [0b011], [0b100], [0b111]], dtype=np.uint8)
+    with Journal(path) as journal:
+        game = journal.enter(fingerprint(data="groups"), ("a", "b", "c"))
+        many = [Entry(bytes(row), "ok", x, 0.1) for row, x in zip(bits, table, strict=True)]
+        for seed in range(6):
+            journal.record(game, seed, many)
+    seen = watch(path)
+    assert seen.values is not None and seen.values.players == ("a and 1 with it", "c")
+    assert_allclose(seen.square, shapley_interactions(TableGame(("ab", "c"), table)).matrix())
+    assert "all coalitions" in seen.pairs_because
+
+
+def test_names_in_a_journal_are_shown_and_never_obeyed(path):
+    hostile = ("<script>x</script>", '"><img src=x onerror=x>')
+    with Journal(path) as journal:
+        game = journal.enter(fingerprint(data="hostile"), hostile)
+        for seed in range(6):
+            entries = [Entry(bytes([k]), "ok", float(k), 0.1) for k in range(4)]
+            journal.record(game, seed, entries)
+    body = data_body(watch(path))
+    assert "<script" not in body and "<img" not in body and "&lt;script&gt;" in body
+
+
+def test_the_export_holds_every_payoff(path):
+    finished(path, WORTH)
+    lines = as_csv(path).splitlines()
+    assert lines[0].startswith("game,coalition,seed,status,value") and len(lines) == 1 + watch(path).payoffs

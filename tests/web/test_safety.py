@@ -1,0 +1,153 @@
+"""Who is let in. The routes behind the gate are the real ones; no model is needed to be refused."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Iterator
+
+import pytest
+from starlette.testclient import TestClient
+
+from accredit.web.app import application, guarded, page_files
+from accredit.web.safety import BODY_LIMIT, HEADERS
+from accredit.web.worker import Worker
+
+SECRET, PORT = "the-secret-of-this-test", 8123
+BASE = f"http://127.0.0.1:{PORT}"
+COOKIES = {"players": ["Alice", "Bob"], "payoffs": [0, 5, 3, 10]}
+
+
+@pytest.fixture
+def stranger() -> TestClient:
+    return TestClient(guarded(application(Worker()), SECRET, PORT), base_url=BASE)
+
+
+@pytest.fixture
+def client(stranger: TestClient) -> Iterator[TestClient]:
+    assert stranger.get(f"/?token={SECRET}").status_code == 200
+    yield stranger
+
+
+@pytest.mark.parametrize("path", ["/", "/?token=wrong", "/static/app.js", "/api/about", "/api/data", "/no-such-page"])
+def test_nothing_is_told_without_the_key(stranger, path):
+    answer = stranger.get(path)
+    assert answer.status_code == 403
+    assert "accredit serve" in answer.text and SECRET not in answer.text
+
+
+def test_a_wrong_or_broken_cookie_is_no_key(stranger):
+    for value in ("wrong", "", "é", '"; x=[', SECRET[:-1]):
+        cookie = f"accredit_{PORT}={value}".encode()
+        assert stranger.get("/api/about", headers={"cookie": cookie}).status_code == 403
+
+
+def test_the_key_in_another_path_opens_nothing(stranger):
+    assert stranger.get(f"/api/about?token={SECRET}").status_code == 403
+
+
+def test_the_address_gives_a_cookie_that_scripts_and_other_sites_cannot_use(stranger):
+    cookie = stranger.get(f"/?token={SECRET}").headers["set-cookie"]
+    assert "HttpOnly" in cookie and "SameSite=Strict" in cookie and f"accredit_{PORT}={SECRET}" in cookie
+    assert stranger.get("/api/about").status_code == 200
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example", f"evil.example:{PORT}", "127.0.0.1", "127.0.0.1:1", "", f"127.0.0.1:{PORT}."]
+)
+def test_other_names_for_this_machine_are_refused(client, host):
+    assert client.get("/api/about", headers={"host": host}).status_code == 403
+
+
+@pytest.mark.parametrize(
+    "origin", ["http://evil.example", "null", f"https://127.0.0.1:{PORT}", "http://127.0.0.1:1", ""]
+)
+def test_requests_from_other_pages_are_refused(client, origin):
+    assert client.post("/api/game", json=COOKIES, headers={"origin": origin}).status_code == 403
+
+
+def test_requests_that_the_browser_calls_foreign_are_refused(client):
+    for site in ("cross-site", "same-site", "none"):
+        assert client.post("/api/game", json=COOKIES, headers={"sec-fetch-site": site}).status_code == 403
+    same = {"origin": BASE, "sec-fetch-site": "same-origin"}
+    assert client.post("/api/game", json=COOKIES, headers=same).status_code == 200
+
+
+def test_long_requests_are_refused_by_their_announced_and_by_their_true_length(client):
+    assert client.post("/api/game", content=b"x" * (BODY_LIMIT + 1)).status_code == 413
+    pieces = (b"x" * (1 << 20) for _ in range((BODY_LIMIT >> 20) + 2))
+    assert client.post("/api/game", content=pieces).status_code == 413
+    assert client.post("/api/game", content=b"{}", headers={"content-length": "-5"}).status_code == 413
+
+
+def test_every_answer_carries_the_policy(client, stranger):
+    answers = [client.get("/"), client.get("/nowhere"), client.get("/api/about", headers={"host": "evil"})]
+    for answer in answers:
+        for name, value in HEADERS.items():
+            assert answer.headers[name] == value
+    assert "unsafe" not in HEADERS["content-security-policy"]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/docs",
+        "/redoc",
+        "/openapi.json",
+        "/static/../app.py",
+        "/static/%2e%2e%2fapp.py",
+        "/static//etc/passwd",
+        "/static/",
+    ],
+)
+def test_there_is_nothing_else_to_fetch(client, path):
+    assert client.get(path).status_code == 404
+
+
+def test_no_request_takes_a_path_or_an_address():
+    schema = application(Worker()).openapi()
+    models = {name: model for name, model in schema["components"]["schemas"].items() if name.endswith("Request")}
+    names = {name for model in models.values() for name in model["properties"]}
+    assert names == {"text", "image", "methods", "target", "players", "payoff", "payoffs", "budget", "seed", "residual",
+                     "layer", "rule", "method"}  # fmt: skip
+    asked = {
+        p["name"] for path in schema["paths"].values() for verb in path.values() for p in verb.get("parameters", ())
+    }
+    assert asked == {"seen"}
+
+
+def test_sockets_are_refused(client):
+    from starlette.websockets import WebSocketDisconnect
+
+    with pytest.raises(WebSocketDisconnect), client.websocket_connect("/api/about"):
+        pass
+
+
+def test_the_page_is_light_and_asks_nobody_else():
+    files = page_files()
+    assert sum(len(gzip.compress(content, 9)) for content in files.values()) <= 150_000
+    for name, content in files.items():
+        text = content.decode().replace("http://www.w3.org/2000/svg", "")
+        assert "//" not in text.replace("// ", "") or name.endswith(".js"), name
+        assert "http:" not in text and "https:" not in text, name
+        assert "innerHTML" not in text and "eval(" not in text, name
+
+
+def test_a_game_is_valued(client):
+    answer = client.post("/api/game", json=COOKIES).json()
+    assert answer["report"]["values"] == {"Alice": 6.0, "Bob": 4.0}
+    assert "Alice" in answer["html"] and answer["page"].startswith("<!doctype html>")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"payoffs": [0, 1]}, {"players": []}, {"players": ["a", "a"]}, {"payoffs": [0, 1, 2, "x"]}, {"method": "owen"},
+     {"extra": 1}, {"players": ["x" * 100, "b"]}, {"payoffs": [0, 1, 2, 1e300]}],
+)  # fmt: skip
+def test_a_game_that_is_none_is_refused_in_words(client, change):
+    answer = client.post("/api/game", json=COOKIES | change)
+    assert answer.status_code == 422 and answer.json()["problem"]
+
+
+def test_without_a_journal_the_data_view_says_so(client):
+    assert "--store" in client.get("/api/data").json()["problem"]
+    assert client.get("/api/data.csv").status_code == 404

@@ -1,0 +1,174 @@
+"""The real server under load and under attack: the line, cancelling, killing, fuzzing."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import httpx
+import pytest
+
+from accredit.web.app import application
+from accredit.web.jobs import PLACES
+from accredit.web.worker import Worker
+
+SHORT = {"text": "A good film.", "methods": ["leave-one-out"]}
+LONG = {"text": " ".join(f"word{k}" for k in range(24)), "methods": ["shapley", "banzhaf", "owen"], "budget": 20_000}
+
+
+def events(client: httpx.Client, asked: dict[str, Any], path: str = "/api/explain") -> list[dict[str, Any]]:
+    answer = client.post(path, json=asked)
+    assert answer.status_code == 200, answer.text
+    return [json.loads(line) for line in answer.text.splitlines()]
+
+
+class Held:
+    """A request that runs until it is let go; the worker is busy meanwhile."""
+
+    def __init__(self, client: httpx.Client) -> None:
+        self.last: dict[str, Any] = {}
+        self._running = threading.Event()
+        self._leave = threading.Event()
+        self._thread = threading.Thread(target=self._hold, args=(client,))
+
+    def _hold(self, client: httpx.Client) -> None:
+        with client.stream("POST", "/api/explain", json=LONG) as answer:
+            for line in answer.iter_lines():
+                self.last = json.loads(line)
+                if self.last["event"] == "progress":
+                    self._running.set()
+                if self._leave.is_set():
+                    return
+
+    def __enter__(self) -> Held:
+        self._thread.start()
+        assert self._running.wait(60)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._thread.join(120)
+
+
+def test_results_come_method_by_method(server):
+    with server.client() as client:
+        seen = events(client, {**SHORT, "methods": ["shapley", "leave-one-out", "flow"]})
+    kinds = [event["event"] for event in seen]
+    assert kinds.count("result") == 3 and kinds[-1] == "done"
+    assert [event["done"] for event in seen if event["event"] == "result"] == [1, 2, 3]
+    assert seen[-1]["page"].startswith("<!doctype html>")
+    result = json.loads(seen[-1]["json"])
+    assert result["methods"] == ["shapley", "leave-one-out", "flow"] and not result["refused"]
+
+
+def test_bad_requests_are_answered_in_words(server):
+    with server.client() as client:
+        assert "banana" in events(client, {**SHORT, "methods": ["banana"]})[-1]["problem"]
+        assert events(client, {"text": ""})[-1]["event"] == "failed"
+        assert "label" in events(client, {**SHORT, "target": "MAYBE"})[-1]["problem"]
+        assert (
+            "picture" in events(client, {"image": "bm90IGEgcGljdHVyZQ==", "methods": ["leave-one-out"]})[-1]["problem"]
+        )
+        assert "layer" in events(client, {"text": "A film.", "layer": 99}, "/api/flow")[-1]["problem"]
+        assert client.post("/api/explain", json={"text": "x" * 20_001}).status_code == 422
+        assert client.post("/api/explain", json={"text": "x", "methods": []}).status_code == 422
+        assert client.post("/api/explain", content=b'{"text": "\\ud800"}').status_code in (200, 422)
+        assert events(client, SHORT)[-1]["event"] == "done"
+
+
+def test_the_flow_says_how_far_it_is_determined(server):
+    with server.client() as client:
+        for rule in ("barrier", "l2", "shapley"):
+            seen = events(client, {"text": "A good film.", "rule": rule, "layer": 1, "residual": 0.2}, "/api/flow")
+            assert seen[-1]["event"] == "done" and "over all max flows" in seen[-2]["html"]
+
+
+def test_sixty_four_wait_and_the_next_is_asked_to_come_back(server):
+    limits = httpx.Limits(max_connections=100)
+    with server.client() as holder, server.client(limits=limits) as client, ThreadPoolExecutor(PLACES) as crowd:
+        with Held(holder):
+            waiting = [crowd.submit(events, client, SHORT) for _ in range(PLACES - 1)]
+            refused = None
+            for _ in range(400):  # until all of them have arrived
+                with client.stream("POST", "/api/explain", json=SHORT) as answer:
+                    if answer.status_code == 429:
+                        refused = answer.headers["retry-after"]
+                        break
+                time.sleep(0.05)
+            assert refused is not None and int(refused) > 0
+            assert client.post("/api/game", json={"players": ["a"], "payoffs": [0, 1]}).status_code == 200
+        ends = [job.result()[-1]["event"] for job in waiting]
+    assert ends == ["done"] * (PLACES - 1)
+
+
+def test_the_death_of_the_worker_ends_one_request_and_no_more(server):
+    with server.client() as client, server.client() as other:
+        before = server.worker()
+        with Held(client) as held:
+            os.kill(before, signal.SIGKILL)
+        assert held.last["event"] == "failed" and "try once more" in held.last["problem"]
+        assert events(other, SHORT)[-1]["event"] == "done"
+        assert server.worker() != before
+
+
+def test_going_away_frees_the_worker(server):
+    with server.client() as client, server.client() as other:
+        with client.stream("POST", "/api/explain", json=LONG) as answer:
+            for line in answer.iter_lines():
+                if json.loads(line)["event"] == "progress":
+                    break
+        assert events(other, SHORT)[-1]["event"] == "done"
+
+
+def test_256_idle_connections_leave_room(server):
+    port = int(server.base.rpartition(":")[2])
+    idle = [socket.create_connection(("127.0.0.1", port)) for _ in range(256)]
+    try:
+        with server.client() as client:
+            assert events(client, SHORT)[-1]["event"] == "done"
+    finally:
+        for connection in idle:
+            connection.close()
+
+
+def test_no_generated_request_makes_the_server_fail(server):
+    """Requests from the OpenAPI description, well-formed and not: never a 5xx, and the server answers afterwards."""
+    schemathesis = pytest.importorskip(
+        "schemathesis", reason="schemathesis is not installed: pip install 'accredit[test]'"
+    )
+    from hypothesis import HealthCheck, Phase, given, settings
+    from hypothesis import strategies as st
+    from schemathesis import GenerationMode
+
+    schema = schemathesis.openapi.from_dict(application(Worker()).openapi())
+    operations = [operation.ok() for operation in schema.get_all_operations()]
+    assert len(operations) == 5
+    with server.client() as client:
+        for operation in operations:
+            cases = st.one_of(*(operation.as_strategy(generation_mode=mode) for mode in GenerationMode))
+
+            @settings(
+                max_examples=12, deadline=None, database=None, derandomize=True, phases=[Phase.generate],
+                suppress_health_check=list(HealthCheck),
+            )  # fmt: skip
+            @given(case=cases)
+            def fuzz(case: Any) -> None:
+                sent = case.as_transport_kwargs(base_url=server.base)
+                sent = {k: v for k, v in sent.items() if k in ("method", "url", "json", "data", "params", "headers")}
+                sent["content"] = sent.pop("data", None)
+                headers = {
+                    k: v for k, v in (sent.pop("headers", None) or {}).items() if k.lower() not in ("cookie", "host")
+                }
+                try:
+                    answer = client.request(headers=headers, **sent)
+                except (httpx.InvalidURL, httpx.LocalProtocolError, UnicodeEncodeError, ValueError):
+                    return  # cannot even be sent
+                assert answer.status_code < 500
+
+            fuzz()
+        assert events(client, SHORT)[-1]["event"] == "done"
