@@ -41,14 +41,14 @@ def explain(
 ) -> Explanation:
     """Which words of a text, or patches of a picture, earned the model's output: several methods side by side.
 
-    `model` is None (the built-in one), a folder, a name in the local cache, a transformers model with its `tokenizer` (for
-    pictures: its image processor), or a pipeline. `methods` are names from `accredit methods`; flows and rollout take an
-    information tensor after a colon: "flow:agf". `target` is a label, token or index, by default what the model predicts.
-    `players` are "word", "token", "sentence" or named groups of token positions; for pictures the model's patches or a grid
-    (rows, columns). `payoff` is "log-odds" (the default), "logit", "probability" or "margin"; `removal` is how players leave:
-    see `text_game` and `image_game`. `budget` bounds the payoffs that each game method may ask. A text longer than the model
-    reads is refused unless `cut`; `prefix` is what an encoder–decoder has said so far. `announce` is told before a long run
-    what it will cost.
+    A text is a string; a picture is a path, a PIL image or an array. `model` is None (the built-in one), a folder, a name in
+    the local cache, a transformers model with its `tokenizer` (for pictures: its image processor), or a pipeline. `methods`
+    are names from `accredit methods`; flows take an information tensor after a colon: "flow:agf". `target` is a label, token
+    or index, by default what the model predicts. `players` are "word", "token", "sentence" or named groups of token
+    positions; for pictures the model's patches or a grid (rows, columns). `payoff` is "log-odds" (the default), "logit",
+    "probability" or "margin"; `removal` is how players leave: see `text_game` and `image_game`. `budget` bounds the payoffs
+    that each game method may ask. A text longer than the model reads is refused unless `cut`; `prefix` is what an
+    encoder–decoder has said so far. `announce` is told before a long run what it will cost.
 
     A method that does not apply to this model is listed in `.refused` with the reason.
 

@@ -159,6 +159,34 @@ def test_groups_of_positions_are_players(bert):
     assert len([t for t in explanation.tokens if t.player == "praise"]) == 5
 
 
+def test_a_model_may_come_as_a_pair_a_pipeline_or_a_folder(bert, tmp_path):
+    from transformers import TextClassificationPipeline
+
+    bert.model.save_pretrained(tmp_path)
+    bert.tokenizer.save_pretrained(tmp_path)
+    pipeline = TextClassificationPipeline(model=bert.model, tokenizer=bert.tokenizer)
+    expected = explain(TEXT, bert, methods="leave-one-out")["leave-one-out"].credit
+    for given in ((bert.model, bert.tokenizer), (pipeline,), (tmp_path,), (str(tmp_path),)):
+        np.testing.assert_allclose(
+            explain(TEXT, *given, methods="leave-one-out")["leave-one-out"].credit, expected, atol=1e-6
+        )
+    with pytest.raises(InvalidInput, match="tokenizer"):
+        explain(TEXT, bert.model)
+
+
+def test_a_picture_may_come_as_a_path_an_image_or_an_array(tmp_path):
+    from PIL import Image
+
+    pixels = np.random.default_rng(0).integers(0, 256, (12, 12), dtype=np.uint8)
+    picture = Image.fromarray(pixels)
+    picture.save(tmp_path / "a.png")
+    results = [
+        explain(given, image_model(), methods="leave-one-out") for given in (pixels, picture, tmp_path / "a.png")
+    ]
+    for other in results[1:]:
+        np.testing.assert_array_equal(other["leave-one-out"].credit, results[0]["leave-one-out"].credit)
+
+
 def test_a_long_text_is_refused_or_cut_and_said():
     bert = text_model("bert")
     text = "good film " * 60
