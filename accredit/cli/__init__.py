@@ -11,13 +11,15 @@ from accredit import __version__
 from accredit.core.errors import AccreditError
 
 COMMANDS = {  # name -> (module, one line of help)
-    "compare": ("accredit.cli.compare", "Measure which explanations are faithful, and rank them."),
-    "doctor": ("accredit.cli.doctor", "Tell versions, what is installed and what would fail."),
     "explain": ("accredit.cli.explain", "Credit the words of a text or the patches of an image for a model's output."),
     "game": ("accredit.cli.game", "Share the payoff of a table of coalitions among its players."),
-    "methods": ("accredit.cli.methods", "List every method, what it divides and which axioms it keeps."),
-    "reproduce": ("accredit.cli.reproduce", "Run the papers' claims and tables, and print what holds."),
+    "value": ("accredit.cli.value", "Rank training rows, or the groups of a column, by what the model learned from them."),
+    "compare": ("accredit.cli.compare", "Measure which explanations are faithful, and rank them."),
     "serve": ("accredit.cli.serve", "Open a page on this machine: explain, flow, data and games."),
+    "reproduce": ("accredit.cli.reproduce", "Run the papers' claims and tables, and print what holds."),
+    "runs": ("accredit.cli.runs", "List, export and resume the runs of a journal."),
+    "methods": ("accredit.cli.methods", "List every method, what it divides and which axioms it keeps."),
+    "doctor": ("accredit.cli.doctor", "Tell versions, what is installed and what would fail."),
 }
 
 
