@@ -143,7 +143,12 @@ class Ridge:
         self.data, self.weight_decay = data, float(weight_decay)
         self._x, self._test_x = (np.hstack([a, np.ones((len(a), 1))]) for a in (data.x, data.test_x))
         gram = self.hessian_products(np.eye(self.parameters))
-        self.theta = np.linalg.solve(gram, self._x.T @ data.y / len(data))  # (d + 1,)
+        try:
+            self.theta = np.linalg.solve(gram, self._x.T @ data.y / len(data))  # (d + 1,)
+        except np.linalg.LinAlgError:
+            raise NotConverged(
+                f"the minimum is not unique with weight_decay={weight_decay!r}; make it positive"
+            ) from None
 
     @property
     def parameters(self) -> int:

@@ -122,6 +122,20 @@ def test_an_indefinite_hessian_is_refused_not_inverted(curvature: Any) -> None:
     influence(model, ExactHessian(), damping=1e-3 - low)  # enough damping makes it positive
 
 
+def test_a_flat_direction_is_refused_even_where_a_factorisation_would_pass() -> None:
+    class Flat:
+        parameters = 2
+
+        def hessian_products(self, directions: FloatArray) -> FloatArray:
+            return np.array([[1.0], [1e-15]]) * directions
+
+    with pytest.raises(NotConverged, match="not positive definite"):
+        ExactHessian().solve(Flat(), np.ones((2, 1)), 0.0)  # type: ignore[arg-type]
+    x = np.array([[1.0, 1.0], [2.0, 2.0], [3.0, 3.0]])
+    with pytest.raises(NotConverged, match="weight_decay"):
+        Ridge(split(x, [1.0, 2.0, 4.0], x, [1.0, 2.0, 4.0], regression=True), weight_decay=0.0)
+
+
 def test_torch_derivatives_are_those_of_the_closed_form() -> None:
     data, decay = blobs(25, tests=7), 0.1
     model = Softmax(data, decay)
