@@ -81,6 +81,13 @@ def group_vanishes(group: int, within: float = 30.0) -> bool:
     return False
 
 
+def wait_for_a_payoff(journal_file: str) -> None:
+    """Until the run has committed something, however slow the machine."""
+    with Journal(journal_file) as journal:
+        while not any(game["ok"] for game in journal.games()):
+            time.sleep(0.005)
+
+
 def trial(number: int, expected: str, folder: str, executors: tuple[str, ...] = EXECUTORS, kills: int = 3) -> int:
     """Kill once or more often, then finish. Returns the payoffs that the killed runs had saved."""
     chance = random.Random(number)
@@ -90,6 +97,8 @@ def trial(number: int, expected: str, folder: str, executors: tuple[str, ...] = 
         pid, reader = start(file, executor)
         if chance.random() < 0.9:
             os.read(reader, 1)  # it is at work; otherwise it dies while starting
+            if chance.random() < 0.5:
+                wait_for_a_payoff(file)
         time.sleep(chance.uniform(0.0, BUDGET * SECONDS + (START_SECONDS if executor.startswith("processes") else 0.0)))
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
