@@ -123,14 +123,19 @@ class _Path:
 
     def measure(self, mu: float, centred: float) -> bool:
         """Weigh the edges, and tell whether this point is the wanted one."""
-        total, low, high = 0.0, np.inf, 0.0
+        total, low, high = 0.0, 0.0, np.inf
+        near = self.mu < 100 * mu  # far from the end nobody asks how well the point is centred
+        if near:
+            low, high = np.inf, 0.0
         for piece in self.pieces:
             f, s, z, w, d = self._of(piece, self.f, self.s, self.z, self.w, self.d)
             theta, pull, per_f, per_s = self._of(piece, self.theta, self.pull, self.per_f, self.per_s)
             t = self.t[: f.size]
             for flow, multiplier in ((f, z), (s, w)):
                 np.multiply(flow, multiplier, out=t)
-                total, low, high = total + float(t.sum()), min(low, float(t.min())), max(high, float(t.max()))
+                total += float(t.sum())
+                if near:
+                    low, high = min(low, float(t.min())), max(high, float(t.max()))
             np.reciprocal(f, out=per_f)
             np.reciprocal(s, out=per_s)
             np.multiply(z, per_f, out=t)

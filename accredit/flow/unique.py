@@ -25,7 +25,7 @@ from accredit.flow.maximum import MaximumFlow, maximum_flow
 from accredit.flow.network import LayeredNetwork
 
 FlowRule = Literal["barrier", "l2"]
-QUADRATIC = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6)  # weights q of Σ f² that l2 tries, for capacities of at most 1
+QUADRATIC = (3e-2, 3e-3, 3e-4, 3e-5, 3e-6)  # weights q of Σ f² that l2 tries, for capacities of at most 1
 SHARP = 1e-15  # barrier weight of l2 as a share of q: flows are then within about 1e-8 of the least-squares flow
 EXACT = 1e-9  # value deficit of l2 that counts as none, as a share of the max flow
 CONSERVED = 1e-9  # as a share of the largest capacity

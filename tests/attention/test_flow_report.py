@@ -38,6 +38,13 @@ def test_relabelling_moves_a_solver_but_not_the_barrier():
     assert test.barrier_change < 1e-8
 
 
+def test_relabelling_moves_nothing_where_the_max_flow_is_unique():
+    only = np.diag([0.1, 0.2, 0.3, 0.4])[None].repeat(3, axis=0)
+    test = flow_report(only, residual=0.0, normalise=False).relabelling
+    assert test.solver_change < 1e-12 and test.solver_rank_correlation == pytest.approx(1)
+    assert test.barrier_change < 1e-8
+
+
 def test_deep_attention_collapses_and_the_words_say_so():
     deep = flow_report(soft(12, 16), outputs=0, intervals=False)
     assert deep.collapse_share == 1

@@ -1,9 +1,12 @@
 """Exact max flow: weak duality proves it, coalition by coalition and layer by layer."""
 
+import sys
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from accredit.core import MissingExtra
 from accredit.flow import LayeredNetwork, MaximumFlows, maximum_flow
 from accredit.flow.certificate import conservation, over_capacity
 from tests.flow.attention_samples import awkward, soft
@@ -52,3 +55,9 @@ def test_integers_of_networks_with_large_and_tiny_capacities_stay_exact():
         network = LayeredNetwork.from_attention(soft(3, 6) * factor, normalise=False, residual=0.0)
         flow = maximum_flow(network)
         assert flow.error <= 1e-12 * flow.value
+
+
+def test_without_or_tools_the_error_names_the_extra(monkeypatch):
+    monkeypatch.setitem(sys.modules, "ortools.graph.python", None)
+    with pytest.raises(MissingExtra, match=r"accredit\[flow\]"):
+        maximum_flow(LayeredNetwork.from_attention(soft(1, 2)))
