@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -57,11 +58,12 @@ class Server:
     def base(self) -> str:
         return "http://" + urlsplit(self.address).netloc
 
-    def client(self, **options: Any) -> httpx.Client:
+    @contextmanager
+    def client(self, **options: Any) -> Iterator[httpx.Client]:
         """A client that has opened the page once, and so holds the cookie."""
-        client = httpx.Client(base_url=self.base, timeout=120, **options)
-        assert client.get(self.address).status_code == 200
-        return client
+        with httpx.Client(base_url=self.base, timeout=120, **options) as client:
+            assert client.get(self.address).status_code == 200
+            yield client
 
     def worker(self) -> int:
         """The process that holds the model."""

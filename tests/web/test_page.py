@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +72,14 @@ class Visit:
         self.context.close()
 
 
+def until(holds: Callable[[], bool]) -> None:
+    """Wait for a fact. The page's policy forbids the browser to evaluate strings, so that Python has to ask."""
+    end = time.monotonic() + WAIT / 1000
+    while not holds():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.05)
+
+
 def alone(browser: Any, file: Path) -> tuple[Any, list[str]]:
     """A saved file, opened without any server."""
     trouble: list[str] = []
@@ -120,12 +129,12 @@ def test_typing_choosing_and_coming_back_by_the_link(browser, server):
 def test_cancelling_stops_the_work_and_the_next_request_runs(browser, server):
     visit = Visit(browser, server)
     page = visit.page
-    page.fill("#text", " ".join(f"word{k}" for k in range(60)))
+    page.fill("#text", " ".join(["good", "dull", "slow", "film"] * 12))
     page.evaluate("document.querySelector('#explain-form details').open = true")
     for box in page.locator("#methods input").all():
         box.set_checked(box.get_attribute("value") in ("shapley", "banzhaf", "owen", "flow-shapley"))
     page.click("#explain-form .primary")
-    page.wait_for_function("document.querySelector('.going span').textContent.includes('…')")
+    until(lambda: "…" in page.locator("#explain-form .going span").text_content())
     page.click("#explain-form .cancel")
     assert page.locator("#explain-form .problem").text_content() == "Cancelled."
     assert page.locator("#explain-form .cancel").is_hidden()
@@ -148,10 +157,10 @@ def test_dragging_joins_words_and_keys_do_too(browser, server):
     assert page.locator(".numbers tbody th").all_text_contents() == ["Not good", "at", "all", ",", "sadly", "."]
     page.locator(".lead .t", has_text="at").first.focus()
     page.keyboard.press("g")
-    page.wait_for_function("document.querySelectorAll('.numbers tbody th').length === 5")
+    until(lambda: page.locator(".numbers tbody th").count() == 5)
     assert "at all" in page.locator(".numbers tbody th").all_text_contents()
     page.locator("#groups li button").first.click()
-    page.wait_for_function("document.querySelectorAll('.numbers tbody th').length === 6")
+    until(lambda: page.locator(".numbers tbody th").count() == 6)
     visit.finished()
     visit.close()
 
@@ -193,13 +202,13 @@ def test_the_flow_follows_its_sliders_and_its_rule(browser, server, tmp_path):
     page.fill("#flow-text", "A gripping film.")
     page.click("#flow-form .primary")
     visit.finished()
-    assert page.locator("#flow-result svg.flow .cut").count() > 0
+    assert page.locator("#flow-result svg.flow :is(.cut, .tick)").count() > 0
     assert page.locator("#flow-result .whisker").count() > 0  # ranges over all max flows
     before = page.locator("#flow-result").inner_html()
     page.locator("#residual").focus()
     page.keyboard.press("ArrowRight")
     assert page.locator("#residual-now").text_content() == "0.55"
-    page.wait_for_function("(before) => document.querySelector('#flow-result').innerHTML !== before", arg=before)
+    until(lambda: page.locator("#flow-result").inner_html() != before)
     page.locator("#layer").fill("2")
     page.wait_for_selector("#flow-result h2:has-text('layer 2')")
     page.check("input[name=rule][value=shapley]")
@@ -223,14 +232,14 @@ def test_the_game_is_computed_as_you_type(browser, server, tmp_path):
     page.wait_for_selector("#game-result li:has-text('the best pair is B + C')")
     page.fill("input[aria-label='payoff of A + C']", "95")
     page.wait_for_selector("#game-result li:has-text('the best single')", state="detached")
-    page.wait_for_function("!document.querySelector('#game-result').textContent.includes('the best pair is B + C')")
+    until(lambda: "the best pair is B + C" not in page.locator("#game-result").text_content())
     for name, fact in (
         ("Corner detector", "adds nothing"),
         ("Matched pair", "d_A and d_B"),
         ("Cookies", "10 is there to share"),
     ):
         page.get_by_role("button", name=name).click()
-        page.wait_for_function("(fact) => document.querySelector('#game-result').textContent.includes(fact)", arg=fact)
+        page.wait_for_selector(f"#game-result li:has-text('{fact}')")
     assert page.locator("#game-rows input").count() == 4
     page.fill("#game-players", "Alice, Bob, Carol")
     page.keyboard.press("Tab")
@@ -239,7 +248,7 @@ def test_the_game_is_computed_as_you_type(browser, server, tmp_path):
     page.wait_for_selector("#game-form .problem:not([hidden])")
     page.fill("input[aria-label='payoff of Alice']", "7")
     page.wait_for_selector("#game-form .problem", state="hidden")
-    page.wait_for_function("document.querySelector('#game-result').textContent.includes('adds 7')")
+    page.wait_for_selector("#game-result td:text-is('7')")  # what Alice adds to nobody
     link, shown = page.url, page.locator("#game-result").text_content()
     file = visit.saved(tmp_path)
     visit.close()
@@ -258,9 +267,7 @@ def test_the_data_view_follows_a_journal_that_is_being_written(browser, server, 
     before = page.locator("#data-result .lede").text_content()
     with Journal(server.journal) as journal:
         store(journal, random_masks(25, seed=int(time.time())))
-    page.wait_for_function(
-        "(before) => document.querySelector('#data-result .lede').textContent !== before", arg=before
-    )
+    until(lambda: page.locator("#data-result .lede").text_content() != before)
     assert page.locator("#data-result .whisker").count() > 0
     with page.expect_download() as download:
         page.click("#export")
@@ -283,7 +290,7 @@ def test_a_saved_explanation_works_without_a_server(browser, server, tmp_path):
 
 
 def test_hostile_text_runs_nothing_in_any_view(browser, server, tmp_path):
-    hostile = " ".join(ELEMENTS[:6])
+    hostile = " ".join(ELEMENTS[:3])
     visit = Visit(browser, server)
     page = visit.page
     visit.explain(hostile, ("attention",))
@@ -295,7 +302,7 @@ def test_hostile_text_runs_nothing_in_any_view(browser, server, tmp_path):
     visit.open("game")
     page.fill("#game-players", ", ".join(e.replace(",", ";")[:70] for e in ELEMENTS[7:10]))
     page.keyboard.press("Tab")
-    page.wait_for_function("document.querySelector('#game-result').textContent.includes('onerror')")
+    until(lambda: "onerror" in page.locator("#game-result").text_content())
     visit.open("flow")
     page.fill("#flow-text", ELEMENTS[0])
     page.click("#flow-form .primary")
@@ -393,7 +400,7 @@ def test_a_text_of_512_tokens_stays_smooth(browser, server):
           const { nodes, element } = await import("/static/page-parts.js");
           const main = element("main", { className: "accredit" }, ...nodes(html));
           document.getElementById("explain-result").replaceChildren(main);
-          await new Promise((done) => { const s = element("script", { src: "/static/page.js", onload: done }); main.append(s); });
+          await new Promise((done) => main.append(element("script", { src: "/static/page.js", onload: done })));
         }""",
         explanation_body(long, live=True),
     )

@@ -1,0 +1,141 @@
+"""The page under load: first colours, a full line, idle connections, and a soak that watches memory.
+
+    python -m benchmarks.serve --minutes 10
+
+Starts `accredit serve` itself with the built-in model. Ends with one JSON line.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import numpy as np
+
+EXAMPLE = "A gripping, beautifully shot film that never lands."
+PLACES = 64
+IDLE = 256
+WARM_SHARE = 0.2  # of the soak that is not yet counted: caches and allocators settle
+
+
+def start() -> tuple[subprocess.Popen[str], str]:
+    """A server on a free port, and its address."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "accredit", "serve", "--port", "0"], stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    for line in process.stdout:
+        if found := re.search(r"http://\S+", line):
+            return process, found.group()
+    raise SystemExit("the server did not start")
+
+
+@contextmanager
+def client(address: str) -> Iterator[httpx.Client]:
+    """A client that holds the key."""
+    limits = httpx.Limits(max_connections=400)
+    with httpx.Client(base_url=address.partition("/?")[0], timeout=300, limits=limits) as opened:
+        opened.get(address).raise_for_status()
+        yield opened
+
+
+def explain(opened: httpx.Client, text: str, methods: list[str] | None) -> tuple[float, float, str]:
+    """Seconds to the first colours, seconds to the end, and how it ended."""
+    began, first, last = time.perf_counter(), float("nan"), ""
+    with opened.stream("POST", "/api/explain", json={"text": text, "methods": methods}) as answer:
+        if answer.status_code != 200:
+            return first, time.perf_counter() - began, str(answer.status_code)
+        for line in answer.iter_lines():
+            last = json.loads(line)["event"]
+            if last == "result" and np.isnan(first):
+                first = time.perf_counter() - began
+    return first, time.perf_counter() - began, last
+
+
+def resident(process: int) -> float:
+    """Megabytes in memory of a process and its children."""
+    children = Path(f"/proc/{process}/task/{process}/children").read_text().split()
+    pages = int(Path(f"/proc/{process}/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") / 1e6 + sum(resident(int(child)) for child in children)
+
+
+def first_colours(opened: httpx.Client, rounds: int) -> dict[str, Any]:
+    times = np.array([explain(opened, EXAMPLE, None)[:2] for _ in range(rounds)])
+    first, whole = np.median(times, axis=0)
+    return {
+        "first_colours_s": round(first, 3),
+        "first_colours_worst_s": round(times[:, 0].max(), 3),
+        "six_methods_s": round(whole, 3),
+    }
+
+
+def crowd(opened: httpx.Client) -> dict[str, Any]:
+    """Everybody at once, a few more than there are places."""
+    with ThreadPoolExecutor(PLACES + 8) as people:
+        ends = list(people.map(lambda _: explain(opened, EXAMPLE, ["leave-one-out"])[2], range(PLACES + 8)))
+    return {"crowd": PLACES + 8, "crowd_done": ends.count("done"), "crowd_429": ends.count("429"),
+            "crowd_other": sum(end not in ("done", "429") for end in ends)}  # fmt: skip
+
+
+def idle(opened: httpx.Client, address: str) -> dict[str, Any]:
+    port = int(address.split(":")[2].split("/")[0])
+    held = [socket.create_connection(("127.0.0.1", port)) for _ in range(IDLE)]
+    end = explain(opened, EXAMPLE, ["leave-one-out"])[2]
+    for connection in held:
+        connection.close()
+    return {"idle_connections": IDLE, "answer_beside_them": end}
+
+
+def soak(opened: httpx.Client, process: int, seconds: float) -> dict[str, Any]:
+    """Requests of every kind, one after another; memory at the end against memory once warm."""
+    rng = np.random.default_rng(0)
+    words = [*EXAMPLE.rstrip(".").split(), "dull", "brilliant", "but", "slow", "and", "sadly", "long"]
+    began, memory, wrong, count = time.monotonic(), [], 0, 0
+    while (elapsed := time.monotonic() - began) < seconds:
+        text = " ".join(rng.choice(words, rng.integers(3, 9)))
+        wrong += explain(opened, text, None)[2] != "done"
+        flow = opened.post("/api/flow", json={"text": text, "residual": float(rng.random() * 0.9)})
+        wrong += '"event": "done"' not in flow.text
+        game = opened.post("/api/game", json={"players": ["a", "b", "c"], "payoffs": rng.random(8).tolist()})
+        wrong += game.status_code != 200
+        count += 3
+        memory.append((elapsed, resident(process)))
+    times, sizes = np.array(memory).T
+    warm = np.median(sizes[times > WARM_SHARE * seconds][:10])
+    end = np.median(sizes[-10:])
+    return {"soak_s": round(seconds), "requests": count, "wrong": wrong, "memory_warm_mb": round(float(warm), 1),
+            "memory_end_mb": round(float(end), 1), "growth": round(float(end / warm - 1), 4)}  # fmt: skip
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--minutes", type=float, default=10.0)
+    parser.add_argument("--rounds", type=int, default=10)
+    asked = parser.parse_args()
+    process, address = start()
+    try:
+        with client(address) as opened:
+            figures = {"bench": "serve", "load_average": round(os.getloadavg()[0], 1)}
+            figures |= first_colours(opened, asked.rounds) | crowd(opened) | idle(opened, address)
+            figures |= soak(opened, process.pid, 60 * asked.minutes)
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.wait(30)
+    print(json.dumps(figures))
+
+
+if __name__ == "__main__":
+    main()
