@@ -111,7 +111,7 @@ def exact_owen(game: Game, root: Node) -> tuple[FloatArray, int]:
     distinct, index = unique(np.concatenate([without, joined]))
     v = payoffs(game, distinct)
     gains = (v[index[len(without) :]] - v[index[: len(without)]]) * np.concatenate(weights)
-    return np.bincount(who, gains, minlength=n), len(distinct)
+    return np.bincount(who, gains, minlength=n).astype(np.float64), len(distinct)
 
 
 def _sibling_sets(siblings: tuple[Node, ...], n: int) -> tuple[BoolArray, FloatArray]:
@@ -123,7 +123,7 @@ def _sibling_sets(siblings: tuple[Node, ...], n: int) -> tuple[BoolArray, FloatA
 
 def coalitions_needed(root: Node) -> int:
     """An upper bound on the payoffs that `exact_owen` asks."""
-    return sum(2 ** sum(len(siblings) for _, siblings in path) for _, path in paths(root)) * 2
+    return 2 * sum(1 << sum(len(siblings) for _, siblings in path) for _, path in paths(root))
 
 
 def random_order(rng: np.random.Generator, node: Node) -> list[int]:

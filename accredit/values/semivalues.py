@@ -52,7 +52,7 @@ def beta_weights(n: int, alpha: float, beta: float) -> FloatArray:
 
 def leave_one_out_weights(n: int) -> FloatArray:
     """p(n−1) = 1: only the largest coalition counts."""
-    return np.eye(n)[n - 1]
+    return np.array([0.0] * (n - 1) + [1.0])
 
 
 def check_weights(weights: FloatArray, n: int) -> FloatArray:
