@@ -44,6 +44,13 @@ check: $(VENV)/test.done  ## what a change must pass: lint, types, tests
 
 bench: $(VENV)/bench.done  ## measure against the peers; each ends with one JSON line
 	$(BIN)/python -m benchmarks.shapley
+	$(BIN)/python -m benchmarks.flow
+	$(BIN)/python -m benchmarks.explain
+	$(BIN)/python -m benchmarks.valuation
+	$(BIN)/python -m benchmarks.arena
+
+soak: $(VENV)/test.done  ## kill a journalled run 200 times and compare what it resumes to
+	$(BIN)/python tools/soak_journal.py --trials 200
 
 clean:
 	rm -rf $(VENV) build dist out

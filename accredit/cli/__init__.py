@@ -13,7 +13,7 @@ from accredit.core.errors import AccreditError
 COMMANDS = {  # name -> (module, one line of help)
     "explain": ("accredit.cli.explain", "Credit the words of a text or the patches of an image for a model's output."),
     "game": ("accredit.cli.game", "Share the payoff of a table of coalitions among its players."),
-    "value": ("accredit.cli.value", "Rank training rows, or the groups of a column, by what the model learned from them."),
+    "value": ("accredit.cli.value", "Rank training rows or groups by what a model learned from them."),
     "compare": ("accredit.cli.compare", "Measure which explanations are faithful, and rank them."),
     "serve": ("accredit.cli.serve", "Open a page on this machine: explain, flow, data and games."),
     "reproduce": ("accredit.cli.reproduce", "Run the papers' claims and tables, and print what holds."),
