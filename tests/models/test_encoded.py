@@ -23,6 +23,7 @@ def covered(text: str, spans: list[tuple[int, int]]) -> set[int]:
 
 
 @given(TEXTS)
+@settings(derandomize=True)
 def test_words_and_sentences_hold_every_visible_character_once(text):
     visible = {i for i, c in enumerate(text) if not c.isspace()}
     assert covered(text, word_spans(text)) == visible
@@ -30,13 +31,14 @@ def test_words_and_sentences_hold_every_visible_character_once(text):
 
 
 @given(TEXTS)
-@settings(max_examples=50)
+@settings(max_examples=100, derandomize=True)
 def test_any_text_has_distinct_players_of_every_kind(text):
     model = _BYTES
     try:
-        encoded = model.encode(text)
+        encoded = model.encode(text, cut=True)
     except InvalidInput:
-        assert not text.strip() or "<|end|>" in text
+        lone = any("\ud800" <= c <= "\udfff" for c in text)  # half of a surrogate pair, no character
+        assert lone or not text.strip() or "<|end|>" in text
         return
     counts = []
     for players in ("token", "word", "sentence"):
