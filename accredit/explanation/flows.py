@@ -31,7 +31,8 @@ def joint(subject: Subject, rule: JointRule, tensor: str, method: str) -> Attrib
     groups = subject.groups
     result = joint_flow(capacities, outputs=subject.outputs, rule=rule, groups=groups, seed=subject.seed, **options)
     if not subject.flows:
-        subject.flows[method] = drawn_flow(subject, capacities, rule, method, options)
+        name = method if tensor == "af" else f"{method}:{tensor}"
+        subject.flows[name] = drawn_flow(subject, capacities, rule, name, options)
     return result
 
 

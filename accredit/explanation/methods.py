@@ -153,7 +153,7 @@ SCORE_CLAIMS = (
     Claim("efficiency", Holds.NO, "attention divides nothing: its numbers rank tokens, they do not share the output"),
     Claim("symmetry", Holds.NO, "two tokens with the same effect on the output may be read with different weights"),
     Claim("null player", Holds.NO, "a token that never changes the output may still be attended to"),
-    Claim("linearity", Holds.NO, "attention does not depend on which output is explained"),
+    Claim("linearity", Holds.NO, "scores for a sum of payoffs are not the sum of their scores"),
 )
 
 ON_TENSORS: dict[str, Callable[..., Attribution]] = {

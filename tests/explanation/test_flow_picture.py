@@ -30,7 +30,7 @@ def checked(flow):
 def test_a_short_text_is_drawn_token_by_token(method):
     explanation = explain(TEXT, text_model("bert"), methods=method)
     flow = checked(explanation.flow)
-    assert len(flow.columns) == len(explanation.tokens) and flow.layers == 2
+    assert len(flow.columns) == len(explanation.tokens) and flow.layers == 2 and flow.method == method
     if method in ("flow", "flow-l2"):  # the drawing shows the very flow that is credited
         arrived = dict.fromkeys(explanation[method].players, 0.0)
         for token, amount in zip(explanation.tokens, flow.through[0], strict=True):
