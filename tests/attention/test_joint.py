@@ -67,6 +67,13 @@ def test_null_players_get_exactly_nothing(rule):
     assert (found.credit[:3] > 0).all()
 
 
+def test_null_players_get_exactly_nothing_from_sampled_orders():
+    found = joint_flow(causal(soft(3, 14)), outputs=5, rule="shapley", orders=32)
+    assert found.stderr is not None
+    assert (found.credit[6:] == 0).all() and (found.interval[6:] == 0).all()
+    assert (found.credit[:6] > 0).all()
+
+
 def test_names_groups_and_layers():
     attention = soft(4, 6)
     names = ["a", "b", "c", "d", "e", "f"]
