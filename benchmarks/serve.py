@@ -114,7 +114,7 @@ def soak(opened: httpx.Client, process: int, seconds: float) -> dict[str, Any]:
         count += 3
         memory.append((elapsed, resident(process)))
     times, sizes = np.array(memory).T
-    warm = np.median(sizes[times > WARM_SHARE * seconds][:10])
+    warm = np.median(sizes[times >= min(WARM_SHARE * seconds, times[-1])][:10])
     end = np.median(sizes[-10:])
     return {"soak_s": round(seconds), "requests": count, "wrong": wrong, "memory_warm_mb": round(float(warm), 1),
             "memory_end_mb": round(float(end), 1), "growth": round(float(end / warm - 1), 4)}  # fmt: skip

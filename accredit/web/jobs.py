@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
@@ -39,6 +40,7 @@ class Jobs:
         self.waiting: deque[Job] = deque()
         self.running: Job | None = None
         self._arrived = asyncio.Event()
+        self._reviving: asyncio.Future[None] | None = None
 
     def submit(self, task: Event) -> Job:
         """A place in the line, or `Crowded`."""
@@ -66,6 +68,8 @@ class Jobs:
                 self._tell_places()
                 await self._serve(self.running)
                 self.running = None
+                if self.worker.pid is None:  # the next request shall not wait for the model to be loaded again
+                    self._reviving = asyncio.ensure_future(self._revive())
             await self._arrived.wait()
 
     async def _serve(self, job: Job) -> None:
@@ -74,6 +78,10 @@ class Jobs:
         except AccreditError as error:
             job.events.put_nowait({"event": "failed", "problem": str(error)})
         job.events.put_nowait(None)
+
+    async def _revive(self) -> None:
+        with suppress(AccreditError):  # told to the next request
+            await self.worker.ready()
 
     def _tell_places(self) -> None:
         ahead = int(self.running is not None)

@@ -10,7 +10,7 @@ from typing import Any
 from accredit.core import MissingExtra
 
 HOST = "127.0.0.1"
-CONNECTIONS = 1024
+CONNECTIONS = BACKLOG = 1024
 
 
 async def serve(
@@ -48,6 +48,7 @@ def listening(port: int) -> socket.socket:
     try:
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         bound.bind((HOST, port))
+        bound.listen(BACKLOG)  # whoever comes before the server is up waits, and is not refused
     except OSError as error:
         bound.close()
         raise OSError(

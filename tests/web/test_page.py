@@ -314,14 +314,14 @@ def test_hostile_text_runs_nothing_in_any_view(browser, server, tmp_path):
     assert page.evaluate("window.hit") is None and trouble == []
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_no_serious_barrier_for_readers_who_cannot_see_or_point(browser, server, scheme):
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 360)])
+def test_no_serious_barrier_for_readers_who_cannot_see_or_point(browser, server, scheme, width):
     axe_module = pytest.importorskip(
         "axe_playwright_python.sync_playwright",
         reason="axe-playwright-python is not installed: pip install 'accredit[test]'",
     )
     axe = axe_module.Axe()
-    visit = Visit(browser, server, color_scheme=scheme)
+    visit = Visit(browser, server, color_scheme=scheme, viewport={"width": width, "height": 900})
     page = visit.page
 
     def check(where: str) -> None:

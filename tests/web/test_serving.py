@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
@@ -16,7 +17,8 @@ from starlette.testclient import TestClient
 
 from accredit.web.app import application
 from accredit.web.jobs import PLACES, Crowded
-from accredit.web.worker import Worker
+from accredit.web.requests import ExplainRequest
+from accredit.web.worker import Worker, WorkerFailed
 
 SHORT = {"text": "A good film.", "methods": ["leave-one-out"]}
 LONG = {"text": " ".join(f"word{k}" for k in range(24)), "methods": ["shapley", "banzhaf", "owen"], "budget": 20_000}
@@ -114,6 +116,36 @@ def test_the_death_of_the_worker_ends_one_request_and_no_more(server):
         assert held.last["event"] == "failed" and "try once more" in held.last["problem"]
         assert events(other, SHORT)[-1]["event"] == "done"
         assert server.worker() != before
+
+
+def test_what_takes_too_long_is_stopped_and_the_next_task_runs():
+    async def both() -> list[dict[str, Any]]:
+        seen: list[dict[str, Any]] = []
+        worker, nobody = Worker(), asyncio.Event()
+        try:
+            await worker.ready()
+            with pytest.raises(WorkerFailed, match=r"longer than 0\.3 s"):
+                await worker.run(task(LONG), seen.append, nobody, 0.3)
+            assert worker.pid is None
+            await worker.run(task(SHORT), seen.append, nobody, 120)
+        finally:
+            await worker.stop()
+        return seen
+
+    assert asyncio.run(both())[-1]["event"] == "done"
+
+
+def task(asked: dict[str, Any]) -> dict[str, Any]:
+    return {"task": "explain", **ExplainRequest(**asked).model_dump()}
+
+
+def test_the_benchmark_runs(server):
+    from benchmarks.serve import first_colours, soak
+
+    with server.client() as client:
+        assert first_colours(client, 1)["first_colours_s"] > 0
+        figures = soak(client, server.process.pid, 2.0)
+    assert figures["wrong"] == 0 and figures["requests"] >= 3 and figures["memory_end_mb"] > 50
 
 
 def test_going_away_frees_the_worker(server):

@@ -1,6 +1,6 @@
 // Data: the journal that the server was started with, looked at again every second while this view is open.
 import { get, Problem } from "/static/stream.js";
-import { element, nodes } from "/static/page-parts.js";
+import { nodes, put } from "/static/page-parts.js";
 
 const EVERY = 1000;
 
@@ -18,9 +18,8 @@ export function dataView(about, frame) {
       if (news) {
         state = news.state;
         const opened = [...result.querySelectorAll("details")].map((d) => d.open);
-        const main = element("main", { className: "accredit" }, ...nodes(news.html));
+        const main = put(result, ...nodes(news.html));
         main.querySelectorAll("details").forEach((d, k) => k in opened && (d.open = opened[k]));
-        result.replaceChildren(main);
         by("data-live").textContent = `Updated ${new Date().toLocaleTimeString()}; this view follows the journal.`;
         view.page = () => news.page;
         frame.savable();

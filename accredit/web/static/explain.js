@@ -1,5 +1,5 @@
 // Explain: a text or a picture in, coloured strips out, method by method; words can be joined into players.
-import { Asking, element, nodes } from "/static/page-parts.js";
+import { Asking, element, nodes, put } from "/static/page-parts.js";
 
 const EXAMPLE = "A gripping, beautifully shot film that never lands.";
 const CHOICES = ["target", "players", "payoff"];
@@ -58,9 +58,7 @@ export function explainView(about, frame) {
     const strips = [...result.querySelectorAll(".strip")];
     const back = focused && [strips.indexOf(focused.closest(".strip")), focused.dataset.p];
     const opened = [...result.querySelectorAll("details")].map((d) => d.open);
-    const main = element("main", { className: "accredit" }, element("h1", {}, event.title), ...nodes(event.html));
-    result.replaceChildren(main);
-    result.classList.remove("stale");
+    const main = put(result, element("h1", {}, event.title), ...nodes(event.html));
     tokens = event.tokens;
     if (opened.length === main.querySelectorAll("details").length)
       main.querySelectorAll("details").forEach((d, k) => (d.open = opened[k]));

@@ -1,5 +1,5 @@
 // Flow: the drawing follows the sliders; a request that is overtaken is cancelled.
-import { Asking, element, later, nodes } from "/static/page-parts.js";
+import { Asking, later, nodes, put } from "/static/page-parts.js";
 
 const EXAMPLE = "A gripping, beautifully shot film that never lands.";
 
@@ -37,8 +37,7 @@ export function flowView(about, frame) {
         layers = event.layers;
         by("layer").max = layers;
         label();
-        result.replaceChildren(element("main", { className: "accredit" }, ...nodes(event.html)));
-        result.classList.remove("stale");
+        put(result, ...nodes(event.html));
       }
       if (event.event === "done") {
         view.page = () => event.page;

@@ -1,6 +1,6 @@
 // Game: a table of coalitions and payoffs; everything that follows from it is computed again as you type.
 import { ask, Problem } from "/static/stream.js";
-import { element, later, nodes } from "/static/page-parts.js";
+import { element, later, nodes, put } from "/static/page-parts.js";
 
 const MOST = 8; // players in the table: 256 rows
 const EXAMPLES = {
@@ -67,7 +67,7 @@ export function gameView(about, frame) {
     const own = (controller = new AbortController());
     try {
       const answer = await ask("/api/game", { players, payoffs, method: by("game-method").value }, own.signal);
-      result.replaceChildren(element("main", { className: "accredit" }, ...nodes(answer.html)));
+      put(result, ...nodes(answer.html));
       view.page = () => answer.page;
       frame.savable();
       tell("");
@@ -77,7 +77,7 @@ export function gameView(about, frame) {
     }
   }
 
-  function put(game, story = "") {
+  function take(game, story = "") {
     players = [...game.players];
     payoffs = [...game.payoffs];
     by("game-players").value = players.join(", ");
@@ -90,7 +90,7 @@ export function gameView(about, frame) {
 
   for (const name of Object.keys(EXAMPLES)) {
     const button = element("button", { type: "button" }, name);
-    button.addEventListener("click", () => put(EXAMPLES[name], EXAMPLES[name].story));
+    button.addEventListener("click", () => take(EXAMPLES[name], EXAMPLES[name].story));
     form.querySelector(".examples").append(button);
   }
 
@@ -115,7 +115,7 @@ export function gameView(about, frame) {
     const kept = Array.from({ length: 1 << names.length }, (_, mask) =>
       payoffs[old.reduce((sum, place, k) => sum | ((mask >> k) & 1 && place >= 0 ? 1 << place : 0), 0)],
     );
-    put({ players: names, payoffs: kept });
+    take({ players: names, payoffs: kept });
   });
   form.addEventListener("submit", (event) => event.preventDefault());
 
@@ -131,9 +131,9 @@ export function gameView(about, frame) {
       }
       if (names.length && names.length <= MOST && given.length === 1 << names.length && given.every(Number.isFinite)) {
         by("game-method").value = query.get("method") ?? "shapley";
-        put({ players: names, payoffs: given });
+        take({ players: names, payoffs: given });
       } else if (players.length) frame.remember("game", settings());
-      else put(EXAMPLES.Pricing, EXAMPLES.Pricing.story);
+      else take(EXAMPLES.Pricing, EXAMPLES.Pricing.story);
     },
   };
   return view;

@@ -6,6 +6,27 @@ export function nodes(html) {
   return [...new DOMParser().parseFromString(html, "text/html").body.childNodes];
 }
 
+// What scrolls sideways can be reached, and then scrolled, by keys.
+function reach(root) {
+  for (const wide of root.querySelectorAll(".wide:not([role]), .wide[data-scrolls]")) {
+    const scrolls = wide.scrollWidth > wide.clientWidth;
+    wide.toggleAttribute("data-scrolls", true);
+    for (const [name, value] of Object.entries({ tabindex: "0", role: "region", "aria-label": "Table; it scrolls sideways" }))
+      if (scrolls) wide.setAttribute(name, value);
+      else wide.removeAttribute(name);
+  }
+}
+addEventListener("resize", () => reach(document));
+
+// A fresh <main> takes the place of the result before.
+export function put(container, ...children) {
+  const main = element("main", { className: "accredit" }, ...children);
+  container.replaceChildren(main);
+  container.classList.remove("stale");
+  reach(main);
+  return main;
+}
+
 export function element(name, properties = {}, ...children) {
   const made = Object.assign(document.createElement(name), properties);
   made.append(...children);
