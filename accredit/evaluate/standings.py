@@ -11,12 +11,12 @@ $$\text{share} = \mathrm{mean}_{\text{metrics}}\,\frac{\bar s(\text{method}) - \
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from accredit.core import FloatArray, InvalidInput
+from accredit.core import FloatArray, IntArray, InvalidInput
 from accredit.evaluate.agreement import spearman
 from accredit.evaluate.arena import METRICS, ORACLE, RANDOM, RowResult
 from accredit.evaluate.bootstrap import Interval, bootstrap, holm, paired_test, resamples
@@ -91,116 +91,101 @@ def standings(rows: Sequence[RowResult], *, level: float = 0.95, seed: int = 0) 
     if not good:
         why = next(iter(refused.values()), "there were no rows")
         raise InvalidInput(f"no row could be explained: {why}")
-    names = list(dict.fromkeys(name for r in good for name in r.entries))
-    metrics = list(good[0].entries[RANDOM].scores)
-    table = _table(good, names, metrics)  # (methods, metrics, rows), NaN where not measured, higher is better
-    ranked = tuple(m for m in metrics if m not in UNITS_ONLY and _spread(table, names, metrics, m))
-    shares = _row_shares(table, names, metrics, ranked)  # (methods, rows)
-    lines = [
-        _standing(good, name, metrics, shares[names.index(name)], table, names, ranked, level, seed) for name in names
-    ]
-    lines = _tested(lines, shares, names)
+    scores = _Scores(good)
+    lines = _tested([_standing(good, name, scores, level, seed) for name in scores.names], scores)
     lines.sort(key=lambda s: (s.method != ORACLE, s.share is None, -s.share.estimate if s.share else 0.0))
-    square, compared = _agreement(good, [n for n in names if n not in (RANDOM, ORACLE)])
-    curves = {name: _mean_curves(good, name) for name in names}
-    return Standings(tuple(lines), ranked, square, compared, len(good), refused, curves, level)
+    square, compared = _agreement(good, [n for n in scores.names if n not in (RANDOM, ORACLE)])
+    curves = {name: _mean_curves(good, name) for name in scores.names}
+    return Standings(tuple(lines), scores.ranked, square, compared, len(good), refused, curves, level)
 
 
-def _table(rows: Sequence[RowResult], names: Sequence[str], metrics: Sequence[str]) -> FloatArray:
-    table = np.full((len(names), len(metrics), len(rows)), np.nan)
-    for k, row in enumerate(rows):
-        for i, name in enumerate(names):
-            for j, metric in enumerate(metrics):
-                value = row.entries[name].scores.get(metric) if name in row.entries else None
-                if value is not None:
-                    table[i, j, k] = value if METRICS[metric].better == "higher" else -value
-    return table
+class _Scores:
+    """Every score of every row, turned so that higher is better; NaN where there is none."""
+
+    def __init__(self, rows: Sequence[RowResult]) -> None:
+        self.names = tuple(dict.fromkeys(name for row in rows for name in row.entries))
+        self.metrics = tuple(rows[0].entries[RANDOM].scores)
+        self.rows = len(rows)
+        self._of = {(n, m): np.array([_oriented(row, n, m) for row in rows]) for n in self.names for m in self.metrics}
+        self.ranked = tuple(m for m in self.metrics if m not in UNITS_ONLY and self._is_scale(m))
+
+    def _is_scale(self, metric: str) -> bool:
+        """Whether the oracle is above random on a metric, so that there is something to measure with."""
+        top, chance = (self._of[name, metric] for name in (ORACLE, RANDOM))
+        both = np.isfinite(top) & np.isfinite(chance)
+        return bool(both.any() and top[both].mean() - chance[both].mean() > 1e-12)
+
+    def applies(self, name: str) -> bool:
+        """Whether a method has some score on every metric that is ranked by."""
+        return bool(self.ranked) and all(np.isfinite(self._of[name, m]).any() for m in self.ranked)
+
+    def share(self, name: str, index: IntArray) -> FloatArray:
+        """The share on samples of rows, (samples, rows) -> (samples,); random and oracle count where the method has a score."""
+        total = np.zeros(len(index))
+        for metric in self.ranked:
+            known = np.isfinite(self._of[name, metric])
+            mine, chance, top = (
+                _means(np.where(known, self._of[n, metric], np.nan)[index]) for n in (name, RANDOM, ORACLE)
+            )
+            total += (mine - chance) / (top - chance) / len(self.ranked)
+        return total
+
+    def by_row(self, name: str) -> FloatArray:
+        """What each row adds to the share, on the scale of all rows; NaN where some score is missing: (rows,)."""
+        added = np.zeros(self.rows)
+        for metric in self.ranked:
+            chance, top = (np.nanmean(self._of[n, metric]) for n in (RANDOM, ORACLE))
+            added += (self._of[name, metric] - chance) / (top - chance) / len(self.ranked)
+        return added
 
 
-def _spread(table: FloatArray, names: Sequence[str], metrics: Sequence[str], metric: str) -> bool:
-    """Whether oracle and random differ enough on a metric to make a scale of it."""
-    top, chance = (np.nanmean(_or_nan(table[names.index(n), metrics.index(metric)])) for n in (ORACLE, RANDOM))
-    return bool(top - chance > 1e-12)
+def _oriented(row: RowResult, name: str, metric: str) -> float:
+    value = row.entries[name].scores.get(metric) if name in row.entries else None
+    if value is None:
+        return np.nan
+    return value if METRICS[metric].better == "higher" else -value
 
 
-def _or_nan(values: FloatArray) -> FloatArray:
-    return values if np.isfinite(values).any() else np.array([np.nan, 0.0])
+def _means(values: FloatArray) -> FloatArray:
+    """Means along the last axis of what is known; 0/0 where nothing is."""
+    known = np.isfinite(values)
+    return np.asarray(np.where(known, values, 0.0).sum(axis=-1) / known.sum(axis=-1))
 
 
-def _row_shares(table: FloatArray, names: Sequence[str], metrics: Sequence[str], ranked: Sequence[str]) -> FloatArray:
-    """Each row's contribution to the share: its mean over rows is the share (denominators are the means over all rows)."""
-    shares = np.zeros((len(names), table.shape[2]))
-    for metric in ranked:
-        j = metrics.index(metric)
-        chance = np.nanmean(table[names.index(RANDOM), j])
-        top = np.nanmean(table[names.index(ORACLE), j])
-        shares += (table[:, j] - chance) / (top - chance) / len(ranked)
-    return shares
-
-
-def _standing(
-    rows: Sequence[RowResult], name: str, metrics: Sequence[str], shares: FloatArray, table: FloatArray,
-    names: Sequence[str], ranked: Sequence[str], level: float, seed: int,
-) -> Standing:  # fmt: skip
+def _standing(rows: Sequence[RowResult], name: str, scores: _Scores, level: float, seed: int) -> Standing:
     entries = [(r.row, r.entries[name]) for r in rows if name in r.entries]
     worked = [entry for _, entry in entries if not entry.error]
     measured, missing = {}, {}
-    for metric in metrics:
+    for metric in scores.metrics:
         values = np.array([e.scores[metric] for e in worked if e.scores.get(metric) is not None], dtype=np.float64)
         if len(values):
             measured[metric] = bootstrap(values, level=level, count=RESAMPLES, seed=seed)
         elif worked:
             missing[metric] = next((e.because[metric] for e in worked if metric in e.because), "it has none here")
-    whole = np.isfinite(shares)
-    applies = bool(ranked) and whole.any() and all(metric in measured for metric in ranked)
-    share = _share_interval(table, names.index(name), names, metrics, ranked, level, seed) if applies else None
     return Standing(
-        name, share, measured, missing,
+        name,
+        _share_interval(scores, name, level, seed) if scores.applies(name) else None,
+        measured,
+        missing,
         passes=float(np.mean([e.passes for e in worked])) if worked else 0.0,
         seconds=float(np.mean([e.seconds for e in worked])) if worked else 0.0,
-        claims=_weakest([dict(e.claims) for e in worked]),  # type: ignore[arg-type]
+        claims=_weakest([{claim[0]: claim[1] for claim in e.claims} for e in worked]),
         rows=len(worked),
         failures={row: entry.error for row, entry in entries if entry.error},
-    )  # fmt: skip
+    )
 
 
-def _share_interval(
-    table: FloatArray,
-    i: int,
-    names: Sequence[str],
-    metrics: Sequence[str],
-    ranked: Sequence[str],
-    level: float,
-    seed: int,
-) -> Interval:
+def _share_interval(scores: _Scores, name: str, level: float, seed: int) -> Interval:
     """Percentile interval of the share; numerators and denominators are resampled together, rows as units."""
-    columns = [metrics.index(metric) for metric in ranked]
-    drawn = resamples(table.shape[2], RESAMPLES, seed)
-    everyone = np.arange(table.shape[2])[None]
-
-    def share(index: Any) -> FloatArray:
-        total = np.zeros(len(index))
-        for j in columns:
-            mine, chance, top = (_nanmean(table[k, j][index]) for k in (i, names.index(RANDOM), names.index(ORACLE)))
-            total += (mine - chance) / (top - chance) / len(columns)
-        return total
-
     with np.errstate(invalid="ignore", divide="ignore"):
-        spread = share(drawn)
-    spread = spread[np.isfinite(spread)]
-    low, high = np.quantile(spread, [(1 - level) / 2, (1 + level) / 2])
-    return Interval(float(share(everyone)[0]), float(low), float(high))
+        drawn = scores.share(name, resamples(scores.rows, RESAMPLES, seed))
+    low, high = np.quantile(drawn[np.isfinite(drawn)], [(1 - level) / 2, (1 + level) / 2])
+    estimate = scores.share(name, np.arange(scores.rows)[None])
+    return Interval(float(estimate[0]), float(low), float(high))
 
 
-def _nanmean(values: FloatArray) -> FloatArray:
-    known = np.isfinite(values)
-    return np.asarray(np.where(known, values, 0.0).sum(axis=-1) / np.maximum(known.sum(axis=-1), 1))
-
-
-def _tested(lines: list[Standing], shares: FloatArray, names: Sequence[str]) -> list[Standing]:
+def _tested(lines: list[Standing], scores: _Scores) -> list[Standing]:
     """p-values against the best method and against random, each family corrected by Holm."""
-    from dataclasses import replace
-
     contestants = [s for s in lines if s.share is not None and s.method not in (RANDOM, ORACLE)]
     if not contestants:
         return lines
@@ -208,15 +193,16 @@ def _tested(lines: list[Standing], shares: FloatArray, names: Sequence[str]) -> 
 
     def against(rival: str) -> dict[str, float]:
         others = [s.method for s in contestants if s.method != rival]
-        found = []
-        for name in others:
-            a, b = shares[names.index(name)], shares[names.index(rival)]
-            both = np.isfinite(a) & np.isfinite(b)
-            found.append(paired_test(a[both], b[both]) if both.any() else 1.0)
-        return dict(zip(others, holm(np.array(found)).tolist(), strict=True)) if others else {}
+        found = [_paired(scores.by_row(name), scores.by_row(rival)) for name in others]
+        return dict(zip(others, holm(np.array(found)).tolist(), strict=True))
 
     to_best, to_chance = against(best), against(RANDOM)
     return [replace(s, p_best=to_best.get(s.method), p_random=to_chance.get(s.method)) for s in lines]
+
+
+def _paired(first: FloatArray, second: FloatArray) -> float:
+    both = np.isfinite(first) & np.isfinite(second)
+    return paired_test(first[both], second[both]) if both.any() else 1.0
 
 
 ORDER = ("exactly", "in expectation", "in the limit", "unknown", "no")
