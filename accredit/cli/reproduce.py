@@ -116,7 +116,7 @@ def arena(
     out: str,
     seed: int,
 ) -> None:
-    """Every method on a data set: ranked table, curves, agreement, intervals against exact values, sanity checks."""
+    """Every method on a data set: ranked table, curves, agreement, intervals against exact values."""
     from accredit.evaluate.text_contest import TextContest, default_methods, filters, read_examples, sample
     from accredit.experiments.arena_report import arena_report
 
@@ -129,6 +129,22 @@ def arena(
     )
     contests = [TextContest(default_methods(), model=name, budget=budget, seed=seed) for name in models]
     _finish(arena_report(contests, examples, store, executor, told, quick, seed), out)
+
+
+@reproduce.command()
+@click.option(
+    "--model", default="builtin", show_default=True, help="A folder with a Hugging Face classifier, or 'builtin'."
+)
+@click.option("--limit", type=click.IntRange(min=1), default=12, show_default=True, help="Sentences.")
+@click.option("--budget", type=click.IntRange(min=4), default=64, show_default=True, help="Payoffs of a game method.")
+@_with_options
+def sanity(model: str, limit: int, budget: int, quick: bool, out: str, seed: int) -> None:
+    """Does an explanation depend on what the model knows, and does it hold still? Random layers, nudged embeddings."""
+    from accredit.evaluate.text_contest import TextContest, default_methods, sample
+    from accredit.experiments.sanity_report import sanity_report
+
+    contest = TextContest(default_methods(), model=model, budget=budget, seed=seed)
+    _finish(sanity_report(contest, sample()[: 2 if quick else limit], quick, seed), out)
 
 
 def _finish(report: Any, out: str) -> None:

@@ -70,8 +70,9 @@ def rows_of(table: Standings) -> list[list[str]]:
 def notes_of(table: Standings) -> list[str]:
     """What must be said beside the table: what was left out, and why."""
     notes = [
-        f"{table.rows} inputs; ranked by {', '.join(table.ranked_by)}. 0 is random, 1 the oracle, which looks at the game "
-        "itself (exact up to 12 players, greedy beyond, so it can be beaten).",
+        f"{table.rows} inputs; ranked by {', '.join(table.ranked_by)}. 0 is random, 1 the oracle, which looks at the "
+        "game "
+        "itself (orders: exact up to 12 players, greedy beyond; sums: least squares), so it can be beaten by a little.",
         "p best: that the method is as good as the best one (paired sign-flip test over inputs, Holm-corrected).",
     ]
     left_out: dict[str, dict[str, list[str]]] = {}

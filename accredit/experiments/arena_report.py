@@ -1,21 +1,17 @@
-"""The arena on real models as a report: the ranked table, curves, agreement, intervals against exact values, sanity checks."""
+"""The arena on real models as a report: the ranked table, curves, agreement, intervals against exact values."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from accredit.core import AccreditError, Attribution
 from accredit.evaluate.arena import ORACLE, RANDOM, Example
-from accredit.evaluate.bootstrap import bootstrap
-from accredit.evaluate.sanity import model_randomisation, randomised_layers
-from accredit.evaluate.stability import max_sensitivity, nudged_embeddings
-from accredit.evaluate.standings import Standings
-from accredit.evaluate.text_contest import TextContest, among, loaded
+from accredit.evaluate.standings import Standing, Standings
+from accredit.evaluate.text_contest import TextContest, loaded
 from accredit.experiments.arena_page import as_markdown_matrix, markdown_table, seconds_text
 from accredit.experiments.contest import hold
 from accredit.experiments.report import Report
@@ -23,7 +19,9 @@ from accredit.games import cached, text_game
 from accredit.values import shapley
 from accredit.values.surrogate import Surrogate
 
-NUDGE = 0.1  # of the spread of the embeddings
+REMOVING = {"shapley", "banzhaf", "owen", "leave-one-out"}
+PASSES = (2, 20, 60, 0)  # 0: any number
+STEADY = 0.8
 FEWEST, MOST = 8, 11  # words of sentences whose Shapley values are also computed exactly
 
 
@@ -44,10 +42,11 @@ def arena_report(
         "methods that remove words and for the metrics alike, which favours the former. Game methods may ask "
         f"{contests[0].budget or 2000} payoffs a sentence."
     )
+    tables = {}
     for contest in contests:
         model = loaded(contest.model)
         title = Path(model.name).name
-        table = hold(contest, examples, store, executor)
+        table = tables[title] = hold(contest, examples, store, executor)
         report.heading(title)
         report.block(markdown_table(table))
         _verdicts(report, title, table)
@@ -57,8 +56,51 @@ def arena_report(
         report.block(as_markdown_matrix(table.agreement_of, table.agreement))
         report.say(seconds_text(table).capitalize() + " (one thread, shared machine).")
         _intervals(report, title, model, examples, 3 if quick else 25, seed)
-        _sanity(report, title, contest, examples[: 3 if quick else 12], seed)
+    _by_cost(report, tables)
     return report
+
+
+def _by_cost(report: Report, tables: Mapping[str, Standings]) -> None:
+    """The best method that a number of passes buys, for each model."""
+    report.heading("What a number of passes buys")
+    rows = []
+    for most in PASSES:
+        row = [f"at most {most}" if most else "any"]
+        for table in tables.values():
+            within = [s for s in _contestants(table) if not most or s.passes <= most]
+            best = max(within, key=_estimate, default=None)
+            row.append(f"{best.method} ({_estimate(best):.2f})" if best else "none")
+        rows.append(row)
+    report.table(["model passes a sentence", *tables], rows)
+    shared = [
+        name
+        for name in next(iter(tables.values())).agreement_of
+        if all(_ranks(table, name) for table in tables.values())
+    ]
+    if len(tables) > 1:
+        spread = sorted(([_estimate(table[name]) for table in tables.values()], name) for name in shared)
+        steady = [name for values, name in reversed(spread) if min(values) >= STEADY]
+        report.say(
+            f"Methods whose share is at least {STEADY} on every model: {', '.join(steady) or 'none'}. The order of the "
+            "others changes from "
+            f"model to model: "
+            + "; ".join(
+                f"{name} {' / '.join(f'{x:.2f}' for x in v)}" for v, name in reversed(spread) if name not in steady
+            )
+            + "."
+        )
+
+
+def _contestants(table: Standings) -> list[Standing]:
+    return [s for s in table.standings if s.method not in (RANDOM, ORACLE) and s.share is not None]
+
+
+def _ranks(table: Standings, name: str) -> bool:
+    return any(s.method == name for s in _contestants(table))
+
+
+def _estimate(standing: Standing) -> float:
+    return standing.share.estimate if standing.share else -np.inf
 
 
 def _slug(title: str) -> str:
@@ -66,24 +108,24 @@ def _slug(title: str) -> str:
 
 
 def _verdicts(report: Report, title: str, table: Standings) -> None:
-    methods = [s for s in table.standings if s.method not in (RANDOM, ORACLE) and s.share is not None]
-    beaten = [s.method for s in methods if s.p_random is not None and (s.p_random > 0.05 or s.share.estimate <= 0)]  # type: ignore[union-attr]
+    methods = _contestants(table)
+    beaten = [s.method for s in methods if (s.p_random or 0.0) > 0.05 or _estimate(s) <= 0]
     report.verdict(
         f"{title}: every method explains better than chance",
         not beaten,
-        "all differ from random at the 5 % level after Holm's correction"
-        if not beaten
-        else f"not better than random: {', '.join(beaten)}",
+        f"not better than random: {', '.join(beaten)}"
+        if beaten
+        else "all above random at the 5 % level, after Holm's correction",
     )
-    removal = {"shapley", "banzhaf", "owen", "leave-one-out"}
-    inside, outside = ([s for s in methods if (s.method in removal) == kind] for kind in (True, False))
+    inside, outside = ([s for s in methods if (s.method in REMOVING) == kind] for kind in (True, False))
     if inside and outside:
-        best_in, best_out = (max(group, key=lambda s: s.share.estimate) for group in (inside, outside))  # type: ignore[union-attr]
+        best_in, best_out = (max(group, key=_estimate) for group in (inside, outside))
+        assert best_in.share is not None and best_out.share is not None
         report.verdict(
-            f"{title}: the best removal-based method beats the best that reads gradients or attention",
-            best_in.share.low > best_out.share.high,  # type: ignore[union-attr]
-            f"{best_in.method} {best_in.share.estimate:.2f} for {best_in.passes:.0f} passes, {best_out.method} "  # type: ignore[union-attr]
-            f"{best_out.share.estimate:.2f} for {best_out.passes:.0f}",  # type: ignore[union-attr]
+            f"{title}: the best method that removes words beats the best that reads gradients or attention",
+            best_in.share.low > best_out.share.high,
+            f"{best_in.method} {_estimate(best_in):.2f} for {best_in.passes:.0f} passes, {best_out.method} "
+            f"{_estimate(best_out):.2f} for {best_out.passes:.0f}",
         )
 
 
@@ -132,54 +174,3 @@ def _intervals(report: Report, title: str, model: Any, examples: Sequence[Exampl
         "of the 2ⁿ payoffs; mean "
         f"error {np.mean(errors):.4f} where the mean credit is {np.mean(spans):.4f}",
     )
-
-
-def _sanity(report: Report, title: str, contest: TextContest, examples: Sequence[Example], seed: int) -> None:
-    """Randomised layers and nudged embeddings, for every method."""
-    model = loaded(contest.model)
-    stages = list(randomised_layers(model, seed))
-    near = list(nudged_embeddings(model, NUDGE, 4, seed))
-    texts = [(e.text, int(model.predict(model.encode(e.text)).argmax())) for e in examples]
-    rows: list[list[Any]] = []
-    for method in contest.methods:
-        explain = partial(_explained, method, contest)
-        try:
-            kept = model_randomisation(explain, model, stages, texts)
-            moved = [max_sensitivity(partial(_of_text, explain, text), model, near) for text in texts]
-        except AccreditError as error:
-            rows.append([method, "refused", str(error)[:60], ""])
-            continue
-        spread = bootstrap(np.array(moved), seed=seed)
-        rows.append(
-            [method, kept.by_size[0], kept.by_size[-1], f"{spread.estimate:.2f} [{spread.low:.2f}, {spread.high:.2f}]"]
-        )
-    report.say(
-        f"Sanity checks on {len(texts)} sentences, the target held fixed. Rank correlation (by magnitude) with the "
-        "explanation of the true "
-        "model after its head, and after everything, was drawn anew: near 0 is right. Max-sensitivity: how far the "
-        "explanation "
-        f"moves, relative to its length, among {len(near)} models whose word embeddings are nudged by at most "
-        f"{NUDGE:g} of their "
-        "spread: low is stable."
-    )
-    report.table(["method", "head random", f"random down to {stages[-1][0]}", "max-sensitivity"], rows)
-
-
-Explain = Callable[[Any, tuple[str, int]], Attribution]
-
-
-def _of_text(explain: Explain, text: tuple[str, int], model: Any) -> Attribution:
-    return explain(model, text)
-
-
-def _explained(method: str, contest: TextContest, model: Any, given: tuple[str, int]) -> Attribution:
-    from accredit.explanation.methods import recipe
-    from accredit.explanation.subject import text_subject
-
-    text, target = given
-    subject = text_subject(model, text, contest.players, target, contest.payoff, contest.removal, False, "")
-    subject.budget, subject.seed = min(contest.budget or 64, 64), contest.seed
-    subject.flows["measured"] = None  # not drawn here
-    result = among(recipe(method).run(subject), subject.players)
-    assert isinstance(result, Attribution)
-    return result

@@ -1,4 +1,4 @@
-"""The arena's report on three sentences and two methods."""
+"""The reports of the arena and of the sanity checks, on few sentences and two methods."""
 
 from __future__ import annotations
 
@@ -9,17 +9,25 @@ pytest.importorskip("torch")
 from accredit.evaluate.arena import Example
 from accredit.evaluate.text_contest import TextContest
 from accredit.experiments.arena_report import arena_report
+from accredit.experiments.sanity_report import sanity_report
 
 TEXTS = ["A warm and funny film about two old friends.", "The food was cold and the room was dark.", "Good."]
 
 
-def test_it_holds_the_table_intervals_and_sanity_checks(tmp_path):
+def test_it_holds_the_table_and_the_intervals(tmp_path):
     contest = TextContest(("leave-one-out", "attention"), metrics=("deletion", "insertion"), budget=64)
     examples = [Example(k, text) for k, text in enumerate(TEXTS)]
     report = arena_report([contest], examples, None, "serial", "Three sentences", quick=True, seed=0)
     text = report.markdown()
     assert "| leave-one-out |" in text and "| oracle |" in text and "| random |" in text
     assert "within its 95 % interval" in text
-    assert "random down to embeddings" in text
+    assert "What a number of passes buys" in text
     assert "accredit reproduce arena --quick" in text
     assert {file.suffix for file in report.write(tmp_path)} == {".md", ".svg"}
+
+
+def test_sanity_has_a_column_for_every_stage():
+    contest = TextContest(("leave-one-out", "attention"), budget=64)
+    text = sanity_report(contest, [Example(0, TEXTS[1])], quick=True, seed=0).markdown()
+    assert "| method | head | layer 4 | layer 3 | layer 2 | layer 1 | embeddings | max-sensitivity |" in text
+    assert "| leave-one-out |" in text and "| attention |" in text
