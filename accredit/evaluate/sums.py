@@ -13,6 +13,7 @@ from accredit.core import Attribution, BoolArray, FloatArray, Game, InvalidInput
 from accredit.core.coalitions import from_index
 from accredit.evaluate.metric import Better, NotApplicable, Result
 
+SAME = 0.01  # totals that differ by more than this share are totals of different things
 FLAT = 1e-12  # of the largest value: a spread below this is no spread
 
 
@@ -88,7 +89,13 @@ class SensitivityN:
         return float(np.mean(known))
 
     def oracle(self, game: Game) -> Attribution:
-        return _fitted(game, self._removed(len(game.players)), centred=True)
+        """The credit whose sums correlate best with the losses in these very removals: ascent from a least-squares fit."""
+        removed = self._removed(len(game.players))
+        pairs = [(r - r.mean(axis=0), y - y.mean()) for r, y in zip(removed, _losses(game, removed), strict=True)]
+        pairs = [(x, y / np.linalg.norm(y)) for x, y in pairs if np.abs(y).max() > FLAT]
+        if not pairs:
+            raise NotApplicable("sensitivity-n is undefined here: removals of equal size all lose the same")
+        return _shared(game, most_correlated([x for x, _ in pairs], [y for _, y in pairs]))
 
 
 def correlation(sums: FloatArray, lost: FloatArray) -> float | None:
@@ -113,7 +120,8 @@ class Infidelity:
 
     Yeh et al. (2019) with removal as the perturbation. R is uniform over the non-empty subsets: all of them when 2ⁿ − 1 ≤
     `removals`, else `removals` random ones from `seed`. The least-squares best credit under this law is close to the Banzhaf
-    value, so the law favours Banzhaf over Shapley a little. Scores are not in payoff units: not applicable to them.
+    value, so the law favours Banzhaf over Shapley a little. Not applicable to scores, which are in no unit, nor to credit that
+    divides something else than this game's payoff, such as a flow.
     """
 
     removals: int = 128
@@ -138,36 +146,59 @@ class Infidelity:
             raise NotApplicable(
                 f"infidelity compares credit with payoff lost, and {result.method} gives scores in no unit"
             )
-        return np.vstack([np.ones((1, n), dtype=bool), ~self._removed(n)])
+        return np.vstack([np.ones((1, n), dtype=bool), np.zeros((1, n), dtype=bool), ~self._removed(n)])
 
     def score(self, result: Result, earned: FloatArray) -> float:
         credit = _credit(result, self.name)
-        lost = earned[0] - earned[1:]
+        everybody, nobody = earned[:2]
+        divided = result.total if isinstance(result, Attribution) else None
+        if divided is not None and abs(divided - (everybody - nobody)) > SAME * max(
+            abs(divided), abs(everybody - nobody)
+        ):
+            raise NotApplicable(
+                f"infidelity compares credit with payoff lost, and {result.method} divides something else than this "
+                "game's payoff"
+            )
+        lost = everybody - earned[2:]
         return float(((self._removed(len(credit)) @ credit - lost) ** 2).mean())
 
     def oracle(self, game: Game) -> Attribution:
-        return _fitted(game, [self._removed(len(game.players))], centred=False)
+        """The least-squares credit for these very removals."""
+        removed = self._removed(len(game.players))
+        (lost,) = _losses(game, [removed])
+        return _shared(game, np.linalg.lstsq(removed.astype(float), lost, rcond=None)[0])
 
 
-def _fitted(game: Game, removed: list[BoolArray], *, centred: bool) -> Attribution:
-    """The credit whose sums fit the payoff lost in the metric's own removals best, by least squares.
-
-    Centred: each size has its own intercept and its losses are scaled to unit spread, as in a mean of correlations.
-    """
+def _losses(game: Game, removed: list[BoolArray]) -> list[FloatArray]:
+    """What is lost by each removal, asked in one batch."""
     n = len(game.players)
     earned = payoffs(game, np.vstack([np.ones((1, n), dtype=bool), *(~r for r in removed)]))
-    lost = np.split(earned[0] - earned[1:], np.cumsum([len(r) for r in removed])[:-1])
-    rows, targets = [], []
-    for r, y in zip(removed, lost, strict=True):
-        x = r.astype(float)
-        if centred:
-            x, y = x - x.mean(axis=0), y - y.mean()
-            scale = float(np.sqrt(y @ y)) or 1.0
-            x, y = x / scale, y / scale
-        rows.append(x)
-        targets.append(y)
-    credit = np.linalg.lstsq(np.vstack(rows), np.concatenate(targets), rcond=None)[0]
+    return np.split(earned[0] - earned[1:], np.cumsum([len(r) for r in removed])[:-1])
+
+
+def _shared(game: Game, credit: FloatArray) -> Attribution:
     nobody, everybody = endpoints(game)
     return Attribution(
-        game.players, credit, total=everybody - nobody, method="oracle: least squares on the metric's own removals"
+        game.players, credit, total=everybody - nobody, method="oracle: fitted to the metric's own removals"
     )
+
+
+def most_correlated(designs: list[FloatArray], targets: list[FloatArray]) -> FloatArray:
+    r"""φ that maximises the mean of cos(X_k φ, y_k) over k, for centred X_k and centred y_k of unit length."""
+    from scipy.optimize import minimize
+
+    start = np.linalg.lstsq(np.vstack(designs), np.concatenate(targets), rcond=None)[0]
+    if not np.abs(start).max() > 0:
+        return start
+
+    def loss(phi: FloatArray) -> tuple[float, FloatArray]:
+        value, slope = 0.0, np.zeros_like(phi)
+        for x, y in zip(designs, targets, strict=True):
+            sums, along = x @ phi, x.T @ y
+            length = max(float(np.linalg.norm(sums)), 1e-12)
+            value -= float(along @ phi) / length
+            slope -= along / length - float(along @ phi) * (x.T @ sums) / length**3
+        return value / len(designs), slope / len(designs)
+
+    found = minimize(loss, start / np.linalg.norm(start), jac=True, method="L-BFGS-B")
+    return np.asarray(found.x * np.linalg.norm(start))

@@ -72,7 +72,7 @@ def notes_of(table: Standings) -> list[str]:
     notes = [
         f"{table.rows} inputs; ranked by {', '.join(table.ranked_by)}. 0 is random, 1 the oracle, which looks at the "
         "game "
-        "itself (orders: exact up to 12 players, greedy beyond; sums: least squares), so it can be beaten by a little.",
+        "itself (orders: exact up to 12 players, greedy beyond), so it can be beaten by a little.",
         "p best: that the method is as good as the best one (paired sign-flip test over inputs, Holm-corrected).",
     ]
     left_out: dict[str, dict[str, list[str]]] = {}
@@ -94,7 +94,10 @@ def notes_of(table: Standings) -> list[str]:
 
 
 def _general(reason: str) -> str:
-    return "it gives scores in no unit" if "scores in no unit" in reason else reason
+    for known in ("gives scores in no unit", "divides something else than this game's payoff"):
+        if known in reason:
+            return f"it {known}"
+    return reason
 
 
 def seconds_text(table: Standings) -> str:

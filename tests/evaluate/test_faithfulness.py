@@ -79,11 +79,11 @@ GOLDEN = [
     (SensitivityN(), BOTH, credited(1, 0, 0), 0.5),
     # SINGLE at size 2: removing ab or ac loses .6, bc nothing; sums (3, 2, 1) for ab, ac, bc: centred (1, 0, −1)·(1, 1, −2)
     (SensitivityN(at=(2,)), SINGLE, credited(2, 1, 0), 3 / np.sqrt(2 * 6)),
-    (Infidelity(), LINEAR, credited(0.5, 0.2, 0.1), 0.0),
+    (Infidelity(), LINEAR, credited(0.5, 0.2, 0.1, total=0.8), 0.0),
     # SINGLE with credit (.3, 0, 0): of 7 removals the 4 with a are off by .3
-    (Infidelity(), SINGLE, credited(0.3, 0, 0), 4 / 7 * 0.09),
+    (Infidelity(), SINGLE, credited(0.3, 0, 0, total=0.6), 4 / 7 * 0.09),
     # BOTH with (.4, .4, 0): losing a or b alone is off by .4 (a, b, ac, bc), both together exact, c exact
-    (Infidelity(), BOTH, credited(0.4, 0.4, 0), 4 / 7 * 0.16),
+    (Infidelity(), BOTH, credited(0.4, 0.4, 0, total=0.8), 4 / 7 * 0.16),
     # a alone: .6 > .5 as .9 is; a alone earns .1 where everybody earns .9; c alone .2 where everybody earns .8
     (PostHocAccuracy(1 / 3), LINEAR, ORDER, 1.0),
     (PostHocAccuracy(1 / 3), BOTH, ORDER, 0.0),
@@ -189,6 +189,20 @@ def test_what_does_not_apply_is_said_and_the_rest_is_measured():
     assert table["scores"]["deletion"].value == pytest.approx(1.1 / 3)
     with pytest.raises(NotApplicable, match="no unit"):
         measure(Infidelity(), LINEAR, scores)
+
+
+def test_credit_that_divides_something_else_has_no_infidelity():
+    with pytest.raises(NotApplicable, match="something else"):
+        measure(Infidelity(), LINEAR, credited(0.5, 0.2, 0.1, total=2.0))  # this game pays 0.8
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_no_credit_correlates_better_than_the_oracle_of_sensitivity(seed):
+    game, metric = random_probabilities(6, seed), SensitivityN(removals=8)
+    best = measure(metric, game, oracle(metric, game))
+    rng = np.random.default_rng(seed)
+    others = [Attribution(game.players, rng.normal(size=6), None, "noise") for _ in range(200)]
+    assert best >= max(measure(metric, game, other) for other in [*others, shapley(game)]) - 1e-9
 
 
 def test_log_odds_refuses_what_is_no_probability():
