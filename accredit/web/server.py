@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 import socket
 from collections.abc import Callable
@@ -10,13 +11,13 @@ from typing import Any
 from accredit.core import MissingExtra
 
 HOST = "127.0.0.1"
-CONNECTIONS = BACKLOG = 1024
+CONNECTIONS = 1024
 
 
 async def serve(
     models: tuple[str, ...], store: str | None, port: int, announce: Callable[[str], None], **limits: Any
 ) -> None:
-    """Serve the page until interrupted. `announce` is given the address, which holds the key, once the model is loaded."""
+    """Serve the page until interrupted. `announce` is given the address, which holds the key, once it answers."""
     try:
         import fastapi  # noqa: F401
         import uvicorn
@@ -36,8 +37,12 @@ async def serve(
                 app, log_level="warning", access_log=False, server_header=False, limit_concurrency=CONNECTIONS,
                 timeout_graceful_shutdown=2,
             )  # fmt: skip
+            server = uvicorn.Server(config)
+            serving = asyncio.ensure_future(server.serve(sockets=[bound]))
+            while not server.started and not serving.done():
+                await asyncio.sleep(0.02)
             announce(f"http://{HOST}:{chosen}/?token={secret}")
-            await uvicorn.Server(config).serve(sockets=[bound])
+            await serving
         finally:
             await worker.stop()
 
@@ -48,7 +53,6 @@ def listening(port: int) -> socket.socket:
     try:
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         bound.bind((HOST, port))
-        bound.listen(BACKLOG)  # whoever comes before the server is up waits, and is not refused
     except OSError as error:
         bound.close()
         raise OSError(
