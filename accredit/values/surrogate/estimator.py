@@ -11,7 +11,6 @@ import numpy as np
 from accredit.core import Attribution, Claim, FloatArray, Game, Holds, InvalidInput, payoffs
 from accredit.values.exact import SHAPLEY_CLAIMS, Exact
 from accredit.values.intervals import look_error
-from accredit.values.sampling import described
 from accredit.values.sampling import Sampled, checked, described
 from accredit.values.solver import progress
 from accredit.values.surrogate.design import Design, empty_design, grown, strata
