@@ -147,6 +147,20 @@ def sanity(model: str, limit: int, budget: int, quick: bool, out: str, seed: int
     _finish(sanity_report(contest, sample()[: 2 if quick else limit], quick, seed), out)
 
 
+@reproduce.command()
+@click.option("--data", required=True, type=click.Path(dir_okay=False), help="eraser_movies.jsonl.gz")
+@click.option(
+    "--model", default="builtin", show_default=True, help="A folder with a Hugging Face classifier, or 'builtin'."
+)
+@click.option("--limit", type=click.IntRange(min=1), default=100, show_default=True, help="Reviews.")
+@_with_options
+def plausibility(data: str, model: str, limit: int, quick: bool, out: str, seed: int) -> None:
+    """Do people agree? Explanations of movie reviews against human rationales (ERASER)."""
+    from accredit.experiments.plausibility_report import plausibility_report
+
+    _finish(plausibility_report(model, data, 3 if quick else limit, quick, seed), out)
+
+
 def _finish(report: Any, out: str) -> None:
     files = report.write(out)
     for verdict in report.verdicts:

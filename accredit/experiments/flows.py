@@ -12,7 +12,7 @@ import numpy as np
 from accredit.core import AccreditError, FloatArray
 from accredit.evaluate.agreement import spearman
 from accredit.evaluate.arena import Example
-from accredit.evaluate.bootstrap import bootstrap
+from accredit.evaluate.bootstrap import Interval, bootstrap
 from accredit.evaluate.text_contest import among, loaded
 from accredit.experiments.report import Report
 
@@ -21,6 +21,7 @@ READINGS = (
     "attention", "rollout", "pairwise-flow", "flow", "flow-l2", "flow-shapley", "pairwise-flow:gf", "flow:gf", "flow-l2:gf",
     "flow-shapley:gf", "pairwise-flow:agf", "flow:agf", "flow-l2:agf", "flow-shapley:agf",
 )  # fmt: skip
+WAYS = ("by size", "signed")
 BUDGET = 300  # payoffs of the Shapley reference
 
 
@@ -33,15 +34,16 @@ class Seen:
     free: tuple[float, float]  # share of tokens without a fixed credit
     collapse: tuple[float, float]  # share of pairs at their trivial bound
     renumbered: tuple[float, float]  # Spearman of a plain solver's credits before and after renumbering
-    correlations: dict[str, list[float]]  # reading -> Spearman with each reference, by magnitude
+    correlations: dict[str, list[list[float]]]  # reading -> Spearman with each reference, by size and signed
     refused: dict[str, str]
 
 
 def flows(models: Sequence[str], examples: Sequence[Example], quick: bool = False, seed: int = 0) -> Report:
     """Run the study on every model named."""
-    report = Report(
-        "flows", "Attention flow on real models", "accredit reproduce flows" + " --quick" * quick,
-    )  # fmt: skip
+    command = (
+        "accredit reproduce flows" + "".join(f" --model {Path(name).name}" for name in models) + " --quick" * quick
+    )
+    report = Report("flows", "Attention flow on real models", command)
     report.say(
         "A max flow through the attention graph is not unique. For each sentence and model this measures how far a "
         "token's share may "
@@ -81,7 +83,7 @@ def _look(model: Any, example: Example, seed: int) -> Seen:
         except AccreditError as error:
             refused[name] = str(error)
             continue
-        correlations[name] = [spearman(np.abs(mine), np.abs(reference)) for reference in truth]
+        correlations[name] = [[spearman(np.abs(mine), np.abs(t)), spearman(mine, t)] for t in truth]
     widths, free, collapse, renumbered = (
         tuple(pair) for pair in zip(*((_width(r), r.free_share or 0.0, r.collapse_share,
                                        r.relabelling.solver_rank_correlation) for r in reports), strict=True)
@@ -117,29 +119,39 @@ def _structure(report: Report, model: str, found: Sequence[Seen], seed: int) -> 
 
 
 def _faithfulness(report: Report, model: str, found: Sequence[Seen], seed: int) -> None:
-    rows, best = [], {}
+    rows: list[list[Any]] = []
+    best: dict[str, dict[str, Interval]] = {way: {} for way in WAYS}  # way -> reading -> agreement with Shapley
     for name in READINGS:
-        values = np.array([s.correlations[name] for s in found if name in s.correlations])
+        values = np.array(
+            [s.correlations[name] for s in found if name in s.correlations]
+        )  # (sentences, references, ways)
         if not len(values):
-            rows.append([name, *("refused" for _ in REFERENCES), 0])
+            rows.append([name, *("refused" for _ in range(len(REFERENCES) * len(WAYS))), 0])
             continue
-        cells = [bootstrap(values[:, k], seed=seed) for k in range(len(REFERENCES))]
-        best[name] = cells[1]
-        rows.append([name, *(f"{i.estimate:+.2f} [{i.low:+.2f}, {i.high:+.2f}]" for i in cells), len(values)])
-    report.table(["reading", *(f"with {name}" for name in REFERENCES), "sentences"], rows)
+        cells = [[bootstrap(values[:, r, w], seed=seed) for w in range(len(WAYS))] for r in range(len(REFERENCES))]
+        for w, way in enumerate(WAYS):
+            best[way][name] = cells[REFERENCES.index("shapley")][w]
+        told = [f"{i.estimate:+.2f} [{i.low:+.2f}, {i.high:+.2f}]" for reference in cells for i in reference]
+        rows.append([name, *told, len(values)])
+    report.table(["reading", *(f"{name}, {way}" for name in REFERENCES for way in WAYS), "sentences"], rows)
     report.say(
-        "Mean Spearman over words, by magnitude (attention has no sign), with 95 % bootstrap intervals over sentences. "
-        "A sentence counts "
-        "for a reading only where it is defined: relu'd gradients may leave no path from output to input."
+        "Mean Spearman over words with 95 % bootstrap intervals over sentences: *by size*, magnitudes against "
+        "magnitudes; *signed*, the "
+        "reading against credit that may be negative. Relu'd gradients keep only what raises the output, so their "
+        "flows are "
+        "closer to signed credit. A sentence counts for a reading only where it is defined: relu'd gradients may leave "
+        "no path."
     )
-    attention_only = max((n for n in best if ":" not in n), key=lambda n: best[n].estimate)
-    with_gradient = max((n for n in best if ":" in n), key=lambda n: best[n].estimate, default=attention_only)
-    report.verdict(
-        f"{model}: gradients in the capacities make a flow more faithful than attention alone",
-        best[with_gradient].low > best[attention_only].high,
-        f"best with gradients: {with_gradient} {best[with_gradient].estimate:+.2f}; best without: {attention_only} "
-        f"{best[attention_only].estimate:+.2f} (Spearman with Shapley)",
-    )
+    for way in WAYS:
+        plain = max((n for n in best[way] if ":" not in n), key=lambda n: best[way][n].estimate)
+        sloped = max((n for n in best[way] if ":" in n), key=lambda n: best[way][n].estimate, default=plain)
+        report.verdict(
+            f"{model}: gradients in the capacities bring a reading closer to Shapley values than attention alone, "
+            f"{way}",
+            best[way][sloped].low > best[way][plain].high,
+            f"best with gradients: {sloped} {best[way][sloped].estimate:+.2f}; best without: {plain} "
+            f"{best[way][plain].estimate:+.2f}",
+        )
     report.figure(
         _file_name(model),
         f"{model}: agreement with Shapley values by reading, 95 % intervals.",
@@ -151,12 +163,16 @@ def _file_name(model: str) -> str:
     return "".join(c if c.isalnum() else "_" for c in model).strip("_").lower()
 
 
-def _draw(axes: Any, best: dict[str, Any]) -> None:
-    names = list(best)
-    y = np.arange(len(names))[::-1]
-    middle = np.array([best[n].estimate for n in names])
-    reach = np.array([[best[n].estimate - best[n].low, best[n].high - best[n].estimate] for n in names]).T
-    axes.errorbar(middle, y, xerr=np.maximum(reach, 0), fmt="o", ms=4, color="C0")
+def _draw(axes: Any, best: dict[str, dict[str, Interval]]) -> None:
+    names = list(best[WAYS[0]])
+    for w, way in enumerate(WAYS):
+        y = np.arange(len(names))[::-1] + (0.15 - 0.3 * w)
+        middle = np.array([best[way][n].estimate for n in names])
+        reach = np.array(
+            [[best[way][n].estimate - best[way][n].low, best[way][n].high - best[way][n].estimate] for n in names]
+        ).T
+        axes.errorbar(middle, y, xerr=np.maximum(reach, 0), fmt="os"[w], ms=3, color=f"C{w}", label=way)
     axes.axvline(0, color="0.7", lw=0.8)
-    axes.set_yticks(y, names)
+    axes.set_yticks(np.arange(len(names))[::-1], names)
     axes.set_xlabel("Spearman with Shapley")
+    axes.legend(frameon=False)
