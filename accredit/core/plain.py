@@ -47,6 +47,15 @@ def read_object(text: str, kind: str) -> dict[str, Any]:
     return data
 
 
+def cell(text: str) -> str:
+    """Text for one cell of a CSV file: what a spreadsheet would take for a formula is marked as text.
+
+    >>> cell("=1+1"), cell("A+B")
+    ("'=1+1", 'A+B')
+    """
+    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
+
+
 def rounded(number: float, digits: int = 4) -> str:
     """A number for people: a fixed count of significant digits, no exponent where none is needed.
 

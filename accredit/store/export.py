@@ -13,6 +13,7 @@ import numpy as np
 
 from accredit.core import InvalidInput
 from accredit.core.coalitions import unpacked
+from accredit.core.plain import cell
 from accredit.store.journal import Journal
 from accredit.store.results import put
 
@@ -39,7 +40,9 @@ def export(journal: Journal, path: str | Path) -> None:
         out = io.StringIO()
         writer = csv.writer(out, lineterminator="\n")
         writer.writerow(COLUMNS)
-        writer.writerows([*({**row, "coalition": "+".join(row["coalition"])}).values()] for row in exported(journal))
+        writer.writerows(
+            [*({**row, "coalition": cell("+".join(row["coalition"]))}).values()] for row in exported(journal)
+        )
         put(place, out.getvalue().encode())
     else:
         raise InvalidInput(f"{place} must end in .csv or .json")

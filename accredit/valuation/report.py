@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from accredit.core import Attribution, Claim, Game, Holds, InvalidInput, MissingExtra, TooManyPlayers
-from accredit.core.plain import plain
+from accredit.core.plain import cell, plain
 from accredit.evaluate.data import Curve, random_removal_curve, removal_curve
 from accredit.games import grouped
 from accredit.store import Executor, Journal, durable
@@ -227,12 +227,12 @@ def as_csv(report: Valuation, labels: Sequence[str] | None = None) -> str:
     writer = csv.writer(out, lineterminator="\n")
     extra: dict[str, Any] = {}
     if labels is not None and len(labels) == len(values):
-        extra["label"] = labels
+        extra["label"] = [cell(label) for label in labels]
     if values.stderr is not None:
         extra["stderr"] = values.stderr.tolist()
     if values.interval is not None:
         extra |= {"low": values.interval[:, 0].tolist(), "high": values.interval[:, 1].tolist()}
     writer.writerow(["player", "credit", *extra])
     for i in np.argsort(-values.credit, kind="stable"):
-        writer.writerow([values.players[i], float(values.credit[i]), *(column[i] for column in extra.values())])
+        writer.writerow([cell(values.players[i]), float(values.credit[i]), *(column[i] for column in extra.values())])
     return out.getvalue()

@@ -13,7 +13,8 @@ def grid(header: Sequence[str], rows: Sequence[Sequence[str]], kind: str = "") -
     """A table of cells that are already HTML."""
     head = "".join(f'<th scope="col">{cell}</th>' for cell in header)
     body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
-    return f'<div class="wide"><table class="{kind}"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+    table = f'<table class="{kind}"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
+    return f'<div class="wide" tabindex="0">{table}</div>'
 
 
 def number(value: float, signed: bool = True) -> str:

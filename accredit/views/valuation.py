@@ -102,17 +102,18 @@ def curves_svg(curves: Sequence[Curve], width: int = 560, height: int = 260) -> 
             f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="2" stroke-dasharray="{dash}"/>'
         )
         parts.append(
-            f'<text x="{width - 190}" y="{34 + 16 * number}" fill="{colour}" font-size="12">'
-            f"{'━' if not dash else '┅'} {escape(curve.label)}</text>"
+            f'<path d="M50 {height + 12 + 18 * number}h28" stroke="{colour}" stroke-width="2" stroke-dasharray="{dash}"/>'
+            f'<text x="86" y="{height + 16 + 18 * number}" fill="currentColor" font-size="12">{escape(curve.label)}</text>'
         )
     says = "; ".join(f"{c.label}: mean {rounded(c.area)}" for c in curves)
     axes = (
-        f'<text x="4" y="26" font-size="12">{rounded(high)}</text>'
-        f'<text x="4" y="{height - 38}" font-size="12">{rounded(low)}</text>'
-        f'<text x="{width // 2 - 60}" y="{height - 6}" font-size="12">share of players removed</text>'
+        f'<text x="4" y="26" fill="currentColor" font-size="12">{rounded(high)}</text>'
+        f'<text x="4" y="{height - 38}" fill="currentColor" font-size="12">{rounded(low)}</text>'
+        f'<text x="{width // 2 - 60}" y="{height - 16}" fill="currentColor" font-size="12">share of players removed</text>'
         f'<path d="M50 20V{height - 40}H{width - 20}" fill="none" stroke="currentColor"/>'
     )
+    tall = height + 10 + 18 * len(curves)
     return (
-        f'<svg role="img" aria-label="{escape(says)}" viewBox="0 0 {width} {height}" width="{width}" height="{height}">'
+        f'<svg role="img" aria-label="{escape(says)}" viewBox="0 0 {width} {tall}" width="{width}" height="{tall}">'
         f"{axes}{''.join(parts)}</svg>"
     )
