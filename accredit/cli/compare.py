@@ -25,6 +25,7 @@ import click
 @click.option("--players", default="word", show_default=True, type=click.Choice(["word", "token", "sentence"]))
 @click.option("--payoff", default="probability", show_default=True, help="What is explained and measured.")
 @click.option("--removal", help="How players leave: mask, delete, attention, pad or zero.")
+@click.option("--judge", help="Measure by this removal instead of the one that the methods use.")
 @click.option("--budget", type=click.IntRange(min=4), help="Payoffs that each game method may ask.")
 @click.option("--seed", default=0, show_default=True)
 @click.option(
@@ -38,7 +39,7 @@ import click
 def compare(
     model: str, data_file: str | None, text: str, target: str | None, where: tuple[str, ...], limit: int | None,
     longest: int | None, methods: str | None, metrics: str | None, players: str, payoff: str, removal: str | None,
-    budget: int | None, seed: int, store: str | None, executor: str, html_file: str | None, as_json: bool,
+    judge: str | None, budget: int | None, seed: int, store: str | None, executor: str, html_file: str | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Run methods on a data set, measure how faithful they are, and rank them.
 
@@ -57,7 +58,7 @@ def compare(
         model=model,
         methods=tuple(name.strip() for name in methods.split(",")) if methods else default_methods(),
         metrics=tuple(m.name for m in metrics_named(asked)),
-        players=players, payoff=payoff, removal=removal, budget=budget, seed=seed,
+        players=players, payoff=payoff, removal=removal, budget=budget, seed=seed, judge=judge,
     )  # fmt: skip
     contest.checked()
     table = hold(contest, examples, store, executor)

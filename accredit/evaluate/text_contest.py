@@ -32,6 +32,7 @@ class TextContest:
     removal: str | None = None  # None: the mask token, or deletion where there is none
     budget: int | None = None  # payoffs that each game method may ask
     seed: int = 0
+    judge: str | None = None  # removal by which explanations are measured, if another than the methods use
 
     def checked(self) -> None:
         """Refuse what would fail on every row: unknown methods, a model that cannot be loaded or does not classify."""
@@ -46,30 +47,31 @@ class TextContest:
     def settings(self) -> Mapping[str, Any]:
         from accredit import __version__
 
-        return {**vars(self), "model": _digest(self.model), "accredit": __version__}
+        chosen = {name: value for name, value in vars(self).items() if name != "judge" or value is not None}
+        return {**chosen, "model": _digest(self.model), "accredit": __version__}
 
     def steady(self) -> AbstractContextManager[None]:
         return one_thread()
 
     def game(self, example: Example) -> Game:
-        game: Game = self._subject(example).payoffs
+        game: Game = self._subject(example, self.judge or self.removal).payoffs
         return game
 
     def explain(self, method: str, example: Example) -> Explained:
         from accredit.explanation.methods import recipe
 
-        subject = self._subject(example)
+        subject = self._subject(example, self.removal)
         subject.budget, subject.seed = self.budget, self.seed
         subject.flows["measured"] = None  # flows are not drawn here: drawing is no part of the method
         with counted_passes(subject.model.model) as passes:
             result = recipe(method).run(subject)
         return Explained(among(result, subject.players), passes[0])
 
-    def _subject(self, example: Example) -> Any:
+    def _subject(self, example: Example, removal: str | None) -> Any:
         from accredit.explanation.subject import text_subject
 
         model = loaded(self.model)
-        return text_subject(model, example.text, self.players, example.target, self.payoff, self.removal, False, "")
+        return text_subject(model, example.text, self.players, example.target, self.payoff, removal, False, "")
 
 
 def default_methods() -> tuple[str, ...]:

@@ -45,7 +45,7 @@ def arena_report(
     tables = {}
     for contest in contests:
         model = loaded(contest.model)
-        title = Path(model.name).name
+        title = Path(model.name).name + (f", measured by removal={contest.judge}" if contest.judge else "")
         table = tables[title] = hold(contest, examples, store, executor)
         report.heading(title)
         report.block(markdown_table(table))
@@ -55,7 +55,8 @@ def arena_report(
         report.say("Mean Spearman correlation of credits over sentences:")
         report.block(as_markdown_matrix(table.agreement_of, table.agreement))
         report.say(seconds_text(table).capitalize() + " (one thread, shared machine).")
-        _intervals(report, title, model, examples, 3 if quick else 25, seed)
+        if contest.judge is None:
+            _intervals(report, title, model, examples, 3 if quick else 25, seed)
     _by_cost(report, tables)
     return report
 
