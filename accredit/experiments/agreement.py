@@ -36,11 +36,11 @@ def agreement(data: Path, weights: Path | None = None, quick: bool = False, seed
     sentences = linzen(data)
     order = np.random.default_rng(seed).permutation(len(sentences))
     held_out = [sentences[k] for k in order[:1000]]
-    training = [sentences[k] for k in order[1000:]] + from_plain_text(data, 2_000 if quick else 40_000)
+    training = 2 * [sentences[k] for k in order[1000:]] + from_plain_text(data, 2_000 if quick else 60_000)
     if weights is not None and (weights / "vocabulary.txt").exists():
         model = VerbNumberModel.load(weights)
     else:
-        model = train(data, training, 1 if quick else 3, seed)
+        model = train(data, training, 1 if quick else 4, seed)
         if weights is not None:
             model.save(weights)
     studied = [prefix for prefix in held_out if len(prefix.words) >= 4][: 30 if quick else 500]
