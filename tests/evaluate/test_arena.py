@@ -196,3 +196,8 @@ def test_the_built_in_sentences_are_forty_and_distinct():
 def test_standings_do_not_depend_on_the_order_of_rows(table):
     rows = finished(ToyContest(), TEXTS, None, "serial")
     assert standings(rows[::-1]).to_plain() == table.to_plain()
+
+
+def test_a_dask_cluster_gives_the_same_table(table):
+    pytest.importorskip("distributed")
+    assert hold(ToyContest(), TEXTS, None, "dask:1").to_plain() == table.to_plain()
