@@ -38,9 +38,8 @@ def arena_report(
     report = Report("arena", "Which explanation to trust: the arena", "accredit reproduce arena" + " --quick" * quick)
     report.say(
         f"{told}. Every method explains the probability of the predicted class; words that are removed become the mask "
-        "token, for the "
-        "methods that remove words and for the metrics alike, which favours the former. Game methods may ask "
-        f"{contests[0].budget or 2000} payoffs a sentence."
+        "token, for the methods that remove words and for the metrics alike, which favours the former; where a table says so, "
+        f"metrics remove words in another way than the methods do. Game methods may ask {contests[0].budget or 2000} payoffs a sentence."
     )
     tables = {}
     for contest in contests:
@@ -81,14 +80,12 @@ def _by_cost(report: Report, tables: Mapping[str, Standings]) -> None:
     if len(tables) > 1:
         spread = sorted(([_estimate(table[name]) for table in tables.values()], name) for name in shared)
         steady = [name for values, name in reversed(spread) if min(values) >= STEADY]
+        others = "; ".join(
+            f"{name} {' / '.join(f'{x:.2f}' for x in v)}" for v, name in reversed(spread) if name not in steady
+        )
         report.say(
-            f"Methods whose share is at least {STEADY} on every model: {', '.join(steady) or 'none'}. The order of the "
-            "others changes from "
-            f"model to model: "
-            + "; ".join(
-                f"{name} {' / '.join(f'{x:.2f}' for x in v)}" for v, name in reversed(spread) if name not in steady
-            )
-            + "."
+            f"Methods whose share is at least {STEADY} in every column: {', '.join(steady) or 'none'}. The others, column by "
+            f"column: {others}."
         )
 
 
