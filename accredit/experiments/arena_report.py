@@ -38,8 +38,10 @@ def arena_report(
     report = Report("arena", "Which explanation to trust: the arena", "accredit reproduce arena" + " --quick" * quick)
     report.say(
         f"{told}. Every method explains the probability of the predicted class; words that are removed become the mask "
-        "token, for the methods that remove words and for the metrics alike, which favours the former; where a table says so, "
-        f"metrics remove words in another way than the methods do. Game methods may ask {contests[0].budget or 2000} payoffs a sentence."
+        "token, for the methods that remove words and for the metrics alike, which favours the former; where a table "
+        "says so, "
+        f"metrics remove words in another way than the methods do. Game methods may ask {contests[0].budget or 2000} "
+        "payoffs a sentence."
     )
     tables = {}
     for contest in contests:
@@ -84,7 +86,8 @@ def _by_cost(report: Report, tables: Mapping[str, Standings]) -> None:
             f"{name} {' / '.join(f'{x:.2f}' for x in v)}" for v, name in reversed(spread) if name not in steady
         )
         report.say(
-            f"Methods whose share is at least {STEADY} in every column: {', '.join(steady) or 'none'}. The others, column by "
+            f"Methods whose share is at least {STEADY} in every column: {', '.join(steady) or 'none'}. The others, "
+            "column by "
             f"column: {others}."
         )
 

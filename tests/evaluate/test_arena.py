@@ -175,10 +175,10 @@ def test_unknown_metrics_are_refused_by_name():
 
 
 def test_reading_data(tmp_path):
-    (tmp_path / "a.tsv").write_text('split\ttext\tlabel\ndev\tShe said "no.\tNEG\ntrain\tfine\tPOS\n')
+    (tmp_path / "a.tsv").write_text('split\ttext\tlabel\ndev\t"No, she said.\tNEG\ntrain\tfine\tPOS\n')
     (tmp_path / "b.csv").write_text('text,label\n"one, two",x\n,y\n')
     rows = read_examples(tmp_path / "a.tsv", "text", "label", where={"split": "dev"})
-    assert rows == [Example(0, 'She said "no.', "NEG")]
+    assert rows == [Example(0, '"No, she said.', "NEG")]
     assert [r.text for r in read_examples(tmp_path / "b.csv", "text", None)] == ["one, two", ""]
     with pytest.raises(InvalidInput, match=r"no column 'review'; its columns are text, label"):
         read_examples(tmp_path / "b.csv", "review", None)
