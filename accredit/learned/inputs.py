@@ -1,0 +1,334 @@
+"""What the players of an input are, and what stands in for one that is removed: columns, words, pixels or blocks of pixels.
+
+Everything here is numpy. A mask has one column a player: 1 keeps the player, 0 puts the replacement in its place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Protocol, final, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+
+from accredit.core import BoolArray, FloatArray, InvalidInput
+
+Array = npt.NDArray[Any]
+BlackBox = Callable[[Array], Array]  # (N, ...) inputs -> (N, classes) probabilities
+LARGEST = 1 << 24  # players, words of a vocabulary: more than this in a saved file is damage, not data
+
+
+@runtime_checkable
+class Inputs(Protocol):
+    """What the players of an input are, and what stands in for a removed one."""
+
+    @property
+    def n(self) -> int:
+        """Number of players."""
+        ...
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of one input."""
+        ...
+
+    def check(self, x: npt.ArrayLike) -> Array:
+        """`x` as an array (N, *shape) of the right type, or an error that says what is wrong."""
+        ...
+
+    def keep(self, x: Array, mask: npt.ArrayLike) -> Array:
+        """`x` with every player outside the mask replaced: (N, *shape), (N, n) -> (N, *shape)."""
+        ...
+
+    def present(self, x: Array) -> BoolArray:
+        """Which players exist in each row, padding excluded: (N, n)."""
+        ...
+
+    def names(self, one: Array) -> tuple[str, ...]:
+        """A name for every player of one input."""
+        ...
+
+    def describe(self) -> str:
+        """What happens to a removed player, for `Selection.rule`."""
+        ...
+
+    def settings(self) -> dict[str, Any]:
+        """What `inputs_from` needs to make it again, as plain JSON."""
+        ...
+
+
+@final
+@dataclass(frozen=True)
+class Tabular:
+    """Rows of `n` numbers, one player a column; a removed column takes the value `replace` (one number, or one a column).
+
+    >>> Tabular(3).keep(np.array([[1.0, 2.0, 3.0]]), [[True, False, True]])
+    array([[1., 0., 3.]])
+    """
+
+    n: int
+    replace: float | tuple[float, ...] = 0.0
+    columns: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        _positive("n", self.n)
+        if not isinstance(self.replace, float):
+            given = np.asarray(self.replace, dtype=np.float64)
+            object.__setattr__(self, "replace", float(given) if given.ndim == 0 else tuple(given.tolist()))
+        if np.shape(self.replace) not in ((), (self.n,)) or not np.isfinite(self.replace).all():
+            raise InvalidInput(f"replace must be one finite number or {self.n} of them, got {self.replace!r}")
+        if self.columns is not None:
+            object.__setattr__(self, "columns", tuple(map(str, self.columns)))
+            if len(self.columns) != self.n:
+                raise InvalidInput(f"columns names {len(self.columns)} columns, the rows have {self.n}")
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return (self.n,)
+
+    def check(self, x: npt.ArrayLike) -> Array:
+        return _numbers(x, self.shape, "rows of a table")
+
+    def keep(self, x: Array, mask: npt.ArrayLike) -> Array:
+        kept = checked_mask(mask, len(x), self.n)
+        return np.asarray(x * kept + (1 - kept) * np.asarray(self.replace))
+
+    def present(self, x: Array) -> BoolArray:
+        return np.ones((len(x), self.n), dtype=bool)
+
+    def names(self, one: Array) -> tuple[str, ...]:
+        return self.columns or tuple(f"x{i}" for i in range(self.n))
+
+    def describe(self) -> str:
+        if isinstance(self.replace, float):
+            return f"removed columns become {self.replace:g}"
+        return "removed columns become a value of their own"
+
+    def settings(self) -> dict[str, Any]:
+        return {"kind": "tabular"} | asdict(self)
+
+
+@final
+@dataclass(frozen=True)
+class Words:
+    """Texts of at most `length` words as ids below `vocabulary`; a removed word becomes `pad`, which is nobody's player.
+
+    >>> text = np.array([[7, 5, 9, 0]])
+    >>> Words(4, 10).keep(text, [[True, False, True, False]])
+    array([[7, 0, 9, 0]])
+    >>> Words(4, 10).present(text)
+    array([[ True,  True,  True, False]])
+    """
+
+    length: int
+    vocabulary: int
+    pad: int = 0
+
+    def __post_init__(self) -> None:
+        _positive("length", self.length)
+        _positive("vocabulary", self.vocabulary)
+        if not 0 <= self.pad < self.vocabulary:
+            raise InvalidInput(f"pad must be an id below the vocabulary of {self.vocabulary}, got {self.pad}")
+
+    @property
+    def n(self) -> int:
+        return self.length
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return (self.length,)
+
+    def check(self, x: npt.ArrayLike) -> Array:
+        ids = np.asarray(x)
+        if ids.shape[1:] != self.shape or ids.ndim != 2:
+            raise InvalidInput(
+                f"texts must have shape (N, {self.length}), got {ids.shape}; pad or cut every text to {self.length} ids"
+            )
+        if not np.issubdtype(ids.dtype, np.integer):
+            raise InvalidInput(f"texts must be word ids (whole numbers), got {ids.dtype}; look the words up first")
+        if ids.size and not (ids.min() >= 0 and ids.max() < self.vocabulary):
+            raise InvalidInput(
+                f"word ids must lie in 0..{self.vocabulary - 1}, got {ids.min()}..{ids.max()}; "
+                "map rarer words to one id for unknown words"
+            )
+        return ids.astype(np.int64, copy=False)
+
+    def keep(self, x: Array, mask: npt.ArrayLike) -> Array:
+        kept = checked_mask(mask, len(x), self.n)
+        if not np.isin(kept, (0.0, 1.0)).all():
+            raise InvalidInput("mask of words must be 0 or 1: a word is there or it is not")
+        return np.where(kept > 0, x, self.pad)
+
+    def present(self, x: Array) -> BoolArray:
+        return np.asarray(x != self.pad)
+
+    def names(self, one: Array) -> tuple[str, ...]:
+        return tuple(f"{position}:{word}" for position, word in enumerate(np.asarray(one).tolist()))
+
+    def describe(self) -> str:
+        return f"removed words become <pad> (id {self.pad})"
+
+    def settings(self) -> dict[str, Any]:
+        return {"kind": "words"} | asdict(self)
+
+
+@final
+@dataclass(frozen=True)
+class Pixels:
+    """Pictures of `shape` (H, W) or (C, H, W); the players are pixels, or squares of `block` × `block` of them.
+
+    A removed player's pixels become `replace` in every channel. Players are numbered row by row.
+
+    >>> Pixels((4, 4), block=2).keep(np.ones((1, 4, 4)), [[True, False, False, False]])[0]
+    array([[1., 1., 0., 0.],
+           [1., 1., 0., 0.],
+           [0., 0., 0., 0.],
+           [0., 0., 0., 0.]])
+    """
+
+    shape: tuple[int, ...]
+    block: int = 1
+    replace: float = 0.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "shape", tuple(self.shape))
+        if len(self.shape) not in (2, 3):
+            raise InvalidInput(f"shape must be (H, W) or (C, H, W), got {self.shape}")
+        for size in self.shape:
+            _positive("every size of shape", size)
+        _positive("block", self.block)
+        if self.height % self.block or self.width % self.block:
+            raise InvalidInput(
+                f"blocks of {self.block} do not tile a picture of {self.height} × {self.width}; choose a common divisor"
+            )
+        if not np.isfinite(self.replace):
+            raise InvalidInput(f"replace must be finite, got {self.replace}")
+        object.__setattr__(self, "replace", float(self.replace))
+
+    @property
+    def height(self) -> int:
+        return self.shape[-2]
+
+    @property
+    def width(self) -> int:
+        return self.shape[-1]
+
+    @property
+    def channels(self) -> int:
+        return self.shape[0] if len(self.shape) == 3 else 1
+
+    @property
+    def grid(self) -> tuple[int, int]:
+        """Players down and across."""
+        return self.height // self.block, self.width // self.block
+
+    @property
+    def n(self) -> int:
+        return self.grid[0] * self.grid[1]
+
+    def check(self, x: npt.ArrayLike) -> Array:
+        return _numbers(x, self.shape, "pictures")
+
+    def spread(self, mask: npt.ArrayLike, rows: int) -> FloatArray:
+        """One number a pixel from one a player: (N, n) -> (N, H, W)."""
+        squares = checked_mask(mask, rows, self.n).reshape(rows, *self.grid)
+        return squares.repeat(self.block, axis=1).repeat(self.block, axis=2)
+
+    def keep(self, x: Array, mask: npt.ArrayLike) -> Array:
+        kept = self.spread(mask, len(x))
+        if len(self.shape) == 3:
+            kept = kept[:, None]
+        return x * kept + (1 - kept) * self.replace
+
+    def present(self, x: Array) -> BoolArray:
+        return np.ones((len(x), self.n), dtype=bool)
+
+    def names(self, one: Array) -> tuple[str, ...]:
+        down, across = self.grid
+        return tuple(f"{r * self.block},{c * self.block}" for r in range(down) for c in range(across))
+
+    def describe(self) -> str:
+        what = "pixels" if self.block == 1 else f"{self.block}×{self.block} blocks"
+        return f"removed {what} become {self.replace:g}"
+
+    def settings(self) -> dict[str, Any]:
+        return {"kind": "pixels"} | asdict(self)
+
+
+KINDS: dict[str, Callable[..., Tabular | Words | Pixels]] = {"tabular": Tabular, "words": Words, "pixels": Pixels}
+
+
+def inputs_from(settings: Mapping[str, Any]) -> Tabular | Words | Pixels:
+    """Inverse of `Inputs.settings`, for files: anything that does not describe inputs is refused.
+
+    >>> inputs_from(Words(400, 5000).settings())
+    Words(length=400, vocabulary=5000, pad=0)
+    """
+    given = dict(settings)
+    kind = given.pop("kind", None)
+    if kind not in KINDS:
+        raise InvalidInput(f"kind of inputs {kind!r} is unknown; known are {', '.join(KINDS)}")
+    try:
+        return KINDS[kind](**{name: tuple(v) if isinstance(v, list) else v for name, v in given.items()})
+    except TypeError as error:
+        raise InvalidInput(f"settings of {kind} inputs are damaged: {error}") from None
+
+
+def checked_mask(mask: npt.ArrayLike, rows: int, players: int) -> FloatArray:
+    """The mask as numbers in 0..1, one row an input and one column a player."""
+    given = np.asarray(mask, dtype=np.float64)
+    if given.shape != (rows, players):
+        raise InvalidInput(f"mask must have shape ({rows}, {players}), got {given.shape}: one column a player")
+    if given.size and not (given.min() >= 0 and given.max() <= 1):
+        raise InvalidInput(f"mask must lie in 0..1, got {given.min()}..{given.max()}")
+    return given
+
+
+def top(scores: npt.ArrayLike, k: int, present: BoolArray | None = None) -> BoolArray:
+    """The `k` highest scores of every row, ties to the lowest index, among those `present` (all of them, if fewer than k).
+
+    >>> top([[1.0, 3.0, 3.0, 2.0]], 1)
+    array([[False,  True, False, False]])
+    """
+    given = np.asarray(scores, dtype=np.float64)
+    if given.ndim != 2 or np.isnan(given).any():
+        raise InvalidInput(f"scores must be (N, n) numbers without NaN, got shape {given.shape}")
+    if not 1 <= k <= given.shape[1]:
+        raise InvalidInput(f"k must lie in 1..{given.shape[1]}, the number of players; got {k}")
+    there = np.ones(given.shape, dtype=bool) if present is None else present
+    order = np.argsort(np.where(there, -given, np.inf), axis=1, kind="stable")[:, :k]
+    chosen = np.zeros(given.shape, dtype=bool)
+    np.put_along_axis(chosen, order, True, axis=1)
+    return chosen & there
+
+
+def checked_answers(answers: npt.ArrayLike, rows: int) -> FloatArray:
+    """What a black box said, as probabilities (rows, classes)."""
+    given = np.asarray(answers, dtype=np.float64)
+    if given.ndim != 2 or len(given) != rows or given.shape[1] < 2:
+        raise InvalidInput(
+            f"black_box must return probabilities of shape ({rows}, classes) with at least two classes, got {given.shape}"
+        )
+    if not np.isfinite(given).all() or given.min() < 0 or np.abs(given.sum(axis=1) - 1).max() > 1e-3:
+        raise InvalidInput("black_box must return probabilities: no NaN, none negative, every row summing to 1")
+    return given
+
+
+def _positive(name: str, value: object) -> None:
+    if not isinstance(value, int | np.integer) or isinstance(value, bool) or not 1 <= value <= LARGEST:
+        raise InvalidInput(f"{name} must be a whole number from 1 to {LARGEST}, got {value!r}")
+
+
+def _numbers(x: npt.ArrayLike, shape: tuple[int, ...], what: str) -> Array:
+    try:
+        given = np.asarray(x, dtype=np.float32)
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(f"{what} must be numbers of shape (N, {', '.join(map(str, shape))}): {error}") from None
+    if given.ndim != len(shape) + 1 or given.shape[1:] != shape:
+        raise InvalidInput(
+            f"{what} must have shape (N, {', '.join(map(str, shape))}), got {given.shape}; reshape, or declare that shape"
+        )
+    if not np.isfinite(given).all():
+        raise InvalidInput(f"{what} hold NaN or infinite numbers; fill them in first")
+    return given
