@@ -223,7 +223,7 @@ class Choices:
         """w = P(y) / P(y | m): (classes, masks), 0 where a pair never occurs (Bai et al., 2020)."""
         prior = self.joint.sum(axis=(0, 2))[:, None]
         likely = self.labels_given_mask.T
-        return np.divide(prior, likely, out=np.zeros_like(likely), where=likely > 0)
+        return np.asarray(np.divide(prior, likely, out=np.zeros_like(likely), where=likely > 0))
 
     def expectation(self, loss: FloatArray, weights: FloatArray | float = 1.0) -> float:
         """E[w · loss] with loss (cases, classes, masks) and weights that broadcast to it."""
