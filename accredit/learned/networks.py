@@ -1,0 +1,294 @@
+"""The networks of trained explainers, one family a kind of input: classifiers of masked inputs, and selectors.
+
+A classifier answers $q(y \\mid x \\odot m)$ from an input and a mask with one number in 0..1 a player: where the mask is 0 the
+replacement stands, where it is 1 the player, and between them a mixture of the two (of their vectors, for words). It serves
+as surrogate, as black box (mask left out: everything is kept) and as the independent judge of explanations. A selector
+gives every player one logit; with `query` it is also told what the black box answered.
+
+Sizes are those of the published experiments where there are such (Chen et al., 2018), scaled by `width`. Absent players
+(padding) are nobody's: their vectors are zero in every layer, so that more padding changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from accredit.core import InvalidInput
+from accredit.learned.inputs import Array, BlackBox, Inputs, Pixels, Tabular, Words
+
+LOWEST = -1e9  # the logit of an absent player: finite, so that no gradient is NaN
+EMBEDDING = 50  # numbers a word
+
+
+def network_for(
+    inputs: Inputs,
+    classes: int,
+    *,
+    width: int | None = None,
+    kind: str = "auto",
+    count: float | None = None,
+    seed: int = 0,
+) -> nn.Module:
+    """A classifier of masked inputs: `network(x, mask)` gives logits (N, classes).
+
+    | inputs | kind | what it is | `width` |
+    |---|---|---|---|
+    | words | `bag` (auto) | mean of the kept words' vectors, one hidden layer | 250, of the hidden layer |
+    | words | `convolution` | three words a filter, maximum over the text, one hidden layer | 250 filters |
+    | pixels | `convolution` (auto) | two 5×5 convolutions with pooling, one linear layer | 32 filters, then twice that |
+    | tabular | `layers` (auto) | two hidden layers with batch normalisation | 200 |
+
+    The bag divides by the number of kept words, or by `count` where it is given (Chen et al. divide by k). The weights
+    depend on `seed` alone; the caller's random state is left as it was.
+
+    >>> network = network_for(Tabular(3), classes=2, seed=0)
+    >>> network(torch.zeros(4, 3), torch.ones(4, 3)).shape
+    torch.Size([4, 2])
+    """
+    if classes < 2:
+        raise InvalidInput(f"classes must be at least 2, got {classes}: with one class there is nothing to tell")
+    return _built(lambda: _classifier(inputs, classes, width, kind, count), width, seed)
+
+
+def selector_for(
+    inputs: Inputs, classes: int = 2, *, query: bool = False, width: int | None = None, seed: int = 0
+) -> nn.Module:
+    """A selector: `selector(x, answer)` gives one logit a player, (N, n).
+
+    With `query` the black box's probabilities `answer` (N, classes) are part of the question: beside the global vector of
+    a text, as constant planes and a bias of every player for pictures, as further columns of a table.
+
+    >>> selector = selector_for(Words(6, 10), seed=0).eval()
+    >>> selector(torch.tensor([[3, 4, 5, 0, 0, 0]]))[0, 3:].tolist()  # padding is never chosen
+    [-1000000000.0, -1000000000.0, -1000000000.0]
+    """
+    return _built(lambda: _selector(inputs, classes if query else 0, width), width, seed)
+
+
+def as_black_box(network: nn.Module, inputs: Inputs, rows: int = 512) -> BlackBox:
+    """A network as a black box: (N, ...) inputs to (N, classes) probabilities, `rows` at a time."""
+
+    def answer(x: Array) -> Array:
+        given = inputs.check(x)
+        parts = [network(torch.from_numpy(given[k : k + rows])) for k in range(0, len(given), rows)]
+        return torch.cat(parts).double().softmax(dim=1).numpy()
+
+    def quietly(x: Array) -> Array:
+        before = network.training
+        network.eval()
+        try:
+            with torch.inference_mode():
+                return answer(x)
+        finally:
+            network.train(before)
+
+    return quietly
+
+
+def _built(make: Callable[[], nn.Module], width: int | None, seed: int) -> nn.Module:
+    if width is not None and not 1 <= width <= 1 << 14:
+        raise InvalidInput(f"width must be a whole number from 1 to {1 << 14}, got {width!r}")
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        return make()
+
+
+def _classifier(inputs: Inputs, classes: int, width: int | None, kind: str, count: float | None) -> nn.Module:
+    if isinstance(inputs, Words) and kind in ("auto", "bag"):
+        return BagOfWords(inputs, classes, width or 250, count)
+    if isinstance(inputs, Words) and kind == "convolution":
+        return ConvolutionOfWords(inputs, classes, width or 250)
+    if isinstance(inputs, Pixels) and kind in ("auto", "convolution"):
+        return ConvolutionOfPixels(inputs, classes, width or 32)
+    if isinstance(inputs, Tabular) and kind in ("auto", "layers"):
+        return LayersOfColumns(inputs, classes, width or 200)
+    raise InvalidInput(f"kind {kind!r} does not fit {type(inputs).__name__} inputs; write kind='auto'")
+
+
+def _selector(inputs: Inputs, told: int, width: int | None) -> nn.Module:
+    if isinstance(inputs, Words):
+        return WordSelector(inputs, told, width or 100)
+    if isinstance(inputs, Pixels):
+        return PixelSelector(inputs, told, width or 8)
+    if isinstance(inputs, Tabular):
+        return ColumnSelector(inputs, told, width or 100)
+    raise InvalidInput(f"no selector is known for {type(inputs).__name__}; use Words, Pixels or Tabular inputs")
+
+
+class BagOfWords(nn.Module):
+    """q(y | x⊙m) from the mean vector of the kept words (Chen et al., 2018)."""
+
+    def __init__(self, inputs: Words, classes: int, width: int, count: float | None) -> None:
+        super().__init__()
+        self.pad, self.count = inputs.pad, count
+        self.vectors = word_vectors(inputs)
+        self.head = nn.Sequential(nn.Linear(EMBEDDING, width), nn.ReLU(), nn.Linear(width, classes))
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        there = (x != self.pad).to(self.vectors.weight)
+        kept = there if mask is None else there * mask
+        total = torch.bmm(kept[:, None], self.vectors(x)).squeeze(1)  # (N, EMBEDDING)
+        many = kept.sum(dim=1, keepdim=True).clamp(min=1) if self.count is None else self.count
+        return _tensor(self.head(total / many))
+
+
+class ConvolutionOfWords(nn.Module):
+    """q(y | x⊙m) by filters over three words and their maximum over the text; removed words have zero vectors."""
+
+    def __init__(self, inputs: Words, classes: int, width: int) -> None:
+        super().__init__()
+        self.pad = inputs.pad
+        self.vectors = word_vectors(inputs)
+        self.filters = nn.Conv1d(EMBEDDING, width, 3, padding=2)  # every window that touches a word
+        self.head = nn.Sequential(nn.Linear(width, width), nn.Dropout(0.2), nn.ReLU(), nn.Linear(width, classes))
+        self.dropout = nn.Dropout(0.2)
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        first, last = text_span(x, self.pad)
+        vectors = self.vectors(x[:, first:last])
+        if mask is not None:
+            vectors = vectors * mask[:, first:last, None]
+        states = self.filters(self.dropout(vectors).transpose(1, 2)).relu()
+        nothing = _tensor(self.filters.bias).relu()  # what a window without words says: always among the candidates
+        return _tensor(self.head(torch.maximum(states.amax(dim=2), nothing)))
+
+
+class ConvolutionOfPixels(nn.Module):
+    """q(y | x⊙m) by two 5×5 convolutions (32 and 64 filters, each halved in size) and one linear layer."""
+
+    def __init__(self, inputs: Pixels, classes: int, width: int) -> None:
+        super().__init__()
+        self.inputs = inputs
+        self.filters = nn.Sequential(
+            nn.Conv2d(inputs.channels, width, 5, padding=2), nn.MaxPool2d(2, ceil_mode=True), nn.ReLU(),
+            nn.Conv2d(width, 2 * width, 5, padding=2), nn.MaxPool2d(2, ceil_mode=True), nn.ReLU(),
+        )  # fmt: skip
+        down, across = -(-inputs.height // 4), -(-inputs.width // 4)
+        self.head = nn.Linear(2 * width * down * across, classes)
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        picture = x.reshape(len(x), self.inputs.channels, self.inputs.height, self.inputs.width)
+        if mask is not None:
+            kept = spread(mask, self.inputs)
+            picture = picture * kept + (1 - kept) * self.inputs.replace
+        return _tensor(self.head(self.filters(picture).flatten(1)))
+
+
+class LayersOfColumns(nn.Module):
+    """q(y | x⊙m) by two hidden layers with batch normalisation."""
+
+    replaced: Tensor
+
+    def __init__(self, inputs: Tabular, classes: int, width: int) -> None:
+        super().__init__()
+        self.register_buffer("replaced", torch.tensor(inputs.replace, dtype=torch.float32), persistent=False)
+        self.layers = nn.Sequential(
+            nn.Linear(inputs.n, width), nn.ReLU(), nn.BatchNorm1d(width),
+            nn.Linear(width, width), nn.ReLU(), nn.BatchNorm1d(width), nn.Linear(width, classes),
+        )  # fmt: skip
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        return _tensor(self.layers(x if mask is None else x * mask + (1 - mask) * self.replaced))
+
+
+class WordSelector(nn.Module):
+    """One logit a word: what its neighbourhood says, beside what the whole text says (Chen et al., 2018)."""
+
+    def __init__(self, inputs: Words, told: int, width: int) -> None:
+        super().__init__()
+        self.pad = inputs.pad
+        self.vectors = word_vectors(inputs)
+        self.first = nn.Conv1d(EMBEDDING, width, 3, padding=1)
+        self.second = nn.Conv1d(width, width, 3, padding=1)
+        self.third = nn.Conv1d(width, width, 3, padding=1)
+        self.whole = nn.Linear(width, width)
+        self.join_near = nn.Conv1d(width, width, 1)
+        self.join_whole = nn.Linear(width + told, width, bias=False)
+        self.logit = nn.Conv1d(width, 1, 1)
+        self.dropout = nn.Dropout(0.2)
+
+    def forward(self, x: Tensor, answer: Tensor | None = None) -> Tensor:
+        begin, end = text_span(x, self.pad)
+        ids = x[:, begin:end]
+        there = (ids != self.pad)[:, None].to(self.vectors.weight)  # (N, 1, T)
+        near = self.first(self.vectors(ids).transpose(1, 2)).relu() * there
+        whole = self.whole(near.amax(dim=2)).relu()
+        near = self.second(near).relu() * there
+        near = self.third(near).relu()
+        told = self.dropout(whole) if answer is None else torch.cat([self.dropout(whole), answer], dim=1)
+        joined = (self.join_near(self.dropout(near)) + self.join_whole(told)[:, :, None]).relu()
+        logits = x.new_full(x.shape, LOWEST, dtype=joined.dtype)
+        logits[:, begin:end] = self.logit(joined).squeeze(1).masked_fill(there[:, 0] == 0, LOWEST)
+        return logits
+
+
+class PixelSelector(nn.Module):
+    """One logit a pixel or block: two 5×5 convolutions, averaged over the block, and a bias of each player's own."""
+
+    def __init__(self, inputs: Pixels, told: int, width: int) -> None:
+        super().__init__()
+        self.inputs = inputs
+        self.filters = nn.Sequential(
+            nn.Conv2d(inputs.channels + told, width, 5, padding=2),
+            nn.ReLU(),
+            nn.Conv2d(width, width, 5, padding=2),
+            nn.ReLU(),
+        )
+        self.shrink = nn.AvgPool2d(inputs.block)
+        self.logit = nn.Conv2d(width, 1, 5, padding=2)
+        self.place = nn.Parameter(torch.zeros(inputs.n))
+        self.told = nn.Linear(told, inputs.n, bias=False) if told else None
+
+    def forward(self, x: Tensor, answer: Tensor | None = None) -> Tensor:
+        picture = x.reshape(len(x), self.inputs.channels, self.inputs.height, self.inputs.width)
+        if self.told is not None and answer is not None:
+            planes = answer[:, :, None, None].expand(-1, -1, self.inputs.height, self.inputs.width)
+            picture = torch.cat([picture, planes], dim=1)
+        logits = self.logit(self.shrink(self.filters(picture))).flatten(1) + self.place
+        return _tensor(logits if self.told is None else logits + self.told(answer))
+
+
+class ColumnSelector(nn.Module):
+    """One logit a column from two hidden layers."""
+
+    def __init__(self, inputs: Tabular, told: int, width: int) -> None:
+        super().__init__()
+        self.layers = nn.Sequential(
+            nn.Linear(inputs.n + told, width), nn.ReLU(), nn.Linear(width, width), nn.ReLU(), nn.Linear(width, inputs.n)
+        )
+
+    def forward(self, x: Tensor, answer: Tensor | None = None) -> Tensor:
+        return _tensor(self.layers(x if answer is None else torch.cat([x, answer], dim=1)))
+
+
+def word_vectors(inputs: Words) -> nn.Embedding:
+    """Small random vectors, and zero for padding."""
+    vectors = nn.Embedding(inputs.vocabulary, EMBEDDING, padding_idx=inputs.pad)
+    with torch.no_grad():
+        vectors.weight.uniform_(-0.05, 0.05)
+        vectors.weight[inputs.pad] = 0
+    return vectors
+
+
+def text_span(ids: Tensor, pad: int) -> tuple[int, int]:
+    """First and last column (exclusive) that hold a word in some row: nothing outside has to be computed."""
+    columns = (ids != pad).any(dim=0).nonzero()
+    return (int(columns[0]), int(columns[-1]) + 1) if len(columns) else (0, 1)
+
+
+def spread(mask: Tensor, inputs: Pixels) -> Tensor:
+    """One number a pixel from one a player: (N, n) -> (N, 1, H, W)."""
+    squares = mask.reshape(len(mask), 1, *inputs.grid)
+    if inputs.block == 1:
+        return squares
+    return squares.repeat_interleave(inputs.block, dim=2).repeat_interleave(inputs.block, dim=3)
+
+
+def _tensor(value: Any) -> Tensor:
+    """Modules are typed as returning anything; these return tensors."""
+    assert isinstance(value, Tensor)
+    return value
