@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +13,20 @@ from accredit.core import FloatArray
 from accredit.evaluate.agreement import spearman
 from accredit.evaluate.bootstrap import bootstrap
 from accredit.experiments.report import Report
-from accredit.experiments.verb_number import UNKNOWN, Prefix, VerbNumberModel, accuracy, from_plain_text, linzen, train
+from accredit.experiments.verb_number import (
+    UNKNOWN,
+    Prefix,
+    VerbNumberModel,
+    answers,
+    from_plain_text,
+    linzen,
+    minimal_pairs,
+    train,
+)
 
 READINGS = ("raw", "rollout", "flow")
 TRUTHS = ("blank-out", "input gradient")
-PUBLISHED = {  # Spearman, mean ± sd over 2,000 sentences; layers not transcribed are absent
+PUBLISHED = {  # Abnar and Zuidema (2020): Spearman, mean ± sd over 2,000 sentences; layers not transcribed are absent
     ("raw", "blank-out"): {1: (.69, .27), 2: (.10, .43), 3: (-.11, .49), 4: (-.09, .52), 5: (.20, .45), 6: (.29, .39)},
     ("rollout", "blank-out"): {1: (.32, .26), 2: (.38, .27), 3: (.51, .26), 4: (.62, .26), 5: (.70, .25), 6: (.71, .24)},
     ("flow", "blank-out"): {1: (.32, .26), 2: (.44, .29), 3: (.70, .25), 4: (.70, .22), 5: (.71, .22), 6: (.70, .22)},
@@ -25,6 +35,8 @@ PUBLISHED = {  # Spearman, mean ± sd over 2,000 sentences; layers not transcrib
     ("flow", "input gradient"): {1: (.22, .31), 3: (.54, .32), 6: (.61, .28)},
 }  # fmt: skip
 PUBLISHED_ACCURACY = 0.96
+HELD_OUT = 1000  # Linzen sentences, and as many of plain text
+FEWEST = 4  # words of a sentence on which ranks are compared
 
 
 def agreement(data: Path, weights: Path | None = None, quick: bool = False, seed: int = 0) -> Report:
@@ -35,53 +47,87 @@ def agreement(data: Path, weights: Path | None = None, quick: bool = False, seed
     )  # fmt: skip
     sentences = linzen(data)
     order = np.random.default_rng(seed).permutation(len(sentences))
-    held_out = [sentences[k] for k in order[:1000]]
-    training = 2 * [sentences[k] for k in order[1000:]] + from_plain_text(data, 2_000 if quick else 60_000)
+    held_out = [sentences[k] for k in order[:HELD_OUT]]
+    plain = from_plain_text(data, 2 * HELD_OUT if quick else 60_000)
+    training = 3 * [sentences[k] for k in order[HELD_OUT:]] + minimal_pairs(data) + plain[HELD_OUT:]
     if weights is not None and (weights / "vocabulary.txt").exists():
         model = VerbNumberModel.load(weights)
     else:
         model = train(data, training, 1 if quick else 4, seed)
         if weights is not None:
             model.save(weights)
-    studied = [prefix for prefix in held_out if len(prefix.words) >= 4][: 30 if quick else 500]
-    _describe(report, model, held_out, len(training), studied)
-    found = np.array([_correlations(model, prefix) for prefix in studied])  # (sentences, readings, truths, layers)
-    _tables(report, found, seed)
+    _task(report, model, held_out, plain[:HELD_OUT], len(set(training)), seed)
+    studied = [prefix for prefix in held_out if len(prefix.words) >= FEWEST][: 30 if quick else None]
+    found = [_correlations(model, prefix) for prefix in studied]
+    _told(report, len(studied), np.array([x.position for x in found]), seed)
+    _tables(report, np.array([x.readings for x in found]), seed)
     return report
 
 
-def _describe(
-    report: Report, model: VerbNumberModel, held_out: list[Prefix], examples: int, studied: list[Prefix]
+def _task(
+    report: Report, model: VerbNumberModel, hard: Sequence[Prefix], easy: Sequence[Prefix], examples: int, seed: int
 ) -> None:
-    by_attractors = {k: [p for p in held_out if p.attractors == k] for k in range(5)}
-    told = ", ".join(f"{k}: {accuracy(model, group):.2f}" for k, group in by_attractors.items() if group)
-    majority = max(np.mean([p.plural for p in held_out]), 1 - np.mean([p.plural for p in held_out]))
+    """Does the model do the task at all?"""
     report.say(
         "A transformer of 6 layers, 8 heads and width 128 reads the words before a verb and tells its number from its "
-        "first token. It "
-        f"was trained on {examples:,} prefixes, most of them plain text in which the verb itself gives the number "
-        "away, and is right on "
-        f"{accuracy(model, held_out):.3f} of {len(held_out):,} held-out Linzen sentences (always plural: "
-        f"{majority:.3f}; published "
-        f"model: {PUBLISHED_ACCURACY}). These sentences were chosen to be hard; by number of attractors: {told}."
+        f"first token. It was trained on {examples:,} different prefixes: other Linzen sentences, minimal pairs, and "
+        "plain text in which the verb gives the number away. The published model was fitted to 1.5 million sentences and "
+        f"is right on {PUBLISHED_ACCURACY} of its test set, in which attractors (nouns of the other number between "
+        "subject and verb) are as rare as in print; here the numbers of attractors are about equally frequent."
     )
+    groups = {f"Linzen, {k} attractors": [p for p in hard if p.attractors == k] for k in range(5)}
+    groups |= {"Linzen, all": list(hard), "plain text": list(easy)}
+    rows = []
+    for name, group in groups.items():
+        if group:
+            right = bootstrap(answers(model, group).astype(float), seed=seed)
+            plural = float(np.mean([p.plural for p in group]))
+            rows.append([name, len(group), f"{right.estimate:.3f} [{right.low:.3f}, {right.high:.3f}]",
+                         f"{max(plural, 1 - plural):.3f}"])  # fmt: skip
+            if name in ("Linzen, all", "plain text"):
+                report.verdict(
+                    f"{name}: the model does better than one that knows the number of most verbs and nothing else",
+                    right.low > max(plural, 1 - plural),
+                    f"{right.estimate:.3f} against {max(plural, 1 - plural):.3f}",
+                )
+    report.table(["held out", "sentences", "right, 95 % interval", "always the more frequent number"], rows)
+
+
+def _told(report: Report, studied: int, position: FloatArray, seed: int) -> None:
+    """What is compared, on how many sentences, and what no attention at all would reach; position is (sentences, truths)."""
     report.say(
-        f"For {len(studied):,} of them with at least four words: *blank-out* is the change of the predicted class's "
-        "probability "
-        "when one word becomes unknown, in magnitude; *input gradient* is the length of the gradient of that class's "
-        "logit at the "
-        "word's embedding. *Raw* is the attention of the first token in layer ℓ, *rollout* and *flow* reach from it in "
-        "layer ℓ to "
-        "the input (residual ½, heads averaged, flow pairwise). Spearman over the words of a sentence, the first token "
-        "left out."
+        f"For the {studied:,} held-out Linzen sentences with at least {FEWEST} words before the verb: *blank-out* is the "
+        "change of the predicted number's probability when one word becomes unknown, in magnitude; *input gradient* is "
+        "the length of the gradient of that number's logit at the word's embedding. *Raw* is the attention of the first "
+        "token in layer ℓ, *rollout* and *flow* reach from it in layer ℓ to the input (residual ½, heads averaged, flow "
+        "pairwise). Spearman over the words of a sentence, the first token left out; + 1 is the same order."
+    )
+    near = [bootstrap(position[:, t], seed=seed) for t in range(len(TRUTHS))]
+    report.say(
+        "To have a scale: a reading that looks at nothing and ranks words by their nearness to the verb reaches "
+        + " and ".join(
+            f"{x.estimate:.2f} [{x.low:.2f}, {x.high:.2f}] with {t}" for x, t in zip(near, TRUTHS, strict=True)
+        )
+        + "."
     )
 
 
-def _correlations(model: VerbNumberModel, prefix: Prefix) -> FloatArray:
-    """(readings, truths, layers) for one sentence."""
+@dataclass(frozen=True)
+class Correlations:
+    """Spearman correlations on one sentence."""
+
+    readings: FloatArray  # (readings, truths, layers)
+    position: FloatArray  # (truths,): the place of a word, later is more
+
+
+def _correlations(model: VerbNumberModel, prefix: Prefix) -> Correlations:
     readings = _readings(_attention(model, prefix))
     truths = (_blank_out(model, prefix), _input_gradient(model, prefix))
-    return np.array([[[spearman(row, truth) for row in reading] for truth in truths] for reading in readings])
+    place = np.arange(len(prefix.words), dtype=np.float64)
+    return Correlations(
+        np.array([[[spearman(row, truth) for row in reading] for truth in truths] for reading in readings]),
+        np.array([spearman(place, truth) for truth in truths]),
+    )
 
 
 def _attention(model: VerbNumberModel, prefix: Prefix) -> FloatArray:
@@ -140,6 +186,8 @@ def _tables(report: Report, found: FloatArray, seed: int) -> None:
                 ]
             )
         report.table(["Spearman, mean ± sd", *(f"layer {k}" for k in range(1, 7))], rows)
+    widest = 1.96 * float(sd.max()) / np.sqrt(len(found))
+    report.say(f"The means are known to ± {widest:.2f} or better (95 %, over {len(found):,} sentences).")
     last = found[:, :, 0, -1]
     for better, worse in ((1, 0), (2, 0), (2, 1)):
         gap = bootstrap(last[:, better] - last[:, worse], seed=seed)

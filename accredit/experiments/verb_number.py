@@ -1,8 +1,10 @@
 """Verb number: given the words before a verb, will it be singular or plural? The task and the model of the agreement study.
 
 The study trained on 1.5 million parsed sentences that are not to be had here. Number is visible on the verb itself, so plain
-text gives examples without a parser: the words of a sentence before its first *is, are, was, were, has, have, does, do*, and
-that verb's number. The model is fitted to such examples and to part of the Linzen sentences, and tested on the rest.
+text gives examples without a parser: the words of a sentence before its first *is, are, was, were*, and that verb's number.
+*Have* and *do* are left out (an infinitive looks like a plural), and so are subjects that give their number away or have none
+before the verb (*it is*, *there are*). The model is fitted to such examples, to minimal pairs, and to part of the Linzen
+sentences, and tested on the rest.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from accredit.core import InvalidInput, MissingExtra
+from accredit.core import BoolArray, InvalidInput, MissingExtra
 
 if TYPE_CHECKING:
     import torch
@@ -26,7 +28,12 @@ PLURAL = {"are": 1, "were": 1, "have": 1, "do": 1, "is": 0, "was": 0, "has": 0, 
 PAD, UNKNOWN, CLS = 0, 1, 2
 LONGEST = 40  # words before the verb
 WORD = re.compile(r"[a-z0-9]+(?:['’-][a-z0-9]+)*|[^\sa-z0-9]")
-PLAIN_TEXT = ("imdb_400.tsv.gz", "ag_news_10k.tsv.gz", "sst2.tsv.gz")
+PLAIN_TEXT = ("ag_news_10k.tsv.gz", "yelp_reviews_10k.tsv.gz", "mr_sentence_polarity.tsv.gz", "imdb_400.tsv.gz")
+BE = {"are": 1, "were": 1, "is": 0, "was": 0}
+NO_NOUN = set(re.findall(r"\S+", """
+    i you he she it we they this that these those there here what why how where when who which so as than if and or but nor
+    neither to be not one ,
+"""))  # before a form of *be*: no noun whose number could be learned  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -39,29 +46,50 @@ class Prefix:
 
 
 def linzen(folder: Path) -> list[Prefix]:
-    """The Linzen sentences; number by the verb's form: the one of the pair that ends in s is singular."""
+    """The Linzen sentences: the words before the verb, at most `LONGEST` of them."""
     found = []
     for index, verb, wrong, attractors, text in _rows(folder / "agreement_linzen_wiki.tsv.gz"):
-        plural = PLURAL.get(verb, int(not (verb.endswith("s") and not wrong.endswith("s"))))
         words = tuple(text.lower().split()[: int(index)])[-LONGEST:]
-        if words:
-            found.append(Prefix(words, plural, int(attractors)))
+        if words and verb != wrong:  # four rows do not tell the number
+            found.append(Prefix(words, _number(verb, wrong), int(attractors)))
     return found
 
 
 def from_plain_text(folder: Path, limit: int) -> list[Prefix]:
-    """Examples from sentences of reviews and news: the words before the first verb of `PLURAL`."""
-    found: list[Prefix] = []
+    """At most `limit` different examples from sentences of news and reviews, as many singular as plural, in turn."""
+    found: tuple[dict[Prefix, None], dict[Prefix, None]] = ({}, {})
     for name in PLAIN_TEXT:
         for row in _rows(folder / name):
             for sentence in re.split(r"[.!?]\s", row[-1].lower()):
                 words = WORD.findall(sentence)[: LONGEST + 1]
-                at = next((k for k, word in enumerate(words) if word in PLURAL), 0)
-                if at > 1:
-                    found.append(Prefix(tuple(words[:at]), PLURAL[words[at]]))
-                    if len(found) >= limit:
-                        return found
+                at = next((k for k, word in enumerate(words) if word in BE), 0)
+                if at > 1 and words[at - 1] not in NO_NOUN:
+                    found[BE[words[at]]][Prefix(tuple(words[:at]), BE[words[at]])] = None
+            if min(map(len, found)) >= limit // 2:
+                break
+    pairs = zip(*found, strict=False)  # the rarer number says how many
+    return [prefix for pair in pairs for prefix in pair][:limit]
+
+
+def minimal_pairs(folder: Path) -> list[Prefix]:
+    """BLiMP's grammatical sentences up to the verb, of the paradigms whose pairs differ in the verb and not in its subject."""
+    found = []
+    for paradigm, _, good, bad in _rows(folder / "blimp_subject_verb.tsv.gz"):
+        if paradigm.endswith("_2"):
+            continue
+        right, wrong = good.lower().split(), bad.lower().split()
+        at = next(k for k, (word, other) in enumerate(zip(right, wrong, strict=False)) if word != other)
+        found.append(Prefix(tuple(right[:at]), _number(right[at].removesuffix("n't"), wrong[at].removesuffix("n't"))))
     return found
+
+
+def _number(verb: str, other: str) -> int:
+    """1 if `verb` is the plural of the pair: the form without the *s*.
+
+    >>> _number("run", "runs"), _number("was", "were"), _number("miss", "misses")
+    (1, 0, 1)
+    """
+    return PLURAL.get(verb, int(len(verb) < len(other)))
 
 
 def _rows(file: Path) -> Iterator[list[str]]:
@@ -167,15 +195,15 @@ def _fit(model: VerbNumberModel, training: Sequence[Prefix], epochs: int, seed: 
             schedule.step()
 
 
-def accuracy(model: VerbNumberModel, prefixes: Sequence[Prefix]) -> float:
-    """Share of verbs whose number is told right."""
+def answers(model: VerbNumberModel, prefixes: Sequence[Prefix]) -> BoolArray:
+    """For each verb, whether its number is told right: (N,)."""
     import torch
 
-    right = 0
+    right = []
     with torch.inference_mode():
         for start in range(0, len(prefixes), 256):
             batch = prefixes[start : start + 256]
             ids = torch.nn.utils.rnn.pad_sequence([model.encode(p.words) for p in batch], batch_first=True)
             told = model.network(input_ids=ids, attention_mask=(ids != PAD).long()).logits.argmax(dim=1)
-            right += int((told == torch.tensor([p.plural for p in batch])).sum())
-    return right / len(prefixes)
+            right.append(told.numpy() == np.array([p.plural for p in batch]))
+    return np.concatenate(right)
