@@ -29,6 +29,8 @@ METHODS = (
            "equals Shapley in additive games"),
     Method("owen", "accredit.owen(game, groups)", "any, in nested groups", "v(N) − v(∅)",
            ("efficiency", "null player", "linearity"), "symmetric inside groups"),
+    Method("lime", "accredit.learned.Lime().solve(game)", "any", "nothing: slopes of a local line", ("linearity",),
+           "ridge fit near the whole input; its R² is reported"),
     Method("integrated-gradients", "accredit.gradients.integrated_gradients(model, text)", "tokens, patches, columns",
            "f(input) − f(baseline)", ("efficiency", "linearity"), "of the integral; the gap of its sum is reported"),
     Method("input-x-gradient", "accredit.gradients.input_x_gradient(model, text)", "tokens, patches, columns",

@@ -76,6 +76,12 @@ def _owen(subject: Subject) -> Attribution:
     return owen(subject.game, subject.tree, orders=orders, seed=subject.seed)
 
 
+def _lime(subject: Subject) -> Attribution:
+    from accredit.learned.lime import Lime
+
+    return Lime(budget=subject.budget or DEFAULT_BUDGET, seed=subject.seed).solve(subject.game)
+
+
 def exact(players: int, budget: int | None) -> bool:
     """Whether all 2ⁿ payoffs are affordable."""
     return players <= AUTO_EXACT if budget is None else players < 23 and 2**players <= budget
@@ -183,6 +189,12 @@ RECIPES: dict[str, Recipe] = {
         Recipe("leave-one-out", _leave_one_out, payoffs=lambda players, budget: players + 2),
         Recipe("banzhaf", _banzhaf, payoffs=_sampled),
         Recipe("owen", _owen, payoffs=lambda players, budget: min(2**players, budget or DEFAULT_BUDGET)),
+        Recipe(
+            "lime",
+            _lime,
+            loads=("accredit.learned.lime", "Lime"),
+            payoffs=lambda players, budget: budget or DEFAULT_BUDGET,
+        ),
         Recipe("integrated-gradients", _integrated_gradients, loads=("accredit.gradients", "integrated_gradients")),
         Recipe("input-x-gradient", _input_x_gradient, loads=("accredit.gradients", "input_x_gradient")),
         Recipe("saliency", _saliency, signed=False, loads=("accredit.gradients", "saliency")),
