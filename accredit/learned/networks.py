@@ -136,6 +136,21 @@ class BagOfWords(nn.Module):
         return _tensor(self.head(total / many))
 
 
+class Windows(nn.Module):
+    """A convolution over three words, (N, T, wide) -> (N, T + 2 (margin - 1), filters).
+
+    Words stand in rows as an embedding gives them, which a one-row picture with its channels last is too: in torch 2.13
+    that costs about 0.6 of the time of `Conv1d` on a CPU.
+    """
+
+    def __init__(self, wide: int, filters: int, margin: int = 1) -> None:
+        super().__init__()
+        self.filters = nn.Conv2d(wide, filters, (1, 3), padding=(0, margin))
+
+    def forward(self, rows: Tensor) -> Tensor:
+        return _tensor(self.filters(rows.transpose(1, 2)[:, :, None])).squeeze(2).transpose(1, 2)
+
+
 class ConvolutionOfWords(nn.Module):
     """q(y | x⊙m) by filters over three words and their maximum over the text; removed words have zero vectors."""
 
@@ -143,7 +158,7 @@ class ConvolutionOfWords(nn.Module):
         super().__init__()
         self.pad = inputs.pad
         self.vectors = word_vectors(inputs)
-        self.filters = nn.Conv1d(EMBEDDING, width, 3, padding=2)  # every window that touches a word
+        self.windows = Windows(EMBEDDING, width, margin=2)  # every window that touches a word
         self.head = nn.Sequential(nn.Linear(width, width), nn.Dropout(0.2), nn.ReLU(), nn.Linear(width, classes))
         self.dropout = nn.Dropout(0.2)
 
@@ -152,9 +167,9 @@ class ConvolutionOfWords(nn.Module):
         vectors = self.vectors(x[:, first:last])
         if mask is not None:
             vectors = vectors * mask[:, first:last, None]
-        states = self.filters(self.dropout(vectors).transpose(1, 2)).relu()
-        nothing = _tensor(self.filters.bias).relu()  # what a window without words says: always among the candidates
-        return _tensor(self.head(torch.maximum(states.amax(dim=2), nothing)))
+        most = self.windows(self.dropout(vectors)).amax(dim=1)
+        nothing = _tensor(self.windows.filters.bias)  # what a window without words says: always among the candidates
+        return _tensor(self.head(torch.maximum(most, nothing).relu()))
 
 
 class ConvolutionOfPixels(nn.Module):
@@ -202,28 +217,24 @@ class WordSelector(nn.Module):
         super().__init__()
         self.pad = inputs.pad
         self.vectors = word_vectors(inputs)
-        self.first = nn.Conv1d(EMBEDDING, width, 3, padding=1)
-        self.second = nn.Conv1d(width, width, 3, padding=1)
-        self.third = nn.Conv1d(width, width, 3, padding=1)
+        self.first, self.second, self.third = Windows(EMBEDDING, width), Windows(width, width), Windows(width, width)
         self.whole = nn.Linear(width, width)
-        self.join_near = nn.Conv1d(width, width, 1)
+        self.join_near = nn.Linear(width, width)
         self.join_whole = nn.Linear(width + told, width, bias=False)
-        self.logit = nn.Conv1d(width, 1, 1)
+        self.logit = nn.Linear(width, 1)
         self.dropout = nn.Dropout(0.2)
 
     def forward(self, x: Tensor, answer: Tensor | None = None) -> Tensor:
         begin, end = text_span(x, self.pad)
         ids = x[:, begin:end]
-        there = (ids != self.pad)[:, None].to(self.vectors.weight)  # (N, 1, T)
-        near = self.first(self.vectors(ids).transpose(1, 2)).relu() * there
-        whole = self.whole(near.amax(dim=2)).relu()
-        near = self.second(near).relu() * there
-        near = self.third(near).relu()
+        there = (ids != self.pad)[:, :, None].to(self.vectors.weight)  # (N, T, 1)
+        near = self.first(self.vectors(ids)).relu() * there  # (N, T, width)
+        whole = self.whole(near.amax(dim=1)).relu()
+        near = self.third(self.second(near).relu() * there).relu()
         told = self.dropout(whole) if answer is None else torch.cat([self.dropout(whole), answer], dim=1)
-        joined = (self.join_near(self.dropout(near)) + self.join_whole(told)[:, :, None]).relu()
-        logits = x.new_full(x.shape, LOWEST, dtype=joined.dtype)
-        logits[:, begin:end] = self.logit(joined).squeeze(1).masked_fill(there[:, 0] == 0, LOWEST)
-        return logits
+        joined = (self.join_near(self.dropout(near)) + self.join_whole(told)[:, None]).relu()
+        logits = self.logit(joined).masked_fill(there == 0, LOWEST).squeeze(2)
+        return nn.functional.pad(logits, (begin, x.shape[1] - end), value=LOWEST)
 
 
 class PixelSelector(nn.Module):
