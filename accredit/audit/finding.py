@@ -1,0 +1,138 @@
+"""What one check found: a number, what chance gives, how sure it is, and what the check cannot see."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from accredit.core import FloatArray, InvalidInput
+from accredit.core.plain import plain
+from accredit.evaluate.bootstrap import Interval, bootstrap
+
+Verdict = Literal["flagged", "passes", "unclear"]
+RESAMPLES = 1000
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One check. `value` is measured, `chance` is what an honest explainer, or no explanation at all, would get.
+
+    `excess` is value − chance with its bootstrap interval over rows. A check that looks for something bad is *flagged* when
+    the whole interval lies above `margin`, *passes* when it lies below, and is *unclear* between: more rows would tell. A
+    check that asks for something good (`wanted`) passes and fails the other way round.
+    """
+
+    name: str
+    asks: str  # the question, in words
+    value: float
+    chance: float
+    excess: Interval
+    margin: float
+    verdict: Verdict
+    reading: str  # what the verdict means
+    blind: str  # what this check cannot see
+    rows: int
+    unit: Literal["share", "nats", "τ", "distance"] = "share"
+    random: float | None = None  # the same value for a random selector of the same size
+    details: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def interval(self) -> Interval:
+        """The interval around `value`, with chance held where it is."""
+        return Interval(self.value, self.chance + self.excess.low, self.chance + self.excess.high)
+
+    def to_plain(self) -> dict[str, Any]:
+        """Everything as JSON types."""
+        kept = {name: value for name, value in vars(self).items() if name not in ("excess", "details")}
+        interval = {"estimate": self.excess.estimate, "low": self.excess.low, "high": self.excess.high}
+        return dict(plain({**kept, "excess": interval, "details": dict(self.details)}, self.name))
+
+
+@dataclass(frozen=True)
+class Findings:
+    """Several checks of one subject, those that were not run with the reason, and what else a reader must know."""
+
+    subject: str
+    found: tuple[Finding, ...]
+    not_run: Mapping[str, str] = field(default_factory=dict)  # name of a check -> why
+    notes: tuple[str, ...] = ()
+
+    def __iter__(self) -> Iterator[Finding]:
+        return iter(self.found)
+
+    def __getitem__(self, name: str) -> Finding:
+        for finding in self.found:
+            if finding.name == name:
+                return finding
+        if name in self.not_run:
+            raise InvalidInput(f"check {name!r} was not run: {self.not_run[name]}")
+        raise InvalidInput(f"there is no check {name!r}; there are {', '.join(f.name for f in self.found)}")
+
+    def __contains__(self, name: object) -> bool:
+        return any(finding.name == name for finding in self.found)
+
+    @property
+    def flagged(self) -> tuple[str, ...]:
+        """Names of the checks that were flagged."""
+        return tuple(finding.name for finding in self.found if finding.verdict == "flagged")
+
+    def to_plain(self) -> dict[str, Any]:
+        """Everything as JSON types."""
+        return {
+            "kind": "audit", "subject": self.subject, "findings": [finding.to_plain() for finding in self.found],
+            "not_run": dict(self.not_run), "notes": list(self.notes),
+        }  # fmt: skip
+
+
+def judged(
+    name: str,
+    value: npt.ArrayLike,
+    chance: npt.ArrayLike,
+    *,
+    asks: str,
+    readings: Mapping[Verdict, str],
+    blind: str,
+    margin: float,
+    wanted: bool = False,
+    unit: Literal["share", "nats", "τ", "distance"] = "share",
+    details: Mapping[str, float] | None = None,
+    seed: int = 0,
+) -> Finding:
+    """A finding from one number a row, and what chance gives in each row (or in all of them).
+
+    >>> readings = {"flagged": "the mask tells the label", "passes": "it does not", "unclear": "more rows would tell"}
+    >>> judged("probe", np.ones(50), 0.5, asks="?", readings=readings, blind="", margin=0.05).verdict
+    'flagged'
+    """
+    measured = np.asarray(value, dtype=np.float64)
+    expected = np.broadcast_to(np.asarray(chance, dtype=np.float64), measured.shape)
+    if measured.ndim != 1 or len(measured) == 0:
+        raise InvalidInput(f"{name} needs one number for each of at least one row, got shape {measured.shape}")
+    excess = bootstrap(measured - expected, count=RESAMPLES, kind="percentile", seed=seed)
+    verdict = verdict_of(excess, margin, wanted)
+    return Finding(
+        name, asks, float(measured.mean()), float(expected.mean()), excess, margin, verdict, readings[verdict], blind,
+        len(measured), unit, details=details or {},
+    )  # fmt: skip
+
+
+def verdict_of(excess: Interval, margin: float, wanted: bool = False) -> Verdict:
+    """Where the interval lies.
+
+    >>> verdict_of(Interval(0.2, 0.1, 0.3), margin=0.05), verdict_of(Interval(0.2, 0.1, 0.3), margin=0.05, wanted=True)
+    ('flagged', 'passes')
+    >>> verdict_of(Interval(0.05, -0.1, 0.2), margin=0.05)
+    'unclear'
+    """
+    above: Verdict = "passes" if wanted else "flagged"
+    below: Verdict = "flagged" if wanted else "passes"
+    return above if excess.low > margin else below if excess.high < margin else "unclear"
+
+
+def right(answers: FloatArray, labels: npt.NDArray[np.int64]) -> FloatArray:
+    """1 where the most probable answer is the label, else 0: (N, classes), (N,) -> (N,)."""
+    return np.asarray(answers.argmax(axis=1) == labels, dtype=np.float64)

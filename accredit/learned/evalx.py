@@ -1,0 +1,177 @@
+"""EVAL-X: an independent judge of selections, trained on random masks alone (Jethani et al., 2021).
+
+A surrogate that was trained together with its selector may have agreed with it on a code. This one cannot have: it has
+seen every input under masks that know nothing, so the best it can learn is P(y | x_S). It is used for scoring only, it does
+not depend on any explainer, and one serves all explainers of the same data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, final
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor, nn
+
+from accredit.core import FloatArray, IntArray, InvalidInput
+from accredit.learned.inputs import Array, BlackBox, Inputs, checked_answers, checked_mask
+from accredit.learned.networks import network_for
+
+ROWS = 2048  # inputs of one forward pass
+HELD_OUT = 0.1  # share of the rows that decides when training stops
+Masks = Callable[[np.random.Generator, IntArray], FloatArray]  # a generator and row numbers -> (rows, n)
+
+
+@final
+class EvalX:
+    """q(y | x_S), learned under random masks.
+
+    A player is kept with probability `keep`; with `k`, half of the masks keep exactly k players instead, as the explainers
+    to be judged do: far from k an answer would be a guess. Training stops when the loss on a tenth of the rows has not
+    improved for `patience` epochs, and the best weights are kept. One epoch costs one pass over the data.
+
+    >>> from accredit.learned.inputs import Tabular
+    >>> rng = np.random.default_rng(0)
+    >>> x = rng.choice([-1.0, 1.0], size=(800, 3))
+    >>> judge = EvalX(Tabular(3), width=32).fit(x, (x[:, 0] > 0).astype(int), seed=0)
+    >>> judge.accuracy(x, np.tile([1, 0, 0], (800, 1)), x[:, 0] > 0)  # the label is there
+    1.0
+    >>> judge.accuracy(x, np.tile([0, 1, 1], (800, 1)), x[:, 0] > 0) < 0.6  # it is not
+    True
+    """
+
+    def __init__(
+        self,
+        inputs: Inputs,
+        network: str = "auto",
+        *,
+        width: int | None = None,
+        keep: float = 0.5,
+        k: int | None = None,
+        epochs: int = 40,
+        patience: int = 5,
+        batch: int = 128,
+        rate: float = 1e-3,
+    ) -> None:
+        if not 0 < keep < 1:
+            raise InvalidInput(f"keep must lie between 0 and 1, got {keep!r}; write 0.5")
+        if k is not None and not 1 <= k <= inputs.n:
+            raise InvalidInput(f"k must lie in 1..{inputs.n}, the number of players; got {k}")
+        self.inputs, self.kind, self.width, self.keep, self.k = inputs, network, width, keep, k
+        self.epochs, self.patience, self.batch, self.rate = epochs, patience, batch, rate
+        self._network: nn.Module | None = None
+
+    def fit(self, x: npt.ArrayLike, target: npt.ArrayLike | BlackBox, seed: int = 0) -> EvalX:
+        """Learn to answer `target`, which is labels (N,), probabilities (N, classes) or a black box to ask."""
+        rows = self.inputs.check(x)
+        wanted = targets(target, rows)
+        network = network_for(self.inputs, wanted.shape[1], width=self.width, kind=self.kind, seed=seed)
+        present = self.inputs.present(rows)
+        train_masked(
+            network, rows, wanted, lambda rng, index: self.masks(present[index], rng),
+            epochs=self.epochs, patience=self.patience, batch=self.batch, rate=self.rate, seed=seed,
+        )  # fmt: skip
+        self._network = network
+        return self
+
+    def masks(self, present: npt.NDArray[np.bool_], rng: np.random.Generator) -> FloatArray:
+        """Random masks over the players that are there: (N, n)."""
+        drawn = rng.random(present.shape)
+        kept = drawn < self.keep
+        if self.k is not None:
+            rank = np.where(present, drawn, 2.0).argsort(axis=1).argsort(axis=1)
+            exact = rng.random(len(present)) < 0.5
+            kept[exact] = rank[exact] < self.k
+        return np.asarray(kept & present, dtype=np.float64)
+
+    def predict(self, x: npt.ArrayLike, mask: npt.ArrayLike) -> FloatArray:
+        """Probabilities (N, classes) from what the mask leaves of x."""
+        if self._network is None:
+            raise InvalidInput("this EvalX has learned nothing yet; call .fit(x, labels) first")
+        rows = self.inputs.check(x)
+        return answers(self._network, rows, checked_mask(mask, len(rows), self.inputs.n))
+
+    def accuracy(self, x: npt.ArrayLike, mask: npt.ArrayLike, labels: npt.ArrayLike) -> float:
+        """Share of rows in which the most probable answer is the label."""
+        return float((self.predict(x, mask).argmax(axis=1) == np.asarray(labels)).mean())
+
+
+def targets(target: npt.ArrayLike | BlackBox, rows: Array) -> FloatArray:
+    """What is to be learned as probabilities (N, classes): from labels, from probabilities, or from a black box."""
+    given = np.asarray(target(rows) if callable(target) else target)
+    if given.ndim == 2:
+        return checked_answers(given, len(rows))
+    if given.shape != (len(rows),) or given.dtype.kind not in "iub" or (given.size and given.min() < 0):
+        raise InvalidInput(
+            f"labels must be {len(rows)} whole numbers from 0, got shape {given.shape} of {given.dtype}; "
+            "or give probabilities (N, classes), or a black box"
+        )
+    labels = given.astype(np.int64)
+    if len(np.unique(labels)) < 2:
+        raise InvalidInput(f"all {len(rows)} labels are {labels[0] if len(labels) else 'missing'}: nothing to learn")
+    return np.asarray(np.eye(int(labels.max()) + 1)[labels])
+
+
+def train_masked(
+    network: nn.Module, x: Array, wanted: FloatArray, masks: Masks, *, epochs: int, patience: int, batch: int,
+    rate: float, seed: int,
+) -> None:  # fmt: skip
+    """Train `network(x, mask)` in place on cross-entropy to `wanted`, with masks drawn anew in every epoch.
+
+    A tenth of the rows, under masks drawn once, decides when to stop; the weights that did best on them are kept. A loss
+    that is not finite ends training too, at the last good weights. Random numbers depend on `seed` alone.
+    """
+    rng = np.random.default_rng(seed)
+    order = rng.permutation(len(x))
+    cut = max(1, round(HELD_OUT * len(x)))
+    held, kept = order[:cut], order[cut:]
+    if len(kept) < 2:
+        raise InvalidInput(f"{len(x)} rows are too few to learn from; give ten or more")
+    data, goal = torch.from_numpy(x), torch.from_numpy(wanted).float()
+    judged = _numbers(masks(np.random.default_rng(seed + 1), held))
+    optimiser = torch.optim.Adam(network.parameters(), lr=rate)
+    best, best_loss, since = _state(network), np.inf, 0
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        for _ in range(epochs):
+            network.train()
+            shuffled = rng.permutation(kept)
+            drawn = _numbers(masks(rng, shuffled))
+            for start in range(0, len(shuffled) - 1, batch):  # a batch of one row has no spread to normalise by
+                part = shuffled[start : start + batch]
+                loss = _cross_entropy(network(data[part], drawn[start : start + batch]), goal[part])
+                optimiser.zero_grad()
+                torch.autograd.backward(loss)
+                optimiser.step()
+            network.eval()
+            with torch.inference_mode():
+                seen = float(_cross_entropy(network(data[held], judged), goal[held]))
+            if not np.isfinite(seen):
+                break
+            best, best_loss, since = (_state(network), seen, 0) if seen < best_loss else (best, best_loss, since + 1)
+            if since >= patience:
+                break
+    network.load_state_dict(best)
+    network.eval()
+
+
+def answers(network: nn.Module, x: Array, mask: FloatArray) -> FloatArray:
+    """Probabilities of a trained network, a few thousand rows at a time: (N, classes)."""
+    given = _numbers(mask)
+    with torch.inference_mode():
+        parts = [network(torch.from_numpy(x[k : k + ROWS]), given[k : k + ROWS]) for k in range(0, len(x), ROWS)]
+        return torch.cat(parts).double().softmax(dim=1).numpy()
+
+
+def _cross_entropy(logits: Tensor, goal: Tensor) -> Tensor:
+    return nn.functional.cross_entropy(logits, goal)
+
+
+def _numbers(masks: Any) -> Tensor:
+    return torch.from_numpy(np.asarray(masks, dtype=np.float32))
+
+
+def _state(network: nn.Module) -> dict[str, Tensor]:
+    return {name: value.clone() for name, value in network.state_dict().items()}
