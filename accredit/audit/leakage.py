@@ -264,7 +264,7 @@ def random_selector(
             "unclear": "not clearly better than a random choice",
         },
         blind="says whether the choice is useful, not whether it is honest: cherry-picked values also tell",
-        margin=0.0, wanted=True, seed=seed,
+        margin=MARGIN, wanted=True, seed=seed,
     )  # fmt: skip
 
 
