@@ -1,6 +1,6 @@
 r"""LIME: a ridge regression of the payoff on who plays, close to the whole input (Ribeiro, Singh & Guestrin, 2016).
 
-$$\beta = \arg\min_{\beta, c} \sum_S \pi(S)\,\bigl(v(S) - c - \textstyle\sum_{i \in S} \beta_i\bigr)^2 + \lambda \sum_i \beta_i^2,
+$$\beta = \arg\min_{\beta, c} \sum_S \pi(S)\,\bigl(v(S) - c - \textstyle\sum_{i \in S} \beta_i\bigr)^2 + \lambda |\beta|^2,
   \qquad \pi(S) = e^{-d(S)^2 / 2\sigma^2}, \quad d(S) = 1 - \sqrt{|S| / n}$$
 
 d is the cosine distance of a coalition from the whole. Coalitions lose a number of players drawn uniformly from 1 … n
