@@ -1,11 +1,37 @@
 """Trained explainers: a network learns to choose the players that tell the black box's answer, and how to choose honestly."""
 
+from typing import Any
+
+from accredit.core import MissingExtra
 from accredit.core.lazy import lazy
 from accredit.learned.inputs import BlackBox, Inputs, Pixels, Tabular, Words
 
-__getattr__ = lazy(
-    __name__,
-    {},
-)
+HOMES = {
+    "CXPlain": "accredit.learned.cxplain",
+    "EvalX": "accredit.learned.evalx",
+    "Lime": "accredit.learned.lime",
+    "RECIPES": "accredit.learned.recipes",
+    "TrainedExplainer": "accredit.learned.trainer",
+    "Training": "accredit.learned.stages",
+    "as_black_box": "accredit.learned.networks",
+    "invase": "accredit.learned.recipes",
+    "l2x": "accredit.learned.recipes",
+    "load": "accredit.learned.saving",
+    "network_for": "accredit.learned.networks",
+    "pretraining": "accredit.learned.recipes",
+    "realx": "accredit.learned.recipes",
+    "recipe": "accredit.learned.recipes",
+    "vibi": "accredit.learned.recipes",
+    "weighting": "accredit.learned.recipes",
+}
+_named = lazy(__name__, HOMES)
 
-__all__ = ["BlackBox", "Inputs", "Pixels", "Tabular", "Words"]
+
+def __getattr__(name: str) -> Any:
+    try:
+        return _named(name)
+    except ModuleNotFoundError as error:
+        raise MissingExtra(str(error.name), "text", f"accredit.learned.{name}") from None
+
+
+__all__ = ["BlackBox", "Inputs", "Pixels", "Tabular", "Words", *HOMES]

@@ -196,18 +196,17 @@ class ConvolutionOfPixels(nn.Module):
 class LayersOfColumns(nn.Module):
     """q(y | x⊙m) by two hidden layers with batch normalisation."""
 
-    replaced: Tensor
-
     def __init__(self, inputs: Tabular, classes: int, width: int) -> None:
         super().__init__()
-        self.register_buffer("replaced", torch.tensor(inputs.replace, dtype=torch.float32), persistent=False)
+        self.replace = inputs.replace
         self.layers = nn.Sequential(
             nn.Linear(inputs.n, width), nn.ReLU(), nn.BatchNorm1d(width),
             nn.Linear(width, width), nn.ReLU(), nn.BatchNorm1d(width), nn.Linear(width, classes),
         )  # fmt: skip
 
     def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        return _tensor(self.layers(x if mask is None else x * mask + (1 - mask) * self.replaced))
+        kept = x if mask is None else x * mask + (1 - mask) * torch.tensor(self.replace)
+        return _tensor(self.layers(kept))
 
 
 class WordSelector(nn.Module):

@@ -1,0 +1,336 @@
+r"""Mask laws: how one logit a player becomes a mask, and how a loss of that mask teaches the logits.
+
+Every law answers three questions. `draw` takes logits (N, n) and a loss of masks, and gives losses together with an
+objective whose gradient estimates $\nabla E[\mathrm{loss}(m)]$; `random` draws masks that know nothing of the input, as
+sparse as the law's own; `price` is what the law charges for choosing: the information in the choice, or its size.
+
+Random numbers come from the generator that is handed in. Absent players (padding) have mask 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Protocol, final
+
+import torch
+from torch import Tensor
+
+from accredit.core import InvalidInput
+from accredit.learned.networks import LOWEST
+
+Loss = Callable[[Tensor], Tensor]  # masks (N, n) -> losses (N,)
+WIDEST = 30.0  # logits of Bernoulli laws are held within ±30: e⁻³⁰ is never drawn
+
+
+@dataclass(frozen=True, eq=False)
+class Draw:
+    """A mask (N, n), its losses (N,), and an objective (N,) to differentiate: its value has no meaning, its gradient has."""
+
+    mask: Tensor
+    losses: Tensor
+    objective: Tensor
+
+
+class MaskLaw(Protocol):
+    """How logits become masks."""
+
+    def draw(
+        self, logits: Tensor, present: Tensor, loss: Loss, generator: torch.Generator, baseline: Tensor | None = None
+    ) -> Draw: ...
+
+    def random(self, present: Tensor, generator: torch.Generator) -> Tensor:
+        """Masks drawn without looking: (N, n) present -> (N, n)."""
+        ...
+
+    def price(self, logits: Tensor, present: Tensor) -> Tensor:
+        """What the choice costs, (N,)."""
+        ...
+
+    def scores(self, logits: Tensor, present: Tensor) -> Tensor:
+        """The logits made comparable between inputs, (N, n)."""
+        ...
+
+    def shown(self, logits: Tensor, present: Tensor, chosen: Tensor) -> Tensor:
+        """The mask that is shown once training is over: the chosen set (N, n), or the law's own soft mask."""
+        ...
+
+    def describe(self) -> str: ...
+
+
+@final
+@dataclass(frozen=True)
+class Softmax:
+    """Attention: m = softmax(logits / temperature), the same each time; random masks are Dirichlet(`concentration`)."""
+
+    temperature: float = 1.0
+    concentration: float = 1.0
+
+    def __post_init__(self) -> None:
+        _positive(self, "temperature", "concentration")
+
+    def mean(self, logits: Tensor, present: Tensor) -> Tensor:
+        """The mask itself."""
+        return (logits / self.temperature).softmax(dim=1) * present
+
+    def draw(
+        self, logits: Tensor, present: Tensor, loss: Loss, generator: torch.Generator, baseline: Tensor | None = None
+    ) -> Draw:
+        mask = self.mean(logits, present)
+        losses = loss(mask)
+        return Draw(mask, losses, losses)
+
+    def random(self, present: Tensor, generator: torch.Generator) -> Tensor:
+        return dirichlet(torch.full(present.shape, self.concentration), present, generator)
+
+    def price(self, logits: Tensor, present: Tensor) -> Tensor:
+        return information(logits / self.temperature, present)
+
+    def scores(self, logits: Tensor, present: Tensor) -> Tensor:
+        return log_chances(logits / self.temperature, present)
+
+    def shown(self, logits: Tensor, present: Tensor, chosen: Tensor) -> Tensor:
+        return self.mean(logits, present)
+
+    def describe(self) -> str:
+        return f"softmax attention, temperature {self.temperature:g}"
+
+
+@final
+@dataclass(frozen=True)
+class RelaxedTopK:
+    """k draws of a Gumbel-softmax over all players, and their maximum: a soft set of at most k (Chen et al., 2018).
+
+    The noise is new in every call. One call takes memory for N · k · n numbers.
+    """
+
+    k: int
+    temperature: float = 0.5
+
+    def __post_init__(self) -> None:
+        _positive(self, "k", "temperature")
+
+    def relaxed(self, logits: Tensor, present: Tensor, generator: torch.Generator) -> Tensor:
+        """One soft set a row: (N, n) -> (N, n)."""
+        rows, n = logits.shape
+        noise = torch.empty(rows, self.k, n).exponential_(generator=generator).clamp_(min=1e-30).log_()  # −Gumbel
+        return ((logits[:, None] - noise) / self.temperature).softmax(dim=2).amax(dim=1) * present
+
+    def draw(
+        self, logits: Tensor, present: Tensor, loss: Loss, generator: torch.Generator, baseline: Tensor | None = None
+    ) -> Draw:
+        mask = self.relaxed(logits, present, generator)
+        losses = loss(mask)
+        return Draw(mask, losses, losses)
+
+    def random(self, present: Tensor, generator: torch.Generator) -> Tensor:
+        return self.relaxed(indifferent(present), present, generator)
+
+    def price(self, logits: Tensor, present: Tensor) -> Tensor:
+        return self.k * information(logits, present)
+
+    def scores(self, logits: Tensor, present: Tensor) -> Tensor:
+        return log_chances(logits, present)
+
+    def shown(self, logits: Tensor, present: Tensor, chosen: Tensor) -> Tensor:
+        return chosen
+
+    def describe(self) -> str:
+        return f"relaxed top-{self.k}, temperature {self.temperature:g}"
+
+
+@final
+@dataclass(frozen=True)
+class RandomTopK:
+    """Sets of exactly k players, all equally likely: random masks for a surrogate that will meet chosen sets of k."""
+
+    k: int
+
+    def __post_init__(self) -> None:
+        _positive(self, "k")
+
+    def random(self, present: Tensor, generator: torch.Generator) -> Tensor:
+        order = torch.rand(present.shape, generator=generator).masked_fill(present == 0, -1)
+        best = order.topk(min(self.k, present.shape[1]), dim=1).indices
+        return torch.zeros(present.shape).scatter_(1, best, 1.0) * present
+
+    def describe(self) -> str:
+        return f"random sets of {self.k}"
+
+
+@final
+@dataclass(frozen=True)
+class Bernoulli:
+    r"""Every player by its own coin, with chance σ(logit); random masks keep each with chance `rate`.
+
+    `gradient` says how the coins are taught, with b the coins and ℓ the loss:
+
+    - `relaxed`: the mask is σ((logit + logistic noise) / temperature), and ℓ is differentiated through it. Biased, calm.
+    - `reinforce`: $(\ell(b) - \mathrm{baseline})\,\nabla\log\pi(b)$. Unbiased whatever the baseline (one that does not
+      see b), noisy (Williams, 1992).
+    - `rebar`: the same with a relaxed twin of the coins as control variate. Unbiased, calm, three losses a draw (Tucker
+      et al., 2017).
+    """
+
+    gradient: str = "reinforce"
+    temperature: float = 0.1
+    rate: float = 0.5
+
+    def __post_init__(self) -> None:
+        _positive(self, "temperature")
+        if self.gradient not in ("relaxed", "reinforce", "rebar"):
+            raise InvalidInput(f"gradient {self.gradient!r} is unknown; write 'relaxed', 'reinforce' or 'rebar'")
+        if not 0 < self.rate < 1:
+            raise InvalidInput(f"rate must lie between 0 and 1, got {self.rate}")
+
+    def draw(
+        self, logits: Tensor, present: Tensor, loss: Loss, generator: torch.Generator, baseline: Tensor | None = None
+    ) -> Draw:
+        logits = logits.clamp(-WIDEST, WIDEST)
+        noisy = logits + logistic(logits.shape, generator)
+        if self.gradient == "relaxed":
+            mask = (noisy / self.temperature).sigmoid() * present
+            losses = loss(mask)
+            return Draw(mask, losses, losses)
+        coins = (noisy > 0).to(logits) * present
+        losses = loss(coins)
+        log_chance = -torch.nn.functional.binary_cross_entropy_with_logits(logits, coins, reduction="none")
+        log_chance = (log_chance * present).sum(dim=1)
+        if self.gradient == "reinforce":
+            reward = losses.detach() - (0 if baseline is None else baseline.detach())
+            return Draw(coins, losses, losses + reward * log_chance)
+        twin = loss((conditioned(logits, coins, generator) / self.temperature).sigmoid() * present)
+        relaxed = loss((noisy / self.temperature).sigmoid() * present)
+        return Draw(coins, losses, losses + (losses - twin).detach() * log_chance + relaxed - twin)
+
+    def random(self, present: Tensor, generator: torch.Generator) -> Tensor:
+        return (torch.rand(present.shape, generator=generator) < self.rate) * present
+
+    def price(self, logits: Tensor, present: Tensor) -> Tensor:
+        """The expected share of players that are chosen."""
+        return (logits.sigmoid() * present).sum(dim=1) / present.sum(dim=1).clamp(min=1)
+
+    def scores(self, logits: Tensor, present: Tensor) -> Tensor:
+        return logits
+
+    def shown(self, logits: Tensor, present: Tensor, chosen: Tensor) -> Tensor:
+        return chosen
+
+    def describe(self) -> str:
+        return f"a coin for every player, taught by {self.gradient}"
+
+
+@final
+@dataclass(frozen=True)
+class Dirichlet:
+    r"""Masks that sum to 1, $m \sim \mathrm{Dirichlet}(n\,c\,\mathrm{softmax}(\mathrm{logits}))$ with c = `concentration`.
+
+    Small c gives sparse masks. With equal logits it is Dirichlet(c) on all players, which is also its random law; the
+    logits are taught through the draw (implicit differentiation of the gamma quantiles).
+    """
+
+    concentration: float = 1.0
+
+    def __post_init__(self) -> None:
+        _positive(self, "concentration")
+
+    def mean(self, logits: Tensor, present: Tensor) -> Tensor:
+        """The expected mask."""
+        return logits.softmax(dim=1) * present
+
+    def draw(
+        self, logits: Tensor, present: Tensor, loss: Loss, generator: torch.Generator, baseline: Tensor | None = None
+    ) -> Draw:
+        many = present.sum(dim=1, keepdim=True)
+        mask = dirichlet(self.concentration * many * self.mean(logits, present), present, generator)
+        losses = loss(mask)
+        return Draw(mask, losses, losses)
+
+    def random(self, present: Tensor, generator: torch.Generator) -> Tensor:
+        return dirichlet(torch.full(present.shape, self.concentration), present, generator)
+
+    def price(self, logits: Tensor, present: Tensor) -> Tensor:
+        return information(logits, present)
+
+    def scores(self, logits: Tensor, present: Tensor) -> Tensor:
+        return log_chances(logits, present)
+
+    def shown(self, logits: Tensor, present: Tensor, chosen: Tensor) -> Tensor:
+        return self.mean(logits, present)
+
+    def describe(self) -> str:
+        return f"Dirichlet masks, concentration {self.concentration:g}"
+
+
+LAWS: dict[str, Callable[..., Any]] = {
+    "softmax": Softmax, "relaxed top-k": RelaxedTopK, "random top-k": RandomTopK, "bernoulli": Bernoulli,
+    "dirichlet": Dirichlet,
+}  # fmt: skip
+
+
+def law_settings(law: Any) -> dict[str, Any]:
+    """What `law_from` needs to make the law again, as plain JSON."""
+    kind = next(name for name, made in LAWS.items() if made is type(law))
+    return {"kind": kind} | asdict(law)
+
+
+def law_from(settings: Mapping[str, Any]) -> Any:
+    """Inverse of `law_settings`.
+
+    >>> law_from({"kind": "relaxed top-k", "k": 10})
+    RelaxedTopK(k=10, temperature=0.5)
+    """
+    given = dict(settings)
+    kind = given.pop("kind", None)
+    if kind not in LAWS:
+        raise InvalidInput(f"mask law {kind!r} is unknown; known are {', '.join(LAWS)}")
+    try:
+        return LAWS[kind](**given)
+    except TypeError as error:
+        raise InvalidInput(f"settings of the mask law {kind} are damaged: {error}") from None
+
+
+def indifferent(present: Tensor) -> Tensor:
+    """Logits that prefer nobody among those present."""
+    return torch.zeros(present.shape).masked_fill(present == 0, LOWEST)
+
+
+def information(logits: Tensor, present: Tensor) -> Tensor:
+    """KL(p ‖ uniform on the present players), p = softmax(logits), in nats: (N,)."""
+    chances, many = logits.softmax(dim=1), present.sum(dim=1).clamp(min=1)
+    return (chances * log_chances(logits, present) * present).sum(dim=1) + many.log()
+
+
+def log_chances(logits: Tensor, present: Tensor) -> Tensor:
+    """log softmax over the present players; `LOWEST` for the absent."""
+    return logits.log_softmax(dim=1).masked_fill(present == 0, LOWEST)
+
+
+def logistic(shape: torch.Size, generator: torch.Generator) -> Tensor:
+    """Standard logistic noise."""
+    uniform = torch.rand(shape, generator=generator).clamp(1e-7, 1 - 1e-7)
+    return uniform.logit()
+
+
+def conditioned(logits: Tensor, coins: Tensor, generator: torch.Generator) -> Tensor:
+    """logit + logistic noise, given on which side of 0 it fell: its distribution over coins ~ σ(logits) is the free one."""
+    uniform = torch.rand(logits.shape, generator=generator).clamp(1e-7, 1 - 1e-7)
+    odds = uniform / (1 - uniform)
+    heads, tails = (odds / (-logits).sigmoid()).log1p(), -(odds / logits.sigmoid()).log1p()
+    return torch.where(coins > 0, heads, tails)
+
+
+def dirichlet(concentration: Tensor, present: Tensor, generator: torch.Generator) -> Tensor:
+    """A differentiable draw of Dirichlet(concentration) on the present players of each row."""
+    positive = torch.where(present > 0, concentration, torch.ones(())).clamp(min=1e-4)
+    gamma = torch._standard_gamma(positive, generator=generator).clamp(min=1e-30) * present
+    return gamma / gamma.sum(dim=1, keepdim=True).clamp(min=1e-30)
+
+
+def _positive(law: object, *names: str) -> None:
+    for name in names:
+        value = getattr(law, name)
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < float("inf"):
+            raise InvalidInput(f"{name} must be a positive number, got {value!r}")
+        if name == "k" and not isinstance(value, int):
+            raise InvalidInput(f"k must be a whole number of players, got {value!r}")

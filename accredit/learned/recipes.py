@@ -1,0 +1,153 @@
+"""Trained explainers by name: which selector, mask law, surrogate and schedule make which published method.
+
+| recipe | mask law | schedule | the surrogate's target |
+|---|---|---|---|
+| `l2x` (Chen et al., 2018) | relaxed top-k | joint | the black box's probabilities |
+| `vibi` (Bang et al., 2021) | relaxed top-k, each draw charged β·KL(p ‖ uniform) | joint | the class it chooses |
+| `invase` (Yoon et al., 2019) | coins by REINFORCE, charged λ·share chosen | joint, with a baseline | its probabilities |
+| `realx` (Jethani et al., 2021) | coins by REBAR, charged λ·share chosen | random coins first | its probabilities |
+| `pretraining` (Bai et al., 2021) | relaxed top-k | random masks first | its probabilities |
+| `weighting` (Bai et al., 2021) | relaxed top-k | weighted by P(y)/P(y given m) | its probabilities |
+
+Every recipe takes the inputs, the number of classes and k, and further settings by name. What is not set is the published
+choice where one is known, for the kind of input: RMSprop for words, Adam for pictures and tables, and the networks of
+`networks.py`, thinner for pictures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from accredit.core import InvalidInput
+from accredit.learned.inputs import Inputs, Pixels, Words
+from accredit.learned.laws import Bernoulli, RandomTopK, RelaxedTopK
+from accredit.learned.schedules import Joint, RandomFirst, Reinforce, Weighted
+from accredit.learned.stages import Training
+from accredit.learned.trainer import TrainedExplainer
+
+
+def l2x(
+    inputs: Inputs, classes: int, k: int, *, query: bool = False, temperature: float = 0.5, **settings: Any
+) -> TrainedExplainer:
+    """Learning to explain: the k players that tell a surrogate most about the black box's answer (Chen et al., 2018).
+
+    >>> l2x(Words(400, 5000), classes=2, k=10)
+    l2x(Words, 400 players, k=10, relaxed top-10, temperature 0.5)
+    """
+    name = "l2x+answer" if query else "l2x"
+    law = RelaxedTopK(_within(k, inputs), temperature)
+    return TrainedExplainer(name, inputs, classes, k, law, Joint(), query=query, **defaults(inputs, k) | settings)
+
+
+def vibi(
+    inputs: Inputs, classes: int, k: int, *, beta: float = 0.1, temperature: float = 0.5, **settings: Any
+) -> TrainedExplainer:
+    """The variational information bottleneck: L2X with β nats charged for each nat of choice (Bang et al., 2021)."""
+    law = RelaxedTopK(_within(k, inputs), temperature)
+    given = defaults(inputs, k) | {"target": "choices", "price": beta} | settings
+    return TrainedExplainer("vibi", inputs, classes, k, law, Joint(), **given)
+
+
+def invase(
+    inputs: Inputs, classes: int, k: int | None = None, *, penalty: float = 0.1, **settings: Any
+) -> TrainedExplainer:
+    """Instance-wise selection by REINFORCE against a network that sees everything (Yoon et al., 2019)."""
+    given = defaults(inputs, None) | {"price": penalty} | settings
+    return TrainedExplainer("invase", inputs, classes, k, Bernoulli("reinforce"), Reinforce(), **given)
+
+
+def realx(
+    inputs: Inputs,
+    classes: int,
+    k: int | None = None,
+    *,
+    penalty: float = 0.1,
+    gradient: str = "rebar",
+    random_epochs: int | None = None,
+    **settings: Any,
+) -> TrainedExplainer:
+    """The surrogate learns from fair coins first, so that it knows no code; then the selector (Jethani et al., 2021)."""
+    schedule = RandomFirst(random_epochs, Bernoulli(rate=0.5))
+    given = defaults(inputs, None) | {"price": penalty} | settings
+    return TrainedExplainer("realx", inputs, classes, k, Bernoulli(gradient), schedule, **given)
+
+
+def pretraining(
+    inputs: Inputs,
+    classes: int,
+    k: int,
+    *,
+    query: bool = True,
+    temperature: float = 0.5,
+    random_epochs: int | None = None,
+    hard: bool = False,
+    **settings: Any,
+) -> TrainedExplainer:
+    """L2X whose surrogate learns from random masks first, relaxed like its own or (`hard`) exact sets of k."""
+    law = RelaxedTopK(_within(k, inputs), temperature)
+    schedule = RandomFirst(random_epochs, RandomTopK(k) if hard else None)
+    name = "l2x+answer+pretraining" if query else "l2x+pretraining"
+    return TrainedExplainer(name, inputs, classes, k, law, schedule, query=query, **defaults(inputs, k) | settings)
+
+
+def weighting(
+    inputs: Inputs,
+    classes: int,
+    k: int,
+    *,
+    query: bool = True,
+    temperature: float = 0.5,
+    steps: int | None = None,
+    cap: float | None = None,
+    weigh_selector: bool = False,
+    **settings: Any,
+) -> TrainedExplainer:
+    """L2X whose surrogate learns from rows weighted by P(y)/P(y|m), its selector from unweighted ones."""
+    pictures = isinstance(inputs, Pixels)
+    schedule = Weighted(
+        steps=steps or (2 if pictures else 5), cap=cap or (10.0 if pictures else 50.0), weigh_selector=weigh_selector
+    )
+    law = RelaxedTopK(_within(k, inputs), temperature)
+    name = "l2x+answer+weighting" if query else "l2x+weighting"
+    return TrainedExplainer(name, inputs, classes, k, law, schedule, query=query, **defaults(inputs, k) | settings)
+
+
+RECIPES: dict[str, Callable[..., TrainedExplainer]] = {
+    "l2x": l2x,
+    "l2x+answer": partial(l2x, query=True),
+    "vibi": vibi,
+    "invase": invase,
+    "realx": realx,
+    "l2x+pretraining": partial(pretraining, query=False),
+    "l2x+weighting": partial(weighting, query=False),
+    "l2x+answer+pretraining": partial(pretraining, query=True),
+    "l2x+answer+weighting": partial(weighting, query=True),
+}
+
+
+def recipe(name: str, inputs: Inputs, classes: int, k: int, **settings: Any) -> TrainedExplainer:
+    """The recipe of that name.
+
+    >>> recipe("vibi", Pixels((28, 28), block=4), 2, 4).price
+    0.1
+    """
+    if name not in RECIPES:
+        raise InvalidInput(f"recipe {name!r} is unknown; known are {', '.join(RECIPES)}")
+    return RECIPES[name](inputs, classes, k, **settings)
+
+
+def defaults(inputs: Inputs, k: int | None) -> dict[str, Any]:
+    """Optimiser, epochs and sizes for a kind of input; a bag of words is divided by k where k is fixed."""
+    if isinstance(inputs, Words):
+        return {"training": Training(epochs=5, batch=40, optimiser="rmsprop"), "count": None if k is None else float(k)}
+    if isinstance(inputs, Pixels):
+        return {"training": Training(epochs=10, batch=128, optimiser="adam"), "surrogate_width": 16}
+    return {"training": Training(epochs=10, batch=256, optimiser="adam")}
+
+
+def _within(k: int, inputs: Inputs) -> int:
+    if not 1 <= k <= inputs.n:
+        raise InvalidInput(f"k must lie in 1..{inputs.n}, the number of players; got {k!r}")
+    return k

@@ -1,0 +1,229 @@
+r"""Schedules: in which order, and on which loss, selector and surrogate are trained.
+
+With selector $s$, surrogate $q$, mask $m \sim \mathrm{law}(s(x))$ and $\ell = -\sum_y t_y \log q(y \mid x \odot m)$:
+
+- `Joint`: both down E[ℓ] (L2X; with a price on the choice, VIBI).
+- `Reinforce`: the same, the reward measured against a network that sees the whole input (INVASE).
+- `RandomFirst`: q on masks that know nothing of x, then frozen while s learns (REAL-X; random-mask pretraining). What s
+  then finds is read by a q that never heard of s, so q cannot have agreed on a code with it.
+- `Weighted`: q down E[w ℓ] with w = P(y)/P(y|m), s down E[ℓ], through the same pass (mask-neutral learning).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Protocol, final
+
+import torch
+from torch import Tensor, nn
+
+from accredit.core import InvalidInput
+from accredit.learned.laws import Draw, MaskLaw, law_from, law_settings
+from accredit.learned.stages import Batch, Stage, Training, descend
+
+
+@dataclass(frozen=True, eq=False)
+class Job:
+    """What a schedule works on: the networks, the law of their masks, what a choice costs, and how to train."""
+
+    selector: nn.Module
+    surrogate: nn.Module
+    law: MaskLaw
+    price: float
+    training: Training
+    generator: torch.Generator
+    prior: Tensor  # (classes,) how often the black box chooses each
+    classifier: Callable[[], nn.Module]  # a fresh network like the surrogate, for a baseline
+    players: int
+    seed: int
+
+    def losses(self, batch: Batch, mask: Tensor | None) -> Tensor:
+        """Cross-entropy of the surrogate's answer on masked rows: (N,)."""
+        return cross_entropy(self.surrogate(batch.x, mask), batch.target)
+
+    def draw(self, batch: Batch, generator: torch.Generator, baseline: Tensor | None = None) -> Draw:
+        """Masks by the selector, their losses, and the objective that teaches the selector, its price included."""
+        logits = self.selector(batch.x, batch.answer)
+        drawn = self.law.draw(logits, batch.present, lambda mask: self.losses(batch, mask), generator, baseline)
+        if not self.price:
+            return drawn
+        charge = self.price * self.law.price(logits, batch.present)
+        return replace(drawn, losses=drawn.losses + charge, objective=drawn.objective + charge)
+
+    def judge(self, batch: Batch, generator: torch.Generator) -> Tensor:
+        """Losses of rows kept aside."""
+        return self.draw(batch, generator).losses
+
+
+class Schedule(Protocol):
+    """An order of training."""
+
+    def stages(self, job: Job) -> list[Stage]: ...
+
+    def settings(self) -> dict[str, Any]: ...
+
+
+@final
+@dataclass(frozen=True)
+class Joint:
+    """Selector and surrogate together."""
+
+    def stages(self, job: Job) -> list[Stage]:
+        both = (job.selector, job.surrogate)
+        optimiser = job.training.optimise(*both)
+
+        def step(batch: Batch) -> float:
+            drawn = job.draw(batch, job.generator)
+            descend(drawn.objective.mean(), optimiser, *both)
+            return float(drawn.losses.detach().mean())
+
+        return [Stage("joint", job.training.epochs, both, step, job.judge)]
+
+    def settings(self) -> dict[str, Any]:
+        return {"kind": "joint"}
+
+
+@final
+@dataclass(frozen=True)
+class Reinforce:
+    """Selector and surrogate together; the selector is praised for losing less than a network that sees everything."""
+
+    def stages(self, job: Job) -> list[Stage]:
+        both, seer = (job.selector, job.surrogate), job.classifier()
+        optimiser, seeing = job.training.optimise(*both), job.training.optimise(seer)
+
+        def step(batch: Batch) -> float:
+            baseline = cross_entropy(seer(batch.x), batch.target)
+            descend(baseline.mean(), seeing, seer)
+            drawn = job.draw(batch, job.generator, baseline.detach())
+            descend(drawn.objective.mean(), optimiser, *both)
+            return float(drawn.losses.detach().mean())
+
+        return [Stage("reinforce", job.training.epochs, (*both, seer), step, job.judge)]
+
+    def settings(self) -> dict[str, Any]:
+        return {"kind": "reinforce"}
+
+
+@final
+@dataclass(frozen=True)
+class RandomFirst:
+    """The surrogate on random masks for `epochs` (as many as the selector's, if not given); then the selector alone.
+
+    `random` is the law of those masks; left out, it is the explainer's own, drawn without looking.
+    """
+
+    epochs: int | None = None
+    random: Any = None  # anything with random(present, generator)
+
+    def __post_init__(self) -> None:
+        if self.epochs is not None and self.epochs < 1:
+            raise InvalidInput(f"epochs must be positive, got {self.epochs}")
+
+    def stages(self, job: Job) -> list[Stage]:
+        law = self.random or job.law
+        reading, choosing = job.training.optimise(job.surrogate), job.training.optimise(job.selector)
+
+        def read(batch: Batch) -> float:
+            loss = job.losses(batch, law.random(batch.present, job.generator)).mean()
+            descend(loss, reading, job.surrogate)
+            return float(loss.detach())
+
+        def read_aside(batch: Batch, generator: torch.Generator) -> Tensor:
+            return job.losses(batch, law.random(batch.present, generator))
+
+        def choose(batch: Batch) -> float:
+            drawn = job.draw(batch, job.generator)
+            descend(drawn.objective.mean(), choosing, job.selector)
+            return float(drawn.losses.detach().mean())
+
+        first = Stage("random masks", self.epochs or job.training.epochs, (job.surrogate,), read, read_aside)
+        return [first, Stage("selector", job.training.epochs, (job.selector,), choose, job.judge)]
+
+    def settings(self) -> dict[str, Any]:
+        law = None if self.random is None else law_settings(self.random)
+        return {"kind": "random first", "epochs": self.epochs, "random": law}
+
+
+@final
+@dataclass(frozen=True)
+class Weighted:
+    r"""Mask-neutral learning: rows are weighted by P(y)/P(y|m), so that the mask alone tells the surrogate nothing.
+
+    In every step the classifier P(Y|M) takes `steps` steps on the drawn masks; then the surrogate descends E[w ℓ] and the
+    selector E[ℓ], through the same pass. Weights are at most `cap`, chances at least `floor`; y is the class the black
+    box chooses. With `weigh_selector` the selector descends E[w ℓ] too, which brought the shortcut back in most trials.
+    """
+
+    steps: int = 5
+    cap: float = 50.0
+    floor: float = 1e-3
+    hidden: tuple[int, ...] = (64,)
+    weigh_selector: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "hidden", tuple(self.hidden))
+        if self.steps < 1 or not self.cap > 0 or not 0 < self.floor < 1:
+            raise InvalidInput(f"{self}: steps and cap must be positive, floor between 0 and 1")
+
+    def stages(self, job: Job) -> list[Stage]:
+        from accredit.learned.weighting import MaskLabels
+
+        told = MaskLabels(job.players, len(job.prior), self.hidden, seed=job.seed)
+        reading, choosing = job.training.optimise(job.surrogate), job.training.optimise(job.selector)
+        seen: list[Tensor] = []
+
+        def weights(batch: Batch, mask: Tensor) -> Tensor:
+            return told.weights(mask.detach(), batch.choice, job.prior, self.floor, self.cap)
+
+        def step(batch: Batch) -> float:
+            drawn = job.draw(batch, job.generator)
+            told.learn(drawn.mask, batch.choice, self.steps)
+            w = weights(batch, drawn.mask)
+            seen.append(w)
+            weighted = (w * drawn.losses).mean()
+            objective = (w * drawn.objective if self.weigh_selector else drawn.objective).mean()
+            slopes = torch.autograd.grad(weighted, list(job.surrogate.parameters()), retain_graph=True)
+            descend(objective, choosing, job.selector)
+            for parameter, slope in zip(job.surrogate.parameters(), slopes, strict=True):
+                parameter.grad = slope
+            reading.step()
+            return float(weighted.detach())
+
+        def aside(batch: Batch, generator: torch.Generator) -> Tensor:
+            drawn = job.draw(batch, generator)
+            return weights(batch, drawn.mask) * drawn.losses
+
+        return [Stage("weighted", job.training.epochs, (job.selector, job.surrogate), step, aside, seen)]
+
+    def settings(self) -> dict[str, Any]:
+        return {"kind": "weighted"} | asdict(self)
+
+
+SCHEDULES: dict[str, Callable[..., Schedule]] = {
+    "joint": Joint, "reinforce": Reinforce, "random first": RandomFirst, "weighted": Weighted,
+}  # fmt: skip
+
+
+def schedule_from(settings: Mapping[str, Any]) -> Schedule:
+    """Inverse of `Schedule.settings`.
+
+    >>> schedule_from(RandomFirst(epochs=3).settings())
+    RandomFirst(epochs=3, random=None)
+    """
+    given = dict(settings)
+    kind = given.pop("kind", None)
+    if kind not in SCHEDULES:
+        raise InvalidInput(f"schedule {kind!r} is unknown; known are {', '.join(SCHEDULES)}")
+    if given.get("random") is not None:
+        given["random"] = law_from(given["random"])
+    try:
+        return SCHEDULES[kind](**given)
+    except TypeError as error:
+        raise InvalidInput(f"settings of the schedule {kind} are damaged: {error}") from None
+
+
+def cross_entropy(logits: Tensor, target: Tensor) -> Tensor:
+    """−Σ target · log softmax(logits): (N, classes), (N, classes) -> (N,)."""
+    return torch.nn.functional.cross_entropy(logits, target, reduction="none")

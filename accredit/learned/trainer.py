@@ -1,0 +1,281 @@
+"""The trained explainer: Selector × MaskLaw × Surrogate × Schedule, for any black box."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor, nn
+
+from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput, Selection, distinct_names
+from accredit.learned.inputs import Array, BlackBox, Inputs, checked_answers, top
+from accredit.learned.laws import MaskLaw, law_settings
+from accredit.learned.networks import network_for, selector_for
+from accredit.learned.schedules import Job, Schedule
+from accredit.learned.stages import Batch, History, Training, run
+from accredit.values.solver import progress as progress_bar
+
+TARGETS = ("answers", "choices", "labels")
+ROWS = 512  # rows asked of a network or a black box at once
+
+
+class TrainedExplainer:
+    """A selector that learned which k players tell a black box's answer, and the surrogate that read them.
+
+    `fit` trains both; afterwards one pass of the selector explains an input, without asking the black box (unless `query`).
+    A selection can carry the answer in *which* players it shows rather than in what they say: see `accredit.learned.leakage`
+    before it is believed.
+
+    `target` is what the surrogate must tell: the black box's probabilities ("answers"), the class it chooses ("choices"),
+    or the true class ("labels"). With `query` the selector is told the black box's answer. `k=None` is for laws of
+    independent coins: then every player with chance above ½ is chosen.
+    """
+
+    def __init__(
+        self,
+        method: str,
+        inputs: Inputs,
+        classes: int,
+        k: int | None,
+        law: MaskLaw,
+        schedule: Schedule,
+        *,
+        query: bool = False,
+        target: str = "answers",
+        price: float = 0.0,
+        training: Training = Training(),
+        selector_width: int | None = None,
+        surrogate_width: int | None = None,
+        surrogate: str = "auto",
+        count: float | None = None,
+    ) -> None:
+        if k is not None and not (isinstance(k, int | np.integer) and 1 <= k <= inputs.n):
+            raise InvalidInput(f"k must lie in 1..{inputs.n}, the number of players; got {k!r}")
+        if target not in TARGETS:
+            raise InvalidInput(f"target {target!r} is unknown; write one of {', '.join(map(repr, TARGETS))}")
+        if not price >= 0:
+            raise InvalidInput(f"price must not be negative, got {price}")
+        self.method, self.inputs, self.classes, self.k = method, inputs, classes, None if k is None else int(k)
+        self.law, self.schedule, self.query, self.target, self.price = law, schedule, query, target, price
+        self.training, self.selector_width, self.surrogate_width = training, selector_width, surrogate_width
+        self.surrogate, self.count = surrogate, count
+        self.history, self.seed = History(), 0
+        self.black_box: BlackBox | None = None
+        self._networks: tuple[nn.Module, nn.Module] | None = None
+
+    def fit(
+        self,
+        x: npt.ArrayLike,
+        black_box: BlackBox,
+        labels: npt.ArrayLike | None = None,
+        seed: int = 0,
+        progress: bool = False,
+    ) -> Self:
+        """Train on inputs (N, ...) and what the black box answers to them; the same seed gives the same explainer.
+
+        Part of the rows is kept aside for early stopping (`training.validation`). The black box is asked once a row. When
+        the loss is no number any more, training stops, the last good weights are kept, a warning says so, and
+        `history.stopped_because` remembers it.
+        """
+        began = time.perf_counter()
+        given = self.inputs.check(x)
+        rows = self._rows(given, self._ask(given, black_box), labels)
+        rng = np.random.default_rng(seed)
+        order = torch.from_numpy(rng.permutation(len(given)))
+        aside = max(1, round(self.training.validation * len(given)))
+        watched, learning = rows[order[:aside]], rows[order[aside:]]
+        history = History()
+        with torch.random.fork_rng(devices=[]):  # dropout draws from the global state, which is put back
+            torch.manual_seed(seed)
+            selector, surrogate = self._build(seed)
+            prior = torch.bincount(rows.choice, minlength=self.classes) / len(rows)
+            job = Job(
+                selector, surrogate, self.law, self.price, self.training, torch.Generator().manual_seed(seed), prior,
+                lambda: self._build(seed + 1)[1], self.inputs.n, seed,
+            )  # fmt: skip
+            stages = self.schedule.stages(job)
+            with progress_bar(self.method, sum(stage.epochs for stage in stages) if progress else 0) as bar:
+                for stage in stages:
+                    if not run(stage, (selector, surrogate), learning, watched, self.training, history, rng, bar):
+                        break
+        history.seconds = time.perf_counter() - began
+        self._networks = selector.eval(), surrogate.eval()
+        self.history, self.seed, self.black_box = history, seed, black_box
+        return self
+
+    def scores(self, x: npt.ArrayLike) -> FloatArray:
+        """How soon each player is chosen: (N, n), higher first; absent players have −10⁹.
+
+        The logarithm of a player's chance in one draw, or the log-odds of its own coin, by the mask law.
+        """
+        logits, present = self._logits(self.inputs.check(x))
+        return self.law.scores(logits, present).double().numpy()
+
+    def select(self, x: npt.ArrayLike, k: int | None = None) -> BoolArray:
+        """Exactly k players a row (all that are present, if fewer), ties to the lowest index: (N, n)."""
+        return self._chosen(*self._logits(self.inputs.check(x)), self.k if k is None else k)
+
+    def predict(self, x: npt.ArrayLike) -> FloatArray:
+        """The surrogate's own answer from what the explainer shows it: (N, classes)."""
+        given = self.inputs.check(x)
+        surrogate = self._fitted()[1]
+        logits, present = self._logits(given)
+        chosen = torch.from_numpy(self._chosen(logits, present, self.k)).float()
+        mask = self.law.shown(logits, present, chosen)
+        told = _in_parts(lambda part: surrogate(torch.from_numpy(given[part]), mask[part]), len(given))
+        return told.double().softmax(dim=1).numpy()
+
+    def explain(self, one: npt.ArrayLike, names: Sequence[str] | None = None, k: int | None = None) -> Selection:
+        """The chosen players of one input, among those that are present; `names` for them, or for every position."""
+        given = self.inputs.check(np.asarray(one)[None])
+        present = self.inputs.present(given)[0]
+        every = self.inputs.names(given[0]) if names is None else tuple(map(str, names))
+        if len(every) not in (self.inputs.n, present.sum()):
+            raise InvalidInput(
+                f"names has {len(every)} names for {present.sum()} players (of {self.inputs.n} positions)"
+            )
+        named = (
+            every if len(every) < self.inputs.n else tuple(n for n, there in zip(every, present, strict=True) if there)
+        )
+        if not named:
+            raise InvalidInput("this input has no players: it is padding only")
+        chosen = self.select(given, k)[0][present]
+        told = self.predict(given)[0]
+        return Selection(
+            distinct_names(named),
+            chosen,
+            method=self.method,
+            rule=self.rule(k),
+            scores=self.scores(given)[0][present],
+            seed=self.seed,
+            certificate={"surrogate_answer": told.tolist(), "stopped_because": self.history.stopped_because},
+            provenance={"settings": self.settings()},
+        )
+
+    def rule(self, k: int | None = None) -> str:
+        """How many are chosen, by which mask law, and what replaces the others."""
+        k = self.k if k is None else k
+        many = "every player with chance above 1/2" if k is None else f"the {k} highest of {self.inputs.n}"
+        told = "; the selector is told the black box's answer" if self.query else ""
+        return f"{many}; trained with {self.law.describe()}; {self.inputs.describe()}{told}"
+
+    def settings(self) -> dict[str, Any]:
+        """Everything but the weights, as plain JSON."""
+        return {
+            "method": self.method, "inputs": self.inputs.settings(), "classes": self.classes, "k": self.k,
+            "law": law_settings(self.law), "schedule": self.schedule.settings(), "query": self.query,
+            "target": self.target, "price": self.price, "training": asdict(self.training),
+            "selector_width": self.selector_width, "surrogate_width": self.surrogate_width, "surrogate": self.surrogate,
+            "count": self.count,
+        }  # fmt: skip
+
+    def save(self, folder: str | Path) -> None:
+        """Settings and history as JSON, weights as safetensors, into `folder`; read them with `accredit.learned.load`."""
+        from accredit.learned.saving import save
+
+        save(self, folder)
+
+    def __repr__(self) -> str:
+        return (
+            f"{self.method}({type(self.inputs).__name__}, {self.inputs.n} players, k={self.k}, {self.law.describe()})"
+        )
+
+    def _build(self, seed: int) -> tuple[nn.Module, nn.Module]:
+        """Selector and surrogate, untrained."""
+        selector = selector_for(
+            self.inputs, self.classes, query=self.query, width=self.selector_width, seed=seed
+        )  # other numbers for the surrogate, so that they do not start from the same vectors
+        surrogate = network_for(
+            self.inputs,
+            self.classes,
+            width=self.surrogate_width,
+            kind=self.surrogate,
+            count=self.count,
+            seed=seed + 10_000,
+        )
+        return selector, surrogate
+
+    def _chosen(self, logits: Tensor, present: Tensor, k: int | None) -> BoolArray:
+        there = present.numpy() > 0
+        return there & (logits.numpy() > 0) if k is None else top(logits.numpy(), k, there)
+
+    def _fitted(self) -> tuple[nn.Module, nn.Module]:
+        if self._networks is None:
+            raise InvalidInput(f"{self.method} is not trained yet; call explainer.fit(x, black_box) first")
+        return self._networks
+
+    def _ask(self, x: Array, black_box: BlackBox) -> FloatArray:
+        parts = [np.asarray(black_box(x[k : k + ROWS])) for k in range(0, len(x), ROWS)]
+        answers = checked_answers(np.concatenate(parts) if parts else np.empty((0, self.classes)), len(x))
+        if answers.shape[1] != self.classes:
+            raise InvalidInput(f"black_box tells {answers.shape[1]} classes, the explainer was made for {self.classes}")
+        return answers
+
+    def _rows(self, x: Array, answers: FloatArray, labels: npt.ArrayLike | None) -> Batch:
+        if len(x) < 4:
+            raise InvalidInput(f"x holds {len(x)} rows; training needs at least 4, and useful training hundreds")
+        choices: IntArray = answers.argmax(axis=1)
+        if labels is not None:
+            true = checked_labels(labels, len(x), self.classes)
+        elif self.target == "labels":
+            raise InvalidInput("target is 'labels', and none are given; write fit(x, black_box, labels)")
+        if self.target == "labels":
+            choices = true
+        if len(np.unique(choices)) < 2:
+            raise InvalidInput(
+                f"black_box chooses class {choices[0]} in all {len(x)} rows: nothing tells rows apart; give rows of two classes"
+            )
+        target = answers if self.target == "answers" else np.eye(self.classes)[choices]
+        return Batch(
+            torch.from_numpy(np.ascontiguousarray(x)),
+            torch.from_numpy(self.inputs.present(x)).float(),
+            torch.from_numpy(target).float(),
+            torch.from_numpy(choices),
+            torch.from_numpy(answers).float() if self.query else None,
+        )
+
+    def _logits(self, x: Array) -> tuple[Tensor, Tensor]:
+        """The selector's logits and the present players, both (N, n)."""
+        selector = self._fitted()[0]
+        answer: Tensor | None = None
+        if self.query:
+            if self.black_box is None:
+                raise InvalidInput(
+                    f"{self.method} asks for the black box's answer; write accredit.learned.load(folder, black_box)"
+                )
+            answer = torch.from_numpy(self._ask(x, self.black_box)).float()
+        rows = torch.from_numpy(np.ascontiguousarray(x))
+        logits = _in_parts(lambda part: selector(rows[part], None if answer is None else answer[part]), len(x))
+        if not torch.isfinite(logits).all():
+            raise InvalidInput(
+                "the selector gives numbers that are not finite: its weights are damaged; train it again"
+            )
+        return logits, torch.from_numpy(self.inputs.present(x)).float()
+
+
+def checked_labels(labels: npt.ArrayLike, rows: int, classes: int) -> IntArray:
+    """Class numbers (rows,) with at least two classes among them."""
+    given = np.asarray(labels)
+    if given.shape != (rows,) or not np.issubdtype(given.dtype, np.integer):
+        raise InvalidInput(f"labels must be {rows} class numbers, got shape {given.shape} of {given.dtype}")
+    if given.min() < 0 or given.max() >= classes:
+        raise InvalidInput(f"labels must lie in 0..{classes - 1}, got {given.min()}..{given.max()}")
+    if given.min() == given.max():
+        raise InvalidInput(
+            f"labels are all {given[0]}: with one class there is nothing to tell; give rows of two classes"
+        )
+    return given.astype(np.int64)
+
+
+def _in_parts(ask: Any, rows: int) -> Tensor:
+    """One answer for all rows, asked in parts."""
+    if rows == 0:
+        raise InvalidInput("x holds no rows")
+    with torch.inference_mode():
+        return torch.cat([ask(slice(k, k + ROWS)) for k in range(0, rows, ROWS)])
