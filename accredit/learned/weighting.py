@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -44,7 +44,7 @@ class MaskLabels(nn.Module):
             for k in range(len(widths) - 1):
                 layers += [nn.Linear(widths[k], widths[k + 1]), nn.ReLU()]
             self.network = nn.Sequential(*layers[:-1])
-        self.optimiser = rmsprop(self.network)
+        self.optimiser = rmsprop(self.parameters())
 
     def forward(self, mask: Tensor) -> Tensor:
         """Logits of P(Y|M): (N, mask_size) -> (N, classes)."""
@@ -82,6 +82,6 @@ def effective_sample_size(weights: Any) -> float:
     return float(w.sum() ** 2 / (w**2).sum())
 
 
-def rmsprop(*modules: nn.Module, rate: float = 1e-3) -> torch.optim.Optimizer:
+def rmsprop(parameters: Iterable[nn.Parameter], rate: float = 1e-3) -> torch.optim.Optimizer:
     """RMSprop with Keras' settings (ρ 0.9, ε 1e-7), which the published experiments used; torch's defaults differ."""
-    return torch.optim.RMSprop([p for m in modules for p in m.parameters()], lr=rate, alpha=0.9, eps=1e-7)
+    return torch.optim.RMSprop(parameters, lr=rate, alpha=0.9, eps=1e-7)
