@@ -16,13 +16,13 @@ HOMES = {
     "as_black_box": "accredit.learned.networks",
     "invase": "accredit.learned.recipes",
     "l2x": "accredit.learned.recipes",
+    "l2x_pretrained": "accredit.learned.recipes",
+    "l2x_weighted": "accredit.learned.recipes",
     "load": "accredit.learned.saving",
     "network_for": "accredit.learned.networks",
-    "pretraining": "accredit.learned.recipes",
     "realx": "accredit.learned.recipes",
     "recipe": "accredit.learned.recipes",
     "vibi": "accredit.learned.recipes",
-    "weighting": "accredit.learned.recipes",
 }
 _named = lazy(__name__, HOMES)
 

@@ -6,8 +6,8 @@
 | `vibi` (Bang et al., 2021) | relaxed top-k, each draw charged β·KL(p ‖ uniform) | joint | the class it chooses |
 | `invase` (Yoon et al., 2019) | coins by REINFORCE, charged λ·share chosen | joint, with a baseline | its probabilities |
 | `realx` (Jethani et al., 2021) | coins by REBAR, charged λ·share chosen | random coins first | its probabilities |
-| `pretraining` (Bai et al., 2021) | relaxed top-k | random masks first | its probabilities |
-| `weighting` (Bai et al., 2021) | relaxed top-k | weighted by P(y)/P(y given m) | its probabilities |
+| `l2x_pretrained` (Bai et al., 2021) | relaxed top-k | random masks first | its probabilities |
+| `l2x_weighted` (Bai et al., 2021) | relaxed top-k | weighted by P(y)/P(y given m) | its probabilities |
 
 Every recipe takes the inputs, the number of classes and k, and further settings by name. What is not set is the published
 choice where one is known, for the kind of input: RMSprop for words, Adam for pictures and tables, and the networks of
@@ -74,7 +74,7 @@ def realx(
     return TrainedExplainer("realx", inputs, classes, k, Bernoulli(gradient), schedule, **given)
 
 
-def pretraining(
+def l2x_pretrained(
     inputs: Inputs,
     classes: int,
     k: int,
@@ -92,7 +92,7 @@ def pretraining(
     return TrainedExplainer(name, inputs, classes, k, law, schedule, query=query, **defaults(inputs, k) | settings)
 
 
-def weighting(
+def l2x_weighted(
     inputs: Inputs,
     classes: int,
     k: int,
@@ -120,10 +120,10 @@ RECIPES: dict[str, Callable[..., TrainedExplainer]] = {
     "vibi": vibi,
     "invase": invase,
     "realx": realx,
-    "l2x+pretraining": partial(pretraining, query=False),
-    "l2x+weighting": partial(weighting, query=False),
-    "l2x+answer+pretraining": partial(pretraining, query=True),
-    "l2x+answer+weighting": partial(weighting, query=True),
+    "l2x+pretraining": partial(l2x_pretrained, query=False),
+    "l2x+weighting": partial(l2x_weighted, query=False),
+    "l2x+answer+pretraining": partial(l2x_pretrained, query=True),
+    "l2x+answer+weighting": partial(l2x_weighted, query=True),
 }
 
 
