@@ -88,6 +88,7 @@ CANDIDATES = (  # the first of a method and encoder is the one taken without cho
     Setting("Weighting", "rcnn", MaskNeutral(12, cap=10), 0.2),
     Setting("Weighting", "rcnn", MaskNeutral(12, cap=50, weigh_attention=True), 0.1),
 )
+CONTROL = (Setting("Weighting", "pooling", MaskNeutral(25, cap=50, weigh_attention=True), 0.1),)
 
 
 @dataclass(frozen=True)

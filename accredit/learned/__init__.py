@@ -7,21 +7,30 @@ from accredit.core.lazy import lazy
 from accredit.learned.inputs import BlackBox, Inputs, Pixels, Tabular, Words
 
 HOMES = {
+    "AttentionClassifier": "accredit.learned.attention_models",
+    "AttentionShape": "accredit.learned.attention_models",
     "CXPlain": "accredit.learned.cxplain",
     "EvalX": "accredit.learned.evalx",
     "Lime": "accredit.learned.lime",
+    "MaskLabels": "accredit.learned.weighting",
+    "MaskNeutral": "accredit.learned.cures",
+    "Plain": "accredit.learned.cures",
     "RECIPES": "accredit.learned.recipes",
+    "RandomPretraining": "accredit.learned.cures",
     "TrainedExplainer": "accredit.learned.trainer",
     "Training": "accredit.learned.stages",
     "as_black_box": "accredit.learned.networks",
+    "effective_sample_size": "accredit.learned.weighting",
     "invase": "accredit.learned.recipes",
     "l2x": "accredit.learned.recipes",
     "l2x_pretrained": "accredit.learned.recipes",
     "l2x_weighted": "accredit.learned.recipes",
     "load": "accredit.learned.saving",
+    "load_attention_classifier": "accredit.learned.attention_models",
     "network_for": "accredit.learned.networks",
     "realx": "accredit.learned.recipes",
     "recipe": "accredit.learned.recipes",
+    "train_attention": "accredit.learned.attention_training",
     "vibi": "accredit.learned.recipes",
 }
 _named = lazy(__name__, HOMES)
