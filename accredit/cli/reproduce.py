@@ -99,7 +99,7 @@ def agreement(data: str, weights: str | None, quick: bool, out: str, seed: int) 
 @click.option("--longest", type=click.IntRange(min=1), help="Keep only texts of at most this many words.")
 @click.option("--limit", type=click.IntRange(min=1), help="Use the first rows only.")
 @click.option("--budget", type=click.IntRange(min=4), default=128, show_default=True, help="Payoffs of a game method.")
-@click.option("--judge", multiple=True, help="Rank the first model again, measured by this removal; repeat it.")
+@click.option("--judge", multiple=True, help="Rank every model again, measured by this removal; repeat it.")
 @click.option("--store", type=click.Path(), help="File that keeps finished rows.")
 @click.option(
     "--executor", default="serial", show_default=True, help="serial, processes:2, dask, or dask:tcp://host:8786."
@@ -131,7 +131,7 @@ def arena(
         f", at most {longest} words, in file order" if longest else ""
     )
     contests = [TextContest(default_methods(), model=name, budget=budget, seed=seed) for name in models]
-    contests += [replace(contests[0], judge=removal) for removal in judge]
+    contests += [replace(contest, judge=removal) for removal in judge for contest in contests]
     _finish(arena_report(contests, examples, store, executor, told, quick, seed), out)
 
 
@@ -163,6 +163,44 @@ def plausibility(data: str, model: str, limit: int, quick: bool, out: str, seed:
     from accredit.experiments.plausibility_report import plausibility_report
 
     _finish(plausibility_report(model, data, 3 if quick else limit, quick, seed), out)
+
+
+@reproduce.command()
+@click.option(
+    "--data", required=True, type=click.Path(file_okay=False), help="Folder with the IMDB reviews and GloVe vectors."
+)
+@click.option("--seeds", type=click.IntRange(min=1), help="Runs of each row; default 5, with --quick 2.")
+@click.option("--store", type=click.Path(file_okay=False), help="Folder of finished runs; default: inside --out.")
+@click.option("--workers", type=click.IntRange(min=1), default=2, show_default=True, help="Runs at the same time.")
+@_with_options
+def shortcuts(data: str, seeds: int | None, store: str | None, workers: int, quick: bool, out: str, seed: int) -> None:
+    """Attention as a code for the answer, and two cures: Tables 1 and 2 of "Why is Attention Not So Attentive?"."""
+    from accredit.experiments.shortcuts import shortcuts as run
+
+    kept = store or str(Path(out) / "shortcuts_runs")
+    _finish(run(data, quick, seeds, seed, kept, workers, lambda line: click.echo(line, err=True)), out)
+
+
+@reproduce.command()
+@click.option(
+    "--data",
+    required=True,
+    type=click.Path(file_okay=False),
+    help="Folder with the data files; docs/selection.md names them.",
+)
+@click.option("--sets", default="imdb,yelp,mnist,fashion", show_default=True, help="Data sets, separated by commas.")
+@click.option("--seeds", type=click.IntRange(min=1), help="Black boxes for each data set; default 3, quick 1.")
+@click.option("--store", type=click.Path(dir_okay=False), help="File that keeps finished cells: a stopped run goes on.")
+@click.option("--workers", type=click.IntRange(min=1), default=2, show_default=True, help="Processes.")
+@_with_options
+def selection(
+    data: str, sets: str, seeds: int | None, store: str | None, workers: int, quick: bool, out: str, seed: int
+) -> None:
+    """Which k words or pixels keep a black box's answer: eight methods, two of them cures of shortcuts (Table 3)."""
+    from accredit.experiments.selection import selection as run
+
+    names = [name.strip() for name in sets.split(",") if name.strip()]
+    _finish(run(Path(data), names, quick, seeds or (1 if quick else 3), seed, store, workers), out)
 
 
 def _finish(report: Any, out: str) -> None:

@@ -193,5 +193,9 @@ def read_examples(
         kept = [row for row in kept if len((row[text] or "").split()) <= longest]
     examples = [Example(i, row[text] or "", (row[target] or None) if target else None) for i, row in enumerate(kept)]
     if not examples:
-        raise InvalidInput(f"data file {path.name} has no row to explain")
+        asked = [f"{column}={value}" for column, value in wanted.items()]
+        asked += [f"at most {longest} words"] if longest is not None else []
+        raise InvalidInput(
+            f"data file {path.name} has no row to explain" + f" with {' and '.join(asked)}" * bool(asked)
+        )
     return examples[:limit] if limit else examples

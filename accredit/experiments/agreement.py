@@ -46,21 +46,23 @@ def agreement(data: Path, weights: Path | None = None, quick: bool = False, seed
         "accredit reproduce agreement" + " --quick" * quick,
     )  # fmt: skip
     sentences = linzen(data)
-    order = np.random.default_rng(seed).permutation(len(sentences))
+    rng = np.random.default_rng(seed)
+    order = rng.permutation(len(sentences))
     held_out = [sentences[k] for k in order[:HELD_OUT]]
-    plain = from_plain_text(data, 2 * HELD_OUT if quick else 60_000)
+    found = from_plain_text(data, 2 * HELD_OUT if quick else 60_000)
+    plain = [found[k] for k in rng.permutation(len(found))]
     training = 3 * [sentences[k] for k in order[HELD_OUT:]] + minimal_pairs(data) + plain[HELD_OUT:]
     if weights is not None and (weights / "vocabulary.txt").exists():
         model = VerbNumberModel.load(weights)
     else:
-        model = train(data, training, 1 if quick else 4, seed)
+        model = train(data, training, 1 if quick else 6, seed)
         if weights is not None:
             model.save(weights)
     _task(report, model, held_out, plain[:HELD_OUT], len(set(training)), seed)
     studied = [prefix for prefix in held_out if len(prefix.words) >= FEWEST][: 30 if quick else None]
-    found = [_correlations(model, prefix) for prefix in studied]
-    _told(report, len(studied), np.array([x.position for x in found]), seed)
-    _tables(report, np.array([x.readings for x in found]), seed)
+    compared = [_correlations(model, prefix) for prefix in studied]
+    _told(report, len(studied), np.array([x.position for x in compared]), seed)
+    _tables(report, np.array([x.readings for x in compared]), seed)
     return report
 
 

@@ -69,10 +69,10 @@ def rows_of(table: Standings) -> list[list[str]]:
 
 def notes_of(table: Standings) -> list[str]:
     """What must be said beside the table: what was left out, and why."""
+    count = f"{table.rows} input{'s' * (table.rows != 1)}"
     notes = [
-        f"{table.rows} inputs; ranked by {', '.join(table.ranked_by)}. 0 is random, 1 the oracle, which looks at the "
-        "game "
-        "itself (orders: exact up to 12 players, greedy beyond), so it can be beaten by a little.",
+        f"{count}; ranked by {', '.join(table.ranked_by)}. 0 is random, 1 the oracle, which looks at the game itself "
+        "(orders: exact up to 12 players, greedy beyond), so it can be beaten by a little.",
         "p best: that the method is as good as the best one (paired sign-flip test over inputs, Holm-corrected).",
     ]
     left_out: dict[str, dict[str, list[str]]] = {}
@@ -89,7 +89,8 @@ def notes_of(table: Standings) -> list[str]:
             notes.append(f"{s.method} failed on {len(s.failures)} of {table.rows} inputs; on row {row}: {why}")
     if table.refused:
         row, why = next(iter(table.refused.items()))
-        notes.append(f"{len(table.refused)} rows could not be explained at all; row {row}: {why}")
+        many = f"{len(table.refused)} rows" if len(table.refused) > 1 else "1 row"
+        notes.append(f"{many} could not be explained at all; row {row}: {why}")
     return notes
 
 

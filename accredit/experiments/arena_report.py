@@ -35,7 +35,7 @@ def arena_report(
     seed: int,
 ) -> Report:
     """Hold every contest (rows found in the store are not run again) and write what came out."""
-    report = Report("arena", "Which explanation to trust: the arena", "accredit reproduce arena" + " --quick" * quick)
+    report = Report("arena", "Which explanation to trust: the arena", _command(contests) + " --quick" * quick)
     report.say(
         f"{told}. Every method explains the probability of the predicted class; words that are removed become the mask "
         "token, for the methods that remove words and for the metrics alike, which favours the former; where a table "
@@ -49,17 +49,27 @@ def arena_report(
         title = Path(model.name).name + (f", measured by removal={contest.judge}" if contest.judge else "")
         table = tables[title] = hold(contest, examples, store, executor)
         report.heading(title)
+        report.say(_described(model))
         report.block(markdown_table(table))
         _verdicts(report, title, table)
         report.figure(f"{_slug(title)}_deletion", f"{title}: mean probability as words are removed, most credited first.",
                       partial(_draw, table=table, curve="deletion"), (7.5, 4.2))  # fmt: skip
-        report.say("Mean Spearman correlation of credits over sentences:")
-        report.block(as_markdown_matrix(table.agreement_of, table.agreement))
-        report.say(seconds_text(table).capitalize() + " (one thread, shared machine).")
-        if contest.judge is None:
+        if contest.judge is None:  # another judge sees the same explanations
+            report.say("Mean Spearman correlation of credits over sentences:")
+            report.block(as_markdown_matrix(table.agreement_of, table.agreement))
+            report.say(seconds_text(table).capitalize() + " (one thread, shared machine).")
             _intervals(report, title, model, examples, 3 if quick else 25, seed)
     _by_cost(report, tables)
     return report
+
+
+def _command(contests: Sequence[TextContest]) -> str:
+    """The command that made the report, without the places where things lie."""
+    models = dict.fromkeys(Path(contest.model).name for contest in contests)
+    judges = dict.fromkeys(contest.judge for contest in contests if contest.judge)
+    return (
+        "accredit reproduce arena" + "".join(f" --model {m}" for m in models) + "".join(f" --judge {j}" for j in judges)
+    )
 
 
 def _by_cost(report: Report, tables: Mapping[str, Standings]) -> None:
@@ -90,6 +100,15 @@ def _by_cost(report: Report, tables: Mapping[str, Standings]) -> None:
             "column by "
             f"column: {others}."
         )
+
+
+def _described(model: Any) -> str:
+    """What is explained, in a line."""
+    config = model.model.config
+    weights = sum(p.numel() for p in model.model.parameters())
+    return (
+        f"{config.num_hidden_layers} layers, {config.num_attention_heads} heads, {weights / 1e6:.1f} million weights."
+    )
 
 
 def _contestants(table: Standings) -> list[Standing]:

@@ -56,7 +56,7 @@ def test_empty_texts_and_failing_rows_do_not_stop_the_run(tmp_path):
     data.write_text("review,gold\nA fine film.,POSITIVE\n,NEGATIVE\nA dull film.,NEGATIVE\n")
     result = compare(*FAST[:4], "--data", str(data), "--text", "review", "--target", "gold")
     assert result.exit_code == 0, result.output
-    assert "1 rows could not be explained at all; row 1" in result.output
+    assert "1 row could not be explained at all; row 1" in result.output
     assert "2 inputs" in result.output
 
 

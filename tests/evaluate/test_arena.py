@@ -184,8 +184,8 @@ def test_reading_data(tmp_path):
         read_examples(tmp_path / "b.csv", "review", None)
     with pytest.raises(InvalidInput, match="cannot be read"):
         read_examples(tmp_path / "missing.csv", "text", None)
-    with pytest.raises(InvalidInput, match="no row"):
-        read_examples(tmp_path / "a.tsv", "text", None, where={"split": "test"})
+    with pytest.raises(InvalidInput, match="no row to explain with split=test and at most 3 words"):
+        read_examples(tmp_path / "a.tsv", "text", None, where={"split": "test"}, longest=3)
 
 
 def test_the_built_in_sentences_are_forty_and_distinct():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 pytest.importorskip("torch")
@@ -17,12 +19,16 @@ TEXTS = ["A warm and funny film about two old friends.", "The food was cold and 
 def test_it_holds_the_table_and_the_intervals(tmp_path):
     contest = TextContest(("leave-one-out", "attention"), metrics=("deletion", "insertion"), budget=64)
     examples = [Example(k, text) for k, text in enumerate(TEXTS)]
-    report = arena_report([contest], examples, None, "serial", "Three sentences", quick=True, seed=0)
+    judged = replace(contest, judge="attention")
+    report = arena_report([contest, judged], examples, None, "serial", "Three sentences", quick=True, seed=0)
     text = report.markdown()
     assert "| leave-one-out |" in text and "| oracle |" in text and "| random |" in text
+    assert "4 layers, " in text and "million weights" in text
+    assert "measured by removal=attention" in text
+    assert text.count("Mean Spearman correlation") == 1  # the judge changes the measure, not the explanations
     assert "within its 95 % interval" in text
     assert "What a number of passes buys" in text
-    assert "accredit reproduce arena --quick" in text
+    assert "accredit reproduce arena --model builtin --judge attention --quick" in text
     assert {file.suffix for file in report.write(tmp_path)} == {".md", ".svg"}
 
 
