@@ -5,16 +5,13 @@ from __future__ import annotations
 from accredit.core import AXIOMS, Attribution, Holds
 from accredit.core.plain import rounded
 from accredit.explanation.result import Explanation
+from accredit.views.drawer import Drawer
 from accredit.views.escape import escape
-from accredit.views.flow import flow_svg
-from accredit.views.palette import LEVELS, level
-from accredit.views.parts import bar, bounds, grid, hue, number, span
-from accredit.views.segments import Segment, segments
-from accredit.views.words import duration, in_words, title
+from accredit.views.flow import flow_svg, left_out
+from accredit.views.palette import LEVELS
+from accredit.views.parts import grid
+from accredit.views.words import duration, title
 
-OPEN_ROWS = 60  # players up to which the table of numbers is open when the page loads
-MANY = 80  # players from which the first drawing is set smaller
-TOGETHER = 28  # characters that stay on one line when no space parts them
 MARKS = {Holds.EXACTLY: "●", Holds.IN_EXPECTATION: "◐", Holds.IN_THE_LIMIT: "◐", Holds.NO: "○", Holds.UNKNOWN: "?"}
 
 
@@ -26,22 +23,28 @@ def headline(explanation: Explanation) -> str:
 
 def explanation_body(explanation: Explanation, live: bool = False) -> str:
     """Everything but the document and the headline; `live` makes tokens links to their numbers and adds the inspector."""
-    drawer = _Drawer(explanation, live)
-    parts = [_intro(explanation), _prediction(explanation)]
-    parts += [f'<p class="small soft">{escape(note)}</p>' for note in explanation.notes]
+    return "".join(explanation_blocks(explanation, live).values())
+
+
+def explanation_blocks(explanation: Explanation, live: bool = False) -> dict[str, str]:
+    """The body in pieces, by name and in order, so that a page that is shown can renew only what has changed."""
+    drawer = Drawer(explanation, live)
+    notes = "".join(f'<p class="small soft">{escape(note)}</p>' for note in explanation.notes)
+    blocks = {"intro": _intro(explanation), "prediction": _prediction(explanation), "notes": notes}
     if explanation.attributions:
-        parts += [drawer.lead(), _legend(explanation), drawer.side_by_side()]
+        blocks |= {"lead": drawer.lead(), "legend": _legend(explanation), "side": "<h2>Side by side</h2>"}
+        blocks |= {f"method {name}": strip for name, strip in drawer.side_by_side().items()}
     if explanation.refused:
         told = "".join(f"<dt>{escape(title(m))}</dt><dd>{escape(why)}</dd>" for m, why in explanation.refused.items())
-        parts.append(f'<h2>Methods that do not apply</h2><div class="why"><dl>{told}</dl></div>')
+        blocks["refused"] = f'<h2>Methods that do not apply</h2><div class="why"><dl>{told}</dl></div>'
     if explanation.flow is not None:
-        parts.append(_flow(explanation))
+        blocks["flow"] = _flow(explanation, drawer.many)
     if explanation.attributions:
-        parts += [drawer.numbers(), _trust(explanation)]
-    parts.append(_footer(explanation))
+        blocks |= {"numbers": drawer.numbers(), "trust": _trust(explanation)}
+    blocks["footer"] = _footer(explanation)
     if live and explanation.attributions:
-        parts.append(INSPECTOR)
-    return "".join(parts)
+        blocks["inspector"] = INSPECTOR
+    return blocks
 
 
 INSPECTOR = (
@@ -102,173 +105,16 @@ def _legend(explanation: Explanation) -> str:
     )
 
 
-class _Drawer:
-    """Draws one explanation; remembers where its segments are and how players are numbered."""
-
-    def __init__(self, explanation: Explanation, live: bool) -> None:
-        self.explanation, self.live = explanation, live
-        self.segments = segments(explanation)
-        extra = dict.fromkeys(p for _, a in explanation for p in a.players if p not in explanation.players)
-        self.everyone = [*explanation.players, *extra]
-        self.number = {player: k for k, player in enumerate(self.everyone)}
-
-    def lead(self) -> str:
-        """The first method that ran, large, with a bar and its interval over every token."""
-        method, result = next(iter(self.explanation))
-        signed = method not in self.explanation.unsigned
-        caption = f'<p class="small soft">{escape(title(method))}: {escape(in_words(result))}</p>'
-        if self.explanation.picture:
-            return f'<div class="plate">{self._image()}{self._image(result, signed)}</div>{caption}'
-        many = " many" if len(self.everyone) > MANY else ""
-        return f'<div class="strip lead{many}">{self._running(result, signed, sky=True)}</div>{caption}'
-
-    def side_by_side(self) -> str:
-        """Every method as a strip of coloured tokens, or as a coloured picture."""
-        rows = []
-        for method, result in self.explanation:
-            signed = method not in self.explanation.unsigned
-            costs = [f"{result.payoffs:,} payoffs"] if result.payoffs is not None else []
-            if method in self.explanation.seconds:
-                costs.append(duration(self.explanation.seconds[method]))
-            about = f"<h3>{escape(title(method))}</h3><p class='small'>{escape(in_words(result))}</p>"
-            about += f"<p class='small soft'>{' · '.join(costs)}</p>" if costs else ""
-            if self.explanation.picture:
-                rows.append(f"<div>{self._image(result, signed)}{about}</div>")
-            else:
-                strip = self._running(result, signed, sky=False)
-                rows.append(f'<div class="method"><div>{about}</div><p class="strip">{strip}</p></div>')
-        inner = f'<div class="pictures">{"".join(rows)}</div>' if self.explanation.picture else "".join(rows)
-        return f"<section><h2>Side by side</h2>{inner}</section>"
-
-    def _running(self, result: Attribution, signed: bool, sky: bool) -> str:
-        """The text with its tokens coloured; with `sky`, pieces without a space between them stay on one line."""
-        parts: list[str] = []
-        together: list[Segment] = []
-
-        def flush() -> None:
-            drawn = "".join(self._token(s, result, signed, sky) for s in together)
-            short = sum(len(s.text) for s in together) <= TOGETHER
-            parts.append(f'<span class="nb">{drawn}</span>' if sky and len(together) > 1 and short else drawn)
-            together.clear()
-
-        for segment in self.segments:
-            if segment.special and segment.player not in result.players:
-                continue
-            if segment.player is None:
-                flush()
-                parts.append(escape(segment.text))
-            else:
-                if segment.special or (together and together[-1].special):
-                    flush()
-                    parts.append(" " if parts and not parts[-1].endswith(" ") else "")
-                together.append(segment)
-        flush()
-        return "".join(parts)
-
-    def _token(self, segment: Segment, result: Attribution, signed: bool, sky: bool) -> str:
-        assert segment.player is not None
-        at = result.players.index(segment.player)
-        credit, (low, high) = float(result.credit[at]), bounds(result)
-        colour = level(credit, float(abs(result.credit).max()), signed)
-        kind = (
-            f"t {'special ' if segment.special else ''}{colour}"
-            if not sky
-            else f"t{' special' if segment.special else ''}"
-        )
-        told = escape(f"{segment.text.strip()}: {number(credit, signed)}")
-        if self.live:
-            k = self.number[segment.player]
-            opened = f'<a class="{kind}" href="#p{k}" data-p="{k}" aria-label="{told}"'
-        else:
-            opened = f'<span class="{kind}" title="{told}"'
-        inner = escape(segment.text)
-        if sky:
-            inner = f'{_sky(credit, (low[at], high[at]), span(result), signed)}<span class="{colour}">{inner}</span>'
-        return f"{opened}>{inner}</{'a' if self.live else 'span'}>"
-
-    def _image(self, result: Attribution | None = None, signed: bool = True) -> str:
-        """The picture, with patches coloured by their credit."""
-        picture = self.explanation.picture
-        assert picture is not None
-        (height, width), (down, across) = picture.size, picture.grid
-        patches = ""
-        if result is not None:
-            tall, wide = height / down, width / across
-            largest = float(abs(result.credit).max())
-            for k, player in enumerate(self.explanation.players):
-                credit = result[player]
-                told = escape(f"{player}: {number(credit, signed)}")
-                rect = (
-                    f'<rect x="{k % across * wide:.2f}" y="{k // across * tall:.2f}" width="{wide:.2f}" height="{tall:.2f}" '
-                    f'class="t patch {level(credit, largest, signed)}" data-p="{k}"><title>{told}</title></rect>'
-                )
-                patches += f'<a href="#p{k}" tabindex="-1" aria-label="{told}">{rect}</a>' if self.live else rect
-        name = "the picture" if result is None else f"the picture, coloured by {result.method}"
-        return (
-            f'<svg viewBox="0 0 {width} {height}" role="group" aria-label="{escape(name)}">'
-            f'<image href="{escape(picture.data)}" width="{width}" height="{height}"/>{patches}</svg>'
-        )
-
-    def numbers(self) -> str:
-        """Every number in one table: players down, methods across. Tokens link to its rows, the inspector copies from it."""
-        columns = [(m, result, span(result), *bounds(result)) for m, result in self.explanation]
-        head = "".join(f'<th scope="col">{escape(title(m))}</th>' for m, *_ in columns)
-        rows = []
-        for k, player in enumerate(self.everyone):
-            cells = []
-            for method, result, reach, low, high in columns:
-                signed = method not in self.explanation.unsigned
-                if player not in result.players:
-                    cells.append("<td>—</td>")
-                    continue
-                at = result.players.index(player)
-                credit = float(result.credit[at])
-                drawing = bar(credit, reach, (low[at], high[at]), 44, 14, signed)
-                tip = f' title="{number(low[at])} … {number(high[at])}"' if high[at] > low[at] else ""
-                cells.append(f'<td><span class="cell"{tip}>{number(credit, signed)} {drawing}</span></td>')
-            anchor = f' id="p{k}"' if self.live else ""
-            rows.append(f'<tr{anchor}><th scope="row">{escape(player)}</th>{"".join(cells)}</tr>')
-        body = f"<table><thead><tr><th></th>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
-        opened = " open" if len(rows) <= OPEN_ROWS else ""
-        count = len(rows)
-        return (
-            "<section><h2>Every number</h2>"
-            f'<details{opened}><summary class="soft">{count} rows; thin lines are intervals, where a method has them</summary>'
-            f'<div class="numbers" tabindex="0" role="region" aria-label="Every number">{body}</div></details></section>'
-        )
-
-
-def _sky(credit: float, interval: tuple[float, float], reach: tuple[float, float], signed: bool) -> str:
-    """A bar over a token, as wide as the token: up raises, down lowers; its interval is a thin line."""
-    low, high = reach
-    scale = 46 / ((high - low) or 1.0)
-
-    def y(value: float) -> float:
-        return 49 - (value - low) * scale
-
-    top, bottom = sorted((y(0.0), y(credit)))
-    line = (
-        f'<path class="whisker" d="M50 {y(interval[0]):.1f}V{y(interval[1]):.1f}"/>'
-        if interval[1] > interval[0]
-        else ""
-    )
-    return (
-        '<svg class="sky" viewBox="0 0 100 52" preserveAspectRatio="none" aria-hidden="true">'
-        f'<rect class="{hue(credit, signed)}" x="8" y="{top:.1f}" width="84" height="{max(bottom - top, 0.4):.1f}"/>'
-        f'<path class="axis" d="M0 {y(0.0):.1f}H100"/>{line}</svg>'
-    )
-
-
-def _flow(explanation: Explanation) -> str:
+def _flow(explanation: Explanation, many: bool) -> str:
     flow = explanation.flow
     assert flow is not None
     notes = "".join(f"<p>{escape(note)}</p>" for note in flow.notes)
     cut = '<span class="key cut"></span>minimum cut: no flow can be larger than what these let through'
     return (
-        "<section><h2>How attention flows</h2><p class='soft'>From the output, above, through the layers down to the text. "
-        f"Width is flow, {rounded(flow.value)} in all. Method: {escape(title(flow.method))}.</p>"
+        f"<section{' class=aside' * many}><h2>How attention flows</h2><p class='soft'>From the output, above, through the "
+        f"layers down to the text. Width is flow, {rounded(flow.value)} in all. Method: {escape(title(flow.method))}.</p>"
         f'<figure><div class="wide" tabindex="0" role="region" aria-label="Drawing of the flow">{flow_svg(flow)}</div>'
-        f'<figcaption class="small"><p><span class="key edge"></span>flow &nbsp; {cut}</p>{notes}</figcaption>'
+        f'<figcaption class="small"><p><span class="key edge"></span>flow &nbsp; {cut}</p>{left_out(flow)}{notes}</figcaption>'
         "</figure></section>"
     )
 

@@ -12,7 +12,8 @@ from accredit.views.escape import escape
 ROW = 92  # pixels between layers
 LEFT, TOP, BOTTOM, RIGHT = 72, 34, 104, 28
 DRAWN = 0.98  # share of each layer's flow that is drawn; hair-thin edges are left out
-MOST = 400  # edges drawn in a layer
+MOST = 1600  # edges drawn in all layers together
+HAIR = 0.5  # pixels of flow below which edges of a layer are one path, without a name each
 LABEL = 16  # characters
 
 
@@ -33,10 +34,20 @@ def flow_svg(flow: FlowPicture) -> str:
     )
 
 
-def drawn(weights: FloatArray) -> list[tuple[int, int]]:
+def left_out(flow: FlowPicture) -> str:
+    """How many edges are too thin to be drawn, and how much they carry, in a sentence; nothing if none are."""
+    carrying = int((flow.edges > 0).sum())
+    shown = [(layer, i, j) for layer in range(flow.layers) for i, j in drawn(flow.edges[layer], MOST // flow.layers)]
+    if len(shown) == carrying:
+        return ""
+    share = 1 - sum(float(flow.edges[place]) for place in shown) / float(flow.edges.sum())
+    return f"<p>Drawn: {len(shown):,} of {carrying:,} edges; the others carry {100 * share:.2g} % of the flow.</p>"
+
+
+def drawn(weights: FloatArray, most: int = MOST) -> list[tuple[int, int]]:
     """The largest entries of a matrix that make up `DRAWN` of its sum, smallest first: they are painted over one another."""
     flat = weights.ravel()
-    order = np.argsort(-flat, kind="stable")[: min(MOST, int((flat > 0).sum()))]
+    order = np.argsort(-flat, kind="stable")[: min(most, int((flat > 0).sum()))]
     enough = np.searchsorted(np.cumsum(flat[order]), DRAWN * flat.sum()) + 1
     return [(int(k) // weights.shape[1], int(k) % weights.shape[1]) for k in order[:enough][::-1]]
 
@@ -44,12 +55,15 @@ def drawn(weights: FloatArray) -> list[tuple[int, int]]:
 def _edges(flow: FlowPicture, layer: int, x: FloatArray, y: FloatArray, widest: float, thickest: float) -> str:
     above, below = float(y[layer + 1]), float(y[layer])
     bend = (below - above) * 0.5
-    parts = []
-    for i, j in drawn(flow.edges[layer]):
+    hairs, parts = [], []
+    for i, j in drawn(flow.edges[layer], MOST // flow.layers):
         share = float(flow.edges[layer, i, j]) / widest
         path = f"M{x[i]:.1f} {above:.1f}C{x[i]:.1f} {above + bend:.1f} {x[j]:.1f} {below - bend:.1f} {x[j]:.1f} {below:.1f}"
-        told = f"{escape(flow.columns[i])} → {escape(flow.columns[j])}: {rounded(float(flow.edges[layer, i, j]), 3)}"
         cut = flow.cut[layer, i, j] > 0
+        if thickest * share < HAIR and not cut:
+            hairs.append(path)
+            continue
+        told = f"{escape(flow.columns[i])} → {escape(flow.columns[j])}: {rounded(float(flow.edges[layer, i, j]), 3)}"
         told += ", in the minimum cut" if cut else ""
         parts.append(
             f'<path class="{"cut" if cut else "edge"}" d="{path}" stroke-width="{0.6 + thickest * share:.2f}" '
@@ -58,7 +72,8 @@ def _edges(flow: FlowPicture, layer: int, x: FloatArray, y: FloatArray, widest: 
         if cut:
             middle_x, middle_y = (x[i] + x[j]) / 2, (above + below) / 2
             parts.append(f'<path class="tick" d="M{middle_x - 6:.1f} {middle_y:.1f}h12"/>')
-    return "".join(parts)
+    thin = f'<path class="edge" d="{"".join(hairs)}" stroke-width="0.8" stroke-opacity="0.24"/>' if hairs else ""
+    return thin + "".join(parts)
 
 
 def _nodes(flow: FlowPicture, x: FloatArray, y: FloatArray, step: float) -> str:

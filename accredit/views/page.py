@@ -9,6 +9,7 @@ from importlib.resources import files
 
 from accredit.views.escape import escape
 from accredit.views.palette import level_rules
+from accredit.views.sky import sky_rules
 
 
 def page(title: str, body: str, *, live: bool = False) -> str:
@@ -37,7 +38,12 @@ def page(title: str, body: str, *, live: bool = False) -> str:
 @cache
 def stylesheet() -> str:
     """Every rule begins with .accredit, so that it touches nothing else in a notebook."""
-    return asset("page.css") + level_rules("light") + f"@media(prefers-color-scheme:dark){{{level_rules('dark')}}}"
+    return (
+        asset("page.css")
+        + sky_rules()
+        + level_rules("light")
+        + f"@media(prefers-color-scheme:dark){{{level_rules('dark')}}}"
+    )
 
 
 @cache

@@ -9,8 +9,10 @@ import pytest
 from accredit import views
 from accredit.core import Attribution
 from accredit.explanation import Explanation
-from accredit.views.flow import drawn, flow_svg
+from accredit.views.explanation import explanation_blocks, explanation_body
+from accredit.views.flow import MOST, drawn, flow_svg, left_out
 from accredit.views.page import asset, stylesheet
+from accredit.views.sky import sky
 from accredit.views.terminal import claim_letters, wants_colour
 from accredit.views.words import title
 from tests.views.hostile import corpus
@@ -57,11 +59,13 @@ def test_signs_have_colours_and_sizes_are_grey():
 
 def test_error_bars_are_drawn_only_where_they_are_known():
     explanation = sample(flow=False)
-    assert views.explanation_page(explanation).count('class="whisker"') == 2 * len(explanation.players)
+    drawn = re.compile(r'class="whisker[" ]')
+    assert len(drawn.findall(views.explanation_page(explanation))) == 2 * len(
+        explanation.players
+    )  # large, and in the table
     bare = replace(explanation["shapley"], interval=None)
-    assert 'class="whisker"' not in views.explanation_page(
-        replace(explanation, attributions={**explanation.attributions, "shapley": bare})
-    )
+    without = replace(explanation, attributions={**explanation.attributions, "shapley": bare})
+    assert not drawn.search(views.explanation_page(without))
 
 
 def test_fragment_holds_no_script_and_no_anchor():
@@ -87,14 +91,53 @@ def test_no_hostile_name_survives_as_markup(name):
 def test_drawing_keeps_nearly_all_of_the_flow_and_marks_the_cut():
     picture = flow_picture([f"t{k}" for k in range(12)])
     for layer in range(picture.layers):
-        assert (
-            sum(picture.edges[layer][i, j] for i, j in drawn(picture.edges[layer])) >= 0.98 * picture.edges[layer].sum()
-        )
+        kept = sum(picture.edges[layer][i, j] for i, j in drawn(picture.edges[layer]))
+        assert kept >= 0.98 * picture.edges[layer].sum()
     svg = flow_svg(picture)
     assert svg.count('class="cut"') == sum(
         (picture.cut[layer][i, j] > 0) for layer in range(4) for i, j in drawn(picture.edges[layer])
     )
     assert svg.count('class="tick"') == svg.count('class="cut"') > 0
+
+
+def test_a_deep_wide_flow_is_a_bounded_drawing_that_counts_what_it_leaves_out():
+    picture = flow_picture([f"t{k}" for k in range(33)], layers=12)
+    assert (picture.edges > 0).sum() > 10_000
+    assert flow_svg(picture).count("<path") <= MOST + 33 and flow_svg(picture).count("<title") < 2500
+    told = re.search(r"Drawn: ([\d,]+) of ([\d,]+) edges; the others carry ([\d.]+) %", left_out(picture))
+    assert told and int(told[2].replace(",", "")) == (picture.edges > 0).sum()
+    assert int(told[1].replace(",", "")) <= MOST
+    assert left_out(flow_picture(["a"])) == ""
+
+
+def test_bars_stand_on_one_line_and_end_where_their_credit_is():
+    up, down = sky(1.0, (0.5, 1.5), (-1.0, 2.0), True), sky(-1.0, (-1.0, -1.0), (-1.0, 2.0), True)
+    assert (
+        up == '<i class="bar up y16 h16"></i><i class="whisker y8 h16"></i>'
+    )  # 48 steps from 2 down to −1; zero at 32
+    assert down == '<i class="bar down y32 h16"></i>'
+
+
+def test_long_texts_stay_light():
+    """A token is a link, a bar, a word; a number is a cell. Nothing else grows with the text."""
+    words = 500
+    explanation = sample(" ".join(f"w{k}" for k in range(words)), flow=False)
+    page, methods = views.explanation_page(explanation), len(explanation.attributions)
+    tags = len(re.findall(r"<[a-z]", page))
+    assert tags < words * (4 + methods + 2 + methods) + 600
+    assert page.count("<svg") <= 4  # those of the prediction
+    assert page.count('class="method aside"') == methods  # not laid out while out of sight
+
+
+def test_blocks_are_the_body_and_a_new_method_renews_few_of_them():
+    explanation = sample(flow=False)
+    names = list(explanation.attributions)
+    fewer = {name: explanation.attributions[name] for name in names[:-1]}
+    before = explanation_blocks(replace(explanation, attributions=fewer, methods=(*fewer, "tcav")), live=True)
+    after = explanation_blocks(explanation, live=True)
+    assert "".join(after.values()) == explanation_body(explanation, live=True)
+    changed = {key for key, html in after.items() if before.get(key) != html}
+    assert changed == {"intro", f"method {names[-1]}", "numbers", "trust"}
 
 
 def test_cut_at_the_source_and_at_the_sink_is_marked():

@@ -1,38 +1,54 @@
 // Point at a token, or walk with the arrow keys, and its numbers in every method appear beside it. All of them are copied from
-// the table of the page, which stays readable without this script.
+// the table of the page, which stays readable without this script. Listeners sit on the page, not on its tokens, so that a part
+// of it may be replaced; the event "renewed" tells.
 (() => {
   const root = document.querySelector("main.accredit");
   const panel = root.querySelector(".inspector");
   const name = panel.querySelector("h2");
   const list = panel.querySelector("dl");
-  const table = root.querySelector(".numbers table");
-  const methods = [...table.tHead.rows[0].cells].slice(1).map((cell) => cell.textContent);
   const row = (player) => document.getElementById(`p${player}`);
   let pinned = null;
   let shown = null;
+  let marked = [];
 
-  function show(player) {
-    if (player === shown) return;
-    for (const token of root.querySelectorAll(".t.on")) token.classList.remove("on");
-    shown = player;
-    panel.hidden = player === null;
-    if (player === null) return;
-    for (const token of root.querySelectorAll(`.t[data-p="${player}"]`)) token.classList.add("on");
-    const cells = [...row(player).cells];
-    name.textContent = cells[0].textContent;
+  function numbers(cell) {
+    const told = document.createElement("dd");
+    const copies = [...cell.childNodes].map((node) => node.cloneNode(true));
+    if (cell.className) {
+      const coloured = document.createElement("span");
+      coloured.className = cell.className;
+      coloured.append(...copies);
+      told.append(coloured);
+    } else told.append(...copies);
+    if (cell.title) told.title = cell.title;
+    return told;
+  }
+
+  function show(player, again = false) {
+    if (player === shown && !again) return;
+    for (const token of marked) token.classList.remove("on");
+    marked = [];
+    const found = player === null ? null : row(player);
+    shown = found ? player : null;
+    panel.hidden = !found;
+    if (!found) return;
+    marked = [...root.querySelectorAll(`.t[data-p="${player}"]`)];
+    for (const token of marked) token.classList.add("on");
+    const [own, ...cells] = found.cells;
+    const methods = found.closest("table").tHead.rows[0].cells;
+    name.textContent = own.textContent;
     list.replaceChildren(
-      ...cells.slice(1).flatMap((cell, i) => {
+      ...cells.flatMap((cell, i) => {
         const method = document.createElement("dt");
-        const numbers = document.createElement("dd");
-        method.textContent = methods[i];
-        numbers.append(...[...cell.childNodes].map((node) => node.cloneNode(true)));
-        return [method, numbers];
+        method.textContent = methods[i + 1].textContent;
+        return [method, numbers(cell)];
       }),
     );
   }
 
   function step(from, key) {
     const strip = from.closest(".strip");
+    if (!strip) return null;
     const tokens = [...strip.querySelectorAll(".t")];
     const at = tokens.indexOf(from);
     if (key === "ArrowRight") return tokens[at + 1];
@@ -44,10 +60,20 @@
     return other && other.querySelector(`.t[data-p="${from.dataset.p}"]`);
   }
 
-  root.classList.add("live");
-  for (const strip of root.querySelectorAll(".strip"))
-    strip.querySelectorAll(".t").forEach((token, i) => token.setAttribute("tabindex", i ? "-1" : "0"));
+  // One stop of the Tab key a strip.
+  function stops() {
+    for (const strip of root.querySelectorAll(".strip")) {
+      if (strip.querySelector('.t[tabindex="0"]')) continue;
+      strip.querySelectorAll(".t").forEach((token, i) => token.setAttribute("tabindex", i ? "-1" : "0"));
+    }
+  }
 
+  root.classList.add("live");
+  stops();
+  root.addEventListener("renewed", () => {
+    stops();
+    if (shown !== null) show(shown, true);
+  });
   root.addEventListener("pointerover", (event) => {
     const token = event.target.closest(".t");
     if (token && pinned === null && event.pointerType === "mouse") show(token.dataset.p);
@@ -57,7 +83,7 @@
     if (token) show((pinned = token.dataset.p));
   });
   root.addEventListener("click", (event) => {
-    const token = event.target.closest(".t");
+    const token = event.target.closest("a")?.querySelector(".patch") ?? event.target.closest(".t");
     if (event.target.closest(".inspector button")) show((pinned = null));
     if (!token) return;
     event.preventDefault();
@@ -70,7 +96,7 @@
     event.preventDefault();
     const next = step(token, event.key);
     if (!next) return;
-    for (const other of next.closest(".strip").querySelectorAll('.t[tabindex="0"]')) other.setAttribute("tabindex", "-1");
+    next.closest(".strip").querySelector('.t[tabindex="0"]').setAttribute("tabindex", "-1");
     next.setAttribute("tabindex", "0");
     next.focus();
   });
