@@ -13,7 +13,7 @@ from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput
 from accredit.core.coalitions import unique
 
 MEMORY = 1 << 30  # bytes of activations that one forward pass may use
-CACHE_TOKENS = 4096  # larger batches leave the CPU's caches and gain nothing
+CACHE_TOKENS = 2048  # larger batches leave the CPU's caches and gain nothing
 ROWS = 1 << 14
 PROBES = 3
 

@@ -84,6 +84,6 @@ def test_the_fit_finds_an_amplitude_more_likely_than_its_start():
     data = sample(players=9, rows=120, seed=3)
     kernels = isotropic_kernels(9)
     objective = isotropic_objective(data, kernels)
-    fitted = np.log(fit_isotropic(data).amplitudes)
+    fitted = np.log(fit_isotropic(data, data).amplitudes)
     start = np.array([8.0, 4.0, 2.0, 0.0, 2.0, 2.0])
     assert objective(fitted)[0] < objective(start)[0] - 1

@@ -20,6 +20,7 @@ from accredit.values.surrogate.walsh import Walsh
 
 MOST_PAIRS = 2000  # fitted at once; further pairs correct the fit
 ROWS_ISOTROPIC, ROWS_SCREENED = 500, 400  # rows on which hyper-parameters are fitted
+ROWS_COARSE = 128  # rows on which that search begins
 END_NOISE = 1e-6  # the end pair {∅, N} is known and has no weight in any score
 FEW_PAIRS = 60  # below this some intervals are not honest, see `_too_few`
 ASYMPTOTIC = (
@@ -199,7 +200,8 @@ def _sample(design: Design, target: FloatArray) -> Sample:
 def _models(sample: Sample, rng: np.random.Generator) -> tuple[Posterior, ...]:
     """The isotropic surrogate, and the screened one where pairs outnumber the players whose relevance it fits."""
     small, smaller = sample.thinned(ROWS_ISOTROPIC, rng), sample.thinned(ROWS_SCREENED, rng)
-    isotropic = steadied(fit_isotropic(small), sample)
+    coarse = sample.thinned(ROWS_COARSE, rng) if len(sample) > 1.4 * ROWS_COARSE else None
+    isotropic = steadied(fit_isotropic(small, coarse or small), sample)
     if isotropic is None:
         isotropic = steadied(Mixture((Walsh(1),), (1e4,)), sample)  # leverage regression with a trace of ridge
     if isotropic is None:
@@ -208,7 +210,7 @@ def _models(sample: Sample, rng: np.random.Generator) -> tuple[Posterior, ...]:
         )
     if len(sample) - 1 <= sample.rows.players + 1:
         return (isotropic,)
-    screened = posterior(fit_screened(smaller), sample)
+    screened = posterior(fit_screened(smaller, coarse or smaller), sample)
     return (isotropic,) if screened is None else (isotropic, screened)
 
 

@@ -19,6 +19,7 @@ from accredit.values.surrogate.rows import Kernel, Meeting, Rows
 from accredit.values.surrogate.size_local import SizeLocal
 from accredit.values.surrogate.walsh import Walsh
 
+FINE_STEPS = 6  # on the whole sample, after the coarse one
 REFUSED = 1e20  # what an evaluation costs whose covariance has no Cholesky factor
 
 
@@ -142,12 +143,13 @@ def isotropic_objective(sample: Sample, kernels: tuple[Kernel, ...]) -> Objectiv
     return objective
 
 
-def fit_isotropic(sample: Sample) -> Mixture:
-    """Model I with the amplitudes of highest restricted likelihood. At most 28 times O(M³)."""
+def fit_isotropic(sample: Sample, coarse: Sample) -> Mixture:
+    """Model I with the amplitudes of highest restricted likelihood."""
     kernels = isotropic_kernels(sample.rows.players)
     # From a start at 0 the linear amplitude does not reach its optimum on games that are nearly noiseless.
     start = np.array([8.0 - {1: 0, 3: 4, 5: 6, 7: 8}[k.order] if isinstance(k, Walsh) else 2.0 for k in kernels])
-    best = _minimised(isotropic_objective(sample, kernels), start, [(-14.0, 14.0)] * len(kernels), 20, 28)
+    box = [(-14.0, 14.0)] * len(kernels)
+    best = _refined(lambda part: isotropic_objective(part, kernels), sample, coarse, start, box, 20)
     return Mixture(kernels, tuple(np.exp(best).tolist()))
 
 
@@ -197,24 +199,33 @@ def _relevance_penalty(logit: FloatArray, prior: float) -> tuple[float, FloatArr
     return float(penalty), pull - pull.mean() + 0.04 * (mean - prior) / len(logit)
 
 
-def fit_screened(sample: Sample) -> Mixture:
-    """Model II with the relevances and amplitudes of highest penalised likelihood. At most 38 times O(M³)."""
+def fit_screened(sample: Sample, coarse: Sample) -> Mixture:
+    """Model II with the relevances and amplitudes of highest penalised likelihood."""
     n = sample.rows.players
     kernels = screened_kernels(n)
     start = np.concatenate([np.full(n, _likely_logit(n)), [5.0], [8.0 if k == Walsh(1) else 2.0 for k in kernels]])
     box = [(-10.0, 3.5)] * n + [(-10.0, 18.0)] + [(-14.0, 14.0)] * len(kernels)
-    best = _minimised(screened_objective(sample, kernels), start, box, 30, 38)
+    best = _refined(lambda part: screened_objective(part, kernels), sample, coarse, start, box, 30)
     relevance = 1 / (1 + np.exp(-best[:n]))
     return Mixture((Product(tuple(relevance.tolist())), *kernels), tuple(np.exp(best[n:]).tolist()))
 
 
-def _minimised(
-    objective: Objective, start: FloatArray, box: list[tuple[float, float]], steps: int, evaluations: int
+def _refined(
+    objective_of: Callable[[Sample], Objective],
+    sample: Sample,
+    coarse: Sample,
+    start: FloatArray,
+    box: list[tuple[float, float]],
+    steps: int,
 ) -> FloatArray:
+    """Up to `steps` steps on the coarse sample, then a few on the whole one: O(M³) is paid about ten times, not forty."""
+    near = _minimised(objective_of(coarse), start, box, steps)
+    return near if coarse is sample else _minimised(objective_of(sample), near, box, FINE_STEPS)
+
+
+def _minimised(objective: Objective, start: FloatArray, box: list[tuple[float, float]], steps: int) -> FloatArray:
     """Few steps of L-BFGS-B: hyper-parameters need no digits, the surrogate is corrected by its residuals."""
     from scipy.optimize import minimize  # a quarter of a second to import, and only needed here
 
-    found = minimize(
-        objective, start, jac=True, method="L-BFGS-B", bounds=box, options={"maxiter": steps, "maxfun": evaluations}
-    )
-    return np.asarray(found.x)
+    limits = {"maxiter": steps, "maxfun": steps + 8}
+    return np.asarray(minimize(objective, start, jac=True, method="L-BFGS-B", bounds=box, options=limits).x)
