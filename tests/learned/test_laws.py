@@ -1,0 +1,166 @@
+"""Mask laws: what they draw, and that what they teach is the gradient of what they draw."""
+
+import itertools
+
+import pytest
+import torch
+
+from accredit.core import InvalidInput
+from accredit.learned.laws import (
+    Bernoulli,
+    Dirichlet,
+    RandomTopK,
+    RelaxedTopK,
+    Softmax,
+    information,
+    law_from,
+    law_settings,
+)
+from accredit.learned.networks import LOWEST
+
+LAWS = (Softmax(0.5), RelaxedTopK(2), Bernoulli("reinforce"), Bernoulli("relaxed"), Bernoulli("rebar"), Dirichlet(0.3))
+
+
+def generator(seed=0):
+    return torch.Generator().manual_seed(seed)
+
+
+def some_logits(present, seed=1):
+    logits = torch.randn(present.shape, generator=generator(seed))
+    return logits.masked_fill(present == 0, LOWEST).requires_grad_()
+
+
+@pytest.mark.parametrize("law", LAWS, ids=repr)
+def test_masks_lie_in_the_unit_interval_and_leave_absent_players_out(law):
+    present = torch.tensor([[1.0, 1, 1, 1, 0], [1, 0, 0, 0, 0], [0, 0, 0, 0, 0]]).repeat(100, 1)
+    logits = some_logits(present)
+    drawn = law.draw(logits, present, lambda mask: mask.sum(dim=1), generator())
+    for mask in (drawn.mask, law.random(present, generator())):
+        assert (mask >= 0).all() and (mask <= 1).all() and (mask[present == 0] == 0).all()
+        assert mask[0::3].sum() > 0
+    slope = torch.autograd.grad(drawn.objective.sum() + law.price(logits, present).sum(), logits)[0]
+    assert torch.isfinite(slope).all() and (slope[present == 0] == 0).all()
+
+
+@pytest.mark.parametrize("law", LAWS, ids=repr)
+def test_draws_follow_their_generator_and_leave_global_state_alone(law):
+    present = torch.ones(3, 6)
+    logits = some_logits(present)
+    before = torch.random.get_rng_state()
+
+    def draw(seed):
+        return law.draw(logits, present, lambda mask: mask.sum(dim=1), generator(seed)).mask
+
+    assert torch.equal(draw(5), draw(5))
+    assert isinstance(law, Softmax) or not torch.equal(draw(5), draw(6))
+    assert torch.equal(before, torch.random.get_rng_state())
+
+
+def test_new_noise_in_every_step():
+    """The noise of the published word model was drawn once and for all; here one generator gives new noise each time."""
+    law, present, source = RelaxedTopK(3), torch.ones(2, 8), generator()
+    first, second = (law.random(present, source) for _ in range(2))
+    assert not torch.allclose(first, second)
+
+
+def test_relaxed_sets_become_sets_when_cold():
+    present = torch.ones(500, 10)
+    masks = RelaxedTopK(3, temperature=0.001).random(present, generator())
+    assert ((masks < 1e-3) | (masks > 1 - 1e-3)).float().mean() > 0.98
+    assert (masks.sum(dim=1) < 3 + 1e-3).all()  # three draws, some of the same player
+
+
+def test_relaxed_top_1_draws_each_player_by_its_chance():
+    """The largest entry is player i with chance softmax(logits)_i: the Gumbel trick. 40,000 draws, a standard error of at
+    most 0.0025; 0.0125 is five of them, four players: false alarm < 3e-6 by the normal law, so six (0.015): < 1e-8."""
+    logits = torch.tensor([[2.0, 1.0, 0.0, -1.0]]).repeat(40_000, 1)
+    drawn = RelaxedTopK(1, temperature=0.3).relaxed(logits, torch.ones(logits.shape), generator())
+    shares = torch.bincount(drawn.argmax(dim=1), minlength=4) / len(drawn)
+    assert (shares - logits[0].softmax(dim=0)).abs().max() < 0.015
+
+
+def wavy(mask):
+    """A loss that is not linear in the mask, so that a relaxed gradient would be biased."""
+    return (mask[:, 0] - 2 * mask[:, 1] * mask[:, 2] + 0.3) ** 2 + torch.sin(3 * mask[:, 2])
+
+
+def exact_slope(logits):
+    """∇ Σ_b π(b) ℓ(b) over all 2³ coins."""
+    logits = logits.clone().requires_grad_()
+    total = torch.zeros(())
+    for coins in itertools.product((0.0, 1.0), repeat=3):
+        b = torch.tensor(coins)
+        chance = torch.where(b > 0, logits.sigmoid(), (-logits).sigmoid()).prod()
+        total = total + chance * wavy(b[None])[0]
+    return torch.autograd.grad(total, logits)[0]
+
+
+def slopes(law, logits, rows, baseline=None):
+    many = logits.repeat(rows, 1).requires_grad_()
+    base = None if baseline is None else torch.full((rows,), baseline)
+    drawn = law.draw(many, torch.ones(many.shape), wavy, generator(3), base)
+    return torch.autograd.grad(drawn.objective.sum(), many)[0]
+
+
+@pytest.mark.parametrize(("gradient", "baseline"), [("reinforce", None), ("reinforce", 1.7), ("rebar", None)])
+def test_coins_are_taught_the_exact_slope_on_average(gradient, baseline):
+    """Mean of 200,000 gradients within six standard errors in three coordinates: false alarm < 1e-8 by the normal law."""
+    logits = torch.tensor([0.4, -0.8, 1.1])
+    found = slopes(Bernoulli(gradient, temperature=0.5), logits, 200_000, baseline).double()
+    error = found.std(dim=0) / len(found) ** 0.5
+    assert ((found.mean(dim=0) - exact_slope(logits)).abs() < 6 * error).all()
+    assert (error < 0.01).all()
+
+
+def test_the_relaxed_gradient_is_biased_and_rebar_is_calmer_than_reinforce():
+    logits = torch.tensor([0.4, -0.8, 1.1])
+    relaxed = slopes(Bernoulli("relaxed", temperature=0.5), logits, 200_000).double()
+    error = relaxed.std(dim=0) / len(relaxed) ** 0.5
+    assert ((relaxed.mean(dim=0) - exact_slope(logits)).abs() > 6 * error).any()
+    plain, calm = (
+        slopes(Bernoulli(g, temperature=0.5), logits, 50_000).var(dim=0).sum() for g in ("reinforce", "rebar")
+    )
+    assert calm < 0.8 * plain  # 0.71 here: this loss is far from smooth
+
+
+def test_the_price_is_information_or_size():
+    present = torch.tensor([[1.0, 1, 1, 1, 0]])
+    even = torch.tensor([[2.0, 2, 2, 2, LOWEST]])
+    sure = torch.tensor([[50.0, 0, 0, 0, LOWEST]])
+    assert float(information(even, present)) == pytest.approx(0, abs=1e-6)
+    assert float(information(sure, present)) == pytest.approx(float(torch.tensor(4.0).log()), abs=1e-5)
+    assert float(RelaxedTopK(3).price(sure, present)) == pytest.approx(3 * float(torch.tensor(4.0).log()), abs=1e-4)
+    assert float(Bernoulli().price(torch.tensor([[0.0, 0, 0, 0, LOWEST]]), present)) == pytest.approx(0.5)
+
+
+def test_random_laws_look_at_nothing():
+    present = torch.ones(4000, 6)
+    assert (RandomTopK(2).random(present, generator()).sum(dim=1) == 2).all()
+    for law in (RandomTopK(2), RelaxedTopK(2), Dirichlet(0.5), Softmax(), Bernoulli(rate=1 / 3)):
+        mean = law.random(present, generator()).mean(dim=0)  # standard error at most 0.5/√4000 = 0.008; six of them
+        assert (mean - mean.mean()).abs().max() < 0.05
+    sparse, flat = (Softmax(concentration=c).random(present, generator()).amax(dim=1).mean() for c in (0.1, 10.0))
+    assert sparse > 0.7 > 0.4 > flat
+
+
+def test_settings_round_trip():
+    for law in (*LAWS, RandomTopK(3)):
+        assert law_from(law_settings(law)) == law
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: RelaxedTopK(0),
+        lambda: RelaxedTopK(2, temperature=0.0),
+        lambda: RelaxedTopK(2.5),
+        lambda: Bernoulli("guess"),
+        lambda: Bernoulli(rate=1.0),
+        lambda: Dirichlet(-1.0),
+        lambda: law_from({"kind": "gaussian"}),
+        lambda: law_from({"kind": "softmax", "heat": 1}),
+    ],
+)
+def test_nonsense_is_refused(make):
+    with pytest.raises(InvalidInput):
+        make()
