@@ -31,8 +31,8 @@ FIELDS = {
 
 
 @contextmanager
-def eager(model: Any) -> Iterator[None]:
-    """The model with its eager attention kernel, which forms the weights; the kernel it had is put back."""
+def eager(model: Any, kernel: str = "eager") -> Iterator[None]:
+    """The model with its eager attention kernel, which forms the weights, or another registered one; its own is put back."""
     parts = [m for m in model.modules() if hasattr(getattr(m, "config", None), "_attn_implementation")]
     before = [(part.config, part.config._attn_implementation) for part in parts]
     if not hasattr(model, "set_attn_implementation"):
@@ -40,7 +40,7 @@ def eager(model: Any) -> Iterator[None]:
             f"{type(model).__name__} cannot give attentions: only transformers models do; use a game or gradients"
         )
     try:
-        model.set_attn_implementation("eager")
+        model.set_attn_implementation(kernel)
         yield
     finally:
         for config, implementation in before:  # outer parts first, so that inner ones keep their own

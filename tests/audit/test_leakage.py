@@ -117,9 +117,6 @@ def says_place(masks: np.ndarray) -> np.ndarray:
     return np.stack([1 - p, p], axis=1)
 
 
-TRAINED = (PROBE, SURROGATE, EVALX, SCRAMBLE, TRANSPLANT, RANDOM)
-
-
 def test_words_the_telling_word_is_honest():
     x, labels, place = texts(1600, seed=0)
     inputs = Words(8, 20)
@@ -140,7 +137,8 @@ def test_words_a_place_for_each_label_is_a_cheat():
     x, labels, _ = texts(1600, seed=0)
     masks = np.eye(8)[np.where(labels == 1, 0, 1)]
     report = leakage_report(Words(8, 20), x, masks, labels, reads_words, lambda _, mask: says_place(mask), width=32)
-    assert set(report.flagged) == {PROBE, SURROGATE, EVALX, METER, SCRAMBLE, TRANSPLANT, RANDOM}
+    assert set(report.flagged) >= {PROBE, SURROGATE, EVALX, METER, SCRAMBLE, TRANSPLANT}
+    assert report[RANDOM].verdict != "passes"
 
 
 # Pixels: one of nine 2×2 blocks is lit, brightly (label 1) or with a negative (label 0).
@@ -166,8 +164,9 @@ def test_pixels_the_lit_block_is_honest_and_a_block_for_each_label_is_not(cheats
     masks = np.eye(9)[np.where(labels == 1, 0, 1) if cheats else place]
     own = (lambda _, mask: says_place(mask)) if cheats else (lambda x, mask: reads_pixels(inputs.keep(x, mask)))
     report = leakage_report(inputs, x, masks, labels, reads_pixels, own, width=8)
-    expected = {PROBE, SURROGATE, EVALX, METER, SCRAMBLE, TRANSPLANT, RANDOM} if cheats else set()
-    assert set(report.flagged) == expected
+    codes = {PROBE, SURROGATE, EVALX, METER, SCRAMBLE, TRANSPLANT}
+    assert codes & set(report.flagged) == (codes if cheats else set())
+    assert (report[RANDOM].verdict == "passes") is not cheats
 
 
 # Single detectors by hand
