@@ -20,41 +20,45 @@ from accredit.models.partition import Partition, partition_by
 from accredit.models.payoffs import Law, payoff_of
 from accredit.models.state import device_of, finite, still
 
+NARROWEST = 64  # a longer strip would be resized into more pixels than any model reads
 PAINTS = ("mean", "blur", "zero")  # what may stand in place of a removed patch
 
 
 @dataclass(frozen=True)
 class Preparation:
-    """From a picture to the numbers that a model reads: resize, scale by `factor`, subtract `mean`, divide by `std`."""
+    """From a picture to the numbers that a model reads: resize, cut, scale by `factor`, subtract `mean`, divide by `std`.
 
-    size: tuple[int, int]  # (height, width)
+    A picture is resized to `size`; or to `resized` (or so that its shorter edge has that length), and then its middle is
+    cut out, with black where the picture is smaller than the cut.
+    """
+
+    size: tuple[int, int]  # (height, width) that the model reads
     channels: int = 3
     factor: float = 1 / 255
     mean: tuple[float, ...] = (0.5,)
     std: tuple[float, ...] = (0.5,)
     resample: int = 2  # bilinear
+    resized: tuple[int, int] | int | None = None  # before the middle is cut out; None: `size`, nothing is cut
 
     @classmethod
     def from_settings(cls, settings: Mapping[str, Any]) -> Preparation:
         """Read the fields of a Hugging Face preprocessor_config.json."""
-        size = settings.get("size", 224)
-        if isinstance(size, Mapping):
-            edge = size.get("shortest_edge")
-            size = (size.get("height", edge), size.get("width", edge))
-        elif isinstance(size, int):
-            size = (size, size)
+        size, resized = _edges(settings.get("size", 224)), None
         if settings.get("do_center_crop"):
-            crop = settings.get("crop_size", size)
-            size = (crop["height"], crop["width"]) if isinstance(crop, Mapping) else crop
+            resized = size if settings.get("do_resize", True) else None
+            size = _edges(settings.get("crop_size", size))
+        if isinstance(size, int):
+            size = (size, size)
         mean, std = settings.get("image_mean") or (0.0,), settings.get("image_std") or (1.0,)
         normal = settings.get("do_normalize", True)
         return cls(
-            size=(int(size[0]), int(size[1])),
+            size=size,
             channels=len(mean) if isinstance(mean, list | tuple) else 3,
             factor=float(settings.get("rescale_factor", 1 / 255)) if settings.get("do_rescale", True) else 1.0,
             mean=_numbers(mean) if normal else (0.0,),
             std=_numbers(std) if normal else (1.0,),
             resample=int(settings.get("resample", 2)),
+            resized=resized,
         )
 
     def pixels(self, image: Any) -> npt.NDArray[np.float32]:
@@ -63,12 +67,35 @@ class Preparation:
 
         picture = Image.fromarray(image.astype(np.uint8)) if isinstance(image, np.ndarray) else image
         picture = picture.convert("L" if self.channels == 1 else "RGB")
-        if picture.size != (self.size[1], self.size[0]):
-            picture = picture.resize((self.size[1], self.size[0]), Image.Resampling(self.resample))
+        height, width = self._before_cut(picture.height, picture.width)
+        if picture.size != (width, height):
+            picture = picture.resize((width, height), Image.Resampling(self.resample))
+        top, left = (height - self.size[0]) // 2, (width - self.size[1]) // 2
+        picture = picture.crop((left, top, left + self.size[1], top + self.size[0]))
         values = np.asarray(picture, dtype=np.float32).reshape(*self.size, self.channels) * self.factor
         return np.ascontiguousarray(
             ((values - np.array(self.mean)) / np.array(self.std)).transpose(2, 0, 1), dtype=np.float32
         )
+
+    def _before_cut(self, height: int, width: int) -> tuple[int, int]:
+        """Height and width to which a picture is resized."""
+        if not isinstance(self.resized, int):
+            return self.resized or self.size
+        short = min(height, width)
+        if max(height, width) > NARROWEST * short:
+            raise InvalidInput(
+                f"the picture has {height} × {width} pixels; one edge may be at most {NARROWEST} times the other: cut it first"
+            )
+        return self.resized * height // short, self.resized * width // short
+
+
+def _edges(size: Any) -> tuple[int, int] | int:
+    """A size as (height, width), or as the length of the shorter edge; 224, {"height": …, "width": …} or
+    {"shortest_edge": …}.
+    """
+    if isinstance(size, Mapping):
+        size = size["shortest_edge"] if "shortest_edge" in size else (size["height"], size["width"])
+    return int(size) if isinstance(size, int) else (int(size[0]), int(size[1]))
 
 
 def _numbers(value: Any) -> tuple[float, ...]:

@@ -61,8 +61,23 @@ def test_colour_and_size_are_made_to_fit():
 def test_preparations_read_hugging_face_settings():
     settings = {"size": {"shortest_edge": 8}, "do_center_crop": True, "crop_size": {"height": 6, "width": 6},
                 "image_mean": [0.1, 0.2, 0.3], "image_std": [1, 1, 1], "resample": 3}  # fmt: skip
-    assert Preparation.from_settings(settings) == Preparation((6, 6), 3, 1 / 255, (0.1, 0.2, 0.3), (1.0, 1.0, 1.0), 3)
+    wanted = Preparation((6, 6), 3, 1 / 255, (0.1, 0.2, 0.3), (1.0, 1.0, 1.0), 3, resized=8)
+    assert Preparation.from_settings(settings) == wanted
+    square = {"size": {"height": 8, "width": 8}, "do_center_crop": True, "crop_size": 6}
+    assert Preparation.from_settings(square).resized == (8, 8)
     assert Preparation.from_settings({"size": 5, "do_normalize": False, "do_rescale": False}).factor == 1
+
+
+def test_the_middle_is_cut_out_of_a_resized_picture():
+    picture = np.tile(np.arange(16, dtype=np.uint8) * 10, (8, 1))  # 8 × 16, brightness tells the column
+    plain = {"channels": 1, "factor": 1.0, "mean": (0.0,), "std": (1.0,), "resample": 0}
+    cut = Preparation((6, 6), resized=8, **plain).pixels(picture)[0]  # the shorter edge has 8 already
+    assert_array_equal(cut, picture[1:7, 5:11])
+    assert_array_equal(Preparation((6, 6), resized=4, **plain).pixels(picture)[0][0], np.zeros(6))  # black outside
+    squeezed = Image.fromarray(picture).resize((8, 8), Image.Resampling.NEAREST)
+    assert_array_equal(Preparation((6, 6), resized=(8, 8), **plain).pixels(picture)[0], np.asarray(squeezed)[1:7, 1:7])
+    with pytest.raises(InvalidInput, match="cut it first"):
+        Preparation((6, 6), resized=8).pixels(np.zeros((1, 100), dtype=np.uint8))
 
 
 def test_patches_grids_and_segments():
