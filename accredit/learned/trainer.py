@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput, Selection, distinct_names
-from accredit.learned.inputs import Array, BlackBox, Inputs, checked_answers, top
+from accredit.learned.inputs import Array, BlackBox, Inputs, checked_answers, checked_mask, top
 from accredit.learned.laws import MaskLaw, law_settings
 from accredit.learned.networks import network_for, selector_for
 from accredit.learned.schedules import Job, Schedule
@@ -29,8 +29,8 @@ class TrainedExplainer:
     """A selector that learned which k players tell a black box's answer, and the surrogate that read them.
 
     `fit` trains both; afterwards one pass of the selector explains an input, without asking the black box (unless `query`).
-    A selection can carry the answer in *which* players it shows rather than in what they say: see `accredit.learned.leakage`
-    before it is believed.
+    A selection can carry the answer in *which* players it shows rather than in what they say: ask
+    `accredit.audit.leakage_report` before it is believed.
 
     `target` is what the surrogate must tell: the black box's probabilities ("answers"), the class it chooses ("choices"),
     or the true class ("labels"). With `query` the selector is told the black box's answer. `k=None` is for laws of
@@ -121,15 +121,23 @@ class TrainedExplainer:
         """Exactly k players a row (all that are present, if fewer), ties to the lowest index: (N, n)."""
         return self._chosen(*self._logits(self.inputs.check(x)), self.k if k is None else k)
 
+    def masks(self, x: npt.ArrayLike) -> FloatArray:
+        """What the surrogate is shown of each row: the chosen set, or the law's own soft mask, (N, n)."""
+        logits, present = self._logits(self.inputs.check(x))
+        chosen = torch.from_numpy(self._chosen(logits, present, self.k)).float()
+        return self.law.shown(logits, present, chosen).double().numpy()
+
+    def answer(self, x: npt.ArrayLike, mask: npt.ArrayLike) -> FloatArray:
+        """The surrogate's answer from x under any mask (N, n): audits put foreign masks in there. (N, classes)."""
+        given = self.inputs.check(x)
+        shown = torch.from_numpy(checked_mask(mask, len(given), self.inputs.n)).float()
+        surrogate = self._fitted()[1]
+        told = _in_parts(lambda part: surrogate(torch.from_numpy(given[part]), shown[part]), len(given))
+        return told.double().softmax(dim=1).numpy()
+
     def predict(self, x: npt.ArrayLike) -> FloatArray:
         """The surrogate's own answer from what the explainer shows it: (N, classes)."""
-        given = self.inputs.check(x)
-        surrogate = self._fitted()[1]
-        logits, present = self._logits(given)
-        chosen = torch.from_numpy(self._chosen(logits, present, self.k)).float()
-        mask = self.law.shown(logits, present, chosen)
-        told = _in_parts(lambda part: surrogate(torch.from_numpy(given[part]), mask[part]), len(given))
-        return told.double().softmax(dim=1).numpy()
+        return self.answer(x, self.masks(x))
 
     def explain(self, one: npt.ArrayLike, names: Sequence[str] | None = None, k: int | None = None) -> Selection:
         """The chosen players of one input, among those that are present; `names` for them, or for every position."""
