@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from accredit.core import AccreditError, Attribution, Claim, Game, Holds, InvalidInput, Selection, TooManyPlayers
 from accredit.core.lazy import lazy
-from accredit.evaluate import audit, check_claims
+from accredit.evaluate import axioms_kept, check_claims
 from accredit.games import FunctionGame, TableGame, cached, counted, grouped, read_game, restricted
 from accredit.values import (
     banzhaf,
@@ -43,7 +43,7 @@ __getattr__ = lazy(
 
 __all__ = [
     "AccreditError", "Attribution", "Claim", "FunctionGame", "Game", "Holds", "InvalidInput", "Selection", "TableGame",
-    "TooManyPlayers", "audit", "banzhaf", "best_subsets", "beta", "cached", "check_claims", "counted", "explain",
+    "TooManyPlayers", "axioms_kept", "banzhaf", "best_subsets", "beta", "cached", "check_claims", "counted", "explain",
     "flow_report", "grouped", "joint_flow", "leave_one_out", "mobius", "owen", "pairwise_flow", "read_game", "restricted",
     "rollout", "semivalue", "shapley", "shapley_interactions", "value_given",
 ]  # fmt: skip

@@ -1,7 +1,7 @@
 """Is it true, and is it any good: axiom checks, faithfulness, agreement."""
 
 from accredit.evaluate.agreement import kendall, spearman, top_overlap
-from accredit.evaluate.axioms import ClaimRefuted, Finding, audit, check_claims
+from accredit.evaluate.axioms import ClaimRefuted, Finding, axioms_kept, check_claims
 from accredit.evaluate.baselines import oracle, random_scores
 from accredit.evaluate.bootstrap import Interval, bootstrap, holm, paired_test
 from accredit.evaluate.curves import Deletion, Insertion
@@ -15,7 +15,7 @@ from accredit.evaluate.sums import Infidelity, SensitivityN
 __all__ = [
     "AOPC", "ClaimRefuted", "Comprehensiveness", "Deletion", "Finding", "Infidelity", "Insertion", "Interval",
     "LogOdds", "Metric", "NotApplicable", "PostHocAccuracy", "Sanity", "Score", "SensitivityN", "Sufficiency",
-    "audit", "auprc", "bootstrap", "check_claims", "holm", "iou_f1", "kendall", "label_randomisation",
+    "auprc", "axioms_kept", "bootstrap", "check_claims", "holm", "iou_f1", "kendall", "label_randomisation",
     "max_sensitivity", "measure", "measure_all", "model_randomisation", "nudged_embeddings", "oracle", "paired_test",
     "random_scores", "randomised_layers", "shaken", "spans_of", "spearman", "token_f1", "top_overlap",
 ]  # fmt: skip

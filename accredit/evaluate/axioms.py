@@ -77,15 +77,15 @@ def check_claims(attribution: Attribution, game: Game, method: Method | None = N
     return findings
 
 
-def audit(method: Method, game: Game, seed: int = 0) -> tuple[Finding, ...]:
+def axioms_kept(method: Method, game: Game, seed: int = 0) -> tuple[Finding, ...]:
     """Which of the four axioms does `method` keep, whatever it claims?
 
-    A game seldom has null or equal players, so the audit makes some: it adds a player that never matters, and evens out
-    two players by averaging the game with itself after their exchange. Linearity is tried with a random second game.
+    A game seldom has null or equal players, so some are made: a player that never matters is added, and two
+    players are evened out by averaging the game with itself after their exchange. Linearity is tried with a random second game.
 
     >>> from accredit.games import TableGame
     >>> from accredit.values import leave_one_out
-    >>> [f.axiom for f in audit(leave_one_out, TableGame(("alice", "bob"), [0, 5, 3, 10])) if f.verdict == "broken"]
+    >>> [f.axiom for f in axioms_kept(leave_one_out, TableGame(("alice", "bob"), [0, 5, 3, 10])) if f.verdict == "broken"]
     ['efficiency']
     """
     v = tabulate(game, WITNESS_LIMIT)

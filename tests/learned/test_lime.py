@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from accredit.core import Holds, InvalidInput
 from accredit.evaluate import check_claims
-from accredit.evaluate.axioms import audit
+from accredit.evaluate.axioms import axioms_kept
 from accredit.games import FunctionGame, TableGame, counted
 from accredit.learned import Pixels, Tabular, Words
 from accredit.learned.lime import Lime, LimeExplainer, drawn, proximity, ridge_readout
@@ -98,11 +98,11 @@ def test_it_keeps_every_claim_it_makes():
 
 def test_it_breaks_what_it_says_it_breaks():
     game = TableGame("abc", [0, 0, 0, 6, 0, 0, 0, 30])
-    broken = {f.axiom for f in audit(Lime(budget=400).solve, game) if f.verdict == "broken"}
+    broken = {f.axiom for f in axioms_kept(Lime(budget=400).solve, game) if f.verdict == "broken"}
     assert {"efficiency", "null player"} <= broken
     assert "linearity" not in broken
     even = TableGame("abc", np.array([0, 3, 1, 4, 3, 6, 4, 7]))  # a and c earn 3 each, b earns 1
-    few = {f.axiom for f in audit(Lime(budget=400, features=1).solve, even) if f.verdict == "broken"}
+    few = {f.axiom for f in axioms_kept(Lime(budget=400, features=1).solve, even) if f.verdict == "broken"}
     assert {"efficiency", "linearity", "symmetry"} <= few
 
 
