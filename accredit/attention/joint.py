@@ -82,6 +82,19 @@ def solve_joint(
     return unique_flow(network, rule, epsilon=epsilon)
 
 
+def flow_credit(
+    flow: Flow, *, layer: int = 0, groups: Groups = None, players: Iterable[str] | None = None
+) -> Attribution:
+    """The credit of a flow that is already solved, as `joint_flow` gives it for the same rule.
+
+    >>> flow_credit(solve_joint(np.eye(2)[None])).credit.round(4).tolist()
+    [1.0, 1.0]
+    """
+    layers, tokens = flow.through.shape[0] - 1, flow.through.shape[1]
+    names, belongs = members(tokens, groups, players)
+    return _flow_credit(flow, checked_layer(layer, layers), names, belongs)
+
+
 def layerwise_flow(
     attention: Any,
     *,

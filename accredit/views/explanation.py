@@ -49,7 +49,8 @@ def explanation_blocks(explanation: Explanation, live: bool = False) -> dict[str
 
 INSPECTOR = (
     '<aside class="inspector" hidden aria-live="polite" aria-label="One token in every method"><h2></h2><dl></dl>'
-    '<button type="button" aria-label="Close">✕</button></aside>'
+    '<button type="button" aria-label="Close">✕</button></aside><p class="hint small soft">Point at a coloured piece, or walk '
+    "along a strip with the arrow keys: its numbers in every method appear here.</p>"
 )
 
 

@@ -6,31 +6,52 @@ import base64
 import binascii
 import io
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import suppress
-from typing import Any
+from typing import Any, TypeVar
 
 from accredit.core import AccreditError, Attribution, InvalidInput
 from accredit.explanation.explainer import builtin_model, chosen, explanation_of, subject_of, timed
 from accredit.explanation.flows import REPORTED, columns, picture
 from accredit.explanation.methods import DEFAULT, RECIPES
-from accredit.explanation.subject import Subject
+from accredit.explanation.subject import Subject, tokens_of
 from accredit.views import explanation_page
 from accredit.views.escape import escape
-from accredit.views.explanation import explanation_body, headline
+from accredit.views.explanation import explanation_blocks, headline
 from accredit.views.page import page
 from accredit.web.flow_view import flow_body
 
 TOKENS = 512
 PIXELS = 16_000_000
 FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP")
-REMEMBERED = 4  # texts whose attention is kept, so that a slider need not ask the model again
+REMEMBERED = 4  # texts, flows and reports that are kept, so that a slider need not ask for them again
 ORDERS = 60  # random orders of the Shapley rule of flows
+FLOW_RULES = ("barrier", "l2", "shapley")
 
 Event = dict[str, Any]
+Kept = TypeVar("Kept")
 
-WARM_UP: Event = {"task": "explain", "text": "A good film.", "image": None, "methods": None, "target": None, "players": "word",
-                  "payoff": None, "budget": None, "seed": 0}  # fmt: skip
+WARM_UP: Event = {"task": "explain", "text": "A gripping film that never quite lands.", "image": None, "methods": None,
+                  "target": None, "players": "word", "payoff": None, "budget": None, "seed": 0}  # fmt: skip
+DOT = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABSK+kcQAAAABJRU5ErkJggg=="  # a black pixel
+
+
+class Recent:
+    """The last few results, by what they were made from."""
+
+    def __init__(self, most: int = REMEMBERED) -> None:
+        self.most = most
+        self._kept: OrderedDict[Hashable, Any] = OrderedDict()
+
+    def get(self, key: Hashable, make: Callable[[], Kept]) -> Kept:
+        """What was made from `key`; made now if it is not kept."""
+        if key not in self._kept:
+            self._kept[key] = make()
+        self._kept.move_to_end(key)
+        while len(self._kept) > self.most:
+            self._kept.popitem(last=False)
+        found: Kept = self._kept[key]
+        return found
 
 
 class Models:
@@ -49,7 +70,7 @@ class Models:
         self.builtin = not names
         if self.builtin:
             self.by_kind["text"] = builtin_model("text")
-        self.remembered: OrderedDict[str, Subject] = OrderedDict()
+        self.recent = Recent(3 * REMEMBERED)
 
     def of(self, kind: str) -> Any:
         """The model for texts or for pictures."""
@@ -67,24 +88,32 @@ class Models:
             for _ in explain(self, WARM_UP):
                 pass
 
+    def warm_further(self) -> Iterator[None]:
+        """Then, while nobody asks, step by step what the other views need: a flow, and the built-in model for pictures."""
+        steps = [
+            flow(self, {"text": WARM_UP["text"], "residual": 0.5, "layer": 0, "rule": rule}) for rule in FLOW_RULES
+        ]
+        if self.builtin:
+            steps.append(explain(self, {**WARM_UP, "text": "", "image": DOT}))
+        for step in steps:
+            with suppress(Exception):
+                for _ in step:
+                    yield
+
     def about(self) -> Event:
         """Names, labels and methods, for the page."""
         text = self.by_kind.get("text")
         return {
             "text": None if text is None else {"name": text.name, "labels": _labels(text)},
             "image": self.builtin or "image" in self.by_kind,
+            "builtin": self.builtin,
             "methods": list(RECIPES),
             "default": list(DEFAULT),
         }
 
     def attention_of(self, text: str) -> Subject:
-        """A text as the model reads it; the last few are remembered."""
-        if text not in self.remembered:
-            self.remembered[text] = _short(subject_of(self.of("text"), text, "token"))
-        self.remembered.move_to_end(text)
-        while len(self.remembered) > REMEMBERED:
-            self.remembered.popitem(last=False)
-        return self.remembered[text]
+        """A text as the model reads it."""
+        return self.recent.get(text, lambda: _short(subject_of(self.of("text"), text, "token")))
 
 
 def _labels(model: Any) -> list[str]:
@@ -101,7 +130,7 @@ def _short(subject: Subject) -> Subject:
 
 
 def explain(models: Models, task: Event) -> Iterator[Event]:
-    """Method after method, the quickest first; after each, everything that is known so far, in the order asked."""
+    """Method after method, the quickest first; after each, the blocks of the page that it changes."""
     recipes = chosen(task["methods"])
     kind = "image" if task["image"] else "text"
     given = _picture(task["image"]) if task["image"] else task["text"]
@@ -111,7 +140,7 @@ def explain(models: Models, task: Event) -> Iterator[Event]:
     attributions: dict[str, Attribution] = {}
     refused: dict[str, str] = {}
     seconds: dict[str, float] = {}
-    explanation = None
+    explanation, shown = None, dict[str, str]()
     quickest = sorted(recipes, key=lambda each: each.payoffs(len(subject.players), subject.budget))
     for done, each in enumerate(quickest):
         yield {"event": "progress", "method": each.name, "done": done, "of": len(recipes)}
@@ -121,9 +150,12 @@ def explain(models: Models, task: Event) -> Iterator[Event]:
             refused[each.name] = str(error)
         ran = [other for other in recipes if other.name in attributions or other.name in refused]
         explanation = explanation_of(subject, ran, attributions, refused, seconds)
+        blocks = explanation_blocks(explanation, live=True)
+        fresh = {name: block for name, block in blocks.items() if shown.get(name) != block}
+        shown = blocks
         yield {
             "event": "result", "done": done + 1, "of": len(recipes), "title": headline(explanation),
-            "html": explanation_body(explanation, live=True),
+            "order": list(blocks), "blocks": fresh,
             "tokens": [[t.shown, t.player, t.special] for t in explanation.tokens],
         }  # fmt: skip
     assert explanation is not None
@@ -149,32 +181,41 @@ def _picture(encoded: str) -> Any:
 
 
 def flow(models: Models, task: Event) -> Iterator[Event]:
-    """The flow of one text: first the drawing and the credit, then how far the credit is determined."""
-    from accredit.attention import flow_report, joint_flow
+    """The flow of one text: first the drawing and the credit, then how far the credit is determined.
+
+    What depends on fewer settings than were asked for is kept: another layer costs no solve of the flow.
+    """
+    from accredit.attention import flow_credit, flow_report, joint_flow
     from accredit.flow import FlowGame, LayeredNetwork, credit_intervals, unique_flow
 
     yield {"event": "progress", "method": "max flow", "done": 0, "of": 2}
     subject = models.attention_of(task["text"])
+    rule, layer, keep = task["rule"], task["layer"], models.recent.get
     settings: dict[str, Any] = {"outputs": subject.outputs, "residual": task["residual"]}
     network = LayeredNetwork.from_attention(subject.attention, **settings)
-    if task["layer"] > network.layers:
-        raise InvalidInput(f"layer is {task['layer']}; this model has layers 0 (input) to {network.layers} (output)")
-    solved = unique_flow(network, "l2" if task["rule"] == "l2" else "barrier")
+    if layer > network.layers:
+        raise InvalidInput(f"layer is {layer}; this model has layers 0 (input) to {network.layers} (output)")
+    drawn = "l2" if rule == "l2" else "barrier"
+    solved = keep((task["text"], task["residual"], drawn), lambda: unique_flow(network, drawn))
+    if rule == "shapley":
+        credit = joint_flow(subject.attention, rule=rule, layer=layer, groups=subject.groups, orders=ORDERS, **settings)
+    else:
+        credit = flow_credit(solved, layer=layer, groups=subject.groups)
     names, members = columns(subject, solved.demand)
-    credit = joint_flow(
-        subject.attention, rule=task["rule"], layer=task["layer"], groups=subject.groups, orders=ORDERS, **settings
-    )
-    drawing = picture(network, solved, f"flow, {task['rule']}", names, members, ())
+    drawing = picture(network, solved, f"flow, {rule}", names, members, ())
     facts = {"layers": network.layers, "tokens": network.tokens}
-    body = flow_body(drawing, credit, task["layer"], task["rule"], None, None)
-    yield {"event": "result", "done": 1, "of": 2, "html": body, **facts}
-    small = network.tokens <= REPORTED
-    ranges = credit_intervals(FlowGame(network, layer=task["layer"], groups=subject.groups)) if small else None
+    tokens = [(t.shown, t.player) for t in tokens_of(subject)]
+    yield {"event": "result", "done": 1, "of": 2, "html": flow_body(drawing, credit, layer, rule, tokens), **facts}
     yield {"event": "progress", "method": "what all max flows agree on", "done": 1, "of": 2}
-    report = flow_report(subject.attention, intervals=False, pairs=64, trials=1, **settings)
-    body = flow_body(drawing, credit, task["layer"], task["rule"], ranges, report)
+    small = network.tokens <= REPORTED
+    ranges = credit_intervals(FlowGame(network, layer=layer, groups=subject.groups)) if small else None
+    report = keep(
+        (task["text"], task["residual"]),
+        lambda: flow_report(subject.attention, intervals=False, pairs=64, trials=1, **settings),
+    )
+    body = flow_body(drawing, credit, layer, rule, tokens, ranges, report)
     yield {"event": "result", "done": 2, "of": 2, "html": body, **facts}
-    yield {"event": "done", "page": page("How attention flows", f"<p>{escape(task['text'])}</p>{body}")}
+    yield {"event": "done", "page": page("How attention flows", f'<p class="quoted">{escape(task["text"])}</p>{body}')}
 
 
 TASKS: dict[str, Callable[[Models, Event], Iterator[Event]]] = {"explain": explain, "flow": flow}

@@ -21,6 +21,7 @@ function place() {
 }
 
 const frame = {
+  say,
   // A view tells the settings that restore it.
   remember(name, settings) {
     if (open !== name) return;
@@ -63,6 +64,8 @@ addEventListener("hashchange", () => {
 });
 
 document.getElementById("link").addEventListener("click", async () => {
+  const why = views[open].unlinkable?.();
+  if (why) return say(why);
   try {
     await navigator.clipboard.writeText(location.href);
     say("Link copied; it works while this server runs.");

@@ -1,7 +1,13 @@
 // Explain: a text or a picture in, coloured strips out, method by method; words can be joined into players.
-import { Asking, element, nodes, put } from "/static/page-parts.js";
+import { Asking, Blocks, element } from "/static/page-parts.js";
+import { joining } from "/static/joining.js";
+import { pictures } from "/static/pictures.js";
 
-const EXAMPLE = "A gripping, beautifully shot film that never lands.";
+const EXAMPLES = [
+  "A gripping, beautifully shot film that never lands.",
+  "Not bad at all, in fact rather wonderful.",
+  "The acting is superb, but the story is dull and far too long.",
+];
 const CHOICES = ["target", "players", "payoff"];
 
 export function explainView(about, frame) {
@@ -11,22 +17,35 @@ export function explainView(about, frame) {
   const result = by("explain-result");
   const groupsBox = by("groups");
   const asking = new Asking(form);
+  const blocks = new Blocks(result);
   let tokens = []; // [shown, player, special] of what is on the page
   let groups = {}; // name -> token positions
   let image = null;
   let begun = false;
 
-  text.value = EXAMPLE;
+  text.value = EXAMPLES[0];
   for (const method of new Set([...(about.default ?? []), ...(about.methods ?? [])])) {
     const box = element("input", { type: "checkbox", value: method, checked: about.default.includes(method) });
     by("methods").append(element("label", {}, box, ` ${method}`));
   }
   for (const label of about.text?.labels ?? []) by("target").append(element("option", { value: label }, label));
   if (!about.image) form.querySelector(".file").hidden = true;
+  if (about.builtin)
+    for (const example of EXAMPLES) {
+      const button = element("button", { type: "button", className: "example" }, example);
+      button.addEventListener("click", () => {
+        text.value = example;
+        forget();
+        explain();
+      });
+      by("examples").append(button);
+    }
+  by("examples").hidden = !about.builtin;
 
   const chosen = () => [...form.querySelectorAll("#methods input:checked")].map((box) => box.value);
 
   function settings() {
+    if (image) return {}; // a picture is too large for a link
     const methods = chosen();
     const usual = methods.join() === (about.default ?? []).join();
     return {
@@ -39,6 +58,7 @@ export function explainView(about, frame) {
 
   function restore(query) {
     if (!query.has("text")) return false;
+    forget();
     text.value = query.get("text");
     const methods = query.get("methods")?.split(",") ?? about.default;
     for (const box of form.querySelectorAll("#methods input")) box.checked = methods.includes(box.value);
@@ -52,31 +72,11 @@ export function explainView(about, frame) {
     return true;
   }
 
-  // Each result is a fresh <main>, and the script of the saved page is run on it: both show tokens the same way.
-  function place(event) {
-    const focused = document.activeElement?.closest?.("#explain-result .t");
-    const strips = [...result.querySelectorAll(".strip")];
-    const back = focused && [strips.indexOf(focused.closest(".strip")), focused.dataset.p];
-    const opened = [...result.querySelectorAll("details")].map((d) => d.open);
-    const main = put(result, element("h1", {}, event.title), ...nodes(event.html));
-    tokens = event.tokens;
-    if (opened.length === main.querySelectorAll("details").length)
-      main.querySelectorAll("details").forEach((d, k) => (d.open = opened[k]));
-    groupsBox.hidden = !main.querySelector(".lead .t") || !tokens.length;
-    if (!main.querySelector(".numbers table")) return;
-    const script = element("script", { src: "/static/page.js" });
-    script.addEventListener("load", () => {
-      script.remove();
-      if (back) main.querySelectorAll(".strip")[back[0]]?.querySelector(`.t[data-p="${back[1]}"]`)?.focus();
-    });
-    main.append(script);
-  }
-
-  async function explain() {
+  async function explain(note = "") {
     begun = true;
     const methods = chosen();
     if (!methods.length) return asking.tell("Choose at least one method.");
-    if (!image) frame.remember("explain", settings());
+    frame.remember("explain", settings());
     view.page = null;
     frame.savable();
     result.classList.add("stale");
@@ -88,30 +88,35 @@ export function explainView(about, frame) {
       target: image ? null : by("target").value || null,
       payoff: by("payoff").value || null,
     };
+    let first = true;
     await asking.run("/api/explain", asked, (event) => {
-      if (event.event === "result") place(event);
+      if (event.event === "result") {
+        blocks.take(event, first);
+        first = false;
+        tokens = event.tokens;
+        groupsBox.hidden = !tokens.length || !result.querySelector(".lead .t");
+      }
       if (event.event === "done") {
         view.page = () => event.page;
         frame.savable();
       }
     });
     result.classList.remove("stale");
+    if (note) frame.say(note);
   }
 
-  // Groups: names of players from -> to of the large strip become one player.
+  // Groups: the players of some tokens of the large strip become one player.
 
-  function positions(players) {
-    return tokens.flatMap(([, player, special], k) => (!special && players.has(player) ? [k] : []));
-  }
+  const ownerOf = (token) => document.getElementById(`p${token.dataset.p}`)?.cells[0].textContent;
 
-  function join(players) {
+  function join(chosen) {
+    const players = new Set(chosen.map(ownerOf));
     if (players.size < 2) return;
-    const where = positions(players);
+    const where = tokens.flatMap(([, player, special], k) => (!special && players.has(player) ? [k] : []));
     const name = where.map((k) => tokens[k][0]).join(" ").slice(0, 80);
     const taken = new Set(where);
     groups = Object.fromEntries(Object.entries(groups).filter(([, old]) => !old.some((k) => taken.has(k))));
-    const unit = by("players").value;
-    if (!Object.keys(groups).length && unit !== "token") {
+    if (!Object.keys(groups).length && by("players").value !== "token") {
       // Words of several tokens stay together when named groups replace the unit.
       const words = new Map();
       tokens.forEach(([, player, special], k) => special || taken.has(k) || words.set(player, [...(words.get(player) ?? []), k]));
@@ -124,98 +129,56 @@ export function explainView(about, frame) {
 
   function listGroups() {
     groupsBox.querySelector("ul").replaceChildren(
-      ...Object.keys(groups).map((name) => {
-        const button = element("button", { type: "button", ariaLabel: `Take apart ${name}` }, "✕");
-        button.addEventListener("click", () => {
-          delete groups[name];
-          listGroups();
-          explain();
-        });
-        return element("li", {}, name, button);
-      }),
+      ...Object.keys(groups).map((name) => element("li", {}, name, element("button", { type: "button", ariaLabel: `Take apart ${name}`, value: name }, "✕"))),
     );
   }
-
-  const leadTokens = () => [...result.querySelectorAll(".lead .t")];
-  const ownerOf = (token) => {
-    const row = document.getElementById(`p${token.dataset.p}`);
-    return row?.cells[0].textContent;
-  };
-  const special = (player) => tokens.some(([, owner, is]) => is && owner === player);
-
-  function between(from, to) {
-    const all = leadTokens();
-    const [a, b] = [all.indexOf(from), all.indexOf(to)].sort((x, y) => x - y);
-    return a < 0 ? [] : all.slice(a, b + 1).filter((token) => !special(ownerOf(token)));
-  }
-
-  let from = null;
-  result.addEventListener("dragstart", (event) => event.preventDefault());
-  result.addEventListener("pointerdown", (event) => {
-    if (event.pointerType === "mouse" && event.button === 0) from = event.target.closest(".lead .t");
-  });
-  result.addEventListener("pointermove", (event) => {
-    if (!from) return;
-    const to = event.target.closest(".lead .t");
-    const range = to ? between(from, to) : [];
-    for (const token of leadTokens()) token.classList.toggle("joining", range.length > 1 && range.includes(token));
-  });
-  addEventListener("pointerup", (event) => {
-    const to = from && event.target.closest?.("#explain-result .lead .t");
-    const range = to ? between(from, to) : [];
-    from = null;
-    for (const token of leadTokens()) token.classList.remove("joining");
-    if (range.length > 1) join(new Set(range.map(ownerOf)));
+  groupsBox.querySelector("ul").addEventListener("click", (event) => {
+    const name = event.target.closest("button")?.value;
+    if (!name) return;
+    delete groups[name];
+    listGroups();
+    explain();
   });
 
-  function joinNext(token) {
-    const all = leadTokens();
-    const here = all.find((other) => other.dataset.p === token?.dataset.p);
-    const next = here && all.slice(all.indexOf(here) + 1).find((other) => other.dataset.p !== here.dataset.p);
-    if (next) join(new Set(between(here, next).map(ownerOf)));
-  }
-  result.addEventListener("keydown", (event) => {
-    const token = event.target.closest(".t");
-    if (token && event.key.toLowerCase() === "g" && !event.ctrlKey && !event.metaKey) joinNext(token);
-  });
+  const joiner = joining(result, { allowed: (token) => !token.classList.contains("special"), join, say: frame.say });
   by("join").addEventListener("click", () => {
     const token = result.querySelector(".lead .t.on");
-    if (token) joinNext(token);
+    if (joiner.marked()) joiner.take();
+    else if (token) joiner.joinNext(token);
     else asking.tell("Choose a word of the large strip first.");
   });
 
-  // Pictures
+  // A picture takes the place of the text until it is taken away.
 
-  async function take(file) {
-    if (!file) return;
-    const bytes = new Uint8Array(await file.arrayBuffer());
-    let binary = "";
-    for (let k = 0; k < bytes.length; k += 32768) binary += String.fromCharCode(...bytes.subarray(k, k + 32768));
-    image = btoa(binary);
-    by("image-name").textContent = file.name;
-    explain();
+  const drop = pictures(by("view-explain"), {
+    able: about.image,
+    taken(data, note) {
+      image = data;
+      groups = {};
+      listGroups();
+      by("h-explain").textContent = "Which patches earned the answer?";
+      explain(note);
+    },
+    left: () => withText(),
+    tell: (message) => asking.tell(message),
+  });
+
+  function withText() {
+    image = null;
+    by("h-explain").textContent = "Which words earned the answer?";
   }
-  by("image").addEventListener("change", (event) => take(event.target.files[0]));
-  const section = by("view-explain");
-  section.addEventListener("dragover", (event) => {
-    event.preventDefault();
-    form.classList.add("dropping");
-  });
-  section.addEventListener("dragleave", () => form.classList.remove("dropping"));
-  section.addEventListener("drop", (event) => {
-    event.preventDefault();
-    form.classList.remove("dropping");
-    take(event.dataTransfer.files[0]);
-  });
 
   function forget() {
     groups = {};
-    image = null;
-    by("image").value = by("image-name").textContent = "";
+    drop.forget();
+    withText();
     listGroups();
   }
   text.addEventListener("input", forget);
-  by("players").addEventListener("change", forget);
+  by("players").addEventListener("change", () => {
+    groups = {};
+    listGroups();
+  });
   text.addEventListener("keydown", (event) => {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) form.requestSubmit();
   });
@@ -228,8 +191,9 @@ export function explainView(about, frame) {
     page: null,
     enter(query) {
       if (restore(query)) explain();
-      else if (begun && !image) frame.remember("explain", settings());
+      else if (begun) frame.remember("explain", settings());
     },
+    unlinkable: () => (image ? "A link cannot carry a picture. Save as HTML keeps it." : ""),
   };
   return view;
 }

@@ -37,7 +37,9 @@ export function flowView(about, frame) {
         layers = event.layers;
         by("layer").max = layers;
         label();
-        put(result, ...nodes(event.html));
+        const opened = [...result.querySelectorAll("details")].map((d) => d.open);
+        const main = put(result, ...nodes(event.html));
+        main.querySelectorAll("details").forEach((d, k) => k in opened && (d.open = opened[k]));
       }
       if (event.event === "done") {
         view.page = () => event.page;

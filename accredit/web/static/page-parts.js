@@ -27,6 +27,61 @@ export function put(container, ...children) {
   return main;
 }
 
+// A result that comes in blocks by name. Only those that changed are sent and replaced, so that what is read stays in its place.
+// The script of the saved page runs on it: both show tokens the same way.
+export class Blocks {
+  constructor(container) {
+    this.container = container;
+  }
+
+  take(event, first) {
+    if (first) this.begin();
+    const back = this.focused();
+    this.title.textContent = event.title;
+    for (const [name, old] of this.own) if (name in event.blocks || !event.order.includes(name)) for (const node of old) node.remove();
+    let place = this.title.nextSibling;
+    for (const name of event.order) {
+      if (name in event.blocks) this.own.set(name, this.renewed(this.own.get(name) ?? [], nodes(event.blocks[name])));
+      for (const node of this.own.get(name)) {
+        if (node === place) place = place.nextSibling;
+        else this.main.insertBefore(node, place);
+      }
+    }
+    reach(this.main);
+    if (this.scripted) this.main.dispatchEvent(new Event("renewed"));
+    else if (event.order.includes("inspector")) this.script();
+    if (back) this.main.querySelectorAll(".strip")[back[0]]?.querySelector(`.t[data-p="${back[1]}"]`)?.focus({ preventScroll: true });
+  }
+
+  begin() {
+    this.title = element("h1");
+    this.main = element("main", { className: "accredit" }, this.title);
+    this.own = new Map(); // name -> nodes
+    this.scripted = false;
+    this.container.replaceChildren(this.main);
+    this.container.classList.remove("stale");
+  }
+
+  script() {
+    this.scripted = true;
+    this.main.append(element("script", { src: "/static/page.js", onload: (event) => event.target.remove() }));
+  }
+
+  // What was opened stays open.
+  renewed(old, made) {
+    const details = (from) => from.flatMap((node) => [...(node.querySelectorAll?.("details") ?? [])]);
+    const before = details(old);
+    if (before.length) details(made).forEach((d, k) => (d.open = before[k]?.open ?? d.open));
+    return made;
+  }
+
+  focused() {
+    const token = document.activeElement?.closest?.(".t");
+    if (!token || !this.main.contains(token)) return null;
+    return [[...this.main.querySelectorAll(".strip")].indexOf(token.closest(".strip")), token.dataset.p];
+  }
+}
+
 export function element(name, properties = {}, ...children) {
   const made = Object.assign(document.createElement(name), properties);
   made.append(...children);

@@ -1,0 +1,79 @@
+// Joining words of the large strip into one player: drag across them with mouse, pen or finger, or mark them with Shift and the
+// arrow keys and press G. The listeners sit on the container; tokens have none.
+
+export function joining(container, { allowed, join, say }) {
+  const token = (node) => node?.closest?.(".lead .t");
+  const tokens = () => [...container.querySelectorAll(".lead .t")];
+  let all = [];
+  let from = -1; // where the drag began
+  let anchor = null; // where marking by keys began
+  let marked = [];
+
+  function mark(a, b) {
+    const [first, last] = a < b ? [a, b] : [b, a];
+    const wanted = a < 0 || b < 0 ? [] : all.slice(first, last + 1).filter(allowed);
+    const next = wanted.length > 1 ? wanted : [];
+    for (const old of marked) if (!next.includes(old)) old.classList.remove("joining");
+    for (const one of next) one.classList.add("joining");
+    marked = next;
+  }
+
+  function take() {
+    const chosen = marked;
+    forget();
+    if (chosen.length > 1) join(chosen);
+  }
+
+  function forget() {
+    for (const old of marked) old.classList.remove("joining");
+    marked = [];
+    from = -1;
+    anchor = null;
+  }
+
+  // A finger stays bound to the token it touched first, so what lies under it is asked of the page.
+  function under(event) {
+    const node = document.elementFromPoint(event.clientX, event.clientY);
+    return container.contains(node) ? { token: token(node), inside: Boolean(node.closest(".lead")) } : { inside: false };
+  }
+
+  container.addEventListener("dragstart", (event) => event.preventDefault());
+  container.addEventListener("pointerdown", (event) => {
+    if (!event.isPrimary || event.button !== 0) return;
+    forget();
+    all = tokens();
+    from = all.indexOf(token(event.target));
+  });
+  addEventListener("pointermove", (event) => {
+    if (from < 0 || !event.isPrimary) return;
+    const at = under(event);
+    if (at.token) mark(from, all.indexOf(at.token));
+    else if (!at.inside) mark(-1, -1);
+  });
+  addEventListener("pointerup", (event) => from >= 0 && event.isPrimary && take());
+  addEventListener("pointercancel", () => from >= 0 && forget());
+
+  function joinNext(here) {
+    all = tokens();
+    const own = all.findIndex((other) => other.dataset.p === here.dataset.p);
+    const next = all.findIndex((other, k) => k > own && other.dataset.p !== here.dataset.p);
+    if (own < 0 || next < 0) return;
+    mark(own, next);
+    take();
+  }
+
+  container.addEventListener("keydown", (event) => {
+    const here = token(event.target) ?? event.target.closest(".t");
+    if (!here || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.key.toLowerCase() === "g") return marked.length > 1 ? take() : joinNext(here);
+    if (event.key === "Escape") return forget();
+    if (!event.key.startsWith("Arrow") && event.key !== "Home" && event.key !== "End") return;
+    if (!event.shiftKey) return forget();
+    anchor ??= here; // the focus has moved on already
+    all = tokens();
+    mark(all.indexOf(anchor), all.indexOf(token(document.activeElement)));
+    if (marked.length) say(`${marked.length} words marked; G joins them`);
+  });
+
+  return { joinNext, marked: () => marked.length > 1, take };
+}
