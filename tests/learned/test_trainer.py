@@ -1,0 +1,323 @@
+"""The trainer: each schedule does what it says, on every kind of input, and fails loudly."""
+
+import copy
+import math
+import warnings
+
+import numpy as np
+import pytest
+import torch
+
+from accredit.core import InvalidInput
+from accredit.learned import Pixels, Tabular, Training, Words, l2x, recipe
+from accredit.learned.laws import Bernoulli, Dirichlet, RelaxedTopK, Softmax
+from accredit.learned.networks import network_for, selector_for
+from accredit.learned.recipes import RECIPES
+from accredit.learned.schedules import Job, Joint, RandomFirst, Weighted, cross_entropy, schedule_from
+from accredit.learned.stages import Batch, History, Stage, batches, descend, run
+from accredit.learned.trainer import TrainedExplainer
+from accredit.learned.weighting import MaskLabels
+from accredit.values.solver import Progress
+
+QUICK = Training(epochs=6, batch=64, optimiser="adam", rate=3e-3)
+rng = np.random.default_rng(0)
+TABLE = rng.normal(size=(1200, 6)).astype(np.float32)
+
+
+def two_columns(x):
+    one = 1 / (1 + np.exp(-4 * x[:, 1] - 4 * x[:, 4]))
+    return np.column_stack([1 - one, one])
+
+
+def fitted(name="l2x", **settings):
+    return recipe(name, Tabular(6), 2, 2, training=QUICK, **settings).fit(TABLE, two_columns, seed=3)
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_every_recipe_finds_the_two_columns_that_decide(name):
+    before = torch.random.get_rng_state()
+    explainer = fitted(name)
+    chosen = explainer.select(TABLE)
+    assert chosen[:, [1, 4]].mean() > 0.7 > 2 / 6, "well above chance"
+    assert (chosen.sum(axis=1) == 2).all()
+    assert (explainer.predict(TABLE).argmax(axis=1) == two_columns(TABLE).argmax(axis=1)).mean() > 0.9
+    history = explainer.history
+    assert len(history.losses) == len(history.validation) == len(history.stages) > 0
+    assert history.seconds > 0 and "epoch" in history.stopped_because
+    assert bool(history.ess) == ("weighting" in name) and all(0 < share <= 1 + 1e-9 for share in history.ess)
+    assert torch.equal(before, torch.random.get_rng_state()), "the caller's random state is left alone"
+
+
+def test_the_same_seed_gives_the_same_explainer():
+    one, same = fitted(), fitted()
+    other = recipe("l2x", Tabular(6), 2, 2, training=QUICK).fit(TABLE, two_columns, seed=4)
+    np.testing.assert_array_equal(one.scores(TABLE), same.scores(TABLE))
+    assert not np.array_equal(one.scores(TABLE), other.scores(TABLE))
+
+
+@pytest.mark.parametrize("law", [Softmax(0.5), Dirichlet(1.0), Bernoulli("relaxed", 0.5)], ids=repr)
+def test_other_laws_rank_the_telling_columns_first(law):
+    explainer = TrainedExplainer("own", Tabular(6), 2, 2, law, Joint(), training=QUICK, price=0.02).fit(
+        TABLE, two_columns
+    )
+    assert explainer.select(TABLE)[:, [1, 4]].mean() > 0.9
+    assert explainer.predict(TABLE).shape == (1200, 2)
+
+
+def test_coins_without_k_choose_who_has_more_than_an_even_chance():
+    explainer = recipe(
+        "invase", Tabular(6), 2, None, training=Training(epochs=12, batch=64, rate=3e-3, optimiser="adam")
+    )
+    chosen = explainer.fit(TABLE, two_columns).select(TABLE)
+    np.testing.assert_array_equal(chosen, explainer.scores(TABLE) > 0)
+    assert chosen[:, [1, 4]].mean() > chosen[:, [0, 2, 3, 5]].mean() + 0.3
+    assert "chance above" in explainer.explain(TABLE[0]).rule
+
+
+def telling_words(rows, length, seed):
+    """Texts of words 3.. with one word that decides (1 or 2) at a random place, and padding behind."""
+    source = np.random.default_rng(seed)
+    x, label = source.integers(3, 40, (rows, length)), source.integers(0, 2, rows)
+    ends = source.integers(length // 2, length + 1, rows)
+    x[np.arange(length) >= ends[:, None]] = 0
+    x[np.arange(rows), source.integers(0, ends)] = 1 + label
+    return x
+
+
+def words_box(x):
+    one = np.clip((x == 2).any(axis=1).astype(float), 0.02, 0.98)
+    return np.column_stack([1 - one, one])
+
+
+@pytest.mark.parametrize("name", ["l2x", "l2x+answer+pretraining", "l2x+answer+weighting"])
+def test_words_that_decide_are_found(name):
+    x = telling_words(1500, 20, 0)
+    explainer = recipe(name, Words(20, 40), 2, 1, selector_width=16, surrogate_width=16, training=QUICK).fit(
+        x, words_box
+    )
+    test = telling_words(200, 20, 1)
+    chosen = explainer.select(test)
+    assert (chosen & np.isin(test, (1, 2))).any(axis=1).mean() > 0.9
+    assert not chosen[test == 0].any() and (chosen.sum(axis=1) == 1).all()
+
+
+@pytest.mark.parametrize("block", [1, 2])
+def test_pixels_that_decide_are_found(block):
+    source = np.random.default_rng(0)
+    x = source.random((800, 8, 8)).astype(np.float32)
+    x[:, 2:4, 4:6] = source.integers(0, 2, (800, 1, 1))
+
+    def box(pictures):
+        one = np.clip(pictures[:, 2:4, 4:6].mean(axis=(1, 2)), 0.02, 0.98)
+        return np.column_stack([1 - one, one])
+
+    inputs = Pixels((8, 8), block)
+    explainer = l2x(inputs, 2, 4 // block**2, surrogate_width=4, selector_width=4, training=QUICK).fit(x, box)
+    kept = inputs.keep(np.ones_like(x), explainer.select(x))
+    assert kept[:, 2:4, 4:6].mean() > 0.5 > 10 * kept.mean() - 0.5  # 4 of 64 pixels: chance is 0.06
+
+
+def small_job(schedule, training=Training(optimiser="adam")):
+    inputs = Tabular(6)
+    selector, surrogate = selector_for(inputs, width=8, seed=0), network_for(inputs, 2, width=8, seed=1)
+    answers = two_columns(TABLE[:64])
+    batch = Batch(
+        torch.from_numpy(TABLE[:64]),
+        torch.ones(64, 6),
+        torch.from_numpy(answers).float(),
+        torch.from_numpy(answers.argmax(1)),
+    )
+    prior = torch.bincount(batch.choice) / 64
+    job = Job(
+        selector, surrogate, RelaxedTopK(2), 0.0, training, torch.Generator().manual_seed(5), prior,
+        lambda: network_for(inputs, 2, width=8, seed=9), 6, 0,
+    )  # fmt: skip
+    return job, batch, schedule.stages(job)
+
+
+@pytest.mark.parametrize("weigh_selector", [False, True])
+def test_weights_teach_the_surrogate_and_not_the_selector(weigh_selector):
+    """In one step: slope of mean(w L) for the surrogate, of mean(L) for the selector (mean(w L) if asked)."""
+    schedule = Weighted(steps=3, weigh_selector=weigh_selector)
+    job, batch, (stage,) = small_job(schedule)
+    selector, surrogate = copy.deepcopy(job.selector), copy.deepcopy(job.surrogate)
+    stage.step(batch)
+
+    law, noise = RelaxedTopK(2), torch.Generator().manual_seed(5)
+    drawn = law.draw(
+        selector(batch.x), batch.present, lambda m: cross_entropy(surrogate(batch.x, m), batch.target), noise
+    )
+    told = MaskLabels(6, 2, schedule.hidden, seed=0)
+    told.learn(drawn.mask, batch.choice, 3)
+    w = told.weights(drawn.mask, batch.choice, job.prior)
+    assert w.std() > 0.01 and not w.requires_grad
+    weighted, plain = (w * drawn.losses).mean(), drawn.losses.mean()
+    expected = torch.autograd.grad(weighted, list(surrogate.parameters()), retain_graph=True)
+    for parameter, slope in zip(job.surrogate.parameters(), expected, strict=True):
+        torch.testing.assert_close(parameter.grad, slope)
+    expected = torch.autograd.grad(weighted if weigh_selector else plain, list(selector.parameters()))
+    for parameter, slope in zip(job.selector.parameters(), expected, strict=True):
+        torch.testing.assert_close(parameter.grad, slope)
+    torch.testing.assert_close(stage.weights[0], w)
+
+
+def test_random_first_trains_one_network_at_a_time():
+    job, batch, (first, second) = small_job(RandomFirst(epochs=1))
+    assert (first.trained, second.trained) == ((job.surrogate,), (job.selector,))
+    for stage, still in ((first, job.selector), (second, job.surrogate)):
+        before = copy.deepcopy(still.state_dict())
+        moving = copy.deepcopy(stage.trained[0].state_dict())
+        run(
+            stage, (job.selector, job.surrogate), batch, batch, Training(epochs=1, batch=16), History(),
+            np.random.default_rng(0), Progress("", 0),
+        )  # fmt: skip
+        assert all(torch.equal(value, before[name]) for name, value in still.state_dict().items())  # also running means
+        assert any(not torch.equal(value, moving[name]) for name, value in stage.trained[0].state_dict().items())
+
+
+def scripted(losses, watched):
+    """A stage that reports these losses, and moves its one weight by 1 each epoch."""
+    module = torch.nn.Linear(1, 1, bias=False)
+    module.weight.data.zero_()
+    told, seen = iter(losses), iter(watched)
+
+    def step(batch):
+        module.weight.data += 1
+        return next(told)
+
+    return module, Stage("script", len(losses), (module,), step, lambda batch, generator: torch.tensor([next(seen)]))
+
+
+def ran(stage, module, patience=2):
+    rows = Batch(torch.zeros(2, 1), torch.ones(2, 1), torch.ones(2, 2) / 2, torch.tensor([0, 1]))
+    history = History()
+    training = Training(batch=2, patience=patience)
+    good = run(stage, (module,), rows, rows, training, history, np.random.default_rng(0), Progress("", 0))
+    return good, history, float(module.weight.detach())
+
+
+def test_training_stops_when_nothing_improves_and_keeps_the_best_weights():
+    module, stage = scripted([1.0] * 9, [3.0, 2.0, 2.5, 2.6, 0.1, 0.1, 0.1, 0.1, 0.1])
+    good, history, weight = ran(stage, module)
+    assert good and weight == 2 and len(history.losses) == 4
+    assert history.stopped_because == "script: no better for 2 epochs; the weights are those of epoch 2"
+
+
+@pytest.mark.parametrize(
+    ("losses", "watched", "kept", "says"),
+    [
+        ([1.0, math.nan, 1.0], [3.0, 2.0, 2.0], 1, "the loss was nan in epoch 2; the weights are those of epoch 1"),
+        ([math.inf, 1.0], [3.0, 2.0], 0, "the loss was inf in epoch 1; the weights are the untrained ones"),
+        ([1.0, 1.0, 1.0], [3.0, math.nan, 2.0], 1, "the validation loss was nan in epoch 2"),
+    ],
+)
+def test_a_loss_that_is_no_number_stops_and_keeps_the_last_good_weights(losses, watched, kept, says):
+    module, stage = scripted(losses, watched)
+    with pytest.warns(RuntimeWarning, match="training stopped"):
+        good, history, weight = ran(stage, module)
+    assert not good and weight == kept and says in history.stopped_because
+
+
+def test_an_exploding_rate_leaves_a_usable_explainer_that_says_so():
+    explainer = l2x(Tabular(6), 2, 2, training=Training(epochs=3, batch=64, rate=1e30, optimiser="adam"))
+    with pytest.warns(RuntimeWarning, match="lower the rate"):
+        explainer.fit(TABLE, two_columns)
+    assert "the loss was" in explainer.history.stopped_because
+    assert np.isfinite(explainer.scores(TABLE)).all() and np.isfinite(explainer.predict(TABLE)).all()
+
+
+def test_batches_hold_every_row_once_and_never_a_single_one():
+    lengths = torch.randint(1, 30, (129,), generator=torch.Generator().manual_seed(0))
+    present = (torch.arange(30) < lengths[:, None]).float()
+    rows = Batch(torch.zeros(129, 30), present, torch.zeros(129, 2), torch.zeros(129, dtype=torch.int64))
+    parts = list(batches(rows, 32, np.random.default_rng(0)))
+    assert sorted(torch.cat(parts).tolist()) == list(range(129)) and min(map(len, parts)) > 1
+    spread = np.mean([float(lengths[part].float().std()) for part in parts])
+    assert spread < float(lengths.float().std()) / 2, "like lengths share a batch"
+
+
+def test_descend_moves_only_the_named_modules():
+    one, other = torch.nn.Linear(2, 1), torch.nn.Linear(2, 1)
+    before = other.weight.detach().clone()
+    loss = (one(torch.ones(1, 2)) + other(torch.ones(1, 2))).sum()
+    descend(loss, Training(optimiser="adam").optimise(one), one)
+    assert torch.equal(other.weight, before) and other.weight.grad is None
+
+
+def test_an_explanation_states_k_law_and_replacement():
+    explainer = fitted("l2x+answer")
+    said = explainer.explain(TABLE[0])
+    assert said.names == ("x1", "x4") and said.seed == 3
+    assert said.rule == (
+        "the 2 highest of 6; trained with relaxed top-2, temperature 0.5; removed columns become 0; "
+        "the selector is told the black box's answer"
+    )
+    assert explainer.explain(TABLE[0], k=3).chosen.sum() == 3
+    np.testing.assert_allclose(said.certificate["surrogate_answer"], explainer.predict(TABLE[:1])[0])
+    assert explainer.explain(TABLE[0], names=list("abcdef")).names == ("b", "e")
+
+
+def test_texts_are_explained_by_their_own_words():
+    x = telling_words(200, 8, 0)
+    x[0] = [5, 1, 5, 0, 0, 0, 0, 0]
+    explainer = l2x(Words(8, 40), 2, 4, selector_width=4, surrogate_width=4, training=Training(epochs=1)).fit(
+        x, words_box
+    )
+    said = explainer.explain(x[0], names=["so", "bad", "so"])
+    assert said.players == ("so", "bad", "so (2)") and said.chosen.all()  # fewer than k: all of them
+    assert explainer.explain(x[0]).players == ("0:5", "1:1", "2:5")
+    with pytest.raises(InvalidInput, match="4 names for 3 players"):
+        explainer.explain(x[0], names=list("abcd"))
+    with pytest.raises(InvalidInput, match="padding only"):
+        explainer.explain(np.zeros(8, dtype=int))
+
+
+def test_labels_can_be_the_target():
+    labels = (TABLE[:, 0] > 0).astype(int)  # not what the black box looks at
+    explainer = l2x(Tabular(6), 2, 1, target="labels", training=QUICK).fit(TABLE, two_columns, labels)
+    assert explainer.select(TABLE)[:, 0].mean() > 0.95
+
+
+def constant(x):
+    return np.tile([0.2, 0.8], (len(x), 1))
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda: l2x(Tabular(6), 2, 7), r"k must lie in 1..6"),
+        (lambda: recipe("invase", Tabular(6), 2, 7), r"k must lie in 1..6"),
+        (lambda: l2x(Tabular(6), 2, 0), r"k must lie in 1..6"),
+        (lambda: recipe("l3x", Tabular(6), 2, 2), "unknown"),
+        (lambda: l2x(Tabular(6), 2, 2, target="truth"), "target"),
+        (lambda: l2x(Tabular(6), 2, 2).fit(TABLE, constant), "chooses class 1 in all 1200 rows"),
+        (lambda: l2x(Tabular(6), 2, 2).fit(TABLE, two_columns, np.ones(1200, dtype=int)), "one class"),
+        (lambda: l2x(Tabular(6), 2, 2).fit(TABLE, two_columns, np.ones(7, dtype=int)), "1200 class numbers"),
+        (lambda: l2x(Tabular(6), 2, 2, target="labels").fit(TABLE, two_columns), "none are given"),
+        (lambda: l2x(Tabular(6), 3, 2).fit(TABLE, two_columns), "tells 2 classes"),
+        (lambda: l2x(Tabular(6), 2, 2).fit(TABLE, lambda x: x), "probabilities"),
+        (lambda: l2x(Tabular(6), 2, 2).fit(TABLE[:3], two_columns), "at least 4"),
+        (lambda: l2x(Tabular(5), 2, 2).fit(TABLE, two_columns), r"\(N, 5\)"),
+        (lambda: l2x(Pixels((8, 8)), 2, 2).fit(np.zeros((5, 8, 7)), two_columns), r"\(N, 8, 8\)"),
+        (lambda: l2x(Tabular(6), 2, 2).scores(TABLE), "not trained yet"),
+        (lambda: Training(epochs=0), "epochs"),
+        (lambda: Training(optimiser="lbfgs"), "optimiser"),
+        (lambda: Training(validation=0.9), "validation"),
+        (lambda: Weighted(steps=0), "steps"),
+        (lambda: schedule_from({"kind": "never"}), "unknown"),
+        (lambda: schedule_from({"kind": "joint", "hours": 3}), "damaged"),
+    ],
+)
+def test_bad_input_is_named(call, says):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(InvalidInput, match=says):
+            call()
+
+
+def test_a_failed_fit_leaves_the_trained_explainer_as_it_was():
+    explainer = fitted()
+    before = explainer.scores(TABLE)
+    with pytest.raises(InvalidInput):
+        explainer.fit(TABLE, constant)
+    np.testing.assert_array_equal(explainer.scores(TABLE), before)
