@@ -159,20 +159,27 @@ def _of_pictures(
 ) -> Callable[[Path, int, int, int], Task]:
     def read(file: Path, train: int, test: int, seed: int) -> Task:
         rng = np.random.default_rng(seed)
-        parts = []
-        for split, count in (("train", train), ("test", test)):
-            x, y = _pictures(file, split)
-            two = np.isin(y, (first, second))
-            x, labels = x[two], (y[two] == second).astype(np.int64)
-            rows = balanced(labels, count, rng, False)
-            parts += [(x[rows] / 255).astype(np.float32), labels[rows]]
+        (x, y), (x_test, y_test) = (
+            _two_classes(file, split, first, second, count, rng) for split, count in (("train", train), ("test", test))
+        )
         return Task(
-            name, title, Pixels((SIDE, SIDE)), k, *parts,
-            f"{told} {len(parts[1]):,} training and {len(parts[3]):,} test pictures, half of each class; k = {k} of "
+            name, title, Pixels((SIDE, SIDE)), k, x, y, x_test, y_test,
+            f"{told} {len(y):,} training and {len(y_test):,} test pictures, half of each class; k = {k} of "
             f"{SIDE * SIDE} pixels.",
         )  # fmt: skip
 
     return read
+
+
+def _two_classes(
+    file: Path, split: str, first: int, second: int, count: int, rng: np.random.Generator
+) -> tuple[Array, IntArray]:
+    """Pictures of two classes on the scale 0..1, equally many of both, labelled 0 and 1."""
+    x, y = _pictures(file, split)
+    two = np.isin(y, (first, second))
+    x, labels = x[two], (y[two] == second).astype(np.int64)
+    rows = balanced(labels, count, rng, False)
+    return (x[rows] / 255).astype(np.float32), labels[rows]
 
 
 def _pictures(file: Path, split: str) -> tuple[Array, IntArray]:
@@ -189,6 +196,10 @@ def _pictures(file: Path, split: str) -> tuple[Array, IntArray]:
     return x, y
 
 
+def _label(row: dict[str, str]) -> int | None:
+    return int(row["label"])
+
+
 def _stars(row: dict[str, str]) -> int | None:
     """Polarity of a review: 1 and 2 stars are negative, 4 and 5 positive, 3 are neither."""
     stars = int(row["stars"])
@@ -198,10 +209,10 @@ def _stars(row: dict[str, str]) -> int | None:
 SOURCES = {
     "imdb": Source("IMDB", "imdb_400.tsv.gz",
                    "made from aclImdb_v1.tar.gz of ai.stanford.edu/~amaas/data/sentiment, see docs/selection.md",
-                   _of_texts("imdb", "IMDB", lambda row: int(row["label"]), 200, 5000, 10, "Film reviews (Maas et al., 2011).")),
+                   _of_texts("imdb", "IMDB", _label, 150, 5000, 10, "Film reviews (Maas et al., 2011).")),
     "yelp": Source("Yelp", "yelp_reviews_10k.tsv.gz",
                    "made from the Yelp Open Dataset of business.yelp.com/data/resources/open-dataset, see docs/selection.md",
-                   _of_texts("yelp", "Yelp", _stars, 150, 5000, 5,
+                   _of_texts("yelp", "Yelp", _stars, 100, 5000, 5,
                              "A subset of Yelp reviews, 3 stars left out; the rarer negative reviews are repeated in training "
                              "to match the positive ones.")),
     "mnist": Source("MNIST 3/8", "mnist.npz",

@@ -1,0 +1,57 @@
+"""Finished parts of a long experiment on disk: one SQLite file, one transaction a cell, keyed by all it depends on."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Mapping
+from hashlib import sha256
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from accredit.core import InvalidInput
+
+SCHEMA = "CREATE TABLE IF NOT EXISTS cells (digest TEXT PRIMARY KEY, key TEXT NOT NULL, result TEXT NOT NULL)"
+
+
+class FinishedCells:
+    """Results by key. A cell is in the file wholly or not at all, and several processes may write at once.
+
+    >>> with FinishedCells(":memory:") as cells:
+    ...     cells.keep({"set": "mnist", "seed": 0}, {"accuracy": 0.75})
+    ...     cells.found({"seed": 0, "set": "mnist"}), cells.found({"seed": 1, "set": "mnist"})
+    ({'accuracy': 0.75}, None)
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        try:
+            self._file = sqlite3.connect(path, timeout=60, isolation_level=None)
+            self._file.execute("PRAGMA journal_mode=WAL")
+            self._file.execute(SCHEMA)
+        except sqlite3.Error as error:
+            raise InvalidInput(f"{path} cannot hold finished cells: {error}; give another file with --store") from None
+
+    def __enter__(self) -> FinishedCells:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._file.close()
+
+    def keep(self, key: Mapping[str, Any], result: Mapping[str, Any]) -> None:
+        """Write one cell; it survives the process from here on."""
+        text, digest = _digest(key)
+        row = (digest, text, json.dumps(dict(result), ensure_ascii=False))
+        self._file.execute("INSERT OR REPLACE INTO cells VALUES (?, ?, ?)", row)
+
+    def found(self, key: Mapping[str, Any]) -> dict[str, Any] | None:
+        """The cell of this key, if it is there."""
+        row = self._file.execute("SELECT result FROM cells WHERE digest = ?", (_digest(key)[1],)).fetchone()
+        return None if row is None else dict(json.loads(row[0]))
+
+
+def _digest(key: Mapping[str, Any]) -> tuple[str, str]:
+    text = json.dumps(dict(key), sort_keys=True, ensure_ascii=True)
+    return text, sha256(text.encode()).hexdigest()
