@@ -22,7 +22,6 @@ from accredit.experiments.shortcuts_runs import (
     BASELINES,
     CANDIDATES,
     CHANCE,
-    CONTROL,
     PLAIN,
     FinishedRuns,
     Outcome,
@@ -40,7 +39,8 @@ PUBLISHED = {  # accuracy and attention to default tokens, on the training set: 
 }  # fmt: skip
 COIN = 0.5  # what answers are worth that know nothing of the label
 ENOUGH = {"pooling": 0.88, "rcnn": 0.75}  # accuracy that a cure must keep
-CHOOSING_SEED = 1000  # apart from the seeds that are reported
+CHOOSING_SEEDS = (1000, 1001)  # apart from the seeds that are reported; the second only where training is unstable
+UNSTABLE = ("Weighting", "rcnn")  # a run may collapse onto one token, and one seed does not show how often
 QUICK_ROWS, QUICK_EPOCHS, QUICK_BATCH, QUICK_SEEDS = 5000, 6, 64, 2
 
 
@@ -95,7 +95,7 @@ def shortcuts(
     """Run what `store` does not hold yet and write both tables.
 
     Settings of the cures are chosen on a fifth of the training half that is held out for it, by the loss in a world
-    where masks tell nothing, and are then the same for every seed. About 60 CPU minutes; `quick`: 5 000 reviews of
+    where masks tell nothing, and are then the same for every seed. About 45 CPU minutes; `quick`: 5 000 reviews of
     each half, 6 epochs, two seeds, the first candidates without choosing: about 3 minutes.
     """
     count = (QUICK_SEEDS if quick else 5) if seeds is None else seeds
@@ -113,9 +113,12 @@ def shortcuts(
         return [Row(s, tuple(found[k :: len(settings)])) for k, s in enumerate(settings)]
 
     numbers = range(seed, seed + count)
-    tried = [] if quick else outcomes(CANDIDATES, [CHOOSING_SEED], "choose")
-    cures = chosen(tried) if tried else firsts(CANDIDATES)
-    settings = [*BASELINES, *PLAIN, *cures, *CONTROL]
+    tried = []
+    if not quick:
+        steady = [s for s in CANDIDATES if (s.method, s.encoder) != UNSTABLE]
+        unstable = [s for s in CANDIDATES if (s.method, s.encoder) == UNSTABLE]
+        tried = outcomes(steady, CHOOSING_SEEDS[:1], "choose") + outcomes(unstable, CHOOSING_SEEDS, "choose")
+    settings = [*BASELINES, *PLAIN, *(chosen(tried) if tried else firsts(CANDIDATES))]
     if quick:
         settings = [s.shortened(QUICK_EPOCHS, QUICK_BATCH) for s in settings]
     return _report(outcomes(settings, numbers, "report"), tried, texts, quick, numbers)
@@ -137,24 +140,23 @@ def chosen(tried: Sequence[Row]) -> list[Setting]:
 def _report(rows: list[Row], tried: list[Row], texts: ReviewTexts, quick: bool, seeds: range) -> Report:
     command = "accredit reproduce shortcuts --data FOLDER" + " --quick" * quick + f" --seeds {len(seeds)}"
     report = Report("shortcuts", "Attention as a code for the answer, and two cures", command)
-    main, control = rows[: -len(CONTROL)], rows[-len(CONTROL) :]
     _introduce(report, texts, quick, seeds)
     report.heading("Table 1: the shortcut")
-    _table(report, [r for r in main if r.setting.method in ("Baseline", "Attention")])
-    for row in main:
+    _table(report, [r for r in rows if r.setting.method in ("Baseline", "Attention")])
+    for row in rows:
         if row.setting.method == "Attention":
             _shortcut_verdict(report, row)
     report.heading("Table 2: the cures")
-    _table(report, [r for r in main if r.setting.method in ("Pretraining", "Weighting")])
-    for row in main:
+    _table(report, [r for r in rows if r.setting.method in ("Pretraining", "Weighting")])
+    for row in rows:
         if row.setting.method in ("Pretraining", "Weighting"):
             _cure_verdict(report, row)
     report.figure(
         "mass_and_accuracy", "Each seed: accuracy on the training rows, and the attention spent on inert tokens.",
-        lambda axes: _draw(axes, [r for r in main if r.setting.method != "Baseline"]), (6.4, 3.6),
+        lambda axes: _draw(axes, [r for r in rows if r.setting.method != "Baseline"]), (6.4, 3.6),
     )  # fmt: skip
-    _beside_the_paper(report, main)
-    _how_chosen(report, tried, control, quick)
+    _beside_the_paper(report, rows)
+    _how_chosen(report, tried)
     return report
 
 
@@ -297,27 +299,31 @@ def _gaps(row: Row) -> tuple[str, str]:
     return f"{100 * (row.mean('accuracy') - accuracy):+.1f}", gap
 
 
-def _how_chosen(report: Report, tried: Sequence[Row], control: Sequence[Row], quick: bool) -> None:
+def _how_chosen(report: Report, tried: Sequence[Row]) -> None:
     report.heading("What was tried")
-    if quick:
+    if not tried:
         report.say("The quick look takes the first candidate of every cure; the full run chooses among several.")
-    if tried:
-        taken = chosen(tried)
-        report.say(
-            "A fifth of the training reviews was held out to choose the settings of the cures, one seed each that is not "
-            "used again; the test half had no part in it. Chosen: the lowest neutral loss. The other columns did not "
-            "decide. Epochs are the paper's 25 for pooling, and were fixed beforehand for RCNN by what a run costs."
-        )
-        report.table(
-            ("cure", "setting", "neutral loss", "accuracy", "inert", "probe", "scramble", "held out", "effective", "chosen"),
-            [
-                (r.name, r.setting.told(), told(r.values("neutral_loss"), 3), r.percent("accuracy"), r.percent("mass"),
-                 r.percent("probe"), r.percent("scramble"), r.percent("other_accuracy"), r.percent("effective_share"),
-                 r.setting in taken)
-                for r in tried
-            ],
-        )  # fmt: skip
+        return
+    taken = chosen(tried)
     report.say(
-        "A control on the same seeds as the tables: the weighted loss trains attention too, not only encoder and head."
+        "A fifth of the training reviews was held out to choose the settings of the cures; the test half had no part in "
+        "it, nor did the seeds that are reported. Chosen: the lowest neutral loss, whatever the other columns say. Training "
+        "by weights with RCNN may collapse onto one token, so its candidates were tried on two seeds, the others on one. "
+        "Epochs were not chosen: they are the paper's 25 for pooling, and were fixed by cost for the cures of RCNN."
     )
-    report.table(("row", "setting", *HEADER[3:]), [(r.name, r.setting.told(), *_measured(r)) for r in control])
+    report.table(
+        ("cure", "setting", "neutral loss", "accuracy", "inert", "probe", "scramble", "held out", "effective", "chosen"),
+        [
+            (r.name, r.setting.told(), told(r.values("neutral_loss"), 3), r.percent("accuracy"), r.percent("mass"),
+             r.percent("probe"), r.percent("scramble"), r.percent("other_accuracy"), r.percent("effective_share"),
+             r.setting in taken)
+            for r in tried
+        ],
+    )  # fmt: skip
+    fallen = [(r, o) for r in tried for o in r.outcomes if o.mass is not None and o.mass > 0.9]
+    if fallen:
+        report.say(
+            "Collapsed, with more than 90 % of attention on inert tokens: "
+            + "; ".join(f"{r.name} ({r.setting.told()}), accuracy {100 * o.accuracy:.1f} %" for r, o in fallen)
+            + ". Weights cannot help where masks give the label away before the encoder has learned to read words."
+        )

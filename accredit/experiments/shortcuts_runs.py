@@ -55,9 +55,9 @@ class Setting:
             case RandomPretraining(law, concentration, first, then):
                 masks = "one-hot masks" if law == "one-hot" else f"Dirichlet({concentration:g}) masks"
                 return f"{masks}, {head}, T {self.temperature:g}, {first} + {then} epochs"
-            case MaskNeutral(epochs, _, _, cap, both):
-                whom = ", attention weighted too" if both else ""
-                return f"T {self.temperature:g}, cap {cap:g}, {head}{whom}, {epochs} epochs"
+            case MaskNeutral(epochs, _, _, cap, both, first):
+                more = ", attention weighted too" * both + f", {first} epochs on one-hot masks first" * (first > 0)
+                return f"T {self.temperature:g}, cap {cap:g}, {head}{more}, {epochs} epochs"
             case Plain(epochs):
                 attention = f"T {self.temperature:g}, " if self.attention == "additive" else ""
                 return f"{attention}{head}, {epochs} epochs"
@@ -84,11 +84,11 @@ CANDIDATES = (  # the first of a method and encoder is the one taken without cho
     Setting("Pretraining", "rcnn", RandomPretraining("one-hot", 1.0, 12, 8), 0.2),
     Setting("Pretraining", "rcnn", RandomPretraining("dirichlet", 1.0, 12, 8), 0.2),
     Setting("Pretraining", "rcnn", RandomPretraining("dirichlet", 1.0, 12, 8), 0.2, LINEAR),
+    Setting("Weighting", "rcnn", MaskNeutral(12, cap=10, warm_up=3), 0.2),
     Setting("Weighting", "rcnn", MaskNeutral(12, cap=50), 0.1),
     Setting("Weighting", "rcnn", MaskNeutral(12, cap=10), 0.2),
     Setting("Weighting", "rcnn", MaskNeutral(12, cap=50, weigh_attention=True), 0.1),
 )
-CONTROL = (Setting("Weighting", "pooling", MaskNeutral(25, cap=50, weigh_attention=True), 0.1),)
 
 
 @dataclass(frozen=True)

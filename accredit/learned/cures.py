@@ -180,7 +180,10 @@ class MaskNeutral:
     """The answering part on the loss weighted by P(y)/P(y|m), attention on the unweighted one, in the same pass (§4.2).
 
     P(Y|M) is learned alongside, `steps` of its own in every batch. Weights are clipped: P(y|m) ≥ `floor`, w ≤ `cap`.
-    `weigh_attention=True` weighs attention's loss too; on real data much of the shortcut then stays.
+    Weighting cannot undo masks that give the label away before the answering part has learned to read: then it may end
+    in answers that are wrong on purpose, all attention on one token. `warm_up` epochs of the answering part on random
+    one-hot masks come first where that is a danger. `weigh_attention=True` weighs attention's loss too; on real data
+    much of the shortcut then stays.
     """
 
     epochs: int = 25
@@ -188,14 +191,17 @@ class MaskNeutral:
     floor: float = 1e-3
     cap: float = 50.0
     weigh_attention: bool = False
+    warm_up: int = 0
 
     def __post_init__(self) -> None:
-        if self.steps < 1 or not 0 < self.floor < 1 or not self.cap >= 1:
-            raise InvalidInput(f"{self}: steps must be at least 1, floor between 0 and 1, cap at least 1")
+        if self.steps < 1 or self.warm_up < 0 or not 0 < self.floor < 1 or not self.cap >= 1:
+            raise InvalidInput(f"{self}: steps and cap must be at least 1, floor between 0 and 1, warm_up at least 0")
 
     def stages(self, model: AttentionClassifier, data: AttentionData, rate: float, seed: int) -> Iterator[Stage]:
-        """One stage with two losses."""
+        """Random masks where asked for; then one stage with two losses."""
         needs_attention(model, self)
+        if self.warm_up:
+            yield OnRandomMasks(model, RandomPretraining("one-hot", random_epochs=self.warm_up), rate, seed)
         yield Weighted(model, data, self, rate, seed)
 
 

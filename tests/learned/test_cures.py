@@ -220,8 +220,8 @@ def test_wrong_input_is_named():
             train_attention(model, **({"tokens": tokens, "query": query, "labels": labels} | changes))
     for make, message in (
         (lambda: RandomPretraining("gauss"), "write law='dirichlet'"),
-        (lambda: MaskNeutral(steps=0), "steps must be at least 1"),
-        (lambda: MaskNeutral(cap=0.5), "cap at least 1"),
+        (lambda: MaskNeutral(steps=0), "steps and cap must be at least 1"),
+        (lambda: MaskNeutral(cap=0.5), "steps and cap must be at least 1"),
     ):
         with pytest.raises(InvalidInput, match=message):
             make()
