@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, final
 
 import numpy as np
@@ -20,12 +21,14 @@ import torch
 from torch import Tensor, nn
 
 from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput, Selection, distinct_names
-from accredit.learned.inputs import Array, BlackBox, Inputs, Pixels, checked_answers, top
+from accredit.learned.inputs import Array, BlackBox, Inputs, Pixels, checked_answers, inputs_from, top
 from accredit.learned.networks import selector_for
 from accredit.values.solver import progress as progress_bar
 
+KIND = "cxplain explainer"
 ASKED_AT_ONCE = 4096  # inputs in one call of the black box
 LEAST = 1e-6  # ε: what a player that helps nobody counts as
+MOST_MODELS = 1000
 SURE = 1e-7  # probabilities are kept this far from 0, so that losses are finite
 
 
@@ -124,8 +127,8 @@ class CXPlain:
     ) -> None:
         if not 1 <= k <= inputs.n:
             raise InvalidInput(f"k must lie in 1..{inputs.n}, the number of players; got {k}")
-        if models < 1:
-            raise InvalidInput(f"models must be at least 1, got {models!r}; write 10 for an interval")
+        if not 1 <= models <= MOST_MODELS:
+            raise InvalidInput(f"models must lie in 1..{MOST_MODELS}, got {models!r}; write 10 for an interval")
         if not 0 < level < 1:
             raise InvalidInput(f"level must lie between 0 and 1, got {level!r}; write 0.9")
         self.inputs, self.k, self.block, self.models, self.width = inputs, k, block, models, width
@@ -267,6 +270,40 @@ class CXPlain:
             self.seed,
             certificate=certificate,
         )
+
+    def settings(self) -> dict[str, Any]:
+        """Everything but the weights, as plain JSON."""
+        named = ("k", "block", "models", "width", "level", "epochs", "patience", "batch", "rate")
+        return {"inputs": self.inputs.settings()} | {name: getattr(self, name) for name in named}
+
+    def save(self, folder: str | Path) -> None:
+        """Settings and history as JSON, weights as safetensors, into `folder`; read them with `CXPlain.load`."""
+        from accredit.learned.saving import write
+
+        if not self._networks:
+            raise InvalidInput("this explainer has learned nothing yet; call fit(x, black_box, labels) first")
+        about = {"settings": self.settings(), "seed": self.seed, "history": self.history}
+        write(folder, KIND, about, nn.ModuleList(self._networks).state_dict())
+
+    @classmethod
+    def load(cls, folder: str | Path) -> CXPlain:
+        """Read what `save` wrote; anything else is refused."""
+        from accredit.learned.saving import read, tensors
+
+        about, place = read(folder, KIND)
+        try:
+            given = dict(about["settings"])
+            explainer = cls(inputs_from(given.pop("inputs")), **given)
+            explainer.seed, explainer.history = int(about["seed"]), dict(about["history"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise InvalidInput(f"{place.with_suffix('.json')} is damaged: {error!r}") from None
+        with torch.device("meta"):  # shapes without memory
+            networks = nn.ModuleList(
+                selector_for(explainer.removed, width=explainer.width) for _ in range(explainer.models)
+            )
+        networks.load_state_dict(tensors(place, networks.state_dict()), assign=True)
+        explainer._networks = [network.eval() for network in networks]
+        return explainer
 
 
 def _blocks(inputs: Inputs, block: int) -> Inputs:

@@ -145,6 +145,25 @@ def test_a_loss_that_is_no_number_ends_training_with_good_weights(rows):
     assert np.isfinite(explainer.scores(x)).all()
 
 
+def test_it_is_saved_and_loaded_without_loss(fitted, tmp_path):
+    explainer, x, _ = fitted
+    explainer.save(tmp_path / "kept")
+    again = CXPlain.load(tmp_path / "kept")
+    assert_array_equal(explainer.each(x), again.each(x))
+    assert again.explain(x[0]) == explainer.explain(x[0])
+    assert again.history == explainer.history
+    text = (tmp_path / "kept" / "explainer.json").read_text()
+    (tmp_path / "kept" / "explainer.json").write_text(text.replace('"models": 6', '"models": 5'))
+    with pytest.raises(InvalidInput, match="tensors"):
+        CXPlain.load(tmp_path / "kept")
+    (tmp_path / "kept" / "explainer.json").write_text(text.replace('"k": 1', '"k": 9'))
+    with pytest.raises(InvalidInput):
+        CXPlain.load(tmp_path / "kept")
+    with pytest.raises(InvalidInput, match="fit"):
+        CXPlain(Tabular(4), k=1).save(tmp_path / "empty")
+    assert not (tmp_path / "empty").exists()
+
+
 @pytest.mark.parametrize(
     ("make", "told"),
     [
@@ -207,7 +226,7 @@ def test_gradients_agree_with_small_steps():
     import torch
 
     def top_logit(picture):
-        return float(network(torch.from_numpy(picture)).double().amax())
+        return float(network(torch.from_numpy(picture)).detach().double().amax())
 
     step = 1e-2
     found = Gradient(inputs, 1, network).scores(x)[0]
