@@ -1,13 +1,33 @@
-"""Audits of explanations that a model gives itself: does a chosen mask leak the answer, does attention explain it?"""
+"""Audits of explanations that a model gives of itself: does a chosen mask leak the answer, does attention explain it?"""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from accredit.audit.finding import Finding, Findings
+from accredit.core import MissingExtra
 from accredit.core.lazy import lazy
 
 if TYPE_CHECKING:
-    from accredit.audit.leakage import leakage_report as leakage_report
+    from accredit.audit.classifier import audit_attention
+    from accredit.audit.leakage import leakage_report
+    from accredit.audit.saved import audit_saved
+    from accredit.audit.transformer import audit_texts
 
-__getattr__ = lazy(__name__, {"leakage_report": "accredit.audit.leakage"})
+_named = lazy(
+    __name__,
+    {
+        "audit_attention": "accredit.audit.classifier",
+        "audit_saved": "accredit.audit.saved",
+        "audit_texts": "accredit.audit.transformer",
+        "leakage_report": "accredit.audit.leakage",
+    },
+)
 
-__all__ = ["Finding", "Findings", "leakage_report"]
+
+def __getattr__(name: str) -> Any:
+    try:
+        return _named(name)
+    except ModuleNotFoundError as error:
+        raise MissingExtra(str(error.name), "text", f"accredit.audit.{name}") from None
+
+
+__all__ = ["Finding", "Findings", "audit_attention", "audit_saved", "audit_texts", "leakage_report"]

@@ -147,7 +147,7 @@ def rank_finding(name: str, against: str, tau: FloatArray, details: dict[str, fl
         name, measured, 0.0,
         asks=f"Kendall τ of attention with {against}; 0 is chance, 0.5 is three of four pairs in the same order",
         readings={
-            "passes": f"attention ranks tokens much as {against} do",
+            "passes": f"attention ranks tokens much like {against}",
             "flagged": f"attention ranks tokens unlike {against}",
             "unclear": f"attention and {against} agree in part",
         },
@@ -166,7 +166,7 @@ def permutation_finding(medians: FloatArray) -> Finding:
             "flagged": "shuffled attention gives the same answer: where it goes does not matter",
             "unclear": "shuffling moves some answers and not others",
         },
-        blind="flat attention cannot move much when shuffled; a trained model never met shuffled attention",
+        blind="flat attention, and an answer that is very sure, cannot move much; the model never met shuffled attention",
         margin=SAME, wanted=True,
     )  # fmt: skip
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -118,6 +118,23 @@ def judged(
         name, asks, float(measured.mean()), float(expected.mean()), excess, margin, verdict, readings[verdict], blind,
         len(measured), unit, details=details or {},
     )  # fmt: skip
+
+
+def named(asked: Sequence[str] | None, known: Sequence[str]) -> tuple[str, ...]:
+    """Checks by name, whatever the case and with hyphens for spaces; all of them when none is named.
+
+    >>> named(["eval-x-gap", "Value scramble"], ["value scramble", "EVAL-X gap"])
+    ('value scramble', 'EVAL-X gap')
+    """
+
+    def simple(name: str) -> str:
+        return "-".join(name.lower().replace("-", " ").split())
+
+    wanted = {simple(name) for name in asked} if asked is not None else {simple(name) for name in known}
+    unknown = sorted(wanted - {simple(name) for name in known})
+    if unknown:
+        raise InvalidInput(f"there is no test {unknown[0]!r} here; write some of {', '.join(simple(k) for k in known)}")
+    return tuple(name for name in known if simple(name) in wanted)
 
 
 def verdict_of(excess: Interval, margin: float, wanted: bool = False) -> Verdict:

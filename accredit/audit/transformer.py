@@ -134,7 +134,7 @@ def _findings(measured: list[dict[str, Any]], tests: Sequence[str]) -> tuple[lis
             continue
         layers = [key for key in measured[0][name] if key != "rollout"]
         by_layer = {key: float(np.mean([row[name][key] for row in measured])) for key in layers}
-        for key, label in ((layers[-1], name), ("rollout", f"{name}, rollout")):
+        for key, label in ((layers[-1], name), ("rollout", f"{name} (rollout)")):
             tau = np.array([row[name][key] for row in measured])
             found.append(rank_finding(label, against, tau, by_layer if label == name else None))
     imposed = [row for row in measured if "cannot impose" not in row]

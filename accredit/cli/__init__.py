@@ -15,6 +15,7 @@ COMMANDS = {  # name -> (module, one line of help)
     "game": ("accredit.cli.game", "Share the payoff of a table of coalitions among its players."),
     "value": ("accredit.cli.value", "Rank training rows or groups by what a model learned from them."),
     "compare": ("accredit.cli.compare", "Measure which explanations are faithful, and rank them."),
+    "audit": ("accredit.cli.audit", "Test whether attention explains an answer, and whether a chosen mask leaks it."),
     "serve": ("accredit.cli.serve", "Open a page on this machine: explain, flow, data and games."),
     "reproduce": ("accredit.cli.reproduce", "Run the papers' claims and tables, and print what holds."),
     "runs": ("accredit.cli.runs", "List, export and resume the runs of a journal."),

@@ -1,0 +1,141 @@
+"""Audits of what was saved in a folder: a trained explainer, or an attention classifier, on the rows of a file."""
+
+from __future__ import annotations
+
+import csv
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from accredit.audit.finding import Findings, named
+from accredit.core import FloatArray, InvalidInput
+from accredit.learned.inputs import Array, BlackBox
+
+ARRAYS = (
+    "arrays 'x' and 'labels' (or 'answers', the black box's probabilities) for an explainer; 'tokens', 'query' and, where "
+    "there are, 'labels' and 'present' for an attention classifier; 'inert' marks players that cannot inform"
+)
+
+
+def audit_saved(
+    folder: str | Path,
+    data: str | Path,
+    *,
+    tests: Sequence[str] | None = None,
+    target: str = "label",
+    limit: int | None = None,
+    seed: int = 0,
+) -> Findings:
+    """The leakage report on a saved explainer, or the attention audit of a saved attention classifier.
+
+    `data` is an .npz file with the arrays that the model was made for, or for tables a .csv file with one column named
+    `target`. Give rows that the model was not trained on. `limit` keeps the first rows.
+    """
+    place = Path(folder)
+    if not place.is_dir():
+        raise InvalidInput(f"{str(folder)!r} is not a folder; give one that explainer.save(folder) wrote")
+    arrays = read_arrays(data, target)
+    rows = max((len(array) for name, array in arrays.items() if array.ndim and name != "inert"), default=0)
+    arrays = {name: array[:limit] if array.ndim and len(array) == rows else array for name, array in arrays.items()}
+    if (place / "model.json").is_file():
+        return _attention(place, arrays, tests, seed)
+    if (place / "explainer.json").is_file():
+        return _explainer(place, arrays, tests, seed)
+    raise InvalidInput(
+        f"{str(folder)!r} holds neither explainer.json nor model.json; give a folder that explainer.save(folder) wrote"
+    )
+
+
+def _explainer(place: Path, arrays: dict[str, Array], tests: Sequence[str] | None, seed: int) -> Findings:
+    from accredit.audit.leakage import NAMES, leakage_report
+    from accredit.learned.saving import load
+
+    wanted = named(tests, NAMES)
+    explainer = load(place)
+    x = explainer.inputs.check(_array(arrays, "x"))
+    if "answers" in arrays:
+        answers = np.asarray(arrays["answers"], dtype=np.float64)
+        if answers.ndim != 2 or len(answers) != len(x):
+            raise InvalidInput(f"answers must be probabilities ({len(x)}, classes), got {answers.shape}")
+        explainer.black_box = recorded(x, answers)
+        labels: Array = answers.argmax(axis=1)
+    else:
+        labels = _array(arrays, "labels")
+    return leakage_report(
+        explainer.inputs, x, explainer.masks(x), labels, surrogate=explainer.answer, inert=arrays.get("inert"),
+        tests=wanted, seed=seed, subject=f"{explainer.method}, {explainer.rule()}",
+    )  # fmt: skip
+
+
+def _attention(place: Path, arrays: dict[str, Array], tests: Sequence[str] | None, seed: int) -> Findings:
+    from accredit.audit.classifier import TESTS, audit_attention
+    from accredit.learned.attention_models import load_attention_classifier
+
+    wanted = named(tests, TESTS)
+    model = load_attention_classifier(place)
+    return audit_attention(
+        model, _array(arrays, "tokens"), _array(arrays, "query"), arrays.get("labels"), arrays.get("present"),
+        inert=arrays.get("inert"), tests=wanted, seed=seed,
+    )  # fmt: skip
+
+
+def recorded(x: Array, answers: FloatArray) -> BlackBox:
+    """A black box that knows its answers to these rows and to no others."""
+    known = {row.tobytes(): answer for row, answer in zip(x, answers, strict=True)}
+
+    def answer(rows: Array) -> Array:
+        try:
+            return np.array([known[row.tobytes()] for row in rows])
+        except KeyError:
+            raise InvalidInput(
+                "the black box is known by its recorded answers only, and was asked for others"
+            ) from None
+
+    return answer
+
+
+def read_arrays(file: str | Path, target: str = "label") -> dict[str, Array]:
+    """Named arrays from an .npz file, without pickles, or from a .csv file: 'x' from its columns, 'labels' from one."""
+    path = Path(file)
+    if not path.is_file():
+        raise InvalidInput(f"there is no file {str(file)!r}; give an .npz or .csv file with the rows to audit")
+    if path.suffix.lower() == ".csv":
+        return _table(path, target)
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            if not isinstance(archive, np.lib.npyio.NpzFile):
+                raise InvalidInput(f"{str(file)!r} holds one array without a name; write np.savez(file, x=x, labels=y)")
+            return {name: archive[name] for name in archive.files}
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
+        if isinstance(error, InvalidInput):
+            raise
+        raise InvalidInput(f"{str(file)!r} cannot be read as .npz: {' '.join(str(error).split())[:120]}") from None
+
+
+def _table(path: Path, target: str) -> dict[str, Array]:
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        rows = [row for row in csv.reader(file) if row]
+    if not rows or target not in rows[0]:
+        columns = ", ".join(rows[0]) if rows else "nothing"
+        raise InvalidInput(f"{str(path)!r} has no column {target!r}; its columns are {columns}; name it by --target")
+    at = rows[0].index(target)
+    try:
+        numbers = np.array([[float(cell) for cell in row] for row in rows[1:]], dtype=np.float64)
+    except ValueError as error:
+        raise InvalidInput(f"{str(path)!r} must hold numbers only: {error}") from None
+    if numbers.ndim != 2 or numbers.shape[1] != len(rows[0]):
+        raise InvalidInput(f"{str(path)!r} has rows of different lengths; every row needs {len(rows[0])} numbers")
+    labels = numbers[:, at]
+    if not np.equal(labels, np.round(labels)).all():
+        raise InvalidInput(f"column {target!r} must hold whole numbers, the classes 0, 1, …")
+    return {"x": np.delete(numbers, at, axis=1), "labels": labels.astype(np.int64)}
+
+
+def _array(arrays: dict[str, Array], name: str) -> npt.NDArray[Any]:
+    if name not in arrays:
+        raise InvalidInput(f"the file has no array {name!r}, only {', '.join(arrays) or 'nothing'}; it needs {ARRAYS}")
+    return arrays[name]

@@ -1,0 +1,91 @@
+"""`accredit audit`: does attention explain the answer, and does a chosen mask leak it?"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from accredit.core.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from accredit.audit import Findings
+
+DEFAULT_LIMIT = 10  # texts of a file; one costs seconds
+
+
+@click.command()
+@click.argument("subject", metavar="[TEXT|FILE]", required=False)
+@click.option("--model", default="builtin", show_default=True, help="A folder with a Hugging Face text classifier.")
+@click.option("--explainer", type=click.Path(), help="A folder with a saved explainer or attention classifier instead.")
+@click.option("--data", "data_file", type=click.Path(), help="Its rows: .npz with named arrays, or .csv with numbers.")
+@click.option("--target", default="label", show_default=True, help="The column of a .csv with the answers.")
+@click.option("--tests", help="Names of tests, separated by commas; default: all that apply.")
+@click.option("--limit", type=click.IntRange(min=1), help=f"Rows to use; default: {DEFAULT_LIMIT} texts, or all rows.")
+@click.option("--text", "column", help="The column of a CSV or TSV that holds the texts.")
+@click.option("--steps", type=click.IntRange(min=1), default=500, show_default=True, help="Of the adversary's search.")
+@click.option("--seed", default=0, show_default=True)
+@click.option("--html", "html_file", type=click.Path(dir_okay=False), help="Also write one self-contained page.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
+def audit(
+    subject: str | None, model: str, explainer: str | None, data_file: str | None, target: str, tests: str | None,
+    limit: int | None, column: str | None, steps: int, seed: int, html_file: str | None, as_json: bool,
+) -> None:  # fmt: skip
+    """Put attention or a trained explainer to the test.
+
+    TEXT, or a FILE with one text a line (or a CSV or TSV), audits the attention of a classifier: does it agree with
+    gradients and with leave-one-out, does the answer change when it is shuffled, would other attention give the same?
+
+    --explainer FOLDER --data FILE audits what accredit.learned saved: does where it looks give its answer away?
+    """
+    from accredit.cli.output import write_whole
+    from accredit.views.audit import audit_page, audit_text
+
+    if html_file is not None and not Path(html_file).absolute().parent.is_dir():
+        raise InvalidInput(f"--html is {html_file!r}, and its folder does not exist; make it first")
+    asked = None if tests is None else [name for name in tests.split(",") if name.strip()]
+    if explainer is not None:
+        if subject is not None or data_file is None:
+            raise InvalidInput("--explainer FOLDER takes its rows from --data FILE, and no TEXT beside it")
+        report = _saved(explainer, data_file, asked, target, limit, seed)
+    else:
+        if data_file is not None:
+            raise InvalidInput("--data is for --explainer FOLDER; give texts as TEXT or FILE")
+        if subject is None:
+            raise InvalidInput(
+                "give a TEXT or a FILE of texts to audit a classifier's attention on, or --explainer FOLDER"
+            )
+        report = _texts(subject, model, asked, limit, column, steps, seed)
+    if html_file:
+        write_whole(html_file, audit_page(report))
+    click.echo(json.dumps(report.to_plain(), ensure_ascii=False) if as_json else audit_text(report))
+    if html_file:
+        click.echo(f"written: {html_file}", err=True)
+
+
+def _saved(folder: str, data_file: str, tests: list[str] | None, target: str, limit: int | None, seed: int) -> Findings:
+    from accredit.audit import audit_saved
+
+    return audit_saved(folder, data_file, tests=tests, target=target, limit=limit, seed=seed)
+
+
+def _texts(
+    subject: str, model: str, tests: list[str] | None, limit: int | None, column: str | None, steps: int, seed: int
+) -> Findings:
+    from accredit.audit import audit_texts
+    from accredit.audit.finding import named
+    from accredit.audit.transformer import TESTS
+    from accredit.cli.explain import kind_of
+    from accredit.evaluate.text_contest import loaded
+    from accredit.explanation.rows import read_texts
+
+    wanted = named(tests, TESTS)
+    kind = kind_of(subject)
+    if kind == "image":
+        raise InvalidInput(f"{subject!r} is an image; attention is audited on text classifiers")
+    if kind == "text" and column is not None:
+        raise InvalidInput(f"--text is for a FILE of texts, and {subject!r:.40} is one text")
+    texts = read_texts(subject, column) if kind == "file" else [subject]
+    return audit_texts(loaded(model), texts[: limit or DEFAULT_LIMIT], tests=wanted, steps=steps, seed=seed, bar=True)

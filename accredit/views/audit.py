@@ -1,0 +1,110 @@
+"""An audit on a terminal and as a page: one line a check, then what each verdict means and what the check cannot see."""
+
+from __future__ import annotations
+
+import textwrap
+
+from accredit.audit.finding import Finding, Findings
+from accredit.views.escape import escape
+from accredit.views.page import page
+from accredit.views.parts import grid
+from accredit.views.text import printable, table
+
+MARKS = {"flagged": "✗", "passes": "✓", "unclear": "?"}
+RANDOM = "random"  # what a random selector of the same size gets
+HEADER = ["check", "value", "chance", "excess, 95 % interval", RANDOM, "verdict"]
+WIDE = 110  # cells of a line of prose
+
+
+def audit_text(report: Findings) -> str:
+    """The whole audit as lines of text."""
+    lines = [printable(report.subject), *(f"  {printable(note)}" for note in report.notes), ""]
+    lines += table(*_table(report))
+    told: set[str] = set()
+    for finding in report:
+        lines += ["", f"{MARKS[finding.verdict]} {finding.name}: {finding.reading}"]
+        for label, sentence in (("asks", finding.asks), ("cannot see", finding.blind), ("also", _details(finding))):
+            if sentence and sentence not in told:
+                lines += _folded(label, sentence)
+        told |= {finding.asks, finding.blind}
+    if report.not_run:
+        lines += ["", "not run:"]
+        by_reason: dict[str, list[str]] = {}
+        for name, why in report.not_run.items():
+            by_reason.setdefault(why, []).append(name)
+        lines += [line for why, names in by_reason.items() for line in _folded(", ".join(names), why)]
+    return "\n".join([*lines, "", summary(report)])
+
+
+def summary(report: Findings) -> str:
+    """The verdicts in one line; several checks that pass are no proof."""
+    if report.flagged:
+        return f"flagged: {'; '.join(report.flagged)}"
+    unclear = [finding.name for finding in report if finding.verdict == "unclear"]
+    return "nothing flagged" + (f"; unclear: {'; '.join(unclear)}" if unclear else "")
+
+
+def audit_page(report: Findings) -> str:
+    """The whole audit as one self-contained page."""
+    body = f"<h1>{escape(report.subject)}</h1><p>{escape(summary(report))}</p>"
+    body += "".join(f"<p>{escape(note)}</p>" for note in report.notes)
+    header, rows = _table(report)
+    body += grid([escape(name) for name in header], [[escape(cell) for cell in row] for row in rows])
+    explained = [
+        [
+            escape(f"{MARKS[finding.verdict]} {finding.name}"),
+            escape(finding.reading),
+            escape(finding.asks),
+            escape(finding.blind),
+            escape(_details(finding)),
+        ]
+        for finding in report
+    ]
+    body += "<h2>What each verdict means</h2>"
+    body += grid(["check", "reading", "asks", "cannot see", "also"], explained)
+    if report.not_run:
+        body += "<h2>Not run</h2>" + grid(["check", "why"], [[escape(n), escape(w)] for n, w in report.not_run.items()])
+    return page(f"Audit: {report.subject}", body)
+
+
+def _table(report: Findings) -> tuple[list[str], list[list[str]]]:
+    """Header and rows; the column of the random selector only where there is one."""
+    rows = [_cells(finding) for finding in report]
+    if any(finding.random is not None for finding in report):
+        return HEADER, rows
+    return [h for h in HEADER if h != RANDOM], [[*row[:4], row[5]] for row in rows]
+
+
+def _cells(finding: Finding) -> list[str]:
+    share = finding.unit == "share"
+    low, high = _signed(finding.excess.low, share), _signed(finding.excess.high, share)
+    return [
+        finding.name,
+        _number(finding.value, share),
+        _number(finding.chance, share),
+        _signed(finding.excess.estimate, share) + (f" [{low}, {high}]" if finding.rows > 1 else ""),
+        "—" if finding.random is None else _number(finding.random, share),
+        f"{MARKS[finding.verdict]} {finding.verdict}",
+    ]
+
+
+def _number(value: float, share: bool) -> str:
+    return f"{value:.1%}" if share else f"{value:.3f}"
+
+
+def _signed(value: float, share: bool) -> str:
+    return f"{100 * value:+.1f}" if share else f"{value:+.3f}"
+
+
+def _details(finding: Finding) -> str:
+    return ", ".join(f"{printable(name)} {value:.3g}" for name, value in finding.details.items())
+
+
+def _folded(label: str, sentence: str) -> list[str]:
+    return textwrap.wrap(
+        f"{label}: {printable(sentence)}",
+        WIDE,
+        initial_indent="    ",
+        subsequent_indent="      ",
+        break_on_hyphens=False,
+    )
