@@ -64,7 +64,8 @@ def compare(
     table = hold(contest, examples, store, executor)
     if html_file:
         subject = Path(data_file).name if data_file else "forty sentences"
-        write_whole(html_file, arena_page(table, f"Which explanation to trust: {subject}"))
+        asked_of = "the built-in model" if model == "builtin" else Path(model).name
+        write_whole(html_file, arena_page(table, f"Which explanation to trust: {asked_of} on {subject}"))
     if as_json:
         click.echo(json.dumps(table.to_plain(), ensure_ascii=False))
         return

@@ -14,7 +14,7 @@ from accredit.evaluate.standings import Standing, Standings
 from accredit.views.escape import escape
 from accredit.views.page import page
 from accredit.views.palette import level
-from accredit.views.parts import grid
+from accredit.views.parts import bar, grid
 from accredit.views.text import table as aligned
 
 AXIOM_LETTERS = {"efficiency": "E", "symmetry": "S", "null player": "N", "linearity": "L"}
@@ -121,10 +121,15 @@ def markdown_table(table: Standings) -> str:
 
 
 def arena_page(table: Standings, title: str) -> str:
-    """One HTML page: the ranked table, the curves, who agrees with whom, what every method claims."""
-    body = [grid([escape(h) for h in header_of(table)], [[escape(c) for c in row] for row in rows_of(table)])]
+    """One HTML page: the ranking, metric by metric, the curves, who agrees with whom."""
+    header, rows = header_of(table), rows_of(table)
+    first, last = 3, 3 + len(measured(table))  # columns of metrics
+    body = [_ranking(table), _legend(table)]
     body += [f"<p class='soft'>{escape(note)}</p>" for note in notes_of(table)]
-    body.append(f"<p class='soft'>{escape(seconds_text(table))}</p>")
+    body.append(f"<p class='soft'>{escape(seconds_text(table).capitalize())}.</p>")
+    body.append("<h2>Metric by metric</h2><p class='soft'>Means over inputs; ↑ high is good, ↓ low is good.</p>")
+    body.append(grid([escape(h) for h in ("method", *header[first:last])],
+                     [[_whole(row[0]), *map(escape, row[first:last])] for row in rows]))  # fmt: skip
     for curve, verb in (("deletion", "removed"), ("insertion", "put in")):
         body.append(
             f"<h2>{curve.capitalize()}</h2><p class='soft'>Mean payoff as players are {verb}, most credited first.</p>"
@@ -135,6 +140,30 @@ def arena_page(table: Standings, title: str) -> str:
         _agreement(table),
     ]
     return page(title, "".join(body))
+
+
+def _whole(text: str) -> str:
+    """Text that is not broken over lines."""
+    return f'<span class="holds">{escape(text)}</span>'
+
+
+def _ranking(table: Standings) -> str:
+    """Methods from best to worst: the share as a bar with its interval, the test against the best, cost and claims."""
+    known = [s.share for s in table.standings if s.share is not None]
+    span = min(0.0, *(x.low for x in known)), max(1.0, *(x.high for x in known))
+    rows = []
+    for s, (method, share, p, *_, passes, claims) in zip(table.standings, rows_of(table), strict=True):
+        drawn = "" if s.share is None else bar(s.share.estimate, span, (s.share.low, s.share.high), width=220)
+        rows.append([_whole(method), drawn, *map(_whole, (share, p, passes, claims))])
+    return grid(["method", "", f"share of oracle, {table.level:.0%} interval", "p best", "passes", "claims"], rows)
+
+
+def _legend(table: Standings) -> str:
+    letters = ", ".join(f"{letter} {axiom}" for axiom, letter in AXIOM_LETTERS.items())
+    return (
+        "<p class='soft'>Share: how far a method gets from random (0) to an oracle that knows the answers (1). Passes: "
+        f"runs of the model for one explanation. Claims: {escape(letters)}; ~ in expectation, ≈ in the limit.</p>"
+    )
 
 
 def _curves(table: Standings, curve: str, width: int = 640, height: int = 300) -> str:
@@ -184,7 +213,7 @@ def _stroke(k: int, name: str) -> tuple[str, str]:
 def _agreement(table: Standings) -> str:
     rows = []
     for name, line in zip(table.agreement_of, table.agreement.tolist(), strict=True):
-        rows.append([escape(name), *(f'<span class="{level(x, 1.0)}">{x:.2f}</span>' for x in line)])
+        rows.append([_whole(name), *(f'<span class="{level(x, 1.0)}">{x:.2f}</span>' for x in line)])
     return grid(["", *(escape(n) for n in table.agreement_of)], rows)
 
 

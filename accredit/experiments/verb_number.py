@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 PLURAL = {"are": 1, "were": 1, "have": 1, "do": 1, "is": 0, "was": 0, "has": 0, "does": 0}
 PAD, UNKNOWN, CLS = 0, 1, 2
 LONGEST = 40  # words before the verb
-BLANKED = 0.1  # share of words that are unknown in training, so that a blanked word is nothing new to the model
 WORD = re.compile(r"[a-z0-9]+(?:['’-][a-z0-9]+)*|[^\sa-z0-9]")
 PLAIN_TEXT = ("ag_news_10k.tsv.gz", "yelp_reviews_10k.tsv.gz", "mr_sentence_polarity.tsv.gz", "imdb_400.tsv.gz")
 BE = {"are": 1, "were": 1, "is": 0, "was": 0}
@@ -186,7 +185,6 @@ def _fit(model: VerbNumberModel, training: Sequence[Prefix], epochs: int, seed: 
         for start in rng.permutation(np.arange(0, len(order), size)):
             batch = [training[k] for k in order[start : start + size]]
             ids = torch.nn.utils.rnn.pad_sequence([model.encode(p.words) for p in batch], batch_first=True)
-            ids[(torch.rand(ids.shape) < BLANKED) & (ids > CLS)] = UNKNOWN
             out = model.network(
                 input_ids=ids, attention_mask=(ids != PAD).long(), labels=torch.tensor([p.plural for p in batch])
             )

@@ -37,7 +37,11 @@ def test_the_table_ranks_methods_between_random_and_oracle(tmp_path):
     for name in ("leave-one-out", "saliency", "attention", "random"):
         assert any(line.startswith(name) for line in lines)
     assert "infidelity is not measured for" in result.output
-    assert "<svg" in page.read_text(encoding="utf-8")
+    written = page.read_text(encoding="utf-8")
+    assert "Which explanation to trust: the built-in model on forty sentences" in written
+    assert (
+        written.count("<tbody>") == 3 and written.count("<polyline") == 2 * 5
+    )  # ranking, metrics, agreement; both curves
 
 
 def test_a_second_run_with_the_same_store_gives_the_same_json(tmp_path):
