@@ -99,7 +99,7 @@ def agreement(data: str, weights: str | None, quick: bool, out: str, seed: int) 
 @click.option("--longest", type=click.IntRange(min=1), help="Keep only texts of at most this many words.")
 @click.option("--limit", type=click.IntRange(min=1), help="Use the first rows only.")
 @click.option("--budget", type=click.IntRange(min=4), default=128, show_default=True, help="Payoffs of a game method.")
-@click.option("--judge", multiple=True, help="Rank every model again, measured by this removal; repeat it.")
+@click.option("--judge", multiple=True, help="Rank the first model again, measured by this removal; repeat it.")
 @click.option("--store", type=click.Path(), help="File that keeps finished rows.")
 @click.option(
     "--executor", default="serial", show_default=True, help="serial, processes:2, dask, or dask:tcp://host:8786."
@@ -131,7 +131,7 @@ def arena(
         f", at most {longest} words, in file order" if longest else ""
     )
     contests = [TextContest(default_methods(), model=name, budget=budget, seed=seed) for name in models]
-    contests += [replace(contest, judge=removal) for removal in judge for contest in contests]
+    contests += [replace(contests[0], judge=removal) for removal in judge]
     _finish(arena_report(contests, examples, store, executor, told, quick, seed), out)
 
 
