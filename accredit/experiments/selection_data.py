@@ -44,6 +44,11 @@ class Source:
     read: Callable[[Path, int, int, int], Task]  # file, training rows, test rows, seed
 
 
+def kind(name: str) -> str:
+    """What a data set holds: "texts" or "pictures"."""
+    return "pictures" if SOURCES[name].file.endswith(".npz") else "texts"
+
+
 def task(folder: str | Path, name: str, train: int, test: int, seed: int = 0) -> Task:
     """One data set of the folder, cut to so many rows."""
     source = SOURCES[name]

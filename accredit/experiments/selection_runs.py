@@ -128,7 +128,7 @@ def built(run: Run) -> World:
     from accredit.learned.evalx import EvalX, train_masked
     from accredit.learned.networks import as_black_box, network_for
 
-    given, sizes = _task(run.data, run.name, run.sizes.train, run.sizes.test), run.sizes
+    given, sizes = read(run), run.sizes
     network = network_for(given.inputs, 2, kind="convolution", width=sizes.width, seed=run.seed)
     train_masked(
         network, given.x, np.eye(2)[given.y], lambda rng, rows: np.ones((len(rows), given.inputs.n)),
@@ -139,6 +139,11 @@ def built(run: Run) -> World:
     judge = EvalX(given.inputs, k=given.k, width=width, epochs=sizes.judge_epochs, patience=3)
     judge.fit(given.x, black_box, seed=run.seed + 1000)
     return World(given, network, black_box, judge, black_box(given.x_test).argmax(axis=1))
+
+
+def read(run: Run) -> Task:
+    """The data of a run."""
+    return _task(run.data, run.name, run.sizes.train, run.sizes.test)
 
 
 @lru_cache(maxsize=1)

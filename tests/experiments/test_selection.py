@@ -18,7 +18,7 @@ from click.testing import CliRunner
 
 from accredit.cli import accredit
 from accredit.core import InvalidInput
-from accredit.experiments import selection, selection_data, selection_runs
+from accredit.experiments import selection, selection_data, selection_report, selection_runs
 from accredit.experiments.cells import FinishedCells
 from accredit.experiments.selection_runs import METHODS, Measured, Run, Sizes
 
@@ -121,10 +121,10 @@ def report(folder, tmp_path_factory):
 def test_every_method_has_its_row_and_every_set_its_sentence(report):
     text = report[0].markdown()
     for method in METHODS:
-        assert text.count(f"| {selection.TITLES[method]} |") >= 2
+        assert text.count(f"| {selection_report.TITLES[method]} |") >= 2
     assert text.count("**Which cure helps.**") == 2
     assert "97.7" in text and "| random k players | – |" in text  # published, and chance beside it
-    assert len(report[0].verdicts) == 6
+    assert len(report[0].verdicts) == 8
 
 
 def test_a_second_run_reads_the_store(report, folder, monkeypatch):
@@ -169,18 +169,21 @@ def test_measures_mean_what_they_say(folder):
         assert (result.surrogate is None) == (method == "random")
 
 
-def test_the_sentence_names_the_better_cure():
+def test_the_sentence_names_the_cures_that_help():
     def cell(post_hoc):
         return Measured(post_hoc, 0.5, None, 1.0, 1.0, 9, 0.0, "")
 
     values = {"l2x": 0.9, "l2x+answer": 0.5, "l2x+answer+pretraining": 0.75, "l2x+answer+weighting": 0.625}
     cells = {("imdb", m, seed): cell(v + seed / 8) for m, v in values.items() for seed in (0, 1)}
-    told = selection._which_cure("imdb", cells)
+    cells["imdb", "l2x+answer+weighting", 0] = cell(0.25)  # one seed up, one down
+    told = selection_report._which_cure("imdb", cells)
     assert "Pretraining changes post-hoc accuracy by +25.0 ± 0.0 points (up in 2 of 2 seeds)" in told
-    assert "Pretraining helps most" in told
+    assert "By post-hoc accuracy Pretraining (+25.0 points) clearly helps" in told
     assert "-40.0" in told
     worse = {key: cell(0.1) if "+" in key[1] and key[1] != "l2x+answer" else value for key, value in cells.items()}
-    assert "no cure helps" in selection._which_cure("imdb", worse)
+    assert "No cure clearly helps" in selection_report._which_cure("imdb", worse)
+    assert not selection_report._clear(np.array([1.0]), 1)  # one seed settles nothing
+    assert not selection_report._clear(np.array([0.1, 9.0]), 1)  # within two standard errors
 
 
 def test_cells_survive_and_strangers_are_refused(tmp_path):
