@@ -65,6 +65,8 @@ def value(
     read = table(file, target, text=text, test=test, players=players, encoder=encoder, seed=seed)
     journal = Journal(store) if store else None
     run = journal.begin_run(_words(context), os.getcwd()) if journal else None
+    if journal and run is not None:
+        journal.describe(run, read.facts)
     try:
         with progress("training", budget) as bar:
             report = value_table(

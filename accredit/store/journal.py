@@ -297,6 +297,29 @@ class Journal:
         with self._guarded("write"), self._transaction():
             self._db.execute("UPDATE runs SET ended = ?, result = ? WHERE id = ?", (time.time(), result, run))
 
+    def describe(self, run: int, facts: Mapping[str, Any]) -> None:
+        """Keep what a run knows of its players besides their names: labels, texts, groups. JSON, replaced if told again."""
+        with self._guarded("write"), self._transaction():
+            self._db.execute(
+                "CREATE TABLE IF NOT EXISTS about (run INTEGER PRIMARY KEY REFERENCES runs (id), facts TEXT NOT NULL)"
+            )
+            self._db.execute("INSERT OR REPLACE INTO about VALUES (?, ?)", (run, json.dumps(dict(facts))))
+
+    def description(self, run: int) -> dict[str, Any]:
+        """What `describe` kept of a run; empty for runs that kept nothing.
+
+        >>> journal = Journal(":memory:")
+        >>> run = journal.begin_run(["value", "films.csv"], "/films")
+        >>> journal.describe(run, {"labels": ["good", "bad"]})
+        >>> journal.description(run)
+        {'labels': ['good', 'bad']}
+        """
+        with self._guarded("read"):
+            if not self._db.execute("SELECT 1 FROM sqlite_master WHERE name = 'about'").fetchone():
+                return {}
+            row = self._db.execute("SELECT facts FROM about WHERE run = ?", (run,)).fetchone()
+        return {} if row is None else dict(json.loads(row[0]))
+
     def runs(self) -> list[Run]:
         """Every run, oldest first."""
         with self._guarded("read"):

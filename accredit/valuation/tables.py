@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import pandas
 
 MANY_VALUES = 20  # a numeric target with more distinct values is a number to predict, not a class
+TEXT_KEPT = 200  # characters of a row's text in a journal
 MANY_KINDS = 50  # a column of words with more distinct values is not a category
 
 
@@ -28,6 +29,13 @@ class Table:
     groups: dict[str, list[str]] | None  # players by the column that names them; None: every row plays
     columns: tuple[str, ...]  # what the model sees
     texts: tuple[str, ...] | None  # of the training rows
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What a journal keeps of the rows, so that who watches it sees more than their numbers."""
+        texts = None if self.texts is None else [text[:TEXT_KEPT] for text in self.texts]
+        is_class = self.data.classes is not None
+        return {"labels": list(self.labels), "texts": texts, "groups": self.groups, "classes": is_class}
 
 
 def read_table(path: str | Path) -> pandas.DataFrame:

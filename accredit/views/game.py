@@ -6,7 +6,7 @@ from accredit.core.plain import rounded
 from accredit.values.report import GameReport
 from accredit.views.escape import escape
 from accredit.views.palette import level
-from accredit.views.parts import attribution_table, claims_table, grid
+from accredit.views.parts import attribution_table, claims_table, grid, number
 
 
 def game_body(report: GameReport) -> str:
@@ -17,8 +17,8 @@ def game_body(report: GameReport) -> str:
     if report.interactions:
         parts += ["<h2>Interactions</h2>", "<p class='soft'>Positive: the two complement each other; negative: they replace "
                   "each other.</p>", heat_map(report), "<h2>What each adds, given</h2>", _conditional(report)]  # fmt: skip
-    best = [[str(k), escape(" + ".join(who) or "nobody"), rounded(x)] for k, (who, x) in report.best.items()]
-    parts += ["<h2>Best coalition of each size</h2>", grid(["size", "coalition", "payoff"], best)]
+    best = [[str(k), escape(" + ".join(who) or "nobody"), _minus(x)] for k, (who, x) in report.best.items()]
+    parts += ["<h2>Best coalition of each size</h2>", grid(["size", "coalition", "payoff"], best, "best")]
     return "".join(parts)
 
 
@@ -32,7 +32,9 @@ def heat_map(report: GameReport) -> str:
     rows = []
     for i, name in enumerate(players):
         cells = [
-            "" if i == j else f'<span class="{level(square[i, j], largest)}">{rounded(square[i, j], 3)}</span>'
+            ""
+            if i == j
+            else f'<span class="{level(square[i, j], largest)}">{number(float(square[i, j]), False)}</span>'
             for j in range(len(players))
         ]
         rows.append([escape(name), *cells])
@@ -44,6 +46,10 @@ def _conditional(report: GameReport) -> str:
     header = ["what it adds", "to nobody", *(f"given {escape(j)}" for j in players), "to all others"]
     rows = []
     for i in players:
-        given = ["—" if i == j else rounded(report.given[i][j]) for j in players]
-        rows.append([escape(i), rounded(report.alone[i]), *given, rounded(report.last[i])])
+        given = ["—" if i == j else _minus(report.given[i][j]) for j in players]
+        rows.append([escape(i), _minus(report.alone[i]), *given, _minus(report.last[i])])
     return grid(header, rows)
+
+
+def _minus(value: float) -> str:
+    return rounded(value).replace("-", "−")

@@ -88,9 +88,9 @@ def attribution_table(result: Attribution) -> str:
         header.insert(2, f"{result.level or 0.95:.0%} interval")
     rows = []
     for i, (name, credit) in enumerate(zip(result.players, result.credit.tolist(), strict=True)):
-        row = [escape(name), rounded(credit), bar(credit, span(result), (low[i], high[i]))]
+        row = [escape(name), rounded(credit).replace("-", "−"), bar(credit, span(result), (low[i], high[i]))]
         if result.interval is not None:
-            row.insert(2, f"{rounded(low[i])} … {rounded(high[i])}")
+            row.insert(2, f"{rounded(low[i])} … {rounded(high[i])}".replace("-", "−"))
         rows.append(row)
     notes = " · ".join(escape(note) for note in (result.interval_because, result.stopped) if note)
     cost = f" · {result.payoffs:,} payoffs" if result.payoffs is not None else ""

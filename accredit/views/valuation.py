@@ -16,12 +16,7 @@ from accredit.views.text import facts, printable, table, text
 
 SHOWN = 20  # players in the terminal
 DOTS = "▁▂▃▄▅▆▇█"
-COLOURS = (
-    "#b35806",
-    "#2166ac",
-    "#777777",
-)  # highest first, lowest first, at random: told apart by the colour-blind too
-DASHES = ("", "7 3", "2 3")
+DASHES = ("", "7 3", "2 3")  # highest first, lowest first, at random: told apart without colours, too
 
 
 def valuation_text(report: Valuation, rows: int = SHOWN) -> str:
@@ -97,23 +92,24 @@ def curves_svg(curves: Sequence[Curve], width: int = 560, height: int = 260) -> 
     parts = []
     for number, curve in enumerate(curves):
         points = " ".join(at(f, p) for f, p in zip(curve.fractions.tolist(), curve.payoffs.tolist(), strict=True))
-        colour, dash = COLOURS[number % 3], DASHES[number % 3]
+        look = f'class="curve c{number % 3}" stroke-dasharray="{DASHES[number % 3]}"'
+        parts.append(f'<polyline points="{points}" {look}/>')
         parts.append(
-            f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="2" stroke-dasharray="{dash}"/>'
-        )
-        parts.append(
-            f'<path d="M50 {height + 12 + 18 * number}h28" stroke="{colour}" stroke-width="2" stroke-dasharray="{dash}"/>'
-            f'<text x="86" y="{height + 16 + 18 * number}" fill="currentColor" font-size="12">{escape(curve.label)}</text>'
+            f'<path d="M50 {height + 12 + 18 * number}h28" {look}/>'
+            f'<text x="86" y="{height + 16 + 18 * number}">{escape(curve.label)}: mean {rounded(curve.area, 3)}</text>'
         )
     says = "; ".join(f"{c.label}: mean {rounded(c.area)}" for c in curves)
+    ticks = "".join(
+        f'<text x="{50 + share * (width - 70):.0f}" y="{height - 24}" text-anchor="middle">{share:.0%}</text>'
+        for share in (0.0, 0.5, 1.0)
+    )
     axes = (
-        f'<text x="4" y="26" fill="currentColor" font-size="12">{rounded(high)}</text>'
-        f'<text x="4" y="{height - 38}" fill="currentColor" font-size="12">{rounded(low)}</text>'
-        f'<text x="{width // 2 - 60}" y="{height - 16}" fill="currentColor" font-size="12">share of players removed</text>'
-        f'<path d="M50 20V{height - 40}H{width - 20}" fill="none" stroke="currentColor"/>'
+        f'<text x="4" y="26">{rounded(high, 3)}</text><text x="4" y="{height - 38}">{rounded(low, 3)}</text>{ticks}'
+        f'<text x="{50 + (width - 70) / 2:.0f}" y="{height - 7}" text-anchor="middle">share of players removed</text>'
+        f'<path class="axis" d="M50 20V{height - 40}H{width - 20}"/>'
     )
     tall = height + 10 + 18 * len(curves)
     return (
-        f'<svg role="img" aria-label="{escape(says)}" viewBox="0 0 {width} {tall}" width="{width}" height="{tall}">'
-        f"{axes}{''.join(parts)}</svg>"
+        f'<svg class="curves" role="img" aria-label="{escape(says)}" viewBox="0 0 {width} {tall}" width="{width}" '
+        f'height="{tall}">{axes}{"".join(parts)}</svg>'
     )

@@ -126,14 +126,21 @@ def application(worker: Worker, store: str | None = None, **limits: Any) -> Fast
     @app.get("/api/data.csv", response_class=Response)
     async def data_csv() -> Response:
         """Every payoff of the journal."""
+        return await table("payoffs")
+
+    @app.get("/api/values.csv", response_class=Response)
+    async def values_csv() -> Response:
+        """What every player of the journal is worth so far."""
+        return await table("values")
+
+    async def table(name: str) -> Response:
         if store is None:
             return JSONResponse({"problem": "no journal is open; start with accredit serve --store run.db"}, 404)
-        from accredit.web.data import as_csv
+        from accredit.web.data import as_csv, values_csv
 
-        content = await run_in_threadpool(as_csv, store)
-        return Response(
-            content, headers={"content-disposition": "attachment; filename=payoffs.csv"}, media_type="text/csv"
-        )
+        content = await run_in_threadpool({"payoffs": as_csv, "values": values_csv}[name], store)
+        headers = {"content-disposition": f"attachment; filename={name}.csv"}
+        return Response(content, headers=headers, media_type="text/csv")
 
     return app
 

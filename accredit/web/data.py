@@ -6,18 +6,21 @@ the mean payoff with a player, less the mean without, ranks the players meanwhil
 
 from __future__ import annotations
 
+import csv
+import io
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from accredit.core import Attribution, BoolArray, FloatArray, InvalidInput, no_division
+from accredit.core import Attribution, BoolArray, FloatArray, Game, InvalidInput, no_division
 from accredit.core.coalitions import packed, unpacked
+from accredit.core.plain import cell
 from accredit.evaluate.data import Curve, random_removal_curve, removal_curve
-from accredit.games import TableGame
+from accredit.games import TableGame, grouped
 from accredit.store.export import export
 from accredit.store.journal import Journal, existing
 from accredit.valuation.report import CURVE_ORDERS, CURVE_STEPS, OUTSTANDING, SUSPECTS
@@ -27,6 +30,24 @@ LEVEL, NORMAL = 0.95, 1.959964
 PAIRED = 12  # players of largest credit whose interactions are shown
 FEWEST = 5  # coalitions with and without a player before its difference is told
 TABLED = 12  # players up to which a full table is looked for
+
+
+@dataclass(frozen=True)
+class Known:
+    """What the run told of its rows, if it did: their labels and texts by name, and the groups that play."""
+
+    labels: Mapping[str, str]
+    texts: Mapping[str, str]
+    groups: Mapping[str, Sequence[str]] | None
+    classes: bool  # labels are classes, so that one can be wrong
+
+    @classmethod
+    def of(cls, facts: Mapping[str, Any], rows: Sequence[str]) -> Known:
+        def by_row(key: str) -> dict[str, str]:
+            told = facts.get(key) or ()
+            return dict(zip(rows, map(str, told), strict=True)) if len(told) == len(rows) else {}
+
+        return cls(by_row("labels"), by_row("texts"), facts.get("groups"), facts.get("classes", True))
 
 
 @dataclass(frozen=True)
@@ -42,11 +63,12 @@ class Suspected:
 class Watched:
     """A journal at one moment."""
 
-    players: tuple[str, ...]
+    rows: int
     payoffs: int
     failed: int
     seconds: float
     unfinished: bool
+    known: Known
     values: Attribution | None
     provisional: bool
     suspects: tuple[Suspected, ...]
@@ -65,22 +87,31 @@ def state_of(path: str) -> str:
 
 
 def watch(path: str) -> Watched:
-    """What the journal says now, of its last game."""
+    """What the journal says now, of its last game and its last run."""
     with existing(path) as journal:
         games, runs = journal.games(), journal.runs()
-        if not games:
-            return Watched((), 0, 0, 0.0, True, None, True, (), (), None, "", ())
-        game = games[-1]
-        players: tuple[str, ...] = game["players"]
-        masks, worth = _stored(journal, game["id"], len(players))
-    unfinished = not runs or runs[-1].ended is None
-    result = None if unfinished or not runs[-1].result else Attribution.from_json(runs[-1].result)
-    names, together = _players_that_differ(players, masks)
+        unfinished = not runs or runs[-1].ended is None
+        result = None if unfinished or not runs[-1].result else Attribution.from_json(runs[-1].result)
+        game: dict[str, Any] = (
+            games[-1] if games else {"players": (), "ok": 0, "failed": 0, "quarantined": 0, "seconds": 0.0}
+        )
+        rows: tuple[str, ...] = game["players"] or (result.players if result else ())
+        known = Known.of(journal.description(runs[-1].id) if runs else {}, rows)
+        masks, worth = (
+            _stored(journal, game["id"], len(rows)) if games else (np.zeros((0, len(rows)), dtype=bool), np.zeros(0))
+        )
+    stored = _Stored(rows, masks, worth)
+    if known.groups:
+        playing: Game = grouped(stored, known.groups)
+        names, together = playing.players, masks[:, [rows.index(known.groups[name][0]) for name in playing.players]]
+    else:
+        playing = stored
+        names, together = _players_that_differ(rows, masks)
     values = result or _difference(names, together, worth)
     square, pair_players, because = _interactions(values, names, together, worth)
     return Watched(
-        players, game["ok"], game["failed"] + game["quarantined"], game["seconds"], unfinished, values, result is None,
-        _suspects(values), pair_players, square, because, _curves(result, players, masks, worth),
+        len(rows), game["ok"], game["failed"] + game["quarantined"], game["seconds"], unfinished, known, values,
+        result is None, _suspects(values, known), pair_players, square, because, _curves(result, playing),
     )  # fmt: skip
 
 
@@ -128,9 +159,9 @@ def _difference(players: tuple[str, ...], masks: BoolArray, worth: FloatArray) -
     )  # fmt: skip
 
 
-def _suspects(values: Attribution | None) -> tuple[Suspected, ...]:
-    """Players with negative credit far below the middle, worst first."""
-    if values is None or len(values) < 10:
+def _suspects(values: Attribution | None, known: Known) -> tuple[Suspected, ...]:
+    """Rows with negative credit far below the middle, worst first; only a single row of a class can be mislabelled."""
+    if values is None or len(values) < 10 or known.groups or not known.classes:
         return ()
     credit = values.credit
     middle = float(np.median(credit))
@@ -199,13 +230,10 @@ class _Stored:
             raise InvalidInput("a coalition of this curve is not in the journal") from None
 
 
-def _curves(
-    result: Attribution | None, players: tuple[str, ...], masks: BoolArray, worth: FloatArray
-) -> tuple[Curve, ...]:
-    """The removal curves that the run trained, found again among its payoffs."""
-    if result is None or result.players != players:
+def _curves(result: Attribution | None, game: Game) -> tuple[Curve, ...]:
+    """The removal curves that the run trained, found again among its payoffs; groups are removed as groups."""
+    if result is None or set(result.players) != set(game.players):
         return ()
-    game = _Stored(players, masks, worth)
     asked: list[Any] = [
         lambda: removal_curve(game, result, steps=CURVE_STEPS, highest_first=True),
         lambda: removal_curve(game, result, steps=CURVE_STEPS, highest_first=False),
@@ -226,3 +254,19 @@ def as_csv(path: str) -> str:
         file = Path(folder) / "payoffs.csv"
         export(journal, file)
         return file.read_text(encoding="utf-8")
+
+
+def values_csv(path: str) -> str:
+    """One line a player: credit, interval, label and text as far as they are known."""
+    seen = watch(path)
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(["player", "credit", "low", "high", "label", "text"])
+    values = seen.values
+    if values is not None:
+        for k in np.argsort(-values.credit, kind="stable").tolist():
+            name = values.players[k]
+            ends = ["", ""] if values.interval is None else values.interval[k].tolist()
+            told = [cell(seen.known.labels.get(name, "")), cell(seen.known.texts.get(name, ""))]
+            writer.writerow([cell(name), float(values.credit[k]), *ends, *told])
+    return out.getvalue()

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from accredit.core import Attribution
 from accredit.core.plain import rounded
-from accredit.evaluate.data import Curve
 from accredit.views.escape import escape
 from accredit.views.palette import level
-from accredit.views.parts import attribution_table, claims_table, grid, number
+from accredit.views.parts import bar, bounds, claims_table, grid, number, shared, span
 from accredit.views.valuation import curves_svg
-from accredit.web.data import Suspected, Watched
+from accredit.web.data import Watched
 
-ENDS = 60  # rows shown of either end of a long ranking
+ENDS = 15  # players shown of either end of a long ranking
+NAME = 18  # characters of a name over a column
+TEXT = 120  # characters of a row's text
 
 
 def data_body(watched: Watched) -> str:
@@ -23,46 +22,82 @@ def data_body(watched: Watched) -> str:
     parts = [_progress(watched)]
     values = watched.values
     if values is None:
-        return "".join(
-            [*parts, "<p>No payoffs yet: the first values appear once some coalitions have been trained.</p>"]
-        )
+        waiting = "<p>No payoffs yet: the first values appear once some coalitions have been trained.</p>"
+        return "".join([*parts, waiting])
     if watched.provisional:
         parts.append(
             '<p class="warning" role="note"><strong>Provisional.</strong> The run has not written its result. Until then: mean '
             "payoff of the stored coalitions with a player, less the mean without. It ranks; it shares nothing.</p>"
         )
-    ranked = values.ranked()
-    shown, left = _ends(ranked)
-    parts += [f"<h2>Ranking</h2>{attribution_table(shown)}"]
-    if left:
-        parts.append(f'<p class="soft">{left} in the middle are left out here; the export has all.</p>')
-    parts += [_suspects(watched.suspects), _heat(watched), _curves(watched.curves), claims_table(values)]
+    beside = _suspects(watched) + _curves(watched)
+    ranking = f"<section>{_ranking(watched, values)}</section>"
+    parts.append(f'<div class="board">{ranking}<section>{beside}</section></div>' if beside else ranking)
+    parts += [_heat(watched), claims_table(values)]
     return "".join(parts)
 
 
 def _progress(watched: Watched) -> str:
     state = "running, or interrupted" if watched.unfinished else "finished"
+    groups = f"{len(watched.known.groups):,} groups of " if watched.known.groups else ""
     failed = f", {watched.failed:,} failed" if watched.failed else ""
     return (
-        f'<p class="lede">{watched.payoffs:,} payoffs of {len(watched.players):,} players{failed}, '
+        f'<p class="lede">{watched.payoffs:,} payoffs of {groups}{watched.rows:,} rows{failed}, '
         f"{watched.seconds:,.1f} s of training; {state}.</p>"
     )
 
 
-def _ends(ranked: Attribution) -> tuple[Attribution, int]:
-    count = len(ranked)
-    if count <= 2 * ENDS:
-        return ranked, 0
-    return ranked[[*range(ENDS), *range(count - ENDS, count)]], count - 2 * ENDS
+def _named(watched: Watched, player: str) -> str:
+    """A row's name; where the journal has them, its label and the beginning of its text."""
+    label, text = watched.known.labels.get(player, ""), watched.known.texts.get(player, "")
+    short = text[:TEXT] + "…" * (len(text) > TEXT)
+    said = f" <b>{escape(label)}</b>" if label else ""
+    return escape(player) + said + (f'<span class="row-text">{escape(short)}</span>' if short else "")
 
 
-def _suspects(suspects: Sequence[Suspected]) -> str:
-    if not suspects:
+def _ranking(watched: Watched, values: Attribution) -> str:
+    """The players of highest and of lowest credit with their error bars; those between are listed."""
+    low, high = bounds(values)
+    order = np.argsort(-values.credit, kind="stable").tolist()
+    several = watched.known.groups is not None
+    ends = order if len(order) <= 2 * ENDS + 5 else [*order[:ENDS], *order[-ENDS:]]
+    rows = []
+    for k in ends:
+        name, credit = values.players[k], float(values.credit[k])
+        interval = [f"{number(low[k], False)} … {number(high[k], False)}"] if values.interval is not None else []
+        rows.append(
+            [_named(watched, name), number(credit), *interval, bar(credit, span(values), (low[k], high[k]), 150)]
+        )
+    if len(ends) < len(order):
+        rows.insert(
+            ENDS, [f'<span class="soft">{len(order) - len(ends):,} between</span>', "⋮", *[""] * (len(rows[0]) - 2)]
+        )
+    level_told = [f"{values.level or 0.95:.0%} interval"] if values.interval is not None else []
+    credit_told = "credit" if values.total is not None else "difference"
+    header = ["group" if several else "row", credit_told, *level_told, ""]
+    notes = " · ".join(escape(note) for note in (values.interval_because, values.stopped) if note)
+    return (
+        f"<h2>Ranking</h2><p class='soft'>{escape(values.method)}: {shared(values)}</p>{grid(header, rows, 'ranking')}"
+        f"{_between(values, order, len(ends))}<p class='soft small'>{notes}</p>"
+    )
+
+
+def _between(values: Attribution, order: list[int], shown: int) -> str:
+    if shown == len(order):
         return ""
-    rows = [[escape(s.player), number(s.credit), "yes" if s.sure else "no"] for s in suspects]
+    rest = order[ENDS : len(order) - ENDS]
+    told = " · ".join(f"{escape(values.players[k])} {number(float(values.credit[k]))}" for k in rest)
+    return f'<details><summary>The {len(rest):,} between</summary><p class="small soft rest">{told}</p></details>'
+
+
+def _suspects(watched: Watched) -> str:
+    if not watched.suspects:
+        return ""
+    header = ["row", "credit", "beyond its error"]
+    rows = [[_named(watched, s.player), number(s.credit), "yes" if s.sure else "no"] for s in watched.suspects]
+    missing = "" if watched.known.labels else " This journal does not hold labels or texts."
     return (
         "<h2>Likely mislabelled</h2><p class='soft'>The model does better without them: credit below zero and far below the "
-        f"others'.</p>{grid(['row', 'credit', 'beyond its error'], rows)}"
+        f"others'.{missing}</p>{grid(header, rows, 'ranking')}"
     )
 
 
@@ -74,15 +109,27 @@ def _heat(watched: Watched) -> str:
     rows = []
     for i, name in enumerate(watched.pair_players):
         cells = [
-            "" if i == j else f'<span class="{level(x, largest)}">{rounded(x, 2)}</span>'
+            "" if i == j else f'<span class="{level(x, largest)}">{rounded(x, 2).replace("-", "−")}</span>'
             for j, x in enumerate(square[i].tolist())
         ]
-        rows.append([escape(name), *cells])
-    header = ["", *(escape(name) for name in watched.pair_players)]
+        rows.append([_short(name), *cells])
+    header = ["", *map(_short, watched.pair_players)]
     return f"<h2>Interactions</h2><p class='soft'>{escape(watched.pairs_because)}</p>{grid(header, rows, 'heat')}"
 
 
-def _curves(curves: Sequence[Curve]) -> str:
-    if not curves:
+def _short(name: str) -> str:
+    return (
+        escape(name)
+        if len(name) <= NAME
+        else f'<span class="plainly" title="{escape(name)}">{escape(name[: NAME - 1])}…</span>'
+    )
+
+
+def _curves(watched: Watched) -> str:
+    if not watched.curves:
         return ""
-    return f'<h2>Payoff while players are removed</h2><div class="wide">{curves_svg(curves)}</div>'
+    players = "groups" if watched.known.groups else "rows"
+    return (
+        f"<h2>Payoff while {players} are removed</h2><p class='soft'>Good credit falls fast when the highest go first, and "
+        f'late when the lowest do.</p><div class="wide">{curves_svg(watched.curves)}</div>'
+    )

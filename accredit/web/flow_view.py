@@ -16,7 +16,7 @@ from accredit.views.palette import level
 from accredit.views.parts import bar, claims_table, grid, number
 
 COLLAPSED = 0.5  # share of pairs from which the reader is warned
-ROWS = 60  # tokens with a row of their own; the others are listed
+ROWS = 40  # tokens with a row of their own; the others are listed
 
 
 def flow_body(

@@ -83,7 +83,7 @@ def test_a_finished_run_shows_its_own_result_and_its_curves(path):
     assert [c.label for c in seen.curves] == ["remove highest first", "remove lowest first"]
     assert_allclose(seen.curves[0].payoffs[[0, -1]], additive(np.array([[True] * 16, [False] * 16])))
     body = data_body(seen)
-    assert "Likely mislabelled" in body and "Payoff while players are removed" in body and "Provisional" not in body
+    assert "Likely mislabelled" in body and "Payoff while rows are removed" in body and "Provisional" not in body
 
 
 def test_rows_that_always_play_together_are_one_player_and_a_full_table_gives_exact_interactions(path):

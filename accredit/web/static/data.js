@@ -40,11 +40,12 @@ export function dataView(about, frame) {
     enter() {
       frame.remember("data", {});
       if (!about.store) {
-        problem.textContent = "No journal is open. Start with: accredit serve --store run.db";
+        problem.textContent = "No journal is open. Name one when the server starts.";
         problem.hidden = false;
+        result.querySelector(".hello").hidden = false;
         return;
       }
-      by("export").hidden = false;
+      by("exports").hidden = false;
       clearTimeout(timer);
       timer = 0;
       follow();
