@@ -85,18 +85,17 @@ class Plain:
 
     def stages(self, model: AttentionClassifier, _data: AttentionData, rate: float, _seed: int) -> Iterator[Stage]:
         """One stage: all parameters."""
-        yield Together(model, self.epochs, rate)
+        yield OnOwnMasks("together", model, [*model.selecting, *model.answering], self.epochs, rate)
 
 
-class Together:
-    """Mean loss under attention's own mask, for every parameter."""
+class OnOwnMasks:
+    """Mean loss under attention's own masks, for the parameters given; all others stay as they are."""
 
-    name = "together"
-
-    def __init__(self, model: AttentionClassifier, epochs: int, rate: float) -> None:
-        self.model, self.epochs = model, epochs
-        self.learned = [*model.selecting, *model.answering]
-        self.optimiser = rmsprop(self.learned, rate)
+    def __init__(
+        self, name: str, model: AttentionClassifier, learned: Sequence[nn.Parameter], epochs: int, rate: float
+    ) -> None:
+        self.name, self.model, self.learned, self.epochs = name, model, learned, epochs
+        self.optimiser = rmsprop(learned, rate)
 
     def step(self, batch: AttentionData) -> Passed:
         passed = answered(self.model, batch)
@@ -129,7 +128,7 @@ class RandomPretraining:
         """Two stages: the answering part, then the selecting part."""
         needs_attention(model, self)
         yield OnRandomMasks(model, self, rate, seed)
-        yield AttentionAlone(model, self.epochs, rate)
+        yield OnOwnMasks("attention alone", model, model.selecting, self.epochs, rate)
 
 
 class OnRandomMasks:
@@ -154,25 +153,6 @@ class OnRandomMasks:
 
     def judge(self, data: AttentionData) -> Tensor:
         return self._answered(data, np.random.default_rng(self.seed)).losses.mean()  # the same masks in every epoch
-
-
-class AttentionAlone:
-    """Mean loss under attention's own mask, for the selecting part; the answering part stays as it is."""
-
-    name = "attention alone"
-
-    def __init__(self, model: AttentionClassifier, epochs: int, rate: float) -> None:
-        self.model, self.epochs = model, epochs
-        self.optimiser = rmsprop(model.selecting, rate)
-
-    def step(self, batch: AttentionData) -> Passed:
-        passed = answered(self.model, batch)
-        set_gradients(self.model.selecting, passed.losses.mean())
-        self.optimiser.step()
-        return passed
-
-    def judge(self, data: AttentionData) -> Tensor:
-        return answered(self.model, data).losses.mean()
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,8 @@ from accredit.core import InvalidInput
 from accredit.learned.attention_models import AttentionClassifier, AttentionData, AttentionShape
 from accredit.learned.attention_training import train_attention
 from accredit.learned.cures import (
-    AttentionAlone,
     MaskNeutral,
+    OnOwnMasks,
     OnRandomMasks,
     Plain,
     RandomPretraining,
@@ -89,7 +89,7 @@ def test_pretraining_moves_one_part_at_a_time():
         ]
 
     assert moved(OnRandomMasks(model, RandomPretraining(), 1e-3, 0)) == [False, True]
-    assert moved(AttentionAlone(model, 1, 1e-3)) == [True, False]
+    assert moved(OnOwnMasks("attention alone", model, model.selecting, 1, 1e-3)) == [True, False]
 
 
 def test_random_masks_follow_their_law():
@@ -229,6 +229,13 @@ def test_wrong_input_is_named():
     for cure in (RandomPretraining(), MaskNeutral()):
         with pytest.raises(InvalidInput, match="this model's is uniform"):
             train_attention(uniform, tokens, query, labels, cure)
+
+
+def test_a_warm_up_on_random_masks_comes_before_the_weights():
+    model, tokens, query, labels = small()
+    history = train_attention(model, tokens, query, labels, MaskNeutral(epochs=2, warm_up=1), batch=20)
+    assert [epoch.stage for epoch in history.epochs] == ["random masks", "weighted", "weighted"]
+    assert [epoch.effective_share is None for epoch in history.epochs] == [True, False, False]
 
 
 def test_rcnn_trains_with_padding():
