@@ -52,10 +52,10 @@ def audit_saved(
 
 def _explainer(place: Path, arrays: dict[str, Array], tests: Sequence[str] | None, seed: int) -> Findings:
     from accredit.audit.leakage import NAMES, leakage_report
-    from accredit.learned.saving import load
+    from accredit.learned.saving import load_trained
 
     wanted = named(tests, NAMES)
-    explainer = load(place)
+    explainer = load_trained(place)
     x = explainer.inputs.check(_array(arrays, "x"))
     if "answers" in arrays:
         answers = np.asarray(arrays["answers"], dtype=np.float64)
