@@ -71,9 +71,9 @@ def _introduce(report: Report, runs: Sequence[Run], cells: Cells, seeds: int) ->
         "the chosen players do not say."
     )
     report.say(
-        f"Mean ± standard error over seeds, of which there are {seeds}; a seed trains its own black box, its own judge and every explainer. "
-        "The data rows are the same for all seeds. Rows for early stopping are taken from the training split; the test split "
-        "decides nothing. Settings are those of the reference recipes and were not tuned on these data."
+        f"Mean ± standard error over seeds, of which there are {seeds}; a seed trains its own black box, its own judge and "
+        "every explainer. The data rows are the same for all seeds. Rows for early stopping are taken from the training split; "
+        "the test split decides nothing. Settings are those of the reference recipes and were not tuned on these data."
     )
     for what in ("texts", "pictures"):
         sizes = next((run.sizes for run in runs if kind(run.name) == what), None)
@@ -173,9 +173,9 @@ def _what_it_rewards(name: str, cells: Cells) -> str:
     kept, right = _of(cells, name, "lime, supporting", "post_hoc"), _of(cells, name, "random", "accuracy")
     assert kept is not None and right is not None
     return (
-        f"The black box is right on {right.mean():.1f} % of inputs, yet the players that LIME finds to speak *for* its answer keep "
-        f"that answer in {kept.mean():.1f} %, the wrong ones included: post-hoc accuracy rewards showing one side of the "
-        "evidence."
+        f"The players that LIME finds to speak *for* the answer keep it in {kept.mean():.1f} % of inputs, while the answer is "
+        f"right in {right.mean():.1f} %: post-hoc accuracy rewards showing one side of the evidence, whether or not the answer "
+        "is right."
     )
 
 

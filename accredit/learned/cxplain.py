@@ -45,7 +45,7 @@ def removal_losses(
     >>> removal_losses(Tabular(2, replace=0.5), np.array([[0.8, 0.3]]), black_box, np.array([1])).round(3)
     array([[0.47, 0.  ]])
     """
-    n, there = inputs.n, inputs.present(x)
+    n = inputs.n
     found = np.zeros((len(x), n))
     base = _losses(black_box, x, labels)
     alone = ~np.eye(n, dtype=bool)
@@ -55,7 +55,7 @@ def removal_losses(
             part = slice(start, start + rows)
             one_less = np.repeat(x[part], n, axis=0)
             removed = inputs.keep(one_less, np.tile(alone, (len(x[part]), 1))).astype(x.dtype)
-            changed = (removed != one_less).reshape(len(removed), -1).any(axis=1) & there[part].ravel()
+            changed = (removed != one_less).reshape(len(removed), -1).any(axis=1)
             grown = np.zeros(len(removed))
             if changed.any():
                 again = np.repeat(labels[part], n)[changed]

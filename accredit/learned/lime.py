@@ -83,8 +83,7 @@ def ridge_readout(coalitions: BoolArray, weights: FloatArray, ridge: float) -> F
         slopes = np.linalg.solve(scaled.T @ scaled + ridge * np.eye(n), scaled.T)
     else:
         slopes = np.linalg.solve(scaled @ scaled.T + ridge * np.eye(count), scaled).T
-    slopes = slopes * root  # now it reads payoffs as they are
-    slopes = slopes - slopes.sum(axis=1, keepdims=True) * share  # payoffs are centred too
+    slopes = slopes * root  # reads payoffs as they are: z is centred, so a constant payoff has no slopes
     intercept = share - (share @ coalitions) @ slopes
     return np.concatenate([slopes, intercept[None]])
 

@@ -126,6 +126,24 @@ def test_the_same_seed_learns_the_same(rows):
     assert (first != other).any()
 
 
+def test_networks_of_an_ensemble_learn_from_rows_drawn_with_replacement(rows, monkeypatch):
+    x, labels = rows
+    seen = []
+
+    def record(self, network, x, wanted, drawn, held, seed):
+        seen.append((drawn, held))
+        return [0.0], "recorded"
+
+    monkeypatch.setattr(CXPlain, "_train", record)
+    CXPlain(Tabular(4), k=1, models=3).fit(x, graded, labels)
+    assert all(len(set(drawn)) < len(drawn) == 360 for drawn, _ in seen)
+    assert not any(set(drawn) & set(held) for drawn, held in seen)  # what decides when to stop is never learned from
+    assert (seen[0][0] != seen[1][0]).any()
+    seen.clear()
+    CXPlain(Tabular(4), k=1).fit(x, graded, labels)
+    assert len(set(seen[0][0])) == 360
+
+
 def test_pictures_by_blocks_share_one_number_a_block():
     pictures = RNG(4).random((60, 8, 8)).astype(np.float32)
     labels = np.arange(60) % 2
@@ -247,4 +265,11 @@ def test_words_are_scored_by_their_vectors_and_padding_by_nothing():
         scores = Gradient(inputs, 2, network, times_input).scores(texts)
         assert not scores[texts == 0].any() and (scores[texts > 0] > 0).any()
     assert network.training  # it is left as it was
+    # Every word of the first text occurs once, so the gradient at its vector is that of its row in the table.
+    table = network.eval().vectors.weight
+    import torch
+
+    (slopes,) = torch.autograd.grad(network(torch.from_numpy(texts[:1])).amax(), table)
+    scores = Gradient(inputs, 2, network).scores(texts[:1])
+    assert_allclose(scores[0, :3], slopes[[5, 6, 7]].norm(dim=1).numpy(), rtol=1e-5)
     assert all(parameter.grad is None for parameter in network.parameters())

@@ -150,20 +150,21 @@ def test_the_explainer_is_the_solver_on_the_words_that_exist():
     def black_box(ids):
         return two_classes(worth[ids].sum(axis=1) + 3 * (ids == 7).any(axis=1) * (ids == 8).any(axis=1))
 
-    texts = np.array([[7, 3, 8, 4, 0, 0], [7, 8, 5, 6, 9, 2], [5, 6, 7, 8, 0, 0], [0, 0, 0, 0, 0, 0]])
+    texts = np.array([[7, 3, 8, 4, 0, 0], [7, 8, 5, 6, 9, 2], [0, 5, 6, 0, 7, 8], [0, 0, 0, 0, 0, 0]])
     inputs = Words(6, 20)
     explainer = LimeExplainer(inputs, k=3, lime=Lime(budget=80)).fit(texts, black_box, seed=4)
     slopes, fits = explainer.lines(texts)
     for row in range(3):
-        count = int((texts[row] > 0).sum())
+        there = np.flatnonzero(texts[row])
         target = black_box(texts[row : row + 1])[0].argmax()
 
-        def worth_of(c, row=row, count=count, target=target):
-            ids = np.where(c, texts[row, :count], 0)
-            return black_box(np.pad(ids, ((0, 0), (0, 6 - count))))[:, target]
+        def worth_of(c, row=row, there=there, target=target):
+            ids = np.zeros((len(c), 6), dtype=int)
+            ids[:, there] = np.where(c, texts[row, there], 0)
+            return black_box(ids)[:, target]
 
-        alone = Lime(budget=80, seed=4).solve(FunctionGame(names(count), worth_of))
-        assert_allclose(slopes[row, :count], alone.credit, atol=1e-12)
+        alone = Lime(budget=80, seed=4).solve(FunctionGame(names(len(there)), worth_of))
+        assert_allclose(slopes[row, there], alone.credit, atol=1e-12)
         assert fits[row] == pytest.approx(alone.certificate["fit"])
     assert not slopes[3].any()
     assert_array_equal(explainer.select(texts).sum(axis=1), [3, 3, 3, 0])
