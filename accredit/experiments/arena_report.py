@@ -19,7 +19,7 @@ from accredit.games import cached, text_game
 from accredit.values import shapley
 from accredit.values.surrogate import Surrogate
 
-REMOVING = {"shapley", "banzhaf", "owen", "leave-one-out"}
+REMOVING = {"shapley", "banzhaf", "owen", "leave-one-out", "lime"}
 PASSES = (2, 20, 60, 0)  # 0: any number
 STEADY = 0.8
 FEWEST, MOST = 8, 11  # words of sentences whose Shapley values are also computed exactly
