@@ -11,19 +11,22 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, fields
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
 
 from accredit.core import InvalidInput, MissingExtra
-from accredit.core.plain import plain, read_object
+from accredit.core.plain import plain
 from accredit.learned.inputs import BlackBox, inputs_from
 from accredit.learned.laws import law_from
 from accredit.learned.schedules import schedule_from
 from accredit.learned.stages import History, Training
 from accredit.learned.trainer import TrainedExplainer
 from accredit.store.results import put
+
+if TYPE_CHECKING:
+    from accredit.learned.cxplain import CXPlain
 
 KIND, FORMAT = "trained explainer", 1
 
@@ -37,8 +40,20 @@ def save(explainer: TrainedExplainer, folder: str | Path) -> None:
     write(folder, KIND, about, state)
 
 
-def load(folder: str | Path, black_box: BlackBox | None = None) -> TrainedExplainer:
-    """Read what `save` wrote. An explainer that is told the black box's answer (`query`) needs the black box to explain."""
+def load(folder: str | Path, black_box: BlackBox | None = None) -> TrainedExplainer | CXPlain:
+    """The explainer that `explainer.save(folder)` wrote, of whichever kind.
+
+    One that is told the black box's answer (`query`) needs the black box to explain.
+    """
+    from accredit.learned import cxplain
+
+    if _json(folder).get("kind") == cxplain.KIND:
+        return cxplain.CXPlain.load(folder)
+    return load_trained(folder, black_box)
+
+
+def load_trained(folder: str | Path, black_box: BlackBox | None = None) -> TrainedExplainer:
+    """The same, for explainers with a selector and a surrogate only."""
     about, place = read(folder, KIND)
     try:
         explainer = explainer_from(about["settings"])
@@ -80,17 +95,28 @@ def write(folder: str | Path, kind: str, about: Mapping[str, Any], state: Mappin
 
 def read(folder: str | Path, kind: str) -> tuple[dict[str, Any], Path]:
     """The JSON object of `write`, and where the tensors are: they are what was written, by their hash."""
-    place = Path(folder) / "explainer.safetensors"
+    place, about = Path(folder) / "explainer.safetensors", _json(folder)
+    if about.get("kind") != kind:
+        raise InvalidInput(f"{folder} holds a {about.get('kind')!r}, not a {kind!r}; accredit.learned.load reads both")
     try:
-        about = read_object((Path(folder) / "explainer.json").read_text(encoding="utf-8"), kind)
         content = place.read_bytes()
-    except (OSError, ValueError) as error:
+    except OSError as error:
         raise InvalidInput(f"{folder} holds no saved explainer: {error}") from None
     if about.get("format") != FORMAT:
         raise InvalidInput(f"explainer format {about.get('format')!r} is not {FORMAT}; save it again with this version")
     if hashlib.sha256(content).hexdigest() != about.get("sha256"):
         raise InvalidInput(f"{place} is not the file that explainer.json describes; save the explainer again")
     return about, place
+
+
+def _json(folder: str | Path) -> dict[str, Any]:
+    try:
+        about = json.loads((Path(folder) / "explainer.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise InvalidInput(f"{folder} holds no saved explainer: {error}") from None
+    if not isinstance(about, dict):
+        raise InvalidInput(f"{folder} holds no saved explainer: explainer.json is no JSON object")
+    return about
 
 
 def tensors(place: Path, expected: Mapping[str, Tensor]) -> dict[str, Tensor]:

@@ -61,6 +61,10 @@ class TrainedExplainer:
             raise InvalidInput(f"target {target!r} is unknown; write one of {', '.join(map(repr, TARGETS))}")
         if not price >= 0:
             raise InvalidInput(f"price must not be negative, got {price}")
+        if count is not None and not count > 0:
+            raise InvalidInput(
+                f"count must be positive, got {count}; leave it out to divide by the number of kept words"
+            )
         self.method, self.inputs, self.classes, self.k = method, inputs, classes, None if k is None else int(k)
         self.law, self.schedule, self.query, self.target, self.price = law, schedule, query, target, price
         self.training, self.selector_width, self.surrogate_width = training, selector_width, surrogate_width
@@ -196,9 +200,7 @@ class TrainedExplainer:
 
     def _build(self, seed: int) -> tuple[nn.Module, nn.Module]:
         """Selector and surrogate, untrained."""
-        selector = selector_for(
-            self.inputs, self.classes, query=self.query, width=self.selector_width, seed=seed
-        )  # other numbers for the surrogate, so that they do not start from the same vectors
+        selector = selector_for(self.inputs, self.classes, query=self.query, width=self.selector_width, seed=seed)
         surrogate = network_for(
             self.inputs,
             self.classes,

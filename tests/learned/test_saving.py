@@ -8,8 +8,9 @@ import safetensors.numpy
 import torch
 
 from accredit.core import AccreditError, InvalidInput
-from accredit.learned import Pixels, Tabular, Training, Words, load, recipe
+from accredit.learned import CXPlain, Pixels, Tabular, Training, Words, load, recipe
 from accredit.learned.recipes import RECIPES
+from accredit.learned.saving import load_trained
 
 ONCE = Training(epochs=1, batch=16, optimiser="adam")
 
@@ -47,6 +48,15 @@ def test_an_explainer_comes_back_the_same(name, inputs, tmp_path):
     ]
     again.fit(x, box, seed=2)  # trainable as before
     np.testing.assert_array_equal(again.scores(x), explainer.scores(x))
+
+
+def test_one_call_loads_every_kind(tmp_path):
+    x = np.random.default_rng(0).normal(size=(40, 4)).astype(np.float32)
+    explainer = CXPlain(Tabular(4), 2, models=1, epochs=1).fit(x, box, box(x).argmax(axis=1))
+    explainer.save(tmp_path)
+    np.testing.assert_array_equal(load(tmp_path).scores(x), explainer.scores(x))
+    with pytest.raises(InvalidInput, match="cxplain"):
+        load_trained(tmp_path)
 
 
 def test_a_query_needs_its_black_box(tmp_path):
