@@ -31,10 +31,10 @@ IDLE = 256
 WARM_SHARE = 0.2  # of the soak that is not yet counted: caches and allocators settle
 
 
-def start() -> tuple[subprocess.Popen[str], str]:
+def start(*options: str) -> tuple[subprocess.Popen[str], str]:
     """A server on a free port, and its address."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "accredit", "serve", "--port", "0"], stdout=subprocess.PIPE, text=True
+        [sys.executable, "-m", "accredit", "serve", "--port", "0", *options], stdout=subprocess.PIPE, text=True
     )
     assert process.stdout is not None
     for line in process.stdout:

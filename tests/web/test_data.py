@@ -9,11 +9,12 @@ import pytest
 from numpy.testing import assert_allclose
 
 from accredit.core import Attribution, InvalidInput
+from accredit.core.coalitions import packed
 from accredit.games import TableGame
 from accredit.store import Entry, Journal, fingerprint
 from accredit.valuation.report import CURVE_STEPS
 from accredit.values.interactions import shapley_interactions
-from accredit.web.data import Suspected, as_csv, state_of, watch
+from accredit.web.data import Suspected, as_csv, state_of, values_csv, watch
 from accredit.web.data_view import data_body
 from tests.web.conftest import ROWS, WORTH, additive, random_masks, store
 
@@ -116,3 +117,103 @@ def test_the_export_holds_every_payoff(path):
     finished(path, WORTH)
     lines = as_csv(path).splitlines()
     assert lines[0].startswith("game,coalition,seed,status,value") and len(lines) == 1 + watch(path).payoffs
+
+
+@pytest.fixture(scope="module")
+def films(tmp_path_factory):
+    """A small table with one wrong label, and the command that values it."""
+    pytest.importorskip("pandas", reason="pandas is not installed: pip install 'accredit[data]'")
+    from click.testing import CliRunner
+
+    from accredit.cli.value import value
+
+    folder = tmp_path_factory.mktemp("films")
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(60, 2))
+    lines = [
+        f"{a:.3f},{b:.3f},{'yes' if a > 0 else 'no'},{'<b>press</b>' if k % 3 else 'blogs'}"
+        for k, (a, b) in enumerate(x)
+    ]
+    (folder / "films.csv").write_text("\n".join(["a,b,label,source", *lines]) + "\n")
+
+    def run(name: str, *options: str) -> str:
+        store = str(folder / name)
+        words = [
+            str(folder / "films.csv"),
+            "--target",
+            "label",
+            "--model",
+            "ridge",
+            "--method",
+            "shapley",
+            "--store",
+            store,
+        ]
+        done = CliRunner().invoke(value, [*words, *options], catch_exceptions=False)
+        assert done.exit_code == 0, done.output
+        return store
+
+    return run
+
+
+def test_a_run_over_rows_tells_their_labels(films):
+    seen = watch(films("rows.db", "--budget", "200"))
+    assert seen.values is not None and not seen.provisional and len(seen.curves) == 3
+    assert set(seen.known.labels) == set(seen.values.players) and set(seen.known.labels.values()) == {"yes", "no"}
+    body = data_body(replace(seen, suspects=(Suspected(seen.values.players[0], -1.0, True),)))
+    assert body.count("<b>yes</b>") > 3 and "does not hold labels" not in body and "45 rows" in body
+
+
+def test_a_run_over_groups_has_names_curves_and_interactions(films):
+    path = films("groups.db", "--budget", "50", "--players", "source")
+    seen = watch(path)
+    assert seen.values is not None and set(seen.values.players) == {"blogs", "<b>press</b>"}
+    assert seen.pair_players == seen.values.players or set(seen.pair_players) == set(seen.values.players)
+    assert [c.label for c in seen.curves] == ["remove highest first", "remove lowest first", "remove at random"]
+    assert_allclose(seen.curves[0].payoffs[0], seen.curves[1].payoffs[0])
+    assert seen.suspects == () and seen.square is not None and "all coalitions" in seen.pairs_because
+    body = data_body(seen)
+    assert "2 groups of 45 rows" in body and "Payoff while groups are removed" in body and "<b>press" not in body
+    lines = values_csv(path).splitlines()
+    assert lines[0] == "player,credit,low,high,label,text" and len(lines) == 3
+
+
+def test_groups_are_named_while_the_run_goes_on(path):
+    with Journal(path) as journal:
+        run = journal.begin_run(["value"], "/nowhere")
+        journal.describe(run, {"labels": ["x"] * 16, "groups": {"first": list(ROWS[:8]), "last": list(ROWS[8:])}})
+        masks = np.repeat(np.random.default_rng(0).random((60, 2)) < 0.5, 8, axis=1)
+        game = journal.enter(fingerprint(data="toy"), ROWS)
+        for seed, (bits, x) in enumerate(zip(packed(masks), additive(masks), strict=True)):
+            journal.record(game, seed, [Entry(bytes(bits), "ok", float(x), 0.01)])
+    seen = watch(path)
+    assert seen.values is not None and seen.provisional and seen.values.players == ("first", "last")
+    assert seen.values.credit[0] > seen.values.credit[1]
+
+
+def test_a_run_without_trainings_shows_its_result(path):
+    result = Attribution(("row 1", "row 2"), [1.0, -1.0], 0.0, "knn")
+    with Journal(path) as journal:
+        run = journal.begin_run(["value"], "/nowhere")
+        journal.describe(
+            run, {"labels": ["a", "b"], "texts": ["fine <i>film</i>", "dull"], "groups": None, "classes": True}
+        )
+        journal.end_run(run, result.to_json())
+    seen = watch(path)
+    assert seen.values == result and seen.known.texts["row 2"] == "dull"
+    assert "fine &lt;i&gt;film" in data_body(seen)
+    assert "row 1,1.0,,,a,fine <i>film</i>" in values_csv(path)
+
+
+def test_a_long_ranking_is_shown_by_its_ends_and_listed_between(path):
+    rows = tuple(f"row {k}" for k in range(500))
+    result = Attribution(rows, np.linspace(1, -1, 500), 0.0, "by hand")
+    with Journal(path) as journal:
+        run = journal.begin_run(["value"], "/nowhere")
+        journal.end_run(run, result.to_json())
+    body = data_body(watch(path))
+    assert (
+        body.count("<svg") < 40
+        and "470 between" in body
+        and all(f"row {k} " in body or f">row {k}<" in body for k in range(500))
+    )

@@ -150,4 +150,4 @@ def test_a_game_that_is_none_is_refused_in_words(client, change):
 
 def test_without_a_journal_the_data_view_says_so(client):
     assert "--store" in client.get("/api/data").json()["problem"]
-    assert client.get("/api/data.csv").status_code == 404
+    assert client.get("/api/data.csv").status_code == client.get("/api/values.csv").status_code == 404

@@ -22,6 +22,7 @@ from accredit.web.worker import Worker, WorkerFailed
 
 SHORT = {"text": "A good film.", "methods": ["leave-one-out"]}
 LONG = {"text": " ".join(f"word{k}" for k in range(24)), "methods": ["shapley", "banzhaf", "owen"], "budget": 20_000}
+EXAMPLES = int(os.environ.get("ACCREDIT_FUZZ", "12"))  # generated requests an operation
 
 
 def events(client: httpx.Client, asked: dict[str, Any], path: str = "/api/explain") -> list[dict[str, Any]]:
@@ -63,6 +64,21 @@ def test_results_come_method_by_method(server):
     assert seen[-1]["page"].startswith("<!doctype html>")
     result = json.loads(seen[-1]["json"])
     assert result["methods"] == ["shapley", "leave-one-out", "flow"] and not result["refused"]
+
+
+def test_only_what_changed_is_sent_again(server):
+    with server.client() as client:
+        first, second, third = (
+            e
+            for e in events(client, {**SHORT, "methods": ["leave-one-out", "attention", "rollout"]})
+            if e["event"] == "result"
+        )
+    assert set(first["blocks"]) == set(first["order"])
+    for event in (second, third):
+        assert set(event["blocks"]) < set(event["order"]) and "inspector" not in event["blocks"]
+    assert [name for name in third["order"] if name.startswith("method")] == [
+        "method leave-one-out", "method attention", "method rollout"
+    ]  # fmt: skip
 
 
 def test_bad_requests_are_answered_in_words(server):
@@ -179,13 +195,13 @@ def test_no_generated_request_makes_the_server_fail(server):
 
     schema = schemathesis.openapi.from_dict(application(Worker()).openapi())
     operations = [operation.ok() for operation in schema.get_all_operations()]
-    assert len(operations) == 6
+    assert len(operations) == 7
     with server.client() as client:
         for operation in operations:
             cases = st.one_of(*(operation.as_strategy(generation_mode=mode) for mode in GenerationMode))
 
             @settings(
-                max_examples=12, deadline=None, database=None, derandomize=True, phases=[Phase.generate],
+                max_examples=EXAMPLES, deadline=None, database=None, derandomize=True, phases=[Phase.generate],
                 suppress_health_check=list(HealthCheck),
             )  # fmt: skip
             @given(case=cases)
