@@ -23,6 +23,7 @@ from accredit.audit.transformer import (
 from accredit.core import InvalidInput
 from accredit.explanation.explainer import builtin_model
 from accredit.models.text import TextModel, TokenBatch
+from tests.models.small_models import text_for, text_model
 
 TEXT = "A dull film with one great scene."
 
@@ -43,6 +44,26 @@ def test_its_own_attention_imposed_gives_its_own_answer(model):
     assert several.shape[:2] == (3, 1)
     for row in several[:, 0]:
         np.testing.assert_allclose(row.numpy(), probabilities(model, TEXT), atol=1e-5)
+
+
+@pytest.mark.parametrize("family", ["bert", "distilbert", "roberta", "electra", "gpt2-labels", "llama"])
+def test_every_family_that_asks_for_a_kernel_can_be_imposed_on(family):
+    """Also with causal masks, read at the last token, and with heads that share keys and values."""
+    small = text_model(family)
+    encoded = small.encode(text_for(family))
+    expected = torch.from_numpy(small.predict(encoded)).softmax(dim=0)
+    with last_layer(small, encoded) as (answer, attention), torch.no_grad():
+        np.testing.assert_allclose(answer(attention[None])[0, 0].numpy(), expected.numpy(), atol=1e-5)
+        flat = torch.full_like(attention, 1 / attention.shape[-1])
+        assert float((answer(flat[None])[0, 0] - expected).abs().max()) > 1e-7
+
+
+def test_an_architecture_with_attention_of_its_own_is_refused_with_a_reason():
+    small = text_model("t5")
+    with pytest.raises(CannotImpose, match="a way of its own"), last_layer(small, small.encode(text_for("t5"))):
+        pass
+    with pytest.raises(InvalidInput, match="no encoder classifier"):
+        audit_texts(small, [TEXT])
 
 
 def test_imposed_attention_is_what_the_model_computes_with(model):

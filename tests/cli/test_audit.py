@@ -1,0 +1,129 @@
+"""`accredit audit`: texts on the built-in model, saved explainers and attention classifiers, every kind of bad input."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+pytest.importorskip("torch")
+pytest.importorskip("sklearn")
+
+from accredit.audit.saved import recorded
+from accredit.cli import accredit
+from accredit.core import AccreditError
+from accredit.learned import Tabular, Training, l2x
+from accredit.learned.attention_models import AttentionClassifier, AttentionShape
+
+TEXT = "A dull film with one great scene."
+FAST = ["--steps", "3"]
+
+
+def audit(*words: str):
+    return CliRunner().invoke(accredit, ["audit", *map(str, words)])
+
+
+def test_a_text_is_audited_with_verdicts_and_what_was_not_run(tmp_path):
+    page = tmp_path / "audit.html"
+    result = audit(TEXT, *FAST, "--html", page)
+    assert result.exit_code == 0, result.output
+    for line in ("gradients", "leave-one-out", "permuted attention", "adversarial attention"):
+        assert any(row.startswith(line) for row in result.output.splitlines())
+    assert "not run:" in result.output
+    assert "cannot see:" in result.output
+    assert "<table" in page.read_text(encoding="utf-8")
+
+
+def test_a_file_of_texts_and_some_tests_as_json(tmp_path):
+    file = tmp_path / "texts.csv"
+    file.write_text("review\nA dull film.\nA <b>great</b> film.\nA third film.\n")
+    result = audit(file, "--text", "review", "--tests", "leave-one-out, Permuted-Attention", "--limit", 2, "--json")
+    assert result.exit_code == 0, result.output
+    found = json.loads(result.stdout.splitlines()[-1])
+    assert [f["name"] for f in found["findings"]] == ["leave-one-out", "leave-one-out (rollout)", "permuted attention"]
+    assert {f["rows"] for f in found["findings"]} == {2}
+
+
+@pytest.fixture(scope="module")
+def explainer(tmp_path_factory):
+    """A small L2X that is told the answer, its rows and the black box's recorded answers."""
+    folder = tmp_path_factory.mktemp("explainer")
+    rng = np.random.default_rng(0)
+    x = (rng.choice([-1.0, 1.0], size=(240, 3)) + rng.normal(size=(240, 3)) / 9).astype(np.float32)
+    p = 1 / (1 + np.exp(-3 * x[:, 0]))
+    answers = np.stack([1 - p, p], axis=1)
+    box = recorded(x, answers)
+    small = {"selector_width": 8, "surrogate_width": 8, "training": Training(epochs=1)}
+    known = l2x(Tabular(3), 2, 1, **small).fit(x, box, seed=0)
+    known.save(folder / "l2x")
+    np.savez(folder / "rows.npz", x=x, answers=answers)
+    np.savez(folder / "bare.npz", y=x)
+    table = [",".join(["a", "b", "c", "label"]), *(f"{a},{b},{c},{int(a > 0)}" for a, b, c in x)]
+    (folder / "rows.csv").write_text("\n".join(table))
+    asked = l2x(Tabular(3), 2, 1, query=True, **small).fit(x, box, seed=0)
+    asked.save(folder / "asked")
+    model = AttentionClassifier(AttentionShape(width=4, query=3, query_hidden=(8,), attention_width=8, head=()))
+    model.save(folder / "attention")
+    np.savez(
+        folder / "tokens.npz", tokens=rng.normal(size=(80, 5, 4)), query=rng.normal(size=(80, 3)),
+        inert=np.arange(5) > 3,
+    )  # fmt: skip
+    return folder
+
+
+@pytest.mark.parametrize("data", ["rows.npz", "rows.csv"])
+def test_a_saved_explainer_gets_its_leakage_report(explainer, data):
+    tests = "mask-only-probe,value-scramble,mask-transplant"
+    result = audit("--explainer", explainer / "l2x", "--data", explainer / data, "--tests", tests)
+    assert result.exit_code == 0, result.output
+    assert "mask-only probe" in result.output
+    assert "value scramble" in result.output
+    assert "120 rows scored" in result.output
+
+
+def test_an_explainer_that_asks_for_the_answer_reads_the_recorded_one(explainer):
+    common = ("--tests", "mask-only-probe", "--explainer", explainer / "asked")
+    assert audit(*common, "--data", explainer / "rows.npz").exit_code == 0
+    refused = audit(*common, "--data", explainer / "rows.csv")
+    assert isinstance(refused.exception, AccreditError)
+    assert "black box" in str(refused.exception)
+
+
+def test_a_saved_attention_classifier_is_audited(explainer):
+    tests = "gradients,permuted-attention,inert-players,uniform-attention"
+    result = audit("--explainer", explainer / "attention", "--data", explainer / "tokens.npz", "--tests", tests)
+    assert result.exit_code == 0, result.output
+    assert "inert players" in result.output
+    assert "uniform attention: needs labels" in result.output
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ([], "give a TEXT"),
+        (["  "], "empty"),
+        (["missing.txt"], "no file 'missing.txt'"),
+        ([TEXT, "--tests", "tea-leaves"], "no test 'tea-leaves'"),
+        ([TEXT, "--model", "no/such/folder"], "is not a folder"),
+        ([TEXT, "--html", "no/such/folder/page.html"], "folder does not exist"),
+        ([TEXT, "--data", "rows.npz"], "--data is for --explainer"),
+        ([TEXT, "--text", "review"], "is for a FILE"),
+        (["--explainer", "{folder}/l2x"], "takes its rows from --data"),
+        (["--explainer", "{folder}/nothing", "--data", "{folder}/rows.npz"], "is not a folder"),
+        (["--explainer", "{folder}", "--data", "{folder}/rows.npz"], "holds neither"),
+        (["--explainer", "{folder}/l2x", "--data", "{folder}/none.npz"], "there is no file"),
+        (["--explainer", "{folder}/l2x", "--data", "{folder}/l2x/explainer.json"], "cannot be read as .npz"),
+        (["--explainer", "{folder}/l2x", "--data", "{folder}/bare.npz"], "no array 'x', only y"),
+        (["--explainer", "{folder}/l2x", "--data", "{folder}/rows.csv", "--target", "gold"], "no column 'gold'"),
+        (["--explainer", "{folder}/l2x", "--data", "{folder}/rows.csv", "--limit", "6"], "too few"),
+        (["--explainer", "{folder}/attention", "--data", "{folder}/rows.npz"], "no array 'tokens'"),
+    ],
+)
+def test_bad_input_is_refused_with_a_reason(explainer, words, message):
+    result = audit(*(word.format(folder=explainer) for word in words))
+    assert result.exit_code != 0
+    assert isinstance(result.exception, AccreditError)
+    assert message in str(result.exception)
+    assert "\n" not in str(result.exception)
