@@ -2,8 +2,8 @@
 
     python -m benchmarks.serve_frames --rounds 10
 
-Starts `accredit serve` itself: freshly for each first click, then with a copy of the built-in model whose positions are repeated
-up to 512, so that a text of 512 tokens can be scrolled, pointed at, clicked, grouped and followed. Ends with one JSON line.
+Starts `accredit serve` itself: freshly for each first click, then with a copy of the built-in model whose positions are
+repeated up to 512, so that a text of 512 tokens can be scrolled, pointed at, clicked, grouped and followed. Ends with one JSON line.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from benchmarks.serve import start
 
 FLAGS = ["--no-sandbox", "--disable-gpu"]
 WAIT = 400_000  # milliseconds
-WORDS = "the film opens with a quiet scene and then it slowly turns into something strange funny and rather sad".split()
-TEXT = " ".join(WORDS[(7 * k + k // 5) % len(WORDS)] for k in range(508))
+SENTENCE = "the film opens with a quiet scene and then it slowly turns into something strange funny and rather sad"
+TEXT = " ".join((SENTENCE.split() * 30)[:508])
 METHODS = ("integrated-gradients", "flow", "rollout", "attention")  # the quick ones: the strips are what is measured
 WATCH = """
 window.watched = { frames: [], tasks: [] };
