@@ -214,9 +214,10 @@ def _range(row: Row, measure: str) -> str:
 def _shortcut_verdict(report: Report, row: Row) -> None:
     mass, accuracy, probe = row.mean("mass"), row.mean("accuracy"), row.mean("probe")
     report.verdict(
-        f"{row.name}: more than 60 % of attention on inert tokens, at an accuracy above 95 %",
+        f"{row.name}: on average more than 60 % of attention on inert tokens, at an accuracy above 95 %",
         mass > 0.60 and accuracy > 0.95,
-        f"inert {100 * mass:.1f} % (chance {100 * CHANCE:.1f}; seeds {_range(row, 'mass')}), accuracy {100 * accuracy:.1f} %",
+        f"inert {row.percent('mass')} % (chance {100 * CHANCE:.1f}, paper {_published(row)[1]}; seeds {_range(row, 'mass')}, "
+        f"above 60 in {int((row.values('mass') > 0.60).sum())} of {len(row.outcomes)}), accuracy {row.percent('accuracy')} %",
     )
     report.verdict(
         f"{row.name}: a probe that sees the mask alone is within 3 points of the model",
@@ -230,10 +231,10 @@ def _cure_verdict(report: Report, row: Row) -> None:
     mass, accuracy, scramble = row.mean("mass"), row.mean("accuracy"), row.mean("scramble")
     enough = ENOUGH[row.setting.encoder]
     report.verdict(
-        f"{row.name}: less than 15 % of attention on inert tokens, at an accuracy of at least {100 * enough:.0f} %",
+        f"{row.name}: on average less than 15 % of attention on inert tokens, at an accuracy of at least {100 * enough:.0f} %",
         mass < 0.15 and accuracy >= enough,
-        f"inert {100 * mass:.1f} % (seeds {_range(row, 'mass')}), accuracy {100 * accuracy:.1f} % "
-        f"(seeds {_range(row, 'accuracy')}); {row.setting.told()}",
+        f"inert {row.percent('mass')} % (seeds {_range(row, 'mass')}, below 15 in {int((row.values('mass') < 0.15).sum())} of "
+        f"{len(row.outcomes)}), accuracy {row.percent('accuracy')} % (seeds {_range(row, 'accuracy')}); {row.setting.told()}",
     )
     losses = row.values("neutral_loss")
     report.verdict(
@@ -310,10 +311,10 @@ def _how_chosen(report: Report, tried: Sequence[Row]) -> None:
     report.say(
         "A fifth of the training reviews was held out to choose among these settings; the test half had no part in the "
         "choice, nor had the seeds that are reported. Chosen: the lowest neutral loss, whatever the other columns say. One "
-        "seed each; Weighting with RCNN collapsed on its first, so its candidates got a second seed, and the one that "
-        "begins on random masks was added then. Epochs were not chosen: they are the paper's 25 for pooling, and were fixed "
-        "by cost for the cures of RCNN. The list itself is not innocent: it was drawn up after earlier exploratory runs, "
-        "of which some had been judged on half of the test reviews."
+        "seed each, but two for Weighting with RCNN, which may collapse; its candidate that begins on random masks was "
+        "added after another one had collapsed in choosing. Epochs were not chosen: they are the paper's 25 for pooling, "
+        "and were fixed by cost for the cures of RCNN. The list itself is not innocent: it was drawn up after earlier "
+        "exploratory runs, of which some had been judged on half of the test reviews."
     )
     report.table(
         ("cure", "setting", "neutral loss", "accuracy", "inert", "probe", "scramble", "held out", "effective", "chosen"),
