@@ -3,7 +3,8 @@
     python -m benchmarks.serve_frames --rounds 10
 
 Starts `accredit serve` itself: freshly for each first click, then with a copy of the built-in model whose positions are
-repeated up to 512, so that a text of 512 tokens can be scrolled, pointed at, clicked, grouped and followed. Ends with one JSON line.
+repeated up to 512, so that a text of 512 tokens can be scrolled, pointed at, clicked, grouped and followed. Ends with one
+JSON line.
 """
 
 from __future__ import annotations
