@@ -89,7 +89,7 @@ def put(about, *path, value):
     ("path", "value", "says"),
     [
         (("format",), 99, "format"),
-        (("kind",), "pickle", "kind"),
+        (("kind",), "pickle", "holds a 'pickle'"),
         (("sha256",), "0" * 64, "describes"),
         (("settings", "inputs", "n"), 5, "shape"),
         (("settings", "inputs", "n"), 10**30, "n must be"),
