@@ -74,9 +74,10 @@ def _ranking(watched: Watched, values: Attribution) -> str:
     level_told = [f"{values.level or 0.95:.0%} interval"] if values.interval is not None else []
     credit_told = "credit" if values.total is not None else "difference"
     header = ["group" if several else "row", credit_told, *level_told, ""]
+    kind = "ranking spans" if values.interval is not None else "ranking"
     notes = " · ".join(escape(note) for note in (values.interval_because, values.stopped) if note)
     return (
-        f"<h2>Ranking</h2><p class='soft'>{escape(values.method)}: {shared(values)}</p>{grid(header, rows, 'ranking')}"
+        f"<h2>Ranking</h2><p class='soft'>{escape(values.method)}: {shared(values)}</p>{grid(header, rows, kind)}"
         f"{_between(values, order, len(ends))}<p class='soft small'>{notes}</p>"
     )
 
