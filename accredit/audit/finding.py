@@ -150,6 +150,16 @@ def verdict_of(excess: Interval, margin: float, wanted: bool = False) -> Verdict
     return above if excess.low > margin else below if excess.high < margin else "unclear"
 
 
-def right(answers: FloatArray, labels: npt.NDArray[np.int64]) -> FloatArray:
-    """1 where the most probable answer is the label, else 0: (N, classes), (N,) -> (N,)."""
-    return np.asarray(answers.argmax(axis=1) == labels, dtype=np.float64)
+def right(answers: FloatArray, labels: npt.NDArray[np.int64], lead: float = 0.0) -> FloatArray:
+    """1 where the most probable answer is the label, else 0: (N, classes), (N,) -> (N,).
+
+    Answers that the best one leads by less than `lead` are a toss among them: a reader who knows nothing answers 0.51 or 0.49,
+    and which of the two may hang on the mask it was shown.
+
+    >>> right(np.array([[0.9, 0.1], [0.51, 0.49]]), np.array([0, 0]), lead=0.1)
+    array([1. , 0.5])
+    """
+    if lead == 0:
+        return np.asarray(answers.argmax(axis=1) == labels, dtype=np.float64)
+    close = answers > answers.max(axis=1, keepdims=True) - lead
+    return np.asarray(close[np.arange(len(labels)), labels] / close.sum(axis=1), dtype=np.float64)

@@ -28,6 +28,7 @@ from accredit.learned.networks import network_for
 Reader = Callable[[Array, FloatArray], npt.ArrayLike]  # inputs (N, ...), masks (N, n) -> probabilities (N, classes)
 MARGIN = 0.05  # of a share, or nats: excess that is not worth an alarm
 ROUND = 0.05  # masks are rounded to this before a probe reads them: finer digits are noise that no reader uses
+TOSS = 0.1  # lead below which two answers of a reader count as a toss
 MOST_ROWS = 4000  # scored
 PROBE = "mask-only probe"
 SURROGATE = "surrogate gap"
@@ -91,7 +92,7 @@ def _trees(x: FloatArray, y: IntArray, new: FloatArray, classes: int, seed: int)
 def surrogate_gap(x: Array, masks: FloatArray, labels: IntArray, surrogate: Reader, black_box: Reader) -> Finding:
     """Accuracy of the explainer's own surrogate on x_S, against the black box on the same x_S (post-hoc accuracy)."""
     return judged(
-        SURROGATE, right(_ask(surrogate, x, masks), labels), right(_ask(black_box, x, masks), labels),
+        SURROGATE, right(_ask(surrogate, x, masks), labels, TOSS), right(_ask(black_box, x, masks), labels, TOSS),
         asks="accuracy of the explainer's own surrogate on what it shows; chance column: the black box on the same",
         readings={
             "flagged": "the surrogate gets more out of what is shown than the model it imitates",
@@ -107,7 +108,7 @@ def surrogate_gap(x: Array, masks: FloatArray, labels: IntArray, surrogate: Read
 def evalx_gap(x: Array, masks: FloatArray, labels: IntArray, surrogate: Reader, evalx: Reader) -> Finding:
     """Accuracy of the explainer's own surrogate on x_S, against EVAL-X, which never met the explainer (Jethani et al.)."""
     return judged(
-        EVALX, right(_ask(surrogate, x, masks), labels), right(_ask(evalx, x, masks), labels),
+        EVALX, right(_ask(surrogate, x, masks), labels, TOSS), right(_ask(evalx, x, masks), labels, TOSS),
         asks="accuracy of the explainer's own surrogate on what it shows; chance column: EVAL-X on the same",
         readings={
             "flagged": "the surrogate knows more than the shown values say to an outsider",
@@ -256,7 +257,7 @@ def random_selector(
     """Accuracy of an outside judge on what is shown, against the same number of players shown at random."""
     drawn = random_masks(masks, present, seed)
     return judged(
-        RANDOM, right(_ask(judge, x, masks), labels), right(_ask(judge, x, drawn), labels),
+        RANDOM, right(_ask(judge, x, masks), labels, TOSS), right(_ask(judge, x, drawn), labels, TOSS),
         asks="accuracy of an outside judge on what is shown; chance column: on a random choice of the same size",
         readings={
             "passes": "what is shown tells more than a random choice",
