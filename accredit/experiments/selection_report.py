@@ -73,7 +73,8 @@ def _introduce(report: Report, runs: Sequence[Run], cells: Cells, seeds: int) ->
     report.say(
         f"Mean ± standard error over seeds, of which there are {seeds}; a seed trains its own black box, its own judge and "
         "every explainer. The data rows are the same for all seeds. Rows for early stopping are taken from the training split; "
-        "the test split decides nothing. Settings are those of the reference recipes and were not tuned on these data."
+        "the test split decides nothing. Sizes and epochs were set by cost before the run, one setting for all seeds; nothing "
+        "was tuned."
     )
     for what in ("texts", "pictures"):
         sizes = next((run.sizes for run in runs if kind(run.name) == what), None)

@@ -95,32 +95,36 @@ class World:
 
 
 def measured(run: Run, methods: list[str]) -> Iterator[tuple[str, Measured]]:
-    """Methods on one black box, one after another."""
+    """Methods on one black box, one after another; on one thread, so that the numbers are the same everywhere."""
     import torch
 
+    threads = torch.get_num_threads()
     torch.set_num_threads(1)
-    if not methods:
-        return
-    world = built(run)
-    accuracy = float((world.choice == world.task.y_test).mean())
-    whole = world.task.inputs.present(world.task.x_test)
-    judge = world.judge.accuracy(world.task.x_test, whole, world.choice)
-    for method in methods:
-        began = time.process_time()
-        chosen, surrogate, ended = EXPLAIN[method](world, run)
-        spent = time.process_time() - began
-        rows = len(chosen)
-        x, choice = world.task.x_test[:rows], world.choice[:rows]
-        kept = world.black_box(world.task.inputs.keep(x, chosen))
-        yield (
-            method,
-            Measured(
-                float((kept.argmax(axis=1) == choice).mean()),
-                world.judge.accuracy(x, chosen, choice),
-                None if surrogate is None else float((surrogate.argmax(axis=1) == choice).mean()),
-                accuracy, judge, rows, spent, ended,
-            ),
-        )  # fmt: skip
+    try:
+        world = built(run)
+        for method in methods:
+            yield method, _measure(world, run, method)
+    finally:
+        torch.set_num_threads(threads)
+
+
+def _measure(world: World, run: Run, method: str) -> Measured:
+    began = time.process_time()
+    chosen, surrogate, ended = EXPLAIN[method](world, run)
+    spent = time.process_time() - began
+    given, rows = world.task, len(chosen)
+    x, choice = given.x_test[:rows], world.choice[:rows]
+    kept = world.black_box(given.inputs.keep(x, chosen))
+    return Measured(
+        float((kept.argmax(axis=1) == choice).mean()),
+        world.judge.accuracy(x, chosen, choice),
+        None if surrogate is None else float((surrogate.argmax(axis=1) == choice).mean()),
+        float((world.choice == given.y_test).mean()),
+        world.judge.accuracy(given.x_test, given.inputs.present(given.x_test), world.choice),
+        rows,
+        spent,
+        ended,
+    )
 
 
 def built(run: Run) -> World:
