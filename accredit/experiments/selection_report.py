@@ -204,7 +204,8 @@ def _summary(report: Report, sets: Sequence[str], cells: Cells) -> None:
     for name in sets:
         report.say(_against_paper(name, cells))
     report.say(
-        "A statement of the published order holds here if it does so in every seed and by more than two standard errors."
+        "A statement of the published order holds here if it does so in every seed and by more than two standard errors. From "
+        "a handful of seeds that is a sign, not a proof."
     )
     for name in sets:
         for first, second in ORDERS:
@@ -262,4 +263,4 @@ def _draw(axes: Any, name: str, cells: Cells) -> None:
     axes.set_yticks(places, [TITLES[method] for method in METHODS])
     axes.set(xlabel="% of test inputs")
     axes.grid(axis="x", lw=0.3)
-    axes.legend(frameon=False, fontsize=7, loc="lower left")
+    axes.legend(frameon=False, fontsize=7, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncol=4)
