@@ -97,7 +97,9 @@ def read(folder: str | Path, kind: str) -> tuple[dict[str, Any], Path]:
     """The JSON object of `write`, and where the tensors are: they are what was written, by their hash."""
     place, about = Path(folder) / "explainer.safetensors", _json(folder)
     if about.get("kind") != kind:
-        raise InvalidInput(f"{folder} holds a {about.get('kind')!r}, not a {kind!r}; accredit.learned.load reads every kind")
+        raise InvalidInput(
+            f"{folder} holds a {about.get('kind')!r}, not a {kind!r}; accredit.learned.load reads every kind"
+        )
     try:
         content = place.read_bytes()
     except OSError as error:

@@ -77,6 +77,17 @@ def test_more_padding_changes_nothing():
         torch.testing.assert_close(one, other[:, 2:7] if other.shape[1] == 9 else other, atol=1e-6, rtol=1e-6)
 
 
+def test_one_kept_word_reads_the_same_in_a_long_and_a_short_text():
+    """Windows without words are candidates of the maximum in both, also where every window with the word says less."""
+    inputs, x, mask = Words(9, 30), np.full((1, 9), 4), np.zeros((1, 9))
+    mask[0, 4] = 1
+    network = network_for(inputs, 2, width=64, kind="convolution", seed=0).eval()
+    with torch.no_grad():
+        inside = network(torch.from_numpy(x), torch.from_numpy(mask).float())
+        outside = network(torch.from_numpy(inputs.keep(x, mask)))
+    torch.testing.assert_close(inside, outside, atol=1e-6, rtol=1e-6)
+
+
 def test_weights_follow_the_seed_and_leave_global_state_alone():
     before = torch.random.get_rng_state()
     one, same, other = (network_for(Tabular(4), 2, seed=s).state_dict()["layers.0.weight"] for s in (1, 1, 2))
