@@ -203,6 +203,9 @@ def _summary(report: Report, sets: Sequence[str], cells: Cells) -> None:
     report.table(["post-hoc %", *(f"{SOURCES[n].title}, {w}" for n in sets for w in ("paper", "here"))], rows)
     for name in sets:
         report.say(_against_paper(name, cells))
+    if len({seed for _, _, seed in cells}) == 1:
+        report.say("One seed settles no order, so the statements of the paper are not judged here.")
+        return
     report.say(
         "A statement of the published order holds here if it does so in every seed and by more than two standard errors. From "
         "a handful of seeds that is a sign, not a proof."

@@ -127,6 +127,11 @@ def test_every_method_has_its_row_and_every_set_its_sentence(report):
     assert len(report[0].verdicts) == 8
 
 
+def test_one_seed_judges_nothing(report, folder):
+    once = selection.selection(folder, ["yelp"], seeds=1, store=report[1], workers=1, sizes=TINY)
+    assert not once.verdicts and "One seed settles no order" in once.markdown()
+
+
 def test_a_second_run_reads_the_store(report, folder, monkeypatch):
     monkeypatch.setattr(selection, "measured", None)  # nothing may be run again
     again = selection.selection(folder, ["yelp", "mnist"], seeds=2, store=report[1], workers=1, sizes=TINY)
