@@ -32,9 +32,6 @@ def main() -> None:
         return
     models.warm_up()
     emit({"event": "ready", "models": models.about()})
-    for _ in models.warm_further():
-        if not tasks.empty():
-            break
     while True:
         task = tasks.get()
         cancelled.clear()

@@ -26,7 +26,6 @@ PIXELS = 16_000_000
 FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP")
 REMEMBERED = 4  # texts, flows and reports that are kept, so that a slider need not ask for them again
 ORDERS = 60  # random orders of the Shapley rule of flows
-FLOW_RULES = ("barrier", "l2", "shapley")
 
 Event = dict[str, Any]
 Kept = TypeVar("Kept")
@@ -83,22 +82,12 @@ class Models:
         return self.by_kind[kind]
 
     def warm_up(self) -> None:
-        """Run every usual method once on a short text, so that the first request pays for no import."""
-        with suppress(Exception):  # what fails here fails again, and is told, when it is asked for
-            for _ in explain(self, WARM_UP):
-                pass
-
-    def warm_further(self) -> Iterator[None]:
-        """Then, while nobody asks, step by step what the other views need: a flow, and the built-in model for pictures."""
-        steps = [
-            flow(self, {"text": WARM_UP["text"], "residual": 0.5, "layer": 0, "rule": rule}) for rule in FLOW_RULES
-        ]
-        if self.builtin:
-            steps.append(explain(self, {**WARM_UP, "text": "", "image": DOT}))
-        for step in steps:
-            with suppress(Exception):
-                for _ in step:
-                    yield
+        """Run every usual method once on a short text, and one on a picture, so that the first request pays for no import."""
+        tasks = [WARM_UP, {**WARM_UP, "text": "", "image": DOT, "methods": ["leave-one-out"]}]
+        for task in tasks if self.builtin else tasks[:1]:
+            with suppress(Exception):  # what fails here fails again, and is told, when it is asked for
+                for _ in explain(self, task):
+                    pass
 
     def about(self) -> Event:
         """Names, labels and methods, for the page."""
