@@ -190,17 +190,32 @@ def shortcuts(data: str, seeds: int | None, store: str | None, workers: int, qui
 )
 @click.option("--sets", default="imdb,yelp,mnist,fashion", show_default=True, help="Data sets, separated by commas.")
 @click.option("--seeds", type=click.IntRange(min=1), help="Black boxes for each data set; default 3, quick 1.")
+@click.option(
+    "--scale",
+    type=click.FloatRange(0.1, 100),
+    default=1.0,
+    show_default=True,
+    help="Times the usual number of rows to learn from: 4,000 texts, 2,000 pictures.",
+)
 @click.option("--store", type=click.Path(dir_okay=False), help="File that keeps finished cells: a stopped run goes on.")
 @click.option("--workers", type=click.IntRange(min=1), default=2, show_default=True, help="Processes.")
 @_with_options
 def selection(
-    data: str, sets: str, seeds: int | None, store: str | None, workers: int, quick: bool, out: str, seed: int
+    data: str,
+    sets: str,
+    seeds: int | None,
+    scale: float,
+    store: str | None,
+    workers: int,
+    quick: bool,
+    out: str,
+    seed: int,
 ) -> None:
     """Which k words or pixels keep a black box's answer: eight methods, two of them cures of shortcuts (Table 3)."""
     from accredit.experiments.selection import selection as run
 
     names = [name.strip() for name in sets.split(",") if name.strip()]
-    _finish(run(Path(data), names, quick, seeds or (1 if quick else 3), seed, store, workers), out)
+    _finish(run(Path(data), names, quick, seeds or (1 if quick else 3), seed, store, workers, scale=scale), out)
 
 
 def _finish(report: Any, out: str) -> None:

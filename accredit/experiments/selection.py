@@ -27,16 +27,22 @@ def selection(
     store: str | Path | None = None,
     workers: int = 2,
     sizes: dict[str, Sizes] | None = None,
+    scale: float = 1.0,
 ) -> Report:
-    """Run what the store does not hold yet, and report. Nothing is written before all data files are known to be there."""
+    """Run what the store does not hold yet, and report. Nothing is written before all data files are known to be there.
+
+    `scale` multiplies the rows to learn from; no data set is asked for more rows than it has.
+    """
     needed(data, list(sets))
     if seeds < 1 or workers < 1:
         raise InvalidInput(f"seeds and workers must be at least 1, got {seeds} and {workers}")
     chosen = sizes or (QUICK if quick else FULL)
-    runs = [Run(str(data), name, seed + s, chosen[kind(name)]) for s in range(seeds) for name in sets]
+    runs = [Run(str(data), name, seed + s, chosen[kind(name)].scaled(scale)) for s in range(seeds) for name in sets]
     with TemporaryDirectory() as folder:  # without a store of the user's, cells are kept while the run lasts
         cells = finished(runs, store or Path(folder) / "cells.sqlite", workers)
-    command = f"accredit reproduce selection{' --quick' * quick} --seeds {seeds}"
+    command = (
+        f"accredit reproduce selection{' --quick' * quick} --seeds {seeds}{f' --scale {scale:g}' if scale != 1 else ''}"
+    )
     return selection_report(command, runs, cells)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -43,6 +43,11 @@ class Sizes:
     cxplain_models: int
     width: int  # filters of the black box
     selector: int  # filters of a selector
+
+    def scaled(self, factor: float) -> Sizes:
+        """So many times the rows to learn from, and to explain by LIME and CXPlain; everything else as it is."""
+        rows = {name: round(getattr(self, name) * factor) for name in ("train", "lime_rows", "cxplain_rows")}
+        return replace(self, **rows)
 
 
 FULL = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import os
 import sqlite3
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -160,6 +161,13 @@ def test_a_run_takes_up_where_it_was_left(report, folder, tmp_path):
     found = selection.finished([run], store, workers=1)
     assert found["mnist", "gradient", 0] == cell  # not run again
     assert found["mnist", "random", 0] != cell  # run now
+
+
+def test_a_scaled_run_learns_from_more_rows_and_is_judged_on_the_same():
+    usual = TINY["texts"]
+    larger = usual.scaled(2.5)
+    assert (larger.train, larger.lime_rows, larger.cxplain_rows) == (400, 15, 50)
+    assert replace(larger, train=160, lime_rows=6, cxplain_rows=20) == usual
 
 
 def test_measures_mean_what_they_say(folder):
