@@ -110,3 +110,11 @@ def test_verdicts_point_the_right_way():
 def test_one_candidate_is_refused():
     with pytest.raises(InvalidInput, match="two candidates"):
         adversary(votes([[1.0, 0.0]]), torch.ones(1, 1, 2) / 2, torch.ones(1, 2, dtype=torch.bool), candidates=1)
+
+
+def test_attention_that_moves_the_answer_does_not_count():
+    """One small step from a random start cannot bring the answer back: nothing is found, and nothing is reported."""
+    own, there = torch.tensor([[[1.0, 0.0]]]), torch.ones(1, 2, dtype=torch.bool)
+    result = adversary(votes([[1.0, 0.0]]), own, there, steps=1, allowed=0.0)
+    assert result.found.tolist() == [False]
+    assert result.divergence.tolist() == [0.0]
