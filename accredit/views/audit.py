@@ -46,7 +46,7 @@ def summary(report: Findings) -> str:
 
 def audit_page(report: Findings) -> str:
     """The whole audit as one self-contained page."""
-    body = f"<h1>{escape(report.subject)}</h1><p>{escape(summary(report))}</p>"
+    body = f"<p>{escape(summary(report))}</p>"
     body += "".join(f"<p>{escape(note)}</p>" for note in report.notes)
     header, rows = _table(report)
     body += grid([escape(name) for name in header], [[escape(cell) for cell in row] for row in rows])
@@ -61,9 +61,10 @@ def audit_page(report: Findings) -> str:
         for finding in report
     ]
     body += "<h2>What each verdict means</h2>"
-    body += grid(["check", "reading", "asks", "cannot see", "also"], explained)
+    body += grid(["check", "reading", "asks", "cannot see", "also"], explained, "claims")
     if report.not_run:
-        body += "<h2>Not run</h2>" + grid(["check", "why"], [[escape(n), escape(w)] for n, w in report.not_run.items()])
+        left = [[escape(name), escape(why)] for name, why in report.not_run.items()]
+        body += "<h2>Not run</h2>" + grid(["check", "why"], left, "claims")
     return page(f"Audit: {report.subject}", body)
 
 
