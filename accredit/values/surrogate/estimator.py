@@ -42,8 +42,8 @@ class Surrogate:
     `budget` counts payoffs, `seconds` is wall time, `half_width` the widest interval wanted at `level`; whichever
     comes first stops the run. Growing towards a half-width looks at 64, 128, 256, … pairs and gives look t the error
     δ/(t(t+1)), so that stopping early does not spoil the interval. `centre="debiased"` adds the estimated bias of the
-    surrogate: less biased, usually less accurate. Cost beside the payoffs: O(M³) for M = min(budget/2, 2000), about 1
-    CPU-s at 1,000 payoffs.
+    surrogate: less biased, usually less accurate. Cost beside the payoffs: O(M³) for M = min(budget/2, 2000), about
+    half a CPU-second at 1,000 payoffs.
 
     >>> from accredit.games import FunctionGame
     >>> market = FunctionGame([f"seller {i}" for i in range(20)], lambda s: np.minimum(s.sum(axis=1), 8.0))
