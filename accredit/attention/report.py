@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -50,7 +50,7 @@ class FlowReport:
     collapse_share: float  # share of pairs whose pairwise flow equals min(all that leaves i, all that enters j)
     collapse_pairs: int  # pairs looked at
     collapse_sampled: bool  # whether those pairs are a random part of all
-    relabelling: Relabelling
+    relabelling: Relabelling | None  # None: not asked for
 
     @property
     def free_share(self) -> float | None:
@@ -78,11 +78,11 @@ class FlowReport:
         if self.collapse_share > 0.5:
             verdict += ": for those the pairwise flow ignores every layer but the first and the last"
         lines.append(f"Collapse: {verdict}.")
-        test = self.relabelling
-        lines.append(
-            f"Renumbering the tokens moves a plain solver's credit by up to {rounded(test.solver_change, 3)} (rank correlation "
-            f"{test.solver_rank_correlation:.2f}), the barrier rule's by {rounded(test.barrier_change, 2)}."
-        )
+        if (test := self.relabelling) is not None:
+            lines.append(
+                f"Renumbering the tokens moves a plain solver's credit by up to {rounded(test.solver_change, 3)} (rank "
+                f"correlation {test.solver_rank_correlation:.2f}), the barrier rule's by {rounded(test.barrier_change, 2)}."
+            )
         return "\n".join(lines)
 
     def _where(self) -> str:
@@ -111,7 +111,7 @@ class FlowReport:
     def to_json(self) -> str:
         """Everything, as JSON."""
         data = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "relabelling"}
-        data["relabelling"] = {f.name: getattr(self.relabelling, f.name) for f in fields(Relabelling)}
+        data["relabelling"] = None if self.relabelling is None else asdict(self.relabelling)
         return json.dumps(
             {"kind": "flow report", "format": 1, "summary": self.summary} | plain(data), ensure_ascii=False
         )
@@ -132,16 +132,16 @@ def flow_report(
     """Measure what a max flow on this attention (L, T, T) determines, and what it leaves open.
 
     Cost: 2·T max flows for the intervals (leave them out with `intervals=False`), at most `pairs` pairs for the
-    collapse share (a random sample when there are more), and `trials` renumberings, each one max flow and one barrier
-    solve.
+    collapse share (a random sample when there are more), and `trials` renumberings (0 for none), each one max flow and
+    one barrier solve.
 
     >>> report = flow_report(np.full((2, 2, 2), 0.5), outputs=0)
     >>> report.max_flow, report.intervals.tolist()
     (1.0, [[0.5, 1.0], [0.0, 0.5]])
     """
-    for name, count in (("pairs", pairs), ("trials", trials)):
-        if isinstance(count, bool) or not isinstance(count, int) or count < 1:
-            raise InvalidInput(f"{name} is {count!r}; it must be a positive whole number")
+    for name, count, least in (("pairs", pairs, 1), ("trials", trials, 0)):
+        if isinstance(count, bool) or not isinstance(count, int) or count < least:
+            raise InvalidInput(f"{name} is {count!r}; it must be a whole number from {least}")
     network = LayeredNetwork.from_attention(attention, outputs=outputs, residual=residual, normalise=normalise)
     game = FlowGame(network, players=players)
     rng = np.random.default_rng(seed)
@@ -162,7 +162,7 @@ def flow_report(
         collapse_share=share,
         collapse_pairs=looked_at,
         collapse_sampled=sampled,
-        relabelling=_relabelling(network, exact, credit, trials, rng),
+        relabelling=_relabelling(network, exact, credit, trials, rng) if trials else None,
     )
 
 

@@ -266,7 +266,7 @@ def _remembered(model: nn.Module, last: nn.Module) -> Iterator[Callable[[int], N
 
     try:
         for index, layer in enumerate(below):
-            layer.forward = remembering(index, layer)  # type: ignore[method-assign]
+            layer.forward = remembering(index, layer)
         yield count
     finally:
         for layer in below:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from accredit.evaluate.arena import Example
 from accredit.evaluate.bootstrap import Interval, bootstrap
 from accredit.evaluate.text_contest import among, loaded
 from accredit.experiments.report import Report
+
+if TYPE_CHECKING:
+    from accredit.attention import FlowReport
 
 REFERENCES = ("leave-one-out", "shapley", "integrated-gradients")
 READINGS = (
@@ -86,9 +89,15 @@ def _look(model: Any, example: Example, seed: int) -> Seen:
         correlations[name] = [[spearman(np.abs(mine), np.abs(t)), spearman(mine, t)] for t in truth]
     widths, free, collapse, renumbered = (
         tuple(pair) for pair in zip(*((_width(r), r.free_share or 0.0, r.collapse_share,
-                                       r.relabelling.solver_rank_correlation) for r in reports), strict=True)
+                                       _renumbered(r)) for r in reports), strict=True)
     )  # fmt: skip
     return Seen(len(subject.owner), widths, free, collapse, renumbered, correlations, refused)
+
+
+def _renumbered(report: FlowReport) -> float:
+    """Rank correlation of a plain solver's credit before and after renumbering."""
+    assert report.relabelling is not None  # asked for above
+    return report.relabelling.solver_rank_correlation
 
 
 def _credit(result: Any, subject: Any) -> FloatArray:

@@ -53,8 +53,8 @@ def drawn_flow(
     if not flow.value > 0:
         return None
     full = network.tokens <= REPORTED
-    report = flow_report(capacities, outputs=subject.outputs, intervals=full, pairs=PAIRS, trials=1, **options)
-    notes = report.summary.splitlines()[:-1]  # the last line is about solvers, not about this text
+    report = flow_report(capacities, outputs=subject.outputs, intervals=full, pairs=PAIRS, trials=0, **options)
+    notes = report.summary.splitlines()
     if rule == "shapley":
         notes.append("Drawn is the barrier's flow: the Shapley rule shares without choosing edges.")
     names, members = columns(subject, flow.demand)

@@ -43,7 +43,7 @@ def flow_body(
         f'<figcaption class="small">{left_out(drawing)}</figcaption></figure>'
     )
     if report is not None:
-        lines = report.summary.splitlines()[:-1]  # the last one is about solvers, not about this text
+        lines = report.summary.splitlines()
         parts += [f"<p>{escape(line)}</p>" for line in lines if not (collapsed and line.startswith("Collapse"))]
     where = "input" if layer == 0 else "output" if layer == drawing.layers else f"layer {layer}"
     parts += [f"<h2>Credit of the tokens at the {where}</h2>", _strip(credit, tokens)]

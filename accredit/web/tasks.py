@@ -200,7 +200,7 @@ def flow(models: Models, task: Event) -> Iterator[Event]:
     ranges = credit_intervals(FlowGame(network, layer=layer, groups=subject.groups)) if small else None
     report = keep(
         (task["text"], task["residual"]),
-        lambda: flow_report(subject.attention, intervals=False, pairs=64, trials=1, **settings),
+        lambda: flow_report(subject.attention, intervals=False, pairs=64, trials=0, **settings),
     )
     body = flow_body(drawing, credit, layer, rule, tokens, ranges, report)
     yield {"event": "result", "done": 2, "of": 2, "html": body, **facts}

@@ -38,6 +38,12 @@ def test_relabelling_moves_a_solver_but_not_the_barrier():
     assert test.barrier_change < 1e-8
 
 
+def test_renumbering_may_be_left_out():
+    report = flow_report(soft(2, 6), trials=0)
+    assert report.relabelling is None and json.loads(report.to_json())["relabelling"] is None
+    assert "Renumbering" not in report.summary and "Renumbering" in flow_report(soft(2, 6)).summary
+
+
 def test_relabelling_moves_nothing_where_the_max_flow_is_unique():
     only = np.diag([0.1, 0.2, 0.3, 0.4])[None].repeat(3, axis=0)
     test = flow_report(only, residual=0.0, normalise=False).relabelling
@@ -72,6 +78,6 @@ def test_awkward_input_is_reported_in_words_and_json(name):
 
 
 def test_bad_settings_are_refused():
-    for settings in ({"pairs": 0}, {"trials": 0}, {"trials": True}, {"outputs": 9}, {"players": ["a"]}):
+    for settings in ({"pairs": 0}, {"trials": -1}, {"trials": True}, {"outputs": 9}, {"players": ["a"]}):
         with pytest.raises(InvalidInput):
             flow_report(soft(2, 3), **settings)
