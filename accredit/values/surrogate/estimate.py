@@ -20,7 +20,7 @@ from accredit.values.surrogate.walsh import Walsh
 
 MOST_PAIRS = 2000  # fitted at once; further pairs correct the fit
 ROWS_ISOTROPIC, ROWS_SCREENED = 500, 400  # rows on which hyper-parameters are fitted
-ROWS_COARSE = 128  # rows on which that search begins
+ROWS_COARSE = 128  # rows on which that search begins: half of them, and at least so many
 END_NOISE = 1e-6  # the end pair {∅, N} is known and has no weight in any score
 FEW_PAIRS = 60  # below this some intervals are not honest, see `_too_few`
 ASYMPTOTIC = (
@@ -200,7 +200,7 @@ def _sample(design: Design, target: FloatArray) -> Sample:
 def _models(sample: Sample, rng: np.random.Generator) -> tuple[Posterior, ...]:
     """The isotropic surrogate, and the screened one where pairs outnumber the players whose relevance it fits."""
     small, smaller = sample.thinned(ROWS_ISOTROPIC, rng), sample.thinned(ROWS_SCREENED, rng)
-    coarse = sample.thinned(ROWS_COARSE, rng) if len(sample) > 1.4 * ROWS_COARSE else None
+    coarse = sample.thinned(max(ROWS_COARSE, len(small) // 2), rng) if len(sample) > 1.4 * ROWS_COARSE else None
     isotropic = steadied(fit_isotropic(small, coarse or small), sample)
     if isotropic is None:
         isotropic = steadied(Mixture((Walsh(1),), (1e4,)), sample)  # leverage regression with a trace of ridge
