@@ -363,7 +363,12 @@ def halves(rows: int, seed: int) -> tuple[IntArray, IntArray]:
 
 
 def others(rows: int, rng: np.random.Generator) -> IntArray:
-    """For each row the number of another one: a random cycle through all rows."""
+    """For each row the number of another one, none twice: a random cycle through all rows.
+
+    >>> other = others(5, np.random.default_rng(0))
+    >>> sorted(other.tolist()), bool((other == np.arange(5)).any())
+    ([0, 1, 2, 3, 4], False)
+    """
     order = rng.permutation(rows)
     partner = np.empty(rows, dtype=np.int64)
     partner[order] = np.roll(order, 1)

@@ -46,16 +46,3 @@ def neutral_loss(masks: FloatArray, labels: IntArray, losses: FloatArray, seed: 
     own = likely[np.arange(len(rows)), labels[rows]]
     weights = prior[labels[rows]] / np.maximum(own, LEAST)
     return float((weights * losses[rows]).sum() / weights.sum())
-
-
-def other_rows(count: int, seed: int = 0) -> IntArray:
-    """For each row another one, none twice: the words that are put under its mask.
-
-    >>> other = other_rows(5)
-    >>> sorted(other.tolist()), bool((other == np.arange(5)).any())
-    ([0, 1, 2, 3, 4], False)
-    """
-    order = np.random.default_rng(seed).permutation(count)
-    other = np.empty(count, dtype=np.int64)
-    other[order] = np.roll(order, 1)
-    return other

@@ -21,7 +21,7 @@ import numpy as np
 from accredit.core import FloatArray
 from accredit.core.coalitions import IntArray
 from accredit.experiments.review_texts import FIRST_WORDS, ReviewTexts
-from accredit.experiments.shortcuts_measures import neutral_loss, other_rows, probe_accuracy
+from accredit.experiments.shortcuts_measures import neutral_loss, probe_accuracy
 from accredit.learned.cures import Cure, MaskNeutral, Plain, RandomPretraining
 
 if TYPE_CHECKING:
@@ -161,7 +161,9 @@ def _answers_to_other_words(model: AttentionClassifier, given: Rows, masks: Floa
     """What the model answers when the words under each mask are another review's: (N,)."""
     import torch
 
-    words = given.tokens[other_rows(len(given.tokens))]
+    from accredit.audit.leakage import others
+
+    words = given.tokens[others(len(given.tokens), np.random.default_rng(0))]
     there = None if given.present is None else torch.as_tensor(given.present)
     with torch.no_grad():
         logits = model.answer(torch.as_tensor(words), torch.as_tensor(masks, dtype=torch.float32), there)

@@ -14,11 +14,12 @@ pytest.importorskip("torch")
 pytest.importorskip("sklearn")
 pytest.importorskip("matplotlib")
 
+from accredit.audit.leakage import others
 from accredit.cli import accredit
 from accredit.core import InvalidInput
 from accredit.experiments import shortcuts, shortcuts_runs
 from accredit.experiments.shortcuts import PUBLISHED, Row, chosen, firsts
-from accredit.experiments.shortcuts_measures import mask_probe, neutral_loss, other_rows, probe_accuracy
+from accredit.experiments.shortcuts_measures import mask_probe, neutral_loss, probe_accuracy
 from accredit.experiments.shortcuts_runs import (
     BASELINES,
     CANDIDATES,
@@ -100,7 +101,7 @@ def test_neutral_loss_undoes_the_masks_hint():
 
 def test_every_row_gets_another_rows_words_once():
     for count in (2, 3, 100):
-        other = other_rows(count)
+        other = others(count, np.random.default_rng(0))
         assert sorted(other) == list(range(count)) and (other != np.arange(count)).all()
 
 
