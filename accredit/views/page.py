@@ -18,7 +18,7 @@ def page(title: str, body: str, *, live: bool = False) -> str:
     The policy allows exactly this style sheet and, if `live`, exactly this script, both by hash: a token that slipped through
     the escaping could still run nothing and load nothing.
     """
-    style, script = stylesheet(), asset("page.js") if live else ""
+    style, script = stylesheet(), _script() if live else ""
     policy = (
         f"default-src 'none'; style-src '{_hash(style)}'; "
         + (f"script-src '{_hash(script)}'; " if live else "")
@@ -30,7 +30,7 @@ def page(title: str, body: str, *, live: bool = False) -> str:
         '<meta name="viewport" content="width=device-width,initial-scale=1">'
         f"<title>{escape(title)}</title><style>{style}</style></head>"
         f'<body><main class="accredit"><h1>{escape(title)}</h1>{body}</main>'
-        + (f"<script>{script}</script>" if live else "")
+        + (f'<script type="module">{script}</script>' if live else "")
         + "</body></html>\n"
     )
 
@@ -44,6 +44,11 @@ def stylesheet() -> str:
         + level_rules("light")
         + f"@media(prefers-color-scheme:dark){{{level_rules('dark')}}}"
     )
+
+
+@cache
+def _script() -> str:
+    return asset("inspector.js") + 'inspect(document.querySelector("main.accredit"));'
 
 
 @cache

@@ -38,7 +38,7 @@ EVENTS: dict[int | str, dict[str, Any]] = {
 def page_files() -> dict[str, bytes]:
     """Every file that the page loads, by name: the ones beside this module, and the style and script that all views share."""
     own = {file.name: file.read_bytes() for file in files("accredit.web").joinpath("static").iterdir()}
-    return own | {"page.css": stylesheet().encode(), "page.js": asset("page.js").encode()}
+    return own | {"page.css": stylesheet().encode(), "inspector.js": asset("inspector.js").encode()}
 
 
 def application(worker: Worker, store: str | None = None, **limits: Any) -> FastAPI:

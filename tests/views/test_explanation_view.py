@@ -20,7 +20,7 @@ from tests.views.samples import flow_picture, picture_sample, sample
 
 
 def test_page_without_data_is_small():
-    assert len(stylesheet()) + len(asset("page.js")) < 30_000
+    assert len(stylesheet()) + len(asset("inspector.js")) < 30_000
     assert len(views.explanation_page(sample(flow=False))) < 150_000
 
 

@@ -1,4 +1,5 @@
 // What the views share: safe insertion of what the server rendered, and one running request at a time with its progress.
+import { inspect } from "/static/inspector.js";
 import { events, Problem } from "/static/stream.js";
 
 // The server escaped every name. A parsed document runs no script, and the policy of the page forbids handlers besides.
@@ -28,7 +29,7 @@ export function put(container, ...children) {
 }
 
 // A result that comes in blocks by name. Only those that changed are sent and replaced, so that what is read stays in its place.
-// The script of the saved page runs on it: both show tokens the same way.
+// The inspector of the saved page works on it too: both show tokens the same way.
 export class Blocks {
   constructor(container) {
     this.container = container;
@@ -48,8 +49,8 @@ export class Blocks {
       }
     }
     reach(this.main);
-    if (this.scripted) this.main.dispatchEvent(new Event("renewed"));
-    else if (event.order.includes("inspector")) this.script();
+    if (this.inspected) this.main.dispatchEvent(new Event("renewed"));
+    else if ((this.inspected = event.order.includes("inspector"))) inspect(this.main);
     if (back) this.main.querySelectorAll(".strip")[back[0]]?.querySelector(`.t[data-p="${back[1]}"]`)?.focus({ preventScroll: true });
   }
 
@@ -57,14 +58,9 @@ export class Blocks {
     this.title = element("h1");
     this.main = element("main", { className: "accredit" }, this.title);
     this.own = new Map(); // name -> nodes
-    this.scripted = false;
+    this.inspected = false;
     this.container.replaceChildren(this.main);
     this.container.classList.remove("stale");
-  }
-
-  script() {
-    this.scripted = true;
-    this.main.append(element("script", { src: "/static/page.js", onload: (event) => event.target.remove() }));
   }
 
   // What was opened stays open.

@@ -1,8 +1,7 @@
 // Point at a token, or walk with the arrow keys, and its numbers in every method appear beside it. All of them are copied from
 // the table of the page, which stays readable without this script. Listeners sit on the page, not on its tokens, so that a part
 // of it may be replaced; the event "renewed" tells.
-(() => {
-  const root = document.querySelector("main.accredit");
+export function inspect(root) {
   const panel = root.querySelector(".inspector");
   const name = panel.querySelector("h2");
   const list = panel.querySelector("dl");
@@ -100,4 +99,4 @@
     next.setAttribute("tabindex", "0");
     next.focus();
   });
-})();
+}
