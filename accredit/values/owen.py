@@ -26,6 +26,7 @@ from accredit.core import (
     player_index,
 )
 from accredit.core.coalitions import from_index, unique
+from accredit.values.sampling import Sampled, checked
 from accredit.values.semivalues import shapley_weights
 from accredit.values.solver import progress
 
@@ -48,12 +49,15 @@ def tree_of(game: Game, groups: Tree) -> Node:
     seen: dict[int, str] = {}
 
     def build(tree: Tree, path: str) -> Node:
-        if isinstance(tree, str):
-            i = player_index(game.players, tree)
-            if i in seen:
-                raise InvalidInput(f"groups holds {tree!r} in {seen[i]} and in {path}; groups must not overlap")
-            seen[i] = path
-            return Node(np.arange(n) == i)
+        if not isinstance(tree, str):
+            return _together(parts_of(tree, path))
+        i = player_index(game.players, tree)
+        if i in seen:
+            raise InvalidInput(f"groups holds {tree!r} in {seen[i]} and in {path}; groups must not overlap")
+        seen[i] = path
+        return Node(np.arange(n) == i)
+
+    def parts_of(tree: Tree, path: str) -> list[Node]:
         if isinstance(tree, Mapping):
             parts = [build(part, f"{path}[{name!r}]") for name, part in tree.items()]
         elif isinstance(tree, Sequence):
@@ -62,16 +66,17 @@ def tree_of(game: Game, groups: Tree) -> Node:
             raise InvalidInput(f"{path} is {tree!r:.40}; a group is a player's name or a list of groups")
         if not parts:
             raise InvalidInput(f"{path} is empty; name at least one player")
-        if len(parts) == 1:
-            return parts[0]
-        return Node(np.logical_or.reduce([part.members for part in parts]), tuple(parts))
+        return parts
 
-    listed = build(groups, "groups")
-    single = [Node(np.arange(n) == i) for i in range(n) if i not in seen]
-    if not single:
-        return listed
-    parts = (listed.parts if listed.parts and not isinstance(groups, str) else (listed,)) + tuple(single)
-    return Node(np.ones(n, dtype=bool), parts)
+    listed = [build(groups, "groups")] if isinstance(groups, str) else parts_of(groups, "groups")
+    return _together(listed + [Node(np.arange(n) == i) for i in range(n) if i not in seen])
+
+
+def _together(parts: list[Node]) -> Node:
+    """The group of some parts; a group of one part is that part."""
+    if len(parts) == 1:
+        return parts[0]
+    return Node(np.logical_or.reduce([part.members for part in parts]), tuple(parts))
 
 
 def paths(root: Node) -> list[tuple[int, list[tuple[Node, tuple[Node, ...]]]]]:
@@ -175,6 +180,7 @@ def owen(game: Game, groups: Tree, *, orders: int | None = None, seed: int = 0) 
     )
     nobody, everybody = endpoints(game)
     if orders is not None:
+        checked(Sampled(), None, seed, orders=orders)
         if orders < 2:
             raise InvalidInput(f"orders must be at least 2, got {orders!r}; two are needed for an error bar")
         gains = sampled_owen(game, root, orders, seed)

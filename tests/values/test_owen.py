@@ -57,6 +57,21 @@ def test_is_the_average_over_orders_that_keep_groups_together(groups):
         assert_allclose(owen(game, groups).credit, by_orders(game, groups), atol=1e-12)
 
 
+@pytest.mark.parametrize(
+    "groups", [[["a", "b"]], {"pair": ["a", "b"]}, [["a", ["b", "c"]]], {"x": {"y": ["a", "b"]}}], ids=str
+)
+def test_players_left_out_stay_outside_the_one_group_that_is_named(groups):
+    def listed(tree):
+        return (
+            tree if isinstance(tree, str) else [listed(t) for t in (tree.values() if isinstance(tree, dict) else tree)]
+        )
+
+    for game in random_games(players=5, count=2, seed=4):
+        named = str(groups)
+        whole = listed(groups) + [p for p in game.players if f"'{p}'" not in named]
+        assert_allclose(owen(game, groups).credit, by_orders(game, whole), atol=1e-12)
+
+
 def test_without_groups_it_is_shapley():
     for game in random_games(players=5, count=3, seed=5):
         assert_allclose(owen(game, list(game.players)).credit, shapley(game).credit, atol=1e-12)
@@ -124,6 +139,10 @@ def test_bad_groups_are_named(groups, word):
         owen(next(random_games(3, 1, seed=0)), groups)
 
 
-def test_one_order_is_not_enough():
-    with pytest.raises(InvalidInput, match="at least 2"):
-        owen(next(random_games(3, 1, seed=0)), ["a"], orders=1)
+@pytest.mark.parametrize(
+    ("settings", "word"),
+    [({"orders": 1}, "at least 2"), ({"orders": 2.5}, "whole number"), ({"orders": 9, "seed": -1}, "seed must be")],
+)
+def test_bad_sampling_is_named(settings, word):
+    with pytest.raises(InvalidInput, match=word):
+        owen(next(random_games(3, 1, seed=0)), ["a"], **settings)
