@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from accredit.core.claims import Claim, Holds
-from accredit.core.coalitions import FloatArray
+from accredit.core.coalitions import FloatArray, IntArray
 from accredit.core.errors import InvalidInput, MissingExtra
 from accredit.core.game import checked_players, player_index
 from accredit.core.plain import plain, read_object
@@ -53,13 +53,13 @@ class Attribution:
         put(self, "players", checked_players(self.players))
         n = len(self.players)
         put(self, "credit", _frozen(self.credit, (n,), "credit"))
-        put(self, "total", None if self.total is None else float(self.total))
+        put(self, "total", _finite(self.total, "total"))
         put(self, "claims", tuple(self.claims))
         if self.stderr is not None:
             put(self, "stderr", _frozen(self.stderr, (n,), "stderr"))
         if self.interval is not None:
             put(self, "interval", _frozen(self.interval, (n, 2), "interval"))
-        put(self, "baseline", None if self.baseline is None else float(self.baseline))
+        put(self, "baseline", _finite(self.baseline, "baseline"))
         put(self, "certificate", plain(dict(self.certificate), "certificate"))
         put(self, "provenance", plain(dict(self.provenance), "provenance"))
 
@@ -81,6 +81,8 @@ class Attribution:
 
     def top(self, count: int) -> Attribution:
         """The `count` players of largest credit by magnitude, largest first."""
+        if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 1:
+            raise InvalidInput(f"count must be a whole number of at least 1, got {count!r}; write for example top(3)")
         largest: list[int] = np.argsort(-np.abs(self.credit), kind="stable")[:count].tolist()
         return self[largest]
 
@@ -108,8 +110,7 @@ class Attribution:
         if isinstance(which, slice):
             rows = np.arange(len(self))[which]
         else:
-            picks = [player_index(self.players, w) if isinstance(w, str) else int(w) for w in which]
-            rows = np.arange(len(self))[picks]
+            rows = self._rows(which)
         if len(rows) == 0:
             raise InvalidInput(f"the part {which!r} of {len(self)} players is empty; give at least one player")
         part = self._picked(rows)
@@ -120,6 +121,17 @@ class Attribution:
             for c in self.claims
         )
         return replace(part, claims=tuple(kept))
+
+    def _rows(self, which: Any) -> IntArray:
+        """Positions of the listed players; a list of booleans, one a player, keeps those that are true."""
+        try:
+            listed = [player_index(self.players, w) if isinstance(w, str) else w for w in which]
+            return np.asarray(np.arange(len(self))[listed])
+        except (TypeError, IndexError):
+            raise InvalidInput(
+                f"{which!r:.60} picks no part of {len(self)} players; write a name, a slice such as [:3], a list of names, or "
+                f"a list of positions from 0 to {len(self) - 1}"
+            ) from None
 
     def _picked(self, rows: Any) -> Attribution:
         return replace(
@@ -188,6 +200,17 @@ class Attribution:
         from accredit.views import fragment
 
         return fragment(self)
+
+
+def _finite(value: float | None, name: str) -> float | None:
+    """A number that can be kept, or None."""
+    try:
+        number = None if value is None else float(value)
+    except (TypeError, ValueError):
+        raise InvalidInput(f"{name} must be a number or None, got {value!r:.60}") from None
+    if number is not None and not np.isfinite(number):
+        raise InvalidInput(f"{name} is {number}; only finite numbers can be shared")
+    return number
 
 
 def _frozen(values: Any, shape: tuple[int, ...], name: str) -> FloatArray:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Protocol, runtime_checkable
+from collections.abc import Callable, Iterable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from accredit.core.coalitions import BoolArray, FloatArray, all_coalitions
+from accredit.core.coalitions import BoolArray, FloatArray, IntArray, all_coalitions
 from accredit.core.errors import BadPayoff, InvalidInput, TooManyPlayers
 
 TABLE_LIMIT = 24  # players; a table of 2^24 payoffs is 128 MB
+LARGEST = 1e150  # payoffs beyond it could not be squared
 
 
 @runtime_checkable
@@ -35,17 +36,33 @@ class Tabulated(Game, Protocol):
 
 def payoffs(game: Game, coalitions: BoolArray) -> FloatArray:
     """Payoffs of a batch, checked: one finite number a coalition. The only door through which values ask a game."""
-    earned = np.asarray(game.payoff(coalitions), dtype=np.float64)
+    earned = real_numbers(game.payoff(coalitions))
     if earned.shape != (len(coalitions),):
         raise BadPayoff(
             f"payoff of {len(coalitions)} coalitions returned shape {earned.shape}; it must return one number each"
         )
-    bad = ~np.isfinite(earned)
-    if bad.any():
-        row = int(np.argmax(bad))
-        who = named(game.players, coalitions[row])
-        raise BadPayoff(f"payoff of coalition {who} is {earned[row]}; every payoff must be a finite number")
+    check_finite(earned, lambda row: named(game.players, coalitions[row]))
     return earned
+
+
+def real_numbers(returned: Any) -> FloatArray:
+    """What a payoff function returned as real numbers, or an error that shows it."""
+    try:
+        array = np.asarray(returned)
+        if array.dtype.kind == "c":
+            raise TypeError
+        return array.astype(np.float64, copy=False)
+    except (TypeError, ValueError):
+        raise BadPayoff(f"payoff returned {returned!r:.60}; it must return one real number each") from None
+
+
+def check_finite(earned: FloatArray, who: Callable[[int], str]) -> None:
+    """Refuse payoffs (rows,) that cannot be reckoned with; `who` names the coalition of a row."""
+    if earned.size == 0 or (earned.min() >= -LARGEST and earned.max() <= LARGEST):
+        return
+    row = int(np.argmax(~(np.abs(earned) <= LARGEST)))
+    wanted = f"within ±{LARGEST:g}" if np.isfinite(earned[row]) else "a finite number"
+    raise BadPayoff(f"payoff of coalition {who(row)} is {earned[row]}; every payoff must be {wanted}")
 
 
 def endpoints(game: Game) -> tuple[float, float]:
@@ -60,9 +77,9 @@ def tabulate(game: Game, limit: int = TABLE_LIMIT) -> FloatArray:
 
     Asks the game in chunks that fit in memory; a game that already has its table is not asked again.
     """
-    if isinstance(game, Tabulated):
-        return game.table
     n = len(game.players)
+    if isinstance(game, Tabulated):
+        return _checked_table(game, n)
     if n > limit:
         raise TooManyPlayers(
             f"a full table of {n} players needs 2^{n} payoffs; the limit is {limit} players. Estimate instead: "
@@ -71,7 +88,19 @@ def tabulate(game: Game, limit: int = TABLE_LIMIT) -> FloatArray:
     return np.concatenate([payoffs(game, chunk) for chunk in all_coalitions(n)])
 
 
-def named(players: Iterable[str], coalition: BoolArray) -> str:
+def _checked_table(game: Tabulated, n: int) -> FloatArray:
+    table = np.asarray(game.table)
+    if table.dtype.kind not in "biuf" or table.shape != (1 << n,):
+        raise BadPayoff(
+            f"table of {type(game).__name__} has shape {table.shape} of {table.dtype}; a game's table holds its {1 << n} "
+            "payoffs: give it another name if it is something else"
+        )
+    table = table.astype(np.float64, copy=False)
+    check_finite(table, lambda row: named(game.players, row >> np.arange(n) & 1))
+    return table
+
+
+def named(players: Iterable[str], coalition: BoolArray | IntArray) -> str:
     """A coalition in words.
 
     >>> named(("a", "b", "c"), np.array([True, False, True]))
@@ -97,6 +126,13 @@ def checked_players(players: Iterable[str]) -> tuple[str, ...]:
             )
         seen.add(name)
     return names
+
+
+def checked_seed(seed: int) -> int:
+    """A seed that a random generator takes, or an error that says so."""
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
+        raise InvalidInput(f"seed must be a whole number of at least 0, got {seed!r}; write for example seed=0")
+    return int(seed)
 
 
 def player_index(players: tuple[str, ...], name: str) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,9 +25,8 @@ def read_game(path: str | Path) -> TableGame:
     """
     file = Path(path)
     if not file.is_file():
-        raise InvalidInput(
-            f"file {str(path)!r} does not exist; give a CSV with the columns coalition,payoff, or a JSON file"
-        )
+        what = "is not a file" if file.exists() else "does not exist"
+        raise InvalidInput(f"file {str(path)!r} {what}; give a CSV with the columns coalition,payoff, or a JSON file")
     if file.stat().st_size > FILE_LIMIT:
         raise InvalidInput(f"file {str(path)!r} has {file.stat().st_size:,} bytes; the limit is {FILE_LIMIT:,}")
     try:
@@ -70,12 +69,12 @@ def _names_in_order(payoffs: dict[frozenset[str], float]) -> list[str]:
 
 def _csv_rows(text: str) -> list[tuple[tuple[str, ...], float, str]]:
     reader = csv.reader(io.StringIO(text))
-    header = [cell.strip().lower() for cell in next(reader)]
+    header = [cell.strip().lower() for cell in next(_cells(reader), [])]
     if sorted(header) != ["coalition", "payoff"]:
         raise InvalidInput(f"the first line is {','.join(header)!r:.80}; it must be coalition,payoff")
     who, earned = header.index("coalition"), header.index("payoff")
     rows = []
-    for number, cells in enumerate(reader, start=2):
+    for number, cells in enumerate(_cells(reader), start=2):
         if not any(cell.strip() for cell in cells):
             continue
         if len(cells) != 2:
@@ -86,9 +85,17 @@ def _csv_rows(text: str) -> list[tuple[tuple[str, ...], float, str]]:
     return rows
 
 
+def _cells(reader: Iterator[list[str]]) -> Iterator[list[str]]:
+    """Lines of a CSV file, or an error in place of one that cannot be split."""
+    try:
+        yield from reader
+    except csv.Error as error:
+        raise InvalidInput(f"the file cannot be split into cells: {error}; quote names that hold a comma") from None
+
+
 def _json_rows(text: str) -> tuple[list[tuple[tuple[str, ...], float, str]], list[str] | None]:
     try:
-        data = json.loads(text)
+        data = json.loads(text, object_pairs_hook=_named_once, parse_int=float)
     except (json.JSONDecodeError, RecursionError) as error:
         raise InvalidInput(f"the file is not JSON: {error}") from None
     if not isinstance(data, dict):
@@ -112,6 +119,16 @@ def _json_rows(text: str) -> tuple[list[tuple[tuple[str, ...], float, str]], lis
         for who, earned in pairs
     ]
     return rows, players
+
+
+def _named_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object; the reader of the standard library would keep the last of two equal names and tell nobody."""
+    found: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in found:
+            raise InvalidInput(f"the JSON gives {name!r} twice; keep one entry for it")
+        found[name] = value
+    return found
 
 
 def _listed(members: Any) -> tuple[str, ...]:

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from accredit.core.coalitions import BoolArray, FloatArray, to_index
-from accredit.core.errors import BadPayoff, InvalidInput, TooManyPlayers
-from accredit.core.game import TABLE_LIMIT, checked_players, coalition_of, named
+from accredit.core.errors import InvalidInput, TooManyPlayers
+from accredit.core.game import TABLE_LIMIT, check_finite, checked_players, coalition_of, named, real_numbers
 
 
 class TableGame:
@@ -33,11 +33,7 @@ class TableGame:
             raise InvalidInput(f"table must be numbers, got {table!r:.60}") from None
         if values.shape != (1 << n,):
             raise InvalidInput(f"table of {n} players needs {1 << n} payoffs, got shape {values.shape}")
-        bad = ~np.isfinite(values)
-        if bad.any():
-            index = int(np.argmax(bad))
-            who = named(self._players, (np.array(index) >> np.arange(n) & 1).astype(bool))
-            raise BadPayoff(f"payoff of coalition {who} is {values[index]}; every payoff must be a finite number")
+        check_finite(values, lambda row: named(self._players, row >> np.arange(n) & 1))
         values.setflags(write=False)
         self._table = values
 
@@ -61,10 +57,14 @@ class TableGame:
         filled = np.zeros(len(table), dtype=bool)
         for who, value in given.items():
             index = int(to_index(coalition_of(names, who)[None])[0])
-            table[index], filled[index] = value, True
+            try:
+                table[index], filled[index] = value, True
+            except (TypeError, ValueError):
+                raise InvalidInput(f"payoffs gives {named(names, coalition_of(names, who))} the payoff {value!r:.60}; "
+                                   "a payoff is a number") from None  # fmt: skip
         if not filled.all():
             missing = np.flatnonzero(~filled)
-            who_text = named(names, (missing[0] >> np.arange(len(names)) & 1).astype(bool))
+            who_text = named(names, missing[0] >> np.arange(len(names)) & 1)
             raise InvalidInput(
                 f"payoffs lacks {len(missing)} of {len(table)} coalitions, the first is {who_text}; give each one's payoff"
             )
@@ -103,7 +103,7 @@ class FunctionGame:
         return self._players
 
     def payoff(self, coalitions: BoolArray) -> FloatArray:
-        return np.asarray(self._function(coalitions), dtype=np.float64)
+        return real_numbers(self._function(coalitions))
 
     def __repr__(self) -> str:
         return f"FunctionGame({len(self._players)} players)"

@@ -8,7 +8,7 @@ import numpy as np
 
 from accredit.core.coalitions import BoolArray, FloatArray, IntArray, keys
 from accredit.core.errors import InvalidInput
-from accredit.core.game import Game, checked_players, coalition_of, named, player_index
+from accredit.core.game import Game, checked_players, coalition_of, named, payoffs, player_index
 
 
 class _Grouped:
@@ -106,7 +106,7 @@ class Cached:
         names = keys(coalitions)
         new = {key: row for row, key in enumerate(names) if key not in self._known}
         if new:
-            earned = np.asarray(self._game.payoff(coalitions[list(new.values())]), dtype=np.float64)
+            earned = payoffs(self._game, coalitions[list(new.values())])
             self._known.update(zip(new, earned.tolist(), strict=True))
         return np.array([self._known[key] for key in names])
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from accredit.values.shapley import shapley
 
 COUNT = {1: "one", 2: "two", 3: "three", 4: "four", 5: "five", 6: "six", 7: "seven", 8: "eight", 9: "nine"}
 SET = {1: "single", 2: "pair", 3: "triple"}
+ROUNDING = 1e-14  # of the spread of payoffs: sums and differences of payoffs are no more exact than that
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,7 @@ class GameReport:
             "total": self.values.total,
             "baseline": self.values.baseline,
             "claims": [{"axiom": c.axiom, "holds": str(c.holds), "because": c.because} for c in self.values.claims],
-            "interactions": {"+".join(who): x for who, x in self.interactions or ()},
+            "interactions": {"+".join(map(_quoted, who)): x for who, x in self.interactions or ()},
             "conditional": {
                 i: {"alone": self.alone[i], "given": dict(self.given[i]), "last": self.last[i]}
                 for i in self.values.players
@@ -64,17 +66,31 @@ def report(game: Game, method: str = "shapley", groups: Mapping[str, list[str]] 
     Costs 2ⁿ payoffs. `groups` is only for owen.
     """
     values = value_by_name(game, method, groups)
-    players = game.players
+    players, noise = game.players, _noise(game)
     everyone = set(players)
+
+    def settled(x: float) -> float:
+        return 0.0 if abs(x) <= noise else x
+
+    values = replace(values, credit=np.where(np.abs(values.credit) <= noise, 0.0, values.credit))
+    pairs = shapley_interactions(game) if len(players) > 1 else None
+    if pairs is not None:
+        pairs = replace(pairs, values={who: settled(x) for who, x in pairs})
     return GameReport(
         values,
-        shapley_interactions(game) if len(players) > 1 else None,
-        {i: value_given(game, i) for i in players},
-        {i: value_given(game, i, everyone - {i}) for i in players},
-        {i: {j: value_given(game, i, [j]) for j in players if j != i} for i in players},
+        pairs,
+        {i: settled(value_given(game, i)) for i in players},
+        {i: settled(value_given(game, i, everyone - {i})) for i in players},
+        {i: {j: settled(value_given(game, i, [j])) for j in players if j != i} for i in players},
         best := best_subsets(game),
-        tuple(_reading(game, values, best)),
+        tuple(_reading(game, values, pairs, best, noise)),
     )
+
+
+def _noise(game: Game) -> float:
+    """What the rounding of payoffs may leave of a sum that is zero."""
+    v = tabulate(game)
+    return float(ROUNDING * np.ptp(v) + 4 * np.finfo(np.float64).eps * np.abs(v).max())
 
 
 def value_by_name(game: Game, method: str, groups: Mapping[str, list[str]] | None = None) -> Attribution:
@@ -101,7 +117,13 @@ def value_by_name(game: Game, method: str, groups: Mapping[str, list[str]] | Non
     raise InvalidInput(f"method {method!r} is unknown; choose shapley, banzhaf, leave-one-out, owen or beta:16,1")
 
 
-def _reading(game: Game, values: Attribution, best: Mapping[int, tuple[Coalition, float]]) -> list[str]:
+def _reading(
+    game: Game,
+    values: Attribution,
+    pairs: Interactions | None,
+    best: Mapping[int, tuple[Coalition, float]],
+    noise: float,
+) -> list[str]:
     """The report in plain words."""
     n = len(values)
     lines = []
@@ -113,27 +135,27 @@ def _reading(game: Game, values: Attribution, best: Mapping[int, tuple[Coalition
     )
     lines.append(f"{start}; {rounded(total)} is there to share.")
     for k in range(1, n):
-        line = _top_against_best(game, values, k, best[k])
+        line = _top_against_best(game, values, k, best[k], noise)
         if line:
             lines.append(line)
-    lines += _synergy(game) if n > 1 else []
+    lines += _synergy(game, pairs) if pairs is not None else []
     nothing = [p for p in values.players if _never_matters(game, p)]
     if nothing:
         lines.append(f"{_and(nothing)} {'adds' if len(nothing) == 1 else 'add'} nothing to any coalition.")
-    if abs(values.unshared or 0.0) > 1e-9 * max(abs(total), 1e-300):
+    if abs(values.unshared or 0.0) > n * noise:
         lines.append(
             f"These values do not add up to {rounded(total)}: {rounded(values.unshared or 0.0)} is credited to nobody."
         )
     return lines
 
 
-def _top_against_best(game: Game, values: Attribution, k: int, best: tuple[Coalition, float]) -> str:
-    """Does buying the k highest values buy the best k players?"""
+def _top_against_best(game: Game, values: Attribution, k: int, best: tuple[Coalition, float], noise: float) -> str:
+    """Does buying the k highest values buy the best k players? Equal values are a choice, and may fall on the best."""
     top = values.ranked().players[:k]
     worth = payoff_of(game, top)
     who, highest = best
-    gap = highest - worth
-    if gap <= 1e-9 * max(abs(highest), abs(worth), 1e-300):
+    as_high = sum(values[p] for p in who) >= sum(values[p] for p in top) - k * noise
+    if as_high or highest - worth <= noise:
         return ""
     if k == 1:
         return (
@@ -148,15 +170,14 @@ def _top_against_best(game: Game, values: Attribution, k: int, best: tuple[Coali
     )
 
 
-def _synergy(game: Game) -> list[str]:
+def _synergy(game: Game, pairs: Interactions) -> list[str]:
     """The strongest complements and the strongest substitutes, each shown where it is plainest."""
-    pairs = sorted(shapley_interactions(game), key=lambda item: item[1])
-    small = 1e-9 * max(abs(x) for _, x in pairs)
+    ordered = sorted(pairs, key=lambda item: item[1])
     lines = []
-    (low, least), (high, most) = pairs[0], pairs[-1]
-    if most > small:
+    (low, least), (high, most) = ordered[0], ordered[-1]
+    if most > 0:
         lines.append(f"{_and(high)} complement each other most ({rounded(most)}): {_plainest(game, high, 1)}.")
-    if least < -small:
+    if least < 0:
         lines.append(f"{_and(low)} replace each other most ({rounded(least)}): {_plainest(game, low, -1)}.")
     return lines
 
@@ -176,6 +197,11 @@ def _plainest(game: Game, pair: Coalition, sign: int) -> str:
 def _never_matters(game: Game, player: str) -> bool:
     halves = tabulate(game).reshape(-1, 2, 1 << player_index(game.players, player))
     return bool((halves[:, 0] == halves[:, 1]).all())
+
+
+def _quoted(name: str) -> str:
+    """A name among others joined by +: in quotation marks where it would not be known as one name."""
+    return json.dumps(name, ensure_ascii=False) if "+" in name or name.startswith('"') else name
 
 
 def _and(names: list[str] | tuple[str, ...]) -> str:

@@ -48,6 +48,42 @@ def test_json_has_values_and_the_rest(run):
     assert {c["axiom"]: c["holds"] for c in data["claims"]}["efficiency"] == "exactly"
 
 
+def rows(payoffs):
+    return "coalition,payoff\n" + "".join(f"{who},{x!r}\n" for who, x in payoffs.items())
+
+
+def test_rounding_is_not_called_synergy(run, tmp_path):
+    weights = {"A": 0.1, "B": 0.2, "C": 0.3}
+    sets = ["", "A", "B", "C", "A+B", "A+C", "B+C", "A+B+C"]
+    additive = {who: sum(weights[p] for p in who.split("+") if p) for who in sets}  # 0.1 + 0.2 is not 0.3
+    (tmp_path / "additive.csv").write_text(rows(additive))
+    data = json.loads(run("game", "additive.csv", "--json")[1])
+    assert set(data["interactions"].values()) == {0} and len(data["reading"]) == 1
+
+
+def test_rounding_is_not_called_unshared(run, tmp_path):
+    payoffs = {"": 0, "A": 0.1, "B": 0.2, "C": 0.7, "A+B": 0.3, "A+C": 0.5, "B+C": 0.1, "A+B+C": 0}
+    (tmp_path / "zero.csv").write_text(rows(payoffs))
+    out = run("game", "zero.csv")[1]
+    assert "do not add up" not in out
+    assert "do not add up" in run("game", "zero.csv", "--method", "leave-one-out")[1]
+
+
+def test_equal_values_may_be_the_best_ones(run, tmp_path):
+    """All three are worth 10: nobody can say that A is the highest and B the best."""
+    payoffs = {"": 0, "A": 0, "B": 10, "C": 0, "A+B": 10, "A+C": 20, "B+C": 10, "A+B+C": 30}
+    (tmp_path / "tie.csv").write_text(rows(payoffs))
+    assert "highest" not in run("game", "tie.csv")[1]
+
+
+def test_names_that_hold_a_plus_keep_their_interactions_apart(run, tmp_path):
+    players = ["a", "b+c", "a+b", "c"]
+    listed = [{"coalition": [p for i, p in enumerate(players) if s >> i & 1], "payoff": s * s % 7} for s in range(16)]
+    (tmp_path / "plus.json").write_text(json.dumps({"players": players, "payoffs": listed}))
+    interactions = json.loads(run("game", "plus.json", "--json")[1])["interactions"]
+    assert len(interactions) == 6 and {'a+"b+c"', '"a+b"+c'} <= set(interactions)
+
+
 def test_other_methods(run):
     assert json.loads(run("game", "pricing.csv", "--json", "--method", "leave-one-out")[1])["values"] == {
         "A": 10,

@@ -77,6 +77,19 @@ def test_a_part_keeps_the_total_and_drops_efficiency():
     assert a[:].claim("efficiency").holds is Holds.EXACTLY
     assert a.ranked().players == ("z", "y", "x")
     assert a.top(1).players == ("z",)
+    assert a[[True, False, True]].players == a[np.array([True, False, True])].players == ("x", "z")
+
+
+@pytest.mark.parametrize("which", [0, [7], [True, False], [1.5], [None], None])
+def test_a_part_that_is_none_is_named(which):
+    with pytest.raises(InvalidInput, match="of 3 players"):
+        Attribution(("x", "y", "z"), [1, 2, 3], total=6, method="m")[which]
+
+
+@pytest.mark.parametrize("count", [0, -1, 1.5, True])
+def test_top_needs_a_count(count):
+    with pytest.raises(InvalidInput, match="count must be"):
+        Attribution(("x", "y"), [1, 2], total=3, method="m").top(count)
 
 
 def test_top_goes_by_magnitude():
@@ -97,6 +110,9 @@ def test_scores_share_nothing():
         ({"credit": [1.0, float("nan")]}, "nan"),
         ({"credit": [1.0, float("inf")]}, "inf"),
         ({"credit": "ab"}, "numbers"),
+        ({"total": float("nan")}, "total is nan"),
+        ({"total": "x"}, "total must be"),
+        ({"baseline": float("inf")}, "baseline is inf"),
         ({"stderr": [1.0]}, "stderr"),
         ({"interval": [1.0, 2.0]}, "interval"),
         ({"certificate": {"x": object()}}, "certificate.x"),

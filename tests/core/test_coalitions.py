@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from accredit.core import BadPayoff, InvalidInput, TooManyPlayers, endpoints, payoffs, tabulate
 from accredit.core.coalitions import all_coalitions, from_index, keys, packed, to_index, unique, unpacked
-from accredit.games import FunctionGame
+from accredit.games import FunctionGame, cached
 
 
 @given(st.integers(1, 10_000), st.integers(1, 5), st.integers(0, 99))
@@ -37,8 +37,38 @@ def test_payoffs_checks_what_a_game_returns():
         payoffs(FunctionGame("ab", lambda c: np.where(c[:, 1], np.inf, 0)), rows)
     with pytest.raises(BadPayoff, match="shape"):
         payoffs(FunctionGame("ab", lambda c: c), rows)
+    for returned in (["x"] * 2, [[1], [2, 3]], np.array([1j, 2])):
+        with pytest.raises(BadPayoff, match="one real number each"):
+            payoffs(FunctionGame("ab", lambda c, returned=returned: returned), rows)
+    with pytest.raises(BadPayoff, match=r"is 1e\+200; every payoff must be within ±1e\+150"):
+        payoffs(FunctionGame("ab", lambda c: np.full(2, 1e200)), rows)
+    with pytest.raises(BadPayoff, match="returned shape"):
+        payoffs(cached(FunctionGame("ab", lambda c: c.sum(axis=1)[:1])), rows)
     with pytest.raises(InvalidInput, match="callable"):
         FunctionGame("ab", [1, 2])
+
+
+@pytest.mark.parametrize(
+    ("table", "word"),
+    [
+        ("sql", "table of WithTable has shape"),
+        ([0, 1, 2], r"shape \(3,\) of int64; a game's table holds its 4 payoffs"),
+        ([0, 1, np.nan, 2], r"\{b\} is nan"),
+    ],
+)
+def test_what_a_game_calls_its_table_is_checked(table, word):
+    class WithTable:
+        players = ("a", "b")
+
+        def payoff(self, coalitions):
+            return coalitions.sum(axis=1)
+
+    game = WithTable()
+    game.table = table
+    with pytest.raises(BadPayoff, match=word):
+        tabulate(game)
+    game.table = [0, 1, 2, 3]
+    assert tabulate(game).tolist() == [0, 1, 2, 3]
 
 
 def test_ten_thousand_players_work():

@@ -57,6 +57,7 @@ def test_empty_set_may_earn_something(tmp_path):
         (PRICING.replace("A+B,75", "A+B,75,3"), "3 cells"),
         (b"coalition,payoff\n\xff\xfe,0\n", "UTF-8"),
         ("coalition,payoff\n" + "+".join(f"p{i}" for i in range(40)) + ",1\n", "40 players"),
+        ("coalition,payoff\n,0\n" + "A" * 200_000 + ",1\n", "cannot be split into cells"),
     ],
 )
 def test_bad_csv_is_named(tmp_path, text, word):
@@ -76,6 +77,10 @@ def test_bad_csv_is_named(tmp_path, text, word):
         ('{"": 0, "A": true}', "payoff True"),
         ('{"": 0, "A": null}', "payoff None"),
         ('{"": 0, "A": NaN}', "finite"),
+        ('{"": 0, "A": 1' + "0" * 400 + "}", "finite"),
+        ('{"": 0, "A": 1' + "0" * 5000 + "}", "finite"),
+        ('{"": 0, "A": 1, "A": 5}', "gives 'A' twice"),
+        ('{"payoffs": {"": 0, "A": 1, "A": 1}}', "gives 'A' twice"),
     ],
 )
 def test_bad_json_is_named(tmp_path, data, word):
@@ -83,9 +88,11 @@ def test_bad_json_is_named(tmp_path, data, word):
         read_game(write(tmp_path, data, "game.json"))
 
 
-def test_missing_file_is_named():
+def test_missing_file_is_named(tmp_path):
     with pytest.raises(InvalidInput, match=r"'no-such\.csv' does not exist"):
         read_game("no-such.csv")
+    with pytest.raises(InvalidInput, match="is not a file"):
+        read_game(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -93,6 +100,7 @@ def test_missing_file_is_named():
     [
         ("ab", [0, 1, 2], "4 payoffs"),
         ("ab", [0, 1, 2, float("nan")], r"\{a, b\} is nan"),
+        ("ab", [0, -1e308, 2, 1e308], r"\{a\} is -1e\+308"),
         ("aa", [0, 1, 2, 3], "twice"),
         ("", [0], "empty"),
         ("ab", ["x"] * 4, "numbers"),
