@@ -8,6 +8,7 @@ from accredit.core.game import (
     Game,
     Tabulated,
     checked_players,
+    checked_seed,
     coalition_of,
     distinct_names,
     endpoints,
@@ -21,5 +22,6 @@ from accredit.core.selection import Selection
 __all__ = [
     "AXIOMS", "AccreditError", "Attribution", "BadPayoff", "BoolArray", "Claim", "FloatArray", "Game", "Holds", "IntArray",
     "InvalidInput", "MissingExtra", "NotConverged", "Selection", "Tabulated", "TooManyPlayers", "checked_players",
-    "coalition_of", "distinct_names", "endpoints", "named", "no_division", "payoffs", "player_index", "tabulate",
+    "checked_seed", "coalition_of", "distinct_names", "endpoints", "named", "no_division", "payoffs", "player_index",
+    "tabulate",
 ]  # fmt: skip

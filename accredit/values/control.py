@@ -93,7 +93,7 @@ def fitted_control(sample: Sample, ledger: Ledger) -> Control:
     share = ledger.total / sample.players
     if _enough(len(sample), sample.players):
         return NormalEquations.of(sample, share).control(share)
-    return Control((ledger.nobody + ledger.everybody) / 2, 0.0, np.full(sample.players, share))
+    return Control(ledger.total / 2, 0.0, np.full(sample.players, share))
 
 
 def fold_controls(sample: Sample, ledger: Ledger) -> list[Control]:
@@ -132,9 +132,9 @@ class Scores:
         self.moments.merge(m, self._known(control) + first, m * np.maximum(second - first**2, 0.0))
 
     def _known(self, control: Control) -> FloatArray:
-        """What needs no sampling: the value of the control, and what it leaves of v(∅) and v(N)."""
+        """What needs no sampling: the value of the control, and what it leaves at ∅ and N, where the ledger has 0 and D."""
         (nobody, everybody), ledger, meets = control.ends, self._ledger, self._law.meets
-        rest = float(meets[-1]) * (ledger.everybody - everybody) - float(meets[0]) * (ledger.nobody - nobody)
+        rest = float(meets[-1]) * (ledger.total - everybody) + float(meets[0]) * nobody
         return control.value(meets) + rest
 
     @property
@@ -182,8 +182,8 @@ class Judged:
 def judged(sample: Sample, law: SizeLaw, ledger: Ledger, confidence: Confidence, share: float) -> Judged:
     """Estimate and interval from all pairs so far, with `share` of the error granted to this look."""
     error = confidence.error(law.players) * share
-    if confidence.certify and confidence.payoff_range is not None:
-        return _certified(sample, law, ledger, confidence.payoff_range, error)
+    if confidence.certify:
+        return _certified(sample, law, ledger, error)
     controls, scores = fold_controls(sample, ledger), Scores(law, ledger)
     for fold, control in enumerate(controls[: len(sample)]):
         scores.add(sample[fold::FOLDS], control)
@@ -193,8 +193,7 @@ def judged(sample: Sample, law: SizeLaw, ledger: Ledger, confidence: Confidence,
     if ledger.spread == 0:
         return Judged(moments, None, "none: every payoff seen is the same, so there is no scale for what was not seen")
     if stderr.max() <= ROUNDING * ledger.spread:
-        low, high = confidence.payoff_range or (ledger.low, ledger.high)
-        event = max(abs(bound) for control in controls for bound in score_bounds(law, control, low, high))
+        event = max(abs(bound) for control in controls for bound in score_bounds(law, control, *ledger.bounds))
         because = f"rule of three: the control fits all {len(sample)} pairs, so about 3 in as many may be otherwise"
         return Judged(moments, np.full(law.players, unseen_chance(len(sample), error) * event), because)
     because = (
@@ -203,14 +202,14 @@ def judged(sample: Sample, law: SizeLaw, ledger: Ledger, confidence: Confidence,
     return Judged(moments, student_t(stderr, scores.freedom, error), because, scores.freedom)
 
 
-def _certified(sample: Sample, law: SizeLaw, ledger: Ledger, declared: tuple[float, float], error: float) -> Judged:
+def _certified(sample: Sample, law: SizeLaw, ledger: Ledger, error: float) -> Judged:
     """A control from the first fifth of the pairs, empirical Bernstein on the scores of the others."""
     first = len(sample) // FOLDS
     control, scores = fitted_control(sample[:first], ledger), Scores(law, ledger)
     scores.add(sample[first:], control)
     if scores.moments.count < 2:
         return Judged(scores.moments, None, "none: one score has no spread; give a larger budget")
-    low, high = score_bounds(law, control, *declared)
+    low, high = score_bounds(law, control, *ledger.bounds)
     widths = empirical_bernstein(scores.moments.variance, scores.moments.count, high - low, error)
     because = "empirical Bernstein on pair scores within the declared payoff range: holds at every number of pairs"
     return Judged(scores.moments, widths, because)

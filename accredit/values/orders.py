@@ -42,7 +42,7 @@ def gains_on_arrival(ledger: Ledger, places: npt.NDArray[np.int32]) -> FloatArra
         places[:, None, :] < np.arange(1, n, dtype=np.int32)[:, None]
     )  # (orders, n − 1, n): after 1, 2, … arrivals
     v = np.empty((orders, n + 1))
-    v[:, 0], v[:, n] = ledger.nobody, ledger.everybody
+    v[:, 0], v[:, n] = 0.0, ledger.total
     v[:, 1:n] = ledger.ask(arrived.reshape(-1, n)).reshape(orders, n - 1)
     return np.take_along_axis(np.diff(v, axis=1), places, axis=1)
 

@@ -69,13 +69,13 @@ class SizeLaw:
 
 @dataclass(frozen=True)
 class Sample:
-    """Pairs {T, Tᶜ} and what both halves earn."""
+    """Pairs {T, Tᶜ} and what both halves earn beyond v(∅)."""
 
     players: int
     bits: npt.NDArray[np.uint8]  # (m, ⌈n/8⌉): T, packed
     sizes: IntArray  # (m,): |T|
-    left: FloatArray  # (m,): v(T)
-    right: FloatArray  # (m,): v(Tᶜ)
+    left: FloatArray  # (m,): v(T) − v(∅)
+    right: FloatArray  # (m,): v(Tᶜ) − v(∅)
 
     def __len__(self) -> int:
         return len(self.sizes)

@@ -11,21 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from accredit.core import Attribution, Claim, FloatArray, Game, Holds, InvalidInput
+from accredit.core import Attribution, Claim, FloatArray, Game, Holds
 from accredit.values.control import semivalue_of_pairs
 from accredit.values.sampling import Sampled, checked, in_expectation, linearity
-from accredit.values.semivalues import check_weights
-
-
-def log_binomial(n: int) -> FloatArray:
-    """log C(n, k) for k = 0 … n.
-
-    >>> np.exp(log_binomial(4)).round(9)
-    array([1., 4., 6., 4., 1.])
-    """
-    log_factorial = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, n + 1)))])
-    logs: FloatArray = log_factorial[n] - log_factorial - log_factorial[::-1]
-    return logs
+from accredit.values.semivalues import beta_law, check_weights, law_of, log_binomial
 
 
 def banzhaf_law(players: int) -> FloatArray:
@@ -34,18 +23,7 @@ def banzhaf_law(players: int) -> FloatArray:
     >>> banzhaf_law(3)
     array([0.25, 0.5 , 0.25])
     """
-    return _scaled(log_binomial(players - 1))
-
-
-def beta_law(players: int, alpha: float, beta: float) -> FloatArray:
-    """How many others a player meets under Beta(α, β): beta-binomial; α > β favours small coalitions (Kwon & Zou, 2022).
-
-    >>> beta_law(3, 1, 1).round(3)
-    array([0.333, 0.333, 0.333])
-    """
-    k = np.arange(1, players)
-    steps = np.log((beta + k - 1) / k) - np.log((alpha + players - 1 - k) / (players - k))  # log of s(k)/s(k−1)
-    return _scaled(np.concatenate([[0.0], np.cumsum(steps)]))
+    return law_of(log_binomial(players - 1))
 
 
 def weights_law(weights: FloatArray) -> FloatArray:
@@ -55,13 +33,7 @@ def weights_law(weights: FloatArray) -> FloatArray:
     array([0.25, 0.5 , 0.25])
     """
     with np.errstate(divide="ignore"):
-        return _scaled(log_binomial(len(weights) - 1) + np.log(weights))
-
-
-def _scaled(logs: FloatArray) -> FloatArray:
-    """A law from the logarithms of its proportions."""
-    law = np.exp(logs - logs.max())
-    return np.asarray(law / law.sum())
+        return law_of(log_binomial(len(weights) - 1) + np.log(weights))
 
 
 @dataclass(frozen=True)
@@ -109,11 +81,7 @@ class SampledBeta(Sampled):
 
     def __post_init__(self) -> None:
         checked(self, self.budget, self.seed)
-        for name in ("alpha", "beta"):
-            if not 0 < getattr(self, name) < np.inf:
-                raise InvalidInput(
-                    f"{name} must be positive, got {getattr(self, name)!r}; SampledBeta(16, 1) favours small sets"
-                )
+        beta_law(1, self.alpha, self.beta)  # refuses what is not positive
 
     def solve(self, game: Game) -> Attribution:
         """Beta(α, β) values of `game`, estimated."""

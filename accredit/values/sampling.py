@@ -14,7 +14,18 @@ from typing import Any
 
 import numpy as np
 
-from accredit.core import Attribution, BadPayoff, BoolArray, Claim, FloatArray, Game, Holds, InvalidInput, payoffs
+from accredit.core import (
+    Attribution,
+    BadPayoff,
+    BoolArray,
+    Claim,
+    FloatArray,
+    Game,
+    Holds,
+    InvalidInput,
+    checked_seed,
+    payoffs,
+)
 from accredit.values.exact import semivalue_claims
 from accredit.values.intervals import (
     FIRST_LOOK,
@@ -61,8 +72,7 @@ def checked(settings: Sampled, budget: int | None, seed: int, **counts: int | No
             raise InvalidInput(
                 f"{name} must be a whole number of at least 1, got {value!r}; write for example {name}=1000"
             )
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
-        raise InvalidInput(f"seed must be a whole number of at least 0, got {seed!r}; write for example seed=0")
+    checked_seed(seed)
     Stop(budget or next((count for count in counts.values() if count), None), settings.seconds, settings.half_width)
     _ = settings.confidence
 
@@ -82,32 +92,41 @@ def described(value: str, settings: Any) -> str:
 
 
 class Ledger:
-    """The door to a game: counts every payoff, remembers the lowest and the highest, and holds them to the declared range."""
+    """The door to a game: counts every payoff, remembers the lowest and the highest, and holds them to the declared range.
+
+    What it hands on is v(S) − v(∅). A constant earns nobody anything, and the digits it hides are lost unless it goes first.
+    """
 
     def __init__(self, game: Game, declared: tuple[float, float] | None = None) -> None:
         self._game, self._declared = game, declared
         self.payoffs = 0
-        self.low, self.high = np.inf, -np.inf
+        self.nobody = 0.0  # v(∅)
+        self.low, self.high = np.inf, -np.inf  # of what was handed on
         self.players = len(game.players)
         ends = self.ask(np.array([[False] * self.players, [True] * self.players]))
-        self.nobody, self.everybody = float(ends[0]), float(ends[1])
+        self.nobody = float(ends[0])
+        self.total = float(ends[1] - ends[0])  # v(N) − v(∅)
+        self.low, self.high = min(0.0, self.total), max(0.0, self.total)
 
     def ask(self, coalitions: BoolArray) -> FloatArray:
-        """What each coalition earns: (batch, n) -> (batch,)."""
+        """What each coalition earns beyond v(∅): (batch, n) -> (batch,)."""
         earned = payoffs(self._game, coalitions)
         self.payoffs += len(coalitions)
-        self.low, self.high = min(self.low, float(earned.min())), max(self.high, float(earned.max()))
-        if self._declared is not None and not (self._declared[0] <= self.low and self.high <= self._declared[1]):
-            worst = self.low if self.low < self._declared[0] else self.high
+        low, high = float(earned.min()), float(earned.max())
+        if self._declared is not None and not (self._declared[0] <= low and high <= self._declared[1]):
+            worst = low if low < self._declared[0] else high
             raise BadPayoff(
                 f"a payoff is {worst}, outside the declared payoff_range={self._declared}; declare a wider one"
             )
-        return earned
+        self.low, self.high = min(self.low, low - self.nobody), max(self.high, high - self.nobody)
+        return earned - self.nobody
 
     @property
-    def total(self) -> float:
-        """v(N) − v(∅)."""
-        return self.everybody - self.nobody
+    def bounds(self) -> tuple[float, float]:
+        """Between which numbers all that is handed on must lie: as declared, else as far as was seen."""
+        if self._declared is None:
+            return self.low, self.high
+        return self._declared[0] - self.nobody, self._declared[1] - self.nobody
 
     @property
     def spread(self) -> float:
@@ -262,7 +281,7 @@ def known_whole(
     if budget is not None and budget < 1 << n:
         raise InvalidInput(f"budget={budget} is less than the {1 << n} coalitions of {n} players; give budget={1 << n}")
     between = ledger.ask(np.eye(2, dtype=bool)) if n == 2 else np.zeros(0)
-    credit = semivalue_from_table(np.array([ledger.nobody, *between, ledger.everybody]), meets)
+    credit = semivalue_from_table(np.array([0.0, *between, ledger.total]), meets)
     exact = f"all {1 << n} coalitions were evaluated"
     return Attribution(
         game.players,

@@ -10,7 +10,7 @@ exactly v(N) − v(∅) in every game.
 
 from __future__ import annotations
 
-from math import comb, exp, lgamma, log
+from math import comb
 
 import numpy as np
 
@@ -40,14 +40,42 @@ def beta_weights(n: int, alpha: float, beta: float) -> FloatArray:
     >>> bool(np.allclose(beta_weights(6, 1, 1), shapley_weights(6)))
     True
     """
-    if not (alpha > 0 and beta > 0):
-        raise InvalidInput(
-            f"alpha and beta must be positive, got {alpha!r} and {beta!r}; beta(game, 16, 1) favours small sets"
-        )
-    whole = lgamma(alpha) + lgamma(beta) - lgamma(alpha + beta)
-    return np.array(
-        [exp(lgamma(k + beta) + lgamma(n - 1 - k + alpha) - lgamma(n - 1 + alpha + beta) - whole) for k in range(n)]
-    )
+    return beta_law(n, alpha, beta) / np.exp(log_binomial(n - 1))
+
+
+def beta_law(n: int, alpha: float, beta: float) -> FloatArray:
+    """How many others a player meets under Beta(α, β): the beta-binomial law s(k) = C(n−1, k)·p(k).
+
+    Built from the ratios s(k)/s(k−1) = (β+k−1)(n−k) / (k(α+n−1−k)), which stay exact where Beta functions cancel.
+
+    >>> beta_law(3, 1, 1).round(3)
+    array([0.333, 0.333, 0.333])
+    """
+    for name, value in (("alpha", alpha), ("beta", beta)):
+        if not isinstance(value, int | float | np.number) or not 0 < value < np.inf:
+            raise InvalidInput(
+                f"{name} must be positive and finite, got {value!r}; beta(game, 16, 1) favours small sets"
+            )
+    k = np.arange(1, n)
+    steps = np.log((beta + (k - 1)) / k) - np.log((alpha + (n - 1 - k)) / (n - k))
+    return law_of(np.concatenate([[0.0], np.cumsum(steps)]))
+
+
+def log_binomial(n: int) -> FloatArray:
+    """log C(n, k) for k = 0 … n.
+
+    >>> np.exp(log_binomial(4)).round(9)
+    array([1., 4., 6., 4., 1.])
+    """
+    log_factorial = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, n + 1)))])
+    logs: FloatArray = log_factorial[n] - log_factorial - log_factorial[::-1]
+    return logs
+
+
+def law_of(logs: FloatArray) -> FloatArray:
+    """A law from the logarithms of its proportions."""
+    law = np.exp(logs - logs.max())
+    return np.asarray(law / law.sum())
 
 
 def leave_one_out_weights(n: int) -> FloatArray:
@@ -57,19 +85,19 @@ def leave_one_out_weights(n: int) -> FloatArray:
 
 def check_weights(weights: FloatArray, n: int) -> FloatArray:
     """The weights of a semivalue of n players, or an error that says what is wrong with them."""
-    p = np.asarray(weights, dtype=np.float64)
+    try:
+        p = np.asarray(weights, dtype=np.float64)
+    except (TypeError, ValueError):
+        p = np.full(0, np.nan)
     if p.shape != (n,) or not np.isfinite(p).all() or (p < 0).any():
         raise InvalidInput(
             f"weights must be {n} non-negative numbers, one a coalition size 0..{n - 1}, got {weights!r:.80}"
         )
-    mass = sum(exp(log(p[k]) + _log_comb(n - 1, k)) for k in range(n) if p[k] > 0)
-    if abs(mass - 1) > 1e-9:
+    with np.errstate(divide="ignore"):
+        mass = float(np.exp(np.log(p) + log_binomial(n - 1)).sum())
+    if not abs(mass - 1) <= 1e-9:
         raise InvalidInput(f"weights give Σ C(n−1,k)·p(k) = {mass:.6g}; divide them by that number so that it is 1")
     return p
-
-
-def _log_comb(n: int, k: int) -> float:
-    return lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1)
 
 
 def semivalue_from_table(v: FloatArray, weights: FloatArray) -> FloatArray:

@@ -18,11 +18,11 @@ from tests.values.sampling_games import KINDS, members, names, unanimity
 
 
 def all_pairs(game):
-    """Every pair of complementary coalitions, once from each half."""
-    n = len(game.players)
+    """Every pair of complementary coalitions, once from each half, with what it earns beyond v(∅)."""
+    n, earned = len(game.players), game.table - game.table[0]
     index = np.arange(1, (1 << n) - 1)
     x = members(n)[index]
-    return Sample(n, packed(x), x.sum(axis=1), game.table[index], game.table[(1 << n) - 1 - index])
+    return Sample(n, packed(x), x.sum(axis=1), earned[index], earned[(1 << n) - 1 - index])
 
 
 def test_differences_of_values_are_the_sum_over_sets_without_both():
@@ -61,7 +61,7 @@ def test_score_bounds_hold_and_are_reached(tilt):
     control = Control(0.2, 0.05, tilt * np.array([0.1, 0.3, 0.2, 0.9, 2.0, -0.4]))
     low, high = score_bounds(law, control, 0.0, 1.0)
     worst = []
-    for game in (TableGame(names(n), rng.integers(0, 2, 1 << n)) for _ in range(200)):
+    for game in (TableGame(names(n), [0, *rng.integers(0, 2, (1 << n) - 1)]) for _ in range(200)):
         sample = all_pairs(game)
         odd, even = control.odd(members(n)[1:-1].astype(float)), control.even(sample.sizes)
         worst.append(law.pair_scores(sample.sizes, sample.left - even - odd, sample.right - even + odd))

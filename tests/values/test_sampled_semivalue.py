@@ -2,6 +2,7 @@ from math import comb
 
 import numpy as np
 import pytest
+import scipy.special
 from numpy.testing import assert_allclose
 
 from accredit.core import Holds, InvalidInput
@@ -13,10 +14,9 @@ from accredit.values.sampled_semivalue import (
     SampledBeta,
     SampledSemivalue,
     banzhaf_law,
-    beta_law,
     weights_law,
 )
-from accredit.values.semivalues import banzhaf_weights, beta_weights, semivalue_from_table, shapley_weights
+from accredit.values.semivalues import banzhaf_weights, beta_law, beta_weights, semivalue_from_table, shapley_weights
 from tests.values.sampling_games import KINDS, members, names
 
 
@@ -24,8 +24,10 @@ from tests.values.sampling_games import KINDS, members, names
 def test_laws_are_the_weights_times_the_number_of_coalitions(n):
     count = np.array([comb(n - 1, k) for k in range(n)])
     assert_allclose(banzhaf_law(n), banzhaf_weights(n) * count)
-    assert_allclose(beta_law(n, 4, 1), beta_weights(n, 4, 1) * count)
-    assert_allclose(beta_law(n, 0.5, 2.5), beta_weights(n, 0.5, 2.5) * count)
+    for a, b in ((4, 1), (0.5, 2.5), (1e-3, 1e-3)):
+        p = [scipy.special.beta(k + b, n - 1 - k + a) / scipy.special.beta(a, b) for k in range(n)]
+        assert_allclose(beta_weights(n, a, b), p)
+        assert_allclose(beta_law(n, a, b), p * count)
     assert_allclose(weights_law(shapley_weights(n)), 1 / n)
 
 
@@ -33,6 +35,13 @@ def test_laws_of_ten_thousand_players_are_finite():
     for law in (banzhaf_law(10_000), beta_law(10_000, 16, 1)):
         assert np.isfinite(law).all()
         assert law.sum() == pytest.approx(1)
+
+
+@pytest.mark.parametrize(("alpha", "beta"), [(1e300, 1.0), (1.0, 1e300), (1e-300, 1e-300)])
+def test_extreme_betas_tend_to_the_ends(alpha, beta):
+    """A large α leaves what a player adds to nobody, a large β what it adds to all others, two small ones half of each."""
+    first, last = (0.5, 0.5) if alpha == beta else (1.0, 0.0) if alpha > beta else (0.0, 1.0)
+    assert_allclose(beta_law(6, alpha, beta), [first, 0, 0, 0, 0, last], atol=1e-12)
 
 
 def test_banzhaf_draws_every_coalition_alike():

@@ -198,13 +198,17 @@ def test_a_constant_game_ends_when_only_a_half_width_is_given(name):
     assert "no scale" in estimator(name, 8, half_width=0.1).solve(game).stopped
 
 
+@pytest.mark.parametrize("constant", [4.0, 2.0**40])
 @pytest.mark.parametrize("name", ESTIMATORS)
-def test_adding_a_constant_changes_the_baseline_only(name):
+def test_adding_a_constant_changes_the_baseline_only(name, constant):
+    """Votes are 0 or 1, so both sums are exact: what a large constant could cost is the estimator's own rounding."""
     game = voting(7, 2)
     plain = estimator(name, 7, budget=300, seed=1).solve(game)
-    lifted = estimator(name, 7, budget=300, seed=1).solve(TableGame(names(7), game.table + 4))
+    lifted = estimator(name, 7, budget=300, seed=1).solve(TableGame(names(7), game.table + constant))
     assert_allclose(lifted.credit, plain.credit, atol=1e-12)
-    assert lifted.baseline == plain.baseline + 4
+    assert lifted.baseline == plain.baseline + constant
+    if plain.interval is not None:
+        assert_allclose(lifted.interval, plain.interval, atol=1e-12)
 
 
 @pytest.mark.parametrize("name", ESTIMATORS)
