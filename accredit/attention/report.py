@@ -20,6 +20,7 @@ from accredit.flow.pairs import MEETS, PairFlows, pair_bounds
 from accredit.flow.unique import unique_flow
 
 LISTED = 20  # cut edges named in a report
+EPSILON = 1e-6  # of the barrier rule, as a share of the max flow
 FREE = 1e-6  # width of a credit interval, as a share of the mean credit, from which a token counts as free
 
 
@@ -147,7 +148,7 @@ def flow_report(
     rng = np.random.default_rng(seed)
     exact = maximum_flow(game.network)
     share, looked_at, sampled = _collapse(network, pairs, rng)
-    credit = unique_flow(network).demand
+    credit = _barrier_credit(network, exact)
     return FlowReport(
         players=game.players,
         layers=network.layers,
@@ -192,6 +193,11 @@ def _collapse(network: LayeredNetwork, limit: int, rng: np.random.Generator) -> 
     return met / len(every), len(every), sampled
 
 
+def _barrier_credit(network: LayeredNetwork, exact: MaximumFlow) -> FloatArray:
+    """What the barrier rule sends to each input token, to a millionth of the max flow."""
+    return unique_flow(network, epsilon=EPSILON * max(1.0, exact.value)).demand
+
+
 def _relabelling(
     network: LayeredNetwork, exact: MaximumFlow, credit: FloatArray, trials: int, rng: np.random.Generator
 ) -> Relabelling:
@@ -203,7 +209,7 @@ def _relabelling(
         plain_credit = maximum_flow(other.pruned()).demand
         solver_change = max(solver_change, float(np.abs(plain_credit - exact.demand[order]).max()))
         correlations.append(_spearman(plain_credit, exact.demand[order]))
-        barrier_change = max(barrier_change, float(np.abs(unique_flow(other).demand - credit[order]).max()))
+        barrier_change = max(barrier_change, float(np.abs(_barrier_credit(other, exact) - credit[order]).max()))
     return Relabelling(trials, solver_change, float(np.mean(correlations)), barrier_change)
 
 

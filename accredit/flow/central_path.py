@@ -25,6 +25,7 @@ from accredit.flow.network import LayeredNetwork
 MAX_ITERATIONS = 200
 PIECE = 1 << 14  # numbers handled at once: seven such arrays stay in a 1 MB cache
 TO_THE_WALL = 0.995  # share of the longest feasible step that is taken
+ROUNDED = 1e-5  # off-centre share that rounding may leave where capacities differ by many powers of ten
 CLOSED = 1e-30  # room of a dead edge, in units of the largest capacity
 CONSERVED = 1e-11  # node balance that counts as zero, in units of the largest capacity
 DUAL_FEASIBLE = 1e-8  # error of d + q·f = z - w that counts as zero, in units of √(flow)
@@ -52,7 +53,10 @@ def central_point(network: LayeredNetwork, *, mu: float, quadratic: float = 0.0,
     scale = float(max(network.capacity.max(), network.supply.max(), network.demand.max()))
     path = _Path(network, scale, quadratic * scale)
     for iteration in range(MAX_ITERATIONS + 1):
-        if path.measure(mu / scale, centred):
+        before = path.off_centre
+        path.measure(mu / scale)
+        stalled = before / 2 < path.off_centre <= ROUNDED  # by rounding: no step brings it nearer
+        if (path.off_centre <= centred or stalled) and path.feasible():
             edges, supply, demand = path.flow(network, scale)
             return CentralPoint(edges, supply, demand, path.p, mu, path.off_centre, iteration)
         path.step(mu / scale)
@@ -121,8 +125,8 @@ class _Path:
             np.minimum(demand * scale, network.demand),
         )
 
-    def measure(self, mu: float, centred: float) -> bool:
-        """Weigh the edges, and tell whether this point is the wanted one."""
+    def measure(self, mu: float) -> None:
+        """Weigh the edges, and see how far this point is from the wanted one."""
         total, low, high = 0.0, 0.0, np.inf
         near = self.mu < 100 * mu  # far from the end nobody asks how well the point is centred
         if near:
@@ -153,7 +157,10 @@ class _Path:
         self.mu, self.off_centre = total / (2 * self.f.size), max(high / mu - 1, 1 - low / mu)
         self.net = self._balance(self.f)
         self.unbalanced = float(np.abs(self.net).max())
-        return self.off_centre <= centred and self.unbalanced <= CONSERVED and self._dual_residual() <= DUAL_FEASIBLE
+
+    def feasible(self) -> bool:
+        """Whether this is a flow, and its multipliers fit its potentials."""
+        return self.unbalanced <= CONSERVED and self._dual_residual() <= DUAL_FEASIBLE
 
     def _dual_residual(self) -> float:
         """Largest |d + q·f - z + w|, in the metric √θ of a Newton step: the huge multipliers of narrow edges round coarsely."""

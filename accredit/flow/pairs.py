@@ -110,10 +110,12 @@ def _spread(flow: FloatArray, capacity: FloatArray, total: FloatArray) -> tuple[
     return share @ capacity, fits
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def _sinkhorn_fits(capacity: FloatArray, into: FloatArray, outof: FloatArray, total: FloatArray) -> BoolArray:
     """Whether r_k·C_kl·c_l with all r_k·c_l ≤ 1 was found to have the given row and column sums, problem by problem.
 
-    `into` and `outof` are (batch, T), `total` their sums (batch,). A "no" may be wrong, a "yes" is not.
+    `into` and `outof` are (batch, T), `total` their sums (batch,). A "no" may be wrong, a "yes" is not: numbers that
+    overflow, where capacities differ by hundreds of powers of ten, say no.
     """
     left, before = np.ones_like(into), np.full(len(total), np.inf)
     for rounds in range(CHECK, ROUNDS + 1, CHECK):

@@ -28,7 +28,7 @@ FlowRule = Literal["barrier", "l2"]
 QUADRATIC = (3e-2, 3e-3, 3e-4, 3e-5, 3e-6)  # weights q of Σ f² that l2 tries, for capacities of at most 1
 SHARP = 1e-15  # barrier weight of l2 as a share of q: flows are then within about 1e-8 of the least-squares flow
 EXACT = 1e-9  # value deficit of l2 that counts as none, as a share of the max flow
-CONSERVED = 1e-9  # as a share of the largest capacity
+CONSERVED = 1e-9  # as a share of the largest capacity or of the flow, whichever is less
 FINEST = 1e-12  # smallest ε as a share of the max flow: below, the deficit drowns in rounding
 
 
@@ -55,7 +55,7 @@ def unique_flow(network: LayeredNetwork, rule: FlowRule | str = "barrier", *, ep
         return _no_flow(network, rule, epsilon)
     exact = maximum_flow(pruned)
     if rule == "l2":
-        return _least_squares(pruned, exact)
+        return _least_squares(pruned.tightened(), exact)  # Σ f² does not see capacity that no flow can use
     if epsilon < FINEST * max(1.0, exact.value):
         raise InvalidInput(
             f"epsilon {epsilon:.1e} is below the rounding of a max flow of {exact.value:.6g}; "
@@ -106,7 +106,7 @@ def _certified(
         epsilon_reached=exact.value - value,
         binding_layer=exact.layer,
     )
-    if certificate.conservation > CONSERVED * scale:
+    if certificate.conservation > CONSERVED * min(scale, exact.value):
         raise NotConverged(f"conservation is off by {certificate.conservation:.1e}; ask for a larger epsilon")
     return Flow(edges, supply, demand, exact.source_side, certificate)
 

@@ -81,3 +81,11 @@ def test_bad_settings_are_refused():
     for settings in ({"pairs": 0}, {"trials": -1}, {"trials": True}, {"outputs": 9}, {"players": ["a"]}):
         with pytest.raises(InvalidInput):
             flow_report(soft(2, 3), **settings)
+
+
+def test_large_capacities_are_reported_like_small_ones():
+    small = np.maximum(np.random.default_rng(3).normal(size=(3, 4, 4)), 0)
+    reports = [flow_report(scale * small, normalise=False, residual=0.0, trials=1) for scale in (1.0, 1e12)]
+    np.testing.assert_allclose(reports[1].credit, 1e12 * reports[0].credit, rtol=1e-5)
+    np.testing.assert_allclose(reports[1].intervals, 1e12 * reports[0].intervals, rtol=1e-9, atol=1e-3)
+    assert reports[1].relabelling.barrier_change < 1e-6 * reports[1].max_flow

@@ -25,6 +25,38 @@ def test_flow_is_feasible_and_its_cut_proves_it_maximal(name):
     assert flow.cut.sum() == pytest.approx(flow.value, abs=1e-12)
 
 
+def beside_a_wide_edge(width, seed=0):
+    """Random capacities between 0 and 1, some of them `width` instead: they carry no more for it."""
+    rng = np.random.default_rng(seed)
+    capacity = rng.random((4, 5, 5)) * (rng.random((4, 5, 5)) < 0.7)
+    capacity[1:3][rng.random((2, 5, 5)) < 0.3] = width
+    return LayeredNetwork(capacity, capacity[-1].sum(axis=1), capacity[0].sum(axis=0))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_wide_edge_costs_the_flow_no_digits(seed):
+    narrow, wide = (maximum_flow(beside_a_wide_edge(width, seed)) for width in (1e3, 1e15))
+    assert wide.value == pytest.approx(narrow.value, rel=1e-14)
+    assert wide.error < 1e-14 * wide.value
+    present = np.random.default_rng(seed).random((8, 5)) < 0.5
+    for layer in range(5):
+        values = [MaximumFlows(beside_a_wide_edge(width, seed)).values(present, layer) for width in (1e3, 1e15)]
+        assert_allclose(values[1], values[0], atol=1e-14 * wide.value)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_tightening_leaves_every_max_flow_and_minimum_cut(seed):
+    """Capacities over 24 powers of ten; the cut that OR-tools finds must be one of the network itself."""
+    rng = np.random.default_rng(seed)
+    layers, tokens = int(rng.integers(1, 6)), int(rng.integers(1, 6))
+    capacity = 10 ** rng.uniform(-20, 4, (layers, tokens, tokens)) * (rng.random((layers, tokens, tokens)) < 0.8)
+    network = LayeredNetwork(capacity, rng.random(tokens), rng.random(tokens) * (rng.random(tokens) < 0.8))
+    tight, flow = network.tightened(), maximum_flow(network)
+    assert (tight.capacity <= network.capacity).all() and ((tight.capacity > 0) == (network.capacity > 0)).all()
+    assert flow.error <= 1e-12 * flow.value
+    assert over_capacity(network, flow.edges, flow.supply, flow.demand) <= 0
+
+
 def test_known_flow_by_hand():
     # two tokens; layer 2 sends 0.3 to token 0 and 0.7 to token 1; layer 1 lets token 0 pass 1.0 and token 1 pass 0.2
     attention = np.array([[[1.0, 0.0], [0.1, 0.1]], [[0.3, 0.7], [0.0, 0.0]]])

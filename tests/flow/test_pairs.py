@@ -55,6 +55,12 @@ def test_a_join_is_never_claimed_where_some_inner_layer_is_too_narrow(neck):
     assert (flows.row(0) < pair_bounds(capacity, 0) - 0.1).any()
 
 
+@pytest.mark.filterwarnings("error")
+def test_capacities_of_any_size_are_joined_or_solved_in_silence():
+    capacity = 10 ** np.random.default_rng(0).uniform(-200, 3, (8, 6, 6))
+    assert_allclose(PairFlows(capacity).row(1), [one_pair(capacity, 1, j) for j in range(6)], rtol=1e-9, atol=1e-14)
+
+
 def all_coalitions(n):
     return (np.arange(1 << n)[:, None] >> np.arange(n) & 1).astype(bool)
 

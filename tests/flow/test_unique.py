@@ -122,6 +122,31 @@ def test_l2_has_the_least_squares_of_all_max_flows():
         )  # the least-norm point of a convex set: ⟨f, g - f⟩ ≥ 0 for every other max flow g
 
 
+def test_l2_is_the_same_beside_an_edge_that_is_wider_than_any_flow():
+    rng = np.random.default_rng(4)
+    capacity = rng.random((5, 4, 4))
+    flows = []
+    for width in (1e2, 1e12):
+        capacity[2, 0] = width
+        flows.append(unique_flow(LayeredNetwork(capacity, np.full(4, 0.3), capacity[0].sum(axis=0)), "l2"))
+    assert_allclose(flows[1].edges, flows[0].edges, atol=1e-7)
+    assert flows[1].certificate.epsilon_reached == pytest.approx(0.0, abs=1e-9)
+    assert flows[1].certificate.conservation < 1e-10
+
+
+@pytest.mark.parametrize("seed", [12, 102, 171])
+def test_barrier_ends_where_rounding_keeps_it_from_the_very_centre(seed):
+    """Capacities over ten powers of ten, a max flow of 1e5: the last digits of the central path are rounding."""
+    rng = np.random.default_rng(seed)
+    tokens, layers = int(rng.integers(2, 9)), int(rng.integers(1, 4))
+    attention = np.exp(rng.uniform(1, 8) * rng.normal(size=(layers, tokens, tokens)))
+    network = LayeredNetwork.from_attention(attention, normalise=False, residual=rng.choice([0, 0.5]))
+    flow = unique_flow(network)
+    assert flow.certificate.epsilon_reached <= 1e-6 + 1e-15 * flow.value
+    assert flow.certificate.conservation <= 1e-9 * flow.value
+    assert flow.certificate.iterations < 50
+
+
 def test_l1_cannot_choose_because_all_paths_are_equally_long():
     network = LayeredNetwork.from_attention(soft(5, 7))
     sums = []
