@@ -24,7 +24,8 @@ from accredit.core import Attribution
 from accredit.core.coalitions import unique
 from accredit.evaluate import Deletion, SensitivityN, measure, measure_all, random_scores
 from accredit.evaluate.arena import METRICS
-from accredit.evaluate.text_contest import loaded, sample
+from accredit.evaluate.examples import sample
+from accredit.evaluate.text_contest import loaded
 from accredit.games import FunctionGame, text_game
 from accredit.values import leave_one_out
 

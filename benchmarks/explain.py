@@ -30,7 +30,7 @@ from typing import Any
 import torch
 
 from accredit.core import BoolArray, FloatArray
-from accredit.evaluate.text_contest import sample
+from accredit.evaluate.examples import sample
 from accredit.explanation import explain
 from accredit.explanation.explainer import loaded_model
 from accredit.games import text_game

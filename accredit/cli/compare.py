@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
+from shutil import get_terminal_size
+from typing import TYPE_CHECKING
 
 import click
+
+if TYPE_CHECKING:
+    from accredit.evaluate.standings import Standings
 
 
 @click.command()
@@ -13,7 +19,10 @@ import click
     "--model", default="builtin", show_default=True, help="A folder with a Hugging Face classifier, or 'builtin'."
 )
 @click.option(
-    "--data", "data_file", type=click.Path(), help="CSV or TSV (also .gz) with one text a row; default: 40 sentences."
+    "--data",
+    "data_file",
+    type=click.Path(),
+    help="CSV, TSV or JSONL (also .gz), one text a row; default: 40 sentences.",
 )
 @click.option("--text", default="text", show_default=True, help="The column with the texts.")
 @click.option("--target", help="The column with the label to explain; default: what the model predicts.")
@@ -46,30 +55,42 @@ def compare(
     Random explanations and an oracle are always in the table. With --store, rows that are done are kept: the same command
     continues a run that was killed and ends with the same table.
     """
-    from accredit.cli.output import write_whole
     from accredit.evaluate.arena import DEFAULT_METRICS, metrics_named
-    from accredit.evaluate.text_contest import TextContest, default_methods, filters, read_examples, sample
-    from accredit.experiments.arena_page import arena_page, seconds_text, text_table
+    from accredit.evaluate.examples import filters, read_examples, sample
+    from accredit.evaluate.text_contest import TextContest, default_methods
+    from accredit.experiments.arena_page import seconds_text, text_table
     from accredit.experiments.contest import hold
 
+    if html_file and not Path(html_file).absolute().parent.is_dir():
+        raise click.UsageError(f"--html {html_file}: there is no folder {Path(html_file).parent}")
     examples = read_examples(data_file, text, target, limit, filters(where), longest) if data_file else sample()[:limit]
-    asked = [name.strip() for name in metrics.split(",")] if metrics else DEFAULT_METRICS
     contest = TextContest(
         model=model,
-        methods=tuple(name.strip() for name in methods.split(",")) if methods else default_methods(),
-        metrics=tuple(m.name for m in metrics_named(asked)),
+        methods=_listed(methods) or default_methods(),
+        metrics=tuple(m.name for m in metrics_named(_listed(metrics) or DEFAULT_METRICS)),
         players=players, payoff=payoff, removal=removal, budget=budget, seed=seed, judge=judge,
     )  # fmt: skip
     contest.checked()
     table = hold(contest, examples, store, executor)
-    if html_file:
-        subject = Path(data_file).name if data_file else "forty sentences"
-        asked_of = "the built-in model" if model == "builtin" else Path(model).name
-        write_whole(html_file, arena_page(table, f"Which explanation to trust: {asked_of} on {subject}"))
     if as_json:
         click.echo(json.dumps(table.to_plain(), ensure_ascii=False))
-        return
-    click.echo(text_table(table))
-    click.echo(seconds_text(table), err=True)
+    else:
+        click.echo(text_table(table, get_terminal_size().columns if sys.stdout.isatty() else None))
+        click.echo(seconds_text(table), err=True)
     if html_file:
-        click.echo(f"written: {html_file}", err=True)
+        _write_page(table, html_file, model, data_file)
+
+
+def _listed(words: str | None) -> tuple[str, ...]:
+    """Names between commas, each once."""
+    return tuple(dict.fromkeys(name.strip() for name in (words or "").split(",") if name.strip()))
+
+
+def _write_page(table: Standings, html_file: str, model: str, data_file: str | None) -> None:
+    from accredit.cli.output import write_whole
+    from accredit.experiments.arena_page import arena_page
+
+    subject = Path(data_file).name if data_file else f"{table.rows} built-in sentences"
+    asked_of = "the built-in model" if model == "builtin" else Path(model).name
+    write_whole(html_file, arena_page(table, f"Which explanation to trust: {asked_of} on {subject}"))
+    click.echo(f"written: {html_file}", err=True)

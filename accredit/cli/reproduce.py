@@ -67,7 +67,7 @@ def flows(
     seed: int,
 ) -> None:
     """How far attention flow is determined on real models, how often it collapses, and what it agrees with."""
-    from accredit.evaluate.text_contest import filters, read_examples, sample
+    from accredit.evaluate.examples import filters, read_examples, sample
     from accredit.experiments.flows import flows as run
 
     examples = read_examples(data_file, "text", None, limit, filters(where)) if data_file else sample()[:limit]
@@ -120,7 +120,8 @@ def arena(
     seed: int,
 ) -> None:
     """Every method on a data set: ranked table, curves, agreement, intervals against exact values."""
-    from accredit.evaluate.text_contest import TextContest, default_methods, filters, read_examples, sample
+    from accredit.evaluate.examples import filters, read_examples, sample
+    from accredit.evaluate.text_contest import TextContest, default_methods
     from accredit.experiments.arena_report import arena_report
 
     chosen = filters(where)
@@ -144,7 +145,8 @@ def arena(
 @_with_options
 def sanity(model: str, limit: int, budget: int, quick: bool, out: str, seed: int) -> None:
     """Does an explanation depend on what the model knows, and does it hold still? Random layers, nudged embeddings."""
-    from accredit.evaluate.text_contest import TextContest, default_methods, sample
+    from accredit.evaluate.examples import sample
+    from accredit.evaluate.text_contest import TextContest, default_methods
     from accredit.experiments.sanity_report import sanity_report
 
     contest = TextContest(default_methods(), model=model, budget=budget, seed=seed)

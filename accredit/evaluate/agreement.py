@@ -15,6 +15,8 @@ def _pair(a: Attribution | FloatArray, b: Attribution | FloatArray) -> tuple[Flo
     y = b.credit if isinstance(b, Attribution) else np.asarray(b, dtype=np.float64)
     if x.shape != y.shape or x.ndim != 1:
         raise InvalidInput(f"a has shape {x.shape} and b {y.shape}; give one number a player in both")
+    if not (np.isfinite(x).all() and np.isfinite(y).all()):
+        raise InvalidInput("a and b must be finite numbers, and one holds NaN or infinity; it has no rank")
     return x, y
 
 
@@ -35,9 +37,19 @@ def spearman(a: Attribution | FloatArray, b: Attribution | FloatArray) -> float:
     >>> spearman(np.array([1.0, 2.0, 3.0]), np.array([3.0, 2.0, 1.0]))
     -1.0
     """
-    x, y = (ranks(z) - (len(z) + 1) / 2 for z in _pair(a, b))
-    scale = float(np.sqrt((x @ x) * (y @ y)))
-    return float(np.clip(x @ y / scale, -1.0, 1.0)) if scale else 0.0
+    return float(spearman_square(np.stack(_pair(a, b)))[0, 1])
+
+
+def spearman_square(scores: FloatArray) -> FloatArray:
+    """Spearman correlations of every two rows: (m, n) -> (m, m).
+
+    >>> spearman_square(np.array([[1.0, 2.0, 3.0], [9.0, 5.0, 1.0], [4.0, 4.0, 4.0]]))[0]
+    array([ 1., -1.,  0.])
+    """
+    x = ranks(scores) - (scores.shape[1] + 1) / 2
+    together = x @ x.T
+    scale = np.sqrt(np.outer(together.diagonal(), together.diagonal()))
+    return np.asarray(np.clip(together / np.where(scale > 0, scale, 1.0), -1.0, 1.0))
 
 
 def kendall(a: Attribution | FloatArray, b: Attribution | FloatArray) -> float:

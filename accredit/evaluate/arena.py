@@ -30,6 +30,7 @@ METRICS: dict[str, Metric] = {
 }  # fmt: skip
 DEFAULT_METRICS = tuple(name for name in METRICS if name != "aopc")  # aopc over all players is deletion, turned over
 CURVES = (Deletion(), Insertion())
+SAID = 400  # characters kept of what a failure says
 
 
 @dataclass(frozen=True)
@@ -72,6 +73,10 @@ class Contest(Protocol):
 
     def explain(self, method: str, example: Example) -> Explained:
         """One method's explanation, for the players of `game(example)` in their order."""
+        ...
+
+    def metric(self, name: str) -> Metric:
+        """The metric as it fits the payoff of this contest: `METRICS[name]`, or an `Unfit` that says why there is none."""
         ...
 
 
@@ -133,24 +138,40 @@ def run_row(contest: Contest, example: Example) -> RowResult:
 
 def _run_row(contest: Contest, example: Example) -> RowResult:
     began = time.perf_counter()
+
+    def refused(error: Exception) -> RowResult:
+        return RowResult(example.row, example.text, 0, {}, time.perf_counter() - began, _said(error))
+
     try:
         game = cached(contest.game(example))
-    except (AccreditError, ValueError) as error:
-        return RowResult(example.row, example.text, 0, {}, time.perf_counter() - began, _said(error))
+    except Exception as error:  # an input's fault is that row's, never the end of the run
+        return refused(error)
     found: dict[str, Explained] = {}
     seconds: dict[str, float] = {}
     failed: dict[str, str] = {}
     for method in contest.methods:
         start = time.perf_counter()
         try:
-            found[method] = contest.explain(method, example)
+            found[method] = _fitting(contest.explain(method, example), game)
         except Exception as error:  # a method's fault is that method's entry, never the end of the run
             failed[method] = _said(error)
         seconds[method] = time.perf_counter() - start
-    metrics = metrics_named(contest.metrics)
-    entries = _measured(game, found, seconds, metrics, example.row)
+    metrics = tuple(contest.metric(metric.name) for metric in metrics_named(contest.metrics))
+    try:
+        entries = _measured(game, found, seconds, metrics, example.row)
+    except Exception as error:  # the game itself fails, for example with a payoff that is not finite
+        return refused(error)
     entries |= {method: Entry(error=why, seconds=seconds[method]) for method, why in failed.items()}
     return RowResult(example.row, example.text, len(game.players), entries, time.perf_counter() - began)
+
+
+def _fitting(explained: Explained, game: Game) -> Explained:
+    """An explanation that can be measured on this game."""
+    if explained.result.players != game.players:
+        raise InvalidInput(
+            f"it credits {len(explained.result.players)} players, and this game has {len(game.players)} or others"
+        )
+    return explained
 
 
 def _measured(
@@ -207,7 +228,9 @@ def _curves(game: Game, results: Mapping[str, Result], best: Mapping[str, Result
 
 
 def _said(error: BaseException) -> str:
-    return f"{type(error).__name__}: {error}"[:400]
+    """What went wrong. Errors made on purpose speak for themselves; of others the kind is half of the message."""
+    said = str(error) if isinstance(error, AccreditError) else f"{type(error).__name__}: {error}"
+    return said if len(said) <= SAID else said[: SAID - 1] + "…"
 
 
 def run_all(

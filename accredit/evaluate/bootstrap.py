@@ -12,6 +12,7 @@ from accredit.core import FloatArray, IntArray, InvalidInput
 
 Statistic = Callable[[FloatArray], FloatArray]  # (..., examples) -> (...), along the last axis
 EXACT_SIGNS = 12  # differences; up to here every assignment of signs is tried
+SIGNS_AT_ONCE = 4096  # random assignments held in memory
 
 
 @dataclass(frozen=True)
@@ -46,9 +47,11 @@ def bootstrap(
 ) -> Interval:
     """An interval for a statistic of independent examples by resampling them (Efron, 1979).
 
-    `statistic` works along the last axis. "bca" corrects the percentiles for bias and skew (Efron, 1987). With fewer than two
-    examples, or when all resamples agree, the interval is the estimate itself: it says that nothing is known about the
-    spread, not that there is none.
+    `statistic` works along the last axis. "bca" corrects the percentiles for bias and skew (Efron, 1987); both kinds are
+    widened for few examples, see `tails`. With fewer than two examples, or when all resamples agree, the interval is the
+    estimate itself: it says that nothing is known about the spread, not that there is none. Coverage of a mean in trials at
+    level 0.95, by "bca": normal law 0.92 with five examples, 0.95 with ten; exponential 0.92 with ten, 0.94 with forty. It is
+    less where rare values decide the mean: no resampling sees what did not occur.
 
     >>> even = bootstrap(np.array([0.0, 1.0, 0.0, 1.0]), seed=1)
     >>> even.estimate, even.low <= 0.5 <= even.high
@@ -59,16 +62,39 @@ def bootstrap(
         raise InvalidInput(f"values must be a non-empty row of finite numbers, got shape {x.shape}")
     if not 0 < level < 1:
         raise InvalidInput(f"level must lie between 0 and 1, got {level!r}; write 0.95")
+    if count < 1:
+        raise InvalidInput(f"count must be at least 1, got {count!r}; write 2000")
+    if kind not in ("bca", "percentile"):
+        raise InvalidInput(f"kind is {kind!r}; write 'bca' or 'percentile'")
     estimate = float(statistic(x))
     drawn = np.asarray(statistic(x[resamples(len(x), count, seed)]))
-    tails = np.array([(1 - level) / 2, (1 + level) / 2])
+    at = tails(level, len(x))
     if kind == "bca" and len(x) > 2 and drawn.min() < drawn.max():
-        tails = _bca(x, statistic, estimate, drawn, tails)
-    low, high = np.quantile(drawn, tails)
+        at = _bca(x, statistic, estimate, drawn, at)
+    low, high = np.quantile(drawn, at)
     return Interval(estimate, float(low), float(high))
 
 
-def _bca(x: FloatArray, statistic: Statistic, estimate: float, drawn: FloatArray, tails: FloatArray) -> FloatArray:
+def tails(level: float, examples: int) -> FloatArray:
+    r"""The two percentiles of resampled statistics between which an interval lies.
+
+    $$\Phi\Big(\pm\sqrt{\tfrac{n}{n-1}}\;t_{n-1}\Big)$$
+
+    instead of $(1 \mp \text{level})/2$, with t the two-sided quantile of Student's law: resamples of n examples vary by n − 1
+    over n too little, and their spread is itself estimated (Hesterberg, 2015). For many examples it is the plain percentile.
+
+    >>> tails(0.95, 10).round(4), tails(0.95, 10_000).round(4)
+    (array([0.0086, 0.9914]), array([0.025, 0.975]))
+    """
+    from scipy.special import ndtr, stdtrit
+
+    if examples < 2:
+        return np.array([(1 - level) / 2, (1 + level) / 2])
+    reach = np.sqrt(examples / (examples - 1)) * stdtrit(examples - 1, (1 + level) / 2)
+    return np.asarray(ndtr(np.array([-reach, reach])))
+
+
+def _bca(x: FloatArray, statistic: Statistic, estimate: float, drawn: FloatArray, at: FloatArray) -> FloatArray:
     """Corrected tail probabilities: z₀ from the share of resamples below the estimate, a from the jackknife's skew."""
     from scipy.special import ndtr, ndtri
 
@@ -79,31 +105,49 @@ def _bca(x: FloatArray, statistic: Statistic, estimate: float, drawn: FloatArray
     pull = left_out.mean() - left_out
     spread = float((pull**2).sum())
     skew = float((pull**3).sum()) / (6 * spread**1.5) if spread > 0 else 0.0
-    z = bias + ndtri(tails)
+    z = bias + ndtri(at)
     return np.asarray(ndtr(bias + z / (1 - skew * z)))
 
 
 def paired_test(first: FloatArray, second: FloatArray, *, count: int = 10_000, seed: int = 0) -> float:
-    """Two-sided p-value that two methods are equally good on average, by flipping the signs of their paired differences.
+    """Two-sided p-value that two methods are equally good, by flipping the signs of their paired differences.
 
-    Exact up to 12 examples that differ; beyond that `count` random assignments of signs, the observed one counted too, so p is
-    never 0 and the test never rejects more often than it says.
+    Under the hypothesis that the methods could be swapped on any example without changing the law of the result, so that
+    differences are symmetric around 0, the test rejects no more often than it says, with any number of examples. If only
+    their means are equal, it is right for many examples and can err for few that are skewed. Exact up to 12 examples that
+    differ; beyond that `count` random assignments of signs, the observed one counted too, so p is never 0.
 
     >>> paired_test(np.array([2.0, 3.0, 4.0]), np.array([1.0, 1.0, 1.0]))
     0.25
     """
-    gap = np.asarray(first, dtype=np.float64) - np.asarray(second, dtype=np.float64)
-    if gap.ndim != 1 or not np.isfinite(gap).all():
-        raise InvalidInput("first and second must be rows of finite numbers over the same examples")
-    gap = gap[gap != 0]
-    if len(gap) == 0:
-        return 1.0
-    seen = abs(float(gap.sum())) * (1 - 1e-12)
-    if len(gap) <= EXACT_SIGNS:
-        signs = 1.0 - 2.0 * (np.arange(1 << len(gap))[:, None] >> np.arange(len(gap)) & 1)
-        return float((np.abs(signs @ gap) >= seen).mean())
-    signs = 1.0 - 2.0 * np.random.default_rng(seed).integers(2, size=(count, len(gap)))
-    return float((1 + (np.abs(signs @ gap) >= seen).sum()) / (1 + count))
+    x, y = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
+    if x.ndim != 1 or x.shape != y.shape or not (np.isfinite(x).all() and np.isfinite(y).all()):
+        raise InvalidInput(
+            f"first and second must be rows of finite numbers over the same examples, got shapes {x.shape} and {y.shape}"
+        )
+    gap = x - y
+    return float(sign_flips(gap[gap != 0][:, None], count=count, seed=seed)[0])
+
+
+def sign_flips(gaps: FloatArray, *, count: int = 10_000, seed: int = 0) -> FloatArray:
+    """`paired_test` for many pairs at once, from differences (examples, pairs), under the same signs: p-values (pairs,).
+
+    A difference of 0 takes no part, so it may also stand for an example that one of the two methods lacks.
+
+    >>> sign_flips(np.array([[1.0, 1.0], [2.0, -1.0], [3.0, 0.0]]))
+    array([0.25, 1.  ])
+    """
+    examples = len(gaps)
+    seen = np.abs(gaps.sum(axis=0)) * (1 - 1e-12)
+    if examples <= EXACT_SIGNS:
+        signs = 1.0 - 2.0 * (np.arange(1 << examples)[:, None] >> np.arange(examples) & 1)
+        return np.asarray((np.abs(signs @ gaps) >= seen).mean(axis=0))
+    rng = np.random.default_rng(seed)
+    as_far = np.ones(gaps.shape[1])
+    for start in range(0, count, SIGNS_AT_ONCE):
+        signs = 1.0 - 2.0 * rng.integers(2, size=(min(SIGNS_AT_ONCE, count - start), examples))
+        as_far += (np.abs(signs @ gaps) >= seen).sum(axis=0)
+    return np.asarray(as_far / (1 + count))
 
 
 def holm(p: FloatArray) -> FloatArray:
@@ -113,6 +157,8 @@ def holm(p: FloatArray) -> FloatArray:
     array([0.03, 0.06, 0.06])
     """
     p = np.asarray(p, dtype=np.float64)
+    if p.ndim != 1 or not ((p >= 0) & (p <= 1)).all():
+        raise InvalidInput(f"p must be a row of numbers from 0 to 1, got {p!r}")
     order = np.argsort(p, kind="stable")
     stepped = np.minimum(1.0, np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1)))
     adjusted = np.empty_like(p)

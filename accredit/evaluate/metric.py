@@ -53,6 +53,25 @@ class Metric(Protocol):
 
 
 @dataclass(frozen=True)
+class Unfit:
+    """A metric that means nothing for any result here, for example because of what the payoff is; says so when asked."""
+
+    name: str
+    better: Better
+    paper: str
+    because: str
+
+    def plan(self, result: Result) -> BoolArray:
+        raise NotApplicable(self.because)
+
+    def score(self, result: Result, earned: FloatArray) -> float:
+        raise NotApplicable(self.because)
+
+    def oracle(self, game: Game) -> Result:
+        raise NotApplicable(self.because)
+
+
+@dataclass(frozen=True)
 class Score:
     """A metric's value, or why there is none."""
 

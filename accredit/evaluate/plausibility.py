@@ -15,10 +15,20 @@ Span = tuple[int, int]  # [start, end)
 
 
 def _checked(chosen: BoolArray, rationale: BoolArray) -> tuple[BoolArray, BoolArray]:
-    a, b = np.asarray(chosen, dtype=bool), np.asarray(rationale, dtype=bool)
+    a, b = _booleans(chosen, "chosen"), _booleans(rationale, "rationale")
     if a.shape != b.shape or a.ndim != 1:
         raise InvalidInput(f"chosen has shape {a.shape} and rationale {b.shape}; give one boolean a token in both")
     return a, b
+
+
+def _booleans(values: BoolArray, name: str) -> BoolArray:
+    """Marks of tokens; 0 and 1 will do, soft scores will not: every score but 0 would count as chosen."""
+    array = np.asarray(values)
+    if not np.isin(array, (0, 1)).all():
+        raise InvalidInput(
+            f"{name} must be True or False a token, got {array.dtype} numbers; choose first, e.g. scores > 0.5"
+        )
+    return array.astype(bool)
 
 
 def token_f1(chosen: BoolArray, rationale: BoolArray) -> float:
@@ -35,12 +45,15 @@ def token_f1(chosen: BoolArray, rationale: BoolArray) -> float:
 def auprc(scores: FloatArray, rationale: BoolArray) -> float:
     r"""Area under the precision–recall curve of soft scores, as average precision: Σ (R_k − R_{k−1})·P_k over distinct scores.
 
-    Tied scores enter together. The chance level is the share of rationale tokens.
+    Tied scores enter together, and there is no interpolation between points: ERASER's own scorer joins them by straight lines,
+    which gives another number. The chance level is the share of rationale tokens.
 
     >>> auprc(np.array([0.9, 0.8, 0.1]), np.array([True, False, True]))
     0.8333333333333333
     """
     scores = np.asarray(scores, dtype=np.float64)
+    if scores.ndim != 1 or not np.isfinite(scores).all():
+        raise InvalidInput(f"scores must be one finite number a token, got {scores!r}")
     _, b = _checked(np.zeros(len(scores), dtype=bool), rationale)
     if not b.any():
         raise InvalidInput("rationale marks no token; precision and recall are undefined, leave this example out")
@@ -72,6 +85,9 @@ def iou_f1(predicted: Sequence[Span], rationale: Sequence[Span], threshold: floa
     """
     if not rationale:
         raise InvalidInput("rationale has no span; leave this example out")
+    for start, end in (*predicted, *rationale):
+        if not start < end:
+            raise InvalidInput(f"span {(start, end)} is empty; a span is [start, end), end not included")
     matched = sum(any(_iou(p, r) >= threshold for r in rationale) for p in predicted)
     if not matched:
         return 0.0
@@ -82,4 +98,4 @@ def iou_f1(predicted: Sequence[Span], rationale: Sequence[Span], threshold: floa
 def _iou(a: Span, b: Span) -> float:
     shared = max(0, min(a[1], b[1]) - max(a[0], b[0]))
     union = (a[1] - a[0]) + (b[1] - b[0]) - shared
-    return shared / union if union else 0.0
+    return shared / union

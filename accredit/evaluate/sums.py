@@ -63,8 +63,10 @@ class SensitivityN:
     def __post_init__(self) -> None:
         if self.sizes < 1 or self.removals < 2:
             raise InvalidInput(f"sizes must be ≥ 1 and removals ≥ 2, got {self.sizes!r} and {self.removals!r}")
-        if self.at is not None and (not self.at or min(self.at) < 1):
-            raise InvalidInput(f"at must list sizes ≥ 1, got {self.at!r}; leave it out to spread them over 1..n−1")
+        if self.at is not None and (not self.at or not all(isinstance(k, int) and k >= 1 for k in self.at)):
+            raise InvalidInput(
+                f"at must list whole sizes ≥ 1, got {self.at!r}; leave it out to spread them over 1..n−1"
+            )
 
     def _removed(self, players: int) -> list[BoolArray]:
         spread = np.linspace(1, players - 1, self.sizes).round().astype(int).tolist() if self.at is None else self.at
@@ -91,8 +93,9 @@ class SensitivityN:
     def oracle(self, game: Game) -> Attribution:
         """The credit whose sums correlate best with the losses in these very removals: ascent from a least-squares fit."""
         removed = self._removed(len(game.players))
-        pairs = [(r - r.mean(axis=0), y - y.mean()) for r, y in zip(removed, _losses(game, removed), strict=True)]
-        pairs = [(x, y / np.linalg.norm(y)) for x, y in pairs if np.abs(y).max() > FLAT]
+        losses = _losses(game, removed)
+        pairs = [(r - r.mean(axis=0), y - y.mean()) for r, y in zip(removed, losses, strict=True)]
+        pairs = [(x, y / np.linalg.norm(y)) for (x, y), lost in zip(pairs, losses, strict=True) if not _flat(y, lost)]
         if not pairs:
             raise NotApplicable("sensitivity-n is undefined here: removals of equal size all lose the same")
         return _shared(game, most_correlated([x for x, _ in pairs], [y for _, y in pairs]))
@@ -105,11 +108,17 @@ def correlation(sums: FloatArray, lost: FloatArray) -> float | None:
     1.0
     """
     x, y = sums - sums.mean(), lost - lost.mean()
-    if np.abs(y).max() <= FLAT * max(float(np.abs(lost).max()), 1e-300):
+    if _flat(y, lost):
         return None
-    if np.abs(x).max() <= FLAT * max(float(np.abs(sums).max()), 1e-300):
+    if _flat(x, sums):
         return 0.0
+    x, y = x / np.abs(x).max(), y / np.abs(y).max()  # so that squares neither vanish nor overflow
     return float(np.clip((x @ y) / np.sqrt((x @ x) * (y @ y)), -1.0, 1.0))
+
+
+def _flat(centred: FloatArray, values: FloatArray) -> bool:
+    """Whether values are constant up to rounding."""
+    return bool(np.abs(centred).max() <= FLAT * np.abs(values).max())
 
 
 @dataclass(frozen=True)

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import csv
-import gzip
-import io
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256
-from pathlib import Path
 from typing import Any
 
 from accredit.core import Attribution, Game, InvalidInput, Selection
-from accredit.evaluate.arena import DEFAULT_METRICS, Example, Explained
+from accredit.evaluate.arena import DEFAULT_METRICS, METRICS, Example, Explained
+from accredit.evaluate.erasure import PostHocAccuracy
+from accredit.evaluate.metric import Metric, Unfit
 
 BUILTIN = "builtin"
-SENTENCES = Path(__file__).parent / "sentences.tsv"
 
 
 @dataclass(frozen=True)
@@ -35,14 +32,20 @@ class TextContest:
     judge: str | None = None  # removal by which explanations are measured, if another than the methods use
 
     def checked(self) -> None:
-        """Refuse what would fail on every row: unknown methods, a model that cannot be loaded or does not classify."""
+        """Refuse what would fail on every row: unknown words, a model that cannot be loaded or does not classify."""
         from accredit.explanation.methods import recipe
+        from accredit.games.text import REMOVALS
+        from accredit.models.payoffs import check_payoff
 
         for method in self.methods:
             recipe(method)
+        for name, removal in (("removal", self.removal), ("judge", self.judge)):
+            if removal is not None and removal not in REMOVALS:
+                raise InvalidInput(f"{name} is {removal!r}; write one of {', '.join(REMOVALS)}")
         model = loaded(self.model)
         if model.task != "classify":
             raise InvalidInput(f"model {self.model} does not classify texts ({model.task}); give a sequence classifier")
+        check_payoff(self.payoff, model.law, model.classes)
 
     def settings(self) -> Mapping[str, Any]:
         from accredit import __version__
@@ -66,6 +69,33 @@ class TextContest:
         with counted_passes(subject.model.model) as passes:
             result = recipe(method).run(subject)
         return Explained(among(result, subject.players), passes[0])
+
+    def metric(self, name: str) -> Metric:
+        because = self._unfit(name)
+        if because:
+            return Unfit(name, METRICS[name].better, METRICS[name].paper, because)
+        if name == "post-hoc accuracy":
+            return PostHocAccuracy(threshold=0.5 if self.payoff == "probability" else 0.0)
+        return METRICS[name]
+
+    def _unfit(self, name: str) -> str:
+        """Why a metric means nothing for this payoff or this judge."""
+        model = loaded(self.model)
+        if name == "log-odds" and self.payoff != "probability":
+            return f"log-odds needs payoffs that are probabilities, and the payoff is {self.payoff}"
+        decides = self.payoff == "margin" or model.law == "sigmoid" or (model.classes == 2 and self.payoff != "logit")
+        if name == "post-hoc accuracy" and not decides:
+            return (
+                f"post-hoc accuracy needs a payoff that tells the decision, and the {self.payoff} of one class of "
+                f"{model.classes} does not; ask for the margin"
+            )
+        usual = self.removal or ("delete" if model.tokenizer.mask_token_id is None else "mask")
+        if name == "infidelity" and self.judge not in (None, usual):
+            return (
+                f"infidelity compares credit with payoff lost, and credit of removal={usual} is no share of what is lost by "
+                f"removal={self.judge}"
+            )
+        return ""
 
     def _subject(self, example: Example, removal: str | None) -> Any:
         from accredit.explanation.subject import text_subject
@@ -134,68 +164,3 @@ def one_thread() -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(before)
-
-
-def sample() -> list[Example]:
-    """The forty sentences that were written for this project."""
-    return read_examples(SENTENCES, "text", None)
-
-
-def filters(where: Iterable[str]) -> dict[str, str]:
-    """Rows to keep, from words like split=dev.
-
-    >>> filters(["split=dev"])
-    {'split': 'dev'}
-    """
-    found = {}
-    for part in where:
-        column, equals, value = part.partition("=")
-        if not equals or not column:
-            raise InvalidInput(f"where takes COLUMN=VALUE, got {part!r}; write for example split=dev")
-        found[column] = value
-    return found
-
-
-def read_examples(
-    file: str | Path,
-    text: str,
-    target: str | None,
-    limit: int | None = None,
-    where: Mapping[str, str] | None = None,
-    longest: int | None = None,
-) -> list[Example]:
-    """Rows of a CSV or TSV file (also gzipped): the column `text`, and `target` where the label to explain is given.
-
-    `where` keeps only rows with the given values in other columns, for example {"split": "dev"};
-    `longest` keeps only texts of at most so many words.
-    """
-    path = Path(file)
-    try:
-        raw = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
-        content = raw.decode("utf-8-sig")
-    except OSError as error:
-        raise InvalidInput(f"data file {file} cannot be read: {error.strerror or error}") from None
-    except (UnicodeDecodeError, EOFError) as error:
-        raise InvalidInput(f"data file {file} is not UTF-8 text: {error}") from None
-    if "\t" in content.partition("\n")[0]:
-        rows = csv.DictReader(io.StringIO(content), delimiter="\t", quoting=csv.QUOTE_NONE)
-    else:
-        rows = csv.DictReader(io.StringIO(content))
-    columns = list(rows.fieldnames or [])
-    wanted = dict(where or {})
-    for column in (text, *([target] if target else []), *wanted):
-        if column not in columns:
-            raise InvalidInput(
-                f"data file {path.name} has no column {column!r}; its columns are {', '.join(columns) or 'none'}"
-            )
-    kept = [row for row in rows if all(row[k] == v for k, v in wanted.items())]
-    if longest is not None:
-        kept = [row for row in kept if len((row[text] or "").split()) <= longest]
-    examples = [Example(i, row[text] or "", (row[target] or None) if target else None) for i, row in enumerate(kept)]
-    if not examples:
-        asked = [f"{column}={value}" for column, value in wanted.items()]
-        asked += [f"at most {longest} words"] if longest is not None else []
-        raise InvalidInput(
-            f"data file {path.name} has no row to explain" + f" with {' and '.join(asked)}" * bool(asked)
-        )
-    return examples[:limit] if limit else examples

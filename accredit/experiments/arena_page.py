@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from math import ceil, log10
+from textwrap import wrap
 from typing import Any
-
-import numpy as np
 
 from accredit.core.plain import rounded
 from accredit.evaluate.arena import METRICS, ORACLE, RANDOM
 from accredit.evaluate.bootstrap import Interval
-from accredit.evaluate.standings import Standing, Standings
+from accredit.evaluate.standings import UNITS_ONLY, Standing, Standings
 from accredit.views.escape import escape
 from accredit.views.page import page
 from accredit.views.palette import level
 from accredit.views.parts import bar, grid
+from accredit.views.text import printable
 from accredit.views.text import table as aligned
 
 AXIOM_LETTERS = {"efficiency": "E", "symmetry": "S", "null player": "N", "linearity": "L"}
 MARK = {"exactly": "", "in expectation": "~", "in the limit": "≈"}
+FEW = 10  # inputs, below which intervals are rough
+KINDS = 3  # of problems that are told in full
 LINE = {ORACLE: "var(--soft)", RANDOM: "var(--soft)"}
 
 
@@ -36,7 +39,7 @@ def interval_text(interval: Interval | None, digits: int = 2) -> str:
 def claims_text(standing: Standing) -> str:
     """Axioms that hold, by their letters: E exactly, E~ in expectation, E≈ in the limit.
 
-    >>> claims_text(Standing("m", None, {}, {}, 0, 0, {"efficiency": "exactly", "linearity": "in the limit"}, 1, {}))
+    >>> claims_text(Standing("m", None, {}, {}, {}, 0, 0, {"efficiency": "exactly", "linearity": "in the limit"}, 1, {}))
     'E L≈'
     """
     held = [AXIOM_LETTERS[a] + MARK[h] for a, h in standing.claims.items() if a in AXIOM_LETTERS and h in MARK]
@@ -57,40 +60,80 @@ def header_of(table: Standings) -> list[str]:
 
 def rows_of(table: Standings) -> list[list[str]]:
     """The cells of the table, in its order."""
-    metrics = measured(table)
+    columns = [
+        _column([s.metrics[m].estimate if m in s.metrics else None for s in table.standings]) for m in measured(table)
+    ]
     lines = []
-    for s in table.standings:
+    for k, s in enumerate(table.standings):
         p = "—" if s.p_best is None else f"{s.p_best:.3f}" if s.p_best >= 0.001 else "<0.001"
-        cells = [rounded(s.metrics[m].estimate, 3) if m in s.metrics else "n/a" for m in metrics]
         passes = "—" if s.method in (RANDOM, ORACLE) else f"{s.passes:.0f}"
-        lines.append([s.method, interval_text(s.share), p, *cells, passes, claims_text(s)])
+        lines.append([s.method, interval_text(s.share), p, *(column[k] for column in columns), passes, claims_text(s)])
     return lines
 
 
+def _column(values: Sequence[float | None]) -> list[str]:
+    """Numbers under each other with the same decimals, so many that the largest shows three digits.
+
+    >>> _column([0.409, -0.0017, None]), _column([12.0, 0.5])
+    (['0.409', '-0.002', 'n/a'], ['12.0', '0.5'])
+    """
+    known = [abs(x) for x in values if x is not None]
+    largest = max(known, default=0.0)
+    if largest and not 1e-6 < largest < 1e6:
+        return ["n/a" if x is None else rounded(x, 3) for x in values]
+    decimals = max(0, 3 - ceil(log10(largest))) if largest else 3
+    return ["n/a" if x is None else f"{x:.{decimals}f}" for x in values]
+
+
 def notes_of(table: Standings) -> list[str]:
-    """What must be said beside the table: what was left out, and why."""
-    count = f"{table.rows} input{'s' * (table.rows != 1)}"
-    notes = [
-        f"{count}; ranked by {', '.join(table.ranked_by)}. 0 is random, 1 the oracle, which looks at the game itself "
-        "(orders: exact up to 12 players, greedy beyond), so it can be beaten by a little.",
-        "p best: that the method is as good as the best one (paired sign-flip test over inputs, Holm-corrected).",
+    """What must be said beside the table: how it is ranked, what was left out, and why."""
+    return [
+        *_ranked_by(table),
+        "p best: that the method is as good as the best one (paired sign-flip test over inputs, Holm-corrected for all "
+        "pairs of methods).",
+        *_left_out(table),
+        *_failed(table),
     ]
-    left_out: dict[str, dict[str, list[str]]] = {}
-    for s in table.standings:
+
+
+def _ranked_by(table: Standings) -> list[str]:
+    inputs = f"{table.rows} input{'s' * (table.rows != 1)}"
+    flat = [m for m in measured(table) if m not in table.ranked_by and m not in UNITS_ONLY]
+    if table.ranked_by:
+        notes = [
+            f"{inputs}; ranked by {', '.join(table.ranked_by)}. 0 is random, 1 the oracle, which looks at the game itself "
+            "(orders: exact up to 12 players, greedy beyond), so it can be beaten by a little."
+        ]
+    else:
+        notes = [f"{inputs}; nobody is ranked, because no metric has a scale here. Give more inputs or other metrics."]
+    if flat:
+        notes.append(f"Not ranked by {', '.join(flat)}: the oracle is not above random there on these inputs.")
+    if table.rows == 1:
+        notes.append("With one input nothing can be resampled: the intervals say nothing.")
+    elif table.rows < FEW:
+        notes.append(f"With fewer than {FEW} inputs the intervals are rough.")
+    return notes
+
+
+def _left_out(table: Standings) -> list[str]:
+    """Metrics that were not measured, for whom and why; those of everybody, and on some inputs, in one line each."""
+    never: dict[tuple[str, str], list[str]] = {}
+    partly: dict[tuple[str, str, int], list[str]] = {}
+    methods = [s for s in table.standings if s.method != ORACLE]
+    for s in methods:
         for metric, why in s.missing.items():
-            reason = why.replace(s.method, "it")
-            left_out.setdefault(metric, {}).setdefault(_general(reason), []).append(s.method)
-    for metric, reasons in left_out.items():
-        for why, methods in reasons.items():
-            notes.append(f"{metric} is not measured for {', '.join(methods)}: {why}.")
-    for s in table.standings:
-        if s.failures:
-            row, why = next(iter(s.failures.items()))
-            notes.append(f"{s.method} failed on {len(s.failures)} of {table.rows} inputs; on row {row}: {why}")
-    if table.refused:
-        row, why = next(iter(table.refused.items()))
-        many = f"{len(table.refused)} rows" if len(table.refused) > 1 else "1 row"
-        notes.append(f"{many} could not be explained at all; row {row}: {why}")
+            if metric in s.measured_on:
+                partly.setdefault((metric, _general(why), s.rows - s.measured_on[metric]), []).append(s.method)
+            else:
+                never.setdefault((metric, _general(why)), []).append(s.method)
+
+    def whose(names: list[str], word: str) -> str:
+        return "" if len(names) == len(methods) else f" {word} {', '.join(names)}"
+
+    notes = [f"{metric} is not measured{whose(names, 'for')}: {why}." for (metric, why), names in never.items()]
+    for (metric, why, count), names in partly.items():
+        inputs = f"{count} input{'s' * (count != 1)}"
+        notes.append(f"{metric}{whose(names, 'of')} is not measured on {inputs}: {why}.")
     return notes
 
 
@@ -101,15 +144,60 @@ def _general(reason: str) -> str:
     return reason
 
 
+def _failed(table: Standings) -> list[str]:
+    notes = []
+    for s in table.standings:
+        if s.failures:
+            notes.append(f"{s.method} failed on {len(s.failures)} of {table.rows} inputs: {_examples_of(s.failures)}")
+    if table.refused:
+        many = f"{len(table.refused)} rows" if len(table.refused) > 1 else "1 row"
+        notes.append(f"{many} could not be explained at all: {_examples_of(table.refused)}")
+    return notes
+
+
+def _examples_of(problems: Mapping[int, str]) -> str:
+    """The first row of every kind of problem, and how many more there are."""
+    kinds: dict[str, list[int]] = {}
+    for row, why in problems.items():
+        kinds.setdefault(why, []).append(row)
+    shown = [f"row {rows[0]}{f' and {len(rows) - 1} more' * (len(rows) > 1)}, {why}" for why, rows in kinds.items()]
+    rest = f"; and {len(shown) - KINDS} other reasons" if len(shown) > KINDS else ""
+    return "; ".join(shown[:KINDS]) + rest + " (rows are counted from 0)"
+
+
 def seconds_text(table: Standings) -> str:
     """Wall time an explanation, one line; it is not part of the table because it differs from run to run."""
     timed = [f"{s.method} {1000 * s.seconds:.0f}" for s in table.standings if s.seconds]
     return "milliseconds an explanation: " + ", ".join(timed)
 
 
-def text_table(table: Standings) -> str:
-    """The table for a terminal."""
-    return "\n".join([*aligned(header_of(table), rows_of(table)), "", *notes_of(table)])
+def text_table(table: Standings, width: int | None = None) -> str:
+    """The tables for a terminal: the ranking, then metric by metric; columns and notes folded to `width`, if given."""
+    header, rows = header_of(table), rows_of(table)
+    first, last = 3, 3 + len(measured(table))  # columns of metrics
+    short = ["method", f"share, {table.level:.0%} interval", "p best", "passes", "claims"]
+    lines = aligned(short, [[*row[:first], *row[last:]] for row in rows])
+    for columns in _folded([header, *rows], range(first, last), width):
+        picked = [[row[0], *(row[c] for c in columns)] for row in (header, *rows)]
+        lines += ["", *aligned(picked[0], picked[1:])]
+    lines.append("")
+    for note in map(printable, notes_of(table)):
+        lines += wrap(note, width, subsequent_indent="  ") if width else [note]
+    return "\n".join(lines)
+
+
+def _folded(rows: Sequence[Sequence[str]], columns: Iterable[int], width: int | None) -> list[list[int]]:
+    """Columns in blocks that, beside the first column, are no wider than `width`."""
+    blocks: list[list[int]] = []
+    used = 0
+    for column in columns:
+        wide = 2 + max(len(row[column]) for row in rows)
+        if not blocks or (width is not None and used + wide > width):
+            blocks.append([])
+            used = max(len(row[0]) for row in rows)
+        blocks[-1].append(column)
+        used += wide
+    return blocks
 
 
 def markdown_table(table: Standings) -> str:
@@ -124,22 +212,17 @@ def arena_page(table: Standings, title: str) -> str:
     """One HTML page: the ranking, metric by metric, the curves, who agrees with whom."""
     header, rows = header_of(table), rows_of(table)
     first, last = 3, 3 + len(measured(table))  # columns of metrics
-    body = [_ranking(table), _legend(table)]
-    body += [f"<p class='soft'>{escape(note)}</p>" for note in notes_of(table)]
-    body.append(f"<p class='soft'>{escape(seconds_text(table).capitalize())}.</p>")
-    body.append("<h2>Metric by metric</h2><p class='soft'>Means over inputs; ↑ high is good, ↓ low is good.</p>")
-    body.append(grid([escape(h) for h in ("method", *header[first:last])],
-                     [[_whole(row[0]), *map(escape, row[first:last])] for row in rows]))  # fmt: skip
-    for curve, verb in (("deletion", "removed"), ("insertion", "put in")):
-        body.append(
-            f"<h2>{curve.capitalize()}</h2><p class='soft'>Mean payoff as players are {verb}, most credited first.</p>"
-        )
-        body.append(_curves(table, curve))
-    body += [
+    notes = "".join(f"<li>{escape(note)}</li>" for note in notes_of(table))
+    return page(title, "".join([
+        _ranking(table), _legend(), f"<ul class='reading soft'>{notes}</ul>",
+        "<h2>Metric by metric</h2><p class='soft'>Means over inputs; ↑ high is good, ↓ low is good.</p>",
+        grid([escape(h).replace(" ↑", "&nbsp;↑").replace(" ↓", "&nbsp;↓") for h in ("method", *header[first:last])],
+             [[_whole(row[0]), *map(escape, row[first:last])] for row in rows]),
+        "<h2>Deletion and insertion</h2><p class='soft'>Mean payoff as players leave or arrive, most credited first.</p>",
+        _curves(table, "deletion", "removed"), _curves(table, "insertion", "put in"), _curve_names(table),
         "<h2>Who agrees with whom</h2><p class='soft'>Mean Spearman correlation of credits over inputs.</p>",
         _agreement(table),
-    ]
-    return page(title, "".join(body))
+    ]))  # fmt: skip
 
 
 def _whole(text: str) -> str:
@@ -148,73 +231,103 @@ def _whole(text: str) -> str:
 
 
 def _ranking(table: Standings) -> str:
-    """Methods from best to worst: the share as a bar with its interval, the test against the best, cost and claims."""
+    """Methods from best to worst: the share with its interval, written and drawn, the test against the best, cost, claims."""
     known = [s.share for s in table.standings if s.share is not None]
-    span = min(0.0, *(x.low for x in known)), max(1.0, *(x.high for x in known))
+    span = min([0.0, *(x.low for x in known)]), max([1.0, *(x.high for x in known)])
     rows = []
     for s, (method, share, p, *_, passes, claims) in zip(table.standings, rows_of(table), strict=True):
         drawn = "" if s.share is None else bar(s.share.estimate, span, (s.share.low, s.share.high), width=220)
-        rows.append([_whole(method), drawn, *map(_whole, (share, p, passes, claims))])
-    return grid(["method", "", f"share of oracle, {table.level:.0%} interval", "p best", "passes", "claims"], rows)
-
-
-def _legend(table: Standings) -> str:
-    letters = ", ".join(f"{letter} {axiom}" for axiom, letter in AXIOM_LETTERS.items())
-    return (
-        "<p class='soft'>Share: how far a method gets from random (0) to an oracle that knows the answers (1). Passes: "
-        f"runs of the model for one explanation. Claims: {escape(letters)}; ~ in expectation, ≈ in the limit.</p>"
+        cost = f"{1000 * s.seconds:.0f}" if s.seconds else "—"
+        rows.append([_whole(method), _whole(share), drawn, *map(_whole, (p, passes, cost, claims))])
+    return grid(
+        ["method", f"share of oracle, {table.level:.0%} interval", "", "p best", "passes", "ms", "claims"], rows
     )
 
 
-def _curves(table: Standings, curve: str, width: int = 640, height: int = 300) -> str:
-    drawn = {
-        s.method: table.curves[s.method][curve] for s in table.standings if curve in table.curves.get(s.method, {})
-    }
+def _legend() -> str:
+    letters = ", ".join(f"{letter} {axiom}" for axiom, letter in AXIOM_LETTERS.items())
+    return (
+        "<p class='soft'>Share: how far a method gets from random (0) to an oracle that knows the answers (1). Passes: "
+        "runs of the model for one explanation; ms: its median time in milliseconds where this ran. "
+        f"Claims: {escape(letters)}; ~ in expectation, ≈ in the limit.</p>"
+    )
+
+
+LEFT, TOP, WIDE, HIGH = 44, 26, 380, 200  # of the plotting area, in the units of a drawing of 440 by 270
+
+
+def _curves(table: Standings, curve: str, verb: str) -> str:
+    drawn = _drawn(table, curve)
     if not drawn:
         return ""
-    every = np.array(list(drawn.values()))
-    low, high = float(every.min()), float(every.max())
+    low, high = (float(f([f(values) for values in drawn.values()])) for f in (min, max))
     span = (high - low) or 1.0
-    lines, labels = [], []
-    for k, (name, values) in enumerate(drawn.items()):
-        points = " ".join(
-            f"{40 + (width - 220) * i / (len(values) - 1):.1f},{10 + (height - 40) * (high - v) / span:.1f}"
-            for i, v in enumerate(values)
+
+    def y(value: float) -> float:
+        return TOP + HIGH * (high - value) / span
+
+    lines = []
+    for value in (low, (low + high) / 2, high):
+        lines.append(
+            f'<path d="M{LEFT} {y(value):.1f}h{WIDE}" class="axis"/>'
+            f'<text x="{LEFT - 6}" y="{y(value) + 4:.1f}" text-anchor="end">{rounded(value, 2)}</text>'
         )
+    for share in (0.0, 0.5, 1.0):
+        lines.append(f'<text x="{LEFT + WIDE * share}" y="{TOP + HIGH + 18}" text-anchor="middle">{share:.0%}</text>')
+    for k, (name, values) in enumerate(drawn.items()):
+        points = " ".join(f"{LEFT + WIDE * i / (len(values) - 1):.1f},{y(v):.1f}" for i, v in enumerate(values))
         colour, dash = _stroke(k, name)
         lines.append(
             f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="1.8" stroke-dasharray="{dash}"/>'
         )
-        y = 16 + 15 * k
-        labels.append(
-            f'<path d="M{width - 172} {y}h18" stroke="{colour}" stroke-width="2" stroke-dasharray="{dash}"/>'
-            f'<text x="{width - 148}" y="{y + 4}" font-size="11" fill="currentColor">{escape(name)}</text>'
-        )
-    tall = max(height, 30 + 15 * len(drawn))
-    axes = (
-        f'<text x="2" y="16" font-size="11" fill="currentColor">{rounded(high, 2)}</text>'
-        f'<text x="2" y="{height - 30}" font-size="11" fill="currentColor">{rounded(low, 2)}</text>'
-        f'<text x="{(width - 180) // 2}" y="{height - 8}" font-size="11" fill="currentColor">share of players</text>'
-    )
     return (
-        f'<div class="wide"><svg width="{width}" height="{tall}" role="img" aria-label="{escape(curve)} curves of '
-        f'{len(drawn)} methods">{axes}{"".join(lines)}{"".join(labels)}</svg></div>'
+        f'<svg class="curves" width="440" height="270" viewBox="0 0 440 270" role="img" aria-label="{escape(curve)} curves of '
+        f'{len(drawn)} methods"><text x="{LEFT}" y="14">{escape(curve)}</text>{"".join(lines)}'
+        f'<text x="{LEFT + WIDE / 2}" y="{TOP + HIGH + 36}" text-anchor="middle">share of players {escape(verb)}</text></svg>'
     )
+
+
+def _drawn(table: Standings, curve: str) -> dict[str, list[float]]:
+    """Methods that have this curve, in the table's order."""
+    return {s.method: table.curves[s.method][curve] for s in table.standings if curve in table.curves.get(s.method, {})}
+
+
+def _curve_names(table: Standings) -> str:
+    """Which line is whose."""
+    keys = []
+    for k, name in enumerate(_drawn(table, "deletion")):
+        colour, dash = _stroke(k, name)
+        line = f'<path d="M0 5h28" stroke="{colour}" stroke-width="2" stroke-dasharray="{dash}"/>'
+        keys.append(
+            f'<span class="holds"><svg width="28" height="10" aria-hidden="true">{line}</svg> {escape(name)}</span>'
+        )
+    return f'<div class="legend">{"".join(keys)}</div>'
 
 
 def _stroke(k: int, name: str) -> tuple[str, str]:
-    """A colour and a dash for each method, so that curves differ in print and for every eye."""
+    """A colour and a dash for each method, so that curves differ in print and for every eye, on light paper and on dark."""
     if name in LINE:
         return LINE[name], "2 4" if name == RANDOM else "8 3"
-    colours = ("#2166ac", "#c85a0a", "#1b7f5c", "#7b4fa3", "#a0522d", "#0b8a9e", "#8a8a00")
+    colours = ("#3b82c4", "#d9701f", "#2a9070", "#9a6bc0", "#b5654a", "#1695a8", "#8f8a1c")
     return colours[k % len(colours)], ("none", "6 3", "3 2")[k // len(colours) % 3]
 
 
 def _agreement(table: Standings) -> str:
+    """A square of correlations; columns carry the numbers of the rows."""
     rows = []
-    for name, line in zip(table.agreement_of, table.agreement.tolist(), strict=True):
-        rows.append([_whole(name), *(f'<span class="{level(x, 1.0)}">{x:.2f}</span>' for x in line)])
-    return grid(["", *(escape(n) for n in table.agreement_of)], rows)
+    for k, (name, line) in enumerate(zip(table.agreement_of, table.agreement.tolist(), strict=True), start=1):
+        rows.append([_whole(f"{k} {name}"), *(f'<span class="{level(x, 1.0)}">{_short(x)}</span>' for x in line)])
+    return grid(["", *(str(k + 1) for k in range(len(rows)))], rows)
+
+
+def _short(correlation: float) -> str:
+    """A correlation without the zero before the point, as many stand in a row.
+
+    >>> _short(-0.061), _short(1.0), _short(-0.001)
+    ('−.06', '1.00', '.00')
+    """
+    text = f"{correlation:.2f}".replace("-0.00", "0.00").replace("-", "−")
+    return text.replace("0.", ".") if abs(correlation) < 0.995 else text
 
 
 def as_markdown_matrix(names: Sequence[str], square: Any) -> str:

@@ -31,14 +31,13 @@ def test_the_table_ranks_methods_between_random_and_oracle(tmp_path):
     result = compare(*FAST, "--html", str(page))
     assert result.exit_code == 0, result.output
     lines = result.output.splitlines()
-    assert (
-        next(line for line in lines if not line.startswith("method")).startswith("oracle") or "oracle" in result.output
-    )
+    assert lines[0].split() == ["method", "share,", "95%", "interval", "p", "best", "passes", "claims"]
+    assert lines[1].startswith("oracle")
     for name in ("leave-one-out", "saliency", "attention", "random"):
         assert any(line.startswith(name) for line in lines)
     assert "infidelity is not measured for" in result.output
     written = page.read_text(encoding="utf-8")
-    assert "Which explanation to trust: the built-in model on forty sentences" in written
+    assert "Which explanation to trust: the built-in model on 3 built-in sentences" in written
     assert (
         written.count("<tbody>") == 3 and written.count("<polyline") == 2 * 5
     )  # ranking, metrics, agreement; both curves
@@ -60,7 +59,7 @@ def test_empty_texts_and_failing_rows_do_not_stop_the_run(tmp_path):
     data.write_text("review,gold\nA fine film.,POSITIVE\n,NEGATIVE\nA dull film.,NEGATIVE\n")
     result = compare(*FAST[:4], "--data", str(data), "--text", "review", "--target", "gold")
     assert result.exit_code == 0, result.output
-    assert "1 row could not be explained at all; row 1" in result.output
+    assert "1 row could not be explained at all: row 1, text is ''" in result.output
     assert "2 inputs" in result.output
 
 
@@ -74,7 +73,9 @@ def test_empty_texts_and_failing_rows_do_not_stop_the_run(tmp_path):
         (["--methods", "tea-leaves"], "'tea-leaves' is unknown"),
         (["--metrics", "beauty"], "unknown metric 'beauty'"),
         (["--executor", "hamsters"], "unknown executor 'hamsters'"),
-        (["--payoff", "utility", "--limit", "1"], "payoff is 'utility'"),
+        (["--payoff", "utility"], "payoff is 'utility'; write one of logit, probability"),
+        (["--removal", "erase"], "removal is 'erase'; write one of mask"),
+        (["--judge", "jury"], "judge is 'jury'; write one of mask"),
     ],
 )
 def test_bad_input_is_refused_with_a_reason(tmp_path, words, message):
@@ -87,3 +88,38 @@ def test_bad_input_is_refused_with_a_reason(tmp_path, words, message):
     assert result.exit_code != 0
     assert isinstance(result.exception, AccreditError)
     assert message in str(result.exception)
+
+
+def test_a_page_that_cannot_be_written_is_refused_before_anything_runs(tmp_path):
+    store = tmp_path / "rows.db"
+    result = compare(*FAST, "--html", str(tmp_path / "nowhere" / "arena.html"), "--store", str(store))
+    assert result.exit_code == 2 and "there is no folder" in result.output
+    assert not store.exists()
+
+
+def test_a_method_named_twice_runs_once():
+    once = compare("--methods", "saliency", "--metrics", "deletion", "--limit", "2", "--json")
+    twice = compare("--methods", "saliency, saliency,", "--metrics", "deletion,deletion", "--limit", "2", "--json")
+    assert json.loads(once.stdout) == json.loads(twice.stdout)
+
+
+def test_a_payoff_that_tells_no_decision_and_is_no_probability_is_said_not_measured():
+    result = compare("--methods", "leave-one-out", "--payoff", "logit", "--limit", "2")
+    assert result.exit_code == 0, result.output
+    assert (
+        "log-odds is not measured: log-odds needs payoffs that are probabilities, and the payoff is logit"
+        in result.output
+    )
+    assert (
+        "post-hoc accuracy is not measured: post-hoc accuracy needs a payoff that tells the decision" in result.output
+    )
+    assert "infidelity ↓" in result.output
+
+
+def test_json_lines_are_read(tmp_path):
+    data = tmp_path / "texts.jsonl"
+    data.write_text('{"review": "A fine film.", "stars": 5}\n\n{"review": "A dull film.", "stars": 1}\n')
+    result = compare(
+        "--methods", "saliency", "--metrics", "deletion", "--data", str(data), "--text", "review", "--json"
+    )
+    assert json.loads(result.stdout)["rows"] == 2

@@ -48,3 +48,9 @@ def test_bad_pairs_are_refused():
         spearman(Attribution(("a",), np.ones(1), None, "x"), Attribution(("b",), np.ones(1), None, "y"))
     with pytest.raises(InvalidInput, match="count"):
         top_overlap(np.ones(3), np.ones(3), 4)
+
+
+@pytest.mark.parametrize("measure", [kendall, spearman, lambda a, b: top_overlap(a, b, 1)])
+def test_what_has_no_rank_is_refused(measure):
+    with pytest.raises(InvalidInput, match="NaN"):
+        measure(np.array([1.0, np.nan]), np.array([1.0, 2.0]))

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import signal
 import subprocess
 import sys
 import time
+from dataclasses import dataclass
+from itertools import combinations, product
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from accredit.core import InvalidInput
-from accredit.evaluate.arena import ORACLE, RANDOM, Example, RowResult, metrics_named, run_row
+from accredit.core import Attribution, InvalidInput
+from accredit.evaluate import holm
+from accredit.evaluate.arena import ORACLE, RANDOM, Entry, Example, Explained, RowResult, metrics_named, run_row
 from accredit.evaluate.arena_store import ArenaStoreError, FinishedRows
 from accredit.evaluate.arena_workers import workers
+from accredit.evaluate.examples import read_examples, sample
 from accredit.evaluate.standings import standings
-from accredit.evaluate.text_contest import read_examples, sample
 from accredit.experiments.arena_page import arena_page, markdown_table, notes_of, text_table
 from accredit.experiments.contest import finished, hold
 
@@ -65,7 +69,7 @@ def test_a_method_that_fails_on_one_row_is_recorded_and_the_rest_goes_on(table):
     assert table["brittle"].rows == 11
     assert table["brittle"].failures == {3: "ArithmeticError: no convergence on this row"}
     assert table["shapley"].rows == 12
-    assert any("brittle failed on 1 of 12" in note for note in notes_of(table))
+    assert any("brittle failed on 1 of 12 inputs: row 3, ArithmeticError" in note for note in notes_of(table))
 
 
 def test_what_does_not_apply_is_said_not_computed(table):
@@ -81,6 +85,109 @@ def test_claims_and_cost_are_in_the_table(table):
     assert table["shapley"].claims["efficiency"] == "exactly"
     assert table["leave-one-out"].claims["efficiency"] == "no"
     assert table["leave-one-out"].passes == 8
+
+
+def test_the_best_is_chosen_by_looking_so_its_test_is_corrected_for_all_pairs():
+    rng = np.random.default_rng(8)
+    names = ("a", "b", "c", "d")
+    rows = []
+    for k, scores in enumerate(rng.normal((0.0, 0.3, 0.6, 1.5), size=(9, 4))):
+        given = {RANDOM: 0.0, ORACLE: 3.0} | dict(zip(names, scores.tolist(), strict=True))
+        rows.append(RowResult(k, "", 3, {n: Entry(scores={"insertion": x}) for n, x in given.items()}, 0.0))
+    table = standings(rows)
+    values = {n: np.array([r.entries[n].scores["insertion"] for r in rows]) for n in names}
+    pairs = list(combinations(names, 2))
+    found = [np.mean([abs(s @ g) >= abs(g.sum()) * (1 - 1e-12) for s in map(np.array, product((1, -1), repeat=9))])
+             for g in (values[a] - values[b] for a, b in pairs)]  # fmt: skip
+    corrected = dict(zip(pairs, holm(np.array(found)), strict=True))
+    best = max(names, key=lambda n: values[n].mean())
+    assert table[best].p_best is None
+    for name in set(names) - {best}:
+        pair = next(p for p in pairs if set(p) == {name, best})
+        assert table[name].p_best == pytest.approx(corrected[pair])
+
+
+@dataclass(frozen=True)
+class Faulty(ToyContest):
+    """Rows that break in every place where they can."""
+
+    methods: tuple[str, ...] = ("shapley", "stranger")
+
+    def game(self, example):
+        if example.row == 1:
+            raise RuntimeError("the model ran out of memory")
+        game = super().game(example)
+        return Broken(game) if example.row == 2 else game
+
+    def explain(self, method, example):
+        if method == "stranger" and example.row == 0:
+            return Explained(Attribution(("x", "y"), np.ones(2), None, "of another game"), 1)
+        return super().explain("shapley", example)
+
+
+class Broken:
+    """A game that pays what is no number."""
+
+    def __init__(self, game):
+        self.players = game.players
+
+    def payoff(self, coalitions):
+        return np.full(len(coalitions), np.nan)
+
+
+def test_whatever_breaks_in_a_row_stays_in_that_row():
+    table = hold(Faulty(), TEXTS[:5])
+    assert table.rows == 3
+    assert table.refused[1] == "RuntimeError: the model ran out of memory"
+    assert "nan" in table.refused[2]
+    assert table["stranger"].failures == {0: "it credits 2 players, and this game has 6 or others"}
+    notes = " ".join(notes_of(table))
+    assert "stranger failed on 1 of 3 inputs: row 0" in notes
+    assert "2 rows could not be explained at all: row 1, RuntimeError" in notes and "row 2, " in notes
+
+
+def test_one_player_has_no_order_to_agree_on():
+    one = {n: Entry(scores={"insertion": 0.5}, credit=[1.0]) for n in ("a", "b")}
+    two = {n: Entry(scores={"insertion": 0.5}, credit=[1.0, 2.0]) for n in ("a", "b")}
+    ends = {RANDOM: Entry(scores={"insertion": 0.1}), ORACLE: Entry(scores={"insertion": 0.9})}
+    table = standings([RowResult(k, "", 2, {**e, **ends}, 0.0) for k, e in enumerate((one, two))])
+    assert table.agreement[0, 1] == 1.0
+
+
+def test_without_a_scale_nobody_is_ranked_and_it_says_so():
+    same = {n: Entry(scores={"insertion": 0.5}) for n in ("a", RANDOM, ORACLE)}
+    table = standings([RowResult(0, "", 1, same, 0.0)])
+    notes = " ".join(notes_of(table))
+    assert "nobody is ranked" in notes and "Not ranked by insertion" in notes and "ranked by ." not in notes
+    assert "the intervals say nothing" in notes
+    assert "nobody is ranked" in arena_page(table, "a page of it")
+
+
+def test_a_metric_measured_on_some_inputs_says_on_how_many():
+    ends = {ORACLE: Entry(scores={"insertion": 0.9})}
+    whole, part = (
+        Entry(scores={"insertion": 0.5}),
+        Entry(scores={"insertion": None}, because={"insertion": "it is too short"}),
+    )
+    rows = [RowResult(k, "", 2, {"a": e, RANDOM: e, **ends}, 0.0) for k, e in enumerate((whole, whole, part))]
+    assert "insertion is not measured on 1 input: it is too short." in notes_of(standings(rows))
+
+
+def test_time_is_the_median_because_the_first_explanation_also_loads():
+    ends = {RANDOM: Entry(scores={"insertion": 0.1}), ORACLE: Entry(scores={"insertion": 0.9})}
+    rows = [
+        RowResult(k, "", 2, {"a": Entry(scores={"insertion": 0.5}, seconds=s), **ends}, 0.0)
+        for k, s in enumerate((9, 1, 1))
+    ]
+    assert standings(rows)["a"].seconds == 1.0
+
+
+def test_the_tables_fit_a_narrow_terminal_and_lose_nothing(table):
+    narrow, wide = text_table(table, 60), text_table(table)
+    assert max(map(len, narrow.splitlines())) <= 60
+    assert narrow.count("\nmethod ") > wide.count("\nmethod ") == 1
+    for metric in ToyContest().metrics:
+        assert metric in narrow and metric in wide
 
 
 def test_empty_texts_are_reported_and_nothing_is_lost():
@@ -186,6 +293,43 @@ def test_reading_data(tmp_path):
         read_examples(tmp_path / "missing.csv", "text", None)
     with pytest.raises(InvalidInput, match="no row to explain with split=test and at most 3 words"):
         read_examples(tmp_path / "a.tsv", "text", None, where={"split": "test"}, longest=3)
+
+
+def test_reading_json_lines(tmp_path):
+    file = tmp_path / "a.jsonl.gz"
+    file.write_bytes(
+        gzip.compress('\ufeff{"text": "fine", "y": 1}\n\n{"text": null, "y": "POS"}\n{"y": null}\n'.encode())
+    )
+    assert read_examples(file, "text", "y") == [Example(0, "fine", "1"), Example(1, "", "POS"), Example(2, "", None)]
+    (tmp_path / "b.jsonl").write_text('{"text": "fine"}\n["no"]\n')
+    with pytest.raises(InvalidInput, match="line 2 is no JSON object"):
+        read_examples(tmp_path / "b.jsonl", "text", None)
+    (tmp_path / "c.jsonl").write_text('{"text": fine}\n')
+    with pytest.raises(InvalidInput, match="line 1 is not JSON"):
+        read_examples(tmp_path / "c.jsonl", "text", None)
+
+
+def test_a_column_without_a_name_is_no_label(tmp_path):
+    (tmp_path / "indexed.csv").write_text(",text\n7,fine\n")
+    assert read_examples(tmp_path / "indexed.csv", "text", None) == [Example(0, "fine", None)]
+
+
+def test_files_that_are_broken_or_huge(tmp_path):
+    long = "word " * 40_000
+    (tmp_path / "long.csv").write_text(f'text\n"{long}"\n')
+    assert read_examples(tmp_path / "long.csv", "text", None)[0].text == long
+    whole = gzip.compress(b"text\n" + b"fine\n" * 5000)
+    for name, content in {
+        "cut": whole[: len(whole) // 2],
+        "none": b"text",
+        "bad": whole[:15] + b"\xff" * 9 + whole[24:],
+    }.items():
+        (tmp_path / f"{name}.csv.gz").write_bytes(content)
+        with pytest.raises(InvalidInput, match="is not a whole gzip file"):
+            read_examples(tmp_path / f"{name}.csv.gz", "text", None)
+    (tmp_path / "utf16.csv").write_text("text\nfine\n", encoding="utf-16")
+    with pytest.raises(InvalidInput, match="is not UTF-8 text"):
+        read_examples(tmp_path / "utf16.csv", "text", None)
 
 
 def test_the_built_in_sentences_are_forty_and_distinct():

@@ -229,3 +229,16 @@ def test_results_of_another_game_are_refused():
 def test_fractions_outside_the_unit_interval_are_refused(fractions):
     with pytest.raises(InvalidInput, match="fractions"):
         Comprehensiveness(fractions)
+
+
+def test_sensitivity_does_not_depend_on_the_unit_of_the_payoff():
+    values = np.random.default_rng(4).normal(size=16)
+    for unit in (1e-14, 1e9):
+        game = TableGame(("a", "b", "c", "d"), unit * values)
+        best = oracle(SensitivityN(), game)  # an oracle wherever there is a score
+        plain = measure(
+            SensitivityN(), TableGame(game.players, values), oracle(SensitivityN(), TableGame(game.players, values))
+        )
+        assert measure(SensitivityN(), game, best) == pytest.approx(plain, abs=1e-3)
+    with pytest.raises(InvalidInput, match="whole sizes"):
+        SensitivityN(at=(1.5,))

@@ -51,3 +51,13 @@ def test_spans_and_bad_input():
         auprc(np.ones(3), marks("---"))
     with pytest.raises(InvalidInput, match="shape"):
         token_f1(marks("xx"), marks("xxx"))
+
+
+def test_soft_scores_are_not_choices_and_spans_have_an_inside():
+    with pytest.raises(InvalidInput, match="chosen must be True or False"):
+        token_f1(np.array([0.9, 0.1]), np.array([True, False]))
+    assert token_f1(np.array([1, 0]), np.array([1, 1])) == pytest.approx(2 / 3)
+    with pytest.raises(InvalidInput, match="finite"):
+        auprc(np.array([0.9, np.nan]), np.array([True, False]))
+    with pytest.raises(InvalidInput, match=r"span \(3, 1\) is empty"):
+        iou_f1([(3, 1)], [(0, 2)])

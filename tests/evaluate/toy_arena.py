@@ -10,7 +10,7 @@ from zlib import crc32
 import numpy as np
 
 from accredit.core import Attribution, InvalidInput, Selection
-from accredit.evaluate.arena import Explained
+from accredit.evaluate.arena import METRICS, Explained
 from accredit.games import TableGame
 from accredit.values import banzhaf, leave_one_out, shapley
 
@@ -39,6 +39,9 @@ class ToyContest:
         bits = np.arange(64)
         inside = (bits[:, None] & bits[None, :]) == bits[None, :]
         return TableGame(names, 1 / (1 + np.exp(-(inside @ dividends))))
+
+    def metric(self, name):
+        return METRICS[name]
 
     def explain(self, method, example):
         time.sleep(self.pause)
