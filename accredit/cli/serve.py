@@ -26,7 +26,8 @@ def serve(models: tuple[str, ...], store: str | None, port: int, seconds: float)
     from accredit.web.server import serve as served
 
     if store is not None:
-        existing(store).close()
+        with existing(store):
+            pass  # it is a journal; a wrong file is refused before the page is served
     click.echo("loading the model …", err=True)
     asyncio.run(
         served(models, store, port, lambda address: click.echo(f"open {address}\n(Ctrl+C ends it)"), seconds=seconds)

@@ -14,7 +14,15 @@ import click
 @click.option(
     "--test", default="0.25", show_default=True, metavar="FILE|FRACTION", help="Test rows: a file, or a share of FILE."
 )
-@click.option("--method", default="knn", show_default=True, help="knn, shapley, banzhaf, loo, influence or datamodel.")
+@click.option(
+    "--task", type=click.Choice(["class", "number"]), help="What the target is. Default: told from its values."
+)
+@click.option(
+    "--method",
+    default="knn",
+    show_default=True,
+    help="knn, shapley, banzhaf, beta:16,1, loo, influence, datamodel or tmc:0.01.",
+)
 @click.option(
     "--model", default="logistic", show_default=True, help="logistic, ridge, forest, or text: logistic on --text."
 )
@@ -23,8 +31,8 @@ import click
     "--store", type=click.Path(), metavar="RUN.db", help="Keep every training here; the same line again resumes."
 )
 @click.option("--executor", metavar="WHERE", help="serial, threads:4, processes:4, dask or dask:tcp://host:8786.")
-@click.option("--budget", default=2000, show_default=True, help="Trainings to spend.")
-@click.option("--seed", default=0, show_default=True)
+@click.option("--budget", type=click.IntRange(min=1), default=2000, show_default=True, help="Trainings to spend.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of splits and samples.")
 @click.option(
     "--encoder", type=click.Path(), help="A folder with a Hugging Face encoder for --text; default: the built-in one."
 )
@@ -39,6 +47,7 @@ def value(
     target: str,
     text: str | None,
     test: str,
+    task: str | None,
     method: str,
     model: str,
     players: str,
@@ -62,11 +71,16 @@ def value(
 
     if model == "text" and text is None:
         raise InvalidInput("--model text needs --text COLUMN")
-    read = table(file, target, text=text, test=test, players=players, encoder=encoder, seed=seed)
+    read = table(file, target, text=text, test=test, task=task, players=players, encoder=encoder, seed=seed)
     journal = Journal(store) if store else None
-    run = journal.begin_run(_words(context), os.getcwd()) if journal else None
-    if journal and run is not None:
-        journal.describe(run, read.facts)
+    run: int | None = None
+
+    def started() -> None:
+        nonlocal run
+        if journal:
+            run = journal.begin_run(_words(context), os.getcwd())
+            journal.describe(run, read.facts)
+
     try:
         with progress("training", budget) as bar:
             report = value_table(
@@ -78,6 +92,7 @@ def value(
                 journal=journal,
                 executor=executor,
                 watch=bar.update,
+                started=started,
                 curves=curves,
             )
         if journal and run is not None:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import pandas
 
 FORMAT = 1
+EXACT = "exact: there is no sampling error"  # why a credit has no interval
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,6 +68,11 @@ class Attribution:
     def unshared(self) -> float | None:
         """Payoff credited to nobody: zero when the credit is efficient."""
         return None if self.total is None else self.total - float(self.credit.sum())
+
+    @property
+    def exact(self) -> bool:
+        """Is this the value itself, without any sampling error?"""
+        return self.interval_because == EXACT
 
     def claim(self, axiom: str) -> Claim:
         """What is claimed about one axiom; `unknown` where nothing is."""

@@ -13,7 +13,7 @@ from accredit.core import BadPayoff, BoolArray, FloatArray, Game, InvalidInput, 
 from accredit.core.coalitions import keys, unique
 from accredit.core.predicting import Predicting
 from accredit.store.executors import Crew, Executor, crew_of
-from accredit.store.fingerprint import Fingerprint, fingerprint
+from accredit.store.fingerprint import Fingerprint, fingerprint, fingerprint_of
 from accredit.store.journal import Entry, Journal
 from accredit.store.schedule import Finished, Schedule
 
@@ -190,7 +190,7 @@ def durable(
     if failed is not None and not np.isfinite(failed):
         raise InvalidInput(f"failed must be a finite payoff or None, got {failed}")
     if name is None:
-        name = fingerprint(game=game)
+        name = fingerprint_of(game)
     elif not isinstance(name, Fingerprint):
         name = fingerprint(**name)
     chosen = int(getattr(game, "seed", 0)) if seed is None else int(seed)

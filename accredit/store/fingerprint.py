@@ -2,12 +2,13 @@
 
 Python's own `hash` is salted for each process, so it cannot name a game in a file. Here every value is fed, with its
 type and length, to one BLAKE2 hash: arrays by their bytes, estimators by class, version and settings, functions by
-their compiled code and what they close over.
+their compiled code, what they close over and the globals they read.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import dis
 import functools
 import hashlib
 import inspect
@@ -60,20 +61,35 @@ def fingerprint(**parts: Any) -> Fingerprint:
     return Fingerprint(_digest(digests, "parts"), digests)
 
 
-def _digest(value: Any, where: str) -> str:
-    hasher = hashlib.blake2b(digest_size=DIGEST_BYTES)
+def fingerprint_of(game: Any) -> Fingerprint:
+    """The name of a game: made from the parts that it tells of itself, or from all that it holds."""
+    if hasattr(game, "fingerprint_parts"):
+        return fingerprint(kind=type(game), **game.fingerprint_parts())
+    return fingerprint(game=game)
+
+
+@dataclass
+class _Hash:
+    """A hash under way. A function met again, as by one that calls itself, is fed by its number."""
+
+    functions: list[types.FunctionType]
+    blake: Any = dataclasses.field(default_factory=lambda: hashlib.blake2b(digest_size=DIGEST_BYTES))
+
+
+def _digest(value: Any, where: str, functions: Sequence[types.FunctionType] = ()) -> str:
+    hasher = _Hash(list(functions))
     _feed(hasher, value, where)
-    return hasher.hexdigest()
+    return str(hasher.blake.hexdigest())
 
 
-def _write(hasher: Any, tag: str, *chunks: bytes) -> None:
+def _write(hasher: _Hash, tag: str, *chunks: bytes) -> None:
     for chunk in (tag.encode(), *chunks):
-        hasher.update(struct.pack("<q", len(chunk)))
-        hasher.update(chunk)
+        hasher.blake.update(struct.pack("<q", len(chunk)))
+        hasher.blake.update(chunk)
 
 
-def _feed(hasher: Any, value: Any, where: str) -> None:
-    if hasattr(value, "fingerprint_parts"):
+def _feed(hasher: _Hash, value: Any, where: str) -> None:
+    if hasattr(value, "fingerprint_parts") and not isinstance(value, type):
         _write(hasher, "object", _code_of(type(value)))
         _feed(hasher, dict(value.fingerprint_parts()), where)
     elif value is None or isinstance(value, bool | int | str):
@@ -105,7 +121,7 @@ def _feed(hasher: Any, value: Any, where: str) -> None:
         _feed_object(hasher, value, where)
 
 
-def _feed_array(hasher: Any, array: np.ndarray[Any, Any], where: str) -> None:
+def _feed_array(hasher: _Hash, array: np.ndarray[Any, Any], where: str) -> None:
     if array.dtype.hasobject:
         _write(hasher, "objects", str(array.shape).encode())
         _feed(hasher, array.ravel().tolist(), where)
@@ -114,23 +130,22 @@ def _feed_array(hasher: Any, array: np.ndarray[Any, Any], where: str) -> None:
     _write(hasher, "array", little.dtype.str.encode(), str(array.shape).encode(), little.tobytes())
 
 
-def _feed_object(hasher: Any, value: Any, where: str) -> None:
+def _feed_object(hasher: _Hash, value: Any, where: str) -> None:
     if isinstance(value, functools.partial):
         _feed(hasher, ["partial", value.func, value.args, value.keywords], where)
     elif isinstance(value, types.MethodType):
         _feed(hasher, ["method", value.__func__, value.__self__], where)
     elif isinstance(value, types.FunctionType):
-        cells = [cell.cell_contents for cell in value.__closure__ or ()]
-        _feed(hasher, ["function", value.__code__, value.__defaults__, value.__kwdefaults__, cells], where)
+        _feed_function(hasher, value, where)
     elif isinstance(value, types.CodeType):
         constants = [c for c in value.co_consts if not isinstance(c, str) or c != value.co_name]
         _feed(hasher, ["code", value.co_code, value.co_names, constants], where)
-    elif isinstance(value, type | types.BuiltinFunctionType | np.ufunc):
+    elif isinstance(value, type | types.BuiltinFunctionType | types.ModuleType | np.ufunc):
         _write(hasher, "name", _code_of(value))
     elif hasattr(value, "state_dict"):  # a torch module: its structure and its numbers
         _write(hasher, "module", _code_of(type(value)), repr(value).encode())
         _feed(hasher, {key: tensor.detach().cpu().numpy() for key, tensor in value.state_dict().items()}, where)
-    elif hasattr(value, "detach"):  # a torch tensor
+    elif hasattr(value, "detach") and hasattr(value, "numpy"):  # a torch tensor
         _feed_array(hasher, value.detach().cpu().numpy(), where)
     elif hasattr(value, "get_params"):  # a scikit-learn estimator: its settings, not what it has learned
         _write(hasher, "estimator", _code_of(type(value)))
@@ -138,9 +153,7 @@ def _feed_object(hasher: Any, value: Any, where: str) -> None:
     elif dataclasses.is_dataclass(value):
         _write(hasher, "dataclass", _code_of(type(value)))
         _feed(hasher, {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}, where)
-    elif (
-        hasattr(value, "__dict__") and not isinstance(value, types.ModuleType) and type(value).__module__ != "builtins"
-    ):
+    elif hasattr(value, "__dict__") and type(value).__module__ != "builtins":
         _write(hasher, "object", _code_of(type(value)))
         _feed(hasher, vars(value), where)
     else:
@@ -150,12 +163,45 @@ def _feed_object(hasher: Any, value: Any, where: str) -> None:
         )
 
 
+def _feed_function(hasher: _Hash, function: types.FunctionType, where: str) -> None:
+    if function in hasher.functions:
+        _write(hasher, "again", str(hasher.functions.index(function)).encode())
+        return
+    hasher.functions.append(function)
+    cells = [cell.cell_contents for cell in function.__closure__ or ()]
+    _feed(hasher, ["function", function.__code__, function.__defaults__, function.__kwdefaults__, cells], where)
+    if _version(function.__module__) is None:  # a library's globals go with its version, which is part of what uses it
+        for name in sorted(_globals_read(function.__code__) & function.__globals__.keys()):
+            _write(hasher, "global", name.encode(), _known_by(function.__globals__[name], name, hasher.functions))
+
+
+def _globals_read(code: types.CodeType) -> set[str]:
+    """Names that a function, or one defined inside it, looks up outside."""
+    names = {step.argval for step in dis.get_instructions(code) if step.opname in ("LOAD_GLOBAL", "LOAD_NAME")}
+    return names.union(*(_globals_read(inner) for inner in code.co_consts if isinstance(inner, types.CodeType)))
+
+
+def _known_by(value: Any, where: str, functions: Sequence[types.FunctionType]) -> bytes:
+    """The digest of a global, or its kind alone where it has no stable bytes, as loggers and locks have none."""
+    try:
+        return _digest(value, where, functions).encode()
+    except (InvalidInput, RecursionError):
+        return type(value).__qualname__.encode()
+
+
+def _version(module: str | None) -> str | None:
+    """What the package of a module calls its version."""
+    version = getattr(sys.modules.get((module or "builtins").partition(".")[0]), "__version__", None)
+    return version if isinstance(version, str) else None
+
+
 def _code_of(kind: Any) -> bytes:
-    """Module, name and version of a class or builtin; without a version, its source."""
-    module = getattr(kind, "__module__", None) or "builtins"
+    """Module, name and version of a class, builtin or module; without a version, its source."""
+    is_module = isinstance(kind, types.ModuleType)
+    module = kind.__name__ if is_module else getattr(kind, "__module__", None) or "builtins"
     name = f"{module}.{getattr(kind, '__qualname__', getattr(kind, '__name__', repr(kind)))}"
-    version = getattr(sys.modules.get(module.partition(".")[0]), "__version__", None)
-    if isinstance(version, str):
+    version = _version(module)
+    if version is not None:
         return f"{name} {version}".encode()
     try:
         return f"{name} {inspect.getsource(kind)}".encode()

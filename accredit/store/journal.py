@@ -9,7 +9,10 @@ commits whole batches and waits its turn.
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import sqlite3
+import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -170,6 +173,10 @@ class Journal:
                 ) from None
             if "not a database" in text or "malformed" in text:
                 raise JournalError(f"{self.path} is not a journal: {text}; name another file") from None
+            if "unable to open" in text or "readonly" in text:
+                raise JournalError(
+                    f"journal {self.path} cannot be written: {text}; name a file in a folder you can write"
+                ) from None
             if "locked" in text:
                 raise JournalError(
                     f"journal {self.path} was locked by another process for {BUSY_SECONDS:.0f} s; run again to resume"
@@ -197,7 +204,7 @@ class Journal:
             if known and not self._several:
                 differing = ", ".join(name.differs_from(json.loads(known[-1][2])))
                 raise JournalError(
-                    f"journal {self.path} belongs to another game: {differing} differ. Name another file, "
+                    f"journal {self.path} belongs to another game, which differs in {differing}. Name another file, "
                     "or open it with Journal(path, several=True)"
                 )
             cursor = self._db.execute(
@@ -353,8 +360,19 @@ def _entry(row: Sequence[Any]) -> Entry:
     return Entry(bytes(row[0]), row[1], row[2], row[3], row[4], row[5], outputs)
 
 
-def existing(path: str | Path) -> Journal:
-    """Open a journal that must already be there."""
-    if not Path(path).is_file():
+@contextmanager
+def existing(path: str | Path) -> Iterator[Journal]:
+    """Open a journal that must already be there. Where it cannot be written, as SQLite needs to, a copy of it is read."""
+    place = Path(path)
+    if not place.is_file():
         raise InvalidInput(f"no journal at {path}; a run writes one with --store {path}")
-    return Journal(path, several=True)
+    if all(os.access(needed, os.W_OK) for needed in (place, place.parent)):
+        with Journal(place, several=True) as journal:
+            yield journal
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        for part in place, place.with_name(f"{place.name}-wal"):  # what was committed last is in the second
+            if part.is_file():
+                shutil.copy(part, folder)
+        with Journal(Path(folder, place.name), several=True) as journal:
+            yield journal

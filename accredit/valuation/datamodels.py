@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from accredit.core import Attribution, BoolArray, Claim, FloatArray, Game, Holds, InvalidInput, payoffs
+from accredit.core import Attribution, BoolArray, Claim, FloatArray, Game, Holds, InvalidInput, checked_seed, payoffs
 from accredit.core.predicting import Predicting
 from accredit.valuation.lasso import gram, lasso
 
@@ -89,7 +89,7 @@ def random_subsets(players: int, subsets: int, fraction: float, seed: int) -> Bo
         raise InvalidInput(f"fraction must lie between 0 and 1, got {fraction!r}; 0.5 is usual")
     if subsets < 10:
         raise InvalidInput(f"subsets must be at least 10, got {subsets!r}; a few times the number of rows is usual")
-    return np.asarray(np.random.default_rng(seed).random((subsets, players)) < fraction)
+    return np.asarray(np.random.default_rng(checked_seed(seed)).random((subsets, players)) < fraction)
 
 
 def datamodels(

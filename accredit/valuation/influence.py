@@ -78,8 +78,8 @@ def influence(
     >>> scores.ranked().players[-1]  # the row with the odd label hurts most
     'row 3'
     """
-    if damping < 0:
-        raise InvalidInput(f"damping must not be negative, got {damping!r}")
+    if not 0 <= damping < np.inf:
+        raise InvalidInput(f"damping must be a number from 0 on, got {damping!r}")
     train, test = objective.train_gradients(), objective.test_gradients()
     if averaged:
         train = train - train.mean(axis=0)

@@ -17,12 +17,14 @@ from typing import Any
 import numpy as np
 
 from accredit.core import Attribution, BoolArray, Claim, FloatArray, Holds, IntArray, InvalidInput
+from accredit.core.attribution import EXACT
 from accredit.valuation.split import Split
+from accredit.valuation.utility import Utility
 
 CHUNK = 1 << 22  # distances held at once
 
 
-class KNNUtility:
+class KNNUtility(Utility):
     """A game: players are training rows, the payoff is the share of right labels among the K nearest that play.
 
     >>> from accredit.valuation import split
@@ -33,17 +35,6 @@ class KNNUtility:
 
     def __init__(self, data: Split, k: int = 5) -> None:
         self.data, self.k = data, _checked_k(data, k)
-
-    @property
-    def players(self) -> tuple[str, ...]:
-        return self.data.names
-
-    @property
-    def targets(self) -> tuple[str, ...]:
-        return self.data.targets
-
-    def payoff(self, coalitions: BoolArray) -> FloatArray:
-        return self.retrain(coalitions)[0]
 
     def retrain(self, coalitions: BoolArray) -> tuple[FloatArray, FloatArray]:
         """Payoffs (batch,) and the share of right neighbours at each test point (batch, M)."""
@@ -94,7 +85,7 @@ def knn_shapley(data: Split, k: int = 5) -> Attribution:
         claims=tuple(
             Claim(axiom, Holds.EXACTLY, why) for axiom in ("efficiency", "symmetry", "null player", "linearity")
         ),
-        interval_because="exact: there is no sampling error",
+        interval_because=EXACT,
         baseline=0.0,
         payoffs=0,
         stopped="closed form",
@@ -102,33 +93,29 @@ def knn_shapley(data: Split, k: int = 5) -> Attribution:
 
 
 def _nearest(data: Split) -> Iterator[tuple[int, IntArray]]:
-    """Training rows by distance from each test point, in chunks: (first test row, order (m, N))."""
-    centre = data.x.mean(axis=0)  # distances do not feel it, but their rounding does
-    kinds, examples = _kinds(data.x)
-    distinct, tests = data.x[examples] - centre, data.test_x - centre
-    by_label = np.argsort(data.y, kind="stable")
-    squares = (distinct**2).sum(axis=1)
+    """Training rows by distance from each test point, in chunks: (first test row, order (m, N)).
+
+    ‖x‖² − 2zᵀx is one matrix product but loses digits that ‖x − z‖² keeps. Where the loss could change which label comes
+    first, the distances of that test point are computed again, difference by difference.
+    """
+    from scipy.spatial.distance import cdist
+
+    by_label = np.argsort(data.y, kind="stable")  # a stable sort of distances then settles ties by label, then by row
+    x, labels = data.x[by_label], data.y[by_label]
+    centre = x.mean(axis=0)  # distances do not feel it, but their rounding does
+    near, tests = x - centre, data.test_x - centre
+    squares = (near**2).sum(axis=1)
+    rounding = 4 * (x.shape[1] + 2) * np.finfo(float).eps * (squares.max() + (tests**2).sum(axis=1))  # (M,) bound
     rows = max(1, CHUNK // len(data))
     for first in range(0, len(tests), rows):
-        distance = squares - 2 * tests[first : first + rows] @ distinct.T  # ‖z‖² is the same for all
-        yield first, by_label[_sorted(distance[:, kinds[by_label]])]
-
-
-def _sorted(distance: FloatArray) -> IntArray:
-    """Each row's order, equal distances in the order given. A fast sort, repaired by a stable one where there are ties."""
-    order = np.argsort(distance, axis=1)
-    ties = (np.diff(np.take_along_axis(distance, order, axis=1), axis=1) == 0).any(axis=1)
-    order[ties] = np.argsort(distance[ties], axis=1, kind="stable")
-    return order
-
-
-def _kinds(x: FloatArray) -> tuple[IntArray, IntArray]:
-    """Equal rows found: the kind of each row, and one row of each kind. They must be equally far to the last bit."""
-    first: dict[bytes, int] = {}
-    kinds = np.array([first.setdefault((row + 0.0).tobytes(), len(first)) for row in x], dtype=np.int64)
-    examples = np.zeros(len(first), dtype=np.int64)
-    examples[kinds] = np.arange(len(x))
-    return kinds, examples
+        part = slice(first, first + rows)
+        distance = squares - 2 * tests[part] @ near.T  # ‖z‖² is the same for all
+        order = np.argsort(distance, axis=1)
+        gaps = np.diff(np.take_along_axis(distance, order, axis=1), axis=1)
+        doubtful = ((gaps <= rounding[part, None]) & (np.diff(labels[order], axis=1) != 0)).any(axis=1)
+        if doubtful.any():
+            order[doubtful] = np.argsort(cdist(data.test_x[part][doubtful], x, "sqeuclidean"), axis=1, kind="stable")
+        yield first, by_label[order]
 
 
 def _checked_k(data: Split, k: int) -> int:

@@ -15,12 +15,15 @@ import numpy as np
 
 from accredit.core import FloatArray, InvalidInput, MissingExtra, NotConverged
 from accredit.valuation.split import Split
+from accredit.valuation.torch_training import row_losses
 
 if TYPE_CHECKING:
     import torch
 
 STEPS = 100  # of Newton, at most
 STATIONARY = 1e-10  # the largest gradient entry at a minimum
+FEW_PARAMETERS = 500  # up to which a Newton step forms the Hessian
+CHUNK = 1 << 23  # numbers held by one chunk of directions
 
 
 class Objective(Protocol):
@@ -77,9 +80,11 @@ class Softmax:
         self.data, self.weight_decay = data, float(weight_decay)
         self._x, self._test_x = (np.hstack([a, np.ones((len(a), 1))]) for a in (data.x, data.test_x))
         self._codes, self._test_codes = (np.eye(len(data.classes))[y] for y in (data.y, data.test_y))
-        self._weight = np.ones(len(data)) if rows is None else np.asarray(rows, dtype=np.float64)
+        weight = np.ones(len(data)) if rows is None else np.asarray(rows, dtype=np.float64)
+        self._share = weight / weight.sum()  # (N,)
         shape = (self._x.shape[1], len(data.classes))
         self.theta = self._minimised(np.zeros(shape) if start is None else start)  # (d + 1, C)
+        self._probability = _softmax(self._x @ self.theta)  # (N, C)
 
     @property
     def parameters(self) -> int:
@@ -90,23 +95,28 @@ class Softmax:
         return np.asarray(-np.log((_softmax(self._test_x @ self.theta) * self._test_codes).sum(axis=1)))
 
     def train_gradients(self) -> FloatArray:
-        return _outer(self._x, _softmax(self._x @ self.theta) - self._codes)
+        return _outer(self._x, self._probability - self._codes)
 
     def test_gradients(self) -> FloatArray:
         return _outer(self._test_x, _softmax(self._test_x @ self.theta) - self._test_codes)
 
     def hessian_products(self, directions: FloatArray) -> FloatArray:
-        return self._products(self.theta, directions)
+        return self._products(self._probability, directions)
 
     def gauss_newton_products(self, directions: FloatArray) -> FloatArray:
         return self.hessian_products(directions)  # the model is linear, so nothing is ignored
 
-    def _products(self, theta: FloatArray, directions: FloatArray) -> FloatArray:
-        p = _softmax(self._x @ theta)  # (N, C)
-        moved = np.einsum("nd,dck->nck", self._x, directions.reshape(*theta.shape, -1))
-        inner = p[:, :, None] * (moved - (p[:, :, None] * moved).sum(axis=1, keepdims=True))
-        products = np.einsum("nd,nck->dck", self._x * (self._weight / self._weight.sum())[:, None], inner)
-        return np.asarray(products.reshape(theta.size, -1) + self.weight_decay * directions)
+    def _products(self, p: FloatArray, directions: FloatArray) -> FloatArray:
+        """Xᵀ diag(share)·(diag(p_n) − p_n p_nᵀ)·X D + α D for probabilities (N, C), some columns of D at a time."""
+        p = p[:, :, None]
+        products = np.empty_like(directions)
+        columns = max(1, CHUNK // p.size)
+        for start in range(0, directions.shape[1], columns):
+            part = directions[:, start : start + columns]
+            moved = (self._x @ part.reshape(self._x.shape[1], -1)).reshape(*p.shape[:2], -1)  # (N, C, k)
+            inner = p * (moved - (p * moved).sum(axis=1, keepdims=True)) * self._share[:, None, None]
+            products[:, start : start + columns] = (self._x.T @ inner.reshape(len(p), -1)).reshape(part.shape)
+        return products + self.weight_decay * directions
 
     def _minimised(self, theta: FloatArray) -> FloatArray:
         """Newton's method with halved steps; refuses to return anything but the minimum."""
@@ -114,7 +124,7 @@ class Softmax:
             gradient = self._gradient(theta)
             if np.abs(gradient).max() < STATIONARY:
                 return theta
-            step = np.linalg.solve(self._products(theta, np.eye(theta.size)), gradient.ravel()).reshape(theta.shape)
+            step = self._newton_step(theta, gradient)
             scale, value = 1.0, self._value(theta)
             while self._value(theta - scale * step) > value - 1e-4 * scale * (gradient * step).sum() and scale > 1e-8:
                 scale /= 2
@@ -123,15 +133,29 @@ class Softmax:
             return theta
         raise NotConverged(f"Newton's method did not reach a minimum in {STEPS} steps; scale the features first")
 
+    def _newton_step(self, theta: FloatArray, gradient: FloatArray) -> FloatArray:
+        """H⁻¹∇J, exactly, or for many parameters by conjugate gradients, more exactly the nearer the minimum."""
+        from scipy.sparse.linalg import LinearOperator, cg
+
+        p = _softmax(self._x @ theta)
+        if theta.size <= FEW_PARAMETERS:
+            hessian = self._products(p, np.eye(theta.size))
+            return np.asarray(np.linalg.solve(hessian, gradient.ravel()).reshape(theta.shape))
+        hessian = LinearOperator(
+            (theta.size, theta.size), matvec=lambda v: self._products(p, v.reshape(-1, 1))[:, 0], dtype=float
+        )
+        step, _ = cg(hessian, gradient.ravel(), rtol=min(0.1, float(np.sqrt(np.abs(gradient).max()))))
+        return np.asarray(step.reshape(theta.shape))
+
     def _gradient(self, theta: FloatArray) -> FloatArray:
-        weighted = self._x * (self._weight / self._weight.sum())[:, None]
+        weighted = self._x * self._share[:, None]
         return np.asarray(weighted.T @ (_softmax(self._x @ theta) - self._codes) + self.weight_decay * theta)
 
     def _value(self, theta: FloatArray) -> float:
         logits = self._x @ theta
         highest = logits.max(axis=1)
         losses = np.log(np.exp(logits - highest[:, None]).sum(axis=1)) + highest - (logits * self._codes).sum(axis=1)
-        return float(losses @ self._weight / self._weight.sum() + self.weight_decay / 2 * (theta**2).sum())
+        return float(losses @ self._share + self.weight_decay / 2 * (theta**2).sum())
 
 
 class Ridge:
@@ -140,6 +164,8 @@ class Ridge:
     def __init__(self, data: Split, weight_decay: float) -> None:
         if data.classes is not None:
             raise InvalidInput("ridge regression needs numbers; this split holds classes: use Softmax")
+        if not weight_decay >= 0:
+            raise InvalidInput(f"weight_decay must not be negative, got {weight_decay!r}")
         self.data, self.weight_decay = data, float(weight_decay)
         self._x, self._test_x = (np.hstack([a, np.ones((len(a), 1))]) for a in (data.x, data.test_x))
         gram = self.hessian_products(np.eye(self.parameters))
@@ -170,7 +196,8 @@ class Ridge:
 class TorchObjective:
     """A trained torch module and what it was trained on: mean loss (cross-entropy or squared error) + weight_decay/2·‖θ‖².
 
-    Nothing checks that θ is a minimum but `stationarity`: influence functions assume that it is. Computes in float64.
+    θ are the parameters that are trained; frozen ones stay as they are. Nothing checks that θ is a minimum but `stationarity`:
+    influence functions assume that it is. Computes in float64.
     """
 
     def __init__(self, data: Split, module: torch.nn.Module, weight_decay: float) -> None:
@@ -182,7 +209,9 @@ class TorchObjective:
 
         self.data, self.weight_decay = data, float(weight_decay)
         self._module = copy.deepcopy(module).double().eval()
-        named = list(self._module.named_parameters())
+        named = [(name, value) for name, value in self._module.named_parameters() if value.requires_grad]
+        if not named:
+            raise InvalidInput("module has no parameter that is trained; set requires_grad of some to True")
         self._names = [name for name, _ in named]
         self._shapes = [value.shape for _, value in named]
         self._theta = torch.cat([value.detach().reshape(-1) for _, value in named])
@@ -218,7 +247,7 @@ class TorchObjective:
             pushed: Any = torch.func.jvp(lambda t: self._answers(t, self._x), (self._theta,), (direction,))
             answers, moved = pushed
             back: Any = torch.func.vjp(lambda t: self._answers(t, self._x), self._theta)[1]
-            gradient = torch.func.grad(lambda a: self._loss(a, self._y).mean())
+            gradient = torch.func.grad(lambda a: row_losses(a, self._y).mean())
             return torch.as_tensor(back(torch.func.jvp(gradient, (answers,), (moved,))[1])[0])
 
         return self._along(product, directions)
@@ -239,15 +268,8 @@ class TorchObjective:
         state = {n: p.reshape(s) for n, p, s in zip(self._names, pieces, self._shapes, strict=True)}
         return torch.as_tensor(torch.func.functional_call(self._module, state, (x,)))
 
-    def _loss(self, answers: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-        import torch
-
-        if y.dtype == torch.int64:
-            return torch.nn.functional.cross_entropy(answers, y, reduction="none")
-        return (answers.reshape(-1) - y) ** 2
-
     def _losses(self, theta: torch.Tensor, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-        return self._loss(self._answers(theta, x), y)
+        return row_losses(self._answers(theta, x), y)
 
     def _gradients(self, x: torch.Tensor, y: torch.Tensor) -> FloatArray:
         import torch

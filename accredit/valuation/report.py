@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -45,7 +44,7 @@ class Suspect:
     player: str
     label: str
     credit: float
-    sure: bool  # its whole interval is below zero, or there is no sampling error
+    sure: bool  # its whole interval is below zero, or it is exact
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,9 +57,7 @@ class Valuation:
     payoff: str  # what is divided, in words
     trained: int  # payoffs evaluated in this run
     recalled: int  # payoffs found in the journal
-    synergy: tuple[
-        tuple[tuple[str, ...], float], ...
-    ] = ()  # pairs of groups and their Shapley interaction, strongest first
+    synergy: tuple[tuple[tuple[str, ...], float], ...] = ()  # pairs of groups, Shapley interaction, strongest first
 
     def to_json(self) -> str:
         """Everything, as JSON."""
@@ -88,32 +85,51 @@ def value_table(
     journal: Journal | None = None,
     executor: str | Executor | None = None,
     watch: Callable[[int], None] | None = None,
+    started: Callable[[], None] | None = None,
     curves: bool = True,
 ) -> Valuation:
-    """Value the rows, or the groups of rows, of a table by one method."""
-    data = table.data
-    _check(method, model, len(table.groups or data.names), budget, table)
+    """Value the rows, or the groups of rows, of a table by one method.
+
+    `started` is called when the request and the journal are accepted, before anything is trained; `watch` with the number
+    of payoffs known so far.
+    """
+    _check(method, model, len(table.groups or table.data.names), budget, table)
     if method == "knn":
-        game: Game = KNNUtility(data, NEIGHBOURS)
-        values = knn_shapley(data, NEIGHBOURS) if table.groups is None else _grouped_knn(game, table, budget, seed)
-        lines = _curves(_players(game, table), values) if curves else ()
-        payoff = f"share of right labels among the {NEIGHBOURS} nearest neighbours"
-        return Valuation(values, _suspects(values, table), lines, payoff, 0, 0)
-    rows = utility(data, model, seed)
-    with ExitStack() as stack:
-        kept = stack.enter_context(durable(rows, journal, _executor(rows, executor, budget), seed=seed, watch=watch))
+        if started:
+            started()
+        return _value_neighbours(table, budget, seed, curves)
+    rows = utility(table.data, model, seed)
+    with durable(rows, journal, _executor(rows, executor, budget), seed=seed, watch=watch) as kept:
+        if started:
+            started()
+        game = _players(kept, table)
         if method == "influence":
-            values = _influence(table, data)
+            values = _influence(table)
         elif method == "datamodel":
-            values = datamodels(
-                kept if table.groups is None else _players(kept, table), budget, seed=seed
-            ).attribution()
+            values = datamodels(game, budget, seed=seed).attribution()
         else:
-            values = rule_named(method, _players(kept, table), budget, seed)
-        lines = _curves(_players(kept, table), values) if curves else ()
-        payoff = f"test {rows.metric} of {model}" if isinstance(rows.metric, str) else f"test score of {model}"
-        pairs = _synergy(_players(kept, table), budget) if table.groups is not None and method == "shapley" else ()
+            values = rule_named(method, game, budget, seed)
+        lines = _curves(game, values) if curves else ()
+        pairs = _synergy(game, budget) if table.groups is not None and method == "shapley" else ()
+        payoff = f"test {rows.metric} of {model}{_scored(method, table)}"
         return Valuation(values, _suspects(values, table), lines, payoff, kept.evaluated, kept.recalled, pairs)
+
+
+def _value_neighbours(table: Table, budget: int, seed: int, curves: bool) -> Valuation:
+    """Exact for rows; groups of rows have no closed form, so they are valued as any other game."""
+    game = _players(KNNUtility(table.data, NEIGHBOURS), table)
+    values = knn_shapley(table.data, NEIGHBOURS) if table.groups is None else shapley(game, budget=budget, seed=seed)
+    payoff = f"share of right labels among the {NEIGHBOURS} nearest neighbours"
+    return Valuation(values, _suspects(values, table), _curves(game, values) if curves else (), payoff, 0, 0)
+
+
+def _scored(method: str, table: Table) -> str:
+    """What the scores are about where that is not the payoff of the curves."""
+    if method == "influence":
+        return f"; the scores are about its mean test loss, weight decay {WEIGHT_DECAY}"
+    if method == "datamodel" and table.groups is None:
+        return "; the scores are about its outputs at the test rows"
+    return ""
 
 
 def utility(data: Split, model: str, seed: int = 0) -> Retraining | RidgeUtility:
@@ -145,12 +161,8 @@ def _players(game: Game, table: Table) -> Game:
     return game if table.groups is None else grouped(game, table.groups)
 
 
-def _grouped_knn(game: Game, table: Table, budget: int, seed: int) -> Attribution:
-    assert table.groups is not None
-    return shapley(grouped(game, table.groups), budget=budget, seed=seed)
-
-
-def _influence(table: Table, data: Split) -> Attribution:
+def _influence(table: Table) -> Attribution:
+    data = table.data
     objective: Objective = Ridge(data, WEIGHT_DECAY) if data.classes is None else Softmax(data, WEIGHT_DECAY)
     curvature = ExactHessian() if objective.parameters <= MATRIX_PARAMETERS else ConjugateGradients()
     rows = influence(objective, curvature).attribution()
@@ -181,13 +193,12 @@ def _suspects(values: Attribution, table: Table) -> tuple[Suspect, ...]:
     middle = float(np.median(values.credit))
     spread = 1.4826 * float(np.median(np.abs(values.credit - middle)))  # a standard deviation, if most rows are alike
     order = np.argsort(values.credit, kind="stable")[:SUSPECTS]
-    sampled = values.stderr is not None or values.interval is not None
     return tuple(
         Suspect(
             values.players[i],
             table.labels[i],
             float(values.credit[i]),
-            bool(values.interval[i, 1] < 0) if values.interval is not None else not sampled,
+            bool(values.interval[i, 1] < 0) if values.interval is not None else values.exact,
         )
         for i in order
         if values.credit[i] < min(0.0, middle - OUTSTANDING * spread)
@@ -195,22 +206,28 @@ def _suspects(values: Attribution, table: Table) -> tuple[Suspect, ...]:
 
 
 def _check(method: str, model: str, players: int, budget: int, table: Table) -> None:
-    if method.partition(":")[0] not in (*METHODS, "beta", "tmc"):
+    kind = method.partition(":")[0]
+    if kind not in (*METHODS, "beta", "tmc"):
         raise InvalidInput(f"unknown method {method!r}; choose {', '.join(METHODS)}, beta:16,1 or tmc:0.01")
     if model not in MODELS:
         raise InvalidInput(f"unknown model {model!r}; choose {', '.join(MODELS)}")
-    if table.data.classes is None and (method == "knn" or (model == "logistic" and method != "influence")):
+    numbers = table.data.classes is None
+    if numbers and (method == "knn" or model == "logistic"):
+        instead = "shapley" if method == "knn" else method
         raise InvalidInput(
-            "the target is a number, not a class; add --model ridge or --model forest and --method shapley"
+            f"the target is a number, not a class, and {'knn' if method == 'knn' else '--model logistic'} is for classes; "
+            f"write --method {instead} --model ridge, or --task class if it is one"
         )
-    if method == "influence" and model == "forest":
-        raise InvalidInput("a forest has no gradient, so it has no influence function; use --model logistic")
+    if method == "influence" and model != ("ridge" if numbers else "logistic"):
+        raise InvalidInput(
+            f"--model {model} has no influence function here; write --model {'ridge' if numbers else 'logistic'}"
+        )
     if method == "loo" and players + 2 > budget:
         raise TooManyPlayers(
             f"leaving out each of {players} players takes {players + 2} trainings, the budget is {budget}; "
             f"write --budget {players + 2}, or --method knn or influence, or --players COLUMN"
         )
-    if method.partition(":")[0] in ("shapley", "banzhaf", "beta", "tmc") and players > 12 and budget < 2 * players:
+    if kind in ("shapley", "banzhaf", "beta", "tmc") and players > 12 and budget < 2 * players:
         raise TooManyPlayers(
             f"{budget} trainings say too little about {players} players; write --budget {2 * players} or more, "
             "or --method knn or influence, or --players COLUMN to value groups"

@@ -10,17 +10,19 @@ import numpy as np
 from accredit.core import BoolArray, FloatArray, InvalidInput, MissingExtra
 from accredit.valuation.scores import log_odds
 from accredit.valuation.split import Split
+from accredit.valuation.utility import Utility
 
 Scorer = Callable[[Any, FloatArray, Any], float]  # (fitted model, test x, test y) -> payoff
 
 
-class Retraining:
+class Retraining(Utility):
     """A game: players are training rows, the payoff is the test score of a scikit-learn estimator trained on them.
 
     `metric` is the name of any scikit-learn scorer, or a function of (model, test x, test y). A coalition with one class
     only teaches the model to answer that class; the empty coalition teaches nothing: a classifier then finds all classes
     equally likely (accuracy one over the number of classes), a regressor answers 0. State another payoff with `empty`.
-    Outputs are log-odds of the true class, or minus squared errors. Every fit starts from `seed`.
+    Outputs are log-odds of the true class (from a model without probabilities: 1 if it is right, else 0), or minus
+    squared errors. Every fit starts from `seed`.
 
     >>> from sklearn.linear_model import LogisticRegression
     >>> from accredit.valuation import split
@@ -54,19 +56,13 @@ class Retraining:
                 self._scorer: Scorer = get_scorer(self.metric)
             except ValueError as error:
                 raise InvalidInput(f"metric: {error}"[:300]) from None
+            if self.metric == "r2" and len(data.test_x) < 2:
+                raise InvalidInput(
+                    "metric 'r2' compares test rows with their mean, and there is one test row; give two or more, or "
+                    "write metric='neg_mean_squared_error'"
+                )
         else:
             self._scorer = self.metric
-
-    @property
-    def players(self) -> tuple[str, ...]:
-        return self.data.names
-
-    @property
-    def targets(self) -> tuple[str, ...]:
-        return self.data.targets
-
-    def payoff(self, coalitions: BoolArray) -> FloatArray:
-        return self.retrain(coalitions)[0]
 
     def retrain(self, coalitions: BoolArray) -> tuple[FloatArray, FloatArray]:
         """Payoffs (batch,) and outputs (batch, M)."""
@@ -102,13 +98,12 @@ class Retraining:
     def _outputs(self, model: Any) -> FloatArray:
         if self.data.classes is None:
             return np.asarray(-((model.predict(self.data.test_x) - self.data.test_y) ** 2))
-        if hasattr(model, "predict_proba"):
-            probability = model.predict_proba(self.data.test_x)
-            return log_odds(probability[np.arange(len(self.data.test_y)), self.data.test_y])
-        return np.asarray(model.predict(self.data.test_x) == self.data.test_y, dtype=np.float64)
+        if not hasattr(model, "predict_proba"):
+            return np.asarray(model.predict(self.data.test_x) == self.data.test_y, dtype=np.float64)
+        chance = model.predict_proba(self.data.test_x)[np.arange(len(self.data.test_y)), self.data.test_y]
+        return log_odds(chance) if hasattr(self._estimator, "predict_proba") else np.asarray(chance)
 
     def fingerprint_parts(self) -> dict[str, Any]:
-        """All that decides a payoff but the seed, which is part of the key."""
         model = [_with_state(self._estimator, None), self._empty]
         return {"data": self.data, "model": model, "metric": self.metric}
 

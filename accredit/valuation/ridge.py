@@ -15,11 +15,12 @@ import numpy as np
 from accredit.core import BoolArray, FloatArray, InvalidInput
 from accredit.valuation.scores import margins, score_named
 from accredit.valuation.split import Split
+from accredit.valuation.utility import Utility
 
 CHUNK = 1 << 22  # numbers held by one chunk of coalitions
 
 
-class RidgeUtility:
+class RidgeUtility(Utility):
     """A game: players are training rows, the payoff is the test score of ridge trained on them.
 
     Costs N·d² + d³ operations a coalition, d being at most the number of rows (more columns are rotated away). Every
@@ -35,21 +36,9 @@ class RidgeUtility:
         if not l2 > 0:
             raise InvalidInput(f"l2 must be positive, got {l2!r}; small subsets have no unique fit otherwise")
         self.data, self.l2 = data, float(l2)
-        self.metric = metric or ("neg_mean_squared_error" if data.classes is None else "accuracy")
-        self._score = score_named(self.metric, data)
+        self.metric, self._score = score_named(metric, data)
         self._x, self._test_x = _rotated(*(np.hstack([a, np.ones((len(a), 1))]) for a in (data.x, data.test_x)))
         self._t = _codes(data)  # (N, C)
-
-    @property
-    def players(self) -> tuple[str, ...]:
-        return self.data.names
-
-    @property
-    def targets(self) -> tuple[str, ...]:
-        return self.data.targets
-
-    def payoff(self, coalitions: BoolArray) -> FloatArray:
-        return self.retrain(coalitions)[0]
 
     def retrain(self, coalitions: BoolArray) -> tuple[FloatArray, FloatArray]:
         """Payoffs (batch,) and margins (batch, M)."""

@@ -45,14 +45,16 @@ SCORES: dict[str, Score] = {
 }
 
 
-def score_named(metric: str, data: Split) -> Score:
-    """A score by its scikit-learn name, if it fits the data."""
+def score_named(metric: str | None, data: Split) -> tuple[str, Score]:
+    """A score by its scikit-learn name, if it fits the data; None means accuracy, or for numbers the squared error."""
+    if metric is None:
+        metric = "neg_mean_squared_error" if data.classes is None else "accuracy"
     if metric not in SCORES:
         raise InvalidInput(f"unknown metric {metric!r}; choose {', '.join(SCORES)}, or a scikit-learn model for others")
     if (metric == "neg_mean_squared_error") != (data.classes is None):
         kind = "regression" if data.classes is None else "classes"
         raise InvalidInput(f"metric {metric!r} does not fit {kind}; choose another of {', '.join(SCORES)}")
-    return SCORES[metric]
+    return metric, SCORES[metric]
 
 
 def margins(answers: FloatArray, data: Split) -> FloatArray:

@@ -11,6 +11,8 @@ import numpy.typing as npt
 
 from accredit.core import FloatArray, InvalidInput, checked_players
 
+LARGEST = 1e100  # a feature or a number to predict; the squares of larger ones overflow
+
 
 @dataclass(frozen=True, eq=False)
 class Split:
@@ -45,7 +47,8 @@ def split(
 ) -> Split:
     """Check and bundle training and test data.
 
-    Features must be finite numbers; for classification both parts must hold at least two classes between them.
+    Features must be finite numbers, in any array, data frame or sparse matrix (which is filled in). For classification the
+    training rows must hold two classes at least, and all that the test rows hold.
 
     >>> data = split([[0.0], [1.0]], ["no", "yes"], [[0.9]], ["yes"])
     >>> data.classes, data.y, data.names
@@ -65,52 +68,77 @@ def split(
             train_features, _numbers(labels, "y"), test_features, _numbers(test_labels, "test_y"), players, None
         )
     try:
-        classes = np.unique(labels)
+        number = {label: i for i, label in enumerate(np.unique(labels).tolist())}
     except TypeError:
         raise InvalidInput(f"y mixes kinds of labels, for example {labels[0]!r}; make them all strings") from None
-    if len(classes) < 2:
-        raise InvalidInput(f"y holds one class only, {classes[0]!r}; a classifier needs two, or write regression=True")
-    unknown = ~np.isin(test_labels, classes)
-    if unknown.any():
-        raise InvalidInput(
-            f"test_y holds {test_labels[unknown][0]!r}, which no training row has; the classes are {classes}"
-        )
-    encode = {label: i for i, label in enumerate(classes.tolist())}
-    numbered = [np.array([encode[v] for v in part.tolist()], dtype=np.int64) for part in (labels, test_labels)]
-    return Split(train_features, numbered[0], test_features, numbered[1], players, tuple(map(str, classes)))
+    some = ", ".join(repr(label) for label in list(number)[:8]) + (", …" if len(number) > 8 else "")
+    if len(number) < 2:
+        raise InvalidInput(f"y holds one class only, {some}; a classifier needs two (numbers: regression=True)")
+    unknown = [label for label in test_labels.tolist() if label not in number]
+    if unknown:
+        raise InvalidInput(f"test_y holds {unknown[0]!r}, which no training row has; the classes are {some}")
+    numbered = [np.array([number[v] for v in part.tolist()], dtype=np.int64) for part in (labels, test_labels)]
+    return Split(train_features, numbered[0], test_features, numbered[1], players, tuple(map(str, number)))
 
 
 def _features(values: Any, name: str) -> FloatArray:
+    if hasattr(values, "toarray"):  # a sparse matrix
+        values = values.toarray()
     try:
         array = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise InvalidInput(f"{name} must be numbers: {error}; encode text with text_features(texts)") from None
     if array.ndim != 2 or 0 in array.shape:
         raise InvalidInput(f"{name} has shape {array.shape}; rows and columns are needed, at least one of each")
-    bad = ~np.isfinite(array)
+    bad = ~(np.abs(array) < LARGEST)
     if bad.any():
         row, column = np.argwhere(bad)[0]
         raise InvalidInput(
             f"{name} holds {array[row, column]} in row {row}, column {column} ({bad.sum()} such cells); "
-            "fill or drop them first"
+            "fill, scale or drop them first"
         )
     return np.ascontiguousarray(array)
 
 
 def _labels(values: Any, rows: int, name: str) -> npt.NDArray[Any]:
-    labels = np.asarray(values)
+    mixed = isinstance(values, list | tuple) and len(set(map(type, values))) > 1  # np.asarray makes NaN the word 'nan'
+    labels = np.asarray(values, dtype=object if mixed else None)
     if labels.shape != (rows,):
         raise InvalidInput(f"{name} has shape {labels.shape}; one label a row is needed, {rows} in all")
-    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
-        raise InvalidInput(f"{name} holds {labels[~np.isfinite(labels)][0]} in row {np.argmin(np.isfinite(labels))}")
+    for row, label in enumerate(labels.tolist()):
+        if _missing(label):
+            raise InvalidInput(f"{name} holds {label!r} in row {row}; fill or drop such rows first")
     return labels
+
+
+def is_number(value: Any) -> bool:
+    """Can this cell be read as a number?"""
+    try:
+        float(value)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def _missing(label: Any) -> bool:
+    try:
+        return label is None or bool(label != label) or label in (np.inf, -np.inf)  # only NaN differs from itself
+    except TypeError:  # pandas.NA will not be compared
+        return True
 
 
 def _numbers(labels: npt.NDArray[Any], name: str) -> FloatArray:
     try:
-        return labels.astype(np.float64)
+        numbers = labels.astype(np.float64)
     except (TypeError, ValueError):
-        raise InvalidInput(f"{name} holds {labels[0]!r}; regression needs numbers") from None
+        word = next(label for label in labels.tolist() if not is_number(label))
+        raise InvalidInput(f"{name} holds {word!r}; regression needs numbers") from None
+    bad = ~(np.abs(numbers) < LARGEST)
+    if bad.any():
+        raise InvalidInput(
+            f"{name} holds {numbers[bad][0]} in row {np.argmax(bad)}; fill, scale or drop such rows first"
+        )
+    return numbers
 
 
 def groups_of(names: Sequence[str], labels: Iterable[Any]) -> dict[str, list[str]]:

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from accredit.core import FloatArray, InvalidInput, MissingExtra
-from accredit.valuation.split import Split, groups_of, split
+from accredit.core import FloatArray, InvalidInput, MissingExtra, checked_seed
+from accredit.valuation.split import LARGEST, Split, groups_of, is_number, split
 from accredit.valuation.text import text_features
 
 if TYPE_CHECKING:
     import pandas
 
-MANY_VALUES = 20  # a numeric target with more distinct values is a number to predict, not a class
+MANY_VALUES = 20  # a target of more different whole numbers is a number to predict, not a class
 TEXT_KEPT = 200  # characters of a row's text in a journal
 MANY_KINDS = 50  # a column of words with more distinct values is not a category
 
@@ -60,11 +60,15 @@ def read_table(path: str | Path) -> pandas.DataFrame:
         raise InvalidInput(f"reading {place} needs pyarrow: pip install pyarrow, or convert it to .csv") from None
     except InvalidInput:
         raise
+    except UnicodeDecodeError as error:
+        raise InvalidInput(f"{place} is not UTF-8 text: {error}; save it as UTF-8") from None
     except (ValueError, OSError) as error:  # pandas' parser errors are ValueErrors
         raise InvalidInput(f"{place} cannot be read as a table: {str(error).splitlines()[0]}"[:300]) from None
     if frame.empty:
         raise InvalidInput(f"{place} holds no rows")
-    return frame
+    if not name.endswith(".parquet") and not isinstance(frame.index, pandas.RangeIndex):
+        raise InvalidInput(f"{place} has rows with more cells than its first line has names; name every column")
+    return frame.reset_index(drop=True).rename(columns=str)
 
 
 def table(
@@ -73,64 +77,62 @@ def table(
     *,
     text: str | None = None,
     test: str | float = 0.25,
+    task: str | None = None,
     players: str = "row",
     encoder: str | None = None,
     seed: int = 0,
 ) -> Table:
     """Read a training file and split off or read the test rows.
 
-    Features are all columns but the target, the text and the players' column: numbers as they are, words as categories,
-    standardised by the training rows; with `text`, the frozen encoder's features of that column instead.
+    Features are all columns but the target and the players' column: numbers as they are, words as categories, standardised
+    by the training rows; with `text`, the frozen encoder's features of that column instead. `task` says whether the target
+    is a `class` or a `number`; left out, numbers are those with fractions or of more than 20 different values.
     """
     frame = read_table(file)
-    for column, option in (
-        (target, "--target"),
-        (text, "--text"),
-        (None if players == "row" else players, "--players"),
-    ):
+    by_column = None if players == "row" else players
+    _check_columns(frame, file, {"--target": target, "--text": text, "--players": by_column})
+    if encoder is not None and text is None:
+        raise InvalidInput(f"--encoder {encoder} reads texts; name their column with --text COLUMN")
+    needed = [target, text] if text is not None else [c for c in frame.columns if c != by_column]
+    train, held, held_name = _parts(frame, file, test, needed, checked_seed(seed))
+    for part, name in ((train, str(file)), (held, held_name)):
+        if part[target].isna().any():
+            raise InvalidInput(f"the target {target!r} is missing in {int(part[target].isna().sum())} rows of {name}")
+    names = tuple(f"row {i + 1}" for i in train.index)
+    if text is not None:
+        texts = tuple(_texts(train, text, str(file)))
+        x, test_x = text_features(texts, encoder), text_features(_texts(held, text, held_name), encoder)
+        columns: tuple[str, ...] = (text,)
+    else:
+        texts = None
+        x, test_x, columns = _features(train, held, {target, by_column})
+    x, test_x = _standardised(x, test_x)
+    regression = _is_number(frame[target]) if task is None else task == "number"
+    y, test_y = _numbers(train, held, target) if regression else _classes(train, held, target)
+    data = split(x, y, test_x, test_y, names=names, regression=regression)
+    groups = None if by_column is None else _groups(train, by_column)
+    return Table(data, tuple(map(str, train[target])), groups, columns, texts)
+
+
+def _check_columns(frame: Any, file: str | Path, options: dict[str, str | None]) -> None:
+    for option, column in options.items():
         if column is not None and column not in frame.columns:
             raise InvalidInput(
                 f"{option} {column!r} is no column of {file}; its columns are {', '.join(map(str, frame.columns))}"
             )
-    if frame[target].isna().any():
-        raise InvalidInput(f"the target {target!r} is missing in {int(frame[target].isna().sum())} rows of {file}")
-    train, held, held_name = _parts(frame, file, target, test, seed)
-    regression = frame[target].dtype.kind in "if" and frame[target].nunique() > MANY_VALUES
-    names = tuple(f"row {i + 1}" for i in train.index)
-    if text is not None:
-        texts = tuple(_texts(train, text, str(file)))
-        x = text_features(texts, encoder)
-        test_x = text_features(_texts(held, text, held_name), encoder)
-        columns: tuple[str, ...] = (text,)
-    else:
-        texts = None
-        x, test_x, columns = _features(train, held, [target, players])
-    x, test_x = _standardised(x, test_x)
-    kind = np.float64 if regression else str
-    y, test_y = (part[target].to_numpy().astype(kind) for part in (train, held))
-    data = split(x, y, test_x, test_y, names=names, regression=regression)
-    groups = None
-    if players != "row":
-        if train[players].isna().any():
-            raise InvalidInput(f"--players {players!r} is missing in {int(train[players].isna().sum())} training rows")
-        groups = groups_of(names, train[players])
-        if len(groups) < 2:
-            raise InvalidInput(
-                f"--players {players!r} has the one value {next(iter(groups))!r}; two players are needed"
-            )
-    return Table(data, tuple(map(str, train[target])), groups, columns, texts)
+    if options["--text"] == options["--target"]:
+        raise InvalidInput(f"--text and --target are both {options['--text']!r}; a label cannot be learned from itself")
 
 
-def _parts(frame: Any, file: str | Path, target: str, test: str | float, seed: int) -> tuple[Any, Any, str]:
+def _parts(frame: Any, file: str | Path, test: str | float, needed: list[str], seed: int) -> tuple[Any, Any, str]:
     """Training rows, test rows, and where the latter come from."""
     try:
         share = float(test)
     except ValueError:
         held = read_table(str(test))
-        if list(held.columns) != list(frame.columns):
-            missing = [c for c in frame.columns if c not in held.columns]
-            if missing:
-                raise InvalidInput(f"the test file {test} lacks the columns {', '.join(map(str, missing))}") from None
+        missing = [c for c in needed if c not in held.columns]
+        if missing:
+            raise InvalidInput(f"the test file {test} lacks the columns {', '.join(missing)}") from None
         return frame, held, str(test)
     if not 0 < share < 1:
         raise InvalidInput(f"--test {test} must be a file, or a fraction between 0 and 1")
@@ -141,6 +143,49 @@ def _parts(frame: Any, file: str | Path, target: str, test: str | float, seed: i
     return frame.iloc[np.sort(order[count:])], frame.iloc[np.sort(order[:count])], str(file)
 
 
+def _is_number(target: Any) -> bool:
+    """Is this column a number to predict? Classes are words, or few whole numbers."""
+    if target.dtype.kind not in "iuf":
+        return False
+    return bool(target.nunique() > MANY_VALUES or (target.dropna() % 1 != 0).any())
+
+
+def _numbers(train: Any, held: Any, target: str) -> tuple[FloatArray, FloatArray]:
+    for part in (train, held):
+        if part[target].dtype.kind not in "iufb":
+            raise InvalidInput(f"--target {target!r} holds {part[target].iloc[0]!r}; a number to predict is needed")
+    return train[target].to_numpy(np.float64), held[target].to_numpy(np.float64)
+
+
+def _classes(train: Any, held: Any, target: str) -> tuple[list[str], list[str]]:
+    """Labels as words; a whole number is the same class whether it is written 1 or 1.0."""
+
+    def words(column: Any) -> list[str]:
+        whole = column.dtype.kind == "f" and (column % 1 == 0).all()
+        return [str(label) for label in (column.astype(np.int64) if whole else column)]
+
+    y, test_y = words(train[target]), words(held[target])
+    if len(set(y)) < 2:
+        raise InvalidInput(f"--target {target!r} is {y[0]!r} in all {len(y)} training rows; two classes are needed")
+    unknown = sorted(set(test_y) - set(y))
+    if unknown:
+        raise InvalidInput(
+            f"--target {target!r} is {unknown[0]!r} in a test row and in no training row; choose other test rows with "
+            "--seed or --test, drop that class, or write --task number if the target is one"
+        )
+    return y, test_y
+
+
+def _groups(train: Any, column: str) -> dict[str, list[str]]:
+    """Rows by what a column says of them."""
+    if train[column].isna().any():
+        raise InvalidInput(f"--players {column!r} is missing in {int(train[column].isna().sum())} training rows")
+    groups = groups_of([f"row {i + 1}" for i in train.index], train[column])
+    if len(groups) < 2:
+        raise InvalidInput(f"--players {column!r} has the one value {next(iter(groups))!r}; two players are needed")
+    return groups
+
+
 def _texts(frame: Any, column: str, file: str) -> list[str]:
     blank = frame[column].isna() | (frame[column].astype(str).str.strip() == "")
     if blank.any():
@@ -148,30 +193,51 @@ def _texts(frame: Any, column: str, file: str) -> list[str]:
     return [str(text) for text in frame[column]]
 
 
-def _features(train: Any, held: Any, left_out: list[str]) -> tuple[FloatArray, FloatArray, tuple[str, ...]]:
+def _features(train: Any, held: Any, left_out: set[str | None]) -> tuple[FloatArray, FloatArray, tuple[str, ...]]:
     """Numbers as they are, words as one column a category."""
-    blocks: list[tuple[FloatArray, FloatArray]] = []
-    columns: list[str] = []
-    for column in (c for c in train.columns if c not in left_out):
+    columns = [c for c in train.columns if c not in left_out]
+    if not columns:
+        raise InvalidInput("there is no column left to learn from; name a text column with --text")
+    blocks = []
+    for column in columns:
         for part in (train, held):
             if part[column].isna().any():
                 raise InvalidInput(
                     f"column {column!r} is missing in {int(part[column].isna().sum())} rows; fill or drop them"
                 )
-        columns.append(str(column))
-        if train[column].dtype.kind in "ifb":
-            blocks.append(tuple(p[column].to_numpy(dtype=np.float64)[:, None] for p in (train, held)))  # type: ignore[arg-type]
-            continue
-        kinds = sorted(set(map(str, train[column])))
-        if len(kinds) > MANY_KINDS:
-            raise InvalidInput(
-                f"column {column!r} holds {len(kinds)} different words, too many for categories; name it with --text, "
-                "or leave it out of the file"
-            )
-        blocks.append(tuple(np.array([[str(v) == k for k in kinds] for v in p[column]], float) for p in (train, held)))  # type: ignore[arg-type]
-    if not blocks:
-        raise InvalidInput("there is no column left to learn from; name a text column with --text")
-    return np.hstack([b[0] for b in blocks]), np.hstack([b[1] for b in blocks]), tuple(columns)
+        numeric = train[column].dtype.kind in "iufb"
+        blocks.append(
+            [_number_column(p[column]) for p in (train, held)] if numeric else _categories(train, held, column)
+        )
+    x, test_x = (np.hstack(parts) for parts in zip(*blocks, strict=True))
+    return x, test_x, tuple(columns)
+
+
+def _number_column(column: Any) -> FloatArray:
+    """(rows, 1)."""
+    if column.dtype.kind not in "iufb":
+        raise InvalidInput(
+            f"column {column.name!r} holds numbers in the training rows and words in the test rows, for example "
+            f"{next(v for v in column if not is_number(v))!r}"
+        )
+    numbers = column.to_numpy(dtype=np.float64)
+    bad = ~(np.abs(numbers) < LARGEST)
+    if bad.any():
+        raise InvalidInput(
+            f"column {column.name!r} holds {numbers[bad][0]} in {bad.sum()} rows; fill, scale or drop them"
+        )
+    return np.asarray(numbers[:, None])
+
+
+def _categories(train: Any, held: Any, column: str) -> list[FloatArray]:
+    """One column of zeros and ones a word of the training rows: (rows, words) for both parts."""
+    kinds = sorted(set(map(str, train[column])))
+    if len(kinds) > MANY_KINDS:
+        raise InvalidInput(
+            f"column {column!r} holds {len(kinds)} different words, too many for categories; name it with --text, "
+            "or leave it out of the file"
+        )
+    return [np.array([[str(v) == k for k in kinds] for v in p[column]], float) for p in (train, held)]
 
 
 def _standardised(x: FloatArray, test_x: FloatArray) -> tuple[FloatArray, FloatArray]:

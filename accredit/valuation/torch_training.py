@@ -11,6 +11,7 @@ import numpy as np
 from accredit.core import BoolArray, FloatArray, InvalidInput, MissingExtra, NotConverged
 from accredit.valuation.scores import margins, score_named
 from accredit.valuation.split import Split
+from accredit.valuation.utility import Utility
 
 if TYPE_CHECKING:
     import torch
@@ -36,7 +37,7 @@ class Recipe:
             raise InvalidInput(f"optimizer {self.optimizer!r} is unknown; write 'adam' or 'sgd'")
 
 
-class TorchTraining:
+class TorchTraining(Utility):
     """A game: players are training rows, the payoff is the test score of a module trained on them by `recipe`.
 
     `build` makes a fresh module (inputs of d columns, one output a class, or one for numbers); it is called under `seed`, and
@@ -65,36 +66,29 @@ class TorchTraining:
         except ImportError:
             raise MissingExtra("torch", "text", "training a module") from None
         self.data, self.build, self.recipe, self.seed = data, build, recipe, seed
-        self.metric = metric or ("neg_mean_squared_error" if data.classes is None else "accuracy")
-        self._score = score_named(self.metric, data)
-
-    @property
-    def players(self) -> tuple[str, ...]:
-        return self.data.names
-
-    @property
-    def targets(self) -> tuple[str, ...]:
-        return self.data.targets
-
-    def payoff(self, coalitions: BoolArray) -> FloatArray:
-        return self.retrain(coalitions)[0]
+        self.metric, self._score = score_named(metric, data)
+        self._check_outputs()
 
     def retrain(self, coalitions: BoolArray) -> tuple[FloatArray, FloatArray]:
         """Payoffs (batch,) and margins (batch, M)."""
-        answers = np.array([self._answers(coalition) for coalition in coalitions])
-        answers = answers.reshape(len(coalitions), len(self.data.test_x), -1)
+        answers = np.zeros((len(coalitions), len(self.data.test_x), self._columns))
+        for row, coalition in enumerate(coalitions):
+            if coalition.any():
+                answers[row] = self._answers(self.trained(coalition))
         return self._score(answers, self.data.test_y), margins(answers, self.data)
 
-    def _answers(self, coalition: BoolArray) -> FloatArray:
+    @property
+    def _columns(self) -> int:
+        """Outputs that a module must have."""
+        return 1 if self.data.classes is None else len(self.data.classes)
+
+    def _answers(self, module: torch.nn.Module) -> FloatArray:
+        """What a trained module answers at the test rows: (M, columns)."""
         import torch
 
-        columns = 1 if self.data.classes is None else len(self.data.classes)
-        if not coalition.any():
-            return np.zeros((len(self.data.test_x), columns))
-        module = self.trained(coalition)
         with torch.no_grad():
             answers: FloatArray = module(torch.tensor(self.data.test_x, dtype=torch.float32)).double().numpy()
-        return answers.reshape(-1, columns)
+        return answers.reshape(len(answers), -1)
 
     def trained(self, coalition: BoolArray) -> torch.nn.Module:
         """The module that one coalition (n,) teaches, in evaluation mode."""
@@ -116,15 +110,25 @@ class TorchTraining:
                 for start in range(0, len(rows), size):
                     batch = order[start : start + size]
                     steps.zero_grad()
-                    loss = mean_loss(module(x[batch]), y[batch])
+                    loss = row_losses(module(x[batch]), y[batch]).mean()
                     torch.autograd.backward(loss)
                     steps.step()
         if not torch.isfinite(loss):
             raise NotConverged(f"training diverged: the loss is {loss.item()}; lower the rate of {recipe}")
         return module.eval()
 
+    def _check_outputs(self) -> None:
+        """Refuse modules whose answer to a row is not one number for each column."""
+        import torch
+
+        with torch.random.fork_rng(devices=[]), torch.no_grad():
+            torch.manual_seed(self.seed)
+            shape = tuple(self.build().eval()(torch.tensor(self.data.x[:1], dtype=torch.float32)).shape)
+        if shape != (1, self._columns) and not (shape == (1,) and self._columns == 1):
+            needed = "one number" if self.data.classes is None else f"{self._columns} numbers, one a class"
+            raise InvalidInput(f"build() makes a module that answers one row with shape {shape}; it must be {needed}")
+
     def fingerprint_parts(self) -> dict[str, Any]:
-        """All that decides a payoff but the seed, which is part of the key."""
         import torch
 
         return {
@@ -134,10 +138,10 @@ class TorchTraining:
         }
 
 
-def mean_loss(answers: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-    """Cross-entropy for whole-number labels, squared error for real ones."""
+def row_losses(answers: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    """The loss at every row (rows,): cross-entropy for whole-number labels, squared error for real ones."""
     import torch
 
     if y.dtype == torch.int64:
-        return torch.nn.functional.cross_entropy(answers, y)
-    return torch.nn.functional.mse_loss(answers.reshape(-1), y)
+        return torch.nn.functional.cross_entropy(answers, y, reduction="none")
+    return (answers.reshape(-1) - y) ** 2

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from accredit.core import Attribution, Claim, FloatArray, Game, Holds, InvalidInput, endpoints, payoffs
+from accredit.core import Attribution, Claim, FloatArray, Game, Holds, InvalidInput, checked_seed, endpoints, payoffs
 from accredit.values.orders import random_places
 
 ABREAST = 32  # orders that advance side by side, so that every call asks a batch
@@ -33,24 +33,25 @@ class Truncated:
     def __post_init__(self) -> None:
         if not 0 < self.tolerance < 1:
             raise InvalidInput(f"tolerance must be between 0 and 1, got {self.tolerance!r}; for none use data_shapley")
-        if self.budget < 4:
-            raise InvalidInput(f"budget must be at least 4 payoffs, got {self.budget!r}")
+        checked_seed(self.seed)
 
     def solve(self, game: Game) -> Attribution:
         """Truncated Shapley values of `game`."""
         rng = np.random.default_rng(self.seed)
         n = len(game.players)
+        fewest = max(n + 1, 3)  # one whole order
+        if self.budget < fewest:
+            raise InvalidInput(f"budget must be at least {fewest} payoffs for {n} players, got {self.budget!r}")
         nobody, everybody = endpoints(game)
-        spent, cut = 2, 0
+        spent, cut, stopped = 2, 0, f"budget of {self.budget} payoffs"
         gains: list[FloatArray] = []
-        while True:
-            room = (self.budget - spent) // max(n - 1, 1)  # whole orders that fit even if none is cut
-            if room < 1 and gains:
-                break
-            places = random_places(rng, min(ABREAST, max(room, 1)), n)
-            earned, asked, stopped = self._walk(game, places, nobody, everybody)
+        while room := (self.budget - spent) // max(n - 1, 1):  # whole orders that fit even if none is cut
+            earned, asked, early = self._walk(game, random_places(rng, min(ABREAST, room), n), nobody, everybody)
             gains.append(earned)
-            spent, cut = spent + asked, cut + stopped
+            spent, cut = spent + asked, cut + early
+            if asked == 0:  # one player, or v(N) = v(∅): no order asks anything, and all are alike
+                stopped = "no order had anything to ask"
+                break
         scores = np.concatenate(gains)  # (orders, n)
         return Attribution(
             game.players,
@@ -68,7 +69,7 @@ class Truncated:
             baseline=nobody,
             payoffs=spent,
             seed=self.seed,
-            stopped=f"budget of {self.budget} payoffs",
+            stopped=stopped,
             certificate={"orders": len(scores), "orders cut": cut, "biased": True},
         )
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.utils.metaestimators import available_if
 
 from accredit.core import FloatArray
 
@@ -22,6 +23,7 @@ class Widened(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def predict(self, x: FloatArray) -> npt.NDArray[Any]:
         return np.asarray(self.model.predict(x))
 
+    @available_if(lambda self: hasattr(self.model, "predict_proba"))  # type: ignore[untyped-decorator]
     def predict_proba(self, x: FloatArray) -> FloatArray:
         probability = np.zeros((len(x), len(self.classes_)))
         probability[:, self.model.classes_] = self.model.predict_proba(x)

@@ -70,7 +70,8 @@ def test_ranks_rows_lists_suspects_and_draws_curves(run):
 
 @pytest.mark.parametrize("method", ["shapley", "banzhaf", "loo", "influence", "datamodel", "beta:4,1", "tmc:0.05"])
 def test_every_method_values_every_row(run, method):
-    code, out, err = run(*BASE, "--method", method, "--model", "ridge", "--budget", "130", "--no-curves", "--json")
+    model = "logistic" if method == "influence" else "ridge"
+    code, out, err = run(*BASE, "--method", method, "--model", model, "--budget", "130", "--no-curves", "--json")
     assert code == 0, err
     report = json.loads(out)
     values = Attribution.from_plain(report["values"])
@@ -136,7 +137,7 @@ def test_the_same_line_again_pays_for_nothing_and_says_so(run, tmp_path):
     assert first[1].splitlines()[:-1] == second[1].splitlines()[:-1]
     code, _, err = run(*BASE, "--method", "shapley", "--model", "logistic", "--budget", "150", "--store", "run.db")
     assert code == 2
-    assert "belongs to another game: game differ" in err or "differ" in err
+    assert "belongs to another game, which differs in kind, model. Name another file" in err
 
 
 def test_an_interrupted_run_resumes_to_the_same_table(run, tmp_path):
@@ -195,15 +196,26 @@ def test_numbers_are_regressed(run, tmp_path):
         ((*BASE, "--model", "text"), "needs --text"),
         ((*BASE, "--method", "loo", "--budget", "20"), "takes 62 trainings"),
         ((*BASE, "--method", "shapley", "--budget", "50"), "--budget 120 or more"),
-        ((*BASE, "--method", "influence", "--model", "forest"), "no gradient"),
+        ((*BASE, "--method", "influence", "--model", "forest"), "write --model logistic"),
         ((*BASE, "--method", "banzhaf", "--budget", "130", "--executor", "fibres"), "unknown executor"),
         (("holes.csv", "--target", "label"), "column 'height' is missing in 1 rows"),
-        (("one.csv", "--target", "label"), "one class only"),
+        (("one.csv", "--target", "label"), "is 'a' in all 6 training rows"),
         (("unlabelled.csv", "--target", "label"), "target 'label' is missing in 1 rows"),
         (("words.csv", "--target", "label"), "too many for categories; name it with --text"),
         (("train.json", "--target", "label"), "neither .csv, .tsv nor .parquet"),
         (("broken.parquet", "--target", "label"), "broken.parquet"),
         (("empty.csv", "--target", "label"), "empty.csv"),
+        (("wide.csv", "--target", "label"), "more cells than its first line has names"),
+        (("latin.csv", "--target", "label"), "latin.csv is not UTF-8 text"),
+        (("infinite.csv", "--target", "label"), "column 'height' holds inf in 1 rows"),
+        (("train.csv", "--target", "label", "--test", "late.csv"), "'colour of width'"),
+        (("rare.csv", "--target", "label"), "in a test row and in no training row; choose other test rows with --seed"),
+        ((*BASE, "--seed", "-1"), "--seed"),
+        ((*BASE, "--budget", "0"), "--budget"),
+        ((*BASE, "--encoder", "folder"), "name their column with --text"),
+        ((*BASE, "--text", "label"), "cannot be learned from itself"),
+        ((*BASE, "--method", "influence", "--model", "ridge"), "write --model logistic"),
+        ((*BASE, "--html", "no/such/folder.html"), "no/such"),
     ],
 )
 def test_bad_input_is_one_line_that_says_what_to_do(run, tmp_path, arguments, why):
@@ -214,11 +226,92 @@ def test_bad_input_is_one_line_that_says_what_to_do(run, tmp_path, arguments, wh
     (tmp_path / "train.json").write_text("{}")
     (tmp_path / "broken.parquet").write_text("no")
     (tmp_path / "empty.csv").write_text("")
+    (tmp_path / "wide.csv").write_text("height,label\n" + "1,2,a\n2,3,b\n" * 8)
+    (tmp_path / "latin.csv").write_bytes("height,label\n1,caf\xe9\n2,b\n".encode("latin-1"))
+    (tmp_path / "infinite.csv").write_text("height,label\n1,a\ninf,b\n" + "3,a\n4,b\n" * 8)
+    (tmp_path / "late.csv").write_text(HEADER + "\n1,colour of width,red,ann,ham\n")
+    (tmp_path / "rare.csv").write_text("height,label\n" + "".join(f"{i},c{i}\n" for i in range(8)))
     code, out, err = run(*arguments)
     assert code == 2
     assert why in err
     assert len(err.strip().splitlines()) == 1
     assert out == ""
+
+
+def test_few_rows_of_prices_are_numbers_and_many_numbered_classes_are_classes_if_told(run, tmp_path):
+    prices = "".join(f"{i % 5},{i + 0.25}\n" for i in range(12))
+    (tmp_path / "prices.csv").write_text("rooms,price\n" + prices)
+    code, out, err = run("prices.csv", "--target", "price", "--method", "loo", "--model", "ridge")
+    assert code == 0, err
+    assert "neg_mean_squared_error" in out
+    digits = "".join(f"{i % 25},{i % 25}\n" for i in range(100))
+    (tmp_path / "letters.csv").write_text("stroke,letter\n" + digits)
+    code, _, err = run("letters.csv", "--target", "letter")
+    assert code == 2
+    assert "--task class" in err
+    code, out, err = run("letters.csv", "--target", "letter", "--task", "class")
+    assert code == 0, err
+    assert "share of right labels" in out
+    code, _, err = run(*BASE, "--task", "number", "--model", "ridge", "--method", "loo")
+    assert code == 2
+    assert "a number to predict is needed" in err
+
+
+def test_a_class_is_the_same_whether_written_1_or_1_0(run, tmp_path):
+    (tmp_path / "whole.csv").write_text("x,y\n" + "".join(f"{i},{i % 2}\n" for i in range(20)))
+    (tmp_path / "point.csv").write_text("x,y\n" + "".join(f"{i},{i % 2}.0\n" for i in range(6)))
+    code, _, err = run("whole.csv", "--target", "y", "--test", "point.csv")
+    assert code == 0, err
+
+
+def test_a_column_named_row_is_learned_from(run, tmp_path):
+    """`--players row` means the rows of the file, whatever its columns are called."""
+    for name, column in (("a.csv", "row"), ("b.csv", "seat")):
+        (tmp_path / name).write_text(f"{column},label\n" + "".join(f"{i % 7},{'ab'[i % 7 > 3]}\n" for i in range(40)))
+    named, other = (run(name, "--target", "label", "--json")[1] for name in ("a.csv", "b.csv"))
+    assert json.loads(named)["values"] == json.loads(other)["values"]
+
+
+def test_a_test_file_needs_only_what_the_model_sees(run, tmp_path):
+    lines = (tmp_path / "test.csv").read_text().splitlines()
+    (tmp_path / "test.csv").write_text("\n".join(",".join(np.delete(line.split(","), 3)) for line in lines))
+    code, out, err = run(*BASE, "--players", "who")
+    assert code == 0, err
+    assert "bob" in out
+    code, _, err = run(*BASE)
+    assert code == 2
+    assert "lacks the columns who" in err
+
+
+@pytest.mark.parametrize("method", ["influence", "datamodel"])
+def test_scores_about_something_else_than_the_payoff_say_so_and_are_never_sure(run, method):
+    code, out, err = run(*BASE, "--method", method, "--budget", "200")
+    assert code == 0, err
+    assert "the scores are about its" in out.splitlines()[0]
+    suspects = json.loads(run(*BASE, "--method", method, "--budget", "200", "--json")[1])["suspects"]
+    assert suspects
+    assert not any(suspect["sure"] for suspect in suspects)
+
+
+def test_a_request_that_is_refused_leaves_no_unfinished_run(run, tmp_path):
+    kept = (*BASE, "--method", "shapley", "--model", "ridge", "--players", "who", "--store", "run.db")
+    assert run(*kept)[0] == 0
+    assert run(*BASE, "--method", "loo", "--budget", "3", "--store", "run.db")[0] == 2
+    assert run(*BASE, "--method", "magic", "--store", "run.db")[0] == 2
+    assert run("train.csv", "--target", "label", "--method", "loo", "--store", "run.db")[0] == 2  # other test rows
+    with Journal(tmp_path / "run.db", several=True) as journal:
+        assert [run.ended is None for run in journal.runs()] == [False]
+
+
+def test_parquet_rows_are_numbered_whatever_their_index(run, tmp_path):
+    pandas = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    frame = pandas.read_csv(tmp_path / "train.csv")
+    frame["height"] = np.arange(len(frame), dtype=np.uint8)  # a number, not sixty words
+    frame.set_index(pandas.Index([f"id{i}" for i in frame.index])).to_parquet(tmp_path / "train.parquet")
+    code, out, err = run("train.parquet", "--target", "label", "--json", "--no-curves")
+    assert code == 0, err
+    assert all(player.startswith("row ") for player in json.loads(out)["values"]["players"])
 
 
 def test_texts_are_read_by_the_encoder(run, tmp_path):

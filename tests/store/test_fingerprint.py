@@ -3,6 +3,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
@@ -79,3 +80,32 @@ def test_an_estimator_is_known_by_its_settings_and_a_module_by_its_weights() -> 
 def test_what_has_no_stable_bytes_is_refused() -> None:
     with pytest.raises(InvalidInput, match="no stable bytes"):
         fingerprint(data=iter([1, 2]))
+
+
+def _module(source: str) -> dict[str, Any]:
+    """What a user's file defines."""
+    names: dict[str, Any] = {"__name__": "users_file"}
+    exec(source, names)
+    return names
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "WIDTH = {}\ndef build(): return [0.0] * WIDTH",
+        "WIDTH = {}\ndef build(): return [(lambda: WIDTH)() for _ in range(2)]",
+        "def helper(): return {}\ndef build(): return helper()",
+        "def build(n=3): return n and build(n - 1) + STEP\nSTEP = {}",
+    ],
+)
+def test_a_function_is_known_by_the_globals_it_reads(source: str) -> None:
+    """A changed setting at the top of a file must not find the payoffs of the old one."""
+    one, same, other = (_module(source.format(number))["build"] for number in (10, 10, 20))
+    assert fingerprint(f=one) == fingerprint(f=same) != fingerprint(f=other)
+
+
+def test_a_global_without_stable_bytes_is_known_by_its_kind() -> None:
+    source = "import logging\nLOG = logging.getLogger('x')\nWIDTH = 3\ndef build(): LOG.info('hi'); return WIDTH"
+    one = fingerprint(f=_module(source)["build"])
+    assert one == fingerprint(f=_module(source)["build"])
+    assert one != fingerprint(f=_module(source.replace("WIDTH = 3", "WIDTH = 4"))["build"])

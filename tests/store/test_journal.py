@@ -49,7 +49,7 @@ def test_a_payoff_is_never_replaced_but_a_failure_is_and_attempts_add_up() -> No
 
 def test_a_journal_of_another_game_is_refused_and_says_what_differs(tmp_path: Path) -> None:
     Journal(tmp_path / "run.db").enter(NAME, PLAYERS)
-    with pytest.raises(JournalError, match=r"another game: metric differ.*several=True"):
+    with pytest.raises(JournalError, match=r"another game, which differs in metric.*several=True"):
         Journal(tmp_path / "run.db").enter(fingerprint(data=[1, 2], model="logistic", metric="log loss"), PLAYERS)
 
 

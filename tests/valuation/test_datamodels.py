@@ -112,3 +112,8 @@ def test_a_constant_output_gets_zero_weights() -> None:
     fitted = datamodels(FunctionGame("abc", lambda c: np.full(len(c), 2.5)), 50)
     assert not fitted.weights.any()
     assert fitted.intercepts[0] == 2.5
+
+
+def test_a_seed_below_zero_is_refused_by_name() -> None:
+    with pytest.raises(InvalidInput, match="seed must be a whole number"):
+        random_subsets(5, 20, 0.5, seed=-1)

@@ -244,3 +244,38 @@ def test_more_test_points_than_rows_gives_the_same_matrix() -> None:
     x, y = np.vstack([many.test_x, few.test_x]), np.concatenate([many.test_y, few.test_y])
     both = split(few.x, few.y, x, y)
     assert_allclose(influence(Softmax(both, 0.1)).matrix[:, 30:], influence(Softmax(few, 0.1)).matrix, atol=1e-12)
+
+
+def test_frozen_parameters_are_not_what_was_trained() -> None:
+    """A frozen layer is part of the model, not of θ: influence is that of a linear head on its outputs."""
+    torch.manual_seed(0)
+    data = blobs(12, tests=5)
+    body, head = torch.nn.Linear(3, 4), torch.nn.Linear(4, 2)
+    for value in body.parameters():
+        value.requires_grad_(False)
+    whole = TorchObjective(data, torch.nn.Sequential(body, head), 0.1)
+    features = [body.double()(torch.tensor(x)).numpy() for x in (data.x, data.test_x)]
+    alone = TorchObjective(split(features[0], data.y, features[1], data.test_y), head, 0.1)
+    assert whole.parameters == 10
+    assert_allclose(influence(whole).matrix, influence(alone).matrix, rtol=1e-6, atol=1e-9)
+    with pytest.raises(InvalidInput, match="no parameter that is trained"):
+        TorchObjective(data, body, 0.1)
+
+
+def test_many_parameters_reach_the_same_minimum_without_a_matrix() -> None:
+    """Above 500 parameters a Newton step is taken by conjugate gradients."""
+    data = blobs(40, tests=5, columns=300)
+    model = Softmax(data, 0.1)
+    assert model.parameters == 602
+    total = model.train_gradients().mean(axis=0) + 0.1 * model.theta.ravel()
+    assert np.abs(total).max() < 1e-10
+    some = np.random.default_rng(0).normal(size=(602, 3))
+    assert_allclose(model.hessian_products(some), model.hessian_products(np.eye(602)) @ some, atol=1e-9)
+
+
+@pytest.mark.parametrize("damping", [-1.0, float("nan"), float("inf")])
+def test_damping_must_be_a_number_from_zero_on(damping: float) -> None:
+    with pytest.raises(InvalidInput, match="damping"):
+        influence(Softmax(blobs(8), 0.1), damping=damping)
+    with pytest.raises(InvalidInput, match="weight_decay"):
+        Ridge(split([[0.0], [1.0]], [1.0, 2.0], [[0.0]], [1.0], regression=True), -1.0)

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+from itertools import combinations, permutations
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from valuation_data import blobs
 
-from accredit.core import InvalidInput
+from accredit.core import FloatArray, InvalidInput
 from accredit.evaluate.axioms import check_claims
 from accredit.games import grouped
 from accredit.valuation import KNNUtility, groups_of, knn_shapley, split
@@ -88,3 +90,46 @@ def test_payoffs_do_not_depend_on_the_batch() -> None:
     game = KNNUtility(blobs(20), 3)
     coalitions = np.random.default_rng(1).random((30, 20)) < 0.5
     assert_array_equal(game.payoff(coalitions), [game.payoff(row[None])[0] for row in coalitions])
+
+
+def _by_enumeration(x: FloatArray, y: FloatArray, tests: FloatArray, labels: FloatArray, k: int) -> FloatArray:
+    """Shapley values from the definition: every order of arrival, neighbours by distance, then label, then row."""
+    n = len(x)
+    orders = list(permutations(range(n)))
+    credit = np.zeros(n)
+    for z, label in zip(tests, labels, strict=True):
+        near = sorted(range(n), key=lambda i: (((x[i] - z) ** 2).sum(), y[i], i))
+        for order in orders:
+            before = 0.0
+            for count in range(1, n + 1):
+                among = [i for i in near if i in order[:count]][:k]
+                now = sum(y[i] == label for i in among) / k
+                credit[order[count - 1]] += now - before
+                before = now
+    return credit / len(orders) / len(tests)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_rows_equally_far_are_ordered_by_label_then_row(seed: int) -> None:
+    """Whole numbers: distances are exact, ties are many, and a product of rounded matrices would break them by chance."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(6) % (2 + seed % 2)
+    x, tests = (rng.integers(-1, 2, size=(rows, 2)).astype(float) for rows in (6, 3))
+    labels = rng.integers(0, 2, size=3)
+    values = knn_shapley(split(x, y, tests, labels), 1 + seed % 3)
+    assert_allclose(values.credit, _by_enumeration(x, y, tests, labels, 1 + seed % 3), atol=1e-12)
+
+
+def test_neighbours_a_hair_apart_in_clusters_far_apart_are_told_apart() -> None:
+    rng = np.random.default_rng(4)
+    x = np.where(np.arange(12)[:, None] < 6, 0.0, 1e9) + 1e-3 * rng.normal(size=(12, 1))
+    tests = x[[0, 3, 8]] + 1e-4
+    y, labels = np.arange(12) % 2, np.array([0, 1, 0])
+    game = KNNUtility(split(x, y, tests, labels), 1)
+    near = np.abs(x[:6, 0] - tests[0, 0])
+    both = np.zeros((15, 12), bool)
+    pairs = list(combinations(range(6), 2))
+    for row, pair in enumerate(pairs):
+        both[row, list(pair)] = True
+    wanted = [float(y[min(pair, key=lambda i: near[i])] == 0) for pair in pairs]
+    assert game.retrain(both)[1][:, 0].tolist() == wanted

@@ -9,7 +9,7 @@ from valuation_data import blobs
 
 from accredit.core import InvalidInput
 from accredit.evaluate.axioms import check_claims
-from accredit.games import counted, grouped
+from accredit.games import FunctionGame, TableGame, counted, grouped
 from accredit.store import Journal, durable
 from accredit.valuation import (
     Retraining,
@@ -184,3 +184,28 @@ def test_truncation_keeps_the_claims_it_makes() -> None:
     assert cut.stderr is not None
     assert abs(cut["a"] - cut["b"]) < 6 * np.hypot(*cut.stderr[:2])
     assert cut["d"] == 0.0
+
+
+@pytest.mark.parametrize("table", [[0.0, 3.0], [1.0, 2.0, 5.0, 1.0]])
+def test_truncation_ends_where_no_order_has_anything_to_ask(table: list[float]) -> None:
+    """One player, or v(N) = v(∅): every order is cut before it begins, so none would ever spend the budget."""
+    game = TableGame("ab"[: len(table) // 2], table)
+    values = Truncated(budget=50).solve(game)
+    assert values.credit.tolist() == ([3.0] if len(table) == 2 else [0.0, 0.0])
+    assert values.payoffs == 2
+    assert "nothing" in values.stopped or "anything" in values.stopped
+
+
+@pytest.mark.parametrize("budget", [31, 40, 75, 200])
+def test_truncation_never_asks_more_than_its_budget(budget: int) -> None:
+    game = counted(FunctionGame([f"p{i}" for i in range(30)], lambda coalitions: coalitions.sum(axis=1) ** 1.5))
+    values = Truncated(budget=budget, tolerance=0.001).solve(game)
+    assert values.payoffs == game.payoffs <= budget
+
+
+def test_truncation_refuses_less_than_one_order() -> None:
+    game = FunctionGame([f"p{i}" for i in range(30)], lambda coalitions: coalitions.sum(axis=1))
+    with pytest.raises(InvalidInput, match="at least 31 payoffs for 30 players"):
+        Truncated(budget=30).solve(game)
+    with pytest.raises(InvalidInput, match="seed"):
+        Truncated(budget=100, seed=-1)

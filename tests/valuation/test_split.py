@@ -23,6 +23,11 @@ X, Y = [[0.0], [1.0], [2.0]], [0, 1, 1]
         (([["a"], ["b"], ["c"]], Y, X, Y), "x must be numbers"),
         (([], [], X, Y), "shape"),
         ((X, [0.0, np.nan, 1.0], X, Y), "y holds nan in row 1"),
+        ((X, ["a", "b", np.nan], X, ["a", "b", "a"]), "y holds nan in row 2"),  # not a class of that name
+        ((X, ["a", None, "b"], X, ["a", "b", "a"]), "y holds None in row 1"),
+        ((X, ["a", 1, "b"], X, Y), "mixes kinds"),
+        ((np.array(X) * 1e160, Y, X, Y), r"x holds 1e\+160 in row 1"),
+        ((X, ["a", "b", "a"], X, ["a", "c", "a"]), "test_y holds 'c'.*classes are 'a', 'b'"),
     ],
 )
 def test_bad_data_is_refused_by_name(arguments: Any, why: str) -> None:
@@ -44,3 +49,25 @@ def test_labels_become_class_numbers_in_sorted_order() -> None:
 
 def test_groups_keep_the_order_of_first_appearance() -> None:
     assert list(groups_of(["r0", "r1", "r2"], [2, 1, 2])) == ["2", "1"]
+
+
+def test_what_is_missing_in_a_frame_is_told_as_missing() -> None:
+    pandas = pytest.importorskip("pandas")
+    for labels in (pandas.Series(["a", None, "b"]), pandas.Series(["a", pandas.NA, "b"], dtype="string")):
+        with pytest.raises(InvalidInput, match=r"y holds .* in row 1; fill or drop"):
+            split(X, labels, X, ["a", "b", "a"])
+
+
+def test_sparse_frames_and_short_floats_are_the_same_numbers() -> None:
+    sparse, pandas = pytest.importorskip("scipy.sparse"), pytest.importorskip("pandas")
+    plain = split(X, Y, X, Y)
+    for x in (sparse.csr_matrix(X), sparse.coo_array(X), pandas.DataFrame(X), np.array(X, dtype=np.float32)):
+        given = split(x, pandas.Series(Y), x, Y)
+        assert (given.x == plain.x).all()
+        assert given.classes == plain.classes
+
+
+@pytest.mark.parametrize("word", ["nan", "inf", "dear"])
+def test_words_are_no_numbers_to_predict(word: str) -> None:
+    with pytest.raises(InvalidInput, match="y holds"):
+        split(X, ["1", "2", word], X, ["1", "2", "3"], regression=True)

@@ -132,3 +132,33 @@ def test_a_utility_travels_to_worker_processes() -> None:
 def test_bad_settings_are_refused(bad: Any) -> None:
     with pytest.raises(InvalidInput):
         RidgeUtility(DATA, **bad)
+
+
+@pytest.mark.parametrize("estimator", ["LinearSVC", "SVC"])
+def test_a_model_without_probabilities_answers_for_classes_it_never_met(estimator: str) -> None:
+    """Outputs then tell whether the answer is right, in every coalition on the same scale, 0 to 1."""
+    svm = pytest.importorskip("sklearn.svm")
+    three = split([[0.0], [0.1], [1.0], [1.1], [2.0], [2.1]], [0, 0, 1, 1, 2, 2], [[0.0], [1.0], [2.0]], [0, 1, 2])
+    game = Retraining(three, getattr(svm, estimator)())
+    nobody, ones, two = np.zeros(6, bool), np.array([0, 0, 1, 1, 0, 0], bool), np.array([1, 1, 0, 0, 1, 1], bool)
+    payoffs, outputs = game.retrain(np.array([nobody, ones, two]))
+    assert_allclose(payoffs, [1 / 3, 1 / 3, 2 / 3])
+    assert_allclose(outputs, [[1 / 3] * 3, [0, 1, 0], [1, 0, 1]])
+
+
+def test_one_test_row_has_no_r2() -> None:
+    data = split([[0.0], [1.0]], [1.0, 2.0], [[0.0]], [1.0], regression=True)
+    with pytest.raises(InvalidInput, match="one test row"):
+        Retraining(data, sklearn_linear.LinearRegression())
+
+
+@pytest.mark.parametrize("outputs", [1, 3])
+def test_a_module_with_the_wrong_outputs_is_refused_at_once(outputs: int) -> None:
+    with pytest.raises(InvalidInput, match=rf"shape \(1, {outputs}\); it must be 2 numbers"):
+        TorchTraining(DATA, lambda: torch.nn.Linear(3, outputs))
+
+
+@pytest.mark.parametrize("name", UTILITIES)
+def test_no_coalitions_have_no_payoffs(name: str) -> None:
+    payoffs, outputs = UTILITIES[name]().retrain(np.zeros((0, 20), bool))
+    assert (payoffs.shape, outputs.shape) == ((0,), (0, 40))
