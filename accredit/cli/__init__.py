@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from difflib import get_close_matches
 from importlib import import_module
 
 import click
@@ -37,6 +38,15 @@ class LazyCommands(click.Group):
         assert isinstance(command, click.Command)
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args[0] not in COMMANDS and not args[0].startswith("-"):
+            near = get_close_matches(args[0], COMMANDS, n=1, cutoff=0.5)
+            advice = f"did you mean {near[0]}?" if near else f"the commands are {', '.join(COMMANDS)}"
+            raise click.UsageError(f"there is no command {args[0]!r}; {advice}", ctx)
+        return super().resolve_command(ctx, args)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
@@ -52,9 +62,14 @@ def accredit() -> None:
 def main() -> None:
     """Run the command; errors made on purpose become one line on standard error and exit code 2."""
     try:
-        accredit(standalone_mode=False)
+        accredit(prog_name="accredit", standalone_mode=False)
     except click.exceptions.NoArgsIsHelpError as error:
         click.echo(error.ctx.get_help() if error.ctx else error.format_message())
+        sys.exit(2)
+    except click.UsageError as error:
+        told = error.format_message()
+        stop = "" if told.endswith((".", "?", "?)")) else "."
+        click.echo(f"accredit: {told}{stop} See {error.ctx.command_path if error.ctx else 'accredit'} --help", err=True)
         sys.exit(2)
     except click.ClickException as error:
         click.echo(f"accredit: {error.format_message()}", err=True)

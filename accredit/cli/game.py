@@ -6,6 +6,8 @@ import json
 
 import click
 
+from accredit.cli.output import NewFile, write_whole
+
 
 @click.command()
 @click.argument("file", type=click.Path())
@@ -16,14 +18,13 @@ import click
     "--groups", help="Groups as players, for example 'stem=B+C,web=A'; with --method owen, groups to divide inside."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
-@click.option("--html", "html_file", type=click.Path(), help="Also write the report as one self-contained HTML file.")
+@click.option("--html", "html_file", type=NewFile(), help="Also write the report as one self-contained HTML file.")
 def game(file: str, method: str, groups: str | None, as_json: bool, html_file: str | None) -> None:
     """Share the payoff of FILE among its players.
 
     FILE is a CSV with the columns coalition,payoff (coalitions like A+B, empty for nobody), or JSON.
     """
     from accredit import views
-    from accredit.cli.output import write_whole
     from accredit.games import grouped, read_game, read_groups
     from accredit.values.report import report
 

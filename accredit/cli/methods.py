@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+import sys
 from dataclasses import asdict
 
 import click
@@ -13,7 +15,6 @@ import click
 def methods(as_json: bool) -> None:
     """List every method, what it divides and which axioms it keeps."""
     from accredit.methods import METHODS
-    from accredit.views.text import table
 
     if as_json:
         click.echo(json.dumps({"methods": [asdict(method) for method in METHODS]}, ensure_ascii=False))
@@ -22,6 +23,23 @@ def methods(as_json: bool) -> None:
     rows = []
     for method in METHODS:
         kept = "".join(axiom[0].upper() if axiom in method.axioms else "·" for axiom in marks)
-        rows.append([method.name, kept, method.players, method.divides, method.note])
-    click.echo("\n".join(table(["method", "ESNL", "players", "divides", "note"], rows, left=True)))
-    click.echo("\nE efficiency, S symmetry, N null player, L linearity: kept exactly by the value itself; · not kept.")
+        rows.append([method.name, kept, method.divides, method.players, method.note])
+    header = ["method", "ESNL", "divides", "players", "note"]
+    shown = len(header)
+    while (
+        sys.stdout.isatty()
+        and shown > 3
+        and max(map(len, _table(header, rows, shown))) > shutil.get_terminal_size().columns
+    ):
+        shown -= 1
+    click.echo("\n".join(_table(header, rows, shown)))
+    click.echo("\nE efficiency, S symmetry, N null player, L linearity:\nkept exactly by the value itself; · not kept.")
+    if shown < len(header):
+        click.echo(f"A wider window also shows: {', '.join(header[shown:])}.")
+
+
+def _table(header: list[str], rows: list[list[str]], columns: int) -> list[str]:
+    """The first columns, as lines."""
+    from accredit.views.text import table
+
+    return table(header[:columns], [row[:columns] for row in rows], left=True)

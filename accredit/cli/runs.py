@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from accredit.cli.output import NewFile
+
 if TYPE_CHECKING:
     from accredit.store import Run
 
 
 @click.command()
 @click.argument("file", type=click.Path())
-@click.option("--export", "export_file", type=click.Path(), help="Write every payoff to this .csv or .json file.")
+@click.option("--export", "export_file", type=NewFile(), help="Write every payoff to this .csv or .json file.")
 @click.option(
     "--resume", is_flag=True, help="Run the last unfinished command again; what is stored is not trained again."
 )

@@ -6,6 +6,8 @@ import os
 
 import click
 
+from accredit.cli.output import NewFile, write_whole
+
 
 @click.command()
 @click.argument("file", type=click.Path())
@@ -39,7 +41,7 @@ import click
 @click.option("--curves/--no-curves", default=True, help="Also retrain along removal curves.")
 @click.option("--json", "form", flag_value="json", help="Print one JSON object.")
 @click.option("--csv", "form", flag_value="csv", help="Print one line a player.")
-@click.option("--html", "html_file", type=click.Path(), help="Also write the report as one self-contained HTML file.")
+@click.option("--html", "html_file", type=NewFile(), help="Also write the report as one self-contained HTML file.")
 @click.pass_context
 def value(
     context: click.Context,
@@ -61,7 +63,6 @@ def value(
     html_file: str | None,
 ) -> None:
     """Value the training rows in FILE (.csv, .tsv or .parquet): who deserves credit for what a model learned?"""
-    from accredit.cli.output import write_whole
     from accredit.core import InvalidInput
     from accredit.store import Journal
     from accredit.valuation.report import as_csv, value_table

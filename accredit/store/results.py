@@ -65,17 +65,20 @@ def _tensors() -> Any:
 
 
 def put(place: Path, content: bytes) -> None:
-    """All or nothing: write a neighbour, force it to the disk, move it into place."""
+    """All or nothing: write a neighbour, force it to the disk, move it into place. Readable by whom a new file is."""
     try:
-        handle, beside = tempfile.mkstemp(dir=place.parent, prefix=place.name, suffix=".part")
+        handle, beside = tempfile.mkstemp(dir=place.parent, prefix=f".{place.name}.")
         try:
             with os.fdopen(handle, "wb") as file:
                 file.write(content)
                 file.flush()
                 os.fsync(file.fileno())
+            umask = os.umask(0)
+            os.umask(umask)
+            os.chmod(beside, 0o666 & ~umask)
             os.replace(beside, place)
         except BaseException:
             Path(beside).unlink(missing_ok=True)
             raise
     except OSError as error:
-        raise AccreditError(f"{place} could not be written: {error}; nothing was changed") from None
+        raise AccreditError(f"{place} could not be written: {error.strerror}; nothing was changed") from None

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from accredit.store import Entry, Journal, JournalError, fingerprint
+from accredit.store.journal import existing
 
 PLAYERS = ("a", "b")
 NAME = fingerprint(data=[1, 2], model="logistic", metric="accuracy")
@@ -137,3 +138,18 @@ def test_runs_are_remembered_and_an_unfinished_one_goes_on(tmp_path: Path) -> No
     journal.end_run(run, "{}")
     assert journal.begin_run(["value", "train.csv"], "/data") != run
     assert [r.ended is None for r in journal.runs()] == [False, True]
+
+
+def test_a_journal_that_cannot_be_written_is_read_from_a_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With what was committed last, which is not yet in the main file, and without a trace beside it."""
+    place = tmp_path / "run.db"
+    with Journal(place) as journal:
+        game = journal.enter(fingerprint(data="cookies"), ("alice", "bob"))
+        journal.record(game, 0, [Entry(b"\x03", "ok", 10.0, seconds=0.5)])
+        assert place.with_name("run.db-wal").stat().st_size > 0
+        before = sorted(tmp_path.iterdir())
+        monkeypatch.setattr("accredit.store.journal.os.access", lambda *_: False)  # as for another's folder
+        with existing(place) as copy:
+            assert copy.games()[0]["ok"] == 1
+            assert copy.path != str(place)
+        assert sorted(tmp_path.iterdir()) == before

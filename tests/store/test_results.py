@@ -44,3 +44,10 @@ def test_damaged_files_and_unwritable_places_are_named(tmp_path: Path) -> None:
     ):
         with pytest.raises(error, match=re.escape(str(tmp_path))):
             call()
+
+
+def test_files_are_readable_by_whom_new_files_are(tmp_path: Path) -> None:
+    plain, saved = tmp_path / "plain.json", tmp_path / "saved.json"
+    plain.write_text("{}")
+    save(saved, Attribution(("alice", "bob"), [6, 4], 10, "by hand"))
+    assert saved.stat().st_mode == plain.stat().st_mode

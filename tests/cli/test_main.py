@@ -1,0 +1,94 @@
+"""The command itself: what it answers to wrong words, wrong places and a narrow window."""
+
+import fcntl
+import os
+import pty
+import struct
+import subprocess
+import sys
+import termios
+
+import pytest
+
+from accredit.cli import COMMANDS, main
+
+
+@pytest.fixture
+def run(capsys, monkeypatch):
+    """(exit code, standard output, standard error) of a command line."""
+
+    def call(*words):
+        monkeypatch.setattr(sys, "argv", ["accredit", *words])
+        try:
+            main()
+            code = 0
+        except SystemExit as stop:
+            code = int(stop.code or 0)
+        return code, *capsys.readouterr()
+
+    return call
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["valu", "x.csv"], "there is no command 'valu'; did you mean value? See accredit --help"),
+        (["exlpain", "hi"], "did you mean explain?"),
+        (["what a lovely film"], "the commands are explain, game, value"),
+        (["value"], "Missing argument 'FILE'. See accredit value --help"),
+        (["value", "x.csv", "--targte", "y"], "See accredit value --help"),
+        (["methods", "all"], "See accredit methods --help"),
+    ],
+)
+def test_wrong_words_are_one_line_that_says_where_to_look(run, words, told):
+    code, out, err = run(*words)
+    assert code == 2
+    assert told in err
+    assert err.count("\n") == 1
+    assert out == ""
+
+
+def test_no_words_show_the_help(run):
+    code, out, _ = run()
+    assert code == 2
+    assert all(name in out for name in COMMANDS)
+
+
+@pytest.mark.parametrize(
+    ("place", "told"), [("nowhere/out.html", "there is no folder nowhere"), (".", "is a folder; name a file in it")]
+)
+@pytest.mark.parametrize("words", [["value", "x.csv", "--target", "y", "--html"], ["runs", "x.db", "--export"]])
+def test_a_place_that_cannot_be_written_is_told_before_the_work(run, monkeypatch, tmp_path, words, place, told):
+    """The files to read are not there, and nobody comes to look for them."""
+    monkeypatch.chdir(tmp_path)
+    code, _, err = run(*words, place)
+    assert code == 2
+    assert told in err
+
+
+def _shown(columns: int) -> str:
+    """What `accredit methods` prints in a window of so many columns."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
+    environment = {key: value for key, value in os.environ.items() if key != "COLUMNS"}
+    command = [sys.executable, "-m", "accredit", "methods"]
+    with subprocess.Popen(command, stdout=theirs, stdin=theirs, env=environment) as child:
+        os.close(theirs)
+        seen = b""
+        try:
+            while part := os.read(ours, 65536):
+                seen += part
+        except OSError:  # the other side is closed: Linux tells it so
+            pass
+        assert child.wait(120) == 0
+    os.close(ours)
+    return seen.decode()
+
+
+def test_the_list_of_methods_fits_the_window():
+    narrow, wide = _shown(80), _shown(200)
+    assert max(map(len, narrow.splitlines())) <= 80
+    assert "knn-shapley" in narrow
+    assert "A wider window also shows: players, note." in narrow
+    assert "wider window" not in wide
+    assert "robust to noisy payoffs" in wide
