@@ -42,7 +42,7 @@ def joint_flow(
 
     `barrier` takes the flow at the analytic centre of all max flows, to within `epsilon` of the max flow; `l2` the
     max flow of least Σ f²; `shapley` the Shapley value of the re-solved game v(S) = max flow through S, exactly for
-    up to 10 players and else from `orders` random orders (`seed`) with 95 % intervals. All three are unique and do
+    up to 12 players and else from `orders` random orders (`seed`) with 95 % intervals. All three are unique and do
     not depend on the numbering of tokens. `outputs` are the tokens the source feeds: all, one index, a list, or a
     vector of weights in [0, 1]. `groups` merges tokens into players: {"name": [indices or names]}; `players` names
     the tokens. `normalise=False` admits capacities that are not attention, such as gradients.

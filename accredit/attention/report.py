@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from accredit.core import BoolArray, FloatArray, InvalidInput
+from accredit.core import BoolArray, FloatArray, InvalidInput, checked_seed
 from accredit.core.plain import plain, rounded
 from accredit.flow.game import FlowGame
 from accredit.flow.intervals import credit_intervals
@@ -145,7 +145,7 @@ def flow_report(
             raise InvalidInput(f"{name} is {count!r}; it must be a whole number from {least}")
     network = LayeredNetwork.from_attention(attention, outputs=outputs, residual=residual, normalise=normalise)
     game = FlowGame(network, players=players)
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(checked_seed(seed))
     exact = maximum_flow(game.network)
     share, looked_at, sampled = _collapse(network, pairs, rng)
     credit = _barrier_credit(network, exact)

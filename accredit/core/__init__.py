@@ -7,6 +7,7 @@ from accredit.core.errors import AccreditError, BadPayoff, InvalidInput, Missing
 from accredit.core.game import (
     Game,
     Tabulated,
+    checked_groups,
     checked_players,
     checked_seed,
     coalition_of,
@@ -21,7 +22,7 @@ from accredit.core.selection import Selection
 
 __all__ = [
     "AXIOMS", "AccreditError", "Attribution", "BadPayoff", "BoolArray", "Claim", "FloatArray", "Game", "Holds", "IntArray",
-    "InvalidInput", "MissingExtra", "NotConverged", "Selection", "Tabulated", "TooManyPlayers", "checked_players",
-    "checked_seed", "coalition_of", "distinct_names", "endpoints", "named", "no_division", "payoffs", "player_index",
-    "tabulate",
+    "InvalidInput", "MissingExtra", "NotConverged", "Selection", "Tabulated", "TooManyPlayers", "checked_groups",
+    "checked_players", "checked_seed", "coalition_of", "distinct_names", "endpoints", "named", "no_division", "payoffs",
+    "player_index", "tabulate",
 ]  # fmt: skip

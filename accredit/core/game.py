@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any, Protocol, runtime_checkable
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from accredit.core.errors import BadPayoff, InvalidInput, TooManyPlayers
 
 TABLE_LIMIT = 24  # players; a table of 2^24 payoffs is 128 MB
 LARGEST = 1e150  # payoffs beyond it could not be squared
+Member = TypeVar("Member")
 
 
 @runtime_checkable
@@ -126,6 +127,19 @@ def checked_players(players: Iterable[str]) -> tuple[str, ...]:
             )
         seen.add(name)
     return names
+
+
+def checked_groups(groups: Mapping[str, Iterable[Member]]) -> dict[str, list[Member]]:
+    """Groups as name -> list of members, or an error that shows how to write them."""
+    if not isinstance(groups, Mapping):
+        raise InvalidInput(
+            f"groups is {groups!r:.60}; write a mapping from name to members, as in {{'pair': ['a', 'b']}}"
+        )
+    for name, members in groups.items():
+        if isinstance(members, str) or not isinstance(members, Iterable):
+            kind = "string" if isinstance(members, str) else type(members).__name__
+            raise InvalidInput(f"groups[{name!r}] is the {kind} {members!r:.60}; write [{members!r:.60}]")
+    return {name: list(members) for name, members in groups.items()}
 
 
 def checked_seed(seed: int) -> int:

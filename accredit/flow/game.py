@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from accredit.core import BoolArray, FloatArray, InvalidInput, checked_players, player_index
+from accredit.core import BoolArray, FloatArray, InvalidInput, checked_groups, checked_players, player_index
 from accredit.core.coalitions import unique
 from accredit.flow.certificate import Flow
 from accredit.flow.maximum import MaximumFlows, checked_layer
@@ -39,9 +39,7 @@ def members(tokens: int, groups: Groups, players: Iterable[str] | None = None) -
     if groups is None:
         return names, np.eye(tokens, dtype=bool)
     owner: dict[int, str] = {}
-    for group, tokens_of in groups.items():
-        if isinstance(tokens_of, str):
-            raise InvalidInput(f"groups[{group!r}] is the string {tokens_of!r}; write [{tokens_of!r}]")
+    for group, tokens_of in checked_groups(groups).items():
         for token in tokens_of:
             k = _token(names, token)
             if k in owner:

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput
 
 ROW_SUM_TOLERANCE = 1e-3  # half-precision softmax rows miss 1 by about this much
+LARGEST = 1e150  # capacities beyond it could not be squared
 NEGLIGIBLE = 1e-18  # capacities below this share of the largest count as zero: together they carry less than rounding
 LEAST_ROOM = 1e-6  # of the widest node, kept at every node: room that rounds to no integer unit would look like a cut
 INTEGER_BITS = 61  # the sum of all integer capacities at the source stays below 2^61, far from where int64 wraps
@@ -32,9 +33,14 @@ def checked_attention(attention: Any, *, normalise: bool = True) -> FloatArray:
     any finite non-negative capacities will do.
     """
     try:
+        if np.iscomplexobj(attention):
+            raise TypeError
         array = np.array(attention, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InvalidInput(f"attention must be an array of numbers, got {type(attention).__name__}") from None
+    except (TypeError, ValueError, RuntimeError):
+        raise InvalidInput(
+            f"attention must be an array of real numbers, got {type(attention).__name__}; for a tensor of torch write "
+            "attention.detach().float().numpy()"
+        ) from None
     if array.ndim != 3 or array.shape[1] != array.shape[2]:
         raise InvalidInput(
             f"attention has shape {array.shape}; (layers, tokens, tokens) is needed, first layer first. "
@@ -42,9 +48,11 @@ def checked_attention(attention: Any, *, normalise: bool = True) -> FloatArray:
         )
     if array.size == 0:
         raise InvalidInput(f"attention is empty: shape {array.shape}; at least one layer and one token are needed")
-    if not np.isfinite(array).all():
-        where = tuple(int(k) for k in np.argwhere(~np.isfinite(array))[0])
-        raise InvalidInput(f"attention{list(where)} is {array[where]}; every weight must be a finite number")
+    beyond = ~(np.abs(array) <= LARGEST)
+    if beyond.any():
+        where = tuple(int(k) for k in np.argwhere(beyond)[0])
+        wanted = f"within {LARGEST:g}" if np.isfinite(array[where]) else "a finite number"
+        raise InvalidInput(f"attention{list(where)} is {array[where]}; every weight must be {wanted}")
     if (array < 0).any():
         where = tuple(int(k) for k in np.argwhere(array < 0)[0])
         raise InvalidInput(
@@ -65,7 +73,7 @@ def checked_attention(attention: Any, *, normalise: bool = True) -> FloatArray:
 
 def with_residual(attention: FloatArray, residual: float) -> FloatArray:
     """(1 - r)·A + r·I: the skip connection counted as attention of a token to itself. (L, T, T) -> (L, T, T)."""
-    if not 0 <= residual <= 1:
+    if not isinstance(residual, int | float | np.number) or not 0 <= residual <= 1:
         raise InvalidInput(f"residual is {residual!r}; it must lie between 0 and 1, for example residual=0.5")
     mixed = (1 - residual) * attention
     diagonal = np.arange(attention.shape[1])

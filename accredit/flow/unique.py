@@ -46,7 +46,7 @@ def unique_flow(network: LayeredNetwork, rule: FlowRule | str = "barrier", *, ep
         )
     if rule not in ("barrier", "l2"):
         raise InvalidInput(f"rule is {rule!r}; write 'barrier' or 'l2' (or 'shapley' in joint_flow)")
-    if not (np.isfinite(epsilon) and epsilon > 0):
+    if not isinstance(epsilon, int | float | np.number) or not 0 < epsilon < np.inf:
         raise InvalidInput(
             f"epsilon is {epsilon!r}; it is the flow value that may be lost and must be positive, for example 1e-6"
         )

@@ -8,7 +8,7 @@ import numpy as np
 
 from accredit.core.coalitions import BoolArray, FloatArray, IntArray, keys
 from accredit.core.errors import InvalidInput
-from accredit.core.game import Game, checked_players, coalition_of, named, payoffs, player_index
+from accredit.core.game import Game, checked_groups, checked_players, coalition_of, named, payoffs, player_index
 
 
 class _Grouped:
@@ -32,10 +32,8 @@ def grouped(game: Game, groups: Mapping[str, Iterable[str]]) -> Game:
     """
     n = len(game.players)
     owner: dict[int, str] = {}
-    for name, members in groups.items():
-        if isinstance(members, str):
-            raise InvalidInput(f"groups[{name!r}] is the string {members!r}; write [{members!r}]")
-        for member in members:
+    for name, listed in checked_groups(groups).items():
+        for member in listed:
             i = player_index(game.players, member)
             if i in owner:
                 raise InvalidInput(f"groups puts {member!r} into {owner[i]!r} and {name!r}; groups must not overlap")

@@ -68,7 +68,7 @@ def test_null_players_get_exactly_nothing(rule):
 
 
 def test_null_players_get_exactly_nothing_from_sampled_orders():
-    found = joint_flow(causal(soft(3, 14)), outputs=5, rule="shapley", orders=32)
+    found = joint_flow(causal(soft(3, 14)), outputs=5, rule="shapley", orders=60)
     assert found.stderr is not None
     assert (found.credit[6:] == 0).all() and (found.interval[6:] == 0).all()
     assert (found.credit[:6] > 0).all()
@@ -140,3 +140,17 @@ def test_solve_joint_shows_the_flow_behind_the_credit():
         assert_allclose(flow.through[layer], joint_flow(attention, rule="l2", layer=layer).credit, atol=1e-12)
     assert_allclose(flow.edges.sum(axis=1), flow.through[:-1], atol=1e-9)  # what arrives is what passes
     json.dumps(flow.certificate.as_dict())
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"epsilon": "small"}, "epsilon is 'small'"),
+        ({"rule": "shapley", "seed": -1}, "seed must be"),
+        ({"groups": [[0, 1]]}, "write a mapping"),
+        ({"groups": {"g": 2}}, r"groups\['g'\] is the int 2"),
+    ],
+)
+def test_wrong_types_are_named(settings, words):
+    with pytest.raises(InvalidInput, match=words):
+        joint_flow(soft(2, 3), **settings)

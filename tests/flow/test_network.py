@@ -82,6 +82,8 @@ BAD = {
     "negative": (-np.eye(2)[None], {}, "negative"),
     "not finite": (np.full((1, 2, 2), np.nan), {}, "finite"),
     "words": ([["a"]], {}, "numbers"),
+    "complex": (soft(1, 3) + 0j, {}, "real numbers"),
+    "too large": (np.full((1, 2, 2), 1e308), {"normalise": False}, r"is 1e\+308; every weight must be within 1e\+150"),
     "row sums": (np.full((1, 2, 2), 0.4), {}, "sums to 0.8"),
     "zero row": (np.array([[[1.0, 0.0], [0.0, 0.0]]]), {}, "normalise=False"),
     "output beyond": (soft(1, 3), {"outputs": 3}, "out of range"),
@@ -93,6 +95,7 @@ BAD = {
     "weights above one": (soft(1, 3), {"outputs": np.array([2.0, 1, 1])}, "divide by the largest"),
     "weights all zero": (soft(1, 3), {"outputs": np.zeros(3)}, "weight 0"),
     "residual": (soft(1, 3), {"residual": 1.5}, "residual"),
+    "residual word": (soft(1, 3), {"residual": "half"}, "residual is 'half'"),
 }
 
 

@@ -30,6 +30,8 @@ def test_grouping_all_players_alone_changes_nothing():
         ({"x": ["Z"]}, "unknown player 'Z'"),
         ({"x": "AB"}, "string"),
         ({"C": ["A", "B"]}, "single player"),
+        ([["A", "B"]], "write a mapping"),
+        ({"g": 2}, "is the int 2"),
     ],
 )
 def test_grouped_refuses(groups, word):
