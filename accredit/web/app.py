@@ -7,11 +7,13 @@ import gzip
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from importlib.resources import files
+from pathlib import Path
 from typing import Annotated, Any
 
 from fastapi import FastAPI, Query, Request
 from fastapi.exceptions import RequestValidationError
 from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp
 
@@ -33,6 +35,12 @@ EVENTS: dict[int | str, dict[str, Any]] = {
     422: {"description": "The request is not understood"},
     429: {"description": "Every place in the line is taken"},
 }
+NO_JOURNAL = "no journal is open; start with accredit serve --store run.db"
+
+
+def problem(told: str, status: int, headers: dict[str, str] | None = None) -> JSONResponse:
+    """What went wrong, in words."""
+    return JSONResponse({"problem": told}, status, headers)
 
 
 def page_files() -> dict[str, bytes]:
@@ -60,18 +68,25 @@ def application(worker: Worker, store: str | None = None, **limits: Any) -> Fast
 
     @app.exception_handler(RequestValidationError)
     async def not_understood(request: Request, error: RequestValidationError) -> JSONResponse:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"] if part != "body")
-        return JSONResponse({"problem": f"{where}: {first['msg']}" if where else first["msg"]}, 422)
+        deepest = max(
+            error.errors(), key=lambda each: len(each["loc"])
+        )  # of several forms, the one that was nearly met
+        where = ".".join(str(part) for part in deepest["loc"] if part != "body")
+        return problem(f"{where}: {deepest['msg']}" if where else deepest["msg"], 422)
+
+    @app.exception_handler(HTTPException)
+    async def not_here(request: Request, error: HTTPException) -> JSONResponse:
+        return problem(error.detail, error.status_code)
 
     @app.exception_handler(AccreditError)
     async def not_possible(request: Request, error: AccreditError) -> JSONResponse:
-        return JSONResponse({"problem": str(error)}, 422)
+        told = str(error)
+        return problem(told.replace(store, Path(store).name) if store else told, 422)
 
     @app.exception_handler(Crowded)
     async def crowded(request: Request, error: Crowded) -> JSONResponse:
         told = f"{jobs.places} requests are already waiting; try again in a few seconds"
-        return JSONResponse({"problem": told}, 429, {"retry-after": str(RETRY_SECONDS)})
+        return problem(told, 429, {"retry-after": str(RETRY_SECONDS)})
 
     def file(name: str, request: Request) -> Response:
         content, small = shipped[name]
@@ -86,7 +101,9 @@ def application(worker: Worker, store: str | None = None, **limits: Any) -> Fast
 
     @app.get("/static/{name}", include_in_schema=False)
     async def static(name: str, request: Request) -> Response:
-        return file(name, request) if name in shipped else Response(status_code=404)
+        if name not in shipped:
+            raise HTTPException(404)
+        return file(name, request)
 
     @app.get("/api/about")
     async def about() -> dict[str, Any]:
@@ -113,7 +130,7 @@ def application(worker: Worker, store: str | None = None, **limits: Any) -> Fast
     async def data(seen: Annotated[str, Query(max_length=2000)] = "") -> Response:
         """The journal named at the start, if it has changed since `seen`."""
         if store is None:
-            return JSONResponse({"problem": "no journal is open; start with accredit serve --store run.db"}, 404)
+            return problem(NO_JOURNAL, 404)
         from accredit.web.data import state_of, watch
         from accredit.web.data_view import data_body
 
@@ -135,7 +152,7 @@ def application(worker: Worker, store: str | None = None, **limits: Any) -> Fast
 
     async def table(name: str) -> Response:
         if store is None:
-            return JSONResponse({"problem": "no journal is open; start with accredit serve --store run.db"}, 404)
+            return problem(NO_JOURNAL, 404)
         from accredit.web.data import as_csv, values_csv
 
         content = await run_in_threadpool({"payoffs": as_csv, "values": values_csv}[name], store)

@@ -11,13 +11,14 @@ import io
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from accredit.core import Attribution, BoolArray, FloatArray, Game, InvalidInput, no_division
-from accredit.core.coalitions import packed, unpacked
+from accredit.core.coalitions import CHUNK_BYTES, packed, to_index, unique, unpacked
 from accredit.core.plain import cell
 from accredit.evaluate.data import Curve, random_removal_curve, removal_curve
 from accredit.games import TableGame, grouped
@@ -73,7 +74,7 @@ class Watched:
     provisional: bool
     suspects: tuple[Suspected, ...]
     pair_players: tuple[str, ...]
-    square: FloatArray | None  # (pairs, pairs) interactions
+    square: FloatArray | None  # (pairs, pairs) interactions; nan: too few coalitions to tell
     pairs_because: str
     curves: tuple[Curve, ...]
 
@@ -83,7 +84,7 @@ def state_of(path: str) -> str:
     with existing(path) as journal:
         counts = [(g["ok"], g["failed"], g["quarantined"]) for g in journal.games()]
         runs = [(run.id, run.ended) for run in journal.runs()]
-    return f"{counts}{runs}"
+    return sha256(f"{counts}{runs}".encode()).hexdigest()  # short, however many runs there were: an address carries it
 
 
 def watch(path: str) -> Watched:
@@ -128,11 +129,13 @@ def _players_that_differ(players: Sequence[str], masks: BoolArray) -> tuple[tupl
     """Rows that always play together are one player: a run over groups stores its coalitions row by row."""
     if not len(masks):
         return tuple(players), masks
-    _, first, kind = np.unique(masks, axis=1, return_index=True, return_inverse=True)
-    order = np.argsort(first, kind="stable")
-    sizes = np.bincount(kind.reshape(-1))
-    names = [players[first[k]] + (f" and {sizes[k] - 1} with it" if sizes[k] > 1 else "") for k in order.tolist()]
-    return tuple(names), masks[:, first[order]]
+    columns, kind = unique(masks.T)  # (kinds, m); kinds are numbered as they first appear
+    _, first, sizes = np.unique(kind, return_index=True, return_counts=True)
+    names = [
+        players[k] + (f" and {size - 1} with it" if size > 1 else "")
+        for k, size in zip(first.tolist(), sizes.tolist(), strict=True)
+    ]
+    return tuple(names), columns.T
 
 
 def _difference(players: tuple[str, ...], masks: BoolArray, worth: FloatArray) -> Attribution | None:
@@ -141,14 +144,22 @@ def _difference(players: tuple[str, ...], masks: BoolArray, worth: FloatArray) -
     known = (inside >= FEWEST) & (len(masks) - inside >= FEWEST)
     if not known.any():
         return None
-    picked = masks[:, known].astype(np.float64)
+    picked, middle = (
+        masks[:, known],
+        worth.mean(),
+    )  # squares are taken about the middle, so that none is lost to rounding
+    powers = np.stack([worth - middle, (worth - middle) ** 2])  # (2, m)
+    rows = max(1, CHUNK_BYTES // (8 * picked.shape[1]))
+    inner = np.zeros((2, picked.shape[1]))
+    for k in range(0, len(worth), rows):
+        inner += powers[:, k : k + rows] @ picked[k : k + rows]
     means, errors = [], []
-    for weight in (picked, 1 - picked):
-        count = weight.sum(axis=0)
-        mean = worth @ weight / count
-        squares = np.maximum(worth**2 @ weight / count - mean**2, 0.0)
-        means.append(mean)
-        errors.append(squares / (count - 1))
+    for count, (total, squares) in (
+        (inside[known], inner),
+        (len(worth) - inside[known], powers.sum(axis=1)[:, None] - inner),
+    ):
+        means.append(total / count)
+        errors.append(np.maximum(squares / count - means[-1] ** 2, 0.0) / (count - 1))
     credit, stderr = means[0] - means[1], np.sqrt(errors[0] + errors[1])
     return Attribution(
         tuple(p for p, is_known in zip(players, known, strict=True) if is_known), credit, None,
@@ -182,38 +193,35 @@ def _interactions(
     if values is None or n < 2:
         return None, (), ""
     if n <= TABLED and len(masks) >= 1 << n:
-        index = masks @ (1 << np.arange(n))
-        table = np.full(1 << n, np.nan)
-        table[index] = worth
-        if not np.isnan(table).any():
-            square = shapley_interactions(TableGame(players, table)).matrix()
-            return (
-                square,
-                players,
-                "Shapley interactions from all coalitions. Positive: complements; negative: substitutes.",
-            )
+        index = to_index(masks)
+        times = np.bincount(index, minlength=1 << n)  # a coalition may have been paid for with several seeds
+        if times.all():
+            table = np.bincount(index, worth, 1 << n) / times
+            because = "Shapley interactions from all coalitions. Positive: complements; negative: substitutes."
+            return shapley_interactions(TableGame(players, table)).matrix(), players, because
     place = {name: k for k, name in enumerate(players)}
     strongest = [place[name] for name in values.top(PAIRED).players if name in place]
+    if len(strongest) < 2:
+        return None, (), ""
     inside = masks[:, strongest].astype(np.float64)
     sums, counts = [], []
     for a in (inside, 1 - inside):
         for b in (inside, 1 - inside):
             counts.append(a.T @ b)
             sums.append((a * worth[:, None]).T @ b)
-    if len(strongest) < 2:
+    known = np.minimum.reduce(counts) >= FEWEST  # never so on the diagonal: nobody is with and without itself
+    if not known.any():
         return None, (), ""
     with np.errstate(divide="ignore", invalid="ignore"):
         both, first, second, neither = (s / c for s, c in zip(sums, counts, strict=True))
-        square = np.where(np.minimum.reduce(counts) >= FEWEST, both - first - second + neither, 0.0)
+        square = np.where(known, both - first - second + neither, np.nan)
     np.fill_diagonal(square, 0.0)
-    names = tuple(players[k] for k in strongest)
-    return (
-        square,
-        names,
-        (
-            f"What the {len(names)} strongest add together beyond what each adds: differences of differences of mean payoffs."
-        ),
+    missing = int(np.triu(~known, 1).sum())
+    because = (
+        f"What the {len(strongest)} strongest add together beyond what each adds: differences of differences of mean "
+        f"payoffs.{f' Empty: too few coalitions to tell, for {missing} of the pairs.' if missing else ''}"
     )
+    return square, tuple(players[k] for k in strongest), because
 
 
 class _Stored:

@@ -106,11 +106,13 @@ def _heat(watched: Watched) -> str:
     if watched.square is None:
         return ""
     square = watched.square
-    largest = float(np.abs(square[~np.eye(len(square), dtype=bool)]).max(initial=0.0))
+    largest = float(np.nanmax(np.abs(square)[~np.eye(len(square), dtype=bool)]))
     rows = []
     for i, name in enumerate(watched.pair_players):
         cells = [
-            "" if i == j else f'<span class="{level(x, largest)}">{rounded(x, 2).replace("-", "−")}</span>'
+            ""
+            if i == j or np.isnan(x)
+            else f'<span class="{level(x, largest)}">{rounded(x, 2).replace("-", "−")}</span>'
             for j, x in enumerate(square[i].tolist())
         ]
         rows.append([_short(name), *cells])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sys
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
@@ -12,6 +13,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from accredit.core import AccreditError
+from accredit.web.model_process import reason
 from accredit.web.worker import Event, Worker
 
 PLACES = 64  # requests inside, the running one among them
@@ -77,10 +79,16 @@ class Jobs:
             await self.worker.run(job.task, job.events.put_nowait, job.stop, self.seconds)
         except AccreditError as error:
             job.events.put_nowait({"event": "failed", "problem": str(error)})
+        except Exception as error:  # no fault of one request may end the line for all that follow
+            sys.excepthook(type(error), error, error.__traceback__)
+            job.events.put_nowait(
+                {"event": "failed", "problem": f"the model's process cannot be used: {reason(error)}"}
+            )
+            await self.worker.stop()
         job.events.put_nowait(None)
 
     async def _revive(self) -> None:
-        with suppress(AccreditError):  # told to the next request
+        with suppress(AccreditError, OSError):  # told to the next request
             await self.worker.ready()
 
     def _tell_places(self) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import queue
+import re
 import sys
 import threading
 from typing import Any, TextIO
@@ -44,8 +45,18 @@ def main() -> None:
             emit({"event": "failed", "problem": str(error)})
         except Exception as error:  # a model may raise anything; the reader gets one line, the terminal the rest
             sys.excepthook(*sys.exc_info())
-            emit({"event": "failed", "problem": f"the model raised {type(error).__name__}: {error}"[:500]})
+            emit({"event": "failed", "problem": f"the model raised {reason(error)}"})
         emit({"event": "idle"})
+
+
+def reason(error: Exception) -> str:
+    """An error in one line, for the page: of a path, its last name alone.
+
+    >>> reason(FileNotFoundError("no such file: '/home/ada/models/film/config.json'"))
+    "FileNotFoundError: no such file: 'config.json'"
+    """
+    told = re.sub(r"(?:/[^/\s'\"]+)+/(?=[^/\s'\"])", "", str(error))
+    return f"{type(error).__name__}: {told}"[:500]
 
 
 def _listen(lines: TextIO, tasks: queue.SimpleQueue[dict[str, Any]], cancelled: threading.Event) -> None:

@@ -93,12 +93,18 @@ class Models:
         """Names, labels and methods, for the page."""
         text = self.by_kind.get("text")
         return {
-            "text": None if text is None else {"name": text.name, "labels": _labels(text)},
+            "text": None if text is None else {"name": text.name, "labels": _labels(text), "layers": self._layers()},
             "image": self.builtin or "image" in self.by_kind,
             "builtin": self.builtin,
             "methods": list(RECIPES),
             "default": list(DEFAULT),
         }
+
+    def _layers(self) -> int | None:
+        """Layers through which attention flows, if the model shows any."""
+        with suppress(Exception):  # what fails here fails again, and is told, when it is asked for
+            return len(self.attention_of(WARM_UP["text"]).attention)
+        return None
 
     def attention_of(self, text: str) -> Subject:
         """A text as the model reads it."""

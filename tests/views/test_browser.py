@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import shutil
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -16,26 +15,19 @@ from accredit.core import Attribution, Claim, Holds
 from accredit.explanation import Explanation, Token, explain
 from accredit.games import TableGame
 from accredit.values.report import report
+from tests.browsing import WIDTHS, chromium, fits, new_page
 from tests.views.hostile import corpus
 from tests.views.samples import flow_picture, picture_sample, sample
 
-sync_api = pytest.importorskip(
+expect = pytest.importorskip(
     "playwright.sync_api", reason="playwright is not installed: pip install 'accredit[test]'"
-)
-
-CHROMIUM = os.environ.get("ACCREDIT_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
-pytestmark = pytest.mark.skipif(not CHROMIUM, reason="no Chromium found; install it, or name one in ACCREDIT_CHROMIUM")
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-         "--disable-component-update", "--disable-sync"]  # fmt: skip
-WIDTHS = (360, 768, 1280, 1920)
+).expect
 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    with sync_api.sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+    with chromium() as opened:
         yield opened
-        opened.close()
 
 
 class Seen:
@@ -43,7 +35,7 @@ class Seen:
 
     def __init__(self, browser: Any, file: Path, content: str, **context: Any) -> None:
         file.write_text(content, encoding="utf-8")
-        self.page = browser.new_context(**context).new_page()
+        self.page = new_page(browser, **context)
         self.trouble: list[str] = []
         self.page.on("console", lambda message: self.trouble.append(f"console {message.type}: {message.text}"))
         self.page.on("pageerror", lambda error: self.trouble.append(f"error: {error}"))
@@ -83,16 +75,16 @@ PAGES["built-in model"] = built_in
 def test_pages_load_in_silence_and_fit_every_width(browser, tmp_path, name, scheme):
     seen = Seen(browser, tmp_path / "page.html", PAGES[name](), color_scheme=scheme)
     for width in WIDTHS:
-        seen.page.set_viewport_size({"width": width, "height": 900})
-        assert seen.page.evaluate("document.documentElement.scrollWidth") <= width
+        assert fits(seen.page, width)
     assert seen.trouble == []
 
 
 def test_a_request_or_an_error_would_be_noticed(browser, tmp_path):
     bad = "<!doctype html><script>console.error('x')</script><img src='http://127.0.0.1:9/x.png'>"
     seen = Seen(browser, tmp_path / "bad.html", bad)
-    assert any(t.startswith("console") for t in seen.trouble)
-    assert any(t.startswith("request") for t in seen.trouble)
+    for kind in ("console", "request"):
+        while not any(t.startswith(kind) for t in seen.trouble):  # told when the browser comes to it
+            seen.page.wait_for_timeout(20)
 
 
 def hostile_explanation() -> Explanation:
@@ -120,7 +112,7 @@ def test_hostile_names_run_nothing(browser, tmp_path):
     for token in range(0, len(explanation.tokens), 7):  # hover and focus copy names into the inspector
         page.locator(".lead .t").nth(token).focus()
     page.mouse.move(300, 300)
-    assert page.locator(".inspector h2").text_content()
+    expect(page.locator(".inspector h2")).not_to_be_empty()
     assert page.evaluate("document.scripts.length") == 1
     assert page.locator("main img, main iframe, main object, main form, main style, main link, main base").count() == 0
     assert seen.hit() is None
@@ -155,12 +147,12 @@ def test_pointing_at_a_token_shows_it_in_every_method(browser, tmp_path):
         browser, tmp_path / "page.html", views.explanation_page(explanation), viewport={"width": 1280, "height": 900}
     )
     page = seen.page
-    assert page.locator(".inspector").is_hidden()
-    page.locator(".lead .t", has_text="gripping").hover()
     panel = page.locator(".inspector")
-    assert panel.locator("h2").text_content() == "gripping"
-    assert panel.locator("dt").count() == len(explanation.attributions)
-    assert page.locator(".t.on").count() == 1 + len(explanation.attributions)  # the large drawing and every strip
+    expect(panel).to_be_hidden()
+    page.locator(".lead .t", has_text="gripping").hover()
+    expect(panel.locator("h2")).to_have_text("gripping")
+    expect(panel.locator("dt")).to_have_count(len(explanation.attributions))
+    expect(page.locator(".t.on")).to_have_count(1 + len(explanation.attributions))  # the large drawing and every strip
     shown = panel.locator("dd").first.text_content()
     assert shown is not None and float(shown.strip().replace("−", "-")) == pytest.approx(
         explanation["shapley"]["gripping"], rel=5e-3
@@ -170,19 +162,20 @@ def test_pointing_at_a_token_shows_it_in_every_method(browser, tmp_path):
 def test_keys_walk_along_and_between_strips(browser, tmp_path):
     seen = Seen(browser, tmp_path / "page.html", views.explanation_page(sample()))
     page = seen.page
-    assert page.locator('.strip .t[tabindex="0"]').count() == page.locator(".strip").count()  # one stop a strip
+    strips = page.locator(".strip")
+    expect(page.locator('.strip .t[tabindex="0"]')).to_have_count(strips.count())  # one stop a strip
     page.keyboard.press("Tab")
     name = page.locator(".inspector h2")
-    assert name.text_content() == "A"
+    expect(name).to_have_text("A")
     page.keyboard.press("ArrowRight")
-    assert name.text_content() == "gripping"
+    expect(name).to_have_text("gripping")
     page.keyboard.press("ArrowDown")
-    assert page.evaluate("document.activeElement.closest('.strip').classList.contains('lead')") is False
-    assert name.text_content() == "gripping"
+    expect(strips.nth(1).locator(".t:focus")).to_have_count(1)
+    expect(name).to_have_text("gripping")
     page.keyboard.press("End")
-    assert name.text_content() == "."
+    expect(name).to_have_text(".")
     page.keyboard.press("Escape")
-    assert page.locator(".inspector").is_hidden()
+    expect(page.locator(".inspector")).to_be_hidden()
     assert seen.trouble == []
 
 
@@ -190,8 +183,8 @@ def test_everything_is_there_without_scripts(browser, tmp_path):
     explanation = sample()
     seen = Seen(browser, tmp_path / "page.html", views.explanation_page(explanation), java_script_enabled=False)
     page = seen.page
-    assert page.locator(".inspector").is_hidden()
-    assert page.locator(".numbers tbody tr").count() == len(explanation.players) + 2  # and two special tokens
+    expect(page.locator(".inspector")).to_be_hidden()
+    expect(page.locator(".numbers tbody tr")).to_have_count(len(explanation.players) + 2)  # and two special tokens
     page.locator(".lead .t", has_text="gripping").click()
-    assert page.url.endswith("#p1")
-    assert page.locator("tr:target th").text_content() == "gripping"
+    expect(page).to_have_url(re.compile("#p1$"))
+    expect(page.locator("tr:target th")).to_have_text("gripping")

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,10 +21,8 @@ import pytest
 from accredit.core import FloatArray
 from accredit.core.coalitions import packed
 from accredit.store import Entry, Journal, fingerprint
+from tests.browsing import WAIT, chromium
 
-CHROMIUM = os.environ.get("ACCREDIT_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-         "--disable-component-update", "--disable-sync"]  # fmt: skip
 ROWS = tuple(f"row {k}" for k in range(16))
 WORTH = np.linspace(1.0, -0.5, 16)  # the last rows harm
 
@@ -61,51 +58,66 @@ class Server:
     @contextmanager
     def client(self, **options: Any) -> Iterator[httpx.Client]:
         """A client that has opened the page once, and so holds the cookie."""
-        with httpx.Client(base_url=self.base, timeout=120, **options) as client:
+        with httpx.Client(base_url=self.base, timeout=WAIT / 1000, **options) as client:
             assert client.get(self.address).status_code == 200
             yield client
 
     def worker(self) -> int:
-        """The process that holds the model."""
+        """The process that holds the model, idle: whatever was asked before has ended, or was given up."""
         children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children")
         if not children.exists():
             pytest.skip("no /proc here to find the worker's process in")
-        return int(children.read_text().split()[0])
+        with self.client() as client:
+            asked = client.post("/api/explain", json={"text": "A film.", "methods": ["leave-one-out"]})
+        assert asked.text.splitlines()[-1].startswith('{"event": "done"'), asked.text
+        (only,) = children.read_text().split()
+        return int(only)
+
+    @contextmanager
+    def paused(self) -> Iterator[int]:
+        """The worker stands still inside: what is asked of it does not end by itself, however quick the machine."""
+        worker = self.worker()
+        os.kill(worker, signal.SIGSTOP)
+        try:
+            yield worker
+        finally:
+            with suppress(ProcessLookupError):
+                os.kill(worker, signal.SIGCONT)
 
 
-def started(arguments: list[str]) -> tuple[subprocess.Popen[str], str]:
-    """The command, once it has told its address."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", "accredit", "serve", "--port", "0", *arguments],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, "PYTHONUNBUFFERED": "1"},
-    )  # fmt: skip
-    assert process.stdout is not None and process.stderr is not None
-    line = process.stdout.readline()
-    found = re.search(r"http://127\.0\.0\.1:\d+/\?token=\S+", line)
-    assert found, line + process.stderr.read()
-    return process, found.group()
+@contextmanager
+def started(folder: Path, *arguments: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """The command, once it has told its address; what it says meanwhile goes to `folder`, so that no full pipe stops it."""
+    command = [sys.executable, "-m", "accredit", "serve", "--port", "0", "--seconds", str(WAIT / 1000), *arguments]
+    with (folder / "said.txt").open("w") as said:
+        process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=said, text=True, env={**os.environ, "PYTHONUNBUFFERED": "1"}
+        )
+    try:
+        assert process.stdout is not None
+        found = re.search(r"http://127\.0\.0\.1:\d+/\?token=\S+", process.stdout.readline())
+        assert found, (folder / "said.txt").read_text()
+        yield process, found.group()
+    finally:
+        process.send_signal(signal.SIGINT)
+        try:
+            process.communicate(timeout=WAIT / 1000)
+        finally:
+            process.kill()
 
 
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    journal = tmp_path_factory.mktemp("journal") / "run.db"
+    folder = tmp_path_factory.mktemp("server")
+    journal = folder / "run.db"
     with Journal(journal) as opened:
         store(opened, random_masks(40))
         opened.begin_run(["value", "toy.csv"], "/nowhere")
-    process, address = started(["--store", str(journal)])
-    yield Server(address, process, journal)
-    process.send_signal(signal.SIGINT)
-    process.communicate(timeout=30)
+    with started(folder, "--store", str(journal)) as (process, address):
+        yield Server(address, process, journal)
 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    sync_api = pytest.importorskip(
-        "playwright.sync_api", reason="playwright is not installed: pip install 'accredit[test]'"
-    )
-    if not CHROMIUM:
-        pytest.skip("no Chromium found; install it, or name one in ACCREDIT_CHROMIUM")
-    with sync_api.sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+    with chromium() as opened:
         yield opened
-        opened.close()

@@ -101,6 +101,49 @@ def test_rows_that_always_play_together_are_one_player_and_a_full_table_gives_ex
     assert "all coalitions" in seen.pairs_because
 
 
+def test_a_coalition_that_was_paid_for_twice_counts_with_its_mean(path):
+    with Journal(path) as journal:
+        game = journal.enter(fingerprint(data="noisy"), ("a", "b"))
+        for seed, noise in enumerate([3.0, -1.0, -1.0, -1.0, 1.0, -1.0]):
+            worth = [0.0 + noise, 1.0, 2.0, 5.0]
+            journal.record(game, seed, [Entry(bytes([k]), "ok", x, 0.1) for k, x in enumerate(worth)])
+    seen = watch(path)
+    assert seen.square is not None and seen.square[0, 1] == pytest.approx(5 - 1 - 2 + 0)
+
+
+def test_a_difference_of_means_is_that_of_two_samples(path):
+    from scipy.stats import ttest_ind
+
+    with Journal(path) as journal:
+        store(journal, random_masks(300))
+    seen, masks = watch(path), random_masks(300)
+    assert seen.values is not None
+    for k, name in enumerate(ROWS):
+        worth = additive(masks)
+        test = ttest_ind(worth[masks[:, k]], worth[~masks[:, k]], equal_var=False)
+        assert test.statistic == pytest.approx(seen.values[name] / seen.values.stderr[k])
+
+
+def test_what_is_not_known_of_a_pair_is_left_empty(path):
+    masks = random_masks(200)
+    masks[:, 1] |= masks[:, 0]  # row 0 never plays without row 1
+    with Journal(path) as journal:
+        store(journal, masks)
+    seen = watch(path)
+    pair = seen.pair_players.index("row 0"), seen.pair_players.index("row 1")
+    assert seen.square is not None and np.isnan(seen.square[pair]) and "for 1 of the pairs" in seen.pairs_because
+    assert "nan" not in data_body(seen)
+
+
+def test_a_finished_run_of_which_nothing_is_stored_has_no_interactions(path):
+    with Journal(path) as journal:
+        journal.enter(fingerprint(data="toy"), ROWS)
+        run = journal.begin_run(["value"], "/nowhere")
+        journal.end_run(run, Attribution(ROWS, WORTH, float(WORTH.sum()), "by hand").to_json())
+    seen = watch(path)
+    assert seen.square is None and "Interactions" not in data_body(seen)
+
+
 def test_names_in_a_journal_are_shown_and_never_obeyed(path):
     hostile = ("<script>x</script>", '"><img src=x onerror=x>')
     with Journal(path) as journal:

@@ -4,22 +4,37 @@ from __future__ import annotations
 
 import base64
 import io
+import json
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import numpy as np
 import pytest
 
 from accredit.store import Journal
+from accredit.web.data import watch
+from tests.browsing import WAIT, WIDTHS, fits, new_page
 from tests.views.hostile import ELEMENTS
 from tests.web.conftest import random_masks, store
 
-WAIT = 180_000  # milliseconds; generous, for machines under load
-WIDTHS = (360, 768, 1280, 1920)
+expect = pytest.importorskip(
+    "playwright.sync_api", reason="playwright is not installed: pip install 'accredit[test]'"
+).expect
+
 SERIOUS = ("serious", "critical")
+# Messages go away by themselves; a slow reader finds them here.
+REMEMBER_WHAT_IS_SAID = """
+window.said = [];
+new MutationObserver(() => {
+  const told = document.getElementById("told")?.textContent;
+  if (told && told !== said.at(-1)) said.push(told);
+}).observe(document, { subtree: true, childList: true, characterData: true });
+"""
 
 
 class Visit:
@@ -27,39 +42,74 @@ class Visit:
 
     def __init__(self, browser: Any, server: Any, fragment: str = "", **context: Any) -> None:
         options = {"viewport": {"width": 1280, "height": 900}, "accept_downloads": True} | context
-        self.context = browser.new_context(**options)
-        self.page = self.context.new_page()
-        self.page.set_default_timeout(WAIT)
+        self.page = new_page(browser, **options)
+        self.page.add_init_script(REMEMBER_WHAT_IS_SAID)
         self.trouble: list[str] = []
-        self.base = server.base
+        self.asked: list[str] = []  # of the server's routes, in order
+        self.base, self.address = server.base, server.address
         self.page.on("console", lambda message: self.trouble.append(f"console {message.type}: {message.text}"))
         self.page.on("pageerror", lambda error: self.trouble.append(f"error: {error}"))
         self.page.on("dialog", lambda dialog: (self.trouble.append(f"dialog: {dialog.message}"), dialog.dismiss()))
         self.page.on("request", self._requested)
-        self.page.goto(server.address + fragment)
+        self.goto(fragment)
+
+    def goto(self, fragment: str) -> None:
+        self.page.goto(self.address + fragment)
         self.page.wait_for_selector("html[data-ready]")
 
     def _requested(self, request: Any) -> None:
+        self.asked += [path for path in [urlsplit(request.url).path] if path.startswith("/api/")]
         if not request.url.startswith((self.base, "data:", "blob:")):
             self.trouble.append(f"request: {request.url}")
+
+    def see(self, selector: str, **options: Any) -> Any:
+        """What is said of a part of the page, which may take its time to become true."""
+        return expect(self.page.locator(selector, **options))
+
+    @property
+    def link(self) -> str:
+        """The fragment that restores the view."""
+        return str(self.page.evaluate("location.hash"))
 
     def open(self, view: str) -> None:
         self.page.click(f"nav a[data-view={view}]")
 
-    def explain(self, text: str | None = None, methods: tuple[str, ...] = ()) -> None:
+    @contextmanager
+    def working(self, path: str = "/api/explain") -> Iterator[None]:
+        """What is done inside asks the server; afterwards the answer is on the page, to its end."""
+        with self.page.expect_request(lambda request: urlsplit(request.url).path == path):
+            yield
+        self.finished()
+
+    def finished(self) -> None:
+        self.see("#save").to_be_enabled()
+        self.see("form[aria-busy]").to_have_count(0)
+
+    def choose(self, *methods: str) -> None:
+        self.page.evaluate("document.querySelector('#explain-form details').open = true")
+        for box in self.page.locator("#methods input").all():
+            box.set_checked(box.get_attribute("value") in methods)
+
+    def explain(self, text: str | None = None, *methods: str) -> None:
         """Type, choose, press the button, and wait for the end."""
         if text is not None:
             self.page.fill("#text", text)
         if methods:
-            self.page.evaluate("document.querySelector('#explain-form details').open = true")
-            for box in self.page.locator("#methods input").all():
-                box.set_checked(box.get_attribute("value") in methods)
-        self.page.click("#explain-form .primary")
-        self.finished()
+            self.choose(*methods)
+        with self.working():
+            self.page.click("#explain-form .primary")
 
-    def finished(self) -> None:
-        self.page.wait_for_selector("#save:not([disabled])")
-        self.page.wait_for_selector("form[aria-busy]", state="detached")
+    def said(self, message: str) -> None:
+        """Waits until the page has said this, at any time."""
+        until(self.page, lambda: message in self.page.evaluate("window.said"))
+
+    @contextmanager
+    def held(self, path: str) -> Iterator[list[Any]]:
+        """Requests to a path get no answer inside, until they are let on with `continue_`."""
+        waiting: list[Any] = []
+        self.page.route(lambda url: urlsplit(url).path == path, lambda route: waiting.append(route))
+        yield waiting
+        self.page.unroute_all()
 
     def saved(self, folder: Path) -> Path:
         with self.page.expect_download() as download:
@@ -70,21 +120,21 @@ class Visit:
 
     def close(self) -> None:
         assert self.trouble == []
-        self.context.close()
+        self.page.context.close()
 
 
-def until(holds: Callable[[], bool]) -> None:
-    """Wait for a fact. The page's policy forbids the browser to evaluate strings, so that Python has to ask."""
+def until(page: Any, holds: Callable[[], bool]) -> None:
+    """Wait for a fact that no locator tells; the page's policy forbids the browser to evaluate strings, so Python asks."""
     end = time.monotonic() + WAIT / 1000
     while not holds():
         assert time.monotonic() < end, "waited in vain"
-        time.sleep(0.05)
+        page.wait_for_timeout(50)
 
 
 def alone(browser: Any, file: Path) -> tuple[Any, list[str]]:
     """A saved file, opened without any server."""
     trouble: list[str] = []
-    page = browser.new_context(offline=True).new_page()
+    page = new_page(browser, offline=True)
     page.on("console", lambda message: trouble.append(message.text))
     page.on("pageerror", lambda error: trouble.append(str(error)))
     page.on(
@@ -94,75 +144,155 @@ def alone(browser: Any, file: Path) -> tuple[Any, list[str]]:
     return page, trouble
 
 
+PLAYERS = ".numbers tbody th"
+
+
 def test_one_click_colours_the_example_and_a_token_tells_its_numbers(browser, server):
     visit = Visit(browser, server)
     page = visit.page
-    assert "token=" not in page.url  # the key is out of sight
-    page.click("#explain-form .primary")
-    page.wait_for_selector(".lead .t .u12, .lead .t .d12")
-    visit.finished()
-    assert page.locator("#explain-result .method").count() == 6
+    assert "token=" not in page.evaluate("location.href")  # the key is out of sight
+    with visit.working():
+        page.click("#explain-form .primary")
+        page.wait_for_selector(".lead .t .u12, .lead .t .d12")
+    visit.see("#explain-result .method").to_have_count(6)
     page.locator(".lead .t", has_text="gripping").click()
-    assert page.locator(".inspector h2").text_content() == "gripping"
-    assert page.locator(".inspector dt").count() == 6
-    assert page.locator("h2", has_text="Why trust this?").count() == 1
+    visit.see(".inspector h2").to_have_text("gripping")
+    visit.see(".inspector dt").to_have_count(6)
+    visit.see("h2", has_text="Why trust this?").to_have_count(1)
     visit.close()
 
 
 def test_typing_choosing_and_coming_back_by_the_link(browser, server):
     visit = Visit(browser, server)
-    visit.explain("Dull, but the ending works.", ("leave-one-out", "attention"))
+    visit.explain("Dull, but the ending works.", "leave-one-out", "attention")
     visit.page.select_option("#target", "NEGATIVE")
     visit.page.select_option("#players", "token")
     visit.explain()
     shown = visit.page.locator("#explain-result .numbers").text_content()
-    link = visit.page.url
+    link = visit.link
     visit.close()
-    again = Visit(browser, server, "#" + link.partition("#")[2])
+    again = Visit(browser, server, link)
     again.finished()
-    assert again.page.input_value("#text") == "Dull, but the ending works."
-    assert again.page.input_value("#target") == "NEGATIVE"
-    assert again.page.locator("#explain-result .numbers").text_content() == shown
-    assert again.page.locator("#explain-result .method").count() == 2
+    again.see("#text").to_have_value("Dull, but the ending works.")
+    again.see("#target").to_have_value("NEGATIVE")
+    again.see("#explain-result .numbers").to_have_text(shown)
+    again.see("#explain-result .method").to_have_count(2)
     again.close()
 
 
 def test_cancelling_stops_the_work_and_the_next_request_runs(browser, server):
     visit = Visit(browser, server)
     page = visit.page
-    page.fill("#text", " ".join(["good", "dull", "slow", "film"] * 12))
-    page.evaluate("document.querySelector('#explain-form details').open = true")
-    for box in page.locator("#methods input").all():
-        box.set_checked(box.get_attribute("value") in ("shapley", "banzhaf", "owen", "flow-shapley"))
-    page.click("#explain-form .primary")
-    until(lambda: "…" in page.locator("#explain-form .going span").text_content())
-    page.click("#explain-form .cancel")
-    assert page.locator("#explain-form .problem").text_content() == "Cancelled."
-    assert page.locator("#explain-form .cancel").is_hidden()
-    visit.explain("A good film.", ("leave-one-out",))
-    assert page.locator(".lead .t", has_text="good").count() == 1
+    visit.explain("A dull film.", "leave-one-out")
+    with server.paused() as before:
+        page.fill("#text", "A very long film.")
+        page.click("#explain-form .primary")
+        visit.see("#explain-form .going span").to_have_text("starting")
+        visit.see("#explain-result").to_have_class("result stale")  # what is shown is not what was asked
+        page.click("#explain-form .cancel")
+        visit.see("#explain-form .problem").to_have_text("Cancelled.")
+        visit.see("#explain-form .cancel").to_be_hidden()
+        visit.see("#explain-result").to_have_class("result")
+        visit.see("#explain-form .primary").to_be_enabled()
+        visit.explain("A good film.")  # the worker stands still, so that only its replacement can do this
+    visit.see(".lead .t", has_text="good").to_have_count(1)
+    visit.see("#explain-form .problem").to_be_hidden()
+    assert server.worker() != before
     visit.close()
+
+
+def test_a_request_that_is_overtaken_leaves_no_trace(browser, server):
+    visit = Visit(browser, server)
+    page = visit.page
+    visit.explain("A dull film.", "leave-one-out")
+    with visit.held("/api/explain") as waiting:
+        for text in ("A slow film.", "A good film."):
+            page.fill("#text", text)
+            with page.expect_request("**/api/explain"):
+                page.click("#explain-form .primary")
+        until(page, lambda: len(waiting) == 2)
+        visit.see("#explain-form .cancel").to_be_visible()
+        visit.see("#explain-result").to_have_class("result stale")
+        visit.see("#save").to_be_disabled()
+        waiting[1].continue_()
+        visit.finished()
+    visit.see(".lead .t", has_text="good").to_have_count(1)
+    visit.see("#explain-form .problem").to_be_hidden()
+    visit.close()
+
+
+def drag(page: Any, first: str, last: str) -> None:
+    """With the mouse, from one word of the large strip to another."""
+    start, end = (page.locator(".lead .t", has_text=re.compile(f"{word}$")).first for word in (first, last))
+    start.hover()
+    page.mouse.down()
+    end.hover()
+    expect(end).to_have_class(re.compile("joining"))
+    page.mouse.up()
 
 
 def test_dragging_joins_words_and_keys_do_too(browser, server):
     visit = Visit(browser, server)
     page = visit.page
-    visit.explain("Not good at all, sadly.", ("leave-one-out",))
-    first, last = (page.locator(".lead .t", has_text=re.compile(f"{word}$")) for word in ("Not", "good"))
-    first.hover()
-    page.mouse.down()
-    last.hover()
-    page.mouse.up()
-    page.wait_for_selector("#groups li")
-    visit.finished()
-    assert page.locator(".numbers tbody th").all_text_contents() == ["Not good", "at", "all", ",", "sadly", "."]
+    visit.explain("Not good at all, sadly.", "leave-one-out")
+    with visit.working():
+        drag(page, "Not", "good")
+    visit.see("#groups li").to_have_text(["Not good✕"])
+    visit.see(PLAYERS).to_have_text(["Not good", "at", "all", ",", "sadly", "."])
     page.locator(".lead .t", has_text="at").first.focus()
+    with visit.working():
+        page.keyboard.press("g")
+    visit.see(PLAYERS).to_have_text(["Not good", "at all", ",", "sadly", "."])
+    page.locator(".lead .t", has_text="Not").first.click()
+    with visit.working():
+        page.click("#join")
+    visit.see(PLAYERS).to_have_text(["Not good at all", ",", "sadly", "."])
+    with visit.working():
+        page.locator("#groups li button").first.click()
+    visit.see(PLAYERS).to_have_text(["Not", "good", "at", "all", ",", "sadly", "."])
+    visit.see("#groups li").to_have_count(0)
+    visit.close()
+
+
+def test_equal_words_join_twice_and_words_of_several_tokens_stay_words(browser, server):
+    visit = Visit(browser, server)
+    page = visit.page
+    visit.explain("So zzyzx so zzyzx 🎬🎬.", "leave-one-out")
+    whole = page.locator(PLAYERS).all_text_contents()
+    for k, name in enumerate(("So", "so")):
+        page.locator(".lead .t", has_text=re.compile(f"{name}$")).first.focus()
+        with visit.working():
+            page.keyboard.press("g")
+        visit.see("#groups li").to_have_count(k + 1)
+    visit.see(PLAYERS).to_have_count(len(whole) - 2)
+    link = visit.link
+    groups = json.loads(parse_qs(link.partition("?")[2])["groups"][0])
+    assert any(len(own) > 1 for _, parts in groups for _, own in parts)  # a made-up word is read in pieces
+    for left in (1, 0):
+        with visit.working():
+            page.locator("#groups li button").last.click()
+        visit.see("#groups li").to_have_count(left)
+    visit.see(PLAYERS).to_have_text(whole)
+    visit.close()
+    again = Visit(browser, server, link)
+    again.finished()
+    again.see(PLAYERS).to_have_count(len(whole) - 2)
+    again.see("#groups li").to_have_count(2)
+    again.close()
+
+
+def test_words_of_an_old_text_are_not_joined_in_a_new_one(browser, server):
+    visit = Visit(browser, server)
+    page = visit.page
+    visit.explain("Not good at all.", "leave-one-out")
+    page.fill("#text", "Rather good.")
+    asked = len(visit.asked)
+    drag(page, "Not", "good")
+    visit.see("#explain-form .problem").to_have_text("The text has changed. Explain it first, then join its words.")
+    assert visit.asked[asked:] == []
+    page.locator(".lead .t", has_text=re.compile(r"\.$")).first.focus()
     page.keyboard.press("g")
-    until(lambda: page.locator(".numbers tbody th").count() == 5)
-    assert "at all" in page.locator(".numbers tbody th").all_text_contents()
-    page.locator("#groups li button").first.click()
-    until(lambda: page.locator(".numbers tbody th").count() == 6)
-    visit.finished()
+    visit.said("There is no next word to join this one with.")
     visit.close()
 
 
@@ -190,45 +320,60 @@ def drop(page: Any, *files: tuple[str, str, bytes]) -> None:
         told,
     )
     page.dispatch_event("#explain-form", "dragover", {"dataTransfer": carried})
-    assert "dropping" in page.locator("#explain-form").get_attribute("class")
+    expect(page.locator("#explain-form")).to_have_class(re.compile("dropping"))
     page.dispatch_event("#explain-form", "drop", {"dataTransfer": carried})
+    expect(page.locator("#explain-form")).not_to_have_class(re.compile("dropping"))
 
 
 def test_a_dropped_picture_is_explained_and_kept_by_the_saved_file(browser, server, tmp_path):
     visit = Visit(browser, server)
     page = visit.page
-    page.evaluate("document.querySelector('#explain-form details').open = true")
-    for box in page.locator("#methods input").all():
-        box.set_checked(box.get_attribute("value") == "leave-one-out")
-    drop(page, ("shirt.png", "image/png", picture()), ("other.png", "image/png", picture()))
-    visit.finished()
+    visit.choose("leave-one-out")
+    with visit.working():
+        drop(page, ("shirt.png", "image/png", picture()), ("other.png", "image/png", picture()))
+    visit.said("Of 2 files, the first is explained.")
     assert page.locator(".pictures .patch").count() > 4
-    assert page.locator("#told").text_content() == "Of 2 files, the first is explained."
-    assert page.locator("#picture img").is_visible() and page.locator("#text").is_hidden()
-    assert page.url.endswith("#explain")  # no link can carry a picture, and this one does not pretend to
-    assert "link cannot carry a picture" in page.locator("#picture").text_content()
+    visit.see("#picture img").to_be_visible()
+    visit.see("#text").to_be_hidden()
+    assert visit.link == "#explain"  # no link can carry a picture, and this one does not pretend to
+    visit.see("#picture").to_contain_text("link cannot carry a picture")
     page.click("#link")
-    assert "Save as HTML keeps it" in page.locator("#told").text_content()
+    visit.said("A link cannot carry a picture. Save as HTML keeps it.")
     file = visit.saved(tmp_path)
     alone_page, trouble = alone(browser, file)
-    assert alone_page.locator("image").first.get_attribute("href").startswith("data:image/png;base64,")
+    expect(alone_page.locator("image").first).to_have_attribute("href", re.compile("^data:image/png;base64,"))
     assert alone_page.locator(".pictures .patch").count() > 4 and trouble == []
     page.click("#picture-away")
-    assert page.locator("#text").is_visible() and page.locator("#picture").is_hidden()
+    visit.see("#text").to_be_visible()
+    visit.see("#picture").to_be_hidden()
     visit.explain("A good film.")
-    assert page.locator(".lead .t", has_text="good").count() == 1
+    visit.see(".lead .t", has_text="good").to_have_count(1)
+    visit.close()
+
+
+def test_going_back_to_the_text_ends_what_is_asked_about_a_picture(browser, server):
+    visit = Visit(browser, server)
+    page = visit.page
+    with visit.held("/api/explain") as waiting:
+        drop(page, ("shirt.png", "image/png", picture()))
+        visit.see("#explain-form .cancel").to_be_visible()
+        until(page, lambda: len(waiting) == 1)
+        with page.expect_event("requestfailed"):
+            page.click("#picture-away")
+    visit.see("#explain-form .cancel").to_be_hidden()
+    visit.see("#h-explain").to_have_text("Which words earned the answer?")
     visit.close()
 
 
 def test_files_that_are_no_pictures_are_refused_in_words(browser, server):
     visit = Visit(browser, server)
-    page, problem = visit.page, visit.page.locator("#explain-form .problem")
+    page = visit.page
     drop(page, ("notes.txt", "text/plain", b"not a picture"))
-    until(lambda: "notes.txt is no picture" in problem.text_content())
+    visit.see("#explain-form .problem").to_contain_text("notes.txt is no picture")
     drop(page, ("large.png", "image/png", b"0" * 5_000_001))
-    until(lambda: "5.0 MB" in problem.text_content())
+    visit.see("#explain-form .problem").to_contain_text("5.0 MB")
     drop(page, ("fake.png", "image/png", b"not a picture either"))
-    until(lambda: "the file is no picture that can be read" in problem.text_content())
+    visit.see("#explain-form .problem").to_contain_text("the file is no picture that can be read")
     # Text that is dropped belongs to the field under it: the page does not catch it.
     caught = page.evaluate(
         """() => {
@@ -241,8 +386,8 @@ def test_files_that_are_no_pictures_are_refused_in_words(browser, server):
     )
     assert caught is False
     page.click("#picture-away")
-    visit.explain("A good film.", ("leave-one-out",))
-    assert problem.is_hidden()
+    visit.explain("A good film.", "leave-one-out")
+    visit.see("#explain-form .problem").to_be_hidden()
     visit.close()
 
 
@@ -254,44 +399,43 @@ def middle(locator: Any) -> dict[str, float]:
 def test_a_finger_joins_words_and_marked_words_are_joined_by_key(browser, server):
     visit = Visit(browser, server, has_touch=True, viewport={"width": 400, "height": 900})
     page = visit.page
-    visit.explain("Not good at all, sadly.", ("leave-one-out",))
+    visit.explain("Not good at all, sadly.", "leave-one-out")
     first, last = (page.locator(".lead .t", has_text=re.compile(f"{word}$")) for word in ("Not", "good"))
     first.scroll_into_view_if_needed()
     start, end = middle(first), middle(last)
     fingers = page.context.new_cdp_session(page)
-    fingers.send("Input.dispatchTouchEvent", {"type": "touchStart", "touchPoints": [start]})
-    for share in (0.2, 0.4, 0.6, 0.8, 1.0):
-        point = {axis: start[axis] + share * (end[axis] - start[axis]) for axis in ("x", "y")}
-        fingers.send("Input.dispatchTouchEvent", {"type": "touchMove", "touchPoints": [point]})
-    until(lambda: page.locator(".lead .t.joining").count() == 2)
-    fingers.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
-    page.wait_for_selector("#groups li")
-    visit.finished()
-    assert page.locator(".numbers tbody th").all_text_contents() == ["Not good", "at", "all", ",", "sadly", "."]
+    with visit.working():
+        fingers.send("Input.dispatchTouchEvent", {"type": "touchStart", "touchPoints": [start]})
+        for share in (0.2, 0.4, 0.6, 0.8, 1.0):
+            point = {axis: start[axis] + share * (end[axis] - start[axis]) for axis in ("x", "y")}
+            fingers.send("Input.dispatchTouchEvent", {"type": "touchMove", "touchPoints": [point]})
+        visit.see(".lead .t.joining").to_have_count(2)
+        fingers.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+    visit.see(PLAYERS).to_have_text(["Not good", "at", "all", ",", "sadly", "."])
     page.locator(".lead .t", has_text="at").first.focus()
     for _ in range(2):
         page.keyboard.press("Shift+ArrowRight")
-    assert page.locator(".lead .t.joining").count() == 3
-    assert page.locator("#told").text_content() == "3 words marked; G joins them"
-    page.keyboard.press("g")
-    until(lambda: "at all ," in page.locator(".numbers tbody th").all_text_contents())
-    visit.finished()
-    link = page.url
+    visit.see(".lead .t.joining").to_have_count(3)
+    visit.said("3 words marked; G joins them")
+    with visit.working():
+        page.keyboard.press("g")
+    visit.see(PLAYERS).to_have_text(["Not good", "at all ,", "sadly", "."])
+    link = visit.link
     visit.close()
-    again = Visit(browser, server, "#" + link.partition("#")[2])
+    again = Visit(browser, server, link)
     again.finished()
-    assert again.page.locator(".numbers tbody th").all_text_contents() == ["Not good", "at all ,", "sadly", "."]
+    again.see(PLAYERS).to_have_text(["Not good", "at all ,", "sadly", "."])
     again.close()
 
 
 def test_a_problem_is_told_and_gone_after_the_next_success(browser, server):
     visit = Visit(browser, server)
-    page = visit.page
-    page.fill("#text", "   ")
-    page.click("#explain-form .primary")
-    page.wait_for_selector("#explain-form .problem:not([hidden])")
-    visit.explain("A good film.", ("leave-one-out",))
-    assert page.locator("#explain-form .problem").is_hidden()
+    visit.page.fill("#text", "   ")
+    visit.page.click("#explain-form .primary")
+    visit.see("#explain-form .problem").to_be_visible()
+    visit.see("#explain-form .cancel").to_be_hidden()
+    visit.explain("A good film.", "leave-one-out")
+    visit.see("#explain-form .problem").to_be_hidden()
     visit.close()
 
 
@@ -300,74 +444,124 @@ def test_the_flow_follows_its_sliders_and_its_rule(browser, server, tmp_path):
     page = visit.page
     visit.open("flow")
     page.fill("#flow-text", "A gripping film.")
-    page.click("#flow-form .primary")
-    visit.finished()
+    with visit.working("/api/flow"):
+        page.click("#flow-form .primary")
     assert page.locator("#flow-result svg.flow :is(.cut, .tick)").count() > 0
     assert page.locator("#flow-result .whisker").count() > 0  # ranges over all max flows
     before = page.locator("#flow-result").inner_html()
     page.locator("#residual").focus()
-    page.keyboard.press("ArrowRight")
-    assert page.locator("#residual-now").text_content() == "0.55"
-    until(lambda: page.locator("#flow-result").inner_html() != before)
-    page.locator("#layer").fill("2")
-    page.wait_for_selector("#flow-result h2:has-text('layer 2')")
-    page.check("input[name=rule][value=shapley]")
-    page.wait_for_selector("#flow-result p:has-text('the Shapley rule shares without choosing edges')")
-    visit.finished()
-    assert "residual=0.55" in page.url and "layer=2" in page.url and "rule=shapley" in page.url
-    link = page.url
+    with visit.working("/api/flow"):
+        page.keyboard.press("ArrowRight")
+    visit.see("#residual-now").to_have_text("0.55")
+    assert page.locator("#flow-result").inner_html() != before
+    with visit.working("/api/flow"):
+        page.locator("#layer").fill("2")
+    visit.see("#flow-result h2", has_text="layer 2").to_have_count(1)
+    with visit.working("/api/flow"):
+        page.check("input[name=rule][value=shapley]")
+    visit.see("#flow-result p", has_text="the Shapley rule shares without choosing edges").to_have_count(1)
+    link = visit.link
+    assert "residual=0.55" in link and "layer=2" in link and "rule=shapley" in link
     file = visit.saved(tmp_path)
     visit.close()
     page, trouble = alone(browser, file)
-    assert page.locator("svg.flow").count() == 1 and trouble == []
-    again = Visit(browser, server, "#" + link.partition("#")[2])
+    expect(page.locator("svg.flow")).to_have_count(1)
+    assert trouble == []
+    again = Visit(browser, server, link)
     again.finished()
-    assert again.page.locator("#flow-result h2", has_text="layer 2").count() == 1
+    again.see("#flow-result h2", has_text="layer 2").to_have_count(1)
+    again.see("#residual-now").to_have_text("0.55")
+    again.see("#layer").to_have_attribute("max", "4")
     again.close()
+
+
+def test_a_drawing_that_was_left_half_way_is_drawn_on_return(browser, server):
+    visit = Visit(browser, server, "#flow?text=A+film.&layer=1")
+    page = visit.page
+    visit.finished()
+    with visit.held("/api/flow") as waiting:
+        page.locator("#layer").fill("2")
+        until(page, lambda: len(waiting) == 1)
+        with page.expect_event("requestfailed"):
+            visit.open("game")
+        visit.open("data")
+    with visit.working("/api/flow"):
+        visit.open("flow")
+    visit.see("#layer-now").to_have_text("2")
+    visit.see("#flow-result h2", has_text="layer 2").to_have_count(1)
+    visit.close()
 
 
 def test_the_game_is_computed_as_you_type(browser, server, tmp_path):
     visit = Visit(browser, server, "#game")
     page = visit.page
-    page.wait_for_selector("#game-result li:has-text('the best pair is B + C')")
+    visit.see("#game-result li", has_text="the best pair is B + C").to_have_count(1)
     page.fill("input[aria-label='payoff of A + C']", "95")
-    page.wait_for_selector("#game-result li:has-text('the best single')", state="detached")
-    until(lambda: "the best pair is B + C" not in page.locator("#game-result").text_content())
+    visit.see("#game-result").not_to_contain_text("the best pair is B + C")
     for name, fact in (
         ("Corner detector", "adds nothing"),
         ("Matched pair", "d_A and d_B"),
         ("Cookies", "10 is there to share"),
     ):
         page.get_by_role("button", name=name).click()
-        page.wait_for_selector(f"#game-result li:has-text('{fact}')")
-    assert page.locator("#game-rows input").count() == 4
+        visit.see("#game-result ul").to_contain_text(fact)
+    visit.see("#game-rows input").to_have_count(4)
     page.fill("#game-players", "Alice, Bob, Carol")
     page.keyboard.press("Tab")
-    page.wait_for_selector("#game-result li:has-text('Carol adds nothing')")
+    visit.see("#game-result ul").to_contain_text("Carol adds nothing")
     page.fill("input[aria-label='payoff of Alice']", "")
-    page.wait_for_selector("#game-form .problem:not([hidden])")
+    visit.see("#game-form .problem").to_have_text("The payoff of Alice is not a number.")
+    visit.see("#save").to_be_disabled()  # what is shown is not what the table says
     page.fill("input[aria-label='payoff of Alice']", "7")
-    page.wait_for_selector("#game-form .problem", state="hidden")
-    page.wait_for_selector("#game-result td:text-is('7')")  # what Alice adds to nobody
-    link, shown = page.url, page.locator("#game-result").text_content()
+    visit.see("#game-form .problem").to_be_hidden()
+    visit.see("#game-result td:text-is('7')").not_to_have_count(0)  # what Alice adds to nobody
+    visit.see("#save").to_be_enabled()
+    link, shown = visit.link, page.locator("#game-result").text_content()
     file = visit.saved(tmp_path)
     visit.close()
     page, trouble = alone(browser, file)
-    assert shown in page.locator("main").text_content() and trouble == []
-    again = Visit(browser, server, "#" + link.partition("#")[2])
-    again.page.wait_for_selector("#game-result table")
-    assert again.page.locator("#game-result").text_content() == shown
+    expect(page.locator("main")).to_contain_text(shown, use_inner_text=False)
+    assert trouble == []
+    again = Visit(browser, server, link)
+    again.see("#game-result").to_have_text(shown)
     again.close()
+
+
+def test_an_answer_that_comes_late_does_not_hide_what_is_wrong_now(browser, server):
+    visit = Visit(browser, server, "#game")
+    page = visit.page
+    visit.finished()
+    with visit.held("/api/game") as waiting:
+        page.fill("input[aria-label='payoff of A']", "55")
+        until(page, lambda: len(waiting) == 1)
+        with page.expect_event("requestfailed"):
+            page.fill("input[aria-label='payoff of B']", "")
+        visit.see("#game-form .problem").to_have_text("The payoff of B is not a number.")
+    page.fill("#game-players", "A, A")
+    page.keyboard.press("Tab")
+    visit.see("#game-form .problem").to_have_text("Two players have the same name.")
+    page.fill("#game-players", ",".join("abcdefghi"))
+    page.keyboard.press("Tab")
+    visit.see("#game-form .problem").to_have_text("Name between 1 and 8 players.")
+    page.fill("#game-players", "only one")
+    page.keyboard.press("Tab")
+    visit.see("#game-form .problem").to_be_hidden()
+    visit.see("#game-rows input").to_have_count(2)
+    visit.see("#game-result ul").to_contain_text("only one adds nothing")  # the old table said nothing of it
+    visit.close()
 
 
 def test_the_data_view_follows_a_journal_that_is_being_written(browser, server, tmp_path):
     visit = Visit(browser, server, "#data")
     page = visit.page
-    page.wait_for_selector("#data-result h2:has-text('Interactions')")
-    before = page.locator("#data-result .lede").text_content()
+    visit.see("#data-result h2", has_text="Interactions").to_have_count(1)
+    stored = watch(str(server.journal)).payoffs
+    visit.see("#data-result .lede").to_contain_text(f"{stored} payoffs")
     with Journal(server.journal) as journal:
-        store(journal, random_masks(25, seed=int(time.time())))
-    until(lambda: page.locator("#data-result .lede").text_content() != before)
+        store(journal, random_masks(25, seed=stored))
+    more = watch(str(server.journal)).payoffs
+    assert more > stored
+    visit.see("#data-result .lede").to_contain_text(f"{more} payoffs")
     assert page.locator("#data-result .whisker").count() > 0
     with page.expect_download() as download:
         page.click("#export")
@@ -375,23 +569,39 @@ def test_the_data_view_follows_a_journal_that_is_being_written(browser, server, 
     with page.expect_download() as download:
         page.click("#export-values")
     assert len(download.value.path().read_text().splitlines()) == 17  # a line a row
-    file, link = visit.saved(tmp_path), page.url
+    file, link = visit.saved(tmp_path), visit.link
     visit.close()
-    again = Visit(browser, server, "#" + link.partition("#")[2])
-    again.page.wait_for_selector("#data-result h2:has-text('Ranking')")
+    again = Visit(browser, server, link)
+    again.see("#data-result h2", has_text="Ranking").to_have_count(1)
     again.close()
     page, trouble = alone(browser, file)
-    assert page.locator("h2", has_text="Ranking").count() == 1 and trouble == []
+    expect(page.locator("h2", has_text="Ranking")).to_have_count(1)
+    assert trouble == []
+
+
+def test_the_journal_is_not_looked_at_after_the_view_is_left(browser, server):
+    visit = Visit(browser, server, "#game")
+    page = visit.page
+    with visit.held("/api/data") as waiting:
+        for visits in (1, 2):
+            visit.open("data")
+            until(page, lambda visits=visits: len(waiting) == visits)
+            with page.expect_event("requestfailed"):
+                visit.open("game")
+    visit.open("data")
+    visit.see("#data-result h2", has_text="Ranking").to_have_count(1)
+    visit.see("#data-form .problem").to_be_hidden()
+    visit.close()
 
 
 def test_a_saved_explanation_works_without_a_server(browser, server, tmp_path):
     visit = Visit(browser, server)
-    visit.explain("A good film.", ("shapley", "flow"))
+    visit.explain("A good film.", "shapley", "flow")
     file = visit.saved(tmp_path)
     visit.close()
     page, trouble = alone(browser, file)
     page.locator(".lead .t", has_text="good").hover()
-    assert page.locator(".inspector h2").text_content() == "good"
+    expect(page.locator(".inspector h2")).to_have_text("good")
     assert trouble == []
 
 
@@ -399,22 +609,22 @@ def test_hostile_text_runs_nothing_in_any_view(browser, server, tmp_path):
     hostile = " ".join(ELEMENTS[:3])
     visit = Visit(browser, server)
     page = visit.page
-    visit.explain(hostile, ("attention",))
+    visit.explain(hostile, "attention")
     page.locator(".lead .t").first.hover()
     page.locator(".lead .t").nth(3).focus()
-    page.keyboard.press("g")
-    visit.finished()
+    with visit.working():
+        page.keyboard.press("g")
     file = visit.saved(tmp_path)
     visit.open("game")
     page.fill("#game-players", ", ".join(e.replace(",", ";")[:70] for e in ELEMENTS[7:10]))
     page.keyboard.press("Tab")
-    until(lambda: "onerror" in page.locator("#game-result").text_content())
+    visit.see("#game-result").to_contain_text("onerror")
     visit.open("flow")
     page.fill("#flow-text", ELEMENTS[0])
-    page.click("#flow-form .primary")
-    visit.finished()
+    with visit.working("/api/flow"):
+        page.click("#flow-form .primary")
     assert page.evaluate("window.hit") is None
-    assert page.locator("#view img, #view iframe, #view object, #view style, #view script").count() == 0
+    visit.see("#view :is(img, iframe, object, style, script)").to_have_count(0)
     visit.close()
     page, trouble = alone(browser, file)
     assert page.evaluate("window.hit") is None and trouble == []
@@ -438,58 +648,156 @@ def test_no_serious_barrier_for_readers_who_cannot_see_or_point(browser, server,
             [(v["id"], v["nodes"][0]["html"][:200], v["nodes"][0]["failureSummary"]) for v in found],
         )
 
-    visit.explain("A good, short film.", ("shapley", "attention"))
+    check("the beginning")
+    visit.explain("A good, short film.", "shapley", "attention")
     page.evaluate("document.querySelector('#explain-form details').open = true")
+    page.locator(".lead .t").nth(1).focus()
+    with visit.working():
+        page.keyboard.press("g")
     page.locator(".lead .t").first.focus()
+    visit.see(".inspector").to_be_visible()
     check("explain")
     visit.open("flow")
-    page.click("#flow-form .primary")
-    visit.finished()
+    check("flow, nothing drawn")
+    with visit.working("/api/flow"):
+        page.click("#flow-form .primary")
     check("flow")
     visit.open("game")
-    page.wait_for_selector("#game-result table")
+    visit.see("#game-result table").not_to_have_count(0)
     check("game")
+    page.fill("input[aria-label='payoff of A']", "")
+    visit.see("#game-form .problem").to_be_visible()
+    check("game with a gap")
     visit.open("data")
-    page.wait_for_selector("#data-result h2")
+    visit.see("#data-result h2").not_to_have_count(0)
     check("data")
     visit.close()
 
 
 def test_everything_can_be_reached_by_keys(browser, server):
-    visit = Visit(browser, server)
+    visit = Visit(browser, server, "#explain?text=A+gripping+film.&methods=leave-one-out")
     page = visit.page
-    page.keyboard.press("Tab")
-    assert page.evaluate("document.activeElement.className") == "skip"
-    page.locator("#text").focus()
-    page.keyboard.press("Control+Enter")
     visit.finished()
+    link = visit.link
+    page.evaluate("document.activeElement.blur()")
+    page.keyboard.press("Tab")
+    visit.see(".skip").to_be_focused()
+    page.keyboard.press("Enter")
+    visit.see("#view").to_be_focused()
+    assert visit.link == link  # the address still restores the view
+    page.locator("#text").focus()
+    with visit.working():
+        page.keyboard.press("Control+Enter")
     page.locator(".lead .t").first.focus()
     page.keyboard.press("ArrowRight")
-    assert page.locator(".inspector h2").text_content() == "gripping"
+    visit.see(".inspector h2").to_have_text("gripping")
     page.keyboard.press("Escape")
-    assert page.locator(".inspector").is_hidden()
+    visit.see(".inspector").to_be_hidden()
     page.locator("nav a[data-view=game]").focus()
     page.keyboard.press("Enter")
-    page.wait_for_selector("#game-result table")
+    visit.see("#game-result table").not_to_have_count(0)
+    page.locator("#game-rows input").first.focus()
+    page.keyboard.press("Enter")
+    visit.see("#game-rows input >> nth=1").to_be_focused()
+    page.keyboard.press("Shift+Enter")
+    visit.see("#game-rows input >> nth=0").to_be_focused()
+    visit.close()
+
+
+def test_who_clicks_before_the_scripts_have_come_is_served_or_has_to_wait(browser, server):
+    visit = Visit(browser, server, "#game")
+    page = visit.page
+    with visit.held("/static/app.js") as waiting:
+        page.goto(server.base, wait_until="commit")
+        visit.see("#link").to_be_disabled()
+        visit.see("#save").to_be_disabled()
+        visit.see(".view:visible").to_have_count(0)  # no form, so no button that does nothing
+        visit.open("flow")
+        until(page, lambda: len(waiting) == 1)
+        waiting[0].continue_()
+        visit.see("#view-flow").to_be_visible()
+        visit.see("#link").to_be_enabled()
+    visit.close()
+
+
+def test_a_page_that_cannot_start_says_so(browser, server):
+    visit = Visit(browser, server)
+    visit.page.route("**/api/about", lambda route: route.abort())
+    visit.page.reload()
+    visit.see("#broken").to_contain_text("This page cannot start: the server cannot be reached")
+    visit.see("#link").to_be_disabled()
+    assert any("ERR_FAILED" in each for each in visit.trouble)
+    visit.page.context.close()
+
+
+def test_the_buttons_of_the_browser_go_back_and_forward_and_ask_nothing_twice(browser, server):
+    visit = Visit(browser, server)
+    page = visit.page
+    visit.open("flow")
+    page.go_back()
+    visit.see("#view-explain").to_be_visible()  # its address has no name
+    visit.explain("A good film.", "leave-one-out")
+    visit.open("flow")
+    with visit.working("/api/flow"):
+        page.click("#flow-form .primary")
+    visit.open("game")
+    visit.see("#game-result table").not_to_have_count(0)
+    asked = len(visit.asked)
+    page.go_back()
+    visit.see("#view-flow").to_be_visible()
+    visit.finished()
+    page.go_back()
+    visit.see("#view-explain").to_be_visible()
+    visit.finished()
+    visit.see(".lead .t", has_text="good").to_have_count(1)
+    assert visit.asked[asked:] == []  # both are still there
+    page.reload()
+    visit.finished()
+    visit.see(".lead .t", has_text="good").to_have_count(1)
+    page.go_forward()
+    visit.see("#view-flow").to_be_visible()
+    visit.finished()
+    visit.see("#flow-result svg.flow").to_have_count(1)
+    visit.close()
+
+
+@pytest.mark.parametrize(
+    ("fragment", "text"),
+    [
+        ("#constructor", "A gripping, beautifully shot film that never lands."),
+        ("#no-such-view?text=A+film.&methods=attention", "A film."),
+        ("#explain?text=Really? Yes.&methods=attention", "Really? Yes."),
+        ("#explain?text=A+film.&methods=attention&players=banana&payoff=much&target=MAYBE&groups=5", "A film."),
+        ("#explain?text=A+film.&methods=attention&groups=[[\"A\",3]]", "A film."),
+    ],
+)  # fmt: skip
+def test_a_link_that_was_written_badly_opens_what_it_can(browser, server, fragment, text):
+    visit = Visit(browser, server, fragment)
+    visit.see("#text").to_have_value(text)
+    if "text=" in fragment:
+        visit.finished()
+        visit.see("#explain-result .method").to_have_count(1)
+    else:
+        visit.explain()
+    if "MAYBE" in fragment:
+        visit.said("This link asks for what there is not here: target, players, payoff, groups.")
+    visit.see("#players").to_have_value("word")
     visit.close()
 
 
 def test_every_view_fits_every_width(browser, server):
     visit = Visit(browser, server)
     page = visit.page
-    visit.explain(
-        "A gripping film with an extraordinarily-long-compound-word-that-does-not-break.", ("shapley", "flow")
-    )
+    visit.explain("A gripping film with an extraordinarily-long-compound-word-that-does-not-break.", "shapley", "flow")
     for view, ready in (("explain", "#explain-result main"), ("flow", "#flow-form"), ("game", "#game-result table"),
                         ("data", "#data-result h2")):  # fmt: skip
         visit.open(view)
         if view == "flow":
-            page.click("#flow-form .primary")
-            visit.finished()
-        page.wait_for_selector(ready)
+            with visit.working("/api/flow"):
+                page.click("#flow-form .primary")
+        visit.see(ready).not_to_have_count(0)
         for width in WIDTHS:
-            page.set_viewport_size({"width": width, "height": 900})
-            assert page.evaluate("document.documentElement.scrollWidth") <= width, (view, width)
+            assert fits(page, width), (view, width)
     visit.close()
 
 
@@ -511,14 +819,14 @@ def test_a_text_of_512_tokens_stays_light_and_no_token_listens(browser, server):
         }""",
         [blocks, list(blocks)],
     )
-    page.wait_for_selector("main.live")
+    visit.see("main.live").to_have_count(1)
     assert page.locator("#explain-result *").count() < words * (4 + methods + 2 + methods) + 600
     assert page.locator("#explain-result svg *").count() < 20
     page.locator(".lead .t").nth(1).focus()
     for _ in range(30):
         page.keyboard.press("ArrowRight")
-    assert page.locator(".inspector h2").text_content() == "word31"
-    assert page.locator(".t.on").count() == 1 + methods
+    visit.see(".inspector h2").to_have_text("word31")
+    visit.see(".t.on").to_have_count(1 + methods)
     debugger = page.context.new_cdp_session(page)
     for selector in (".lead .t", ".method .t", ".numbers td"):
         node = debugger.send("Runtime.evaluate", {"expression": f"document.querySelector('{selector}')"})["result"]
@@ -532,4 +840,14 @@ def test_a_text_of_512_tokens_stays_light_and_no_token_listens(browser, server):
     )
     assert page.evaluate("window.kept === document.querySelector('.lead')")
     assert page.evaluate("document.activeElement.textContent") == "word31"
+    # One that is sent again takes the focus over, and its open parts stay open.
+    page.evaluate("document.querySelector('#explain-result details:has(.numbers)').open = true")
+    page.evaluate(
+        "([blocks, order]) => window.shown.take({ title: 'Why?', order, blocks }, false)",
+        [{name: blocks[name] for name in ("lead", "numbers")}, list(blocks)],
+    )
+    assert page.evaluate("window.kept !== document.querySelector('.lead')")
+    assert page.evaluate("document.activeElement.textContent") == "word31"
+    assert page.evaluate("document.querySelector('#explain-result details:has(.numbers)').open")
+    visit.see(".t.on").to_have_count(1 + methods)
     visit.close()

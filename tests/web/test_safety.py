@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import gzip
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from starlette.testclient import TestClient
 
+from accredit.store import Journal, fingerprint
 from accredit.web.app import application, guarded, page_files
 from accredit.web.safety import BODY_LIMIT, HEADERS
 from accredit.web.worker import Worker
@@ -151,3 +153,64 @@ def test_a_game_that_is_none_is_refused_in_words(client, change):
 def test_without_a_journal_the_data_view_says_so(client):
     assert "--store" in client.get("/api/data").json()["problem"]
     assert client.get("/api/data.csv").status_code == client.get("/api/values.csv").status_code == 404
+
+
+BROKEN = {
+    "no JSON": b"{",
+    "not UTF-8": b"\xff\xfe",
+    "deep": b"[" * 100_000,
+    "an endless number": b'{"players": ["a"], "payoffs": [0, ' + b"9" * 5_000 + b"]}",
+    "half a character": b'{"players": ["\\ud800"], "payoffs": [0, 1]}',
+    "not a number": b'{"players": ["a"], "payoffs": [0, NaN]}',
+    "infinite": b'{"players": ["a"], "payoffs": [0, 1e999]}',
+    "null": b"null",
+    "nothing": b"",
+}
+
+
+@pytest.mark.parametrize("body", BROKEN.values(), ids=BROKEN)
+def test_a_body_that_is_none_is_refused_in_words(client, body):
+    for path in ("/api/game", "/api/explain", "/api/flow"):
+        answer = client.post(path, content=body, headers={"content-type": "application/json"})
+        assert answer.status_code in (400, 422) and answer.json()["problem"]
+
+
+def test_of_several_forms_the_one_that_was_nearly_met_is_told(client):
+    asked = {"text": "a film", "players": {"x" * 100: [0]}}
+    assert "at most 80 characters" in client.post("/api/explain", json=asked).json()["problem"]
+
+
+def test_what_there_is_not_is_told_the_same_way(client):
+    assert client.get("/nowhere").json() == {"problem": "Not Found"}
+    assert client.get("/static/nowhere.js").json() == {"problem": "Not Found"}
+    assert client.get("/api/game").json() == {"problem": "Method Not Allowed"}
+
+
+def journal_client(path: Path) -> TestClient:
+    client = TestClient(guarded(application(Worker(), str(path)), SECRET, PORT), base_url=BASE)
+    client.get(f"/?token={SECRET}")
+    return client
+
+
+def test_a_journal_of_many_runs_can_be_followed(tmp_path):
+    path = tmp_path / "run.db"
+    with Journal(path, several=True) as journal:
+        for k in range(200):
+            journal.enter(fingerprint(data=str(k)), ("a", "b"))
+            journal.begin_run(["value", f"{k}.csv"], "/nowhere")
+    client = journal_client(path)
+    seen = client.get("/api/data").json()["state"]
+    assert client.get("/api/data", params={"seen": seen}).status_code == 204
+
+
+@pytest.mark.parametrize("damage", [Path.unlink, lambda path: path.write_bytes(b"no journal " * 1000)])
+def test_a_journal_that_is_gone_or_damaged_is_told_without_its_place(tmp_path, damage):
+    path = tmp_path / "run.db"
+    Journal(path).close()
+    client = journal_client(path)
+    assert client.get("/api/data").status_code == 200
+    damage(path)
+    for route in ("/api/data", "/api/data.csv", "/api/values.csv"):
+        answer = client.get(route)
+        assert answer.status_code == 422 and "run.db" in answer.json()["problem"]
+        assert str(tmp_path) not in answer.text

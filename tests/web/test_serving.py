@@ -16,9 +16,10 @@ import pytest
 from starlette.testclient import TestClient
 
 from accredit.web.app import application
-from accredit.web.jobs import PLACES, Crowded
+from accredit.web.jobs import PLACES, Crowded, Jobs
 from accredit.web.requests import ExplainRequest
 from accredit.web.worker import Worker, WorkerFailed
+from tests.browsing import WAIT
 
 SHORT = {"text": "A good film.", "methods": ["leave-one-out"]}
 LONG = {"text": " ".join(f"word{k}" for k in range(24)), "methods": ["shapley", "banzhaf", "owen"], "budget": 20_000}
@@ -31,28 +32,28 @@ def events(client: httpx.Client, asked: dict[str, Any], path: str = "/api/explai
     return [json.loads(line) for line in answer.text.splitlines()]
 
 
-class Held:
-    """A request that runs until it is let go; the worker is busy meanwhile."""
+class Watched:
+    """A request in the background, and its last event."""
 
-    def __init__(self, client: httpx.Client) -> None:
+    def __init__(self, client: httpx.Client, asked: dict[str, Any]) -> None:
         self.last: dict[str, Any] = {}
-        self._running = threading.Event()
-        self._thread = threading.Thread(target=self._hold, args=(client,))
+        self._begun = threading.Event()
+        self._thread = threading.Thread(target=self._watch, args=(client, asked))
 
-    def _hold(self, client: httpx.Client) -> None:
-        with client.stream("POST", "/api/explain", json=LONG) as answer:
+    def _watch(self, client: httpx.Client, asked: dict[str, Any]) -> None:
+        with client.stream("POST", "/api/explain", json=asked) as answer:
             for line in answer.iter_lines():
                 self.last = json.loads(line)
-                if self.last["event"] == "progress":
-                    self._running.set()
+                self._begun.set()
 
-    def __enter__(self) -> Held:
+    def __enter__(self) -> Watched:
         self._thread.start()
-        assert self._running.wait(60)
+        assert self._begun.wait(WAIT / 1000)
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._thread.join(120)
+        self._thread.join(WAIT / 1000)
+        assert not self._thread.is_alive()
 
 
 def test_results_come_method_by_method(server):
@@ -105,6 +106,7 @@ def test_the_flow_says_how_far_it_is_determined(server):
 
 def test_sixty_four_at_once_are_all_served(server):
     limits = httpx.Limits(max_connections=PLACES)
+    server.worker()  # nothing of an earlier test is left in the line
     with server.client(limits=limits) as client, ThreadPoolExecutor(PLACES) as crowd:
         ends = list(crowd.map(lambda _: events(client, SHORT)[-1]["event"], range(PLACES)))
     assert ends == ["done"] * PLACES
@@ -125,11 +127,10 @@ def test_past_the_last_place_a_request_is_asked_to_come_back():
 
 
 def test_the_death_of_the_worker_ends_one_request_and_no_more(server):
-    with server.client() as client, server.client() as other:
-        before = server.worker()
-        with Held(client) as held:
+    with server.client() as client, server.client() as other, server.paused() as before:
+        with Watched(client, SHORT) as doomed:
             os.kill(before, signal.SIGKILL)
-        assert held.last["event"] == "failed" and "try once more" in held.last["problem"]
+        assert doomed.last["event"] == "failed" and "try once more" in doomed.last["problem"]
         assert events(other, SHORT)[-1]["event"] == "done"
         assert server.worker() != before
 
@@ -143,12 +144,42 @@ def test_what_takes_too_long_is_stopped_and_the_next_task_runs():
             with pytest.raises(WorkerFailed, match=r"longer than 0\.3 s"):
                 await worker.run(task(LONG), seen.append, nobody, 0.3)
             assert worker.pid is None
-            await worker.run(task(SHORT), seen.append, nobody, 120)
+            await worker.run(task(SHORT), seen.append, nobody, WAIT / 1000)
         finally:
             await worker.stop()
         return seen
 
     assert asyncio.run(both())[-1]["event"] == "done"
+
+
+def test_no_fault_of_one_request_ends_the_line(capfd):
+    """A worker that cannot be started at all, once: the system has no process left, say."""
+
+    class Unlucky(Worker):
+        tries = 0
+
+        async def run(self, task: Any, emit: Any, stop: Any, seconds: float) -> None:
+            self.tries += 1
+            if self.tries == 1:
+                raise OSError(f"[Errno 24] Too many open files: '{__file__}'")
+            emit({"event": "done"})
+
+    async def asked_twice() -> list[Any]:
+        jobs = Jobs(Unlucky())
+        working = asyncio.ensure_future(jobs.work())
+        ends = []
+        for _ in range(2):
+            job = jobs.submit({"task": "explain"})
+            seen = []
+            while (event := await job.events.get()) is not None:
+                seen.append(event)
+            ends.append(seen[-1])
+        working.cancel()
+        return ends
+
+    failed, done = asyncio.run(asked_twice())
+    assert failed["event"] == "failed" and "Too many open files: 'test_serving.py'" in failed["problem"]
+    assert done["event"] == "done" and "OSError" in capfd.readouterr().err
 
 
 def task(asked: dict[str, Any]) -> dict[str, Any]:
@@ -165,12 +196,11 @@ def test_the_benchmark_runs(server):
 
 
 def test_going_away_frees_the_worker(server):
-    with server.client() as client, server.client() as other:
-        with client.stream("POST", "/api/explain", json=LONG) as answer:
-            for line in answer.iter_lines():
-                if json.loads(line)["event"] == "progress":
-                    break
+    with server.client() as client, server.client() as other, server.paused() as before:
+        with client.stream("POST", "/api/explain", json=SHORT) as answer:
+            next(answer.iter_lines())  # it has its place, and the worker stands still
         assert events(other, SHORT)[-1]["event"] == "done"
+        assert server.worker() != before
 
 
 def test_256_idle_connections_leave_room(server):

@@ -1,5 +1,5 @@
 // The frame: which view is open, what its address says, copying that address, saving the view as one file.
-import { get } from "/static/stream.js";
+import { get, Problem, UNREACHABLE } from "/static/stream.js";
 import { explainView } from "/static/explain.js";
 import { flowView } from "/static/flow.js";
 import { dataView } from "/static/data.js";
@@ -14,10 +14,10 @@ function say(message) {
   setTimeout(() => told.textContent === message && (told.textContent = ""), 4000);
 }
 
-// #explain?text=… : the view, and all that it needs to come back.
+// #explain?text=… : the view, and all that it needs to come back. No name at all is the first view.
 function place() {
-  const [name, query = ""] = location.hash.slice(1).split("?", 2);
-  return [name in views ? name : null, new URLSearchParams(query)];
+  const [, name, query] = location.hash.match(/^#?([^?]*)\??(.*)$/s);
+  return [name === "" ? "explain" : Object.hasOwn(views, name) ? name : null, new URLSearchParams(query)];
 }
 
 const frame = {
@@ -50,7 +50,12 @@ function show(name, settings) {
 }
 
 history.replaceState(null, "", location.pathname + location.hash); // the key stays out of sight and out of history
-const about = await get("/api/about");
+const about = await get("/api/about").catch((error) => {
+  const broken = document.getElementById("broken");
+  broken.textContent = `This page cannot start: ${error instanceof Problem ? error.message : UNREACHABLE}`;
+  broken.hidden = false;
+  throw error;
+});
 const views = {
   explain: explainView(about, frame),
   flow: flowView(about, frame),
@@ -63,7 +68,14 @@ addEventListener("hashchange", () => {
   if (name) show(name, settings);
 });
 
-document.getElementById("link").addEventListener("click", async () => {
+// The skip link moves the focus and leaves the address, which restores the view, as it is.
+document.querySelector(".skip").addEventListener("click", (event) => {
+  event.preventDefault();
+  document.getElementById("view").focus();
+});
+
+const link = document.getElementById("link");
+link.addEventListener("click", async () => {
   const why = views[open].unlinkable?.();
   if (why) return say(why);
   try {
@@ -86,5 +98,7 @@ save.addEventListener("click", async () => {
   say(`Saved as ${link.download}`);
 });
 
-show(...(([name, settings]) => [name ?? "explain", settings])(place()));
+const [name, settings] = place();
+show(name ?? "explain", settings);
+link.disabled = false;
 document.documentElement.dataset.ready = "true";

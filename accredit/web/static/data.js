@@ -1,5 +1,5 @@
 // Data: the journal that the server was started with, looked at again every second while this view is open.
-import { get, Problem } from "/static/stream.js";
+import { get, Problem, UNREACHABLE } from "/static/stream.js";
 import { nodes, put } from "/static/page-parts.js";
 
 const EVERY = 1000;
@@ -8,12 +8,12 @@ export function dataView(about, frame) {
   const by = (id) => document.getElementById(id);
   const result = by("data-result");
   const problem = by("data-form").querySelector(".problem");
-  let timer = 0;
+  let following = null; // ends with the visit
   let state = "";
 
-  async function look() {
+  async function look(signal) {
     try {
-      const news = await get(`/api/data?seen=${encodeURIComponent(state)}`);
+      const news = await get(`/api/data?seen=${encodeURIComponent(state)}`, signal);
       problem.hidden = true;
       if (news) {
         state = news.state;
@@ -25,14 +25,15 @@ export function dataView(about, frame) {
         frame.savable();
       }
     } catch (error) {
-      problem.textContent = error instanceof Problem ? error.message : "the server cannot be reached; is accredit serve still running?";
+      if (signal.aborted) return;
+      problem.textContent = error instanceof Problem ? error.message : UNREACHABLE;
       problem.hidden = false;
     }
   }
 
-  async function follow() {
-    await look();
-    if (timer !== null) timer = setTimeout(follow, EVERY);
+  async function follow(signal) {
+    await look(signal);
+    if (!signal.aborted) setTimeout(() => signal.aborted || follow(signal), EVERY);
   }
 
   const view = {
@@ -46,14 +47,11 @@ export function dataView(about, frame) {
         return;
       }
       by("exports").hidden = false;
-      clearTimeout(timer);
-      timer = 0;
-      follow();
+      view.leave();
+      following = new AbortController();
+      follow(following.signal);
     },
-    leave() {
-      clearTimeout(timer);
-      timer = null;
-    },
+    leave: () => following?.abort(),
   };
   return view;
 }

@@ -1,5 +1,5 @@
 // Explain: a text or a picture in, coloured strips out, method by method; words can be joined into players.
-import { Asking, Blocks, element } from "/static/page-parts.js";
+import { Asking, Blocks, element, pick } from "/static/page-parts.js";
 import { joining } from "/static/joining.js";
 import { pictures } from "/static/pictures.js";
 
@@ -10,18 +10,37 @@ const EXAMPLES = [
 ];
 const CHOICES = ["target", "players", "payoff"];
 
+const LONGEST = 80; // characters of a name, as the server allows
+const short = (name) => [...name].slice(0, LONGEST).join(""); // by characters: half of an emoji is none
+
+function unlike(name, taken) {
+  let other = name;
+  for (let k = 2; taken(other); k++) other = `${[...name].slice(0, LONGEST - 6).join("")} (${k})`;
+  return other;
+}
+
+const positionsOf = (groups) => Object.fromEntries([...groups].map(([name, parts]) => [name, parts.flatMap(([, own]) => own)]));
+
+// Groups as a link tells them; whatever else it holds raises.
+function groupsFrom(link) {
+  const sound = ([name, parts]) => [name, parts.map(([player, own]) => [String(player), own.map(Number)])];
+  return new Map(link.map(sound));
+}
+
 export function explainView(about, frame) {
   const by = (id) => document.getElementById(id);
   const form = by("explain-form");
   const text = by("text");
   const result = by("explain-result");
   const groupsBox = by("groups");
-  const asking = new Asking(form);
+  const asking = new Asking(form, result);
   const blocks = new Blocks(result);
   let tokens = []; // [shown, player, special] of what is on the page
-  let groups = {}; // name -> token positions
+  let told = null; // the text that they are of
+  let groups = new Map(); // name -> the players that play as one, each with its token positions: [[player, positions], …]
   let image = null;
   let begun = false;
+  let shown = ""; // the settings of the last result that came to its end
 
   text.value = EXAMPLES[0];
   for (const method of new Set([...(about.default ?? []), ...(about.methods ?? [])])) {
@@ -52,24 +71,24 @@ export function explainView(about, frame) {
       text: text.value,
       methods: usual ? "" : methods.join(),
       ...Object.fromEntries(CHOICES.map((id) => [id, id === "players" && by(id).value === "word" ? "" : by(id).value])),
-      groups: Object.keys(groups).length ? JSON.stringify(groups) : "",
+      groups: groups.size ? JSON.stringify([...groups]) : "",
     };
   }
 
+  // Takes what a link says; returns what of it there is no more.
   function restore(query) {
-    if (!query.has("text")) return false;
     forget();
     text.value = query.get("text");
     const methods = query.get("methods")?.split(",") ?? about.default;
     for (const box of form.querySelectorAll("#methods input")) box.checked = methods.includes(box.value);
-    for (const id of CHOICES) by(id).value = query.get(id) ?? by(id).options[0].value;
+    const lost = CHOICES.filter((id) => !pick(by(id), query.get(id)) && query.get(id));
     try {
-      groups = JSON.parse(query.get("groups") ?? "{}");
+      groups = groupsFrom(JSON.parse(query.get("groups") ?? "[]"));
     } catch {
-      groups = {};
+      lost.push("groups");
     }
     listGroups();
-    return true;
+    return lost;
   }
 
   async function explain(note = "") {
@@ -79,30 +98,32 @@ export function explainView(about, frame) {
     frame.remember("explain", settings());
     view.page = null;
     frame.savable();
-    result.classList.add("stale");
     const asked = {
       text: image ? "" : text.value,
       image,
       methods,
-      players: !image && Object.keys(groups).length ? groups : by("players").value,
+      players: !image && groups.size ? positionsOf(groups) : by("players").value,
       target: image ? null : by("target").value || null,
       payoff: by("payoff").value || null,
     };
+    const settled = JSON.stringify(settings());
     let first = true;
-    await asking.run("/api/explain", asked, (event) => {
+    const ended = await asking.run("/api/explain", asked, (event) => {
       if (event.event === "result") {
+        if (first) joiner.forget();
         blocks.take(event, first);
         first = false;
         tokens = event.tokens;
+        told = asked.text;
         groupsBox.hidden = !tokens.length || !result.querySelector(".lead .t");
       }
       if (event.event === "done") {
         view.page = () => event.page;
+        shown = settled;
         frame.savable();
       }
     });
-    result.classList.remove("stale");
-    if (note) frame.say(note);
+    if (ended && note) frame.say(note);
   }
 
   // Groups: the players of some tokens of the large strip become one player.
@@ -110,32 +131,37 @@ export function explainView(about, frame) {
   const ownerOf = (token) => document.getElementById(`p${token.dataset.p}`)?.cells[0].textContent;
 
   function join(chosen) {
+    if (text.value !== told) return asking.tell("The text has changed. Explain it first, then join its words.");
     const players = new Set(chosen.map(ownerOf));
     if (players.size < 2) return;
-    const where = tokens.flatMap(([, player, special], k) => (!special && players.has(player) ? [k] : []));
-    const name = where.map((k) => tokens[k][0]).join(" ").slice(0, 80);
-    const taken = new Set(where);
-    groups = Object.fromEntries(Object.entries(groups).filter(([, old]) => !old.some((k) => taken.has(k))));
-    if (!Object.keys(groups).length && by("players").value !== "token") {
-      // Words of several tokens stay together when named groups replace the unit.
-      const words = new Map();
-      tokens.forEach(([, player, special], k) => special || taken.has(k) || words.set(player, [...(words.get(player) ?? []), k]));
-      for (const [player, own] of words) if (own.length > 1) groups[player.slice(0, 80)] = own;
+    const positions = new Map(); // player -> its tokens
+    tokens.forEach(([, player, special], k) => special || positions.set(player, [...(positions.get(player) ?? []), k]));
+    if (!groups.size && by("players").value !== "token") // words of several tokens stay together
+      for (const [player, own] of positions) if (own.length > 1) groups.set(short(player), [[short(player), own]]);
+    const parts = [...players].flatMap((player) => groups.get(short(player)) ?? [[short(player), positions.get(player)]]);
+    for (const player of players) {
+      groups.delete(short(player));
+      positions.delete(player);
     }
-    groups[name] = where;
+    const words = parts.flatMap(([, own]) => own).sort((a, b) => a - b).map((k) => tokens[k][0]);
+    groups.set(unlike(short(words.join(" ")), (name) => groups.has(name) || positions.has(name)), parts);
     listGroups();
     explain();
   }
 
   function listGroups() {
+    const joined = [...groups].filter(([, parts]) => parts.length > 1);
     groupsBox.querySelector("ul").replaceChildren(
-      ...Object.keys(groups).map((name) => element("li", {}, name, element("button", { type: "button", ariaLabel: `Take apart ${name}`, value: name }, "✕"))),
+      ...joined.map(([name]) => element("li", {}, name, element("button", { type: "button", ariaLabel: `Take apart ${name}`, value: name }, "✕"))),
     );
   }
   groupsBox.querySelector("ul").addEventListener("click", (event) => {
     const name = event.target.closest("button")?.value;
-    if (!name) return;
-    delete groups[name];
+    if (!groups.has(name)) return;
+    const parts = groups.get(name);
+    groups.delete(name);
+    for (const [player, own] of parts) if (own.length > 1) groups.set(player, [[player, own]]);
+    if (![...groups.values()].some((others) => others.length > 1)) groups.clear();
     listGroups();
     explain();
   });
@@ -154,12 +180,15 @@ export function explainView(about, frame) {
     able: about.image,
     taken(data, note) {
       image = data;
-      groups = {};
+      groups = new Map();
       listGroups();
       by("h-explain").textContent = "Which patches earned the answer?";
       explain(note);
     },
-    left: () => withText(),
+    left() {
+      asking.stop();
+      withText();
+    },
     tell: (message) => asking.tell(message),
   });
 
@@ -169,14 +198,14 @@ export function explainView(about, frame) {
   }
 
   function forget() {
-    groups = {};
+    groups = new Map();
     drop.forget();
     withText();
     listGroups();
   }
   text.addEventListener("input", forget);
   by("players").addEventListener("change", () => {
-    groups = {};
+    groups = new Map();
     listGroups();
   });
   text.addEventListener("keydown", (event) => {
@@ -190,8 +219,10 @@ export function explainView(about, frame) {
   const view = {
     page: null,
     enter(query) {
-      if (restore(query)) explain();
-      else if (begun) frame.remember("explain", settings());
+      if (!query.has("text")) return begun && frame.remember("explain", settings());
+      const lost = restore(query);
+      if (view.page && JSON.stringify(settings()) === shown) return; // it is still here
+      explain(lost.length ? `This link asks for what there is not here: ${lost.join(", ")}.` : "");
     },
     unlinkable: () => (image ? "A link cannot carry a picture. Save as HTML keeps it." : ""),
   };

@@ -8,11 +8,14 @@ export function flowView(about, frame) {
   const form = by("flow-form");
   const text = by("flow-text");
   const result = by("flow-result");
-  const asking = new Asking(form);
-  let layers = Number(by("layer").max);
+  const asking = new Asking(form, result);
+  let layers = about.text?.layers ?? Number(by("layer").max);
   let drawn = false;
+  let interrupted = false; // left while it was drawn
+  let shown = ""; // the settings of the last drawing that came to its end
 
   text.value = EXAMPLE;
+  by("layer").max = layers;
   const rule = () => form.querySelector("input[name=rule]:checked").value;
   const settings = () => ({ text: text.value, residual: by("residual").value, layer: by("layer").value, rule: rule() });
 
@@ -26,12 +29,13 @@ export function flowView(about, frame) {
 
   async function draw() {
     drawn = true;
+    interrupted = false;
     label();
     frame.remember("flow", settings());
     view.page = null;
     frame.savable();
-    result.classList.add("stale");
-    const asked = { text: text.value, residual: Number(by("residual").value), layer: Number(by("layer").value), rule: rule() };
+    const told = settings();
+    const asked = { ...told, residual: Number(told.residual), layer: Number(told.layer) };
     await asking.run("/api/flow", asked, (event) => {
       if (event.event === "result") {
         layers = event.layers;
@@ -43,10 +47,10 @@ export function flowView(about, frame) {
       }
       if (event.event === "done") {
         view.page = () => event.page;
+        shown = JSON.stringify(told);
         frame.savable();
       }
     });
-    result.classList.remove("stale");
   }
 
   const soon = later(150, () => drawn && draw());
@@ -66,11 +70,16 @@ export function flowView(about, frame) {
         by("residual").value = query.get("residual") ?? "0.5";
         by("layer").value = query.get("layer") ?? "0";
         for (const radio of form.querySelectorAll("input[name=rule]")) radio.checked = radio.value === (query.get("rule") ?? "barrier");
-        draw();
-      } else if (drawn) frame.remember("flow", settings());
+        label();
+        if (!view.page || JSON.stringify(settings()) !== shown) draw(); // else it is still here
+      } else if (interrupted) draw();
+      else if (drawn) frame.remember("flow", settings());
       else label();
     },
-    leave: () => asking.stop(),
+    leave() {
+      interrupted ||= asking.running;
+      asking.stop();
+    },
   };
   return view;
 }

@@ -1,6 +1,6 @@
 // Game: a table of coalitions and payoffs; everything that follows from it is computed again as you type.
-import { ask, Problem } from "/static/stream.js";
-import { element, later, nodes, put } from "/static/page-parts.js";
+import { ask, Problem, UNREACHABLE } from "/static/stream.js";
+import { element, later, nodes, pick, put } from "/static/page-parts.js";
 
 const MOST = 8; // players in the table: 256 rows
 const EXAMPLES = {
@@ -59,11 +59,18 @@ export function gameView(about, frame) {
     );
   }
 
-  async function compute() {
-    const empty = rows.querySelector("input:invalid");
-    if (empty) return tell(`${empty.getAttribute("aria-label")} is not a number.`);
-    frame.remember("game", settings());
+  // What is shown no longer is what the table says.
+  function outdated() {
     controller?.abort();
+    view.page = null;
+    frame.savable();
+  }
+
+  async function compute() {
+    outdated();
+    const empty = rows.querySelector("input:invalid");
+    if (empty) return tell(`The ${empty.getAttribute("aria-label")} is not a number.`);
+    frame.remember("game", settings());
     const own = (controller = new AbortController());
     try {
       const answer = await ask("/api/game", { players, payoffs, method: by("game-method").value }, own.signal);
@@ -72,8 +79,8 @@ export function gameView(about, frame) {
       frame.savable();
       tell("");
     } catch (error) {
-      if (error.name === "AbortError") return;
-      tell(error instanceof Problem ? error.message : "the server cannot be reached; is accredit serve still running?");
+      if (own.signal.aborted) return;
+      tell(error instanceof Problem ? error.message : UNREACHABLE);
     }
   }
 
@@ -96,6 +103,7 @@ export function gameView(about, frame) {
 
   const soon = later(120, compute);
   rows.addEventListener("input", (event) => {
+    outdated();
     if (event.target.validity.valid) payoffs[Number(event.target.dataset.mask)] = Number(event.target.value);
     soon();
   });
@@ -130,7 +138,7 @@ export function gameView(about, frame) {
         names = [];
       }
       if (names.length && names.length <= MOST && given.length === 1 << names.length && given.every(Number.isFinite)) {
-        by("game-method").value = query.get("method") ?? "shapley";
+        pick(by("game-method"), query.get("method"));
         take({ players: names, payoffs: given });
       } else if (players.length) frame.remember("game", settings());
       else take(EXAMPLES.Pricing, EXAMPLES.Pricing.story);

@@ -3,15 +3,14 @@
 
 export function joining(container, { allowed, join, say }) {
   const token = (node) => node?.closest?.(".lead .t");
-  const tokens = () => [...container.querySelectorAll(".lead .t")];
-  let all = [];
+  const tokens = () => [...container.querySelectorAll(".lead .t")]; // asked anew each time: a method that arrives renews them
   let from = -1; // where the drag began
-  let anchor = null; // where marking by keys began
+  let anchor = -1; // where marking by keys began
   let marked = [];
 
   function mark(a, b) {
     const [first, last] = a < b ? [a, b] : [b, a];
-    const wanted = a < 0 || b < 0 ? [] : all.slice(first, last + 1).filter(allowed);
+    const wanted = a < 0 || b < 0 ? [] : tokens().slice(first, last + 1).filter(allowed);
     const next = wanted.length > 1 ? wanted : [];
     for (const old of marked) if (!next.includes(old)) old.classList.remove("joining");
     for (const one of next) one.classList.add("joining");
@@ -27,8 +26,7 @@ export function joining(container, { allowed, join, say }) {
   function forget() {
     for (const old of marked) old.classList.remove("joining");
     marked = [];
-    from = -1;
-    anchor = null;
+    from = anchor = -1;
   }
 
   // A finger stays bound to the token it touched first, so what lies under it is asked of the page.
@@ -41,25 +39,24 @@ export function joining(container, { allowed, join, say }) {
   container.addEventListener("pointerdown", (event) => {
     if (!event.isPrimary || event.button !== 0) return;
     forget();
-    all = tokens();
-    from = all.indexOf(token(event.target));
+    from = tokens().indexOf(token(event.target));
   });
   addEventListener("pointermove", (event) => {
     if (from < 0 || !event.isPrimary) return;
     const at = under(event);
-    if (at.token) mark(from, all.indexOf(at.token));
+    if (at.token) mark(from, tokens().indexOf(at.token));
     else if (!at.inside) mark(-1, -1);
   });
   addEventListener("pointerup", (event) => from >= 0 && event.isPrimary && take());
   addEventListener("pointercancel", () => from >= 0 && forget());
 
   function joinNext(here) {
-    all = tokens();
+    const all = tokens();
     const own = all.findIndex((other) => other.dataset.p === here.dataset.p);
     const next = all.findIndex((other, k) => k > own && other.dataset.p !== here.dataset.p);
-    if (own < 0 || next < 0) return;
-    mark(own, next);
-    take();
+    if (own >= 0 && next >= 0) mark(own, next);
+    if (marked.length) take();
+    else say("There is no next word to join this one with.");
   }
 
   container.addEventListener("keydown", (event) => {
@@ -69,11 +66,11 @@ export function joining(container, { allowed, join, say }) {
     if (event.key === "Escape") return forget();
     if (!event.key.startsWith("Arrow") && event.key !== "Home" && event.key !== "End") return;
     if (!event.shiftKey) return forget();
-    anchor ??= here; // the focus has moved on already
-    all = tokens();
-    mark(all.indexOf(anchor), all.indexOf(token(document.activeElement)));
+    const all = tokens();
+    if (anchor < 0) anchor = all.indexOf(here); // the focus has moved on already
+    mark(anchor, all.indexOf(token(document.activeElement)));
     if (marked.length) say(`${marked.length} words marked; G joins them`);
   });
 
-  return { joinNext, marked: () => marked.length > 1, take };
+  return { joinNext, marked: () => marked.length > 1, take, forget };
 }

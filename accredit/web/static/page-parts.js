@@ -1,6 +1,6 @@
 // What the views share: safe insertion of what the server rendered, and one running request at a time with its progress.
 import { inspect } from "/static/inspector.js";
-import { events, Problem } from "/static/stream.js";
+import { events, Problem, UNREACHABLE } from "/static/stream.js";
 
 // The server escaped every name. A parsed document runs no script, and the policy of the page forbids handlers besides.
 export function nodes(html) {
@@ -84,6 +84,13 @@ export function element(name, properties = {}, ...children) {
   return made;
 }
 
+// Chooses a value of a list, or its first one; tells whether the value was there.
+export function pick(select, value) {
+  const found = [...select.options].some((option) => option.value === value);
+  select.value = found ? value : select.options[0].value;
+  return found;
+}
+
 export function later(wait, action) {
   let timer = 0;
   return () => {
@@ -92,15 +99,20 @@ export function later(wait, action) {
   };
 }
 
-// A form that asks for work: it shows progress, offers to cancel, and tells what went wrong.
+// A form that asks for work: it shows progress, offers to cancel, and tells what went wrong. Meanwhile the result before is pale.
 export class Asking {
-  constructor(form) {
+  constructor(form, result) {
     this.form = form;
+    this.result = result;
     this.cancel = form.querySelector(".cancel");
     this.problem = form.querySelector(".problem");
     this.going = form.querySelector(".going");
     this.controller = null;
-    this.cancel?.addEventListener("click", () => this.stop("Cancelled."));
+    this.cancel.addEventListener("click", () => this.stop("Cancelled."));
+  }
+
+  get running() {
+    return this.controller !== null;
   }
 
   stop(told = "") {
@@ -111,8 +123,8 @@ export class Asking {
   }
 
   quiet() {
-    if (this.cancel) this.cancel.hidden = true;
-    if (this.going) this.going.hidden = true;
+    this.cancel.hidden = this.going.hidden = true;
+    this.result.classList.remove("stale");
     this.form.removeAttribute("aria-busy");
   }
 
@@ -127,6 +139,7 @@ export class Asking {
     this.tell("");
     const controller = (this.controller = new AbortController());
     this.cancel.hidden = this.going.hidden = false;
+    this.result.classList.add("stale");
     this.form.setAttribute("aria-busy", "true");
     const status = this.going.querySelector("span");
     const bar = this.going.querySelector("progress");
@@ -145,7 +158,7 @@ export class Asking {
       throw new Problem("the server ended the answer early; try again");
     } catch (error) {
       if (error.name === "AbortError" || this.controller !== controller) return false;
-      this.tell(error instanceof Problem ? error.message : "the server cannot be reached; is accredit serve still running?");
+      this.tell(error instanceof Problem ? error.message : UNREACHABLE);
       return false;
     } finally {
       if (this.controller === controller) {

@@ -1,6 +1,7 @@
 // Requests to the server: one answer, or one event a line as they come. Aborting the signal cancels the work behind it.
 
 export class Problem extends Error {}
+export const UNREACHABLE = "the server cannot be reached; is accredit serve still running?";
 
 async function refusal(response) {
   const told = response.headers.get("content-type")?.startsWith("application/json")
