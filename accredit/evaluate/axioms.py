@@ -10,10 +10,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from accredit.core import AXIOMS, AccreditError, Attribution, FloatArray, Game, Holds, endpoints, tabulate
+from accredit.core import AXIOMS, AccreditError, Attribution, FloatArray, Game, Holds, Tabulated, endpoints, tabulate
 from accredit.games import TableGame
 
 TOLERANCE = 1e-9  # of the largest |v(S) − v(∅)|
+ROUNDING = 1e-15  # of the largest payoff: no sum of payoffs is known better
 WITNESS_LIMIT = 16  # players; finding null and equal players needs the whole table
 SIGMAS = 8.0  # in-expectation claims: a normal error exceeds this with probability 1.2e-15
 
@@ -60,7 +61,7 @@ def equal_players(v: FloatArray, tolerance: float = 0.0) -> list[tuple[int, int]
 def check_claims(attribution: Attribution, game: Game, method: Method | None = None) -> tuple[Finding, ...]:
     """Test every claim of `attribution` about `game`; a refuted one raises `ClaimRefuted` with its witness.
 
-    Efficiency needs two payoffs. Null and equal players are looked for in the full table, so only up to 16 players.
+    Null and equal players are looked for in the full table, so only up to 16 players; beyond, efficiency needs two payoffs.
     Linearity is a statement about other games: it is tested only when the `method` that made the attribution is given.
     Claims in expectation or in the limit are held to 8 standard errors; without standard errors they stay untested.
 
@@ -126,10 +127,18 @@ def _allowed(holds: Holds, attribution: Attribution, scale: float) -> FloatArray
     return None if attribution.stderr is None else slack + SIGMAS * attribution.stderr
 
 
+def _scale(v: FloatArray) -> float:
+    """What a tolerance is a share of: the largest |v(S) − v(∅)|, and enough to cover the rounding of large payoffs."""
+    return float(np.abs(v - v[0]).max() + ROUNDING / TOLERANCE * np.abs(v).max())
+
+
 def _efficiency(holds: Holds, attribution: Attribution, game: Game) -> Finding:
     nobody, everybody = endpoints(game)
     off = abs(float(attribution.credit.sum()) - (everybody - nobody))
-    scale = max(abs(everybody - nobody), float(np.abs(attribution.credit).max()))
+    if len(game.players) <= WITNESS_LIMIT or isinstance(game, Tabulated):
+        scale = _scale(tabulate(game))
+    else:
+        scale = _scale(np.array([nobody, everybody, nobody + float(np.abs(attribution.credit).max())]))
     allowed = _allowed(holds, attribution, scale)
     if allowed is None:
         return Finding("efficiency", holds, "untested", off, "no standard errors to compare with")
@@ -140,7 +149,7 @@ def _efficiency(holds: Holds, attribution: Attribution, game: Game) -> Finding:
 
 def _null(holds: Holds, attribution: Attribution, game: Game) -> Finding:
     v = tabulate(game)
-    scale = float(np.abs(v - v[0]).max())
+    scale = _scale(v)
     allowed = _allowed(holds, attribution, scale)
     nulls = null_players(v)
     if allowed is None or not nulls:
@@ -154,7 +163,7 @@ def _null(holds: Holds, attribution: Attribution, game: Game) -> Finding:
 
 def _symmetry(holds: Holds, attribution: Attribution, game: Game) -> Finding:
     v = tabulate(game)
-    scale = float(np.abs(v - v[0]).max())
+    scale = _scale(v)
     allowed = _allowed(holds, attribution, scale)
     pairs = equal_players(v)
     if allowed is None or not pairs:

@@ -99,3 +99,22 @@ def test_large_games_are_untested_not_passed():
     fine = Attribution(game.players, np.ones(40), total=40, method="m",
                        claims=(*claiming("efficiency"), *claiming("symmetry"), *claiming("null player")))  # fmt: skip
     assert [f.verdict for f in check_claims(fine, game)] == ["kept", "untested", "untested"]
+
+
+@pytest.mark.parametrize("players", [6, 18])
+def test_rounding_refutes_no_claim_where_everything_cancels(players):
+    """Odd coalitions earn 1: all credits and their sum are zero, but for the rounding of payoffs of size 1."""
+    size = np.bitwise_count(np.arange(1 << players))
+    parity = TableGame([str(i) for i in range(players)], size % 2)
+    credit = np.full(players, 1e-15)
+    check_claims(Attribution(parity.players, credit, 0, "by hand", shapley(parity).claims), parity)
+    with pytest.raises(ClaimRefuted, match="efficiency"):
+        check_claims(Attribution(parity.players, credit + 1e-3, 0, "by hand", shapley(parity).claims), parity)
+
+
+def test_rounding_of_a_large_constant_refutes_no_claim():
+    constant = TableGame("abc", np.full(8, 7e9))
+    claims = shapley(constant).claims
+    check_claims(Attribution("abc", [1e-9, 0, 0], 0, "by hand", claims), constant)
+    with pytest.raises(ClaimRefuted, match="are equal and differ"):
+        check_claims(Attribution("abc", [1e-3, -1e-3, 0], 0, "by hand", claims), constant)
