@@ -6,7 +6,6 @@ import json
 import re
 import shlex
 import sys
-import time
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -44,6 +43,10 @@ LONG = 10.0  # seconds from which a run over many rows is announced
 @click.option("--seed", type=int, default=0, show_default=True)
 @click.option("--cut", is_flag=True, help="Explain the beginning of a text that is longer than the model reads.")
 @click.option("--prefix", default="", help="What an encoder-decoder has already said.")
+@click.option(
+    "--pair",
+    help="A second text that the model reads with TEXT; for a CSV or TSV, the column that holds the second texts.",
+)
 @click.option("--text", "column", help="The column of a CSV or TSV that holds the texts.")
 @click.option(
     "--out", type=click.Path(dir_okay=False), help="Write the rows of FILE here; a stopped run goes on where it was."
@@ -52,6 +55,7 @@ LONG = 10.0  # seconds from which a run over many rows is announced
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
 def explain(
     subject: str,
+    pair: str | None,
     column: str | None,
     out: str | None,
     html_file: str | None,
@@ -71,16 +75,23 @@ def explain(
     for option, value in (("--html", html_file), ("--out", out)):
         if value is not None and not Path(value).absolute().parent.is_dir():
             raise InvalidInput(f"{option} is {value!r}, and its folder does not exist; make it first")
+    if kind == "image" and pair is not None:
+        raise InvalidInput(f"--pair is for texts, and {subject!r:.40} is an image")
     if kind == "file":
         if html_file is not None:
             raise InvalidInput("--html is for one text or image; a FILE of texts gives JSON lines, see --out")
-        _rows(subject, column, out, model, settings)
+        _rows(subject, column, pair, out, model, settings)
     else:
-        _one(Path(subject) if kind == "image" else subject, model, settings, html_file, as_json)
+        text = subject if pair is None else (subject, pair)
+        _one(Path(subject) if kind == "image" else text, model, settings, html_file, as_json)
 
 
 def _one(
-    subject: str | Path, model: str | None, settings: dict[str, Any], html_file: str | None, as_json: bool
+    subject: str | tuple[str, str] | Path,
+    model: str | None,
+    settings: dict[str, Any],
+    html_file: str | None,
+    as_json: bool,
 ) -> None:
     from accredit import views
     from accredit.cli.output import write_whole
@@ -97,17 +108,30 @@ def _one(
         click.echo(f"\nwritten: {html_file}")
 
 
-def _rows(file: str, column: str | None, out: str | None, model: str | None, settings: dict[str, Any]) -> None:
+def _rows(
+    file: str, column: str | None, pair: str | None, out: str | None, model: str | None, settings: dict[str, Any]
+) -> None:
     from accredit.explanation.explainer import loaded_model
-    from accredit.explanation.rows import check_settings, explained, finished, read_texts, run_name
+    from accredit.explanation.rows import (
+        check_settings,
+        expected_seconds,
+        explained,
+        finished,
+        read_pairs,
+        read_texts,
+        run_name,
+    )
     from accredit.values.solver import progress
 
-    texts = read_texts(file, column)
+    texts = read_texts(file, column) if pair is None else read_pairs(file, column, pair)
     loaded = loaded_model(texts[0], model)
     check_settings(texts, loaded, settings)
     run = run_name(loaded, settings)
     done = finished(Path(out), texts, run) if out else 0
-    failed, began = 0, time.monotonic()
+    expected = expected_seconds(texts[done:], loaded, settings)
+    if expected > LONG:
+        click.echo(f"{len(texts) - done} rows; their payoffs alone take about {expected:.0f} s", err=True)
+    failed = 0
     with (
         open(out, "a", encoding="utf-8", newline="\n") if out else nullcontext(sys.stdout) as target,
         progress("explain", len(texts) - done) as bar,
@@ -117,9 +141,6 @@ def _rows(file: str, column: str | None, out: str | None, model: str | None, set
             target.flush()
             failed += "error" in json.loads(line)
             bar.update(count)
-            expected = (time.monotonic() - began) * (len(texts) - done)
-            if count == 1 and expected > LONG:
-                click.echo(f"{len(texts) - done} rows, about {expected:.0f} s", err=True)
     told = f"{len(texts)} rows" + (f", {done} of them already there" if done else "")
     told += f", {failed} could not be explained (see their error)" if failed else ""
     click.echo(f"{told}{f'; written: {out}' if out else ''}", err=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -41,14 +41,15 @@ def explain(
 ) -> Explanation:
     """Which words of a text, or patches of a picture, earned the model's output: several methods side by side.
 
-    A text is a string; a picture is a path, a PIL image or an array. `model` is None (the built-in one), a folder, a name in
-    the local cache, a transformers model with its `tokenizer` (for pictures: its image processor), or a pipeline. `methods`
-    are names from `accredit methods`; flows take an information tensor after a colon: "flow:agf". `target` is a label, token
-    or index, by default what the model predicts. `players` are "word", "token", "sentence" or named groups of token
-    positions; for pictures the model's patches or a grid (rows, columns). `payoff` is "log-odds" (the default), "logit",
-    "probability" or "margin"; `removal` is how players leave: see `text_game` and `image_game`. `budget` bounds the payoffs
-    that each game method may ask. A text longer than the model reads is refused unless `cut`; `prefix` is what an
-    encoder–decoder has said so far. `announce` is told before a long run what it will cost.
+    A text is a string, or a pair of strings that the model reads together (premise and hypothesis); a picture is a path, a
+    PIL image or an array. `model` is None (the built-in one), a folder, a name in the local cache, a transformers model with
+    its `tokenizer` (for pictures: its image processor), or a pipeline. `methods` are names from `accredit methods`; flows
+    take an information tensor after a colon: "flow:agf". `target` is a label, token or index, by default what the model
+    predicts. `players` are "word", "token", "sentence" or named groups of token positions; for pictures the model's patches
+    or a grid (rows, columns). `payoff` is "log-odds" (the default), "logit", "probability" or "margin"; `removal` is how
+    players leave: see `text_game` and `image_game`. `budget` bounds the payoffs that each game method may ask. A text longer
+    than the model reads is refused unless `cut`; `prefix` is what an encoder–decoder has said so far. `announce` is told
+    before a long run what it will cost.
 
     A method that does not apply to this model is listed in `.refused` with the reason.
 
@@ -100,9 +101,13 @@ def loaded_model(subject: Any, model: Any, tokenizer: Any = None) -> TextModel |
     if isinstance(model, TextModel | ImageModel):
         return model
     if model is None:
+        if isinstance(subject, tuple):
+            raise InvalidInput(
+                "the built-in model reads one text, and a pair was given; name a model of pairs: model=…"
+            )
         return builtin_model("text" if isinstance(subject, str) else "image")
     if isinstance(model, str | Path):
-        return load_model(model) if not isinstance(subject, str) else load_text_model(model)
+        return load_text_model(model) if isinstance(subject, str | tuple) else load_model(model)
     looks = getattr(getattr(model, "model", model), "main_input_name", "input_ids")
     return as_image_model(model, tokenizer) if looks == "pixel_values" else as_text_model(model, tokenizer)
 
@@ -131,8 +136,10 @@ def subject_of(
     from accredit.models import TextModel
 
     if isinstance(model, TextModel):
-        if not isinstance(given, str):
-            raise InvalidInput(f"{model.name} reads text, and a {type(given).__name__} was given; give one string")
+        if not isinstance(given, str | tuple):
+            raise InvalidInput(
+                f"{model.name} reads text, and a {type(given).__name__} was given; give one string, or a pair (text, pair)"
+            )
         if isinstance(players, tuple) or players == "patch":
             raise InvalidInput(f"players is {players!r}, which is for pictures; write 'word', 'token' or 'sentence'")
         if isinstance(removal, int | float):
@@ -146,16 +153,32 @@ def subject_of(
 
 
 def _announce(subject: Subject, recipes: list[Recipe], announce: Callable[[str], None]) -> None:
-    """Tell what the game methods will cost, if that is much; a few payoffs show whether a careful estimate is worth it."""
+    """Tell what the game methods will cost, if that is much."""
     asked = sum(each.payoffs(len(subject.players), subject.budget) for each in recipes)
+    expected = payoff_seconds(subject, asked)
+    if expected >= LONG:
+        announce(f"about {asked:,} payoffs, {expected:.0f} s")
+
+
+def payoff_seconds(subject: Subject, asked: int, times: int = 1) -> float:
+    """About what `times` runs of `asked` payoffs take. A few payoffs show whether a careful estimate is worth its cost."""
+    if asked == 0:
+        return 0.0
     few = np.random.default_rng(subject.seed).random((PROBE, len(subject.players))) < 0.5
     began = time.perf_counter()
     subject.payoffs.payoff(few)
-    if (time.perf_counter() - began) / PROBE * asked < LONG:
-        return
-    expected = subject.payoffs.estimate(asked)
-    if expected.seconds >= LONG:
-        announce(str(expected))
+    rough = (time.perf_counter() - began) / PROBE * asked * times
+    return rough if rough < LONG else float(subject.payoffs.estimate(asked).seconds) * times
+
+
+def notes_on(seen: Any) -> Iterator[str]:
+    """What the reader must know of an input as the model reads it."""
+    if left_out := getattr(seen, "cut", "").strip():
+        yield f"The model did not read all; left out: {left_out!r:.80}"
+    if getattr(seen, "pair", None) is not None:
+        ends = np.flatnonzero((seen.part == 0) & ~seen.special)[-1], np.flatnonzero((seen.part == 1) & ~seen.special)[0]
+        if ends[1] == ends[0] + 1 and (seen.types is None or seen.types[ends[0]] == seen.types[ends[1]]):
+            yield "The tokenizer puts nothing between the two texts: the model cannot tell where the second begins."
 
 
 def explanation_of(
@@ -173,7 +196,6 @@ def explanation_of(
 
     game = subject.payoffs
     prediction, unit = subject.prediction()
-    left_out = getattr(subject.seen, "cut", "")
     name = game.provenance.get("text", game.provenance.get("image", ""))
     return Explanation(
         text=name,
@@ -190,7 +212,8 @@ def explanation_of(
         unsigned=tuple(each.name for each in recipes if not each.signed),
         payoff=game.worth,
         unit="probability" if unit == "probability" else "value",
-        notes=(f"The model read only the beginning; left out: {left_out.strip()!r:.80}",) if left_out else (),
+        notes=tuple(notes_on(subject.seen)),
+        pair=game.provenance.get("pair"),
         provenance={
             "model": subject.model.name, "architecture": game.provenance["architecture"], "players": subject.unit,
             "removal": game.removal, "budget": subject.budget, "seed": subject.seed, "accredit": __version__,

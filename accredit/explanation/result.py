@@ -23,10 +23,11 @@ class Token:
     """One token as the reader sees it, the characters it covers, and who plays for it."""
 
     shown: str
-    start: int  # first character in the text; start = end where the token covers none
+    start: int  # first character in its text; start = end where the token covers none
     end: int
     player: str  # several tokens of one word may share a player
     special: bool = False  # put there by the tokenizer: it is nobody's to remove, but attention passes through it
+    part: int = 0  # of a pair of texts, 0 or 1: which one it is from
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,6 +119,7 @@ class Explanation:
     unit: Literal["probability", "value"] = "probability"  # what the numbers in `prediction` are
     notes: tuple[str, ...] = ()  # what the reader must know, for example what was cut off
     provenance: Mapping[str, Any] = field(default_factory=dict)  # model, settings, versions: enough to run it again
+    pair: str | None = None  # the second text, where two were read together
 
     def __post_init__(self) -> None:
         put = object.__setattr__
@@ -157,7 +159,7 @@ class Explanation:
         """Everything as JSON types."""
         data: dict[str, Any] = {f.name: getattr(self, f.name) for f in fields(self)}
         data["attributions"] = {name: json.loads(attribution.to_json()) for name, attribution in self}
-        data["tokens"] = [[t.shown, t.start, t.end, t.player, t.special] for t in self.tokens]
+        data["tokens"] = [[t.shown, t.start, t.end, t.player, t.special, t.part] for t in self.tokens]
         for name in ("picture", "flow"):
             part = data[name]
             data[name] = None if part is None else {f.name: getattr(part, f.name) for f in fields(part)}

@@ -7,11 +7,15 @@ import io
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from accredit.core import AccreditError, InvalidInput
-from accredit.explanation.explainer import chosen, explain, subject_of
+from accredit.explanation.explainer import chosen, explain, payoff_seconds, subject_of
 from accredit.explanation.result import Explanation
+from accredit.explanation.subject import Subject
+
+if TYPE_CHECKING:
+    from accredit.models.text import Text
 
 TABLES = {".csv": ",", ".tsv": "\t"}
 NOT_KEPT = (
@@ -25,38 +29,77 @@ NOT_KEPT = (
 
 def read_texts(file: str | Path, column: str | None = None) -> list[str]:
     """The texts of a file: one a line, or one column of a CSV or TSV with a header. Blank lines are no texts."""
-    path = Path(file)
-    try:
-        content = path.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError:
-        raise InvalidInput(f"{str(path)!r} is neither a picture nor text in UTF-8") from None
-    if path.suffix.lower() not in TABLES:
-        if column is not None:
-            raise InvalidInput(
-                f"a column {column!r} was named and {str(path)!r} is no .csv or .tsv; it has one text a line"
-            )
-        texts = [line for line in content.splitlines() if line.strip()]
+    path, content = Path(file), _content(file)
+    if path.suffix.lower() in TABLES:
+        texts = _column(path, content, column, "--text")
+    elif column is not None:
+        raise InvalidInput(
+            f"a column {column!r} was named and {str(path)!r} is no .csv or .tsv; it has one text a line"
+        )
     else:
-        texts = _column(path, content, column)
+        texts = [line for line in content.split("\n") if line.strip()]
     if not texts:
         raise InvalidInput(f"{str(path)!r} holds no text; give one a line, or a table with a header")
     return texts
 
 
-def _column(path: Path, content: str, column: str | None) -> list[str]:
-    table = csv.DictReader(io.StringIO(content), delimiter=TABLES[path.suffix.lower()])
-    names = list(table.fieldnames or [])
+def read_pairs(file: str | Path, column: str | None, pair: str) -> list[tuple[str, str]]:
+    """The pairs of texts in two columns of a CSV or TSV with a header."""
+    path, content = Path(file), _content(file)
+    if path.suffix.lower() not in TABLES:
+        raise InvalidInput(f"--pair names a column, and {str(path)!r} is no .csv or .tsv")
+    pairs = list(zip(_column(path, content, column, "--text"), _column(path, content, pair, "--pair"), strict=True))
+    if not pairs:
+        raise InvalidInput(f"{str(path)!r} holds no text; give a table with a header and at least one row")
+    return pairs
+
+
+def _content(file: str | Path) -> str:
+    try:
+        return Path(file).read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError:
+        raise InvalidInput(f"{str(file)!r} is neither a picture nor text in UTF-8") from None
+
+
+def _column(path: Path, content: str, column: str | None, option: str) -> list[str]:
+    """One column of a table, by its name; without a name, the only one."""
+    names, rows = _table(path, content)
     if column is None and len(names) == 1:
         column = names[0]
-    if column is None or column not in names:
+    if column is None or names.count(column) != 1:
         what = "no column was named" if column is None else f"there is no column {column!r}"
+        what = f"{names.count(column)} columns are called {column!r}" if column in names else what
         raise InvalidInput(
-            f"{what} in {str(path)!r}; its columns are {', '.join(names) or 'none'}: pick one with --text"
+            f"{what} in {str(path)!r}; its columns are {', '.join(names) or 'none'}: pick one with {option}"
         )
-    try:
-        return [row[column] or "" for row in table]
-    except csv.Error as error:
-        raise InvalidInput(f"{str(path)!r} cannot be read as a table: {error}") from None
+    return [row[names.index(column)] for row in rows]
+
+
+def _table(path: Path, content: str) -> tuple[list[str], list[list[str]]]:
+    """The header and the rows of a table, each as long as the header; a missing cell is empty, a surplus one is refused.
+
+    A TSV whose quotes do not close has none: a quotation mark is then a character like any other.
+    """
+    mark = TABLES[path.suffix.lower()]
+    problem: csv.Error | None = None
+    readings: list[Literal[0, 3]] = [csv.QUOTE_MINIMAL] if mark == "," else [csv.QUOTE_MINIMAL, csv.QUOTE_NONE]
+    for quoting in readings:
+        try:
+            lines = list(csv.reader(io.StringIO(content, newline=""), delimiter=mark, quoting=quoting, strict=True))
+            break
+        except csv.Error as error:
+            problem = problem or error
+    else:
+        raise InvalidInput(f"{str(path)!r} cannot be read as a table: {problem}")
+    lines = [line for line in lines if line]
+    names, rows = (lines[0], lines[1:]) if lines else ([], [])
+    for number, row in enumerate(rows, 1):
+        if len(row) > len(names):
+            raise InvalidInput(
+                f"row {number} of {str(path)!r} has {len(row)} cells and the header {len(names)}; put quotes around texts "
+                f"that hold a {'comma' if mark == ',' else 'tab'}"
+            )
+    return names, [row + [""] * (len(names) - len(row)) for row in rows]
 
 
 def run_name(model: Any, settings: Mapping[str, Any]) -> str:
@@ -66,16 +109,40 @@ def run_name(model: Any, settings: Mapping[str, Any]) -> str:
     return fingerprint(model=model.model, name=model.name, settings=dict(settings)).digest[:16]
 
 
-def check_settings(texts: Sequence[str], model: Any, settings: Mapping[str, Any]) -> None:
+def check_settings(texts: Sequence[Text], model: Any, settings: Mapping[str, Any]) -> None:
     """Raise what every row would raise (an unknown label, method, payoff), so that no file is begun in vain."""
     chosen(settings.get("methods"))
-    some = next((text for text in texts if text.strip()), None)
+    some = next((text for text in texts if _has_words(text)), None)
     if some is not None:
-        players, target, payoff, removal = (settings.get(k) for k in ("players", "target", "payoff", "removal"))
-        subject_of(model, some, players, target, payoff, removal, cut=True)
+        _subject(some, model, settings)
 
 
-def explained(texts: Sequence[str], model: Any, run: str, settings: Mapping[str, Any], start: int = 0) -> Iterator[str]:
+def _has_words(text: Text) -> bool:
+    return all(each.strip() for each in (text if isinstance(text, tuple) else (text,)))
+
+
+def _subject(text: Text, model: Any, settings: Mapping[str, Any]) -> Subject:
+    players, target, payoff, removal = (settings.get(k) for k in ("players", "target", "payoff", "removal"))
+    return subject_of(model, text, players, target, payoff, removal, cut=True)
+
+
+def expected_seconds(texts: Sequence[Text], model: Any, settings: Mapping[str, Any]) -> float:
+    """About what the payoffs of all texts will take, told by a few of a text of middle length; gradients, attention and the
+    methods' own arithmetic come on top."""
+    fit = sorted(filter(_has_words, texts), key=lambda text: len("".join(text)))
+    try:
+        subject = _subject(fit[len(fit) // 2], model, settings) if fit else None
+    except AccreditError:  # that row will say why
+        subject = None
+    if subject is None:
+        return 0.0
+    asked = sum(each.payoffs(len(subject.players), settings.get("budget")) for each in chosen(settings.get("methods")))
+    return payoff_seconds(subject, asked, len(texts))
+
+
+def explained(
+    texts: Sequence[Text], model: Any, run: str, settings: Mapping[str, Any], start: int = 0
+) -> Iterator[str]:
     """JSON lines of the rows from `start` on, in order. A row that cannot be explained says why.
 
     Equal inputs give equal lines: times are left out, and no row depends on another.
@@ -85,15 +152,22 @@ def explained(texts: Sequence[str], model: Any, run: str, settings: Mapping[str,
         try:
             line |= _kept(explain(texts[row], model, **settings))
         except AccreditError as error:
-            line |= {"text": texts[row], "error": str(error)}
+            line |= _named(texts[row]) | {"error": str(error)}
         yield json.dumps(line, ensure_ascii=False) + "\n"
 
 
+def _named(text: Text) -> dict[str, str]:
+    return {"text": text[0], "pair": text[1]} if isinstance(text, tuple) else {"text": text}
+
+
 def _kept(explanation: Explanation) -> dict[str, Any]:
-    return {key: value for key, value in explanation.to_plain().items() if key not in NOT_KEPT}
+    kept = {key: value for key, value in explanation.to_plain().items() if key not in NOT_KEPT}
+    if kept["pair"] is None:
+        del kept["pair"]
+    return kept
 
 
-def finished(out: Path, texts: Sequence[str], run: str) -> int:
+def finished(out: Path, texts: Sequence[Text], run: str) -> int:
     """How many rows `out` already holds. A last line that was cut off by a crash is removed.
 
     Rows of another run, or of other texts, are refused: they are somebody's results.
@@ -106,7 +180,8 @@ def finished(out: Path, texts: Sequence[str], run: str) -> int:
     for row, line in enumerate(lines):
         try:
             data = json.loads(line)
-            same = data["row"] == row and data["run"] == run and row < len(texts) and data["text"] == texts[row]
+            same = data["row"] == row and data["run"] == run and row < len(texts)
+            same = same and all(data[name] == text for name, text in _named(texts[row]).items())
         except (ValueError, KeyError, TypeError):
             same = False
         if not same:

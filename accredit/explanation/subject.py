@@ -16,7 +16,8 @@ from accredit.explanation.result import PICTURE, Picture, Token
 from accredit.games import cached
 
 if TYPE_CHECKING:
-    from accredit.models import Encoded, ImageModel, Partition, TextModel
+    from accredit.models import Encoded, ImageModel, Partition, Pixels, TextModel
+    from accredit.models.text import Text
 
 LABELS = 5  # of the prediction that are kept
 TENSORS = ("af", "gf", "agf")
@@ -106,7 +107,7 @@ class Subject:
 
 def text_subject(
     model: TextModel,
-    text: str,
+    text: Text,
     players: str | Mapping[str, Iterable[int]],
     target: str | int | None,
     payoff: str | None,
@@ -114,12 +115,12 @@ def text_subject(
     cut: bool,
     prefix: str,
 ) -> Subject:
-    """A text, its tokens dealt out to players."""
+    """A text, or a pair of texts, its tokens dealt out to players."""
     from accredit.games import text_game
 
     seen = model.encode(text, prefix, cut)
     game = text_game(
-        model, seen, players=players, removal=removal, payoff=payoff or natural_payoff(model), target=target
+        model, seen, players=players, removal=removal, payoff=payoff or natural_payoff(model.law), target=target
     )
     partition = game.partition
     names, owner = _with_special(partition.players, partition.owner, seen.tokens)
@@ -144,29 +145,26 @@ def image_subject(
         seen,
         players=players,
         removal="mean" if removal is None else removal,
-        payoff=payoff or "log-odds",
+        payoff=payoff or natural_payoff(model.law),
         target=target,
     )
-    count = len(game.players)
-    patches = np.arange(count) if players is None else np.zeros(0, dtype=np.int64)
-    try:
-        owner = model.patch_tokens(seen, _tokens(model, count)) if players is None else patches
-    except InvalidInput:
-        owner = patches
-    special = ["[CLS]"] + [f"[REG{k}]" for k in range(1, int((owner < 0).sum()))]
-    names, owner = _with_special(game.players, owner, (*special, *("" for _ in range(count))))
+    owner = _patch_tokens(model, seen) if players is None else np.zeros(0, dtype=np.int64)
+    special = model.special_tokens(int((owner < 0).sum()))
+    names, owner = _with_special(game.players, owner, (*special, *("" for _ in game.players)))
     return Subject(model, seen, game.partition, game, "patch", list(game.players), owner, names, players)
 
 
-def _tokens(model: ImageModel, patches: int) -> int:
-    """How many tokens the model's attention is over: patches, a class token, registers."""
-    config = getattr(model.model, "config", None)
-    return patches + 1 + int(getattr(config, "num_register_tokens", 0) or 0)
+def _patch_tokens(model: ImageModel, seen: Pixels) -> IntArray:
+    """For each of the model's tokens its patch; no token at all where they are not patches."""
+    try:
+        return model.patch_tokens(seen)
+    except InvalidInput:
+        return np.zeros(0, dtype=np.int64)
 
 
-def natural_payoff(model: TextModel) -> str:
+def natural_payoff(law: str) -> str:
     """Log-odds where outputs are probabilities: unbounded, and free of the constant that all logits may share."""
-    return "logit" if model.law == "none" or (model.classes == 1 and model.law == "softmax") else "log-odds"
+    return "logit" if law == "none" else "log-odds"
 
 
 def _with_special(
@@ -181,12 +179,14 @@ def _with_special(
 
 
 def _nested(seen: Encoded, partition: Partition) -> list[Any]:
-    """Players inside their words inside their sentences, told by each player's first token."""
-    sentences: dict[int, dict[int, list[str]]] = {}
+    """Players inside their words inside their sentences, of a pair inside their text, told by each player's first token."""
+    texts: dict[int, dict[int, dict[int, list[str]]]] = {}
     for k, player in enumerate(partition.players):
         first = int(np.flatnonzero(partition.owner == k)[0])
+        sentences = texts.setdefault(int(seen.part[first]), {})
         sentences.setdefault(int(seen.sentences[first]), {}).setdefault(int(seen.words[first]), []).append(player)
-    return [list(words.values()) for words in sentences.values()]
+    nested = [[list(words.values()) for words in sentences.values()] for sentences in texts.values()]
+    return nested if len(nested) > 1 else nested[0]
 
 
 def tokens_of(subject: Subject) -> tuple[Token, ...]:
@@ -195,9 +195,9 @@ def tokens_of(subject: Subject) -> tuple[Token, ...]:
         return ()
     seen = subject.seen
     return tuple(
-        Token(shown, int(a), int(b), subject.everyone[owner], bool(special))
-        for shown, (a, b), owner, special in zip(
-            seen.tokens, seen.spans, subject.owner.tolist(), seen.special, strict=True
+        Token(shown, int(a), int(b), subject.everyone[owner], bool(special), part)
+        for shown, (a, b), owner, special, part in zip(
+            seen.tokens, seen.spans, subject.owner.tolist(), seen.special, seen.part.tolist(), strict=True
         )
     )
 

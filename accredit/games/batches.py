@@ -103,7 +103,16 @@ def transformer_bytes(config: Any, tokens: int, outputs: int, width: int) -> flo
     Counts the residual stream and its copies, the widest feed-forward layer, one layer of attention weights, and the
     output layer over `outputs` at every position when it is a vocabulary.
     """
-    hidden = float(getattr(config, "hidden_size", 512))
-    inner = float(getattr(config, "intermediate_size", None) or getattr(config, "d_ff", None) or 4 * hidden)
-    heads = float(getattr(config, "num_attention_heads", 8))
+    hidden = _widest(config, 512.0, "hidden_size", "hidden_sizes")
+    inner = _widest(config, 4 * hidden, "intermediate_size", "d_ff")
+    heads = _widest(config, 8.0, "num_attention_heads", "num_heads")
     return float(width * tokens * (8 * hidden + 2 * inner + heads * tokens + outputs))
+
+
+def _widest(config: Any, otherwise: float, *names: str) -> float:
+    """A size from a configuration; of stages with different sizes, the largest."""
+    for name in names:
+        size = getattr(config, name, None)
+        if size:
+            return float(np.max(size))
+    return otherwise

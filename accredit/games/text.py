@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 from typing import Any, final
 
 import numpy as np
 import torch
 
-from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput
+from accredit.core import BoolArray, FloatArray, InvalidInput
 from accredit.core.coalitions import unique
 from accredit.games.batches import (
     MEMORY,
@@ -23,8 +24,9 @@ from accredit.models.encoded import Encoded
 from accredit.models.partition import Partition
 from accredit.models.payoffs import check_payoff, payoff_of
 from accredit.models.state import device_of
-from accredit.models.text import TextModel, TokenBatch
+from accredit.models.text import Text, TextModel, TokenBatch
 
+NEARLY = 64  # roundings by which equal outputs may differ
 REMOVALS = ("mask", "delete", "attention", "pad", "zero")
 
 
@@ -81,15 +83,16 @@ class TextGame:
         """What the payoffs rest on."""
         return {
             "model": self.model.name, "architecture": type(self.model.model).__name__, "text": self.encoded.text,
-            "target": self.model.label(self.target), "payoff": self.worth, "removal": self.removal,
-            "cut": self.encoded.cut,
+            "pair": self.encoded.pair, "target": self.model.label(self.target), "payoff": self.worth,
+            "removal": self.removal, "cut": self.encoded.cut,
         }  # fmt: skip
 
     def fingerprint_parts(self) -> dict[str, Any]:
         """What decides the payoffs, for a journal of them."""
         return {
             "model": self.model.model, "ids": self.encoded.ids, "prefix": self.encoded.prefix,
-            "owner": self.partition.owner, "removal": self.removal, "payoff": self.worth, "target": self.target,
+            "types": self.encoded.types, "owner": self.partition.owner, "removal": self.removal,
+            "payoff": self.worth, "target": self.target,
         }  # fmt: skip
 
     def __repr__(self) -> str:
@@ -110,6 +113,10 @@ class TextGame:
                 f"removal='attention' needs a token that always stays, and {self.model.name} adds none; "
                 "use removal='delete'"
             )
+        if self.removal == "attention" and "attention_mask" not in self.model.takes:
+            raise InvalidInput(
+                f"removal='attention' needs a model with an attention mask, and {self.model.name} has none"
+            )
         if self.removal == "delete":
             start = (tokenizer.bos_token_id, tokenizer.eos_token_id, tokenizer.pad_token_id)
             return int(next((token for token in start if token is not None), 0))
@@ -120,19 +127,21 @@ class TextGame:
         ids = torch.from_numpy(self.encoded.ids).to(self._device)
         prefix = torch.from_numpy(self.encoded.prefix).to(self._device)
         vectors = self.model.embed(ids) if self.removal in ("pad", "zero") else None
+        types = self.model.types(self.encoded)
         earned = np.empty(len(kept))
         for part in spans(len(kept), self.rows):
             stays = torch.from_numpy(kept[part]).to(self._device)
             everywhere = torch.ones_like(stays, dtype=torch.int64)
             read = self.model.read(self.encoded, len(stays))
             if self.removal == "mask":
-                batch = TokenBatch(torch.where(stays, ids, self._replacement), None, everywhere, read, prefix)
+                batch = TokenBatch(torch.where(stays, ids, self._replacement), None, everywhere, read, prefix, types)
             elif self.removal == "attention":
-                batch = TokenBatch(ids.expand(len(stays), -1), None, stays.long(), read, prefix)
+                batch = TokenBatch(ids.expand(len(stays), -1), None, stays.long(), read, prefix, types)
             else:
                 assert vectors is not None
                 empty = self._baseline(vectors)
-                batch = TokenBatch(None, torch.where(stays[..., None], vectors, empty), everywhere, read, prefix)
+                there = torch.where(stays[..., None], vectors, empty)
+                batch = TokenBatch(None, there, everywhere, read, prefix, types)
             earned[part] = self._worth(batch)
         return earned
 
@@ -142,28 +151,45 @@ class TextGame:
         return self.model.embed(torch.tensor([self._replacement], device=self._device))
 
     def _by_deletion(self, kept: BoolArray) -> FloatArray:
-        """Payoffs of texts that shrink: similar lengths share a batch, padded on the right and masked."""
+        """Payoffs of texts that shrink: texts of similar length share a batch, where padding changes nothing."""
         lengths = np.maximum(kept.sum(axis=1), 1)
-        prefix = torch.from_numpy(self.encoded.prefix).to(self._device)
         earned = np.empty(len(kept))
-        even = self.model.task == "continue"  # read at the last token, which padding would hide
-        for rows in spans_by_length(lengths, self.rows * len(self.encoded), even):
-            ids, attends = self._closed_up(kept[rows], int(lengths[rows].max()))
-            read = self._mask_after(kept[rows])
-            batch = TokenBatch(
-                torch.from_numpy(ids).to(self._device), None, torch.from_numpy(attends).to(self._device), read, prefix
-            )
-            earned[rows] = self._worth(batch)
+        for rows in spans_by_length(lengths, self.rows * len(self.encoded), even=self._padding_tells):
+            earned[rows] = self._worth(self._closed_up(kept[rows], int(lengths[rows].max())))
         return earned
 
-    def _closed_up(self, kept: BoolArray, longest: int) -> tuple[IntArray, IntArray]:
-        """The kept ids of each row moved left, then padding: (batch, T) -> two arrays (batch, longest)."""
+    @cached_property
+    def _padding_tells(self) -> bool:
+        """Whether a shorter text earns something else beside a longer one, so that only equal lengths may share a batch.
+
+        A causal model is read at its last token, which padding would hide. Convolutions over neighbours (ConvBERT,
+        MobileBERT) see padding, and a model without an attention mask (FNet) reads it like any token.
+        """
+        if self.model.task == "continue":
+            return True
+        place = np.arange(len(self.encoded))
+        half = np.stack([place < len(place) // 2, place >= len(place) // 2, place % 2 == 0, place < 0])
+        kept = half | self.encoded.special
+        padded = self.model.outputs(self._closed_up(kept, len(self.encoded)))
+        alone = torch.cat([self.model.outputs(self._closed_up(k[None], max(int(k.sum()), 1))) for k in kept])
+        near = NEARLY * torch.finfo(alone.dtype).eps * max(1.0, float(alone.abs().max()))
+        return not float((alone - padded).abs().max()) <= near
+
+    def _closed_up(self, kept: BoolArray, longest: int) -> TokenBatch:
+        """The kept tokens of each row moved left, then padding that is masked: (batch, T) -> (batch, longest)."""
         order = np.argsort(~kept, axis=1, kind="stable")[:, :longest]  # kept positions first, in order
         attends = np.take_along_axis(kept, order, axis=1)
         ids = np.where(attends, self.encoded.ids[order], self.model.padding())
         bare = ~attends.any(axis=1)
         ids[bare, 0], attends[bare, 0] = self._replacement, True
-        return ids, attends.astype(np.int64)
+        types = None if self.encoded.types is None else np.where(attends, self.encoded.types[order], 0)
+        return TokenBatch(
+            ids=torch.from_numpy(ids).to(self._device),
+            attends=torch.from_numpy(attends.astype(np.int64)).to(self._device),
+            read=self._mask_after(kept),
+            prefix=torch.from_numpy(self.encoded.prefix).to(self._device),
+            types=None if types is None else torch.from_numpy(types).to(self._device),
+        )
 
     def _mask_after(self, kept: BoolArray) -> torch.Tensor | None:
         """Where the mask of a masked language model stands once the gaps before it are closed: (batch,)."""
@@ -178,7 +204,7 @@ class TextGame:
 
 def text_game(
     model: TextModel,
-    text: str | Encoded,
+    text: Text | Encoded,
     *,
     players: str | Mapping[str, Iterable[int]] = "token",
     removal: str | None = None,
@@ -186,14 +212,14 @@ def text_game(
     target: str | int | None = None,
     memory: float = MEMORY,
 ) -> TextGame:
-    """The game in which the parts of a text earn the model's output for one target.
+    """The game in which the parts of a text, or of a pair of texts, earn the model's output for one target.
 
     `players` are "token", "word", "sentence" or named groups of token positions (the rest play for themselves).
     `removal` is by default the mask token, or deletion where the tokenizer has none. `payoff` is the logit,
     probability, log-odds or margin of `target`: a label or token, an index, or None for what the model predicts.
     `memory` bounds the bytes of activations in one forward pass.
     """
-    encoded = model.encode(text) if isinstance(text, str) else text
+    encoded = text if isinstance(text, Encoded) else model.encode(text)
     if removal is None:
         removal = "mask" if model.tokenizer.mask_token_id is not None else "delete"
     if removal not in REMOVALS:

@@ -23,7 +23,7 @@ from accredit.models.labels import chosen_output
 from accredit.models.partition import Partition, partition_of
 from accredit.models.payoffs import check_payoff, payoff_of
 from accredit.models.state import device_of, finite, still
-from accredit.models.text import TextModel, TokenBatch
+from accredit.models.text import Text, TextModel, TokenBatch
 
 TOKENS = 2048  # tokens of one forward and backward pass
 
@@ -79,16 +79,16 @@ def point(
 
 
 def _of_text(
-    model: TextModel, text: str | Encoded, target: Any, payoff: str, players: Any, baseline: str | None
+    model: TextModel, text: Text | Encoded, target: Any, payoff: str, players: Any, baseline: str | None
 ) -> Point:
-    encoded = model.encode(text) if isinstance(text, str) else text
+    encoded = text if isinstance(text, Encoded) else model.encode(text)
     check_payoff(payoff, model.law, model.classes)
     index, partition = model.target(target, encoded), encoded.partition(players)
-    prefix = model.batch(encoded).prefix
+    prefix, types = model.batch(encoded).prefix, model.types(encoded)
 
     def worth(vectors: torch.Tensor) -> torch.Tensor:
         attends = torch.ones(vectors.shape[:2], dtype=torch.int64, device=vectors.device)
-        batch = TokenBatch(None, vectors, attends, model.read(encoded, len(vectors)), prefix)
+        batch = TokenBatch(None, vectors, attends, model.read(encoded, len(vectors)), prefix, types)
         return _payoff(model.outputs(batch), index, payoff, model.law)
 
     name = baseline or ("pad" if model.tokenizer.mask_token_id is None else "mask")

@@ -19,7 +19,7 @@ import numpy as np
 import torch
 
 from accredit.core import FloatArray, InvalidInput
-from accredit.models.state import still, tracked
+from accredit.models.state import quiet, still
 
 ROW_SUM_TOLERANCE = {torch.float64: 1e-6, torch.float32: 1e-4}  # half precision: 2e-2
 FIELDS = {
@@ -40,16 +40,22 @@ def eager(model: Any, kernel: str = "eager") -> Iterator[None]:
             f"{type(model).__name__} cannot give attentions: only transformers models do; use a game or gradients"
         )
     try:
-        model.set_attn_implementation(kernel)
+        with (
+            quiet()
+        ):  # transformers refuses to switch some models (Falcon), although their layers read it from the config
+            model.set_attn_implementation(kernel)
+        for config, implementation in before:
+            if kernel == "eager" and config._attn_implementation == implementation:
+                config._attn_implementation = kernel
         yield
     finally:
         for config, implementation in before:  # outer parts first, so that inner ones keep their own
             config._attn_implementation = implementation
 
 
-def captured(model: Any, forward: Callable[[], Any], part: str) -> tuple[Any, tuple[torch.Tensor, ...]]:
-    """The output of `forward`, which must ask for attentions, and L tensors (batch, heads, queries, keys)."""
-    output = forward()
+def captured(model: Any, forward: Callable[..., Any], part: str) -> tuple[Any, tuple[torch.Tensor, ...]]:
+    """The output of `forward` when it is asked for attentions, and L tensors (batch, heads, queries, keys)."""
+    output = forward(output_attentions=True)
     weights = getattr(output, FIELDS[part], None)
     given = [name for name, attribute in FIELDS.items() if getattr(output, attribute, None)]
     if not weights and given:
@@ -83,21 +89,40 @@ def stacked(weights: tuple[torch.Tensor, ...]) -> FloatArray:
     return np.stack([w[0].detach().double().cpu().numpy() for w in weights])
 
 
-def attention_weights(model: Any, forward: Callable[[], Any], part: str) -> FloatArray:
-    """Attention of one text: (L, H, T, S)."""
-    with still(model), eager(model), torch.no_grad():
-        return stacked(captured(model, forward, part)[1])
+def attention_weights(model: Any, forward: Callable[..., Any], part: str) -> FloatArray:
+    """Attention of one text: (L, H, T, S). `forward` runs the model and takes `output_attentions`."""
+    with still(model), torch.no_grad():
+        said = forward()
+        with eager(model):
+            output, weights = captured(model, forward, part)
+        _check_same(model, said.logits, output.logits)
+        return stacked(weights)
+
+
+def _check_same(model: Any, said: torch.Tensor, now: torch.Tensor) -> None:
+    """Weights count only if the forward pass that gave them gives the model's own output."""
+    tolerance = 10 * ROW_SUM_TOLERANCE.get(said.dtype, 2e-2) * max(1.0, float(said.abs().max()))
+    off = float((said - now).abs().max())
+    if not off <= tolerance:
+        raise InvalidInput(
+            f"{type(model).__name__} gives another output, by {off:.3g}, when it is asked for attentions; load it with "
+            "from_pretrained(..., attn_implementation='eager'), or explain it by a game or by gradients"
+        )
 
 
 def attention_gradients(
-    model: Any, forward: Callable[[], Any], payoff: Callable[[Any], torch.Tensor], part: str
+    model: Any, forward: Callable[..., Any], payoff: Callable[[Any], torch.Tensor], part: str
 ) -> tuple[FloatArray, FloatArray]:
     """Attention of one text, and the slope of the payoff in every weight: two arrays (L, H, T, S).
 
-    The slope treats each weight as free: later layers react to a change, the softmax that made the weight does not.
+    The slope treats each weight as free: later layers react to a change, the softmax that made the weight does not. The
+    parameters are frozen, so the input must carry gradients: see `tracked`.
     """
-    with still(model), eager(model), tracked(model), torch.enable_grad():
+    with still(model), torch.no_grad():
+        said = forward()
+    with still(model), eager(model), torch.enable_grad():
         output, weights = captured(model, forward, part)
+        _check_same(model, said.logits, output.logits.detach())
         if not all(w.requires_grad for w in weights):
             raise InvalidInput(
                 f"{type(model).__name__} detaches its attentions, so they have no gradient; use information='attention'"

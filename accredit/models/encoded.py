@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -14,6 +14,8 @@ from accredit.core import BoolArray, IntArray, InvalidInput
 from accredit.models.partition import Partition, partition_by, partition_of
 
 UNITS = ("token", "word", "sentence")
+JOINERS = "\u200d\ufe0e\ufe0f"  # they tie emoji together, and belong to the one before them
+OF_PAIR = "(pair)"  # follows the name of a player of the second text whose namesake is in the first
 
 _SENTENCE_END = re.compile(r"[.!?…][\"'”’)\]]*(?=\s)|[。！？][”’」』）]*|\n+")
 _OWN_WORDS = re.compile(
@@ -28,7 +30,7 @@ class Encoded:
     text: str
     ids: IntArray  # (T,)
     tokens: tuple[str, ...]  # (T,) as the reader sees them: the characters of the text that the token covers
-    spans: IntArray  # (T, 2) first character and one past the last; (0, 0) where a token covers none
+    spans: IntArray  # (T, 2) first character in its own text and one past the last; equal where a token covers none
     special: BoolArray  # (T,) put there by the tokenizer, not by the author
     words: IntArray  # (T,) number of the word, −1 for special tokens
     sentences: IntArray  # (T,) number of the sentence, −1 for special tokens
@@ -36,6 +38,13 @@ class Encoded:
     prefix: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))  # (P,) decoder ids given so far
     prefix_tokens: tuple[str, ...] = ()
     cut: str = ""  # the part of the text that did not fit into the model
+    pair: str | None = None  # the second text, for models that read two
+    part: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))  # (T,) 0 or 1: which text it is from
+    types: IntArray | None = None  # (T,) token types (segment ids); None: the model is given none
+
+    def __post_init__(self) -> None:
+        if not len(self.part):
+            object.__setattr__(self, "part", np.zeros(len(self.ids), dtype=np.int64))
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -43,10 +52,11 @@ class Encoded:
     def partition(self, players: str | Mapping[str, Iterable[int]] = "token") -> Partition:
         """Tokens dealt out to players: "token", "word", "sentence", or named groups of token positions.
 
-        Tokens outside every named group play for themselves. Special tokens belong to nobody.
+        Tokens outside every named group play for themselves. Special tokens belong to nobody. Of two players with
+        the same name, one in each text of a pair, the second is marked.
         """
         if isinstance(players, Mapping):
-            return partition_of(players, len(self), ~self.special, self.tokens)
+            return partition_of(players, len(self), ~self.special, self._told_apart(self.tokens, self.part))
         if players == "token":
             labels = np.where(self.special, -1, np.arange(len(self)))
         elif players == "word":
@@ -57,7 +67,17 @@ class Encoded:
             raise InvalidInput(
                 f"players is {players!r}; write one of {', '.join(UNITS)}, or a mapping of names to positions"
             )
-        return partition_by(labels, [self._covered(labels == k) for k in np.unique(labels[labels >= 0])])
+        present, first = np.unique(labels, return_index=True)
+        names = tuple(self._covered(labels == k) for k in present[present >= 0])
+        return partition_by(labels, self._told_apart(names, self.part[first[present >= 0]]))
+
+    def _told_apart(self, names: tuple[str, ...], part: IntArray) -> tuple[str, ...]:
+        """Names of the second text that also occur in the first say so."""
+        of_first = {name for name, p in zip(names, part.tolist(), strict=True) if p == 0}
+        return tuple(
+            f"{name} {OF_PAIR}" if p == 1 and name in of_first else name
+            for name, p in zip(names, part.tolist(), strict=True)
+        )
 
     def _covered(self, tokens: BoolArray) -> str:
         """The text under some tokens, from the first character to the last."""
@@ -67,7 +87,8 @@ class Encoded:
         covering: IntArray = self.spans[where][self.spans[where, 1] > self.spans[where, 0]]
         if len(covering) == 0:
             return "".join(self.tokens[i] for i in where)
-        return " ".join(self.text[int(covering[:, 0].min()) : int(covering[:, 1].max())].split())
+        text = self.text if self.pair is None or not self.part[where[0]] else self.pair
+        return " ".join(text[int(covering[:, 0].min()) : int(covering[:, 1].max())].split())
 
 
 def word_spans(text: str) -> list[tuple[int, int]]:
@@ -82,18 +103,19 @@ def word_spans(text: str) -> list[tuple[int, int]]:
     for run in re.finditer(r"\S+", text):
         start, end = run.span()
         head, tail = start, end
-        while head < end and _is_mark(text[head]):
+        while head < end and (_is_mark(text[head]) or (head > start and text[head] in JOINERS)):
             head += 1
-        while tail > head and _is_mark(text[tail - 1]):
-            tail -= 1
+        while tail > head and _is_mark(bare := text[head:tail].rstrip(JOINERS)):
+            tail = head + len(bare) - 1
         core = [head, *(i for m in _OWN_WORDS.finditer(text, head, tail) for i in m.span()), tail]
         edges = sorted({start, *core, end})
         spans += itertools.pairwise(edges)
     return spans
 
 
-def _is_mark(character: str) -> bool:
-    return unicodedata.category(character)[0] in "PS"
+def _is_mark(text: str) -> bool:
+    """Whether a text ends with punctuation or a symbol."""
+    return bool(text) and unicodedata.category(text[-1])[0] in "PS"
 
 
 def sentence_spans(text: str) -> list[tuple[int, int]]:
@@ -114,17 +136,32 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
     return spans
 
 
-def numbered(spans: IntArray, units: list[tuple[int, int]], text: str, special: BoolArray) -> IntArray:
-    """For each token the unit (word or sentence) that holds its first visible character; −1 for special tokens.
+def units_of_each(
+    texts: tuple[str, ...],
+    rule: Callable[[str], list[tuple[int, int]]],
+    spans: IntArray,
+    part: IntArray,
+    special: BoolArray,
+) -> IntArray:
+    """For each token its unit (word or sentence), numbered through all texts; −1 for special tokens: (T,)."""
+    labels = np.full(len(spans), -1, dtype=np.int64)
+    before = 0
+    for p, text in enumerate(texts):
+        units, mine = rule(text), (part == p) & ~special
+        labels[mine] = before + numbered(spans[mine], units, text)
+        before += len(units)
+    return labels
+
+
+def numbered(spans: IntArray, units: list[tuple[int, int]], text: str) -> IntArray:
+    """For each token the unit (word or sentence) that holds its first visible character: (T, 2) -> (T,).
 
     A token without visible characters of its own goes with the token before it, or with the first unit.
     """
     starts = np.array([a for a, _ in units] or [0])
-    labels = np.full(len(spans), -1, dtype=np.int64)
+    labels = np.zeros(len(spans), dtype=np.int64)
     last = 0
     for t, (a, b) in enumerate(spans.tolist()):
-        if special[t]:
-            continue
         visible = a + len(text[a:b]) - len(text[a:b].lstrip())
         if visible < b:
             last = int(np.searchsorted(starts, visible, side="right")) - 1

@@ -15,12 +15,13 @@ from scipy.ndimage import gaussian_filter
 
 from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput
 from accredit.models import attention
-from accredit.models.labels import chosen_output
+from accredit.models.labels import chosen_output, label_of, law_of
 from accredit.models.partition import Partition, partition_by
 from accredit.models.payoffs import Law, payoff_of
 from accredit.models.state import device_of, finite, still
 
 NARROWEST = 64  # a longer strip would be resized into more pixels than any model reads
+SPECIAL = 16  # tokens besides patches that a vision transformer may have: class, distillation, registers
 PAINTS = ("mean", "blur", "zero")  # what may stand in place of a removed patch
 
 
@@ -189,17 +190,22 @@ class ImageModel:
     def _preparation(self) -> Preparation:
         if self.preparation is not None:
             return self.preparation
-        config = getattr(self.model, "config", None)
-        size = getattr(config, "image_size", None)
+        size = getattr(self._reads, "image_size", None)
         if size is None:
             raise InvalidInput(
                 f"{self.name} does not say how pictures are prepared; pass a float array (C, H, W), already prepared"
             )
         height, width = (size, size) if isinstance(size, int) else tuple(size)
-        return Preparation((height, width), channels=int(getattr(config, "num_channels", 3)))
+        return Preparation((height, width), channels=int(getattr(self._reads, "num_channels", 3)))
+
+    @property
+    def _reads(self) -> Any:
+        """The part of the configuration that is about pictures (CLIP and SigLIP also have one about texts), or None."""
+        config = getattr(self.model, "config", None)
+        return getattr(config, "vision_config", config)
 
     def _prepared(self, image: npt.NDArray[Any]) -> npt.NDArray[np.float32]:
-        channels = getattr(getattr(self.model, "config", None), "num_channels", None)
+        channels = getattr(self._reads, "num_channels", None)
         if image.ndim != 3 or (channels is not None and image.shape[0] != channels):
             raise InvalidInput(f"image has shape {image.shape}; a prepared float array is ({channels or 'C'}, H, W)")
         if not np.isfinite(image).all():
@@ -207,7 +213,7 @@ class ImageModel:
         return image.astype(np.float32)
 
     def _patch(self) -> tuple[int, int]:
-        patch = getattr(getattr(self.model, "config", None), "patch_size", None) or 8
+        patch = getattr(self._reads, "patch_size", None) or 8
         return (int(patch), int(patch)) if isinstance(patch, int) else (int(patch[0]), int(patch[1]))
 
     @contextmanager
@@ -218,8 +224,17 @@ class ImageModel:
 
     def outputs(self, pixels: torch.Tensor) -> torch.Tensor:
         """Logits of a batch of prepared pictures: (B, C, H, W) -> (B, classes). Call inside `held`."""
-        output = self.model(pixels)
+        output = self._forward(pixels)
         return finite(output if isinstance(output, torch.Tensor) else output.logits, self.name)
+
+    def _forward(self, pixels: torch.Tensor, **extra: Any) -> Any:
+        try:
+            return self.model(pixels, **extra)
+        except Exception as error:  # a model may raise anything; say which one, on what, and what it said
+            raise InvalidInput(
+                f"{self.name} failed on pixels of shape {tuple(pixels.shape)}: {type(error).__name__}: "
+                f"{' '.join(str(error).split())[:200]}"
+            ) from error
 
     def batch(self, pixels: Pixels) -> torch.Tensor:
         """One picture as a batch of one: (1, C, H, W), in the model's precision."""
@@ -234,12 +249,12 @@ class ImageModel:
     @property
     def law(self) -> Law:
         """How logits become probabilities."""
-        multi = getattr(getattr(self.model, "config", None), "problem_type", None) == "multi_label_classification"
-        return "sigmoid" if multi else "softmax"
+        config = getattr(self.model, "config", None)
+        return law_of(config, int(getattr(config, "num_labels", None) or 2))
 
     def label(self, index: int) -> str:
         """The name of one class."""
-        return str(getattr(getattr(self.model, "config", None), "id2label", {}).get(index, index))
+        return label_of(getattr(self.model, "config", None), index)
 
     def target(self, target: str | int | None, pixels: Pixels) -> int:
         """The class to explain: by name, by index, or the predicted one when None."""
@@ -249,36 +264,51 @@ class ImageModel:
     def attentions(self, pixels: Pixels) -> FloatArray:
         """Attention weights (L, H, T, T) over the model's tokens: class and register tokens, then patches by row."""
         batch = self.batch(pixels)
-        return attention.attention_weights(self.model, lambda: self.model(batch, output_attentions=True), "self")
+        return attention.attention_weights(self.model, lambda **extra: self._forward(batch, **extra), "self")
 
     def attention_gradients(
         self, pixels: Pixels, target: str | int | None = None, payoff: str = "logit"
     ) -> tuple[FloatArray, FloatArray]:
         """Attention weights and the slope of the payoff in each of them: two arrays (L, H, T, T)."""
-        batch, index = self.batch(pixels), self.target(target, pixels)
+        batch, index = self.batch(pixels).requires_grad_(True), self.target(target, pixels)
         return attention.attention_gradients(
             self.model,
-            lambda: self.model(batch, output_attentions=True),
+            lambda **extra: self._forward(batch, **extra),
             lambda output: payoff_of(finite(output.logits, self.name), index, payoff, self.law),
             "self",
         )
 
-    def patch_tokens(self, pixels: Pixels, tokens: int) -> IntArray:
-        """For each of the model's `tokens` the patch it stands for, −1 for class and register tokens: (tokens,)."""
+    def patch_tokens(self, pixels: Pixels) -> IntArray:
+        """For each of the model's tokens the patch it stands for, −1 for class and register tokens: (tokens,)."""
+        with self.held(), torch.inference_mode():
+            tokens = self._last_hidden(self._forward(self.batch(pixels), output_hidden_states=True)).shape[1]
         patches = int(np.prod(pixels.grid))
-        if tokens < patches:
+        if not patches <= tokens <= patches + SPECIAL:
             raise InvalidInput(
-                f"{self.name} attends over {tokens} tokens and the image has {patches} patches; they do not match"
+                f"{self.name} ends with {tokens} tokens and the image has {patches} patches; they do not match"
             )
         return np.concatenate([np.full(tokens - patches, -1, dtype=np.int64), np.arange(patches)])
+
+    def special_tokens(self, count: int) -> list[str]:
+        """Names of the tokens before the patches: a class token, DeiT's distillation token, registers."""
+        first = ["[CLS]", "[DIST]"] if getattr(self._reads, "model_type", "") == "deit" else ["[CLS]"]
+        return (first + [f"[REG{k}]" for k in range(1, count)])[:count]
+
+    def _last_hidden(self, output: Any) -> torch.Tensor:
+        """The last layer's tokens: (1, tokens, D)."""
+        hidden = getattr(output, "hidden_states", None)
+        if not hidden or hidden[-1].ndim != 3:
+            raise InvalidInput(f"{self.name} has no tokens of one layer, so there is no attention between them")
+        last: torch.Tensor = hidden[-1]
+        return last
 
     def output_tokens(self, pixels: Pixels) -> BoolArray:
         """The positions of the last layer from which the output is read, found by their slopes: (tokens,)."""
         batch = self.batch(pixels).requires_grad_(True)
         with self.held(), torch.enable_grad():
-            output = self.model(batch, output_hidden_states=True)
+            output = self._forward(batch, output_hidden_states=True)
             spread = torch.linspace(1.0, 2.0, output.logits.shape[1], dtype=batch.dtype, device=batch.device)
-            hidden = output.hidden_states[-1]
+            hidden = self._last_hidden(output)
             (slope,) = torch.autograd.grad(
                 (output.logits * spread).sum(), hidden, allow_unused=True, materialize_grads=True
             )

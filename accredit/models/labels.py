@@ -2,9 +2,26 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from accredit.core import FloatArray, InvalidInput
+from accredit.models.payoffs import Law
+
+
+def label_of(config: Any, index: int) -> str:
+    """The name that a model's configuration has for one output; its number where it has none."""
+    name = str((getattr(config, "id2label", None) or {}).get(index, index))
+    return name if name.strip() else str(index)
+
+
+def law_of(config: Any, outputs: int) -> Law:
+    """How a classifier's outputs become probabilities, told from its configuration; a regression's do not."""
+    kind = getattr(config, "problem_type", None)
+    if kind == "multi_label_classification":
+        return "sigmoid"
+    return "none" if kind == "regression" or outputs == 1 else "softmax"
 
 
 def chosen_output(target: str | int | None, outputs: FloatArray, labels: tuple[str, ...]) -> int:
@@ -29,7 +46,7 @@ def checked_index(target: object, outputs: int) -> int:
 
 def label_index(name: str, labels: tuple[str, ...]) -> int:
     """The position of a label by its name, else by its name in any case, else as a written index."""
-    if name in labels:
+    if labels.count(name) == 1:
         return labels.index(name)
     folded = [i for i, label in enumerate(labels) if label.casefold() == name.casefold()]
     if len(folded) == 1:
@@ -37,4 +54,6 @@ def label_index(name: str, labels: tuple[str, ...]) -> int:
     if name.isdecimal() and int(name) < len(labels):
         return int(name)
     some = ", ".join(labels[:12]) + (", …" if len(labels) > 12 else "")
+    if len(folded) > 1:
+        raise InvalidInput(f"target {name!r} is the name of {len(folded)} outputs; give an index: {folded}")
     raise InvalidInput(f"target {name!r} is no label of this model; its labels are {some}")

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from accredit.core import InvalidInput
 from accredit.models.image import ImageModel, Preparation
+from accredit.models.state import quiet
 from accredit.models.text import HEADS, TextModel
 
 PICKLED = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl", "*.h5", "*.msgpack")
@@ -128,7 +127,7 @@ def _architecture(config: dict[str, Any], folder: Path) -> str:
 
 def _loaded(kind: Any, folder: Path) -> Any:
     try:
-        with _quiet():
+        with quiet():
             model, report = kind.from_pretrained(
                 folder, local_files_only=True, use_safetensors=True, trust_remote_code=False, output_loading_info=True
             )
@@ -141,20 +140,6 @@ def _loaded(kind: Any, folder: Path) -> Any:
             "random numbers. Fine-tune the model first, and save it with its head"
         )
     return model.eval()
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """No progress bar while weights are read."""
-    from transformers.utils import logging
-
-    shown = logging.is_progress_bar_enabled()
-    logging.disable_progress_bar()
-    try:
-        yield
-    finally:
-        if shown:
-            logging.enable_progress_bar()
 
 
 def _json(file: Path) -> dict[str, Any]:

@@ -48,6 +48,22 @@ def tracked(model: Any) -> Iterator[None]:
             hook.remove()
 
 
+@contextmanager
+def quiet() -> Iterator[None]:
+    """No progress bars and no warnings from transformers."""
+    from transformers.utils import logging
+
+    shown, verbosity = logging.is_progress_bar_enabled(), logging.get_verbosity()
+    logging.disable_progress_bar()
+    logging.set_verbosity_error()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(verbosity)
+        if shown:
+            logging.enable_progress_bar()
+
+
 def device_of(module: torch.nn.Module) -> torch.device:
     """Where the module's parameters live; the CPU when it has none."""
     return next((p.device for p in module.parameters()), torch.device("cpu"))

@@ -11,14 +11,15 @@ from typing import Any, Literal, final
 import numpy as np
 import torch
 
-from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput
+from accredit.core import AccreditError, BoolArray, FloatArray, IntArray, InvalidInput
 from accredit.models import attention
-from accredit.models.encoded import Encoded, numbered, sentence_spans, word_spans
-from accredit.models.labels import checked_index, label_index
+from accredit.models.encoded import Encoded, sentence_spans, units_of_each, word_spans
+from accredit.models.labels import checked_index, label_index, label_of, law_of
 from accredit.models.payoffs import Law, payoff_of
 from accredit.models.state import device_of, finite, still, tracked
 
 Task = Literal["classify", "fill", "continue", "translate"]
+Text = str | tuple[str, str]  # one text, or a pair that the model reads together
 UNLIMITED = 1 << 30  # tokenizers without a limit report a huge number
 
 
@@ -33,11 +34,21 @@ class TokenBatch:
     attends: torch.Tensor | None = None  # (B, T) 1 where a token may be attended to; None: everywhere
     read: torch.Tensor | None = None  # (B,) where the mask is, for masked language models
     prefix: torch.Tensor | None = None  # (P,) decoder ids, for encoder–decoders
+    types: torch.Tensor | None = None  # (T,) or (B, T) token types, for models that read them
 
     def __len__(self) -> int:
+        return len(self._rows)
+
+    @property
+    def tokens(self) -> int:
+        """Tokens of one row, padding included."""
+        return int(self._rows.shape[1])
+
+    @property
+    def _rows(self) -> torch.Tensor:
         rows = self.ids if self.ids is not None else self.embeddings
         assert rows is not None
-        return len(rows)
+        return rows
 
 
 @final
@@ -62,7 +73,7 @@ class TextModel:
         self.model: Any = model
         self.tokenizer = tokenizer
         self.task: Task = task_of(model)
-        self._keeps_last = "logits_to_keep" in inspect.signature(model.forward).parameters
+        self.takes = frozenset(inspect.signature(model.forward).parameters)  # names of what the model may be given
         self.name = name or getattr(model.config, "name_or_path", "") or type(model).__name__
 
     def __repr__(self) -> str:
@@ -70,19 +81,15 @@ class TextModel:
 
     # What goes in
 
-    def encode(self, text: str, prefix: str = "", cut: bool = False) -> Encoded:
-        """The tokens of a text, as the model reads it alone and without padding.
+    def encode(self, text: Text, prefix: str = "", cut: bool = False) -> Encoded:
+        """The tokens of a text, or of a pair of texts, as the model reads it alone and without padding.
 
-        `prefix` is what an encoder–decoder has already said. A text longer than the model allows is refused unless
-        `cut` is true; then the tokenizer cuts its end (or its start, if so set), and `Encoded.cut` holds what went.
+        A pair is put together as its tokenizer does it, with token types where the model reads them. `prefix` is what an
+        encoder–decoder has already said. A text longer than the model allows is refused unless `cut` is true; then the
+        tokenizer cuts its end (or its start, if so set; of a pair, the longer one), and `Encoded.cut` holds what went.
         """
-        if not isinstance(text, str):
-            raise InvalidInput(f"text is a {type(text).__name__}; give one string")
-        if not text.strip():
-            raise InvalidInput(
-                f"text is {text!r}: empty or only spaces, so there is nothing to credit; give some words"
-            )
-        row, left_out = self._tokenized(text, cut)
+        texts = self._texts(text)
+        row, left_out = self._tokenized(texts, cut)
         ids = np.array(row["input_ids"], dtype=np.int64)
         spans = np.array(row["offset_mapping"], dtype=np.int64).reshape(-1, 2)
         known = self.model.get_input_embeddings().num_embeddings
@@ -91,24 +98,58 @@ class TextModel:
                 f"token id {ids.max()} is beyond the {known} that {self.name} knows; pair it with its own tokenizer"
             )
         special = self._special(ids, np.array(row["special_tokens_mask"], dtype=bool))
-        if special.all():
-            raise InvalidInput(f"text {text!r:.40} has no token of its own for {self.name}; give some words")
+        part = np.maximum.accumulate([0 if p is None else p for p in row.sequence_ids(0)]).astype(np.int64)
+        for p, each in enumerate(texts):
+            if special[part == p].all():
+                raise InvalidInput(f"text {each!r:.40} has no token of its own for {self.name}; give some words")
         prefix_ids = self._prefix(prefix)
         return Encoded(
-            text=text,
+            text=texts[0],
             ids=ids,
-            tokens=self._displayed(text, ids, spans, special),
+            tokens=self._displayed(texts, ids, spans, part, special),
             spans=spans,
             special=special,
-            words=numbered(spans, word_spans(text), text, special),
-            sentences=numbered(spans, sentence_spans(text), text, special),
+            words=units_of_each(texts, word_spans, spans, part, special),
+            sentences=units_of_each(texts, sentence_spans, spans, part, special),
             read=self._read(ids),
             prefix=prefix_ids,
             prefix_tokens=tuple(self.tokenizer.convert_ids_to_tokens(prefix_ids.tolist())),
             cut=left_out,
+            pair=texts[1] if len(texts) == 2 else None,
+            part=part,
+            types=self._types(row),
         )
 
-    def _tokenized(self, text: str, cut: bool) -> tuple[Any, str]:
+    def _texts(self, text: Text) -> tuple[str, ...]:
+        """One text or two, none of them empty."""
+        texts = text if isinstance(text, tuple) else (text,)
+        if not 1 <= len(texts) <= 2 or not all(isinstance(each, str) for each in texts):
+            raise InvalidInput(f"text is {text!r:.60}; give one string, or a pair of strings (text, pair)")
+        for each in texts:
+            if not each.strip():
+                raise InvalidInput(
+                    f"text is {each!r}: empty or only spaces, so there is nothing to credit; give some words"
+                )
+        if len(texts) == 2 and self.task not in ("classify", "fill"):
+            raise InvalidInput(
+                f"{self.name} writes on from one text, and a pair was given; put both into one text. Pairs are for "
+                "classifiers and masked language models"
+            )
+        return texts
+
+    def _types(self, row: Any) -> IntArray | None:
+        """Token types, where the tokenizer gives them and the model reads them."""
+        if "token_type_ids" not in row or "token_type_ids" not in self.takes:
+            return None
+        types = np.array(row["token_type_ids"], dtype=np.int64)
+        known = getattr(self.model.config, "type_vocab_size", None)
+        if known and types.max() >= known:
+            raise InvalidInput(
+                f"token type {types.max()} is beyond the {known} that {self.name} knows; pair it with its own tokenizer"
+            )
+        return types
+
+    def _tokenized(self, texts: tuple[str, ...], cut: bool) -> tuple[Any, str]:
         """The tokenizer's answer, and the part of the text that did not fit."""
         wanted = {
             "return_offsets_mapping": True,
@@ -117,9 +158,12 @@ class TextModel:
             "verbose": False,
         }
         try:
-            row = self.tokenizer(text, truncation=False, **wanted)
-        except TypeError:  # a lone surrogate is no character
-            raise InvalidInput(f"text {text!a:.40} holds something that is no character; decode it as UTF-8") from None
+            row = self.tokenizer(*texts, truncation=False, **wanted)
+        except (TypeError, UnicodeEncodeError):  # a lone surrogate is no character
+            strange = next((each for each in texts if not each.isprintable()), texts[0])
+            raise InvalidInput(
+                f"text {strange!a:.40} holds something that is no character; decode it as UTF-8"
+            ) from None
         count, most = len(row["input_ids"]), self.longest()
         if count <= most:
             return row, ""
@@ -127,10 +171,16 @@ class TextModel:
             raise InvalidInput(
                 f"text has {count} tokens and {self.name} reads {most}; shorten it, or explain a part with cut=True"
             )
-        row = self.tokenizer(text, truncation=True, max_length=most, **wanted)
-        spans = [(a, b) for a, b in row["offset_mapping"] if b > a]
+        row = self.tokenizer(*texts, truncation=True, max_length=most, **wanted)
+        return row, " … ".join(filter(str.strip, self._left_out(row, texts)))
+
+    def _left_out(self, row: Any, texts: tuple[str, ...]) -> Iterator[str]:
+        """What of each text lies beyond its first or last token, on the side where the tokenizer cuts."""
         at_the_start = getattr(self.tokenizer, "truncation_side", "right") == "left"
-        return row, text[: spans[0][0]] if at_the_start else text[spans[-1][1] :]
+        for p, text in enumerate(texts):
+            covered = zip(row.sequence_ids(0), row["offset_mapping"], strict=True)
+            spans = [(a, b) for q, (a, b) in covered if q == p and b > a] or [(len(text), 0)]
+            yield text[: spans[0][0]] if at_the_start else text[spans[-1][1] :]
 
     def longest(self) -> int:
         """The most tokens that the model reads at once, special tokens included."""
@@ -143,18 +193,20 @@ class TextModel:
                 limits.append(positions.num_embeddings - taken)
         if len(limits) == 1 and getattr(config, "max_position_embeddings", None):
             limits.append(int(config.max_position_embeddings))
-        return min(limits)
+        return min(limit for limit in limits if limit > 0)  # XLNet says −1: no limit
 
     def _special(self, ids: IntArray, added: BoolArray) -> BoolArray:
         """Tokens that the tokenizer adds, and special ones typed into the text (a mask). Unknown words stay players."""
         reserved = set(self.tokenizer.all_special_ids) - {self.tokenizer.unk_token_id}
         return added | np.isin(ids, np.array(sorted(reserved), dtype=np.int64))
 
-    def _displayed(self, text: str, ids: IntArray, spans: IntArray, special: BoolArray) -> tuple[str, ...]:
+    def _displayed(
+        self, texts: tuple[str, ...], ids: IntArray, spans: IntArray, part: IntArray, special: BoolArray
+    ) -> tuple[str, ...]:
         pieces = self.tokenizer.convert_ids_to_tokens(ids.tolist())
         shown = []
-        for piece, (a, b), reserved in zip(pieces, spans.tolist(), special.tolist(), strict=True):
-            visible = "" if reserved else text[a:b].strip()
+        for piece, (a, b), p, reserved in zip(pieces, spans.tolist(), part.tolist(), special.tolist(), strict=True):
+            visible = "" if reserved else texts[p][a:b].strip()
             shown.append(visible or (str(piece) if reserved else str(piece).strip("Ġ▁ ")) or "␣")
         return tuple(shown)
 
@@ -218,9 +270,20 @@ class TextModel:
             given["decoder_input_ids"] = batch.prefix.expand(len(batch), -1)
         if self.task in ("continue", "translate"):
             given["use_cache"] = False
-        if self.task == "continue" and self._keeps_last:
+        if self.task == "continue" and "logits_to_keep" in self.takes:
             given["logits_to_keep"] = 1
-        return self.model(**given, **extra)
+        if batch.types is not None:
+            given["token_type_ids"] = batch.types.expand(len(batch), -1)
+        try:
+            return self.model(**given, **extra)
+        except AccreditError:
+            raise
+        except Exception as error:  # a model may raise anything; say which one, on what, and what it said
+            form = " given as word embeddings (gradients and the removals 'pad' and 'zero' need that)"
+            raise InvalidInput(
+                f"{self.name} failed on {len(batch)} × {batch.tokens} tokens{form * (batch.ids is None)}: "
+                f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
+            ) from error
 
     def _logits(self, output: Any, batch: TokenBatch) -> torch.Tensor:
         logits: torch.Tensor = output.logits
@@ -240,7 +303,12 @@ class TextModel:
             attends=torch.ones_like(ids),
             read=self.read(encoded, 1),
             prefix=torch.from_numpy(encoded.prefix).to(device),
+            types=self.types(encoded),
         )
+
+    def types(self, encoded: Encoded) -> torch.Tensor | None:
+        """Token types of a text whose tokens are all in place: (T,)."""
+        return None if encoded.types is None else torch.from_numpy(encoded.types).to(device_of(self.model))
 
     def read(self, encoded: Encoded, rows: int) -> torch.Tensor | None:
         """Where the mask is in rows that keep all tokens in place: (rows,)."""
@@ -263,9 +331,7 @@ class TextModel:
         """How logits become probabilities."""
         if self.task != "classify":
             return "softmax"
-        if getattr(self.model.config, "problem_type", None) == "multi_label_classification":
-            return "sigmoid"
-        return "none" if self.classes == 1 else "softmax"
+        return law_of(self.model.config, self.classes)
 
     @property
     def classes(self) -> int:
@@ -282,7 +348,7 @@ class TextModel:
     def label(self, index: int) -> str:
         """The name of one output."""
         if self.task == "classify":
-            return str(self.model.config.id2label.get(index, index))
+            return label_of(self.model.config, index)
         return str(self.tokenizer.decode([index]))
 
     def target(self, target: str | int | None, encoded: Encoded) -> int:
@@ -314,7 +380,7 @@ class TextModel:
         batch = self.batch(encoded)
         with self.held():
             return attention.attention_weights(
-                self.model, lambda: self._forward(batch, output_attentions=True), part or self.attention_part
+                self.model, lambda **extra: self._forward(batch, **extra), part or self.attention_part
             )
 
     def attention_gradients(
@@ -322,10 +388,10 @@ class TextModel:
     ) -> tuple[FloatArray, FloatArray]:
         """Attention weights and the slope of the payoff in each of them: two arrays (L, H, T, T)."""
         batch, index = self.batch(encoded), self.target(target, encoded)
-        with self.held():
+        with self.held(), tracked(self.model):
             return attention.attention_gradients(
                 self.model,
-                lambda: self._forward(batch, output_attentions=True),
+                lambda **extra: self._forward(batch, **extra),
                 lambda output: payoff_of(finite(self._logits(output, batch), self.name), index, payoff, self.law),
                 part or self.attention_part,
             )
@@ -347,7 +413,7 @@ class TextModel:
             hidden = getattr(output, "hidden_states", None) or getattr(output, "encoder_hidden_states", None)
             if not hidden:
                 raise InvalidInput(
-                    f"{self.name} returns no hidden states, so the tokens it reads from are unknown; name them"
+                    f"{self.name} returns no hidden states, so the tokens that its output is read from are unknown"
                 )
             logits = self._logits(output, batch)
             spread = torch.linspace(1.0, 2.0, logits.shape[1], dtype=logits.dtype, device=logits.device)
@@ -357,7 +423,8 @@ class TextModel:
         read: BoolArray = (slope[0] != 0).any(dim=-1).cpu().numpy()
         if not read.any():
             raise InvalidInput(
-                f"the output of {self.name} does not depend on its last hidden states; name the tokens it reads"
+                f"the output of {self.name} does not depend on the hidden states it returns, so the tokens that it is read "
+                "from are unknown"
             )
         return read
 

@@ -45,7 +45,7 @@ class Drawer:
 
     def __init__(self, explanation: Explanation, live: bool) -> None:
         self.explanation, self.live = explanation, live
-        self.segments = segments(explanation)
+        self.texts = [segments(explanation, part) for part in range(1 if explanation.pair is None else 2)]
         extra = dict.fromkeys(p for _, a in explanation for p in a.players if p not in explanation.players)
         self.everyone = [*explanation.players, *extra]
         self.number = {player: k for k, player in enumerate(self.everyone)}
@@ -59,7 +59,7 @@ class Drawer:
         if self.explanation.picture:
             return f'<div class="plate">{self._image()}{self._image(method)}</div>{caption}'
         many = " many" if self.many else ""
-        return f'<div class="strip lead{many}">{self._running(method, large=True)}</div>{caption}'
+        return f'<div class="strip lead{many}">{self._strip(method, large=True)}</div>{caption}'
 
     def side_by_side(self) -> dict[str, str]:
         """Every method as a strip of coloured tokens, or all of them as coloured pictures."""
@@ -73,15 +73,25 @@ class Drawer:
             if self.explanation.picture:
                 rows[method] = f"<div>{self._image(method)}{about}</div>"
             else:
-                strip = self._running(method, large=False)
+                strip = self._strip(method, large=False)
                 aside = " aside" if self.many else ""
                 rows[method] = f'<div class="method{aside}"><div>{about}</div><p class="strip">{strip}</p></div>'
         if self.explanation.picture:
             return {"pictures": f'<div class="pictures">{"".join(rows.values())}</div>'}
         return rows
 
-    def _running(self, method: str, large: bool) -> str:
-        """The text with its tokens coloured; if `large`, pieces without a space between them stay on one line."""
+    def _strip(self, method: str, large: bool) -> str:
+        """The text with its tokens coloured; of a pair, one below the other."""
+        texts = [self._running(text, method, large) for text in self.texts]
+        if len(texts) == 1:
+            return texts[0]
+        return "".join(
+            f'<span class="text"><span class="small soft">{name}</span>{text}</span>'
+            for name, text in zip(("First text", "Second text"), texts, strict=True)
+        )
+
+    def _running(self, text: list[Segment], method: str, large: bool) -> str:
+        """One text with its tokens coloured; if `large`, pieces without a space between them stay on one line."""
         scale = self.scales[method]
         parts: list[str] = []
         together: list[Segment] = []
@@ -92,12 +102,10 @@ class Drawer:
             parts.append(f'<span class="nb">{drawn}</span>' if large and len(together) > 1 and short else drawn)
             together.clear()
 
-        for segment in self.segments:
-            if segment.special and segment.player not in scale.place:
-                continue
-            if segment.player is None:
+        for segment in text:
+            if segment.player not in scale.place:
                 flush()
-                parts.append(escape(segment.text))
+                parts.append(escape(segment.text) if segment.written else "")
             else:
                 if segment.special or (together and together[-1].special):
                     flush()

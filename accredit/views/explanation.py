@@ -59,6 +59,7 @@ def _intro(explanation: Explanation) -> str:
     who = "patch" if explanation.picture else explanation.provenance.get("players", "player")
     who = who if isinstance(who, str) else "player"
     several = f"{count} {who}{'s' if who != 'patch' else 'es'}" if count > 1 else f"one {who}"
+    several += " of two texts" * (explanation.pair is not None)
     took = sum(explanation.seconds.values())
     cost = f" in {duration(took)}" if took else ""
     model = explanation.provenance.get("model")

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from accredit.explanation.result import Explanation
+from accredit.explanation.result import Explanation, Token
+
+PIECE = "·"  # stands for a token of characters that are already shown, such as the second byte of an emoji
 
 
 @dataclass(frozen=True)
@@ -13,31 +15,38 @@ class Segment:
 
     text: str
     player: str | None
-    special: bool = False
+    special: bool = False  # the tokenizer's own token, which no game removes
+    written: bool = True  # its characters are the author's; False: it only stands for a token
 
 
-def segments(explanation: Explanation) -> list[Segment]:
-    """The whole text in order; neighbouring tokens of one player are one segment, spaces inside it included.
+def segments(explanation: Explanation, part: int = 0) -> list[Segment]:
+    """The whole text in order, or (part 1) the second text of a pair; neighbouring tokens of one player are one segment,
+    spaces inside it included.
 
-    >>> from accredit.explanation.result import Token
     >>> tokens = (Token("[CLS]", 0, 0, "[CLS]", True), Token("un", 0, 2, "unkind"), Token("kind", 2, 6, "unkind"),
     ...           Token("!", 6, 7, "!"))
     >>> [s.text for s in segments(Explanation("unkind! …", (), "", (), (), {}, tokens=tokens))]
     ['[CLS]', 'unkind', '!', ' …']
     """
-    text, found, at = explanation.text, [], 0
+    text = explanation.pair or "" if part else explanation.text
+    found: list[Segment] = []
+    at = 0
     for token in explanation.tokens:
-        if token.special:
-            found.append(Segment(token.shown, token.player, True))
-            at = max(at, token.end)
+        if token.part != part:
             continue
         start, end = max(at, token.start), max(at, token.end)
         start += len(text[start:end]) - len(text[start:end].lstrip())  # some tokenizers count the space before a word
         covered, gap = text[start:end], text[at:start]
         if found and found[-1].player == token.player:
-            found[-1] = Segment(found[-1].text + gap + covered, token.player)
+            found[-1] = Segment(found[-1].text + gap + covered, token.player, token.special, found[-1].written)
         else:
             found += [Segment(gap, None)] if gap else []
-            found.append(Segment(covered or token.shown, token.player))
+            shown = covered or _stand_in(token, text)
+            found.append(Segment(shown, token.player, token.special, bool(covered)))
         at = end
     return found + ([Segment(text[at:], None)] if text[at:] else [])
+
+
+def _stand_in(token: Token, text: str) -> str:
+    """What is shown for a token whose characters, if it has any, are already there."""
+    return PIECE if token.shown == text[token.start : token.end].strip() else token.shown

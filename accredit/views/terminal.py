@@ -20,6 +20,7 @@ NAME = 22  # cells of the longest player name shown
 HEAD = 12  # cells of a column's heading
 WIDE = 100  # cells of the whole table; more methods go below
 LABELS = 3  # labels of the prediction that are shown
+TEXTS = ("first text", "second text")
 LETTERS = {"efficiency": "E", "symmetry": "S", "null player": "N", "linearity": "L"}
 
 
@@ -72,15 +73,19 @@ def _painted(explanation: Explanation, colour: bool) -> str:
     """The text, its players on the colours of the first method's credit; plain where there are no colours."""
     method, result = next(iter(explanation))
     largest, signed = float(np.abs(result.credit).max()), method not in explanation.unsigned
-    parts = []
-    for segment in segments(explanation):
-        shown = "\n".join(printable(line) for line in segment.text.split("\n"))
-        if segment.special:
-            continue
-        if colour and segment.player is not None:
-            shown = paint(shown, result[segment.player], largest, signed)
-        parts.append(shown)
-    return "".join(parts)
+
+    def painted(part: int) -> str:
+        pieces = []
+        for segment in segments(explanation, part):
+            shown = "\n".join(printable(line) for line in segment.text.split("\n"))
+            if colour and segment.player in result.players:
+                shown = paint(shown, result[segment.player], largest, signed)
+            pieces.append(shown if segment.written else "")
+        return "".join(pieces)
+
+    if explanation.pair is None:
+        return painted(0)
+    return "\n".join(f"{name + ':':<13}{painted(part)}" for part, name in enumerate(TEXTS))
 
 
 def paint(shown: str, value: float, largest: float, signed: bool = True) -> str:
@@ -102,7 +107,7 @@ def _table(explanation: Explanation, rows: int, colour: bool) -> list[str]:
         block = [columns.pop(0)]
         while columns and left + sum(c.width + 2 for c in [*block, columns[0]]) <= WIDE:
             block.append(columns.pop(0))
-        lines += ([""] if lines else []) + _block(block, names, left, colour)
+        lines += ([""] if lines else []) + _block(block, names, left, colour, headings(explanation, names))
     hidden = len(explanation.players) - sum(name in explanation.players for name in names)
     return lines + ([f"… {hidden} more of smaller credit"] if hidden else [])
 
@@ -116,24 +121,37 @@ class _Column:
         self.values = [result[name] if name in result.players else 0.0 for name in names]
         self.largest = float(np.abs(result.credit).max())
         self.signed = method not in explanation.unsigned
-        self.feet = [_fixed(float(result.credit.sum())), claim_letters(result)]
+        self.feet = ["—" if result.total is None else _fixed(float(result.credit.sum())), claim_letters(result)]
         self.width = max(width(cell) for cell in [*self.head, *self.cells, *self.feet])
 
 
-def _block(columns: list[_Column], names: list[str], left: int, colour: bool) -> list[str]:
+def _block(columns: list[_Column], names: list[str], left: int, colour: bool, headings: dict[int, str]) -> list[str]:
     tall = max(len(column.head) for column in columns)
     heads = [[""] * (tall - len(column.head)) + column.head for column in columns]
     lines = [
         _row("", [pad(head[k], c.width) for head, c in zip(heads, columns, strict=True)], left) for k in range(tall)
     ]
     for k, name in enumerate(names):
+        lines += [f"{headings[k]}:"] if k in headings else []
         cells = [pad(column.cells[k], column.width) for column in columns]
         if colour:
             cells = [paint(x, c.values[k], c.largest, c.signed) for x, c in zip(cells, columns, strict=True)]
         lines.append(_row(_short(name), cells, left))
-    return lines + [
-        _row(foot, [pad(c.feet[k], c.width) for c in columns], left) for k, foot in enumerate(("sum", "claims"))
-    ]
+    lines += [""] if headings else []
+    for k, foot in enumerate(("sum", "claims")):
+        cells = [c.feet[k] for c in columns]
+        if any(cell != "—" for cell in cells):  # scores share nothing, so their sum would say nothing
+            lines.append(_row(foot, [pad(cell, c.width) for cell, c in zip(cells, columns, strict=True)], left))
+    return lines
+
+
+def headings(explanation: Explanation, names: list[str]) -> dict[int, str]:
+    """For a pair of texts, what stands above the rows at which each text, and the special tokens, begin."""
+    if explanation.pair is None:
+        return {}
+    of = {token.player: "special tokens" if token.special else TEXTS[token.part] for token in explanation.tokens}
+    kinds = [of.get(name, "") for name in names]
+    return {k: kind for k, kind in enumerate(kinds) if k == 0 or kind != kinds[k - 1]}
 
 
 def _shown_players(explanation: Explanation, rows: int) -> list[str]:

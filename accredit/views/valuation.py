@@ -15,6 +15,7 @@ from accredit.views.parts import attribution_table, claims_table, grid
 from accredit.views.text import facts, printable, table, text
 
 SHOWN = 20  # players in the terminal
+TEXT = 48  # characters of a row's text
 DOTS = "▁▂▃▄▅▆▇█"
 DASHES = ("", "7 3", "2 3")  # highest first, lowest first, at random: told apart without colours, too
 
@@ -24,13 +25,12 @@ def valuation_text(report: Valuation, rows: int = SHOWN) -> str:
     lines = [f"payoff: {report.payoff}", *_ranked(report, rows)]
     if report.suspects:
         lines += ["", "likely mislabelled (the model does better without them)"]
-        lines += table(
-            ["row", "label", "value", ""],
-            [
-                [s.player, printable(s.label), rounded(s.credit), "" if s.sure else "within its error"]
-                for s in report.suspects
-            ],
-        )
+        cells = [
+            [s.player, printable(s.label), rounded(s.credit), "" if s.sure else "uncertain"] for s in report.suspects
+        ]
+        head, *listed = table(["row", "label", "value", ""], cells)
+        texts = [_short(s.text) for s in report.suspects]
+        lines += [head, *(f"{line}  {text}".rstrip() for line, text in zip(listed, texts, strict=True))]
     if report.synergy:
         lines += ["", "interactions of pairs (positive: complements, negative: substitutes)"]
         pairs = [[printable(" + ".join(pair)), rounded(index)] for pair, index in report.synergy]
@@ -56,6 +56,11 @@ def _ranked(report: Valuation, rows: int) -> list[str]:
     return [*lines[:ends], f"… {len(values) - rows} more …", *lines[ends : 2 + rows], *facts(values)]
 
 
+def _short(text: str) -> str:
+    plain = printable(text)
+    return plain if len(plain) <= TEXT else plain[: TEXT - 1] + "…"
+
+
 def spark(curve: Curve, among: Sequence[Curve]) -> str:
     """A curve in eight heights, on the scale of all curves."""
     every = np.concatenate([c.payoffs for c in among])
@@ -68,10 +73,13 @@ def valuation_page(report: Valuation, title: str) -> str:
     """The report as one self-contained HTML file."""
     body = [f"<p>payoff: {escape(report.payoff)}</p>", attribution_table(report.values.ranked())]
     if report.suspects:
+        header = ["row", "label", "value", "certainty", "text"]
+        shown = len(header) if any(s.text for s in report.suspects) else len(header) - 1
         rows = [
-            [escape(s.player), escape(s.label), rounded(s.credit), "yes" if s.sure else "no"] for s in report.suspects
+            [escape(s.player), escape(s.label), rounded(s.credit), "sure" if s.sure else "uncertain", escape(s.text)]
+            for s in report.suspects
         ]
-        body.append("<h2>Likely mislabelled</h2>" + grid(["row", "label", "value", "beyond its error"], rows))
+        body.append("<h2>Likely mislabelled</h2>" + grid(header[:shown], [row[:shown] for row in rows]))
     if report.synergy:
         pairs = [[escape(" + ".join(pair)), rounded(index)] for pair, index in report.synergy]
         body.append("<h2>Interactions of pairs</h2>" + grid(["pair", "positive: complements"], pairs))

@@ -17,6 +17,7 @@ pytest.importorskip("transformers")
 Image = pytest.importorskip("PIL.Image")
 
 from accredit.cli import main  # noqa: E402
+from accredit.core import InvalidInput  # noqa: E402
 from accredit.explanation import Explanation  # noqa: E402
 from tests.models.small_models import TEXT, image_model, text_model  # noqa: E402
 
@@ -120,6 +121,64 @@ def test_a_table_gives_its_column(run, folders, tmp_path, name, mark):
     assert rows[0]["text"] == "A good film." and "empty" in rows[1]["error"]
 
 
+def test_quotes_of_a_table_are_read_and_those_of_a_tsv_may_be_only_characters(run, folders, tmp_path):
+    (tmp_path / "t.csv").write_text('\ufeff"the text",x\n"He said ""wow"",\ntwice",1\nbad', encoding="utf-8")
+    (tmp_path / "t.tsv").write_text('the text\tx\n"Good" film\t1\n"bad\t2\n', encoding="utf-8")
+    for name, texts in (("t.csv", ['He said "wow",\ntwice', "bad"]), ("t.tsv", ['"Good" film', '"bad'])):
+        code, out, _ = run(name, "--model", folders / "text", "--methods", "leave-one-out", "--text", "the text")
+        assert code == 0 and [json.loads(line)["text"] for line in out.splitlines()] == texts
+
+
+def test_a_line_ends_where_a_line_ends(run, folders, tmp_path):
+    (tmp_path / "t.txt").write_bytes("good\u2028film\r\nbad\x0cfilm\n".encode())
+    _, out, _ = run("t.txt", "--model", folders / "text", "--methods", "leave-one-out")
+    assert [json.loads(line)["text"] for line in out.split("\n")[:-1]] == ["good\u2028film", "bad\x0cfilm"]
+
+
+def test_a_pair_of_texts_is_explained(run, folders, tmp_path):
+    code, out, _ = run("A good film.", "--pair", "Not bad.", "--model", folders / "text", *FAST, "--html", "p.html")
+    assert code == 0 and "first text:  A good film." in out and "second text: Not bad." in out
+    assert "Second text" in (tmp_path / "p.html").read_text(encoding="utf-8")
+    _, alone, _ = run("A good film.", "--pair", "Not bad.", "--model", folders / "text", *FAST, "--json")
+    found = Explanation.from_json(alone)
+    assert (found.text, found.pair) == ("A good film.", "Not bad.") and ". (pair)" in found.players
+    code, _, err = run("A good film.", "--pair", "Not bad.")
+    assert code == 2 and "built-in model reads one text" in err
+
+
+def test_pairs_of_a_table_are_explained_and_resumed(run, folders, tmp_path):
+    (tmp_path / "t.csv").write_text("a,b\nA good film.,Not bad.\nIt is bad,\nIt lands!,A film\n", encoding="utf-8")
+    options = ("t.csv", "--text", "a", "--pair", "b", "--model", folders / "text", *FAST, "--out")
+    code, _, err = run(*options, "rows.jsonl")
+    assert code == 0 and "1 could not be explained" in err
+    rows = rows_of(tmp_path / "rows.jsonl")
+    assert [(row["text"], row["pair"]) for row in rows] == [
+        ("A good film.", "Not bad."), ("It is bad", ""), ("It lands!", "A film"),
+    ]  # fmt: skip
+    assert "empty" in rows[1]["error"] and "attributions" in rows[2]
+    whole = (tmp_path / "rows.jsonl").read_bytes()
+    (tmp_path / "part.jsonl").write_bytes(b"".join(whole.splitlines(keepends=True)[:2]))
+    assert "2 of them already there" in run(*options, "part.jsonl")[2]
+    assert (tmp_path / "part.jsonl").read_bytes() == whole
+    (tmp_path / "t.csv").write_text("a,b\nA good film.,Quite bad.\n", encoding="utf-8")
+    assert run(*options, "rows.jsonl")[0] == 2
+
+
+def test_a_long_run_over_rows_is_announced_before_its_first_row(run, folders, tmp_path, monkeypatch):
+    (tmp_path / "texts.txt").write_text("\n".join(TEXTS), encoding="utf-8")
+    monkeypatch.setattr("accredit.cli.explain.LONG", 0.0)
+    told: list[str] = []
+
+    def refused(*_, **__):
+        told.append("a row")
+        raise InvalidInput("not today")
+
+    monkeypatch.setattr("accredit.explanation.rows.explain", refused)
+    monkeypatch.setattr("accredit.cli.explain.click.echo", lambda message, **_: told.append(message))
+    assert run("texts.txt", "--model", folders / "text", *FAST)[0] == 0
+    assert told[0].startswith("5 rows; their payoffs alone take about") and told[1:6] == ["a row"] * 5
+
+
 @pytest.mark.parametrize("kept", [0, 1, 3, 5])
 @pytest.mark.parametrize("torn", [b"", b'{"row": 3, "te'])
 def test_a_stopped_run_ends_like_one_that_was_not(run, folders, tmp_path, kept, torn):
@@ -207,6 +266,14 @@ BAD = {
     "label unknown for a file": (["t.csv", "--text", "text", "--target", "GREAT", "--out", "rows.jsonl"], "labels are"),
     "method unknown for a file": (["t.csv", "--text", "text", "--methods", "x", "--out", "rows.jsonl"], "unknown"),
     "column of a text": ([TEXT, "--text", "review"], "--text is for a FILE"),
+    "pair of an image": (["fake.png", "--pair", "good"], "--pair is for texts"),
+    "pair of lines": (["lines.txt", "--pair", "good"], "--pair names a column"),
+    "pair that is no column": (["t.csv", "--text", "text", "--pair", "nope"], "pick one with --pair"),
+    "empty pair": ([TEXT, "--pair", " "], "empty"),
+    "two columns of one name": (["twice.csv", "--text", "text"], "2 columns are called 'text'"),
+    "a comma without quotes": (["comma.csv", "--text", "text"], "row 2 of 'comma.csv' has 3 cells and the header 2"),
+    "quotes that do not close": (["open.csv", "--text", "text"], "unexpected end of data"),
+    "a cell without an end": (["vast.tsv", "--text", "text"], "field limit"),
     "out for a text": ([TEXT, "--out", "rows.jsonl"], "--out is for a FILE"),
     "page of a file": (["t.csv", "--text", "text", "--html", "x.html"], "--html is for one"),
     "page into no folder": ([TEXT, "--html", "no/such/x.html"], "folder does not exist"),
@@ -226,6 +293,11 @@ def test_bad_input_is_one_line_and_leaves_no_file(run, folders, tmp_path, case):
     (tmp_path / "noise.dat").write_bytes(bytes(range(255, 127, -1)))
     (tmp_path / "blank.txt").write_text(" \n\n")
     (tmp_path / "t.csv").write_text("id,text\n1,A good film.\n")
+    (tmp_path / "lines.txt").write_text("A good film.\n")
+    (tmp_path / "twice.csv").write_text("text,text\ngood,bad\n")
+    (tmp_path / "comma.csv").write_text('id,text\n1,"good, film"\n2,good, film\n')
+    (tmp_path / "open.csv").write_text('id,text\n1,"good\n2,bad\n')
+    (tmp_path / "vast.tsv").write_text("id\ttext\n1\t" + "good " * 40_000)
     for name, fill in {"empty": lambda folder: None, "pickled": pickled, "remote": remote}.items():
         (tmp_path / name).mkdir()
         fill(tmp_path / name)

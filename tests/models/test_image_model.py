@@ -25,7 +25,7 @@ def test_attention_over_class_token_and_patches(kernel):
     assert weights.shape == (2, 2, 10, 10)
     assert_allclose(weights.sum(axis=-1), 1, atol=1e-5)
     assert model.model.config._attn_implementation == kernel
-    assert_array_equal(model.patch_tokens(pixels, 10), [-1, *range(9)])
+    assert_array_equal(model.patch_tokens(pixels), [-1, *range(9)])
     assert np.flatnonzero(model.output_tokens(pixels)).tolist() == [0]
 
 

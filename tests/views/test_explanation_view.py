@@ -201,3 +201,11 @@ def test_single_player_and_all_zero_credit_are_drawn():
     one = Explanation("x", (("a", 1.0),), "a", ("x",), ("m",), {"m": Attribution(("x",), [0.0], 0.0, "m")})
     assert "Why a?" in views.explanation_page(one)
     assert "sum" in str(one)
+
+
+def test_only_credit_that_is_shared_has_a_sum():
+    lines = views.text(sample()).splitlines()
+    block = next(line for line in lines if line.startswith("sum"))
+    assert block.count("—") == 1 and len(block.split()) == 6  # attention divides nothing; the other four do
+    scores = replace(sample(), methods=("attention",), attributions={"attention": sample()["attention"]}, refused={})
+    assert not any(line.startswith("sum") for line in views.text(scores).splitlines())

@@ -1,4 +1,5 @@
 import re
+from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -39,6 +40,22 @@ def test_a_space_that_a_tokenizer_counts_to_the_word_stays_outside_its_colour():
 def test_tokens_that_share_a_character_are_all_shown():
     tokens = [Token("🤷", 0, 1, "a"), Token("(2)", 0, 1, "b")]
     assert [s.text for s in segments(explanation("🤷", tokens))] == ["🤷", "(2)"]
+
+
+def test_a_byte_of_a_character_that_is_there_has_a_mark():
+    tokens = [Token("🤷", 0, 1, "a"), Token("🤷", 0, 1, "b"), Token("🤷", 0, 1, "c")]
+    found = segments(explanation("🤷", tokens))
+    assert [(s.text, s.written) for s in found] == [("🤷", True), ("·", False), ("·", False)]
+
+
+def test_a_mask_that_the_author_wrote_is_part_of_the_text():
+    tokens = [Token("A", 0, 1, "A"), Token("[MASK]", 2, 8, "[MASK]", True), Token("film", 9, 13, "film")]
+    assert "".join(s.text for s in segments(explanation("A [MASK] film", tokens)) if s.written) == "A [MASK] film"
+
+
+def test_the_second_text_of_a_pair_has_its_own_segments():
+    both = replace(explanation("good", [Token("good", 0, 4, "good"), Token("bad", 1, 4, "bad", part=1)]), pair="(bad)")
+    assert [[s.text for s in segments(both, part)] for part in (0, 1)] == [["good"], ["(", "bad", ")"]]
 
 
 def test_what_the_model_did_not_read_stays_plain():
