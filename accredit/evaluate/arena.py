@@ -252,7 +252,9 @@ def run_all(
     done = 0
     while waiting:
         ready, waiting = wait(waiting, return_when=FIRST_COMPLETED)
-        for future in ready:
+        for future in sorted(
+            ready, key=lambda f: f.exception() is not None
+        ):  # what is done is kept before a loss is told
             keep(future.result())
             done += 1
             on_row(done)

@@ -6,9 +6,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from accredit.core import InvalidInput, MissingExtra
+from accredit.core import AccreditError, InvalidInput, MissingExtra
 
 Submit = Callable[..., Any]  # (function, *arguments) -> future
+
+
+class WorkerLost(AccreditError):
+    """A process that ran rows is gone; the rows it had finished are not."""
 
 
 @contextmanager
@@ -25,13 +29,10 @@ def workers(executor: str) -> Iterator[Submit | None]:
     kind, _, detail = executor.partition(":")
     if kind == "serial" and not detail:
         yield None
-    elif kind == "processes" and (not detail or (detail.isdigit() and int(detail) > 0)):
-        from concurrent.futures import ProcessPoolExecutor
-        from multiprocessing import get_context
-
-        with ProcessPoolExecutor(int(detail) if detail else None, mp_context=get_context("spawn")) as pool:
-            yield pool.submit
-    elif kind == "dask":
+    elif kind == "processes" and (not detail or _is_count(detail)):
+        with _processes(int(detail) if detail else None) as submit:
+            yield submit
+    elif kind == "dask" and (not detail or _is_count(detail) or ":" in detail):
         with _dask(detail) as submit:
             yield submit
     else:
@@ -40,18 +41,46 @@ def workers(executor: str) -> Iterator[Submit | None]:
         )
 
 
+def _is_count(detail: str) -> bool:
+    return detail.isdecimal() and int(detail) > 0
+
+
+@contextmanager
+def _processes(count: int | None) -> Iterator[Submit]:
+    from concurrent.futures import ProcessPoolExecutor
+    from concurrent.futures.process import BrokenProcessPool
+    from multiprocessing import get_context
+
+    try:
+        with ProcessPoolExecutor(count, mp_context=get_context("spawn")) as pool:
+            yield pool.submit
+    except BrokenProcessPool:
+        raise WorkerLost(
+            "a worker process ended before its row was done: it was killed, or memory ran out. With --store the finished rows "
+            "are kept: give the same command again, with fewer processes"
+        ) from None
+
+
 @contextmanager
 def _dask(address: str) -> Iterator[Submit]:
     try:
-        from distributed import Client
+        from distributed import Client, KilledWorker
     except ImportError:
         raise MissingExtra("distributed", "cluster", "executor='dask'") from None
     local: dict[str, Any] = {"threads_per_worker": 1, "dashboard_address": None}
-    if address and not address.isdigit():
-        client = Client(address, timeout=10)
-    else:
-        client = Client(n_workers=int(address), **local) if address else Client(**local)
+    try:
+        if ":" in address:
+            client = Client(address, timeout=10)
+        else:
+            client = Client(n_workers=int(address), **local) if address else Client(**local)
+    except (OSError, ValueError) as error:
+        raise InvalidInput(f"executor 'dask:{address}': no scheduler answers there: {error}") from None
     try:
         yield client.get_executor(pure=False).submit
+    except KilledWorker:
+        raise WorkerLost(
+            "workers of the Dask cluster ended again and again on one row: they were killed, or memory ran out. With --store "
+            "the finished rows are kept: give the same command again"
+        ) from None
     finally:
         client.close()

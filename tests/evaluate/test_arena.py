@@ -20,7 +20,7 @@ from accredit.core import Attribution, InvalidInput
 from accredit.evaluate import holm
 from accredit.evaluate.arena import ORACLE, RANDOM, Entry, Example, Explained, RowResult, metrics_named, run_row
 from accredit.evaluate.arena_store import ArenaStoreError, FinishedRows
-from accredit.evaluate.arena_workers import workers
+from accredit.evaluate.arena_workers import WorkerLost, workers
 from accredit.evaluate.examples import read_examples, sample
 from accredit.evaluate.standings import standings
 from accredit.experiments.arena_page import arena_page, markdown_table, notes_of, text_table
@@ -228,7 +228,30 @@ def test_worker_processes_give_the_same_table(table):
     assert hold(ToyContest(), TEXTS, None, "processes:2").to_plain() == table.to_plain()
 
 
-@pytest.mark.parametrize("word", ["", "threads", "processes:0", "processes:two", "serial:3"])
+class Deadly(ToyContest):
+    """One row ends the process that runs it, as the system does when memory runs out."""
+
+    def game(self, example):
+        if example.row == 2:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().game(example)
+
+
+def test_a_worker_that_is_killed_is_told_in_one_line_and_finished_rows_are_kept(tmp_path):
+    store = tmp_path / "rows.db"
+    with pytest.raises(WorkerLost, match="With --store the finished rows are kept"):
+        hold(Deadly(), TEXTS[:3], str(store), "processes:1")
+    with FinishedRows(store, Deadly()) as kept:
+        assert set(kept.found(TEXTS)) == {0, 1}
+
+
+def test_a_cluster_that_does_not_answer_is_refused():
+    pytest.importorskip("distributed")
+    with pytest.raises(InvalidInput, match="no scheduler answers there"), workers("dask:nowhere://x:1"):
+        pass
+
+
+@pytest.mark.parametrize("word", ["", "threads", "processes:0", "processes:two", "serial:3", "dask:0", "dask:host"])
 def test_unknown_executors_are_refused(word):
     with pytest.raises(InvalidInput, match="executor"), workers(word):
         pass
