@@ -71,7 +71,7 @@ class Estimate:
 
     credit: FloatArray  # (n,)
     stderr: FloatArray | None  # None: no honest one, see `because`
-    multiple: float  # half-width = multiple · stderr + floor
+    multiple: float  # half-width = multiple · stderr
     because: str
     certificate: Mapping[str, Any] = field(default_factory=dict)
 
@@ -80,7 +80,7 @@ class Estimate:
         """Half the interval of each player: (n,)."""
         if self.stderr is None:
             return None
-        return np.maximum(self.multiple * self.stderr, FLOOR * float(np.abs(self.credit).max()))
+        return self.multiple * self.stderr
 
 
 def exact(asked: Asked) -> FloatArray:
@@ -108,7 +108,9 @@ def estimate(asked: Asked, error: float, debiased: bool, rng: np.random.Generato
         credit = credit + linear.apply(honest)
     shares = _shared(asked, scale * credit)
     because = _too_few(asked)
-    stderr = None if because else scale * standard_error(linear, design, stack.cautious)
+    stderr = None
+    if not because:
+        stderr = np.maximum(scale * standard_error(linear, design, stack.cautious), FLOOR * np.abs(shares).max())
     certificate = _certificate(asked, stack, scale)
     return Estimate(shares, stderr, t_multiple(design, error), because or ASYMPTOTIC, certificate)
 
