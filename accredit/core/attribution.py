@@ -41,7 +41,7 @@ class Attribution:
     stderr: FloatArray | None = None  # (n,); None: there is no sampling error, or no honest estimate of it
     interval: FloatArray | None = None  # (n, 2) low and high; None: see `interval_because`
     level: float | None = None  # the share of runs in which the interval should hold the truth, player by player
-    interval_because: str = ""  # what the interval rests on, or why there is none
+    interval_because: str = ""  # what the interval rests on, or why there is none: "exact: …" where none is needed
     baseline: float | None = None  # v(∅), what nobody earns
     payoffs: int | None = None  # payoffs asked of the game
     seed: int | None = None
@@ -72,7 +72,7 @@ class Attribution:
     @property
     def exact(self) -> bool:
         """Is this the value itself, without any sampling error?"""
-        return self.interval_because == EXACT
+        return self.interval_because.startswith("exact")
 
     def claim(self, axiom: str) -> Claim:
         """What is claimed about one axiom; `unknown` where nothing is."""

@@ -56,7 +56,7 @@ class Datamodels:
             total=None,
             method=f"datamodel({'least squares' if plain else 'lasso'}, p={self.fraction:g}, subsets={self.subsets})",
             claims=_least_squares_claims() if plain else _lasso_claims(),
-            interval_because="none: the weights are shrunk" if not plain else "none: not computed",
+            interval_because=f"no interval: {'none is computed' if plain else 'the weights are shrunk'}",
             payoffs=self.subsets,
             seed=self.seed,
             stopped=f"{self.subsets} subsets",

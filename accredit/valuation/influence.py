@@ -58,7 +58,7 @@ class Influences:
                     "the minimum θ* depends on the objective, not on a payoff that could be added",
                 ),
             ),
-            interval_because="none: the error is that of the first order, not of sampling",
+            interval_because="no interval: the error is that of the first order, not of sampling",
             certificate=self.certificate,
         )
 

@@ -45,6 +45,7 @@ class Suspect:
     label: str
     credit: float
     sure: bool  # its whole interval is below zero, or it is exact
+    text: str = ""  # what the row says, where it is a text
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,6 +200,7 @@ def _suspects(values: Attribution, table: Table) -> tuple[Suspect, ...]:
             table.labels[i],
             float(values.credit[i]),
             bool(values.interval[i, 1] < 0) if values.interval is not None else values.exact,
+            "" if table.texts is None else table.texts[i],
         )
         for i in order
         if values.credit[i] < min(0.0, middle - OUTSTANDING * spread)

@@ -65,7 +65,7 @@ class Truncated:
                 Claim("linearity", Holds.NO, "where an order stops is not a linear function of the payoffs"),
             ),
             stderr=scores.std(axis=0, ddof=1) / np.sqrt(len(scores)) if len(scores) > 1 else None,
-            interval_because="none: truncation biases the credit by an unknown amount; stderr is that of sampling alone",
+            interval_because="no interval: truncation biases the credit by an unknown amount; stderr is that of sampling alone",
             baseline=nobody,
             payoffs=spent,
             seed=self.seed,

@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import json
 import os
+import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -329,3 +331,20 @@ def test_texts_are_read_by_the_encoder(run, tmp_path):
     )
     assert code == 0, err
     assert len(json.loads(out)["values"]["players"]) == 18
+
+
+def test_the_lines_of_the_page_run_as_written(run, tmp_path):
+    """Every `accredit value` line of the documentation, from the folder of the project, on the file it names."""
+    builtin = pytest.importorskip("accredit.models.builtin")
+    pytest.importorskip("transformers")
+    if not builtin.text_folder().is_dir():
+        pytest.skip("the built-in text model is not there")
+    root = Path(__file__).parents[2]
+    (tmp_path / "examples").symlink_to(root / "examples")
+    lines = re.findall(r"^accredit value (.*)$", (root / "docs" / "valuation.md").read_text(encoding="utf-8"), re.M)
+    assert len(lines) == 2
+    answers = [run(*shlex.split(line, comments=True)) for line in lines]
+    assert [code for code, _, _ in answers] == [0, 0], answers
+    suspects = answers[0][1].split("likely mislabelled")[1].split("payoff while")[0]
+    assert "I hated every minute of this lazy comedy" in suspects  # labelled good
+    assert answers[1][1].index("\nann ") < answers[1][1].index("\ncy ")  # the careless one comes last
