@@ -43,14 +43,19 @@ def model_randomisation(
     """Explain the same inputs with the true model and with ever more of it randomised.
 
     `randomised` yields (stage, model), by convention from the output downwards (cascading). Targets must be held fixed by
-    `explain`, or the check measures the change of the prediction as well.
+    `explain`, or the check measures the change of the prediction as well. Inputs with one player are left out: one number has
+    no rank.
     """
     if not inputs:
         raise InvalidInput("inputs is empty; give some inputs to explain")
-    truth = [explain(model, x) for x in inputs]
+    explained = [(x, explain(model, x)) for x in inputs]
+    ranked = [(x, attribution) for x, attribution in explained if len(attribution) > 1]
+    if not ranked:
+        raise InvalidInput("every input has one player, which has no rank to lose; give inputs with several")
+    truth = [attribution for _, attribution in ranked]
     stages, signed, by_size = [], [], []
     for stage, broken in randomised:
-        other = [explain(broken, x) for x in inputs]
+        other = [explain(broken, x) for x, _ in ranked]
         stages.append(stage)
         signed.append(_mean([spearman(a, b) for a, b in zip(truth, other, strict=True)]))
         by_size.append(_mean([spearman(np.abs(a.credit), np.abs(b.credit)) for a, b in zip(truth, other, strict=True)]))

@@ -53,9 +53,10 @@ def max_sensitivity(method: Callable[[Thing], Attribution], here: Thing, neighbo
 
     $$\max_{y \in B_r(x)} \frac{\|\phi(y) - \phi(x)\|_2}{\|\phi(x)\|_2}$$
 
-    Yeh et al. (2019), the maximum taken over the neighbours given, so it is a lower bound on the true one. What a neighbour is
-    must be said by the caller: `shaken(game, radius, seed)` for methods that ask a game; for methods that read a model, the
-    model with noise of at most r on its input embeddings. Lower is better; a method that ignores its input scores 0.
+    Yeh et al. (2019), who define it without the divisor; with it, methods in different units can be compared. The maximum is
+    taken over the neighbours given, so it is a lower bound on the true one. What a neighbour is must be said by the caller:
+    `shaken(game, radius, seed)` for methods that ask a game; for methods that read a model, the model with noise of at most r
+    on its input embeddings. Lower is better; a method that ignores its input scores 0.
     """
     centre = method(here).credit
     length = float(np.linalg.norm(centre))

@@ -27,6 +27,7 @@ from accredit.evaluate.bootstrap import Interval, bootstrap, holm, resamples, si
 
 UNITS_ONLY = frozenset({"infidelity"})  # shown, not ranked by: it does not apply to scores
 RESAMPLES = 2000
+NO_SCALE = 1e-12  # an oracle that is above random by no more leaves nothing to measure with
 FLIPS = 100_000  # random signs of a test; the least p-value is one over this, before it is corrected
 
 
@@ -35,7 +36,7 @@ class Standing:
     """One line of the table."""
 
     method: str
-    share: Interval | None  # None: a ranking metric does not apply to this method
+    share: Interval | None  # None: a ranking metric does not apply to this method, or its inputs give no scale
     metrics: dict[str, Interval]
     missing: dict[str, str]  # metric -> why it was not measured, on any input or on some
     measured_on: dict[str, int]  # metric -> inputs on which it was measured
@@ -119,22 +120,28 @@ class _Scores:
         """Whether the oracle is above random on a metric, so that there is something to measure with."""
         top, chance = (self._of[name, metric] for name in (ORACLE, RANDOM))
         both = np.isfinite(top) & np.isfinite(chance)
-        return bool(both.any() and top[both].mean() - chance[both].mean() > 1e-12)
+        return bool(both.any() and top[both].mean() - chance[both].mean() > NO_SCALE)
 
     def applies(self, name: str) -> bool:
         """Whether a method has some score on every metric that is ranked by."""
         return bool(self.ranked) and all(np.isfinite(self._of[name, m]).any() for m in self.ranked)
 
     def share(self, name: str, index: IntArray) -> FloatArray:
-        """The share on samples of rows, (samples, rows) -> (samples,); random and oracle count where the method has a score."""
-        total = np.zeros(len(index))
+        """The share on samples of rows, (samples, rows) -> (samples,); random and oracle count where the method has a score.
+
+        A metric on which the oracle is not above random in a sample has no scale there and is left out of it; NaN where none
+        is left.
+        """
+        total, metrics = np.zeros((2, len(index)))
         for metric in self.ranked:
             known = np.isfinite(self._of[name, metric])
             mine, chance, top = (
                 _means(np.where(known, self._of[n, metric], np.nan)[index]) for n in (name, RANDOM, ORACLE)
             )
-            total += (mine - chance) / (top - chance) / len(self.ranked)
-        return total
+            scaled = top - chance > NO_SCALE
+            total += np.where(scaled, mine - chance, 0.0) / np.where(scaled, top - chance, 1.0)
+            metrics += scaled
+        return np.asarray(np.divide(total, metrics, out=np.full(len(index), np.nan), where=metrics > 0))
 
     def by_row(self, name: str) -> FloatArray:
         """What each row adds to the share, on the scale of all rows; NaN where some score is missing: (rows,)."""
@@ -153,9 +160,11 @@ def _oriented(row: RowResult, name: str, metric: str) -> float:
 
 
 def _means(values: FloatArray) -> FloatArray:
-    """Means along the last axis of what is known; 0/0 where nothing is."""
+    """Means along the last axis of what is known; NaN where nothing is."""
     known = np.isfinite(values)
-    return np.asarray(np.where(known, values, 0.0).sum(axis=-1) / known.sum(axis=-1))
+    count = known.sum(axis=-1)
+    total = np.where(known, values, 0.0).sum(axis=-1)
+    return np.asarray(np.divide(total, count, out=np.full(count.shape, np.nan), where=count > 0))
 
 
 def _standing(rows: Sequence[RowResult], name: str, scores: _Scores, level: float, seed: int) -> Standing:
@@ -184,13 +193,17 @@ def _standing(rows: Sequence[RowResult], name: str, scores: _Scores, level: floa
     )
 
 
-def _share_interval(scores: _Scores, name: str, level: float, seed: int) -> Interval:
-    """Percentile interval of the share; numerators and denominators are resampled together, rows as units."""
-    with np.errstate(invalid="ignore", divide="ignore"):
-        drawn = scores.share(name, resamples(scores.rows, RESAMPLES, seed))
+def _share_interval(scores: _Scores, name: str, level: float, seed: int) -> Interval | None:
+    """Percentile interval of the share; numerators and denominators are resampled together, rows as units.
+
+    None where a method has scores only on inputs that tell the oracle from random on no metric.
+    """
+    estimate = float(scores.share(name, np.arange(scores.rows)[None])[0])
+    if not np.isfinite(estimate):
+        return None
+    drawn = scores.share(name, resamples(scores.rows, RESAMPLES, seed))
     low, high = np.quantile(drawn[np.isfinite(drawn)], tails(level, scores.rows))
-    estimate = scores.share(name, np.arange(scores.rows)[None])
-    return Interval(float(estimate[0]), float(low), float(high))
+    return Interval(estimate, float(low), float(high))
 
 
 def _tested(lines: list[Standing], scores: _Scores) -> list[Standing]:

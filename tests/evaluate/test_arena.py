@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from accredit.core import Attribution, InvalidInput
-from accredit.evaluate import holm
+from accredit.evaluate import Interval, holm
 from accredit.evaluate.arena import ORACLE, RANDOM, Entry, Example, Explained, RowResult, metrics_named, run_row
 from accredit.evaluate.arena_store import ArenaStoreError, FinishedRows
 from accredit.evaluate.arena_workers import WorkerLost, workers
@@ -161,6 +161,27 @@ def test_without_a_scale_nobody_is_ranked_and_it_says_so():
     assert "nobody is ranked" in notes and "Not ranked by insertion" in notes and "ranked by ." not in notes
     assert "the intervals say nothing" in notes
     assert "nobody is ranked" in arena_page(table, "a page of it")
+
+
+def test_a_method_that_worked_only_where_nothing_can_be_told_apart_is_not_ranked():
+    def row(k, chance, mine):
+        scores = {RANDOM: chance, ORACLE: 0.9, "a": 0.7} | ({"late": mine} if mine is not None else {})
+        return RowResult(k, "", 2, {n: Entry(scores={"insertion": x}) for n, x in scores.items()}, 0.0)
+
+    table = standings([row(0, 0.9, 0.9), *(row(k, 0.1, None) for k in range(1, 6))])  # row 0: any order is the best
+    assert table["late"].share is None and table["late"].p_best is None
+    assert table["a"].share.estimate == pytest.approx((0.7 - 1.4 / 6) / (0.9 - 1.4 / 6))
+    assert table["a"].share.low <= table["a"].share.estimate <= table["a"].share.high
+
+
+def test_a_resample_without_a_scale_is_no_infinite_share():
+    ends = [(0.5, 0.5)] * 11 + [(0.1, 0.9)]  # one input of twelve tells the oracle from random
+    rows = [
+        RowResult(k, "", 2, {RANDOM: Entry(scores={"insertion": low}), ORACLE: Entry(scores={"insertion": high}),
+                             "a": Entry(scores={"insertion": low})}, 0.0)
+        for k, (low, high) in enumerate(ends)
+    ]  # fmt: skip
+    assert standings(rows)["a"].share == Interval(0.0, 0.0, 0.0)
 
 
 def test_a_metric_measured_on_some_inputs_says_on_how_many():

@@ -84,6 +84,18 @@ def test_model_randomisation_by_hand():
     assert blind.remains == 1.0
 
 
+def test_one_player_has_no_rank_to_lose():
+    model, stages = np.array([3.0, -1.0, 2.0, 0.5]), [("same", np.array([3.0, -1.0, 2.0, 0.5]))]
+
+    def explain(weights, x):
+        return Attribution(tuple("abcd")[: len(x)], weights[: len(x)] * x, total=None, method="weights")
+
+    several, one = np.ones(4), np.ones(1)
+    assert model_randomisation(explain, model, stages, [one, several]).signed == (1.0,)
+    with pytest.raises(InvalidInput, match="one player"):
+        model_randomisation(explain, model, stages, [one])
+
+
 def test_label_randomisation_tells_a_method_that_reads_what_was_learned():
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(400, 20))
