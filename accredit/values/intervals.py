@@ -39,7 +39,7 @@ class Confidence:
     payoff_range: tuple[float, float] | None = None  # every payoff is declared to lie in it
 
     def __post_init__(self) -> None:
-        if not 0 < self.level < 1:
+        if not isinstance(self.level, int | float | np.number) or not 0 < self.level < 1:
             raise InvalidInput(f"level must lie between 0 and 1, got {self.level!r}; write for example level=0.95")
         if self.payoff_range is not None:
             try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import ceil, log
+from numbers import Real
 from typing import Literal
 
 from accredit.core import InvalidInput
@@ -41,9 +42,9 @@ def permutations_needed(
     if isinstance(players, bool) or not isinstance(players, int) or players < 1:
         raise InvalidInput(f"players must be a whole number of at least 1, got {players!r}; write len(game.players)")
     for name, value in (("largest_gain", largest_gain), ("epsilon", epsilon)):
-        if not 0 < value < float("inf"):
+        if not isinstance(value, Real) or not 0 < value < float("inf"):
             raise InvalidInput(f"{name} must be positive and finite, got {value!r}; write for example {name}=0.1")
-    if not 0 < delta < 1:
+    if not isinstance(delta, Real) or not 0 < delta < 1:
         raise InvalidInput(f"delta must lie between 0 and 1, got {delta!r}; write for example delta=0.05")
     if norm not in ("l2", "max"):
         raise InvalidInput(f"norm must be 'l2' or 'max', got {norm!r}")

@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Protocol
 
+import numpy as np
+
 from accredit.core import Attribution, Game, InvalidInput
 
 PROGRESS_AFTER = 2.0  # seconds a run must last before it draws a bar
@@ -34,7 +36,7 @@ class Stop:
     def __post_init__(self) -> None:
         for name in ("budget", "seconds", "half_width"):
             value = getattr(self, name)
-            if value is not None and not value > 0:
+            if value is not None and (not isinstance(value, int | float | np.number) or not value > 0):
                 raise InvalidInput(f"{name} must be positive, got {value!r}; leave it out for no such limit")
         if self.budget is None and self.seconds is None and self.half_width is None:
             raise InvalidInput(

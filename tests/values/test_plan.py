@@ -49,9 +49,11 @@ def test_is_sufficient_in_runs():
         ({"players": 0}, "players must be"),
         ({"players": 2.5}, "players must be"),
         ({"largest_gain": 0}, "largest_gain must be positive"),
+        ({"largest_gain": "one"}, "largest_gain must be positive"),
         ({"epsilon": float("inf")}, "epsilon must be positive"),
         ({"epsilon": float("nan")}, "epsilon must be positive"),
         ({"delta": 1}, "delta must lie"),
+        ({"delta": None}, "delta must lie"),
         ({"norm": "l1"}, "norm must be"),
     ],
 )

@@ -304,6 +304,8 @@ def test_a_payoff_outside_the_declared_range_is_refused(name):
         ({"budget": 100, "seconds": -1}, "seconds must be positive"),
         ({"budget": 100, "half_width": 0}, "half_width must be positive"),
         ({"budget": 100, "level": 1.5}, "level must lie"),
+        ({"budget": 100, "level": "high"}, "level must lie"),
+        ({"budget": 100, "seconds": "ten"}, "seconds must be positive"),
         ({"budget": 100, "seed": -1}, "seed must be"),
         ({"budget": 100, "certify": True}, "certify=True"),
         ({"budget": 100, "payoff_range": (1, 0)}, "low < high"),
