@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard, cast
 
 import numpy as np
 
 from accredit.core import AccreditError, Attribution, InvalidInput
-from accredit.explanation.methods import DEFAULT, Recipe, recipe
+from accredit.explanation.methods import DEFAULT, FOR_STRINGS, Recipe, recipe
 from accredit.explanation.result import Explanation
 from accredit.explanation.subject import Subject, image_subject, picture_of, text_subject, tokens_of
+from accredit.models.strings import StringModel, as_string_model, reads_strings
 
 if TYPE_CHECKING:
     from accredit.models import ImageModel, TextModel
@@ -43,7 +45,8 @@ def explain(
 
     A text is a string, or a pair of strings that the model reads together (premise and hypothesis); a picture is a path, a
     PIL image or an array. `model` is None (the built-in one), a folder, a name in the local cache, a transformers model with
-    its `tokenizer` (for pictures: its image processor), or a pipeline. `methods` are names from `accredit methods`; flows
+    its `tokenizer` (for pictures: its image processor) or a pipeline of the two, or anything that reads a list of strings: a
+    scikit-learn pipeline, a function. `methods` are names from `accredit methods`; flows
     take an information tensor after a colon: "flow:agf". `target` is a label, token or index, by default what the model
     predicts. `players` are "word", "token", "sentence" or named groups of token positions; for pictures the model's patches
     or a grid (rows, columns). `payoff` is "log-odds" (the default), "logit", "probability" or "margin"; `removal` is how
@@ -59,6 +62,8 @@ def explain(
     """
     recipes = chosen(methods)
     loaded = loaded_model(text_or_image, model, tokenizer)
+    if methods is None and isinstance(loaded, StringModel):
+        recipes = chosen(FOR_STRINGS)
     subject = subject_of(loaded, text_or_image, players, target, payoff, removal, cut, prefix)
     subject.budget, subject.seed = budget, seed
     if announce is not None:
@@ -94,8 +99,11 @@ def chosen(methods: Sequence[str] | str | None) -> list[Recipe]:
     return [recipe(name) for name in names]
 
 
-def loaded_model(subject: Any, model: Any, tokenizer: Any = None) -> TextModel | ImageModel:
+def loaded_model(subject: Any, model: Any, tokenizer: Any = None) -> TextModel | ImageModel | StringModel:
     """The model to explain, from whatever names it."""
+    text = isinstance(subject, str | tuple)
+    if text and tokenizer is None and reads_strings(model):
+        return as_string_model(model)
     from accredit.models import ImageModel, TextModel, as_image_model, as_text_model, load_model, load_text_model
 
     if isinstance(model, TextModel | ImageModel):
@@ -107,8 +115,8 @@ def loaded_model(subject: Any, model: Any, tokenizer: Any = None) -> TextModel |
             )
         return builtin_model("text" if isinstance(subject, str) else "image")
     if isinstance(model, str | Path):
-        return load_text_model(model) if isinstance(subject, str | tuple) else load_model(model)
-    looks = getattr(getattr(model, "model", model), "main_input_name", "input_ids")
+        return load_text_model(model) if text else load_model(model)
+    looks = getattr(getattr(model, "model", model), "main_input_name", "input_ids" if text else "pixel_values")
     return as_image_model(model, tokenizer) if looks == "pixel_values" else as_text_model(model, tokenizer)
 
 
@@ -123,7 +131,7 @@ def builtin_model(kind: str) -> TextModel | ImageModel:
 
 
 def subject_of(
-    model: TextModel | ImageModel,
+    model: TextModel | ImageModel | StringModel,
     given: Any,
     players: Players = None,
     target: str | int | None = None,
@@ -133,9 +141,7 @@ def subject_of(
     prefix: str = "",
 ) -> Subject:
     """One input of one model, its tokens or pixels dealt out to players."""
-    from accredit.models import TextModel
-
-    if isinstance(model, TextModel):
+    if isinstance(model, StringModel) or _reads_tokens(model):
         if not isinstance(given, str | tuple):
             raise InvalidInput(
                 f"{model.name} reads text, and a {type(given).__name__} was given; give one string, or a pair (text, pair)"
@@ -149,7 +155,7 @@ def subject_of(
         players = None
     if isinstance(players, str | Mapping):
         raise InvalidInput(f"players is {players!r:.40}, which is for text; for a picture give a grid (rows, columns)")
-    return image_subject(model, given, players, target, payoff, removal)
+    return image_subject(cast("ImageModel", model), given, players, target, payoff, removal)
 
 
 def _announce(subject: Subject, recipes: list[Recipe], announce: Callable[[str], None]) -> None:
@@ -158,6 +164,12 @@ def _announce(subject: Subject, recipes: list[Recipe], announce: Callable[[str],
     expected = payoff_seconds(subject, asked)
     if expected >= LONG:
         announce(f"about {asked:,} payoffs, {expected:.0f} s")
+
+
+def _reads_tokens(model: Any) -> TypeGuard[TextModel]:
+    from accredit.models import TextModel
+
+    return isinstance(model, TextModel)
 
 
 def payoff_seconds(subject: Subject, asked: int, times: int = 1) -> float:
@@ -189,11 +201,11 @@ def explanation_of(
     seconds: dict[str, float],
 ) -> Explanation:
     """What some methods said of a subject, together with what the model said."""
-    import torch
-    import transformers
-
     from accredit import __version__
 
+    versions: dict[str, str] = {
+        name: sys.modules[name].__version__ for name in ("torch", "transformers", "numpy") if name in sys.modules
+    }
     game = subject.payoffs
     prediction, unit = subject.prediction()
     name = game.provenance.get("text", game.provenance.get("image", ""))
@@ -216,7 +228,6 @@ def explanation_of(
         pair=game.provenance.get("pair"),
         provenance={
             "model": subject.model.name, "architecture": game.provenance["architecture"], "players": subject.unit,
-            "removal": game.removal, "budget": subject.budget, "seed": subject.seed, "accredit": __version__,
-            "torch": torch.__version__, "transformers": transformers.__version__, "numpy": np.__version__,
+            "removal": game.removal, "budget": subject.budget, "seed": subject.seed, "accredit": __version__, **versions,
         },
     )  # fmt: skip

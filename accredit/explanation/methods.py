@@ -12,6 +12,7 @@ from accredit.explanation.flows import flow_options, joint
 from accredit.explanation.subject import TENSORS, Subject
 
 DEFAULT = ("shapley", "leave-one-out", "integrated-gradients", "flow", "rollout", "attention")
+FOR_STRINGS = ("shapley", "leave-one-out", "owen")  # the default where a model reads strings, and only games apply
 DEFAULT_BUDGET = 2000  # payoffs of one sampled value
 ATTENTION = ("accredit.attention", "joint_flow")
 AUTO_EXACT = 12  # players up to which values are exact without being asked

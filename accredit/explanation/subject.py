@@ -13,9 +13,11 @@ import numpy as np
 
 from accredit.core import FloatArray, Game, IntArray, InvalidInput, distinct_names
 from accredit.explanation.result import PICTURE, Picture, Token
-from accredit.games import cached
+from accredit.games import StringGame, cached, string_game
+from accredit.models.strings import StringModel
 
 if TYPE_CHECKING:
+    from accredit.games import TextGame
     from accredit.models import Encoded, ImageModel, Partition, Pixels, TextModel
     from accredit.models.text import Text
 
@@ -99,6 +101,7 @@ class Subject:
             return tuple((self.model.label(k), float(x)) for k, x in enumerate(z)), "value"
         shifted = np.exp(z - z.max())
         p = 1 / (1 + np.exp(-z)) if self.model.law == "sigmoid" else shifted / shifted.sum()
+        p = z if self.model.law == "probability" else p
         first = np.argsort(-p, kind="stable")[:LABELS].tolist()
         if self.payoffs.target not in first:
             first[-1:] = [self.payoffs.target]
@@ -106,7 +109,7 @@ class Subject:
 
 
 def text_subject(
-    model: TextModel,
+    model: TextModel | StringModel,
     text: Text,
     players: str | Mapping[str, Iterable[int]],
     target: str | int | None,
@@ -116,16 +119,22 @@ def text_subject(
     prefix: str,
 ) -> Subject:
     """A text, or a pair of texts, its tokens dealt out to players."""
-    from accredit.games import text_game
-
     seen = model.encode(text, prefix, cut)
-    game = text_game(
-        model, seen, players=players, removal=removal, payoff=payoff or natural_payoff(model.law), target=target
-    )
+    asked: dict[str, Any] = {"players": players, "removal": removal, "target": target}
+    asked["payoff"] = payoff or natural_payoff(model.law)
+    game = _game_of(model, seen, asked)
     partition = game.partition
     names, owner = _with_special(partition.players, partition.owner, seen.tokens)
     unit = players if isinstance(players, str) else "player"
     return Subject(model, seen, partition, game, unit, _nested(seen, partition), owner, names, players)
+
+
+def _game_of(model: TextModel | StringModel, seen: Encoded, asked: dict[str, Any]) -> TextGame | StringGame:
+    if isinstance(model, StringModel):
+        return string_game(model, seen, **asked)
+    from accredit.games import text_game  # it needs torch, which strings do not
+
+    return text_game(model, seen, **asked)
 
 
 def image_subject(

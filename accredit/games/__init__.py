@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from accredit.core import MissingExtra
 from accredit.games.files import read_game, read_groups
+from accredit.games.strings import StringGame, string_game
 from accredit.games.table import FunctionGame, TableGame
 from accredit.games.tabular import TabularGame, tabular_game
 from accredit.games.wrappers import Cached, Counted, cached, counted, grouped, restricted
@@ -16,8 +17,9 @@ if TYPE_CHECKING:
 _NEED_TORCH = {"TextGame": "text", "text_game": "text", "ImageGame": "image", "image_game": "image"}
 
 __all__ = [
-    "Cached", "Counted", "FunctionGame", "ImageGame", "TableGame", "TabularGame", "TextGame", "cached", "counted",
-    "grouped", "image_game", "read_game", "read_groups", "restricted", "tabular_game", "text_game",
+    "Cached", "Counted", "FunctionGame", "ImageGame", "StringGame", "TableGame", "TabularGame", "TextGame", "cached",
+    "counted", "grouped", "image_game", "read_game", "read_groups", "restricted", "string_game", "tabular_game",
+    "text_game",
 ]  # fmt: skip
 
 

@@ -23,6 +23,7 @@ from accredit.models.labels import chosen_output
 from accredit.models.partition import Partition, partition_of
 from accredit.models.payoffs import check_payoff, payoff_of
 from accredit.models.state import device_of, finite, still
+from accredit.models.strings import StringModel
 from accredit.models.text import Text, TextModel, TokenBatch
 
 TOKENS = 2048  # tokens of one forward and backward pass
@@ -70,6 +71,10 @@ def point(
         return _of_text(model, given, target, payoff, players or "token", baseline)
     if isinstance(model, ImageModel):
         return _of_image(model, given, target, payoff, players, "mean" if baseline is None else baseline)
+    if isinstance(model, StringModel):
+        raise InvalidInput(
+            f"{model.name} has no gradients: it reads strings; use a game, for example methods='shapley'"
+        )
     rows = as_array_model(model)
     if rows.module is None:
         raise InvalidInput(

@@ -13,19 +13,22 @@ if TYPE_CHECKING:
     from accredit.models.image import ImageModel, Pixels, Preparation, as_image_model
     from accredit.models.loading import load_image_model, load_model, load_text_model
     from accredit.models.partition import Partition
+    from accredit.models.strings import StringModel, as_string_model
     from accredit.models.text import TextModel, as_text_model
 
 _HOME = {
     "ArrayModel": "arrays", "as_array_model": "arrays",
     "Encoded": "encoded", "Partition": "partition",
+    "StringModel": "strings", "as_string_model": "strings",
     "TextModel": "text", "as_text_model": "text",
     "ImageModel": "image", "Pixels": "image", "Preparation": "image", "as_image_model": "image",
     "load_image_model": "loading", "load_model": "loading", "load_text_model": "loading",
 }  # fmt: skip
 
 __all__ = [
-    "ArrayModel", "Encoded", "ImageModel", "Partition", "Pixels", "Preparation", "TextModel", "as_array_model",
-    "as_image_model", "as_text_model", "load_image_model", "load_model", "load_text_model",
+    "ArrayModel", "Encoded", "ImageModel", "Partition", "Pixels", "Preparation", "StringModel", "TextModel",
+    "as_array_model", "as_image_model", "as_string_model", "as_text_model", "load_image_model", "load_model",
+    "load_text_model",
 ]  # fmt: skip
 
 

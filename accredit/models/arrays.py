@@ -57,6 +57,10 @@ class ArrayModel:
         """Names of the outputs; numbers where the model has none."""
         return self._labels if self._labels and len(self._labels) == outputs else tuple(str(i) for i in range(outputs))
 
+    def label(self, index: int) -> str:
+        """The name of one output; its number where the model has none."""
+        return self._labels[index] if self._labels and index < len(self._labels) else str(index)
+
     def target(self, target: str | int | None, row: Any) -> int:
         """The output to explain: by name, by index, or the largest when None. `row` is a batch of one."""
         outputs = self.outputs(row)[0]

@@ -1,0 +1,89 @@
+"""A text as a game for a model that reads strings: which words or sentences earn its output."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, final
+
+import numpy as np
+
+from accredit.core import BoolArray, FloatArray, InvalidInput
+from accredit.core.coalitions import unique
+from accredit.games.batches import Estimate, estimate, spans
+from accredit.models.encoded import Encoded
+from accredit.models.partition import Partition
+from accredit.models.payoffs import check_payoff, payoff_of
+from accredit.models.strings import StringModel
+
+ROWS = 256  # texts in one call
+
+
+@final
+class StringGame:
+    """v(S) = payoff of the text in which only the words of S are left, each with the space before it."""
+
+    removal = "delete"
+
+    def __init__(self, model: StringModel, encoded: Encoded, partition: Partition, payoff: str, target: int) -> None:
+        self.model, self.encoded, self.partition = model, encoded, partition
+        self.worth, self.target, self.rows = payoff, target, ROWS
+        starts = [0, *encoded.spans[:-1, 1].tolist()]  # the space before a word is what follows the word before
+        self._pieces = [encoded.text[a:b] for a, b in zip(starts, encoded.spans[:, 1].tolist(), strict=True)]
+
+    @property
+    def players(self) -> tuple[str, ...]:
+        return self.partition.players
+
+    def payoff(self, coalitions: BoolArray) -> FloatArray:
+        """One text a distinct coalition, many in one call."""
+        distinct, index = unique(coalitions)
+        kept = self.partition.kept(distinct)
+        earned = np.empty(len(distinct))
+        for part in spans(len(distinct), self.rows):
+            outputs = self.model.outputs([self.left(stays) for stays in kept[part]])
+            earned[part] = payoff_of(outputs, self.target, self.worth, self.model.law)
+        return earned[index]
+
+    def left(self, stays: BoolArray) -> str:
+        """The text without the words that left: (T,) -> a string."""
+        return "".join(piece for piece, here in zip(self._pieces, stays.tolist(), strict=True) if here).strip()
+
+    def estimate(self, budget: int) -> Estimate:
+        """Payoffs and seconds that `budget` coalitions will cost, from timed batches."""
+        return estimate(self, budget)
+
+    @property
+    def provenance(self) -> dict[str, Any]:
+        """What the payoffs rest on."""
+        return {
+            "model": self.model.name, "architecture": type(self.model.model).__name__, "text": self.encoded.text,
+            "target": self.model.label(self.target), "payoff": self.worth, "removal": self.removal,
+        }  # fmt: skip
+
+    def __repr__(self) -> str:
+        return f"StringGame({len(self.players)} players, {self.worth} of {self.model.label(self.target)!r})"
+
+
+def string_game(
+    model: StringModel,
+    text: str | Encoded,
+    *,
+    players: str | Mapping[str, Iterable[int]] = "word",
+    removal: str | None = None,
+    payoff: str = "logit",
+    target: str | int | None = None,
+) -> StringGame:
+    """The game in which the words of a text earn the output of a model that reads strings.
+
+    >>> from accredit.models.strings import as_string_model
+    >>> game = string_game(as_string_model(lambda texts: [text.count("good") for text in texts]), "A good, good film")
+    >>> game.left(np.array([True, False, True, True, False]))
+    'A, good'
+    >>> game.payoff(np.eye(5, dtype=bool))
+    array([0., 1., 0., 1., 0.])
+    """
+    if removal not in (None, "delete"):
+        raise InvalidInput(f"removal is {removal!r}; from a string, words can only be deleted: removal='delete'")
+    encoded = text if isinstance(text, Encoded) else model.encode(text)
+    check_payoff(payoff, model.law, len(model.predict(encoded)))
+    return StringGame(model, encoded, encoded.partition(players), payoff, model.target(target, encoded))

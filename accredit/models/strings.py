@@ -1,0 +1,101 @@
+"""Models that read strings: scikit-learn pipelines that begin with a vectoriser, or any function of a list of texts."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn, final
+
+import numpy as np
+
+from accredit.core import FloatArray, InvalidInput
+from accredit.models.arrays import ArrayModel, as_array_model
+from accredit.models.encoded import Encoded, numbered, sentence_spans, word_spans
+from accredit.models.labels import chosen_output
+from accredit.models.payoffs import Law
+
+
+@final
+class StringModel:
+    """A function from texts to outputs, ready to be explained. Its tokens are the words of the text.
+
+    There is no tokenizer whose tokens could be masked, and no attention: players leave by deletion, and the games apply.
+    """
+
+    def __init__(self, rows: ArrayModel, model: Any) -> None:
+        self._rows, self.model = rows, model
+        self.name, self.law = rows.name, rows.law
+
+    def __repr__(self) -> str:
+        return f"StringModel({self.name!r})"
+
+    def encode(self, text: Any, prefix: str = "", cut: bool = False) -> Encoded:
+        """The words of a text. Strings have no limit, so nothing is ever cut."""
+        if not isinstance(text, str) or not text.strip():
+            raise InvalidInput(f"text is {text!r:.60}; {self.name} reads one string that is not empty")
+        if prefix:
+            raise InvalidInput(f"prefix is {prefix!r}, and only encoder–decoders take one; put it into the text")
+        spans = np.array(word_spans(text), dtype=np.int64)
+        words = np.arange(len(spans))
+        return Encoded(
+            text=text,
+            ids=words,
+            tokens=tuple(text[a:b] for a, b in spans.tolist()),
+            spans=spans,
+            special=np.zeros(len(spans), dtype=bool),
+            words=words,
+            sentences=numbered(spans, sentence_spans(text), text),
+        )
+
+    def outputs(self, texts: list[str]) -> FloatArray:
+        """Outputs of some texts: (texts, outputs)."""
+        return self._rows.outputs(texts)
+
+    def predict(self, encoded: Encoded) -> FloatArray:
+        """Outputs of one text: (outputs,)."""
+        predicted: FloatArray = self.outputs([encoded.text])[0]
+        return predicted
+
+    def target(self, target: str | int | None, encoded: Encoded) -> int:
+        """The output to explain: by name, by index, or the largest when None."""
+        outputs = self.predict(encoded)
+        return chosen_output(target, outputs, self._rows.labels(len(outputs)))
+
+    def label(self, index: int) -> str:
+        """The name of one output."""
+        return self._rows.label(index)
+
+    def attentions(self, encoded: Encoded) -> NoReturn:
+        """Refused: strings are not attended to."""
+        raise InvalidInput(
+            f"{self.name} has no attentions: it reads strings; use a game, for example methods='shapley'"
+        )
+
+    output_tokens = attentions
+
+    def attention_gradients(self, encoded: Encoded, target: Any = None, payoff: str = "logit") -> NoReturn:
+        """Refused: strings are not attended to."""
+        self.attentions(encoded)
+
+
+def as_string_model(model: Any, law: Law | None = None, labels: tuple[str, ...] | None = None) -> StringModel:
+    """A model of texts from a scikit-learn pipeline or a function of a list of strings.
+
+    Pipelines are asked for `predict_proba`, else `decision_function`, else `predict`. A function's outputs are plain numbers
+    unless `law` says that they are probabilities ("probability") or logits ("softmax", "sigmoid"); `labels` names them.
+
+    >>> as_string_model(lambda texts: [len(text) for text in texts]).outputs(["a film", "no"])
+    array([[6.],
+           [2.]])
+    """
+    if isinstance(model, StringModel):
+        return model
+    rows = as_array_model(model, law)
+    if labels is not None:
+        rows = ArrayModel(rows.outputs, rows.law, labels, rows.name)
+    return StringModel(rows, model)
+
+
+def reads_strings(model: Any) -> bool:
+    """Whether a model is a scikit-learn estimator or a plain function, not a torch module or a transformers pipeline."""
+    if hasattr(model, "state_dict") or hasattr(model, "tokenizer"):
+        return False
+    return isinstance(model, StringModel) or callable(model) or (hasattr(model, "predict") and hasattr(model, "fit"))
