@@ -364,9 +364,12 @@ PARTS: dict[str, Callable[[], dict[str, Any]]] = {
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--only", help=f"some of {', '.join(PARTS)}")
-    chosen = parser.parse_args().only
+    given = parser.parse_args().only
+    chosen = given.split(",") if given else list(PARTS)
+    if unknown := [name for name in chosen if name not in PARTS]:
+        parser.error(f"--only {unknown[0]!r} is no part; choose some of {', '.join(PARTS)}")
     results: dict[str, Any] = {"python": sys.version.split()[0], "numpy": np.__version__}
-    for name in chosen.split(",") if chosen else PARTS:
+    for name in chosen:
         found = PARTS[name]()
         for label, value in found.items():
             if isinstance(value, float):

@@ -6,6 +6,7 @@ import contextlib
 import json
 import shlex
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -40,26 +41,30 @@ def runs(file: str, export_file: str | None, resume: bool, check: bool, as_json:
         unfinished = [run for run in known if run.ended is None]
         if not unfinished:
             raise InvalidInput(f"{file} holds no unfinished run; all {len(known)} have ended")
-        _go_on(unfinished[-1])
+        _go_on(unfinished[-1], Path(file).resolve(), as_json)
     elif as_json:
         shown = [{**game, "players": len(game["players"])} for game in games]
         click.echo(json.dumps({"games": shown, "runs": [vars(run) for run in known]}, ensure_ascii=False))
     else:
-        click.echo(_listed(games, known))
+        click.echo(_listed(file, games, known))
         if export_file:
             click.echo(f"\nwritten: {export_file}")
 
 
-def _go_on(run: Run) -> None:
-    """The same command, in the folder where it was given."""
+def _go_on(run: Run, journal: Path, as_json: bool) -> None:
+    """The same command, in the folder where it was given; the journal may have been moved since."""
     from accredit.cli.value import value
+    from accredit.core import InvalidInput
 
-    click.echo(f"resuming: accredit {shlex.join(run.command)}", err=True)
+    if not Path(run.folder).is_dir():
+        raise InvalidInput(f"run {run.id} was given in {run.folder}, which is not there; give its line again elsewhere")
+    words = [*run.command[1:], "--store", str(journal), *(["--json"] if as_json else [])]
+    click.echo(f"resuming: accredit value {shlex.join(words)}", err=True)
     with contextlib.chdir(run.folder):
-        value.main(args=list(run.command[1:]), standalone_mode=False)
+        value.main(args=words, standalone_mode=False)
 
 
-def _listed(games: list[dict[str, Any]], known: list[Run]) -> str:
+def _listed(file: str, games: list[dict[str, Any]], known: list[Run]) -> str:
     from accredit.core import Attribution
     from accredit.views.text import printable, table
 
@@ -75,8 +80,9 @@ def _listed(games: list[dict[str, Any]], known: list[Run]) -> str:
     for run in known:
         state = "unfinished" if run.ended is None else f"{run.ended - run.began:.1f} s"
         best = Attribution.from_json(run.result).ranked().players[0] if run.result else ""
+        line = "accredit " + shlex.join([*run.command, "--store", file])
         when = time.strftime("%Y-%m-%d %H:%M", time.localtime(run.began))
-        rows.append([str(run.id), when, state, printable(best), printable("accredit " + shlex.join(run.command))])
+        rows.append([str(run.id), when, state, printable(best), printable(line)])
     if rows:
         lines += ["", *table(["run", "began", "took", "highest", "command"], rows, left=True)]
     if any(run.ended is None for run in known):

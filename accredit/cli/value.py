@@ -8,6 +8,8 @@ import click
 
 from accredit.cli.output import NewFile, write_whole
 
+ELSEWHERE = ("store", "form", "html_file")  # where results go is no part of what is computed
+
 
 @click.command()
 @click.argument("file", type=click.Path())
@@ -118,11 +120,12 @@ def value(
 
 
 def _words(context: click.Context) -> list[str]:
-    """The command line that gives these settings, in one order, so that the same run is known again."""
+    """The command line that gives these settings, in one order, so that the same run is known again, also in a copy of
+    its journal."""
     words = ["value"]
     for parameter in context.command.params:
         given = context.params.get(parameter.name or "")
-        if given is None or given == parameter.get_default(context) or parameter.name in ("form", "html_file"):
+        if given is None or given == parameter.get_default(context) or parameter.name in ELSEWHERE:
             continue
         if isinstance(parameter, click.Argument):
             words.append(str(given))

@@ -34,7 +34,7 @@ def folder(tmp_path, monkeypatch) -> Path:
 def test_lists_games_and_runs(folder):
     shown = CliRunner().invoke(runs, ["run.db", "--check"], catch_exceptions=False).output
     assert "512" in shown  # 2⁹ payoffs of nine training rows
-    assert "accredit value train.csv --target y" in shown
+    assert "accredit value train.csv --target y --method shapley --model ridge --no-curves --store run.db" in shown
     assert "unfinished" not in shown
     data = json.loads(CliRunner().invoke(runs, ["run.db", "--json"], catch_exceptions=False).output)
     assert data["games"][0]["ok"] == 512
@@ -66,6 +66,22 @@ def test_resumes_the_unfinished_run_where_it_was_given(folder, tmp_path_factory,
         assert [run.ended is None for run in journal.runs()] == [False]
     with pytest.raises(AccreditError, match="no unfinished run"):
         CliRunner().invoke(runs, [str(folder / "run.db"), "--resume"], catch_exceptions=False)
+
+
+def test_a_copied_journal_goes_on_as_itself(folder, tmp_path_factory, monkeypatch):
+    with Journal(folder / "run.db", several=True) as journal:
+        journal._db.execute("UPDATE runs SET ended = NULL, result = NULL")
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    (folder / "run.db").rename(elsewhere / "moved.db")
+    monkeypatch.chdir(elsewhere)
+    result = CliRunner().invoke(runs, ["moved.db", "--resume", "--json"], catch_exceptions=False)
+    assert json.loads(result.stdout)["trained"] == 0
+    with Journal(elsewhere / "moved.db", several=True) as journal:
+        assert [run.ended is None for run in journal.runs()] == [False]
+        journal._db.execute("UPDATE runs SET ended = NULL, folder = '/no/such/folder'")
+    assert not (folder / "run.db").exists()
+    with pytest.raises(AccreditError, match="/no/such/folder, which is not there"):
+        CliRunner().invoke(runs, ["moved.db", "--resume"], catch_exceptions=False)
 
 
 def test_a_missing_journal_is_an_error(tmp_path):
