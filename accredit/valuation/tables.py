@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 MANY_VALUES = 20  # a target of more different whole numbers is a number to predict, not a class
 TEXT_KEPT = 200  # characters of a row's text in a journal
-MANY_KINDS = 50  # a column of words with more distinct values is not a category
+MANY_KINDS = 50  # a column of words with more distinct values, or more than half of its rows, is not a category
 
 
 @dataclass(frozen=True, eq=False)
@@ -232,10 +232,10 @@ def _number_column(column: Any) -> FloatArray:
 def _categories(train: Any, held: Any, column: str) -> list[FloatArray]:
     """One column of zeros and ones a word of the training rows: (rows, words) for both parts."""
     kinds = sorted(set(map(str, train[column])))
-    if len(kinds) > MANY_KINDS:
+    if len(kinds) > min(MANY_KINDS, max(2, len(train) // 2)):
         raise InvalidInput(
-            f"column {column!r} holds {len(kinds)} different words, too many for categories; name it with --text, "
-            "or leave it out of the file"
+            f"column {column!r} holds {len(kinds)} different words in {len(train)} rows, too many for categories; name it "
+            "with --text, or leave it out of the file"
         )
     return [np.array([[str(v) == k for k in kinds] for v in p[column]], float) for p in (train, held)]
 

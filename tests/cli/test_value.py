@@ -203,7 +203,8 @@ def test_numbers_are_regressed(run, tmp_path):
         (("holes.csv", "--target", "label"), "column 'height' is missing in 1 rows"),
         (("one.csv", "--target", "label"), "is 'a' in all 6 training rows"),
         (("unlabelled.csv", "--target", "label"), "target 'label' is missing in 1 rows"),
-        (("words.csv", "--target", "label"), "too many for categories; name it with --text"),
+        (("words.csv", "--target", "label"), "75 different words in 75 rows, too many for categories; name it with"),
+        (("notes.csv", "--target", "label"), "9 different words in 9 rows"),
         (("train.json", "--target", "label"), "neither .csv, .tsv nor .parquet"),
         (("broken.parquet", "--target", "label"), "broken.parquet"),
         (("empty.csv", "--target", "label"), "empty.csv"),
@@ -225,6 +226,7 @@ def test_bad_input_is_one_line_that_says_what_to_do(run, tmp_path, arguments, wh
     (tmp_path / "one.csv").write_text("height,label\n" + "1,a\n" * 8)
     (tmp_path / "unlabelled.csv").write_text("height,label\n1,a\n2,\n3,b\n")
     (tmp_path / "words.csv").write_text("title,label\n" + "".join(f"w{i},{'ab'[i % 2]}\n" for i in range(100)))
+    (tmp_path / "notes.csv").write_text("note,label\n" + "".join(f"w{i},{'ab'[i % 2]}\n" for i in range(12)))
     (tmp_path / "train.json").write_text("{}")
     (tmp_path / "broken.parquet").write_text("no")
     (tmp_path / "empty.csv").write_text("")
