@@ -53,13 +53,13 @@ class Attribution:
         put = object.__setattr__
         put(self, "players", checked_players(self.players))
         n = len(self.players)
-        put(self, "credit", _frozen(self.credit, (n,), "credit"))
+        put(self, "credit", frozen(self.credit, (n,), "credit"))
         put(self, "total", _finite(self.total, "total"))
         put(self, "claims", tuple(self.claims))
         if self.stderr is not None:
-            put(self, "stderr", _frozen(self.stderr, (n,), "stderr"))
+            put(self, "stderr", frozen(self.stderr, (n,), "stderr"))
         if self.interval is not None:
-            put(self, "interval", _frozen(self.interval, (n, 2), "interval"))
+            put(self, "interval", frozen(self.interval, (n, 2), "interval"))
         put(self, "baseline", _finite(self.baseline, "baseline"))
         put(self, "certificate", plain(dict(self.certificate), "certificate"))
         put(self, "provenance", plain(dict(self.provenance), "provenance"))
@@ -219,7 +219,7 @@ def _finite(value: float | None, name: str) -> float | None:
     return number
 
 
-def _frozen(values: Any, shape: tuple[int, ...], name: str) -> FloatArray:
+def frozen(values: Any, shape: tuple[int, ...], name: str) -> FloatArray:
     """A read-only copy with the right shape and finite numbers."""
     try:
         array = np.array(values, dtype=np.float64)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from accredit.core.attribution import FORMAT, _frozen
+from accredit.core.attribution import FORMAT, frozen
 from accredit.core.coalitions import BoolArray, FloatArray
 from accredit.core.errors import InvalidInput, MissingExtra
 from accredit.core.game import checked_players
@@ -50,7 +50,7 @@ class Selection:
         chosen.setflags(write=False)
         put(self, "chosen", chosen)
         if self.scores is not None:
-            put(self, "scores", _frozen(self.scores, (n,), "scores"))
+            put(self, "scores", frozen(self.scores, (n,), "scores"))
         put(self, "certificate", plain(dict(self.certificate), "certificate"))
         put(self, "provenance", plain(dict(self.provenance), "provenance"))
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -238,9 +240,6 @@ def _check(method: str, model: str, players: int, budget: int, table: Table) -> 
 
 def as_csv(report: Valuation, labels: Sequence[str] | None = None) -> str:
     """One line a player: credit, and stderr, low and high where known."""
-    import csv
-    import io
-
     values = report.values
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
