@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
+from scipy.stats import t as student
 
 from accredit.core import Attribution, BadPayoff, Holds, InvalidInput
 from accredit.evaluate import check_claims
@@ -13,7 +14,7 @@ from accredit.values import shapley
 from accredit.values.surrogate import Surrogate, estimate
 from accredit.values.surrogate.design import empty_design, grown
 from accredit.values.surrogate.estimate import Asked, _sample
-from accredit.values.surrogate.intervals import AllPairs, Regression
+from accredit.values.surrogate.intervals import AllPairs, Regression, t_multiple
 from accredit.values.surrogate.likelihood import Mixture
 from accredit.values.surrogate.posterior import posterior
 from accredit.values.surrogate.walsh import Walsh
@@ -149,6 +150,17 @@ def test_both_operators_read_an_additive_game_off_all_pairs():
         assert_allclose(linear.apply(odd), shares, atol=1e-12)
         one = np.eye(31)[4]
         assert_allclose(linear.apply_squared(one), linear.apply(one) ** 2, atol=1e-14)
+        assert linear.reach[4] == pytest.approx((linear.apply(one) ** 2).sum())
+
+
+def test_degrees_of_freedom_count_the_pairs_that_carry_the_error():
+    design = grown(empty_design(12), 400, np.random.default_rng(0))
+    linear, open_ = Regression(design), design.inclusion < 1
+    even = np.where(open_, 1 / np.sqrt(np.maximum(linear.reach * (1 - design.inclusion), 1e-300)), 0.0)
+    assert t_multiple(linear, design, even, 0.05) == pytest.approx(student.ppf(0.975, 400 - 12))
+    few = even * np.isin(np.arange(400), np.flatnonzero(open_)[:4])
+    assert t_multiple(linear, design, few, 0.05) == pytest.approx(student.ppf(0.975, 3 * 4))
+    assert t_multiple(linear, design, even * 0, 0.05) == pytest.approx(student.ppf(0.975, 400 - 12))
 
 
 def test_regression_solves_the_weighted_least_squares_problem():

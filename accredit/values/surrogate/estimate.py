@@ -24,7 +24,8 @@ ROWS_COARSE = 128  # rows on which that search begins: half of them, and at leas
 END_NOISE = 1e-6  # the end pair {∅, N} is known and has no weight in any score
 FEW_PAIRS = 60  # below this some intervals are not honest, see `_too_few`
 ASYMPTOTIC = (
-    "Student t on left-out residuals of the surrogate; asymptotic, and blind to payoffs unlike any that were asked"
+    "Student t on left-out residuals of the surrogate, with fewer degrees of freedom where few pairs carry the error; "
+    "asymptotic, and blind to payoffs unlike any that were asked"
 )
 
 
@@ -112,7 +113,8 @@ def estimate(asked: Asked, error: float, debiased: bool, rng: np.random.Generato
     if not because:
         stderr = np.maximum(scale * standard_error(linear, design, stack.cautious), FLOOR * np.abs(shares).max())
     certificate = _certificate(asked, stack, scale)
-    return Estimate(shares, stderr, t_multiple(design, error), because or ASYMPTOTIC, certificate)
+    multiple = t_multiple(linear, design, stack.cautious, error)
+    return Estimate(shares, stderr, multiple, because or ASYMPTOTIC, certificate)
 
 
 def _too_few(asked: Asked) -> str:

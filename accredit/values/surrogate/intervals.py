@@ -20,7 +20,7 @@ from scipy.special import stdtrit
 
 from accredit.core.coalitions import FloatArray
 from accredit.values.surrogate.design import Design
-from accredit.values.surrogate.stack import centred_sum
+from accredit.values.surrogate.stack import centred_sum, spread_of_pair
 
 CAUTION = 1.2  # on the variance: left-out residuals share hyper-parameters; set where coverage fell to 0.90 without it
 FLOOR = 5e-7  # of the largest credit: no standard error is smaller, for below this nothing was verified
@@ -37,6 +37,11 @@ class Operator(Protocol):
         """Σ_T G_iT² load_T: (m,) -> (n,)."""
         ...
 
+    @property
+    def reach(self) -> FloatArray:
+        """Σ_i G_iT², how far a pair moves all credits together: (m,)."""
+        ...
+
 
 class AllPairs:
     """H_iT = 2 h_T z_i(T): the all-pairs identity with Horvitz–Thompson weights. Unbiased, needs no inverse."""
@@ -51,6 +56,10 @@ class AllPairs:
         share = self._design.sizes / self._design.players  # z² = 1[i ∈ T](1 - 2k/n) + (k/n)²
         load = self._weight**2 * load
         return self._design.pairs.T @ (load * (1 - 2 * share)) + float(load @ share**2)
+
+    @property
+    def reach(self) -> FloatArray:
+        return self._weight**2 * spread_of_pair(self._design)
 
 
 class Regression:
@@ -74,6 +83,10 @@ class Regression:
     def apply_squared(self, load: FloatArray) -> FloatArray:
         return self._matrix**2 @ load
 
+    @property
+    def reach(self) -> FloatArray:
+        return np.asarray((self._matrix**2).sum(axis=0))
+
 
 def operator(design: Design) -> Operator:
     """Regression once the pairs outnumber the players twice; the all-pairs identity before."""
@@ -88,6 +101,14 @@ def standard_error(operator: Operator, design: Design, left_out: FloatArray) -> 
     return np.sqrt(inflation * np.maximum(variance, 0.0))
 
 
-def t_multiple(design: Design, error: float) -> float:
-    """Student t quantile for a two-sided interval that may miss with chance `error`."""
-    return float(stdtrit(max(len(design) - design.players, 5), 1 - error / 2))
+def t_multiple(operator: Operator, design: Design, left_out: FloatArray, error: float) -> float:
+    r"""Student t quantile for a two-sided interval that may miss with chance `error`.
+
+    Degrees of freedom are $3 (\sum_T a_T)^2 / \sum_T a_T^2$ over the terms $a_T = \sum_i G_{iT}^2 (1-\pi_T) e_T^2$ of the
+    variance: m for normal residuals of equal reach, fewer where a few pairs carry the error; at most m - n, at least 5.
+    """
+    terms = operator.reach * (1 - design.inclusion) * left_out**2
+    largest = float(terms.max())
+    terms = terms / largest if largest > 0 else np.ones(len(terms))
+    freedom = min(3 * float(terms.sum() ** 2 / (terms @ terms)), len(design) - design.players)
+    return float(stdtrit(max(freedom, 5.0), 1 - error / 2))
