@@ -19,6 +19,7 @@ from accredit.views.text import printable
 from accredit.views.text import table as aligned
 
 AXIOM_LETTERS = {"efficiency": "E", "symmetry": "S", "null player": "N", "linearity": "L"}
+LETTERS = ", ".join(f"{letter} {axiom}" for axiom, letter in AXIOM_LETTERS.items())
 MARK = {"exactly": "", "in expectation": "~", "in the limit": "≈"}
 FEW = 10  # inputs, below which intervals are rough
 KINDS = 3  # of problems that are told in full
@@ -87,13 +88,12 @@ def _column(values: Sequence[float | None]) -> list[str]:
 
 def notes_of(table: Standings) -> list[str]:
     """What must be said beside the table: how it is ranked, what was left out, and why."""
-    return [
-        *_ranked_by(table),
+    tested = (
         "p best: that the method is as good as the best one (paired sign-flip test over inputs, Holm-corrected for all "
-        "pairs of methods).",
-        *_left_out(table),
-        *_failed(table),
-    ]
+        "pairs of methods)."
+    )
+    against_best = any(s.p_best is not None for s in table.standings)
+    return [*_ranked_by(table), *[tested] * against_best, *_left_out(table), *_failed(table)]
 
 
 def _ranked_by(table: Standings) -> list[str]:
@@ -181,7 +181,8 @@ def text_table(table: Standings, width: int | None = None) -> str:
         picked = [[row[0], *(row[c] for c in columns)] for row in (header, *rows)]
         lines += ["", *aligned(picked[0], picked[1:])]
     lines.append("")
-    for note in map(printable, notes_of(table)):
+    claims = f"claims: {LETTERS}; ~ in expectation, ≈ in the limit."
+    for note in map(printable, [*notes_of(table), claims]):
         lines += wrap(note, width, subsequent_indent="  ") if width else [note]
     return "\n".join(lines)
 
@@ -245,11 +246,10 @@ def _ranking(table: Standings) -> str:
 
 
 def _legend() -> str:
-    letters = ", ".join(f"{letter} {axiom}" for axiom, letter in AXIOM_LETTERS.items())
     return (
         "<p class='soft'>Share: how far a method gets from random (0) to an oracle that knows the answers (1). Passes: "
         "runs of the model for one explanation; ms: its median time in milliseconds where this ran. "
-        f"Claims: {escape(letters)}; ~ in expectation, ≈ in the limit.</p>"
+        f"Claims: {escape(LETTERS)}; ~ in expectation, ≈ in the limit.</p>"
     )
 
 
