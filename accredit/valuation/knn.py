@@ -40,15 +40,26 @@ class KNNUtility(Utility):
         """Payoffs (batch,) and the share of right neighbours at each test point (batch, M)."""
         outputs = np.empty((len(coalitions), len(self.targets)))
         for first, order in _nearest(self.data):
-            right = (self.data.y[order] == self.data.test_y[first : first + len(order), None]) / self.k  # (m, N)
+            right = self.data.y[order] == self.data.test_y[first : first + len(order), None]  # (m, N)
             for row, coalition in enumerate(coalitions):
-                plays = coalition[order]
-                among_nearest = plays & (np.cumsum(plays, axis=1) <= self.k)
-                outputs[row, first : first + len(order)] = np.where(among_nearest, right, 0.0).sum(axis=1)
+                outputs[row, first : first + len(order)] = _right_among(coalition, order, right, self.k) / self.k
         return outputs.mean(axis=1), outputs
 
     def fingerprint_parts(self) -> dict[str, Any]:
         return {"data": self.data, "model": f"nearest neighbours k={self.k}", "metric": "share of right neighbours"}
+
+
+def _right_among(coalition: BoolArray, order: IntArray, right: BoolArray, k: int) -> IntArray:
+    """How many of the K nearest that play are right, at each test point (m,); looks no farther than it must."""
+    count = np.zeros(len(order), dtype=np.int64)
+    unsettled, reach = np.arange(len(order)), 8 * k
+    while len(unsettled):
+        plays = coalition[order[unsettled, :reach]]
+        nearest = plays & (np.cumsum(plays, axis=1) <= k)
+        count[unsettled] = (nearest & right[unsettled, :reach]).sum(axis=1)
+        unsettled = unsettled[plays.sum(axis=1) < k] if reach < order.shape[1] else unsettled[:0]
+        reach *= 8
+    return count
 
 
 def knn_shapley(data: Split, k: int = 5) -> Attribution:
@@ -98,8 +109,6 @@ def _nearest(data: Split) -> Iterator[tuple[int, IntArray]]:
     ‖x‖² − 2zᵀx is one matrix product but loses digits that ‖x − z‖² keeps. Where the loss could change which label comes
     first, the distances of that test point are computed again, difference by difference.
     """
-    from scipy.spatial.distance import cdist
-
     by_label = np.argsort(data.y, kind="stable")  # a stable sort of distances then settles ties by label, then by row
     x, labels = data.x[by_label], data.y[by_label]
     centre = x.mean(axis=0)  # distances do not feel it, but their rounding does
@@ -114,6 +123,8 @@ def _nearest(data: Split) -> Iterator[tuple[int, IntArray]]:
         gaps = np.diff(np.take_along_axis(distance, order, axis=1), axis=1)
         doubtful = ((gaps <= rounding[part, None]) & (np.diff(labels[order], axis=1) != 0)).any(axis=1)
         if doubtful.any():
+            from scipy.spatial.distance import cdist
+
             order[doubtful] = np.argsort(cdist(data.test_x[part][doubtful], x, "sqeuclidean"), axis=1, kind="stable")
         yield first, by_label[order]
 
