@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from accredit.core import Attribution, InvalidInput
-from accredit.evaluate import Interval, holm
+from accredit.evaluate import holm
 from accredit.evaluate.arena import ORACLE, RANDOM, Entry, Example, Explained, RowResult, metrics_named, run_row
 from accredit.evaluate.arena_store import ArenaStoreError, FinishedRows
 from accredit.evaluate.arena_workers import WorkerLost, workers
@@ -174,14 +174,22 @@ def test_a_method_that_worked_only_where_nothing_can_be_told_apart_is_not_ranked
     assert table["a"].share.low <= table["a"].share.estimate <= table["a"].share.high
 
 
-def test_a_resample_without_a_scale_is_no_infinite_share():
-    ends = [(0.5, 0.5)] * 11 + [(0.1, 0.9)]  # one input of twelve tells the oracle from random
+def test_a_metric_without_a_scale_in_a_resample_is_left_out_of_it():
+    def scored(inserted, deleted):
+        return Entry(scores={"insertion": inserted, "comprehensiveness": deleted})
+
     rows = [
-        RowResult(k, "", 2, {RANDOM: Entry(scores={"insertion": low}), ORACLE: Entry(scores={"insertion": high}),
-                             "a": Entry(scores={"insertion": low})}, 0.0)
-        for k, (low, high) in enumerate(ends)
-    ]  # fmt: skip
-    assert standings(rows)["a"].share == Interval(0.0, 0.0, 0.0)
+        RowResult(k, "", 2, {RANDOM: scored(low, 0.0), ORACLE: scored(high, 1.0), "a": scored(low, 1.0)}, 0.0)
+        for k, (low, high) in enumerate(
+            [(0.5, 0.5)] * 11 + [(0.1, 0.9)]
+        )  # one input tells the oracle's insertion from random
+    ]
+    found = standings(rows)["a"].share
+    assert found.estimate == pytest.approx(0.5)  # all of one metric, nothing of the other
+    assert (found.low, found.high) == (
+        pytest.approx(0.5),
+        pytest.approx(1.0),
+    )  # where that input is not drawn, one is left
 
 
 def test_a_metric_measured_on_some_inputs_says_on_how_many():
