@@ -9,7 +9,15 @@ import numpy as np
 
 from accredit.core.coalitions import BoolArray, FloatArray, to_index
 from accredit.core.errors import InvalidInput, TooManyPlayers
-from accredit.core.game import TABLE_LIMIT, check_finite, checked_players, coalition_of, named, real_numbers
+from accredit.core.game import (
+    TABLE_LIMIT,
+    check_finite,
+    checked_players,
+    coalition_of,
+    named,
+    player_index,
+    real_numbers,
+)
 
 
 class TableGame:
@@ -55,8 +63,9 @@ class TableGame:
             )
         table = np.zeros(1 << len(names))
         filled = np.zeros(len(table), dtype=bool)
+        bit = {name: 1 << i for i, name in enumerate(names)}
         for who, value in given.items():
-            index = int(to_index(coalition_of(names, who)[None])[0])
+            index = sum(bit[name] if name in bit else player_index(names, name) for name in who)
             try:
                 table[index], filled[index] = value, True
             except (TypeError, ValueError):

@@ -3,7 +3,7 @@ import string
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from accredit.core import Attribution, Claim, Holds, InvalidInput, Selection
@@ -34,6 +34,7 @@ def attributions(draw):
     )
 
 
+@settings(deadline=None)
 @given(attributions())
 def test_json_gives_back_an_equal_attribution(attribution):
     again = Attribution.from_json(attribution.to_json())

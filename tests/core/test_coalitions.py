@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from accredit.core import BadPayoff, InvalidInput, TooManyPlayers, endpoints, payoffs, tabulate
@@ -8,6 +8,7 @@ from accredit.core.coalitions import all_coalitions, from_index, keys, packed, t
 from accredit.games import FunctionGame, cached
 
 
+@settings(deadline=None)
 @given(st.integers(1, 10_000), st.integers(1, 5), st.integers(0, 99))
 def test_packing_loses_nothing(players, rows, seed):
     coalitions = np.random.default_rng(seed).random((rows, players)) < 0.5
