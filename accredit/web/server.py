@@ -34,14 +34,15 @@ async def serve(
             secret = secrets.token_urlsafe(24)
             app = guarded(application(worker, store, **limits), secret, chosen)
             config = uvicorn.Config(
-                app, log_level="warning", access_log=False, server_header=False, limit_concurrency=CONNECTIONS,
+                app, log_level="warning", access_log=False, server_header=False, ws="none", limit_concurrency=CONNECTIONS,
                 timeout_graceful_shutdown=2,
             )  # fmt: skip
             server = uvicorn.Server(config)
             serving = asyncio.ensure_future(server.serve(sockets=[bound]))
             while not server.started and not serving.done():
                 await asyncio.sleep(0.02)
-            announce(f"http://{HOST}:{chosen}/?token={secret}")
+            if server.started:
+                announce(f"http://{HOST}:{chosen}/?token={secret}")
             await serving
         finally:
             await worker.stop()

@@ -143,7 +143,8 @@ export function explainView(about, frame) {
       groups.delete(short(player));
       positions.delete(player);
     }
-    const words = parts.flatMap(([, own]) => own).sort((a, b) => a - b).map((k) => tokens[k][0]);
+    parts.sort(([, a], [, b]) => a[0] - b[0]);
+    const words = parts.map(([player]) => player.replace(/ \(\d+\)$/, "")); // the second "so" is called "so (2)"
     groups.set(unlike(short(words.join(" ")), (name) => groups.has(name) || positions.has(name)), parts);
     listGroups();
     explain();

@@ -147,7 +147,6 @@ export class Asking {
     status.textContent = "";
     try {
       for await (const event of events(path, asked, controller.signal)) {
-        if (this.controller !== controller) return false;
         if (event.event === "queued") status.textContent = event.ahead ? `${event.ahead} before this` : "starting";
         if (event.event === "progress") status.textContent = `${event.method} …`;
         if (event.of) bar.value = event.done / event.of;
