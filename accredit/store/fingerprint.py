@@ -1,8 +1,8 @@
 """Fingerprints: the same data, settings and code give the same name on every machine and in every run.
 
 Python's own `hash` is salted for each process, so it cannot name a game in a file. Here every value is fed, with its
-type and length, to one BLAKE2 hash: arrays by their bytes, estimators by class, version and settings, functions by
-their compiled code, what they close over and the globals they read.
+type and length, to one BLAKE2 hash: arrays by their bytes, estimators by class, version and settings, functions and
+methods by their compiled code, what they close over and the globals they read.
 """
 
 from __future__ import annotations
@@ -27,6 +27,10 @@ import accredit
 from accredit.core import InvalidInput
 
 DIGEST_BYTES = 16
+FED = (  # what an object has that is fed by more than its attributes
+    "fingerprint_parts", "state_dict", "detach", "to_numpy", "tocoo", "get_params", "__code__", "__mro__",
+    "__dataclass_fields__",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -76,8 +80,8 @@ class _Hash:
     blake: Any = dataclasses.field(default_factory=lambda: hashlib.blake2b(digest_size=DIGEST_BYTES))
 
 
-def _digest(value: Any, where: str, functions: Sequence[types.FunctionType] = ()) -> str:
-    hasher = _Hash(list(functions))
+def _digest(value: Any, where: str, functions: list[types.FunctionType] | None = None) -> str:
+    hasher = _Hash([] if functions is None else functions)
     _feed(hasher, value, where)
     return str(hasher.blake.hexdigest())
 
@@ -90,7 +94,7 @@ def _write(hasher: _Hash, tag: str, *chunks: bytes) -> None:
 
 def _feed(hasher: _Hash, value: Any, where: str) -> None:
     if hasattr(value, "fingerprint_parts") and not isinstance(value, type):
-        _write(hasher, "object", _code_of(type(value)))
+        _feed_class(hasher, "object", type(value))
         _feed(hasher, dict(value.fingerprint_parts()), where)
     elif value is None or isinstance(value, bool | int | str):
         _write(hasher, type(value).__name__, repr(value).encode() if not isinstance(value, str) else value.encode())
@@ -140,27 +144,45 @@ def _feed_object(hasher: _Hash, value: Any, where: str) -> None:
     elif isinstance(value, types.CodeType):
         constants = [c for c in value.co_consts if not isinstance(c, str) or c != value.co_name]
         _feed(hasher, ["code", value.co_code, value.co_names, constants], where)
-    elif isinstance(value, type | types.BuiltinFunctionType | types.ModuleType | np.ufunc):
+    elif isinstance(value, type):
+        _feed_class(hasher, "name", value)
+    elif isinstance(value, types.BuiltinFunctionType | types.ModuleType | np.ufunc):
         _write(hasher, "name", _code_of(value))
     elif hasattr(value, "state_dict"):  # a torch module: its structure and its numbers
-        _write(hasher, "module", _code_of(type(value)), repr(value).encode())
+        _feed_class(hasher, "module", type(value))
+        _write(hasher, "structure", repr(value).encode())
         _feed(hasher, {key: tensor.detach().cpu().numpy() for key, tensor in value.state_dict().items()}, where)
     elif hasattr(value, "detach") and hasattr(value, "numpy"):  # a torch tensor
         _feed_array(hasher, value.detach().cpu().numpy(), where)
+    elif hasattr(value, "to_numpy"):  # a data frame or one of its columns
+        _feed(hasher, ["frame", *(axis.to_numpy() for axis in getattr(value, "axes", ())), value.to_numpy()], where)
+    elif hasattr(value, "tocoo"):  # a sparse matrix
+        cells = value.tocoo()
+        _feed(hasher, ["sparse", cells.shape, *cells.coords, cells.data], where)
     elif hasattr(value, "get_params"):  # a scikit-learn estimator: its settings, not what it has learned
-        _write(hasher, "estimator", _code_of(type(value)))
+        _feed_class(hasher, "estimator", type(value))
         _feed(hasher, value.get_params(deep=False), where)
     elif dataclasses.is_dataclass(value):
-        _write(hasher, "dataclass", _code_of(type(value)))
+        _feed_class(hasher, "dataclass", type(value))
         _feed(hasher, {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}, where)
     elif hasattr(value, "__dict__") and type(value).__module__ != "builtins":
-        _write(hasher, "object", _code_of(type(value)))
+        _feed_class(hasher, "object", type(value))
         _feed(hasher, vars(value), where)
     else:
         raise InvalidInput(
             f"{where} is a {type(value).__name__}, which has no stable bytes to hash; describe it instead, for example "
             "fingerprint(data=array, model='logistic C=1', metric='accuracy')"
         )
+
+
+def _feed_class(hasher: _Hash, tag: str, kind: type) -> None:
+    """A class by its name and version; one without a version also by its methods, and those of its bases."""
+    _write(hasher, tag, _code_of(kind))
+    for base in kind.__mro__:
+        if _version(base.__module__) is None:
+            for name, member in sorted(vars(base).items()):
+                if isinstance(member, types.FunctionType):
+                    _write(hasher, "method", name.encode(), _known_by(member, name, hasher.functions))
 
 
 def _feed_function(hasher: _Hash, function: types.FunctionType, where: str) -> None:
@@ -181,17 +203,29 @@ def _globals_read(code: types.CodeType) -> set[str]:
     return names.union(*(_globals_read(inner) for inner in code.co_consts if isinstance(inner, types.CodeType)))
 
 
-def _known_by(value: Any, where: str, functions: Sequence[types.FunctionType]) -> bytes:
-    """The digest of a global, or its kind alone where it has no stable bytes, as loggers and locks have none."""
+def _known_by(value: Any, where: str, functions: list[types.FunctionType]) -> bytes:
+    """The digest of a global or a method; of what has no stable bytes, and of a library's own objects, the kind alone."""
+    if _is_machinery(value):
+        return type(value).__qualname__.encode()
     try:
         return _digest(value, where, functions).encode()
     except (InvalidInput, RecursionError):
         return type(value).__qualname__.encode()
 
 
+def _is_machinery(value: Any) -> bool:
+    """An object of a library that is neither data nor model, such as a logger, from which the whole program is in reach."""
+    if isinstance(value, types.ModuleType | Enum | Path) or any(hasattr(value, name) for name in FED):
+        return False
+    return hasattr(value, "__dict__") and _version(type(value).__module__) is not None
+
+
 def _version(module: str | None) -> str | None:
-    """What the package of a module calls its version."""
-    version = getattr(sys.modules.get((module or "builtins").partition(".")[0]), "__version__", None)
+    """What the package of a module calls its version; the standard library has that of Python."""
+    package = (module or "builtins").partition(".")[0]
+    if package in sys.stdlib_module_names and package != "__main__":
+        return "{}.{}".format(*sys.version_info)
+    version = getattr(sys.modules.get(package), "__version__", None)
     return version if isinstance(version, str) else None
 
 

@@ -96,6 +96,9 @@ def _module(source: str) -> dict[str, Any]:
         "WIDTH = {}\ndef build(): return [(lambda: WIDTH)() for _ in range(2)]",
         "def helper(): return {}\ndef build(): return helper()",
         "def build(n=3): return n and build(n - 1) + STEP\nSTEP = {}",
+        "SCALE = {}\nclass Game:\n    def payoff(self, c): return SCALE * c\nbuild = Game()",
+        "class Game:\n    def payoff(self, c): return {} * c\nclass Mine(Game):\n    pass\nbuild = Mine()",
+        "class Game:\n    def __init__(self): super().__init__(); self.v = {}\nbuild = Game",
     ],
 )
 def test_a_function_is_known_by_the_globals_it_reads(source: str) -> None:
@@ -109,3 +112,17 @@ def test_a_global_without_stable_bytes_is_known_by_its_kind() -> None:
     one = fingerprint(f=_module(source)["build"])
     assert one == fingerprint(f=_module(source)["build"])
     assert one != fingerprint(f=_module(source.replace("WIDTH = 3", "WIDTH = 4"))["build"])
+
+
+def test_frames_and_sparse_matrices_are_known_by_their_cells() -> None:
+    pandas, sparse = pytest.importorskip("pandas"), pytest.importorskip("scipy.sparse")
+    for make in (
+        lambda x: pandas.DataFrame({"a": x, "b": ["u", "v", "w"]}),
+        lambda x: pandas.Series(x, name="a"),
+        lambda x: sparse.csr_matrix([x]),
+    ):
+        assert fingerprint(d=make([1.0, 0.0, 2.0])) == fingerprint(d=make([1.0, 0.0, 2.0]))
+        assert fingerprint(d=make([1.0, 0.0, 2.0])) != fingerprint(d=make([1.0, 0.0, 3.0]))
+    source = "import pandas\nFRAME = pandas.DataFrame({'a': [1, %d]})\ndef build(): return FRAME"
+    one, same, other = (_module(source % number)["build"] for number in (2, 2, 3))
+    assert fingerprint(f=one) == fingerprint(f=same) != fingerprint(f=other)
