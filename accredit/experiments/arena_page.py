@@ -217,7 +217,7 @@ def arena_page(table: Standings, title: str) -> str:
     return page(title, "".join([
         _ranking(table), _legend(), f"<ul class='reading soft'>{notes}</ul>",
         "<h2>Metric by metric</h2><p class='soft'>Means over inputs; ↑ high is good, ↓ low is good.</p>",
-        grid([escape(h).replace(" ↑", "&nbsp;↑").replace(" ↓", "&nbsp;↓") for h in ("method", *header[first:last])],
+        grid([escape(h) for h in ("method", *header[first:last])],
              [[_whole(row[0]), *map(escape, row[first:last])] for row in rows]),
         "<h2>Deletion and insertion</h2><p class='soft'>Mean payoff as players leave or arrive, most credited first.</p>",
         _curves(table, "deletion", "removed"), _curves(table, "insertion", "put in"), _curve_names(table),
@@ -313,11 +313,12 @@ def _stroke(k: int, name: str) -> tuple[str, str]:
 
 
 def _agreement(table: Standings) -> str:
-    """A square of correlations; columns carry the numbers of the rows."""
+    """Correlations of every two methods, once; columns carry the numbers of the rows."""
     rows = []
-    for k, (name, line) in enumerate(zip(table.agreement_of, table.agreement.tolist(), strict=True), start=1):
-        rows.append([_whole(f"{k} {name}"), *(f'<span class="{level(x, 1.0)}">{_short(x)}</span>' for x in line)])
-    return grid(["", *(str(k + 1) for k in range(len(rows)))], rows)
+    for k, name in enumerate(table.agreement_of):
+        known = [f'<span class="{level(x, 1.0)}">{_short(x)}</span>' for x in table.agreement[k, :k].tolist()]
+        rows.append([_whole(f"{k + 1} {name}"), *known, *[""] * (len(table.agreement_of) - 1 - k)])
+    return grid(["", *(str(k) for k in range(1, len(rows)))], rows)
 
 
 def _short(correlation: float) -> str:
