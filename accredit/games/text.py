@@ -103,9 +103,9 @@ class TextGame:
         """The id that stands in for removed tokens."""
         tokenizer = self.model.tokenizer
         if self.removal == "mask":
-            if tokenizer.mask_token_id is None:
+            if not self.model.masks:
                 raise InvalidInput(
-                    f"{self.model.name} has no mask token; use removal='delete', 'attention', 'pad' or 'zero'"
+                    f"{self.model.name} has no mask token that it knows; use removal='delete', 'attention', 'pad' or 'zero'"
                 )
             return int(tokenizer.mask_token_id)
         if self.removal == "attention" and not self.encoded.special.any():
@@ -221,7 +221,7 @@ def text_game(
     """
     encoded = text if isinstance(text, Encoded) else model.encode(text)
     if removal is None:
-        removal = "mask" if model.tokenizer.mask_token_id is not None else "delete"
+        removal = "mask" if model.masks else "delete"
     if removal not in REMOVALS:
         raise InvalidInput(f"removal is {removal!r}; write one of {', '.join(REMOVALS)}")
     return TextGame(model, encoded, encoded.partition(players), removal, payoff, model.target(target, encoded), memory)

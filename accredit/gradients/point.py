@@ -96,7 +96,7 @@ def _of_text(
         batch = TokenBatch(None, vectors, attends, model.read(encoded, len(vectors)), prefix, types)
         return _payoff(model.outputs(batch), index, payoff, model.law)
 
-    name = baseline or ("pad" if model.tokenizer.mask_token_id is None else "mask")
+    name = baseline or ("mask" if model.masks else "pad")
     ids = torch.from_numpy(encoded.ids).to(device_of(model.model))
     with torch.no_grad():
         here = model.embed(ids)
@@ -115,7 +115,7 @@ def _empty(model: TextModel, name: str, here: torch.Tensor) -> torch.Tensor:
         return torch.zeros_like(here[:1])
     if name == "pad":
         return model.embed(torch.tensor([model.padding()], device=here.device))
-    if name == "mask" and model.tokenizer.mask_token_id is not None:
+    if name == "mask" and model.masks:
         return model.embed(torch.tensor([model.tokenizer.mask_token_id], device=here.device))
     raise InvalidInput(f"baseline is {name!r}; write 'pad' or 'zero', or 'mask' where the tokenizer has a mask token")
 

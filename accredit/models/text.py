@@ -92,10 +92,9 @@ class TextModel:
         row, left_out = self._tokenized(texts, cut)
         ids = np.array(row["input_ids"], dtype=np.int64)
         spans = np.array(row["offset_mapping"], dtype=np.int64).reshape(-1, 2)
-        known = self.model.get_input_embeddings().num_embeddings
-        if ids.max() >= known:
+        if ids.max() >= self._known:
             raise InvalidInput(
-                f"token id {ids.max()} is beyond the {known} that {self.name} knows; pair it with its own tokenizer"
+                f"token id {ids.max()} is beyond the {self._known} that {self.name} knows; pair it with its own tokenizer"
             )
         special = self._special(ids, np.array(row["special_tokens_mask"], dtype=bool))
         part = np.maximum.accumulate([0 if p is None else p for p in row.sequence_ids(0)]).astype(np.int64)
@@ -251,12 +250,26 @@ class TextModel:
                     config.pad_token_id = None
 
     def padding(self) -> int:
-        """The id that fills short rows, where it is not attended to; end-of-text if the tokenizer has no pad token."""
-        known = getattr(self.model.config.get_text_config(), "pad_token_id", None)
-        for token in (known, self.tokenizer.pad_token_id, self.tokenizer.eos_token_id):
-            if token is not None:
+        """The id that fills short rows, where it is not attended to; end-of-text if the tokenizer has no pad token, or one
+        that was added to it and not to the model."""
+        own = getattr(self.model.config.get_text_config(), "pad_token_id", None)
+        for token in (own, self.tokenizer.pad_token_id, self.tokenizer.eos_token_id):
+            if token is not None and 0 <= token < self._known:
                 return int(token)
-        raise InvalidInput(f"{self.name} has no pad token; set one: tokenizer.pad_token = '[PAD]'")
+        raise InvalidInput(
+            f"{self.name} has no pad token that it knows; set one of its own: tokenizer.pad_token = tokenizer.eos_token"
+        )
+
+    @property
+    def masks(self) -> bool:
+        """Whether there is a mask token, and the model has an embedding for it."""
+        mask = self.tokenizer.mask_token_id
+        return mask is not None and mask < self._known
+
+    @property
+    def _known(self) -> int:
+        """How many token ids have an embedding."""
+        return int(self.model.get_input_embeddings().num_embeddings)
 
     def outputs(self, batch: TokenBatch) -> torch.Tensor:
         """Logits that are explained, one row a text: (B, classes or vocabulary). Call inside `held`."""

@@ -150,6 +150,17 @@ def test_a_label_without_a_name_has_its_number_and_a_shared_name_needs_one():
         explain(TEXT, model, target="NO")
 
 
+def test_tokens_that_were_added_to_the_tokenizer_and_not_to_the_model_stand_for_nothing():
+    model = other_model("Qwen2")
+    expected = explain(TEXT, model, methods="shapley,integrated-gradients", players="sentence")
+    model.tokenizer.add_special_tokens({"pad_token": "[PAD]", "mask_token": "[MASK]"})
+    found = explain(TEXT, model, methods="shapley,integrated-gradients", players="sentence")
+    for method, result in found:
+        assert_allclose(result.credit, expected[method].credit, atol=1e-6)
+    with pytest.raises(InvalidInput, match="no mask token that it knows"):
+        text_game(model, TEXT, removal="mask")
+
+
 # Pictures
 
 

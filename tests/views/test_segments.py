@@ -1,7 +1,7 @@
 import re
 from dataclasses import replace
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from accredit.explanation import Explanation, Token
@@ -14,6 +14,7 @@ def explanation(text, tokens):
 
 
 @given(st.text(max_size=60), st.randoms(use_true_random=False))
+@settings(derandomize=True, deadline=None)
 def test_every_character_is_shown_once_and_in_order(text, random):
     words = [(m.start(), m.end()) for m in re.finditer(r"\S+", text)]
     tokens = []
