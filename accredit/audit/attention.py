@@ -29,6 +29,10 @@ GRADIENT, LEAVE_ONE_OUT = "gradients", "leave-one-out"
 PERMUTATION, ADVERSARY = "permuted attention", "adversarial attention"
 
 
+class NothingToRank(InvalidInput):
+    """Two scores cannot be compared by rank on these inputs."""
+
+
 def jensen_shannon(a: Tensor, b: Tensor) -> Tensor:
     """½ KL(a ‖ m) + ½ KL(b ‖ m) with m the mean, in nats, averaged over heads: (..., H, T) twice -> (...).
 
@@ -50,10 +54,12 @@ def total_variation(p: Tensor, q: Tensor) -> Tensor:
 
 
 def rank_agreement(first: FloatArray, second: FloatArray, there: BoolArray) -> FloatArray:
-    """Kendall's τ_b of two scores (N, T) in every row, over the tokens that are there; NaN with fewer than two of them."""
-    return np.array(
-        [kendall(a[t], b[t]) if t.sum() > 1 else np.nan for a, b, t in zip(first, second, there, strict=True)]
-    )
+    """Kendall's τ_b of two scores (N, T) in every row, over the tokens that are there.
+
+    NaN where one of the two ranks nothing: fewer than two tokens, or the same score for all of them.
+    """
+    pairs = ((a[t], b[t]) for a, b, t in zip(first, second, there, strict=True))
+    return np.array([kendall(a, b) if len(np.unique(a)) > 1 < len(np.unique(b)) else np.nan for a, b in pairs])
 
 
 @torch.no_grad()
@@ -62,6 +68,8 @@ def permuted(answer: Answer, attention: Tensor, there: Tensor, count: int = 100,
 
     All heads are shuffled alike. Near 0: the answer does not care where attention goes.
     """
+    if count < 1:
+        raise InvalidInput(f"count must be at least 1, got {count}; write 100")
     before = answer(attention[None])[0]
     generator = torch.Generator().manual_seed(seed)
     draws = torch.rand((count, *there.shape), generator=generator)
@@ -142,14 +150,14 @@ def rank_finding(name: str, against: str, tau: FloatArray, details: dict[str, fl
     """Rank correlation of attention with another importance, one τ a row; rows without two tokens are left out."""
     measured = tau[~np.isnan(tau)]
     if len(measured) == 0:
-        raise InvalidInput(f"{name}: no text has two tokens to rank; give longer texts")
+        raise NothingToRank(f"no text has two tokens that attention and {against} rank; give longer texts")
     return judged(
         name, measured, 0.0,
         asks=f"Kendall τ of attention with {against}; 0 is chance, 0.5 is three of four pairs in the same order",
         readings={
             "passes": f"attention ranks tokens much like {against}",
             "flagged": f"attention ranks tokens unlike {against}",
-            "unclear": f"attention and {against} agree in part",
+            "unclear": f"attention and {against} agree in part, or there are too few texts",
         },
         blind="both are judged against one another: a low τ does not say which of the two is wrong",
         margin=HALF_ORDERED, wanted=True, unit="τ", details=details,
@@ -164,7 +172,7 @@ def permutation_finding(medians: FloatArray) -> Finding:
         readings={
             "passes": "the answer depends on where attention goes",
             "flagged": "shuffled attention gives the same answer: where it goes does not matter",
-            "unclear": "shuffling moves some answers and not others",
+            "unclear": "shuffling moves some answers and not others, or there are too few of them",
         },
         blind="flat attention, and an answer that is very sure, cannot move much; the model never met shuffled attention",
         margin=SAME, wanted=True,
@@ -179,7 +187,7 @@ def adversary_finding(divergence: FloatArray, found: BoolArray) -> Finding:
         readings={
             "flagged": "very different attention gives the same answer: this attention is not the only explanation",
             "passes": "no very different attention gives the same answer",
-            "unclear": "for some inputs different attention gives the same answer",
+            "unclear": "for some inputs different attention gives the same answer, or there are too few of them",
         },
         blind="made for one input at a time, with hidden states held: it shows no model that attends so "
         "(see the model-level adversary)",

@@ -15,6 +15,7 @@ from accredit.audit.attention import (
     GRADIENT,
     LEAVE_ONE_OUT,
     PERMUTATION,
+    NothingToRank,
     adversary,
     adversary_finding,
     permutation_finding,
@@ -61,8 +62,8 @@ def audit_attention(
         raise InvalidInput(f"there is no test {unknown[0]!r} of attention; write some of {', '.join(TESTS)}")
     if model.shape.attention == "uniform":
         raise InvalidInput("this model has uniform attention: it selects nothing, so there is nothing to audit")
-    found = {finding.name: finding for finding in _jain_wallace(model, data, tests, permutations, steps, seed)}
     not_run: dict[str, str] = {}
+    found = {finding.name: finding for finding in _jain_wallace(model, data, tests, permutations, steps, seed, not_run)}
     if set(tests) & set(COUNTERCHECKS):
         if labels is None:
             not_run |= dict.fromkeys(COUNTERCHECKS, "needs labels, to train models again")
@@ -94,18 +95,21 @@ def _jain_wallace(
     permutations: int,
     steps: int,
     seed: int,
+    not_run: dict[str, str],
 ) -> list[Finding]:
+    """The findings; a test that these rows cannot answer is put into `not_run` instead."""
     chosen = torch.from_numpy(np.random.default_rng(seed).permutation(len(everything))[:MOST_ROWS])
     data = everything.take(chosen)
     with torch.no_grad():
         attention = model.select(*data.given)
     there: BoolArray = data.there.numpy()
     weights, found = attention.double().numpy(), []
-    if GRADIENT in tests:
-        found.append(rank_finding(GRADIENT, "gradients", rank_agreement(weights, gradients(model, data), there)))
-    if LEAVE_ONE_OUT in tests:
-        tau = rank_agreement(weights, removals(model, data), there)
-        found.append(rank_finding(LEAVE_ONE_OUT, "leave-one-out", tau))
+    for name, importance in ((GRADIENT, gradients), (LEAVE_ONE_OUT, removals)):
+        if name in tests:
+            try:
+                found.append(rank_finding(name, name, rank_agreement(weights, importance(model, data), there)))
+            except NothingToRank as error:
+                not_run[name] = str(error)
     answer = imposed(model, data)
     if PERMUTATION in tests:
         found.append(permutation_finding(permuted(answer, attention[:, None], data.there, permutations, seed)))

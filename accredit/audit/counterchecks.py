@@ -96,7 +96,7 @@ def uniform_attention(
             "unclear": "attention is worth little here",
         },
         blind="accuracy may also come from a code in the mask: read it beside the leakage report",
-        margin=USEFUL, wanted=True, seed=seed,
+        margin=USEFUL, wanted=True,
     )  # fmt: skip
 
 
@@ -149,7 +149,7 @@ def diagnostic_network(
             "unclear": "this attention helps another model a little",
         },
         blind="a code in the mask helps another model as well: read it beside the mask-only probe",
-        margin=USEFUL, wanted=True, seed=seed,
+        margin=USEFUL, wanted=True,
     )  # fmt: skip
 
 
@@ -195,7 +195,7 @@ def model_adversary(
             "unclear": "an adversary differs about as much as another seed",
         },
         blind="a longer search may find more; λ is tried on a small grid",
-        margin=BEYOND_SEEDS, unit="nats", details=curve, seed=seed,
+        margin=BEYOND_SEEDS, unit="nats", details=curve,
     )  # fmt: skip
 
 

@@ -11,19 +11,19 @@ import numpy.typing as npt
 
 from accredit.core import FloatArray, InvalidInput
 from accredit.core.plain import plain
-from accredit.evaluate.bootstrap import Interval, bootstrap
+from accredit.evaluate.bootstrap import Interval
 
 Verdict = Literal["flagged", "passes", "unclear"]
-RESAMPLES = 1000
+LEVEL = 0.95  # of the intervals
 
 
 @dataclass(frozen=True)
 class Finding:
     """One check. `value` is measured, `chance` is what an honest explainer, or no explanation at all, would get.
 
-    `excess` is value − chance with its bootstrap interval over rows. A check that looks for something bad is *flagged* when
-    the whole interval lies above `margin`, *passes* when it lies below, and is *unclear* between: more rows would tell. A
-    check that asks for something good (`wanted`) passes and fails the other way round.
+    `excess` is value − chance with its 95 % interval over rows (`interval_of`). A check that looks for something bad is
+    *flagged* when the whole interval lies above `margin`, *passes* when it lies below, and is *unclear* between: more rows
+    would tell. A check that asks for something good (`wanted`) passes and fails the other way round.
     """
 
     name: str
@@ -100,7 +100,6 @@ def judged(
     wanted: bool = False,
     unit: Literal["share", "nats", "τ", "distance"] = "share",
     details: Mapping[str, float] | None = None,
-    seed: int = 0,
 ) -> Finding:
     """A finding from one number a row, and what chance gives in each row (or in all of them).
 
@@ -112,12 +111,35 @@ def judged(
     expected = np.broadcast_to(np.asarray(chance, dtype=np.float64), measured.shape)
     if measured.ndim != 1 or len(measured) == 0:
         raise InvalidInput(f"{name} needs one number for each of at least one row, got shape {measured.shape}")
-    excess = bootstrap(measured - expected, count=RESAMPLES, kind="percentile", seed=seed)
+    excess = interval_of(measured - expected)
     verdict = verdict_of(excess, margin, wanted)
     return Finding(
         name, asks, float(measured.mean()), float(expected.mean()), excess, margin, verdict, readings[verdict], blind,
         len(measured), unit, details=details or {},
     )  # fmt: skip
+
+
+def interval_of(excess: FloatArray) -> Interval:
+    r"""Student's interval for the mean of one number a row, at level 0.95: $\bar d \pm t_{N-1} s / \sqrt N$.
+
+    Where all N rows agree, s is 0 and says nothing: a row unlike them may still have a chance of $1 - 0.025^{1/N}$, about
+    3.7/N, and the interval is wide enough for such rows to differ by 1. One row has no interval: its number stands for
+    itself alone. With few rows and skewed numbers (mean 0.05, exponential, ten rows) the upper end was too low in 10 % of
+    trials instead of 2.5 %; otherwise both ends held what they say.
+
+    >>> interval_of(np.zeros(37))
+    Interval(estimate=0.0, low=-0.094..., high=0.094...)
+    """
+    from scipy.special import stdtrit
+
+    count, mean = len(excess), float(excess.mean())
+    if count == 1:
+        return Interval(mean, mean, mean)
+    if excess.min() == excess.max():
+        reach = 1 - ((1 - LEVEL) / 2) ** (1 / count)
+    else:
+        reach = float(stdtrit(count - 1, (1 + LEVEL) / 2) * excess.std(ddof=1) / np.sqrt(count))
+    return Interval(mean, mean - reach, mean + reach)
 
 
 def named(asked: Sequence[str] | None, known: Sequence[str]) -> tuple[str, ...]:
@@ -131,6 +153,8 @@ def named(asked: Sequence[str] | None, known: Sequence[str]) -> tuple[str, ...]:
         return "-".join(name.lower().replace("-", " ").split())
 
     wanted = {simple(name) for name in asked} if asked is not None else {simple(name) for name in known}
+    if not wanted:
+        raise InvalidInput(f"no test is named; write some of {', '.join(simple(k) for k in known)}")
     unknown = sorted(wanted - {simple(name) for name in known})
     if unknown:
         raise InvalidInput(f"there is no test {unknown[0]!r} here; write some of {', '.join(simple(k) for k in known)}")

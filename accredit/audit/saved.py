@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from accredit.audit.finding import Findings, named
 from accredit.core import FloatArray, InvalidInput
-from accredit.learned.inputs import Array, BlackBox
+from accredit.learned.inputs import Array, BlackBox, checked_answers
 
 ARRAYS = (
     "arrays 'x' and 'labels' (or 'answers', the black box's probabilities) for an explainer; 'tokens', 'query' and, where "
@@ -39,8 +39,7 @@ def audit_saved(
     if not place.is_dir():
         raise InvalidInput(f"{str(folder)!r} is not a folder; give one that explainer.save(folder) wrote")
     arrays = read_arrays(data, target)
-    rows = max((len(array) for name, array in arrays.items() if array.ndim and name != "inert"), default=0)
-    arrays = {name: array[:limit] if array.ndim and len(array) == rows else array for name, array in arrays.items()}
+    arrays = {name: array[:limit] if _of_rows(name, array) else array for name, array in arrays.items()}
     if (place / "model.json").is_file():
         return _attention(place, arrays, tests, seed)
     if (place / "explainer.json").is_file():
@@ -52,23 +51,34 @@ def audit_saved(
 
 def _explainer(place: Path, arrays: dict[str, Array], tests: Sequence[str] | None, seed: int) -> Findings:
     from accredit.audit.leakage import NAMES, leakage_report
-    from accredit.learned.saving import load_trained
+    from accredit.learned.cxplain import CXPlain
+    from accredit.learned.saving import load
 
     wanted = named(tests, NAMES)
-    explainer = load_trained(place)
+    explainer = load(place)
     x = explainer.inputs.check(_array(arrays, "x"))
-    if "answers" in arrays:
-        answers = np.asarray(arrays["answers"], dtype=np.float64)
-        if answers.ndim != 2 or len(answers) != len(x):
-            raise InvalidInput(f"answers must be probabilities ({len(x)}, classes), got {answers.shape}")
-        explainer.black_box = recorded(x, answers)
-        labels: Array = answers.argmax(axis=1)
+    answers = checked_answers(arrays["answers"], len(x), "answers") if "answers" in arrays else None
+    labels: Array = answers.argmax(axis=1) if answers is not None else _array(arrays, "labels")
+    if isinstance(explainer, CXPlain):  # it chooses by predicted losses: no surrogate reads what it shows
+        method, masks, surrogate = "cxplain", explainer.select(x).astype(np.float64), None
     else:
-        labels = _array(arrays, "labels")
+        if answers is not None:
+            explainer.black_box = recorded(x, answers)
+        elif explainer.query:
+            raise InvalidInput(
+                f"{explainer.method} is told the black box's answer when it chooses; save its probabilities beside the "
+                "rows: np.savez(file, x=x, answers=black_box(x))"
+            )
+        method, masks, surrogate = explainer.method, explainer.masks(x), explainer.answer
     return leakage_report(
-        explainer.inputs, x, explainer.masks(x), labels, surrogate=explainer.answer, inert=arrays.get("inert"),
-        tests=wanted, seed=seed, subject=f"{explainer.method}, {explainer.rule()}",
+        explainer.inputs, x, masks, labels, surrogate=surrogate, inert=arrays.get("inert"), tests=wanted, seed=seed,
+        subject=f"{method}, {explainer.rule()}",
     )  # fmt: skip
+
+
+def _of_rows(name: str, array: Array) -> bool:
+    """Whether an array has one entry a row; `inert` may have one a player instead."""
+    return array.ndim > (1 if name == "inert" else 0)
 
 
 def _attention(place: Path, arrays: dict[str, Array], tests: Sequence[str] | None, seed: int) -> Findings:
@@ -106,31 +116,36 @@ def read_arrays(file: str | Path, target: str = "label") -> dict[str, Array]:
     if path.suffix.lower() == ".csv":
         return _table(path, target)
     try:
-        with np.load(path, allow_pickle=False) as archive:
-            if not isinstance(archive, np.lib.npyio.NpzFile):
-                raise InvalidInput(f"{str(file)!r} holds one array without a name; write np.savez(file, x=x, labels=y)")
-            return {name: archive[name] for name in archive.files}
+        archive = np.load(path, allow_pickle=False)
+        if isinstance(archive, np.lib.npyio.NpzFile):
+            with archive:
+                return {name: archive[name] for name in archive.files}
     except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
-        if isinstance(error, InvalidInput):
-            raise
         raise InvalidInput(f"{str(file)!r} cannot be read as .npz: {' '.join(str(error).split())[:120]}") from None
+    raise InvalidInput(f"{str(file)!r} holds one array without a name; write np.savez(file, x=x, labels=y)")
 
 
 def _table(path: Path, target: str) -> dict[str, Array]:
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        rows = [row for row in csv.reader(file) if row]
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            rows = [row for row in csv.reader(file) if row]
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise InvalidInput(f"{str(path)!r} cannot be read as a table in UTF-8: {error}") from None
     if not rows or target not in rows[0]:
         columns = ", ".join(rows[0]) if rows else "nothing"
         raise InvalidInput(f"{str(path)!r} has no column {target!r}; its columns are {columns}; name it by --target")
-    at = rows[0].index(target)
+    if len(rows) < 2:
+        raise InvalidInput(f"{str(path)!r} has a header and no rows")
+    at, wide = rows[0].index(target), len(rows[0])
+    for number, row in enumerate(rows[1:], 1):
+        if len(row) != wide:
+            raise InvalidInput(f"{str(path)!r} has {len(row)} cells in row {number}, and {wide} columns")
     try:
-        numbers = np.array([[float(cell) for cell in row] for row in rows[1:]], dtype=np.float64)
+        numbers = np.array(rows[1:], dtype=np.float64)
     except ValueError as error:
         raise InvalidInput(f"{str(path)!r} must hold numbers only: {error}") from None
-    if numbers.ndim != 2 or numbers.shape[1] != len(rows[0]):
-        raise InvalidInput(f"{str(path)!r} has rows of different lengths; every row needs {len(rows[0])} numbers")
     labels = numbers[:, at]
-    if not np.equal(labels, np.round(labels)).all():
+    if not (np.equal(labels, np.round(labels)) & (np.abs(labels) < 1 << 31)).all():
         raise InvalidInput(f"column {target!r} must hold whole numbers, the classes 0, 1, …")
     return {"x": np.delete(numbers, at, axis=1), "labels": labels.astype(np.int64)}
 

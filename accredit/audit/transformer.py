@@ -25,16 +25,17 @@ from accredit.audit.attention import (
     GRADIENT,
     LEAVE_ONE_OUT,
     PERMUTATION,
+    NothingToRank,
     adversary,
     adversary_finding,
     permutation_finding,
     permuted,
+    rank_agreement,
     rank_finding,
 )
 from accredit.audit.counterchecks import RETRAINED
 from accredit.audit.finding import Finding, Findings
 from accredit.core import AccreditError, FloatArray, InvalidInput
-from accredit.evaluate.agreement import kendall
 from accredit.games.text import text_game
 from accredit.models.attention import eager
 from accredit.models.encoded import Encoded
@@ -73,8 +74,10 @@ def audit_texts(
     unknown = sorted(set(tests) - set(TESTS))
     if unknown:
         raise InvalidInput(f"there is no test {unknown[0]!r} of a classifier; write some of {', '.join(TESTS)}")
-    if not texts:
-        raise InvalidInput("there is no text to audit; give at least one")
+    if not texts or isinstance(texts, str) or not tests:
+        raise InvalidInput("there is nothing to audit; give a list of at least one text, and at least one test")
+    if model.law == "none":
+        raise InvalidInput(f"{model.name} tells one number and no probabilities; attention is audited for classifiers")
     measured: list[dict[str, Any]] = []
     skipped: list[str] = []
     with progress("audit", len(texts) if bar else 0) as line:
@@ -112,7 +115,7 @@ def _measured(model: TextModel, text: str, tests: set[str], permutations: int, s
         ):
             if importance is not None:
                 other = importance(model, encoded)
-                out[name] = {key: kendall(values[words], other[words]) for key, values in scores.items()}
+                out[name] = {key: rank_agreement(v[None], other[None], words[None])[0] for key, v in scores.items()}
     if tests & {PERMUTATION, ADVERSARY}:
         try:
             with last_layer(model, encoded) as (answer, attention):
@@ -133,10 +136,13 @@ def _findings(measured: list[dict[str, Any]], tests: Sequence[str]) -> tuple[lis
         if name not in tests:
             continue
         layers = [key for key in measured[0][name] if key != "rollout"]
-        by_layer = {key: float(np.mean([row[name][key] for row in measured])) for key in layers}
+        tau = {key: np.array([row[name][key] for row in measured]) for key in measured[0][name]}
+        by_layer = {key: float(np.nanmean(tau[key])) for key in layers if not np.isnan(tau[key]).all()}
         for key, label in ((layers[-1], name), ("rollout", f"{name} (rollout)")):
-            tau = np.array([row[name][key] for row in measured])
-            found.append(rank_finding(label, against, tau, by_layer if label == name else None))
+            try:
+                found.append(rank_finding(label, against, tau[key], by_layer if label == name else None))
+            except NothingToRank as error:
+                not_run[label] = str(error)
     imposed = [row for row in measured if "cannot impose" not in row]
     reasons = [row["cannot impose"] for row in measured if "cannot impose" in row]
     if not imposed:
@@ -167,7 +173,7 @@ def gradient_importance(model: TextModel, encoded: Encoded) -> FloatArray:
     assert batch.ids is not None
     with watched(model, lambda _module, weights: weights.detach()):
         vectors = model.embed(batch.ids).detach().requires_grad_(True)
-        outputs = model.outputs(TokenBatch(embeddings=vectors, attends=batch.attends))
+        outputs = model.outputs(TokenBatch(embeddings=vectors, attends=batch.attends, types=batch.types))
         worth = payoff_of(outputs, int(outputs[0].argmax()), "log-odds", model.law)
         (slope,) = torch.autograd.grad(worth.sum(), vectors)
     return np.asarray((slope * vectors.detach()).sum(dim=-1)[0].abs().double().cpu().numpy())
@@ -209,6 +215,13 @@ def last_layer(model: TextModel, encoded: Encoded) -> Iterator[tuple[Callable[[T
     if bool((own == 0).any()):
         raise CannotImpose("some tokens are hidden from a position that is read; only full attention is imposed")
     wanted = own[None]
+    said = int(plain[0].argmax())
+
+    def probabilities(outputs: Tensor) -> Tensor:
+        """Of all classes; labels that are told apart from one another by sigmoids: of the highest one, and of its absence."""
+        if model.law == "softmax":
+            return outputs.softmax(dim=-1)
+        return torch.stack([-outputs[:, said], outputs[:, said]], dim=-1).sigmoid()
 
     def change(module: nn.Module, computed: Tensor) -> Tensor:
         return computed.detach().index_copy(2, read.to(computed.device), wanted) if module is last else computed
@@ -217,9 +230,9 @@ def last_layer(model: TextModel, encoded: Encoded) -> Iterator[tuple[Callable[[T
         nonlocal wanted
         rows = attention.shape[0]
         wanted = attention.reshape(rows, *own.shape).to(own)
-        many = TokenBatch(ids=_copies(batch.ids, rows), attends=_copies(batch.attends, rows))
+        many = TokenBatch(ids=_copies(batch.ids, rows), attends=_copies(batch.attends, rows), types=batch.types)
         recall(rows)
-        return model.outputs(many).float().softmax(dim=-1)[:, None].cpu()
+        return probabilities(model.outputs(many).float())[:, None].cpu()
 
     with _remembered(model.model, last) as recall, watched(model, change):
         yield answer, own.flatten(0, 1)[None].float().cpu()

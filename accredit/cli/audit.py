@@ -26,7 +26,7 @@ DEFAULT_LIMIT = 10  # texts of a file; one costs seconds
 @click.option("--limit", type=click.IntRange(min=1), help=f"Rows to use; default: {DEFAULT_LIMIT} texts, or all rows.")
 @click.option("--text", "column", help="The column of a CSV or TSV that holds the texts.")
 @click.option("--steps", type=click.IntRange(min=1), default=500, show_default=True, help="Of the adversary's search.")
-@click.option("--seed", default=0, show_default=True)
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
 @click.option("--html", "html_file", type=click.Path(dir_okay=False), help="Also write one self-contained page.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
 def audit(

@@ -12,7 +12,7 @@ import click
 OPTIONS = [
     click.option("--quick", is_flag=True, help="Fewer draws and examples: a look in seconds or minutes, not for quoting."),
     click.option("--out", default="reports", show_default=True, type=click.Path(), help="Folder for the report."),
-    click.option("--seed", default=0, show_default=True),
+    click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True),
 ]  # fmt: skip
 
 

@@ -16,7 +16,9 @@ LEAST = 0.02  # P(y|m) that a neutral weight assumes at least
 def mask_probe(masks: FloatArray, labels: IntArray, seed: int = 0) -> tuple[FloatArray, IntArray]:
     """P(Y|M) by boosted trees that see rounded masks (N, T) alone: fitted on a random half, told for the other.
 
-    Returns the probabilities (N/2, classes) and the rows they are for. Seconds for 25,000 rows of nine numbers.
+    Returns the probabilities (N/2, classes) and the rows they are for. Seconds for 25,000 rows of nine numbers. The probe
+    of `audit.leakage` asks the same of any masks, some of them few, and so grows smaller trees with smaller leaves; here
+    the library's own settings stay, because they are part of how the committed figures were measured.
     """
     try:
         from sklearn.ensemble import HistGradientBoostingClassifier

@@ -11,7 +11,8 @@ resampled rows give an interval for every share.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+import warnings
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, final
 
@@ -20,8 +21,21 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput, Selection, distinct_names
-from accredit.learned.inputs import Array, BlackBox, Inputs, Pixels, checked_answers, inputs_from, top
+from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput, Selection
+from accredit.learned.inputs import (
+    SEEDS,
+    Array,
+    BlackBox,
+    Inputs,
+    Pixels,
+    answers_of,
+    checked_k,
+    checked_labels,
+    inputs_from,
+    one_input,
+    top,
+    whole,
+)
 from accredit.learned.networks import selector_for
 from accredit.values.solver import progress as progress_bar
 
@@ -81,7 +95,7 @@ def _losses(black_box: BlackBox, x: Array, labels: IntArray) -> FloatArray:
     found = np.empty(len(x))
     for start in range(0, len(x), ASKED_AT_ONCE):
         part = slice(start, start + ASKED_AT_ONCE)
-        answers = checked_answers(black_box(x[part]), len(x[part]))
+        answers = answers_of(black_box, x[part])
         if labels[part].max(initial=0) >= answers.shape[1]:
             raise InvalidInput(
                 f"labels go up to {labels.max()}, but the black box knows {answers.shape[1]} classes from 0"
@@ -125,14 +139,14 @@ class CXPlain:
         batch: int = 64,
         rate: float = 1e-3,
     ) -> None:
-        if not 1 <= k <= inputs.n:
-            raise InvalidInput(f"k must lie in 1..{inputs.n}, the number of players; got {k}")
-        if not 1 <= models <= MOST_MODELS:
-            raise InvalidInput(f"models must lie in 1..{MOST_MODELS}, got {models!r}; write 10 for an interval")
         if not 0 < level < 1:
             raise InvalidInput(f"level must lie between 0 and 1, got {level!r}; write 0.9")
-        self.inputs, self.k, self.block, self.models, self.width = inputs, k, block, models, width
-        self.level, self.epochs, self.patience, self.batch, self.rate = level, epochs, patience, batch, rate
+        if not 0 < rate < np.inf:
+            raise InvalidInput(f"rate must be a positive number, got {rate!r}; write 1e-3")
+        self.inputs, self.k, self.block, self.width = inputs, checked_k(k, inputs.n), whole("block", block), width
+        self.models, self.epochs = whole("models", models, 1, MOST_MODELS), whole("epochs", epochs)
+        self.patience, self.batch = whole("patience", patience), whole("batch", batch)
+        self.level, self.rate = level, rate
         self.removed = _blocks(inputs, block)
         self.seed: int | None = None
         self.history: dict[str, Any] = {}
@@ -148,7 +162,9 @@ class CXPlain:
     ) -> CXPlain:
         """Ask the black box for every removal and learn the shares; `labels` (N,) are the true ones."""
         rows = self.inputs.check(x)
-        true = _checked_labels(labels, len(rows))
+        if labels is None:
+            raise InvalidInput("CXPlain learns from losses at the true labels; call fit(x, black_box, labels)")
+        true = checked_labels(labels, len(rows))
         began = time.monotonic()
         grown = removal_losses(self.removed, rows, black_box, true, progress)
         return self.learn(rows, shares(grown, self.removed.present(rows)), seed, progress, time.monotonic() - began)
@@ -160,22 +176,27 @@ class CXPlain:
         rows = self.inputs.check(x)
         if wanted.shape != (len(rows), self.removed.n):
             raise InvalidInput(f"wanted must have shape ({len(rows)}, {self.removed.n}), got {wanted.shape}")
-        rng, began = np.random.default_rng(seed), time.monotonic()
+        rng, began = np.random.default_rng(whole("seed", seed, 0, SEEDS)), time.monotonic()
         order = rng.permutation(len(rows))
         held, kept = np.split(order, [max(1, len(rows) // 10)])
         if len(kept) < 2:
-            raise InvalidInput(f"x has {len(rows)} rows; CXPlain needs at least 10 to learn from and to stop by")
-        networks, losses, stops = [], [], []
-        with progress_bar("cxplain", self.models if progress else 0) as bar:
+            raise InvalidInput(f"x has {len(rows)} rows; CXPlain learns from 3 or more, and usefully from hundreds")
+        networks: list[nn.Module] = []
+        losses: list[list[float]] = []
+        stops: list[str] = []
+        with progress_bar("cxplain", self.models * self.epochs if progress else 0) as bar:
             for member in range(self.models):
                 drawn = rng.choice(kept, len(kept)) if self.models > 1 else kept
                 start = int(rng.integers(2**31))
                 network = selector_for(self.removed, width=self.width, seed=start)
-                loss, stop = self._train(network, rows, wanted, drawn, held, start)
+
+                def told(epoch: int, before: int = member * self.epochs) -> None:
+                    bar.update(before + epoch)
+
+                loss, stop = self._train(network, rows, wanted, drawn, held, start, told)
                 networks.append(network)
                 losses.append(loss)
                 stops.append(stop)
-                bar.update(member + 1)
         self.seed, self._networks = seed, networks
         self.history = {
             "losses": losses, "seconds": asked + time.monotonic() - began, "seconds_asking": asked,
@@ -184,18 +205,20 @@ class CXPlain:
         return self
 
     def _train(
-        self, network: nn.Module, x: Array, wanted: FloatArray, drawn: IntArray, held: IntArray, seed: int
-    ) -> tuple[list[float], str]:
+        self, network: nn.Module, x: Array, wanted: FloatArray, drawn: IntArray, held: IntArray, seed: int,
+        told: Callable[[int], None],
+    ) -> tuple[list[float], str]:  # fmt: skip
         """Train one network in place; the held-out losses (KL, in nats) and why it ended."""
         data, goal = torch.from_numpy(x), torch.from_numpy(wanted).float()
         entropy = float(torch.special.entr(goal[held]).sum(dim=1).mean())
         optimiser = torch.optim.Adam(network.parameters(), lr=self.rate)
         rng = np.random.default_rng(seed)
-        best, least, since, losses = _weights(network), np.inf, 0, []
+        best, least, since = _weights(network), np.inf, 0
+        losses: list[float] = []
         why = f"all {self.epochs} epochs were run"
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
-            for _ in range(self.epochs):
+            for epoch in range(self.epochs):
                 network.train()
                 shuffled = rng.permutation(drawn)
                 for start in range(0, len(shuffled), self.batch):
@@ -208,9 +231,11 @@ class CXPlain:
                     network.eval()
                     seen = float(nn.functional.cross_entropy(network(data[held]), goal[held])) - entropy
                 if not np.isfinite(seen):
-                    why = "the loss became NaN or infinite: the last good weights are kept"
+                    why = f"the loss was {seen}: the {'last good' if losses else 'untrained'} weights are kept"
+                    warnings.warn(f"training stopped: {why}; lower the rate", RuntimeWarning, stacklevel=4)
                     break
                 losses.append(seen)
+                told(epoch + 1)
                 best, least, since = (_weights(network), seen, 0) if seen < least else (best, least, since + 1)
                 if since >= self.patience:
                     why = f"no better for {self.patience} epochs"
@@ -224,17 +249,19 @@ class CXPlain:
         if not self._networks:
             raise InvalidInput("this explainer has learned nothing yet; call fit(x, black_box, labels) first")
         rows = self.inputs.check(x)
+        if len(rows) == 0:
+            raise InvalidInput("x holds no rows")
         with torch.inference_mode():
             found = np.stack([_softmaxes(network, rows) for network in self._networks])
         if self.block == 1:
-            return found
+            return np.asarray(found * self.inputs.present(rows))  # a text without words has no shares
         assert isinstance(self.removed, Pixels) and isinstance(self.inputs, Pixels)
         down, across = self.removed.grid
         squares = found.reshape(*found.shape[:2], down, across) / self.block**2
         return squares.repeat(self.block, axis=2).repeat(self.block, axis=3).reshape(*found.shape[:2], -1)
 
     def scores(self, x: npt.ArrayLike) -> FloatArray:
-        """Mean predicted share of every player: (N, n), rows summing to 1."""
+        """Mean predicted share of every player: (N, n), rows summing to 1 (to 0 for a text without words)."""
         return np.asarray(self.each(x).mean(axis=0))
 
     def intervals(self, x: npt.ArrayLike) -> FloatArray:
@@ -253,22 +280,28 @@ class CXPlain:
 
     def explain(self, one: npt.ArrayLike, names: Sequence[str] | None = None) -> Selection:
         """The players chosen for one input, with their shares and, from several networks, their intervals."""
-        row = self.inputs.check(np.asarray(one)[None])
+        row, named, present = one_input(self.inputs, one, names)
         each = self.each(row)
-        chosen = top(each.mean(axis=0), self.k, self.inputs.present(row))[0]
+        chosen = top(each.mean(axis=0), self.k, present[None])[0, present]
         certificate: dict[str, Any] = {"models": self.models}
         if self.models > 1:
-            certificate |= {"interval": self._quantiles(each)[0], "level": self.level,
+            certificate |= {"interval": self._quantiles(each)[0, present], "level": self.level,
                             "interval_because": "quantiles over networks trained on rows drawn with replacement"}  # fmt: skip
         return Selection(
-            distinct_names(self.inputs.names(row[0]) if names is None else names),
+            named,
             chosen,
             f"cxplain/CXPlain(k={self.k}, block={self.block}, models={self.models}, seed={self.seed})",
-            f"the {int(chosen.sum())} players of largest predicted removal loss; mask law: one removed at a time; "
-            f"{self.removed.describe()}",
-            each.mean(axis=0)[0],
+            self.rule(),
+            each.mean(axis=0)[0, present],
             self.seed,
             certificate=certificate,
+        )
+
+    def rule(self) -> str:
+        """How many are chosen, by what, and what replaces a removed player."""
+        return (
+            f"the {self.k} highest of {self.inputs.n} by predicted removal loss; mask law: one removed at a time; "
+            f"{self.removed.describe()}"
         )
 
     def settings(self) -> dict[str, Any]:
@@ -288,19 +321,19 @@ class CXPlain:
     @classmethod
     def load(cls, folder: str | Path) -> CXPlain:
         """Read what `save` wrote; anything else is refused."""
-        from accredit.learned.saving import read, tensors
+        from accredit.learned.saving import DAMAGE, read, tensors
 
         about, place = read(folder, KIND)
         try:
             given = dict(about["settings"])
             explainer = cls(inputs_from(given.pop("inputs")), **given)
-            explainer.seed, explainer.history = int(about["seed"]), dict(about["history"])
-        except (KeyError, TypeError, ValueError) as error:
-            raise InvalidInput(f"{place.with_suffix('.json')} is damaged: {error!r}") from None
-        with torch.device("meta"):  # shapes without memory
-            networks = nn.ModuleList(
-                selector_for(explainer.removed, width=explainer.width) for _ in range(explainer.models)
-            )
+            explainer.seed, explainer.history = whole("seed", about["seed"], 0, SEEDS), dict(about["history"])
+            with torch.device("meta"):  # shapes without memory
+                networks = nn.ModuleList(
+                    selector_for(explainer.removed, width=explainer.width) for _ in range(explainer.models)
+                )
+        except (*DAMAGE, ValueError) as error:
+            raise InvalidInput(f"{place.with_suffix('.json')} is damaged: {error}") from None
         networks.load_state_dict(tensors(place, networks.state_dict()), assign=True)
         explainer._networks = [network.eval() for network in networks]
         return explainer
@@ -313,17 +346,6 @@ def _blocks(inputs: Inputs, block: int) -> Inputs:
     if not isinstance(inputs, Pixels):
         raise InvalidInput(f"block={block} is for pictures; {type(inputs).__name__} inputs need block=1")
     return Pixels(inputs.shape, inputs.block * block, inputs.replace)
-
-
-def _checked_labels(labels: npt.ArrayLike | None, rows: int) -> IntArray:
-    if labels is None:
-        raise InvalidInput("CXPlain learns from losses at the true labels; call fit(x, black_box, labels)")
-    given = np.asarray(labels)
-    if given.shape != (rows,) or given.dtype.kind not in "iub" or (rows and given.min() < 0):
-        raise InvalidInput(f"labels must be {rows} whole numbers from 0, got shape {given.shape} of {given.dtype}")
-    if len(np.unique(given)) < 2:
-        raise InvalidInput("labels hold one class only; give rows of at least two classes")
-    return given.astype(np.int64)
 
 
 def _softmaxes(network: nn.Module, x: Array) -> FloatArray:

@@ -7,6 +7,7 @@ not depend on any explainer, and one serves all explainers of the same data.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any, final
 
@@ -16,7 +17,18 @@ import torch
 from torch import Tensor, nn
 
 from accredit.core import FloatArray, IntArray, InvalidInput
-from accredit.learned.inputs import Array, BlackBox, Inputs, checked_answers, checked_mask
+from accredit.learned.inputs import (
+    SEEDS,
+    Array,
+    BlackBox,
+    Inputs,
+    answers_of,
+    checked_answers,
+    checked_k,
+    checked_labels,
+    checked_mask,
+    whole,
+)
 from accredit.learned.networks import network_for
 
 ROWS = 2048  # inputs of one forward pass
@@ -57,10 +69,12 @@ class EvalX:
     ) -> None:
         if not 0 < keep < 1:
             raise InvalidInput(f"keep must lie between 0 and 1, got {keep!r}; write 0.5")
-        if k is not None and not 1 <= k <= inputs.n:
-            raise InvalidInput(f"k must lie in 1..{inputs.n}, the number of players; got {k}")
-        self.inputs, self.kind, self.width, self.keep, self.k = inputs, network, width, keep, k
-        self.epochs, self.patience, self.batch, self.rate = epochs, patience, batch, rate
+        self.inputs, self.kind, self.width, self.keep = inputs, network, width, keep
+        self.k = None if k is None else checked_k(k, inputs.n)
+        self.epochs, self.patience = whole("epochs", epochs), whole("patience", patience)
+        self.batch, self.rate = whole("batch", batch, 2), rate  # batch normalisation needs two rows
+        if not 0 < rate < np.inf:
+            raise InvalidInput(f"rate must be a positive number, got {rate!r}; write 1e-3")
         self._network: nn.Module | None = None
 
     def fit(self, x: npt.ArrayLike, target: npt.ArrayLike | BlackBox, seed: int = 0) -> EvalX:
@@ -100,17 +114,11 @@ class EvalX:
 
 def targets(target: npt.ArrayLike | BlackBox, rows: Array) -> FloatArray:
     """What is to be learned as probabilities (N, classes): from labels, from probabilities, or from a black box."""
-    given = np.asarray(target(rows) if callable(target) else target)
-    if given.ndim == 2:
-        return checked_answers(given, len(rows))
-    if given.shape != (len(rows),) or given.dtype.kind not in "iub" or (given.size and given.min() < 0):
-        raise InvalidInput(
-            f"labels must be {len(rows)} whole numbers from 0, got shape {given.shape} of {given.dtype}; "
-            "or give probabilities (N, classes), or a black box"
-        )
-    labels = given.astype(np.int64)
-    if len(np.unique(labels)) < 2:
-        raise InvalidInput(f"all {len(rows)} labels are {labels[0] if len(labels) else 'missing'}: nothing to learn")
+    if callable(target):
+        return answers_of(target, rows)
+    if np.ndim(target) == 2:
+        return checked_answers(target, len(rows), "target")
+    labels = checked_labels(target, len(rows))
     return np.asarray(np.eye(int(labels.max()) + 1)[labels])
 
 
@@ -121,9 +129,9 @@ def train_masked(
     """Train `network(x, mask)` in place on cross-entropy to `wanted`, with masks drawn anew in every epoch.
 
     A tenth of the rows, under masks drawn once, decides when to stop; the weights that did best on them are kept. A loss
-    that is not finite ends training too, at the last good weights. Random numbers depend on `seed` alone.
+    that is not finite ends training too, at the last good weights, with a warning. Random numbers depend on `seed` alone.
     """
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(whole("seed", seed, 0, SEEDS))
     order = rng.permutation(len(x))
     cut = max(1, round(HELD_OUT * len(x)))
     held, kept = order[:cut], order[cut:]
@@ -149,6 +157,11 @@ def train_masked(
             with torch.inference_mode():
                 seen = float(_cross_entropy(network(data[held], judged), goal[held]))
             if not np.isfinite(seen):
+                which = "untrained" if np.isinf(best_loss) else "last good"
+                warnings.warn(
+                    f"training stopped: the loss was {seen}; the {which} weights are kept; lower the rate of {rate:g}",
+                    RuntimeWarning, stacklevel=2,
+                )  # fmt: skip
                 break
             best, best_loss, since = (_state(network), seen, 0) if seen < best_loss else (best, best_loss, since + 1)
             if since >= patience:

@@ -11,8 +11,8 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from accredit.core import BoolArray, FloatArray, InvalidInput, Selection, distinct_names
-from accredit.learned.inputs import Array, Inputs, Pixels, Words, top
+from accredit.core import BoolArray, FloatArray, InvalidInput, Selection
+from accredit.learned.inputs import Array, Inputs, Pixels, Words, checked_k, one_input, top
 from accredit.learned.networks import text_span
 
 ROWS = 256  # inputs of one backward pass
@@ -35,9 +35,7 @@ class Gradient:
     """
 
     def __init__(self, inputs: Inputs, k: int, network: nn.Module, times_input: bool = False) -> None:
-        if not 1 <= k <= inputs.n:
-            raise InvalidInput(f"k must lie in 1..{inputs.n}, the number of players; got {k}")
-        self.inputs, self.k, self.network, self.times_input = inputs, k, network, times_input
+        self.inputs, self.k, self.network, self.times_input = inputs, checked_k(k, inputs.n), network, times_input
         self.history: dict[str, Any] = {"seconds": 0.0, "stopped_because": "gradients are read off, nothing is trained"}
 
     def fit(
@@ -64,15 +62,15 @@ class Gradient:
 
     def explain(self, one: npt.ArrayLike, names: Sequence[str] | None = None) -> Selection:
         """The players chosen for one input, with the size of their slopes."""
-        row = self.inputs.check(np.asarray(one)[None])
+        row, named, present = one_input(self.inputs, one, names)
         scores = self.scores(row)
-        chosen = top(scores, self.k, self.inputs.present(row))[0]
+        chosen = top(scores, self.k, present[None])[0, present]
         return Selection(
-            distinct_names(self.inputs.names(row[0]) if names is None else names),
+            named,
             chosen,
             f"gradient/Gradient(k={self.k}, times_input={self.times_input})",
             f"the {int(chosen.sum())} players of steepest slope{' times input' if self.times_input else ''}; no mask is drawn",
-            scores[0],
+            scores[0, present],
         )
 
     def _slopes(self, rows: Array) -> FloatArray:

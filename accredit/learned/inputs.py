@@ -5,18 +5,19 @@ Everything here is numpy. A mask has one column a player: 1 keeps the player, 0 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Protocol, final, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
-from accredit.core import BoolArray, FloatArray, InvalidInput
+from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput, distinct_names
 
 Array = npt.NDArray[Any]
 BlackBox = Callable[[Array], Array]  # (N, ...) inputs -> (N, classes) probabilities
 LARGEST = 1 << 24  # players, words of a vocabulary: more than this in a saved file is damage, not data
+SEEDS = 2**62  # seeds lie below: torch takes 63 bits, and some seeds are made from others
 
 
 @runtime_checkable
@@ -72,12 +73,11 @@ class Tabular:
     columns: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
-        _positive("n", self.n)
-        if not isinstance(self.replace, float):
-            given = np.asarray(self.replace, dtype=np.float64)
-            object.__setattr__(self, "replace", float(given) if given.ndim == 0 else tuple(given.tolist()))
-        if np.shape(self.replace) not in ((), (self.n,)) or not np.isfinite(self.replace).all():
+        whole("n", self.n)
+        replace = _array(self.replace, np.float64)
+        if replace is None or replace.shape not in ((), (self.n,)) or not np.isfinite(replace).all():
             raise InvalidInput(f"replace must be one finite number or {self.n} of them, got {self.replace!r}")
+        object.__setattr__(self, "replace", float(replace) if replace.ndim == 0 else tuple(replace.tolist()))
         if self.columns is not None:
             object.__setattr__(self, "columns", tuple(map(str, self.columns)))
             if len(self.columns) != self.n:
@@ -126,10 +126,9 @@ class Words:
     pad: int = 0
 
     def __post_init__(self) -> None:
-        _positive("length", self.length)
-        _positive("vocabulary", self.vocabulary)
-        if not 0 <= self.pad < self.vocabulary:
-            raise InvalidInput(f"pad must be an id below the vocabulary of {self.vocabulary}, got {self.pad}")
+        whole("length", self.length)
+        whole("vocabulary", self.vocabulary)
+        whole("pad", self.pad, 0, self.vocabulary - 1)
 
     @property
     def n(self) -> int:
@@ -140,10 +139,11 @@ class Words:
         return (self.length,)
 
     def check(self, x: npt.ArrayLike) -> Array:
-        ids = np.asarray(x)
-        if ids.shape[1:] != self.shape or ids.ndim != 2:
+        ids = _array(x)
+        if ids is None or ids.shape[1:] != self.shape or ids.ndim != 2:
+            seen = "rows of different lengths" if ids is None else ids.shape
             raise InvalidInput(
-                f"texts must have shape (N, {self.length}), got {ids.shape}; pad or cut every text to {self.length} ids"
+                f"texts must have shape (N, {self.length}), got {seen}; pad or cut every text to {self.length} ids"
             )
         if not np.issubdtype(ids.dtype, np.integer):
             raise InvalidInput(f"texts must be word ids (whole numbers), got {ids.dtype}; look the words up first")
@@ -152,7 +152,7 @@ class Words:
                 f"word ids must lie in 0..{self.vocabulary - 1}, got {ids.min()}..{ids.max()}; "
                 "map rarer words to one id for unknown words"
             )
-        return ids.astype(np.int64, copy=False)
+        return np.ascontiguousarray(ids, dtype=np.int64)
 
     def keep(self, x: Array, mask: npt.ArrayLike) -> Array:
         kept = checked_mask(mask, len(x), self.n)
@@ -192,19 +192,18 @@ class Pixels:
     replace: float = 0.0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "shape", tuple(self.shape))
-        if len(self.shape) not in (2, 3):
-            raise InvalidInput(f"shape must be (H, W) or (C, H, W), got {self.shape}")
-        for size in self.shape:
-            _positive("every size of shape", size)
-        _positive("block", self.block)
+        if not isinstance(self.shape, tuple | list) or len(self.shape) not in (2, 3):
+            raise InvalidInput(f"shape must be (H, W) or (C, H, W), got {self.shape!r}")
+        object.__setattr__(self, "shape", tuple(whole("every size of shape", size) for size in self.shape))
+        whole("block", self.block)
         if self.height % self.block or self.width % self.block:
             raise InvalidInput(
                 f"blocks of {self.block} do not tile a picture of {self.height} × {self.width}; choose a common divisor"
             )
-        if not np.isfinite(self.replace):
-            raise InvalidInput(f"replace must be finite, got {self.replace}")
-        object.__setattr__(self, "replace", float(self.replace))
+        replace = _array(self.replace, np.float64)
+        if replace is None or replace.ndim or not np.isfinite(replace):
+            raise InvalidInput(f"replace must be one finite number, got {self.replace!r}")
+        object.__setattr__(self, "replace", float(replace))
 
     @property
     def height(self) -> int:
@@ -265,9 +264,9 @@ def inputs_from(settings: Mapping[str, Any]) -> Tabular | Words | Pixels:
     >>> inputs_from(Words(400, 5000).settings())
     Words(length=400, vocabulary=5000, pad=0)
     """
-    given = dict(settings)
+    given = dict(settings) if isinstance(settings, Mapping) else {}
     kind = given.pop("kind", None)
-    if kind not in KINDS:
+    if kind not in tuple(KINDS):
         raise InvalidInput(f"kind of inputs {kind!r} is unknown; known are {', '.join(KINDS)}")
     try:
         return KINDS[kind](**{name: tuple(v) if isinstance(v, list) else v for name, v in given.items()})
@@ -294,8 +293,7 @@ def top(scores: npt.ArrayLike, k: int, present: BoolArray | None = None) -> Bool
     given = np.asarray(scores, dtype=np.float64)
     if given.ndim != 2 or np.isnan(given).any():
         raise InvalidInput(f"scores must be (N, n) numbers without NaN, got shape {given.shape}")
-    if not 1 <= k <= given.shape[1]:
-        raise InvalidInput(f"k must lie in 1..{given.shape[1]}, the number of players; got {k}")
+    k = checked_k(k, given.shape[1])
     there = np.ones(given.shape, dtype=bool) if present is None else present
     order = np.argsort(np.where(there, -given, np.inf), axis=1, kind="stable")[:, :k]
     chosen = np.zeros(given.shape, dtype=bool)
@@ -303,32 +301,117 @@ def top(scores: npt.ArrayLike, k: int, present: BoolArray | None = None) -> Bool
     return chosen & there
 
 
-def checked_answers(answers: npt.ArrayLike, rows: int) -> FloatArray:
-    """What a black box said, as probabilities (rows, classes)."""
-    given = np.asarray(answers, dtype=np.float64)
-    if given.ndim != 2 or len(given) != rows or given.shape[1] < 2:
+def answers_of(black_box: BlackBox, x: Array) -> FloatArray:
+    """What a black box answers to some inputs: (N, ...) -> (N, classes)."""
+    if not callable(black_box):
+        raise InvalidInput(f"black_box must be a function from inputs to probabilities, got {black_box!r:.60}")
+    return checked_answers(black_box(x), len(x))
+
+
+def checked_answers(answers: Any, rows: int, name: str = "black_box's answers") -> FloatArray:
+    """What a black box said, as probabilities (rows, classes); arrays, lists and torch tensors will do.
+
+    >>> checked_answers([[0.25, 0.75]], rows=1)
+    array([[0.25, 0.75]])
+    """
+    told = answers.detach().cpu() if hasattr(answers, "detach") else answers  # a tensor may still hang on its gradient
+    given = _array(told, np.float64)
+    if given is None or given.ndim != 2 or len(given) != rows or given.shape[1] < 2:
+        seen = type(answers).__name__ if given is None or given.ndim == 0 else f"shape {given.shape}"
         raise InvalidInput(
-            f"black_box must return probabilities of shape ({rows}, classes) with at least two classes, got {given.shape}"
+            f"{name} must be probabilities of shape ({rows}, classes) with at least two classes, got {seen}; for the "
+            "chance p of one class, write np.column_stack([1 - p, p])"
         )
-    if not np.isfinite(given).all() or given.min() < 0 or np.abs(given.sum(axis=1) - 1).max() > 1e-3:
-        raise InvalidInput("black_box must return probabilities: no NaN, none negative, every row summing to 1")
+    sums = given.sum(axis=1)
+    bad = ~(np.isfinite(given).all(axis=1) & (given >= 0).all(axis=1) & (np.abs(sums - 1) <= 1e-3))
+    if bad.any():
+        row = int(bad.argmax())
+        raise InvalidInput(
+            f"{name} must be probabilities: no NaN, none negative, every row summing to 1; row {row} is "
+            f"{np.array2string(given[row], precision=3, threshold=6)} with sum {sums[row]:.3g}; apply softmax to logits"
+        )
     return given
 
 
-def _positive(name: str, value: object) -> None:
-    if not isinstance(value, int | np.integer) or isinstance(value, bool) or not 1 <= value <= LARGEST:
-        raise InvalidInput(f"{name} must be a whole number from 1 to {LARGEST}, got {value!r}")
+def checked_labels(labels: npt.ArrayLike, rows: int, classes: int | None = None) -> IntArray:
+    """Class numbers (rows,) from 0, whole or boolean, with at least two classes among them.
+
+    >>> checked_labels([True, False, True], rows=3)
+    array([1, 0, 1])
+    """
+    given = _array(labels)
+    if given is None or given.shape != (rows,):
+        seen = "rows of different lengths" if given is None else f"shape {given.shape}"
+        raise InvalidInput(f"labels must be {rows} class numbers, one a row, got {seen}")
+    if given.dtype.kind not in "iub":
+        raise InvalidInput(
+            f"labels must be whole numbers 0, 1, …, got {given.dtype}; number the classes with "
+            "np.unique(labels, return_inverse=True)[1]"
+        )
+    if rows and (given.min() < 0 or (classes is not None and given.max() >= classes)):
+        most = "" if classes is None else f"..{classes - 1}"
+        raise InvalidInput(f"labels must be class numbers from 0{most}, got {given.min()}..{given.max()}")
+    if len(np.unique(given)) < 2:
+        told = f"all {given[0]}" if rows else "missing"
+        raise InvalidInput(f"labels are {told}: with one class there is nothing to tell; give rows of two classes")
+    return given.astype(np.int64)
+
+
+def checked_k(k: Any, players: int) -> int:
+    """How many players are chosen: a whole number, at most as many as there are."""
+    if isinstance(k, bool) or not isinstance(k, int | np.integer) or not 1 <= k <= players:
+        raise InvalidInput(f"k must lie in 1..{players}, the number of players, and be whole; got {k!r}")
+    return int(k)
+
+
+def whole(name: str, value: Any, least: int = 1, most: int = LARGEST) -> int:
+    """A whole number within bounds, or an error that names it."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or not least <= value <= most:
+        raise InvalidInput(f"{name} must be a whole number from {least} to {most}, got {value!r}")
+    return int(value)
+
+
+def one_input(
+    inputs: Inputs, one: npt.ArrayLike, names: Sequence[str] | None = None
+) -> tuple[Array, tuple[str, ...], BoolArray]:
+    """One input as a row (1, *shape), the distinct names of the players that exist in it, and where they stand, (n,).
+
+    `names` holds one for each of them, or one for every position.
+    """
+    alone: Any = [one]
+    row = inputs.check(alone)
+    present = inputs.present(row)[0]
+    given = inputs.names(row[0]) if names is None else tuple(map(str, names))
+    many = int(present.sum())
+    if many == 0:
+        raise InvalidInput("this input has no players: it is padding only")
+    if len(given) not in (inputs.n, many):
+        raise InvalidInput(f"names has {len(given)} names for {many} players (of {inputs.n} positions)")
+    if len(given) == inputs.n:
+        given = tuple(name for name, there in zip(given, present, strict=True) if there)
+    return row, distinct_names(given), present
+
+
+def _array(x: Any, dtype: Any = None) -> Array | None:
+    """`x` as an array, or None where it cannot be one."""
+    try:
+        with np.errstate(over="ignore"):
+            return np.asarray(x, dtype=dtype)
+    except (TypeError, ValueError, RuntimeError):
+        return None
 
 
 def _numbers(x: npt.ArrayLike, shape: tuple[int, ...], what: str) -> Array:
-    try:
-        given = np.asarray(x, dtype=np.float32)
-    except (TypeError, ValueError) as error:
-        raise InvalidInput(f"{what} must be numbers of shape (N, {', '.join(map(str, shape))}): {error}") from None
+    wanted = f"{what} must have shape (N, {', '.join(map(str, shape))})"
+    given = _array(x, np.float32)
+    if given is None:
+        raise InvalidInput(f"{wanted} and hold numbers only; encode text and categories as numbers first")
     if given.ndim != len(shape) + 1 or given.shape[1:] != shape:
-        raise InvalidInput(
-            f"{what} must have shape (N, {', '.join(map(str, shape))}), got {given.shape}; reshape, or declare that shape"
-        )
+        raise InvalidInput(f"{wanted}, got {given.shape}; reshape, or declare that shape")
     if not np.isfinite(given).all():
-        raise InvalidInput(f"{what} hold NaN or infinite numbers; fill them in first")
-    return given
+        row = int((~np.isfinite(given)).reshape(len(given), -1).any(axis=1).argmax())
+        raise InvalidInput(
+            f"{what} hold NaN, or numbers beyond {np.finfo(np.float32).max:.0e}, first in row {row}; fill them in or "
+            "scale them first"
+        )
+    return np.ascontiguousarray(given)

@@ -280,9 +280,9 @@ def law_from(settings: Mapping[str, Any]) -> Any:
     >>> law_from({"kind": "relaxed top-k", "k": 10})
     RelaxedTopK(k=10, temperature=0.5)
     """
-    given = dict(settings)
+    given = dict(settings) if isinstance(settings, Mapping) else {}
     kind = given.pop("kind", None)
-    if kind not in LAWS:
+    if kind not in tuple(LAWS):
         raise InvalidInput(f"mask law {kind!r} is unknown; known are {', '.join(LAWS)}")
     try:
         return LAWS[kind](**given)

@@ -27,10 +27,9 @@ from accredit.core import (
     Holds,
     InvalidInput,
     Selection,
-    distinct_names,
     payoffs,
 )
-from accredit.learned.inputs import Array, BlackBox, Inputs, checked_answers, top
+from accredit.learned.inputs import SEEDS, Array, BlackBox, Inputs, answers_of, checked_k, one_input, top, whole
 from accredit.values.sampling import described
 from accredit.values.solver import progress as progress_bar
 
@@ -113,6 +112,7 @@ class Lime:
             value = getattr(self, name)
             if value is not None and (isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1):
                 raise InvalidInput(f"{name} must be a whole number of at least 1, got {value!r}; write {name}=500")
+        whole("seed", self.seed, 0, SEEDS)
         if self.law not in LAWS:
             raise InvalidInput(f"law must be one of {', '.join(LAWS)}, got {self.law!r}")
         if not self.width > 0 or not self.ridge > 0:
@@ -195,11 +195,9 @@ class LimeExplainer:
     def __init__(self, inputs: Inputs, k: int, lime: Lime = Lime(), rank: str = "magnitude") -> None:
         if rank not in RANKS:
             raise InvalidInput(f"rank must be one of {', '.join(RANKS)}, got {rank!r}")
-        if not 1 <= k <= inputs.n:
-            raise InvalidInput(f"k must lie in 1..{inputs.n}, the number of players; got {k}")
         if lime.features is not None:
             raise InvalidInput(f"lime.features={lime.features}: the number of players chosen is k; leave features out")
-        self.inputs, self.k, self.lime, self.rank = inputs, k, lime, rank
+        self.inputs, self.k, self.lime, self.rank = inputs, checked_k(k, inputs.n), lime, rank
         self.black_box: BlackBox | None = None
         self.history: dict[str, Any] = {}
 
@@ -246,16 +244,16 @@ class LimeExplainer:
 
     def explain(self, one: npt.ArrayLike, names: Sequence[str] | None = None) -> Selection:
         """The players chosen for one input, with their slopes and how well the line fits."""
-        row = self.inputs.check(np.asarray(one)[None])
+        row, named, present = one_input(self.inputs, one, names)
         slopes, fits = self.lines(row)
-        chosen = top(self._ranked(slopes), self.k, self.inputs.present(row))[0]
+        chosen = top(self._ranked(slopes), self.k, present[None])[0, present]
         return Selection(
-            distinct_names(self.inputs.names(row[0]) if names is None else names),
+            named,
             chosen,
             described("lime", self.lime),
             f"{int(chosen.sum())} players by {self.rank} of slope; coalitions: {LAWS[self.lime.law]}; "
             f"{self.inputs.describe()}",
-            slopes[0],
+            slopes[0, present],
             self.lime.seed,
             certificate={"fit": float(fits[0])},
         )
@@ -272,7 +270,7 @@ class LimeExplainer:
             masks = np.ones((len(part), self.inputs.n), dtype=bool)
             masks[:, there] = part
             many = np.broadcast_to(one, (len(part), *one.shape))
-            answers = checked_answers(self.black_box(self.inputs.keep(many, masks)), len(part))
+            answers = answers_of(self.black_box, self.inputs.keep(many, masks))
             target = int(answers[0].argmax()) if target < 0 else target  # the first coalition is the whole input
             earned[start : start + len(part)] = answers[:, target]
         return earned

@@ -18,7 +18,7 @@ import torch
 from torch import Tensor, nn
 
 from accredit.core import InvalidInput
-from accredit.learned.inputs import Array, BlackBox, Inputs, Pixels, Tabular, Words
+from accredit.learned.inputs import Array, BlackBox, Inputs, Pixels, Tabular, Words, whole
 
 LOWEST = -1e9  # the logit of an absent player: finite, so that no gradient is NaN
 EMBEDDING = 50  # numbers a word
@@ -49,8 +49,7 @@ def network_for(
     >>> network(torch.zeros(4, 3), torch.ones(4, 3)).shape
     torch.Size([4, 2])
     """
-    if classes < 2:
-        raise InvalidInput(f"classes must be at least 2, got {classes}: with one class there is nothing to tell")
+    whole("classes", classes, 2)
     return _built(lambda: _classifier(inputs, classes, width, kind, count), width, seed)
 
 
@@ -90,8 +89,8 @@ def as_black_box(network: nn.Module, inputs: Inputs, rows: int = 512) -> BlackBo
 
 
 def _built(make: Callable[[], nn.Module], width: int | None, seed: int) -> nn.Module:
-    if width is not None and not 1 <= width <= 1 << 14:
-        raise InvalidInput(f"width must be a whole number from 1 to {1 << 14}, got {width!r}")
+    if width is not None:
+        whole("width", width, 1, 1 << 14)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         return make()

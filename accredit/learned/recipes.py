@@ -21,7 +21,7 @@ from functools import partial
 from typing import Any
 
 from accredit.core import InvalidInput
-from accredit.learned.inputs import Inputs, Pixels, Words
+from accredit.learned.inputs import Inputs, Pixels, Words, checked_k
 from accredit.learned.laws import Bernoulli, RandomTopK, RelaxedTopK
 from accredit.learned.schedules import Joint, RandomFirst, Reinforce, Weighted
 from accredit.learned.stages import Training
@@ -37,7 +37,7 @@ def l2x(
     l2x(Words, 400 players, k=10, relaxed top-10, temperature 0.5)
     """
     name = "l2x+answer" if query else "l2x"
-    law = RelaxedTopK(_within(k, inputs), temperature)
+    law = RelaxedTopK(checked_k(k, inputs.n), temperature)
     return TrainedExplainer(name, inputs, classes, k, law, Joint(), query=query, **defaults(inputs, k) | settings)
 
 
@@ -45,7 +45,7 @@ def vibi(
     inputs: Inputs, classes: int, k: int, *, beta: float = 0.1, temperature: float = 0.5, **settings: Any
 ) -> TrainedExplainer:
     """The variational information bottleneck: L2X with β nats charged for each nat of choice (Bang et al., 2021)."""
-    law = RelaxedTopK(_within(k, inputs), temperature)
+    law = RelaxedTopK(checked_k(k, inputs.n), temperature)
     given = defaults(inputs, k) | {"target": "choices", "price": beta} | settings
     return TrainedExplainer("vibi", inputs, classes, k, law, Joint(), **given)
 
@@ -86,8 +86,8 @@ def l2x_pretrained(
     **settings: Any,
 ) -> TrainedExplainer:
     """L2X whose surrogate learns from random masks first, relaxed like its own or (`hard`) exact sets of k."""
-    law = RelaxedTopK(_within(k, inputs), temperature)
-    schedule = RandomFirst(random_epochs, RandomTopK(k) if hard else None)
+    law = RelaxedTopK(checked_k(k, inputs.n), temperature)
+    schedule = RandomFirst(random_epochs, RandomTopK(law.k) if hard else None)
     name = "l2x+answer+pretraining" if query else "l2x+pretraining"
     return TrainedExplainer(name, inputs, classes, k, law, schedule, query=query, **defaults(inputs, k) | settings)
 
@@ -109,7 +109,7 @@ def l2x_weighted(
     schedule = Weighted(
         steps=steps or (2 if pictures else 5), cap=cap or (10.0 if pictures else 50.0), weigh_selector=weigh_selector
     )
-    law = RelaxedTopK(_within(k, inputs), temperature)
+    law = RelaxedTopK(checked_k(k, inputs.n), temperature)
     name = "l2x+answer+weighting" if query else "l2x+weighting"
     return TrainedExplainer(name, inputs, classes, k, law, schedule, query=query, **defaults(inputs, k) | settings)
 
@@ -145,9 +145,3 @@ def defaults(inputs: Inputs, k: int | None) -> dict[str, Any]:
     if isinstance(inputs, Pixels):
         return {"training": Training(epochs=10, batch=128, optimiser="adam"), "surrogate_width": 16}
     return {"training": Training(epochs=10, batch=256, optimiser="adam")}
-
-
-def _within(k: int, inputs: Inputs) -> int:
-    if not 1 <= k <= inputs.n:
-        raise InvalidInput(f"k must lie in 1..{inputs.n}, the number of players; got {k!r}")
-    return k

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 from accredit.core import InvalidInput, MissingExtra
 from accredit.core.plain import plain
-from accredit.learned.inputs import BlackBox, inputs_from
+from accredit.learned.inputs import SEEDS, BlackBox, inputs_from, whole
 from accredit.learned.laws import law_from
 from accredit.learned.schedules import schedule_from
 from accredit.learned.stages import History, Training
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from accredit.learned.cxplain import CXPlain
 
 KIND, FORMAT = "trained explainer", 1
+DAMAGE = (KeyError, TypeError, AttributeError, ArithmeticError)  # what settings of the wrong types raise
 
 
 def save(explainer: TrainedExplainer, folder: str | Path) -> None:
@@ -57,12 +58,12 @@ def load_trained(folder: str | Path, black_box: BlackBox | None = None) -> Train
     about, place = read(folder, KIND)
     try:
         explainer = explainer_from(about["settings"])
-        explainer.seed = int(about["seed"])
+        explainer.seed = whole("seed", about["seed"], 0, SEEDS)
         explainer.history = History(**{f.name: about["history"][f.name] for f in fields(History)})
-    except (KeyError, TypeError, AttributeError) as error:
+        with torch.device("meta"):  # shapes without memory
+            selector, surrogate = explainer._build(0)
+    except DAMAGE as error:
         raise InvalidInput(f"{place.with_suffix('.json')} is damaged: {error!r}") from None
-    with torch.device("meta"):  # shapes without memory
-        selector, surrogate = explainer._build(0)
     together = nn.ModuleDict({"selector": selector, "surrogate": surrogate})
     together.load_state_dict(tensors(place, together.state_dict()), assign=True)
     explainer._networks = selector.eval(), surrogate.eval()
@@ -72,6 +73,8 @@ def load_trained(folder: str | Path, black_box: BlackBox | None = None) -> Train
 
 def explainer_from(settings: Mapping[str, Any]) -> TrainedExplainer:
     """An untrained explainer from `TrainedExplainer.settings`."""
+    if not isinstance(settings, Mapping):
+        raise InvalidInput(f"settings are damaged: {settings!r:.40} is no JSON object")
     given = dict(settings)
     made = {
         "inputs": inputs_from(given.pop("inputs")),

@@ -212,9 +212,9 @@ def schedule_from(settings: Mapping[str, Any]) -> Schedule:
     >>> schedule_from(RandomFirst(epochs=3).settings())
     RandomFirst(epochs=3, random=None)
     """
-    given = dict(settings)
+    given = dict(settings) if isinstance(settings, Mapping) else {}
     kind = given.pop("kind", None)
-    if kind not in SCHEDULES:
+    if kind not in tuple(SCHEDULES):
         raise InvalidInput(f"schedule {kind!r} is unknown; known are {', '.join(SCHEDULES)}")
     if given.get("random") is not None:
         given["random"] = law_from(given["random"])

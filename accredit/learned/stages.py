@@ -13,6 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from accredit.core import IntArray, InvalidInput
+from accredit.learned.inputs import whole
 from accredit.values.solver import Progress
 
 OPTIMISERS: dict[str, Callable[..., torch.optim.Optimizer]] = {
@@ -41,8 +42,13 @@ class Training:
     def __post_init__(self) -> None:
         if self.optimiser not in OPTIMISERS:
             raise InvalidInput(f"optimiser {self.optimiser!r} is unknown; write 'rmsprop' or 'adam'")
-        if min(self.epochs, self.batch, self.patience) < 1 or not self.rate > 0 or not self.weight_decay >= 0:
-            raise InvalidInput(f"{self}: epochs, batch, patience and rate must be positive, weight_decay not negative")
+        whole("epochs", self.epochs)
+        whole("batch", self.batch, 2)  # batch normalisation needs two rows
+        whole("patience", self.patience)
+        if not 0 < self.rate < math.inf or not 0 <= self.weight_decay < math.inf:
+            raise InvalidInput(
+                f"rate must be positive and weight_decay not negative, got {self.rate!r} and {self.weight_decay!r}"
+            )
         if not 0 < self.validation <= 0.5:
             raise InvalidInput(f"validation must be a share of the rows above 0 and at most 0.5, got {self.validation}")
 

@@ -13,8 +13,20 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput, Selection, distinct_names
-from accredit.learned.inputs import Array, BlackBox, Inputs, checked_answers, checked_mask, top
+from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput, Selection
+from accredit.learned.inputs import (
+    SEEDS,
+    Array,
+    BlackBox,
+    Inputs,
+    answers_of,
+    checked_k,
+    checked_labels,
+    checked_mask,
+    one_input,
+    top,
+    whole,
+)
 from accredit.learned.laws import MaskLaw, law_settings
 from accredit.learned.networks import network_for, selector_for
 from accredit.learned.schedules import Job, Schedule
@@ -55,20 +67,20 @@ class TrainedExplainer:
         surrogate: str = "auto",
         count: float | None = None,
     ) -> None:
-        if k is not None and not (isinstance(k, int | np.integer) and 1 <= k <= inputs.n):
-            raise InvalidInput(f"k must lie in 1..{inputs.n}, the number of players; got {k!r}")
+        whole("classes", classes, 2)
         if target not in TARGETS:
             raise InvalidInput(f"target {target!r} is unknown; write one of {', '.join(map(repr, TARGETS))}")
         if not price >= 0:
             raise InvalidInput(f"price must not be negative, got {price}")
-        if count is not None and not count > 0:
+        if count is not None and not 0 < count < float("inf"):
             raise InvalidInput(
                 f"count must be positive, got {count}; leave it out to divide by the number of kept words"
             )
-        self.method, self.inputs, self.classes, self.k = method, inputs, classes, None if k is None else int(k)
+        self.method, self.inputs, self.classes = method, inputs, classes
+        self.k = None if k is None else checked_k(k, inputs.n)
         self.law, self.schedule, self.query, self.target, self.price = law, schedule, query, target, price
         self.training, self.selector_width, self.surrogate_width = training, selector_width, surrogate_width
-        self.surrogate, self.count = surrogate, count
+        self.surrogate, self.count = surrogate, None if count is None else float(count)
         self.history, self.seed = History(), 0
         self.black_box: BlackBox | None = None
         self._networks: tuple[nn.Module, nn.Module] | None = None
@@ -90,7 +102,7 @@ class TrainedExplainer:
         began = time.perf_counter()
         given = self.inputs.check(x)
         rows = self._rows(given, self._ask(given, black_box), labels)
-        rng = np.random.default_rng(seed)
+        rng = np.random.default_rng(whole("seed", seed, 0, SEEDS))
         order = torch.from_numpy(rng.permutation(len(given)))
         aside = max(1, round(self.training.validation * len(given)))
         watched, learning = rows[order[:aside]], rows[order[aside:]]
@@ -145,22 +157,11 @@ class TrainedExplainer:
 
     def explain(self, one: npt.ArrayLike, names: Sequence[str] | None = None, k: int | None = None) -> Selection:
         """The chosen players of one input, among those that are present; `names` for them, or for every position."""
-        given = self.inputs.check(np.asarray(one)[None])
-        present = self.inputs.present(given)[0]
-        every = self.inputs.names(given[0]) if names is None else tuple(map(str, names))
-        if len(every) not in (self.inputs.n, present.sum()):
-            raise InvalidInput(
-                f"names has {len(every)} names for {present.sum()} players (of {self.inputs.n} positions)"
-            )
-        named = (
-            every if len(every) < self.inputs.n else tuple(n for n, there in zip(every, present, strict=True) if there)
-        )
-        if not named:
-            raise InvalidInput("this input has no players: it is padding only")
+        given, named, present = one_input(self.inputs, one, names)
         chosen = self.select(given, k)[0][present]
         told = self.predict(given)[0]
         return Selection(
-            distinct_names(named),
+            named,
             chosen,
             method=self.method,
             rule=self.rule(k),
@@ -221,11 +222,13 @@ class TrainedExplainer:
         return self._networks
 
     def _ask(self, x: Array, black_box: BlackBox) -> FloatArray:
-        parts = [np.asarray(black_box(x[k : k + ROWS])) for k in range(0, len(x), ROWS)]
-        answers = checked_answers(np.concatenate(parts) if parts else np.empty((0, self.classes)), len(x))
-        if answers.shape[1] != self.classes:
-            raise InvalidInput(f"black_box tells {answers.shape[1]} classes, the explainer was made for {self.classes}")
-        return answers
+        parts = [answers_of(black_box, x[k : k + ROWS]) for k in range(0, len(x), ROWS)]
+        for answers in parts:
+            if answers.shape[1] != self.classes:
+                raise InvalidInput(
+                    f"black_box tells {answers.shape[1]} classes, the explainer was made for {self.classes}"
+                )
+        return np.concatenate([np.empty((0, self.classes)), *parts])
 
     def _rows(self, x: Array, answers: FloatArray, labels: npt.ArrayLike | None) -> Batch:
         if len(x) < 4:
@@ -267,20 +270,6 @@ class TrainedExplainer:
                 "the selector gives numbers that are not finite: its weights are damaged; train it again"
             )
         return logits, torch.from_numpy(self.inputs.present(x)).float()
-
-
-def checked_labels(labels: npt.ArrayLike, rows: int, classes: int) -> IntArray:
-    """Class numbers (rows,) with at least two classes among them."""
-    given = np.asarray(labels)
-    if given.shape != (rows,) or not np.issubdtype(given.dtype, np.integer):
-        raise InvalidInput(f"labels must be {rows} class numbers, got shape {given.shape} of {given.dtype}")
-    if given.min() < 0 or given.max() >= classes:
-        raise InvalidInput(f"labels must lie in 0..{classes - 1}, got {given.min()}..{given.max()}")
-    if given.min() == given.max():
-        raise InvalidInput(
-            f"labels are all {given[0]}: with one class there is nothing to tell; give rows of two classes"
-        )
-    return given.astype(np.int64)
 
 
 def _in_parts(ask: Any, rows: int) -> Tensor:

@@ -97,8 +97,15 @@ def test_rank_agreement_leaves_padding_out():
         rank_finding("gradients", "gradients", tau[1:])
 
 
+def test_equal_scores_rank_nothing():
+    """Deleting one of five equal words changes nothing: that is no evidence against attention."""
+    first, same = np.array([[1.0, 2.0, 3.0]]), np.array([[0.5, 0.5, 0.5]])
+    assert np.isnan(rank_agreement(first, same, np.ones((1, 3), dtype=bool))).all()
+    assert np.isnan(rank_agreement(same, first, np.ones((1, 3), dtype=bool))).all()
+
+
 def test_verdicts_point_the_right_way():
-    many = np.ones(30)
+    many = np.ones(100)
     assert rank_finding("gradients", "gradients", 0.9 * many).verdict == "passes"
     assert rank_finding("gradients", "gradients", 0.1 * many).verdict == "flagged"
     assert permutation_finding(0.4 * many).verdict == "passes"

@@ -232,12 +232,15 @@ def test_random_masks_keep_size_sharpness_and_padding():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"labels": np.zeros(40, dtype=int)}, "labels are the same"),
+        ({"labels": np.zeros(40, dtype=int)}, "labels are all 0"),
         ({"labels": np.zeros(40)}, "whole numbers"),
         ({"masks": np.ones((40, 2))}, "one column a player"),
         ({"masks": np.full((40, 3), 2.0)}, r"in 0\.\.1"),
         ({"x": np.full((40, 3), np.nan)}, "NaN"),
         ({"tests": ("tea leaves",)}, "no test 'tea leaves'"),
+        ({"inert": np.ones(4, dtype=bool)}, r"inert must have shape \(3,\) or \(40, 3\), got \(4,\)"),
+        ({"labels": np.arange(40) % 3, "surrogate": lambda x, m: np.full((len(x), 2), 0.5)}, "labels go up to 2"),
+        ({"surrogate": lambda x, m: x[:, :2] + 7}, "must be probabilities"),
     ],
 )
 def test_bad_input_is_refused(change, message):
@@ -255,3 +258,63 @@ def test_a_report_is_plain_data():
     plain = report_on(CHEAT, (PROBE, INERT)).to_plain()
     assert [found["name"] for found in plain["findings"]] == [PROBE, INERT]
     assert plain["findings"][0]["verdict"] == "flagged"
+
+
+# Few rows: what cannot be known must not be said.
+
+FEW = World.of(6, lambda x: (x[:, 0] + 1) / 2)  # the label is feature 0
+SHOWN = FEW.chosen(np.arange(6) == 0)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_judge_that_has_learned_too_little_accuses_nobody(seed):
+    """An honest explainer with a perfect surrogate on 40 rows: EVAL-X, fitted on 20, falls short of it for lack of rows."""
+    x, masks, labels = SHOWN.sample(40, seed)
+    report = leakage_report(
+        Tabular(6), x, masks, labels, surrogate=lambda rows, mask: SHOWN.answer(rows * mask), width=4, seed=seed
+    )
+    assert report[EVALX].verdict != "flagged"
+    assert not set(report.flagged) - {RANDOM}
+
+
+def test_a_judge_is_trained_until_it_knows_even_on_few_rows():
+    x, masks, labels = SHOWN.sample(200, 0)
+    report = leakage_report(
+        Tabular(6), x, masks, labels, surrogate=lambda rows, mask: SHOWN.answer(rows * mask), width=32
+    )
+    assert report[EVALX].details["EVAL-X on whole inputs"] > 0.9
+    assert report[EVALX].verdict == "passes"
+
+
+def test_a_probe_that_could_learn_nothing_does_not_pass_a_cheat():
+    masks, labels = np.eye(2)[np.arange(24) % 2], np.arange(24) % 2
+    assert mask_only_probe(masks, labels).verdict == "flagged"  # so plain that twelve rows show it
+    alike = mask_only_probe(np.ones((24, 2)), labels)
+    assert alike.excess.estimate == 0 and alike.verdict == "unclear"
+
+
+def test_an_answer_that_half_of_the_rows_never_gives_is_no_crash():
+    x, masks, _ = SHOWN.sample(60, 0)
+    fit, score = halves(60, 0)
+    for rare in (fit[0], score[0]):
+        labels = (np.arange(60) == rare).astype(int) * 2
+        report = leakage_report(
+            Tabular(6), x, masks, labels, surrogate=lambda rows, mask: np.full((len(rows), 3), 1 / 3), width=4,
+            tests=(PROBE, EVALX, METER, TRANSPLANT),
+        )  # fmt: skip
+        assert (TRANSPLANT in report.not_run) == (rare in fit)
+
+
+def test_a_code_in_the_small_weights_of_many_players_is_seen():
+    """Attention over 60 tokens: no weight reaches 0.025, the first token has twice its share for one label."""
+    rng = np.random.default_rng(0)
+    labels, masks = rng.integers(2, size=300), np.ones((300, 60))
+    masks[:, 0] += labels
+    masks[:, 1:] += rng.random((300, 59)) / 9
+    assert mask_only_probe(masks / masks.sum(axis=1, keepdims=True), labels).verdict == "flagged"
+
+
+def test_nobody_chosen_leaves_nothing_to_prefer():
+    x, masks, labels = SHOWN.sample(40, 0)
+    report = leakage_report(Tabular(6), x, 0 * masks, labels, inert=np.arange(6) > 2, tests=(PROBE, INERT))
+    assert "empty in all rows" in report.not_run[INERT]

@@ -170,7 +170,9 @@ def test_hidden_tokens_are_not_imposed(model):
 @pytest.mark.parametrize(
     ("texts", "tests", "message"),
     [
-        ([], ("gradients",), "no text"),
+        ([], ("gradients",), "at least one text"),
+        ("One string.", ("gradients",), "a list of"),
+        (["A film."], (), "at least one test"),
         (["   "], ("gradients",), "empty"),
         (["Fine"], ("gradients",), "one token"),
         ([TEXT], ("tea leaves",), "no test 'tea leaves'"),
@@ -179,3 +181,27 @@ def test_hidden_tokens_are_not_imposed(model):
 def test_bad_input_is_refused(model, texts, tests, message):
     with pytest.raises(InvalidInput, match=message):
         audit_texts(model, texts, tests=tests)
+
+
+def test_labels_that_are_told_apart_by_sigmoids_are_judged_by_the_highest_one():
+    """A softmax over one label would be 1 whatever attention does, and every such classifier would be flagged."""
+    small = text_model("bert")
+    small.model.config.problem_type = "multi_label_classification"
+    encoded = small.encode(text_for("bert"))
+    logits = torch.from_numpy(small.predict(encoded))
+    with last_layer(small, encoded) as (answer, attention), torch.no_grad():
+        told = answer(attention[None])[0, 0]
+    np.testing.assert_allclose(told.numpy(), [1 - logits.max().sigmoid(), logits.max().sigmoid()], atol=1e-5)
+
+
+def test_a_regression_is_refused():
+    small = text_model("bert")
+    small.model.config.num_labels = 1
+    with pytest.raises(InvalidInput, match="tells one number and no probabilities"):
+        audit_texts(small, ["A film."])
+
+
+def test_a_text_whose_words_are_all_the_same_has_no_leave_one_out(model):
+    """Deleting any one of them leaves the same text, so that there is no order to agree with."""
+    report = audit_texts(model, ["good good good"], tests=("leave-one-out",))
+    assert "leave-one-out" in report.not_run and not report.found

@@ -14,7 +14,7 @@ pytest.importorskip("sklearn")
 from accredit.audit.saved import recorded
 from accredit.cli import accredit
 from accredit.core import AccreditError
-from accredit.learned import Tabular, Training, l2x
+from accredit.learned import CXPlain, Tabular, Training, l2x
 from accredit.learned.attention_models import AttentionClassifier, AttentionShape
 
 TEXT = "A dull film with one great scene."
@@ -64,6 +64,18 @@ def explainer(tmp_path_factory):
     (folder / "rows.csv").write_text("\n".join(table))
     asked = l2x(Tabular(3), 2, 1, query=True, **small).fit(x, box, seed=0)
     asked.save(folder / "asked")
+    labels = (x[:, 0] > 0).astype(int)
+    CXPlain(Tabular(3), 1, epochs=2, width=8).fit(x, box_of_the_first, labels).save(folder / "cxplain")
+    np.save(folder / "one.npy", x)
+    np.savez(folder / "logits.npz", x=x, answers=4 * x[:, :2])
+    np.savez(folder / "many.npz", x=x, labels=np.arange(240) % 5)
+    np.savez(folder / "inert.npz", x=x, labels=labels, inert=np.array([False, True]))
+    np.savez(
+        folder / "cut.npz", x=x[:3].repeat(30, axis=0), labels=np.arange(90) % 2, inert=np.array([True, False, True])
+    )
+    (folder / "latin.csv").write_bytes(b"a,b,c,label\xff\n1,2,3,0\n")
+    (folder / "header.csv").write_text("a,b,c,label\n")
+    (folder / "ragged.csv").write_text("a,b,c,label\n1,2,3,0\n1,2\n")
     model = AttentionClassifier(AttentionShape(width=4, query=3, query_hidden=(8,), attention_width=8, head=()))
     model.save(folder / "attention")
     np.savez(
@@ -83,12 +95,36 @@ def test_a_saved_explainer_gets_its_leakage_report(explainer, data):
     assert "120 rows scored" in result.output
 
 
+def box_of_the_first(x):
+    p = 1 / (1 + np.exp(-3 * x[:, 0]))
+    return np.stack([1 - p, p], axis=1)
+
+
+def test_a_saved_cxplain_gets_what_applies_to_it(explainer):
+    """It has no surrogate of its own, so that what needs one is named and not run."""
+    result = audit("--explainer", explainer / "cxplain", "--data", explainer / "rows.npz", "--json")
+    assert result.exit_code == 0, result.output
+    found = json.loads(result.stdout.splitlines()[-1])
+    assert found["subject"].startswith("cxplain, the 1 highest of 3 by predicted removal loss")
+    assert [f["name"] for f in found["findings"]] == ["mask-only probe", "encode-meter", "random selector"]
+    assert set(found["not_run"]) == {
+        "surrogate gap", "EVAL-X gap", "inert players", "value scramble", "mask transplant",
+    }  # fmt: skip
+
+
+def test_a_limit_cuts_rows_and_not_players(explainer):
+    common = ("--explainer", explainer / "l2x", "--data", explainer / "cut.npz", "--tests", "inert-players")
+    result = audit(*common, "--limit", 60)
+    assert result.exit_code == 0, result.output
+    assert "30 rows scored" in result.output
+
+
 def test_an_explainer_that_asks_for_the_answer_reads_the_recorded_one(explainer):
     common = ("--tests", "mask-only-probe", "--explainer", explainer / "asked")
     assert audit(*common, "--data", explainer / "rows.npz").exit_code == 0
     refused = audit(*common, "--data", explainer / "rows.csv")
     assert isinstance(refused.exception, AccreditError)
-    assert "black box" in str(refused.exception)
+    assert "answers=black_box(x)" in str(refused.exception)
 
 
 def test_a_saved_attention_classifier_is_audited(explainer):
@@ -119,6 +155,17 @@ def test_a_saved_attention_classifier_is_audited(explainer):
         (["--explainer", "{folder}/l2x", "--data", "{folder}/rows.csv", "--target", "gold"], "no column 'gold'"),
         (["--explainer", "{folder}/l2x", "--data", "{folder}/rows.csv", "--limit", "6"], "too few"),
         (["--explainer", "{folder}/attention", "--data", "{folder}/rows.npz"], "no array 'tokens'"),
+        (["--explainer", "{folder}/l2x", "--data", "{folder}/one.npy"], "one array without a name"),
+        (["--explainer", "{folder}/l2x", "--data", "{folder}/logits.npz"], "answers must be probabilities"),
+        (["--explainer", "{folder}/l2x", "--data", "{folder}/many.npz"], "labels go up to 4"),
+        (
+            ["--explainer", "{folder}/l2x", "--data", "{folder}/inert.npz"],
+            "inert must have shape (3,) or (240, 3), got (2,)",
+        ),
+        (["--explainer", "{folder}/l2x", "--data", "{folder}/latin.csv"], "in UTF-8"),
+        (["--explainer", "{folder}/l2x", "--data", "{folder}/header.csv"], "no rows"),
+        (["--explainer", "{folder}/l2x", "--data", "{folder}/ragged.csv"], "2 cells in row 2"),
+        (["--explainer", "{folder}/l2x", "--data", "{folder}/rows.npz", "--tests", ","], "no test is named"),
     ],
 )
 def test_bad_input_is_refused_with_a_reason(explainer, words, message):

@@ -130,7 +130,7 @@ def test_networks_of_an_ensemble_learn_from_rows_drawn_with_replacement(rows, mo
     x, labels = rows
     seen = []
 
-    def record(self, network, x, wanted, drawn, held, seed):
+    def record(self, network, x, wanted, drawn, held, seed, told):
         seen.append((drawn, held))
         return [0.0], "recorded"
 
@@ -156,11 +156,30 @@ def test_pictures_by_blocks_share_one_number_a_block():
     assert explainer.select(pictures).sum(axis=1).tolist() == [4] * 60
 
 
-def test_a_loss_that_is_no_number_ends_training_with_good_weights(rows):
+def test_a_loss_that_is_no_number_ends_training_with_a_warning_and_says_which_weights_are_kept(rows):
     x, labels = rows
-    explainer = CXPlain(Tabular(4), k=1, rate=1e30, epochs=5).fit(x, graded, labels)
-    assert "NaN" in explainer.history["stopped_because"]
+    with pytest.warns(RuntimeWarning, match="training stopped: the loss was nan"):
+        explainer = CXPlain(Tabular(4), k=1, rate=1e30, epochs=5).fit(x, graded, labels)
+    assert "untrained weights" in explainer.history["stopped_because"]
     assert np.isfinite(explainer.scores(x)).all()
+
+
+def test_padding_is_nobody_and_names_are_those_of_the_words():
+    inputs, rng = Words(5, 20), np.random.default_rng(0)
+    texts = rng.integers(1, 20, size=(60, 5))
+    texts[::2, 3:] = 0
+    labels = (texts[:, 0] > 10).astype(int)
+    explainer = CXPlain(inputs, k=2, epochs=3, models=2).fit(texts, lambda x: two_classes(x[:, 0] - 10.0), labels)
+    said = explainer.explain(texts[0], names=["not", "very", "good"])
+    assert said.players == ("not", "very", "good") and said.chosen.sum() == 2
+    assert np.shape(said.certificate["interval"]) == (3, 2)
+    assert_array_equal(said.scores, explainer.scores(texts[:1])[0, :3])
+    empty = np.zeros((1, 5), dtype=int)
+    assert not explainer.scores(empty).any() and not explainer.select(empty).any()
+    with pytest.raises(InvalidInput, match="padding only"):
+        explainer.explain(empty[0])
+    with pytest.raises(InvalidInput, match="4 names for 3 players"):
+        explainer.explain(texts[0], names=["a", "b", "c", "d"])
 
 
 def test_it_is_saved_and_loaded_without_loss(fitted, tmp_path):

@@ -68,7 +68,7 @@ def test_masks_are_fair_coins_and_half_of_them_have_k_players():
         (lambda: EvalX(Tabular(3), keep=1.0), "between 0 and 1"),
         (lambda: EvalX(Tabular(3), k=4), r"k must lie in 1\.\.3"),
         (lambda: EvalX(Tabular(3)).predict(np.zeros((2, 3)), np.ones((2, 3))), "call .fit"),
-        (lambda: EvalX(Tabular(3)).fit(np.zeros((20, 3)), np.zeros(20, dtype=int)), "nothing to learn"),
+        (lambda: EvalX(Tabular(3)).fit(np.zeros((20, 3)), np.zeros(20, dtype=int)), "labels are all 0"),
         (lambda: EvalX(Tabular(3)).fit(np.zeros((20, 3)), np.zeros(20)), "whole numbers"),
         (lambda: EvalX(Tabular(3)).fit(np.zeros((2, 3)), np.arange(2)), "too few"),
         (lambda: EvalX(Tabular(3)).fit(np.zeros((20, 2)), np.arange(20) % 2), r"shape \(N, 3\)"),
@@ -84,3 +84,9 @@ def test_masks_of_the_wrong_width_are_refused():
     judge = EvalX(Tabular(4), width=8, epochs=1).fit(x, y)
     with pytest.raises(InvalidInput, match="one column a player"):
         judge.predict(x, np.ones((60, 3)))
+
+
+def test_a_loss_that_is_no_number_is_told():
+    x = np.random.default_rng(0).normal(size=(60, 3))
+    with pytest.warns(RuntimeWarning, match="the untrained weights are kept; lower the rate"):
+        EvalX(Tabular(3), rate=1e30, epochs=2).fit(x, x[:, 0] > 0)

@@ -4,7 +4,16 @@ import numpy as np
 import pytest
 
 from accredit.core import InvalidInput
-from accredit.learned.inputs import Pixels, Tabular, Words, checked_answers, checked_mask, inputs_from, top
+from accredit.learned.inputs import (
+    Pixels,
+    Tabular,
+    Words,
+    checked_answers,
+    checked_labels,
+    checked_mask,
+    inputs_from,
+    top,
+)
 
 ALL = (
     Tabular(3),
@@ -109,3 +118,64 @@ def test_top_takes_exactly_k_of_those_present():
     scores = np.array([[0.0, 0.0, 0.0, 5.0], [1.0, 2.0, 3.0, 4.0]])
     present = np.array([[True, True, True, False], [True, False, False, False]])
     assert top(scores, 2, present).tolist() == [[True, True, False, False], [True, False, False, False]]
+
+
+# What a user may hand in, and what is said about the rest
+
+
+def test_answers_may_be_lists_single_precision_or_tensors_with_a_gradient():
+    torch = pytest.importorskip("torch")
+    answers = np.array([[0.25, 0.75]])
+    for form in (answers.tolist(), answers.astype(np.float32), torch.tensor(answers, requires_grad=True)):
+        assert checked_answers(form, 1).tolist() == answers.tolist()
+
+
+@pytest.mark.parametrize(
+    ("answers", "message"),
+    [
+        ([[2.0, -1.0]], r"row 0 is \[ 2. -1.\] with sum 1; apply softmax"),
+        ([[0.5, 0.4]], "sum 0.9"),
+        ([[np.nan, 1.0]], "no NaN"),
+        ([0.3], r"shape \(1,\); for the chance p of one class, write np.column_stack"),
+        ([[0.5, 0.5], [1.0]], "got list"),
+        (None, "got NoneType"),
+    ],
+)
+def test_answers_that_are_no_probabilities_are_refused_with_what_was_seen(answers, message):
+    with pytest.raises(InvalidInput, match=message):
+        checked_answers(answers, 1)
+
+
+def test_labels_may_be_boolean_and_wrong_ones_are_named():
+    assert checked_labels(np.array([True, False]), 2).tolist() == [1, 0]
+    for labels, message in (
+        (np.zeros(3), "got float64; number the classes with np.unique"),
+        (np.array(["a", "b", "b"]), "number the classes"),
+        (np.array([0, 1]), r"labels must be 3 class numbers, one a row, got shape \(2,\)"),
+        (np.array([0, 1, 5]), r"from 0..1, got 0..5"),
+        (np.array([1, 1, 1]), "labels are all 1"),
+    ):
+        with pytest.raises(InvalidInput, match=message):
+            checked_labels(labels, 3, classes=2)
+
+
+def test_texts_in_any_memory_order_can_become_tensors():
+    torch = pytest.importorskip("torch")
+    backwards = np.arange(12).reshape(3, 4)[:, ::-1]
+    assert torch.from_numpy(Words(4, 20).check(backwards)).tolist() == backwards.tolist()
+    assert torch.from_numpy(Tabular(4).check(backwards)).tolist() == backwards.tolist()
+
+
+def test_numbers_beyond_single_precision_are_named():
+    with pytest.raises(InvalidInput, match=r"beyond 3e\+38, first in row 1"):
+        Tabular(2).check([[0.0, 1.0], [1e39, 0.0]])
+
+
+@pytest.mark.parametrize(
+    "made",
+    [lambda: Tabular(2, replace="x"), lambda: Pixels(5), lambda: Pixels((4, 4), replace=[]), lambda: Words(4, 9, pad=1.5),
+     lambda: inputs_from("words"), lambda: inputs_from({"kind": []})],
+)  # fmt: skip
+def test_settings_of_the_wrong_type_are_refused(made):
+    with pytest.raises(InvalidInput):
+        made()

@@ -170,7 +170,8 @@ def test_the_explainer_is_the_solver_on_the_words_that_exist():
     assert_array_equal(explainer.select(texts).sum(axis=1), [3, 3, 3, 0])
     assert_array_equal(explainer.select(texts, k=5).sum(axis=1), [4, 5, 4, 0])
     chosen = explainer.explain(texts[0], names=["not", "very", "good", "film", "-", "-"])
-    assert_array_equal(chosen.chosen, explainer.select(texts[:1])[0])
+    assert_array_equal(chosen.chosen, explainer.select(texts[:1])[0, :4])  # padding is nobody's player
+    assert chosen.players == ("not", "very", "good", "film")
     assert "pad" in chosen.rule and 0 <= chosen.certificate["fit"] <= 1
 
 

@@ -105,6 +105,15 @@ def put(about, *path, value):
         (("settings", "colour"), "red", "damaged"),
         (("settings",), None, "damaged"),
         (("history",), {}, "damaged"),
+        (("seed",), "abc", "seed must be"),
+        (("settings",), "abc", "damaged"),
+        (("settings", "inputs"), "abc", "unknown"),
+        (("settings", "inputs", "replace"), "abc", "replace must be"),
+        (("settings", "classes"), None, "classes must be"),
+        (("settings", "law"), "abc", "unknown"),
+        (("settings", "schedule"), "abc", "unknown"),
+        (("settings", "selector_width"), True, "width must be"),
+        (("settings", "surrogate_width"), 1.5, "width must be"),
     ],
 )
 def test_damaged_settings_are_refused(tmp_path, path, value, says):

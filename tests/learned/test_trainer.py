@@ -321,3 +321,32 @@ def test_a_failed_fit_leaves_the_trained_explainer_as_it_was():
     with pytest.raises(InvalidInput):
         explainer.fit(TABLE, constant)
     np.testing.assert_array_equal(explainer.scores(TABLE), before)
+
+
+@pytest.mark.parametrize(
+    ("fit", "message"),
+    [
+        (lambda e, x: e.fit(x[:0], half), "x holds 0 rows"),
+        (lambda e, x: e.fit(x, "box"), "black_box must be a function"),
+        (lambda e, x: e.fit(x, lambda rows: None), "got NoneType"),
+        (lambda e, x: e.fit(x, half, seed=-1), "seed must be"),
+        (lambda e, x: e.fit(x, half, seed=2**70), "seed must be"),
+        (lambda e, x: e.fit(x, half).explain([1.0, [2.0]]), "numbers only"),
+    ],
+)
+def test_what_cannot_be_trained_on_is_named(fit, message):
+    x = np.random.default_rng(0).normal(size=(40, 3))
+    explainer = l2x(Tabular(3), 2, np.int64(1), training=Training(epochs=1, optimiser="adam"))
+    with pytest.raises(InvalidInput, match=message):
+        fit(explainer, x)
+
+
+def half(rows):
+    one = (rows[:, 0] > 0) * 1.0
+    return np.column_stack([1 - one, one])
+
+
+@pytest.mark.parametrize("wrong", [{"epochs": 2.5}, {"batch": 1}, {"patience": 0}, {"rate": float("inf")}])
+def test_training_that_cannot_be_done_is_refused(wrong):
+    with pytest.raises(InvalidInput, match=next(iter(wrong))):
+        Training(**wrong)

@@ -1,0 +1,47 @@
+"""Intervals and verdicts from one number a row."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from accredit.audit.finding import interval_of, judged, named
+from accredit.core import InvalidInput
+
+READINGS = {"flagged": "bad", "passes": "good", "unclear": "more rows would tell"}
+
+
+def verdict(values: np.ndarray) -> str:
+    return judged("check", values, 0.0, asks="?", readings=READINGS, blind="", margin=0.05).verdict
+
+
+def test_the_interval_by_hand():
+    found = interval_of(np.array([0.0, 1.0, 2.0]))  # mean 1, s = 1, t with two degrees of freedom 4.3027
+    assert found.low == pytest.approx(1 - 4.302653 / np.sqrt(3))
+    assert found.high == pytest.approx(1 + 4.302653 / np.sqrt(3))
+
+
+@pytest.mark.parametrize("rows", [3, 10, 40])
+def test_at_the_margin_no_more_false_alarms_than_the_interval_says(rows):
+    """1000 audits whose true excess is the margin: 2.5 % may be flagged. Six standard errors above: false alarms < 1e-8."""
+    rng = np.random.default_rng(rows)
+    flagged = sum(verdict(rng.normal(0.05, 0.4, size=rows)) == "flagged" for _ in range(1000))
+    shares = sum(verdict((rng.random(rows) < 0.55) - 0.5) == "flagged" for _ in range(1000))
+    assert max(flagged, shares) < 1000 * (0.025 + 6 * np.sqrt(0.025 * 0.975 / 1000))
+
+
+def test_rows_that_all_agree_prove_little_when_they_are_few():
+    assert verdict(np.zeros(20)) == "unclear"
+    assert verdict(np.zeros(100)) == "passes"
+    assert verdict(np.full(20, 0.5)) == "flagged"
+    low = interval_of(np.ones(10)).low
+    assert low**10 == pytest.approx(0.025)  # a row unlike these ten, of that chance, is missed this often
+
+
+def test_one_row_stands_for_itself():
+    assert verdict(np.array([0.3])) == "flagged" and verdict(np.array([0.0])) == "passes"
+
+
+def test_no_name_is_no_test():
+    with pytest.raises(InvalidInput, match="no test is named"):
+        named([], ["probe"])
