@@ -164,6 +164,9 @@ def test_no_fault_of_one_request_ends_the_line(capfd):
                 raise OSError(f"[Errno 24] Too many open files: '{__file__}'")
             emit({"event": "done"})
 
+        async def ready(self) -> None:
+            """No model is needed here."""
+
     async def asked_twice() -> list[Any]:
         jobs = Jobs(Unlucky())
         working = asyncio.ensure_future(jobs.work())
@@ -171,7 +174,7 @@ def test_no_fault_of_one_request_ends_the_line(capfd):
         for _ in range(2):
             job = jobs.submit({"task": "explain"})
             seen = []
-            while (event := await job.events.get()) is not None:
+            while (event := await asyncio.wait_for(job.events.get(), WAIT / 1000)) is not None:
                 seen.append(event)
             ends.append(seen[-1])
         working.cancel()
