@@ -37,7 +37,7 @@ from accredit.audit.counterchecks import RETRAINED
 from accredit.audit.finding import Finding, Findings
 from accredit.core import AccreditError, FloatArray, InvalidInput
 from accredit.games.text import text_game
-from accredit.models.attention import eager
+from accredit.models.attention import attention_kernel
 from accredit.models.encoded import Encoded
 from accredit.models.payoffs import payoff_of
 from accredit.models.text import TextModel, TokenBatch
@@ -244,7 +244,7 @@ def _copies(row: Tensor | None, rows: int) -> Tensor | None:
 
 def _check_kernel(model: TextModel, batch: TokenBatch, found: Tensor, seen: list[Any]) -> None:
     """Our kernel must compute what the model's own does; some architectures add terms of their own, or do not ask for it."""
-    with model.held(), eager(model.model), torch.inference_mode():
+    with model.held(), attention_kernel(model.model, "eager"), torch.inference_mode():
         expected = model.outputs(batch)
     if not seen:
         raise CannotImpose(f"{type(model.model).__name__} does not let its attention be replaced")
@@ -302,7 +302,7 @@ def watched(model: TextModel, change: Change) -> Iterator[None]:
     _register()
     token = _change.set(change)
     try:
-        with model.held(), eager(model.model, KERNEL):
+        with model.held(), attention_kernel(model.model, KERNEL):
             yield
     finally:
         _change.reset(token)

@@ -252,9 +252,8 @@ def run_all(
     done = 0
     while waiting:
         ready, waiting = wait(waiting, return_when=FIRST_COMPLETED)
-        for future in sorted(
-            ready, key=lambda f: f.exception() is not None
-        ):  # what is done is kept before a loss is told
+        finished_first = sorted(ready, key=lambda f: f.exception() is not None)
+        for future in finished_first:  # what is done is kept before a loss is told
             keep(future.result())
             done += 1
             on_row(done)

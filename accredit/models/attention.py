@@ -31,8 +31,8 @@ FIELDS = {
 
 
 @contextmanager
-def eager(model: Any, kernel: str = "eager") -> Iterator[None]:
-    """The model with its eager attention kernel, which forms the weights, or another registered one; its own is put back."""
+def attention_kernel(model: Any, kernel: str) -> Iterator[None]:
+    """The model with this kernel of attention ("eager" is the one that forms the weights); its own is put back."""
     parts = [m for m in model.modules() if hasattr(getattr(m, "config", None), "_attn_implementation")]
     before = [(part.config, part.config._attn_implementation) for part in parts]
     if not hasattr(model, "set_attn_implementation"):
@@ -40,10 +40,8 @@ def eager(model: Any, kernel: str = "eager") -> Iterator[None]:
             f"{type(model).__name__} cannot give attentions: only transformers models do; use a game or gradients"
         )
     try:
-        with (
-            quiet()
-        ):  # transformers refuses to switch some models (Falcon), although their layers read it from the config
-            model.set_attn_implementation(kernel)
+        with quiet():
+            model.set_attn_implementation(kernel)  # refuses some models (Falcon), whose layers read it from the config
         for config, implementation in before:
             if kernel == "eager" and config._attn_implementation == implementation:
                 config._attn_implementation = kernel
@@ -93,7 +91,7 @@ def attention_weights(model: Any, forward: Callable[..., Any], part: str) -> Flo
     """Attention of one text: (L, H, T, S). `forward` runs the model and takes `output_attentions`."""
     with still(model), torch.no_grad():
         said = forward()
-        with eager(model):
+        with attention_kernel(model, "eager"):
             output, weights = captured(model, forward, part)
         _check_same(model, said.logits, output.logits)
         return stacked(weights)
@@ -120,7 +118,7 @@ def attention_gradients(
     """
     with still(model), torch.no_grad():
         said = forward()
-    with still(model), eager(model), torch.enable_grad():
+    with still(model), attention_kernel(model, "eager"), torch.enable_grad():
         output, weights = captured(model, forward, part)
         _check_same(model, said.logits, output.logits.detach())
         if not all(w.requires_grad for w in weights):
