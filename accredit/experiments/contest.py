@@ -22,7 +22,8 @@ def finished(contest: Contest, examples: Sequence[Example], store: str | None, e
     """Every row's result, in order."""
     by_row = {example.row: example for example in examples}
     with FinishedRows(store or ":memory:", contest) as kept:
-        missing = [example for example in examples if example.row not in kept.found(examples)]
+        known = kept.found(examples)
+        missing = [example for example in examples if example.row not in known]
         with progress("arena", len(missing)) as bar, workers(executor if missing else "serial") as submit:
             run_all(contest, missing, lambda result: kept.keep(by_row[result.row], result), submit, bar.update)
         done = kept.found(examples)

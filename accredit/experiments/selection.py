@@ -10,11 +10,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from accredit.core import InvalidInput
-from accredit.experiments.cells import FinishedCells
 from accredit.experiments.report import Report
 from accredit.experiments.selection_data import SOURCES, kind, needed
 from accredit.experiments.selection_report import Cells, selection_report
 from accredit.experiments.selection_runs import FULL, METHODS, QUICK, Measured, Run, Sizes, measured
+from accredit.store.finished import Finished
 from accredit.values.solver import progress
 
 
@@ -49,7 +49,7 @@ def selection(
 def finished(runs: Sequence[Run], store: str | Path, workers: int) -> Cells:
     """Every cell, those in the store read and the others run, in `workers` processes; each is kept the moment it is done."""
     cells: Cells = {}
-    with FinishedCells(store) as kept, progress("cells", len(runs) * len(METHODS)) as bar:
+    with Finished(store) as kept, progress("cells", len(runs) * len(METHODS)) as bar:
         missing: list[tuple[Run, list[str]]] = []
         for run in runs:
             found = {method: kept.found(run.key(method)) for method in METHODS}
@@ -75,7 +75,7 @@ def finished(runs: Sequence[Run], store: str | Path, workers: int) -> Cells:
 def _run(run: Run, methods: list[str], store: str) -> dict[str, Measured]:
     """One black box with its methods, in a process of its own."""
     results = {}
-    with FinishedCells(store) as kept:
+    with Finished(store) as kept:
         for method, result in measured(run, methods):
             kept.keep(run.key(method), asdict(result))
             results[method] = result

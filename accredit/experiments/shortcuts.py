@@ -23,13 +23,13 @@ from accredit.experiments.shortcuts_runs import (
     CANDIDATES,
     CHANCE,
     PLAIN,
-    FinishedRuns,
     Outcome,
     Part,
     Setting,
     Task,
     finished,
 )
+from accredit.store.finished import Finished
 
 PUBLISHED = {  # accuracy and attention to default tokens, on the training set: Tables 1 and 2 of the paper
     ("Baseline", "pooling"): (0.717, None), ("Baseline", "rcnn"): (0.961, None),
@@ -105,11 +105,12 @@ def shortcuts(
     rows = QUICK_ROWS if quick else None
     folder = str(store or "reports/shortcuts_runs")
     texts = ReviewTexts.load(source, folder, rows)  # fails before anything is written when data are missing
-    kept, digest = FinishedRuns(folder), data_digest(source)
+    digest = data_digest(source)
 
     def outcomes(settings: Sequence[Setting], numbers: Sequence[int], part: Part) -> list[Row]:
         tasks = [Task(s, n, part, str(source), folder, rows) for n in numbers for s in settings]
-        found = finished(tasks, kept, digest, workers, tell)
+        with Finished(Path(folder) / "runs.sqlite") as kept:
+            found = finished(tasks, kept, digest, workers, tell)
         return [Row(s, tuple(found[k :: len(settings)])) for k, s in enumerate(settings)]
 
     numbers = range(seed, seed + count)

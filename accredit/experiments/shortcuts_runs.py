@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import threading
 import time
@@ -10,10 +9,8 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import asdict, dataclass, replace
 from functools import cache
-from hashlib import blake2b
 from multiprocessing import get_context, parent_process
 from multiprocessing.connection import wait
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -23,6 +20,7 @@ from accredit.core.coalitions import IntArray
 from accredit.experiments.review_texts import FIRST_WORDS, ReviewTexts
 from accredit.experiments.shortcuts_measures import neutral_loss, probe_accuracy
 from accredit.learned.cures import Cure, MaskNeutral, Plain, RandomPretraining
+from accredit.store.finished import Finished
 
 if TYPE_CHECKING:
     from accredit.learned.attention_models import AttentionClassifier
@@ -211,43 +209,23 @@ def inert_tokens(vectors: Any) -> FloatArray:
     return np.asarray(drawn * vectors[:COMMON].std(), dtype=np.float64)
 
 
-class FinishedRuns:
-    """A folder with one small JSON file for each finished run, named by all that decides its numbers."""
-
-    def __init__(self, folder: str | Path) -> None:
-        self.folder = Path(folder)
-
-    def file(self, task: Task, data: str) -> Path:
-        """Where a run is kept; `data` names the reviews."""
-        key = {"format": FORMAT, "data": data, "rows": task.rows, "part": task.part, "seed": task.seed}
-        key |= {"cure": type(task.setting.cure).__name__, "setting": asdict(task.setting)}
-        digest = blake2b(json.dumps(key, sort_keys=True).encode(), digest_size=8).hexdigest()
-        return (
-            self.folder / f"{task.setting.encoder}-{task.setting.method}-{task.part}-{task.seed}-{digest}.json".lower()
-        )
-
-    def found(self, task: Task, data: str) -> Outcome | None:
-        """A finished run, if it is there and whole."""
-        file = self.file(task, data)
-        return Outcome(**json.loads(file.read_text(encoding="utf-8"))) if file.exists() else None
-
-    def keep(self, task: Task, data: str, outcome: Outcome) -> None:
-        """Write it under another name first, so that a run is there wholly or not at all."""
-        file = self.file(task, data)
-        self.folder.mkdir(parents=True, exist_ok=True)
-        unfinished = file.with_suffix(".part")
-        unfinished.write_text(json.dumps(asdict(outcome), indent=1), encoding="utf-8")
-        unfinished.rename(file)
+def run_key(task: Task, data: str) -> dict[str, Any]:
+    """All that decides the numbers of a run; `data` names the reviews."""
+    return {
+        "format": FORMAT, "data": data, "rows": task.rows, "part": task.part, "seed": task.seed,
+        "cure": type(task.setting.cure).__name__, "setting": asdict(task.setting),
+    }  # fmt: skip
 
 
 def finished(
-    tasks: Sequence[Task], store: FinishedRuns, data: str, workers: int, tell: Callable[[str], None]
+    tasks: Sequence[Task], store: Finished, data: str, workers: int, tell: Callable[[str], None]
 ) -> list[Outcome]:
     """The outcome of every task, in order: from the store where it is there, else by running it."""
-    known = {task: outcome for task in tasks if (outcome := store.found(task, data)) is not None}
+    kept = {task: store.found(run_key(task, data)) for task in tasks}
+    known = {task: Outcome(**plain) for task, plain in kept.items() if plain is not None}
     missing = [task for task in dict.fromkeys(tasks) if task not in known]
     for task, outcome in _run_all(missing, workers):
-        store.keep(task, data, outcome)
+        store.keep(run_key(task, data), asdict(outcome))
         known[task] = outcome
         tell(
             f"{len(known)} of {len(tasks)} runs: {task.setting.method}, {task.setting.encoder}, seed {task.seed} "

@@ -3,10 +3,11 @@
 from accredit.store.durable import Durable, Quarantined, durable
 from accredit.store.executors import Executor, ExecutorError, crew_of
 from accredit.store.fingerprint import Fingerprint, fingerprint
+from accredit.store.finished import Finished
 from accredit.store.journal import Entry, Journal, JournalError, Run
 from accredit.store.results import load, load_arrays, save
 
 __all__ = [
-    "Durable", "Entry", "Executor", "ExecutorError", "Fingerprint", "Journal", "JournalError",
+    "Durable", "Entry", "Executor", "ExecutorError", "Fingerprint", "Finished", "Journal", "JournalError",
     "Quarantined", "Run", "crew_of", "durable", "fingerprint", "load", "load_arrays", "save",
 ]  # fmt: skip

@@ -19,7 +19,7 @@ import pytest
 from accredit.core import Attribution, InvalidInput
 from accredit.evaluate import holm
 from accredit.evaluate.arena import ORACLE, RANDOM, Entry, Example, Explained, RowResult, metrics_named, run_row
-from accredit.evaluate.arena_store import ArenaStoreError, FinishedRows
+from accredit.evaluate.arena_store import FinishedRows
 from accredit.evaluate.arena_workers import WorkerLost, workers
 from accredit.evaluate.examples import read_examples, sample
 from accredit.evaluate.standings import standings
@@ -249,7 +249,7 @@ def test_other_settings_or_another_text_are_other_rows(tmp_path):
 
 def test_a_file_that_is_no_store_is_refused(tmp_path):
     (tmp_path / "notes.txt").write_text("not a database " * 100)
-    with pytest.raises(ArenaStoreError, match="--store"):
+    with pytest.raises(InvalidInput, match="--store"):
         FinishedRows(tmp_path / "notes.txt", ToyContest())
 
 

@@ -20,8 +20,8 @@ from click.testing import CliRunner
 from accredit.cli import accredit
 from accredit.core import InvalidInput
 from accredit.experiments import selection, selection_data, selection_report, selection_runs
-from accredit.experiments.cells import FinishedCells
 from accredit.experiments.selection_runs import METHODS, Measured, Run, Sizes
+from accredit.store.finished import Finished
 
 TINY = {
     "texts": Sizes(160, 24, 1, 40, 40, 6, 40, 20, 2, 2, 32, 8),
@@ -143,7 +143,7 @@ def test_two_processes_find_the_same_numbers(report, folder, tmp_path):
     store = tmp_path / "cells.sqlite"
     selection.selection(folder, ["mnist"], seeds=1, store=store, workers=2, sizes=TINY)
     run = Run(str(folder), "mnist", 0, TINY["pictures"])
-    with FinishedCells(store) as here, FinishedCells(report[1]) as there:
+    with Finished(store) as here, Finished(report[1]) as there:
         for method in METHODS:
             first, second = here.found(run.key(method)), there.found(run.key(method))
             assert {k: v for k, v in first.items() if k != "seconds"} == {
@@ -155,7 +155,7 @@ def test_a_run_takes_up_where_it_was_left(report, folder, tmp_path):
     run = Run(str(folder), "mnist", 0, TINY["pictures"])
     cell = Measured(0.125, 0.25, None, 0.5, 0.5, 20, 1.0, "kept")
     store = tmp_path / "cells.sqlite"
-    with FinishedCells(store) as cells:
+    with Finished(store) as cells:
         for method in METHODS[1:]:
             cells.keep(run.key(method), vars(cell))
     found = selection.finished([run], store, workers=1)
@@ -200,14 +200,14 @@ def test_the_sentence_names_the_cures_that_help():
 
 
 def test_cells_survive_and_strangers_are_refused(tmp_path):
-    with FinishedCells(tmp_path / "cells.sqlite") as cells:
+    with Finished(tmp_path / "cells.sqlite") as cells:
         cells.keep({"a": 1}, {"b": 0.1})
-    with FinishedCells(tmp_path / "cells.sqlite") as cells:
+    with Finished(tmp_path / "cells.sqlite") as cells:
         assert cells.found({"a": 1}) == {"b": 0.1}
-    assert sqlite3.connect(tmp_path / "cells.sqlite").execute("SELECT count(*) FROM cells").fetchone() == (1,)
+    assert sqlite3.connect(tmp_path / "cells.sqlite").execute("SELECT count(*) FROM finished").fetchone() == (1,)
     (tmp_path / "text").write_text("not a data base, only a text that is long enough to be looked at" * 20)
     with pytest.raises(InvalidInput, match="--store"):
-        FinishedCells(tmp_path / "text")
+        Finished(tmp_path / "text")
 
 
 DATA = Path(os.environ.get("ACCREDIT_DATA", Path(__file__).parents[3] / "shared" / "data"))

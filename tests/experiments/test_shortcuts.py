@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gzip
-from dataclasses import replace
+import sqlite3
+from contextlib import closing
+from dataclasses import asdict, replace
 from math import log
 
 import numpy as np
@@ -25,12 +27,13 @@ from accredit.experiments.shortcuts_runs import (
     CANDIDATES,
     CHANCE,
     PLAIN,
-    FinishedRuns,
     Outcome,
     Task,
     finished,
     inert_tokens,
+    run_key,
 )
+from accredit.store import Finished
 
 OUTCOME = Outcome(
     accuracy=0.97, other_accuracy=0.76, mass=0.8, probe=0.96, scramble=0.75, scramble_answer=0.95, neutral_loss=2.0,
@@ -60,6 +63,11 @@ def folder(tmp_path):
 def tiny(monkeypatch):
     for name, value in {"QUICK_ROWS": 50, "QUICK_EPOCHS": 1, "QUICK_BATCH": 25}.items():
         monkeypatch.setattr(shortcuts, name, value)
+
+
+def kept_runs(folder):
+    with closing(sqlite3.connect(folder / "runs.sqlite")) as file:
+        return file.execute("SELECT count(*) FROM finished").fetchone()[0]
 
 
 def code(rows=4000, seed=0):
@@ -200,7 +208,7 @@ def test_a_killed_run_goes_on_where_it_was(folder, tmp_path, tiny, monkeypatch):
     monkeypatch.setattr(shortcuts_runs, "run", stopping)
     with pytest.raises(KeyboardInterrupt):
         shortcuts.shortcuts(folder, quick=True, seeds=1, store=store, workers=1)
-    assert len(list(store.glob("*.json"))) == 3 and not list(store.glob("*.part"))
+    assert kept_runs(store) == 3
     lines = []
     monkeypatch.setattr(shortcuts_runs, "run", real)
     first = shortcuts.shortcuts(folder, quick=True, seeds=1, store=store, workers=1, tell=lines.append)
@@ -211,23 +219,24 @@ def test_a_killed_run_goes_on_where_it_was(folder, tmp_path, tiny, monkeypatch):
 
 
 def test_a_run_is_found_again_only_for_the_same_question(tmp_path):
-    store, task = FinishedRuns(tmp_path), Task(PLAIN[0], 0, "report", "data", "cache")
-    store.keep(task, "a", OUTCOME)
-    assert store.found(task, "a") == OUTCOME
-    assert store.found(task, "b") is None
-    for other in (
+    task = Task(PLAIN[0], 0, "report", "data", "cache")
+    others = [
         replace(task, seed=1), replace(task, part="choose"), replace(task, rows=5),
         replace(task, setting=replace(PLAIN[0], temperature=0.2)), replace(task, setting=PLAIN[1]),
-    ):  # fmt: skip
-        assert store.found(other, "a") is None
-    assert finished([task, task], store, "a", 1, print) == [OUTCOME, OUTCOME]
+    ]  # fmt: skip
+    with Finished(tmp_path / "runs.sqlite") as store:
+        store.keep(run_key(task, "a"), asdict(OUTCOME))
+        assert finished([task, task], store, "a", 1, print) == [OUTCOME, OUTCOME]
+        assert store.found(run_key(task, "b")) is None
+        assert [store.found(run_key(other, "a")) for other in others] == [None] * 5
 
 
 def test_worker_processes_give_the_same_numbers(folder, tmp_path):
     settings = [s.shortened(1, 30) for s in (PLAIN[0], firsts(CANDIDATES)[1])]
     tasks = [Task(s, 0, "report", str(folder), str(tmp_path / "cache")) for s in settings]
-    apart = finished(tasks, FinishedRuns(tmp_path / "two"), "d", 2, lambda _line: None)
-    here = finished(tasks, FinishedRuns(tmp_path / "one"), "d", 1, lambda _line: None)
+    with Finished(":memory:") as two, Finished(":memory:") as one:
+        apart = finished(tasks, two, "d", 2, lambda _line: None)
+        here = finished(tasks, one, "d", 1, lambda _line: None)
     assert [replace(o, seconds=0) for o in apart] == [replace(o, seconds=0) for o in here]
 
 
@@ -250,9 +259,8 @@ def test_the_command_writes_a_report_and_keeps_its_runs(folder, tmp_path, tiny):
     assert result.exit_code == 0, result.output
     told = (out / "shortcuts.md").read_text(encoding="utf-8")
     assert "A quick look" in told and "Table 2: the cures" in told
-    assert (out / "shortcuts_mass_and_accuracy.svg").exists() and len(
-        list((out / "shortcuts_runs").glob("*.json"))
-    ) == 8
+    assert (out / "shortcuts_mass_and_accuracy.svg").exists()
+    assert kept_runs(out / "shortcuts_runs") == 8
 
 
 def test_missing_data_end_the_command_with_nothing_written(tmp_path):

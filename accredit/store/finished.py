@@ -1,4 +1,4 @@
-"""Finished parts of a long experiment on disk: one SQLite file, one transaction a cell, keyed by all it depends on."""
+"""Finished parts of a long computation on disk: one SQLite file, one transaction a part, keyed by all it depends on."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from typing import Any
 
 from accredit.core import InvalidInput
 
-SCHEMA = "CREATE TABLE IF NOT EXISTS cells (digest TEXT PRIMARY KEY, key TEXT NOT NULL, result TEXT NOT NULL)"
+SCHEMA = "CREATE TABLE IF NOT EXISTS finished (digest TEXT PRIMARY KEY, key TEXT NOT NULL, result TEXT NOT NULL)"
 
 
-class FinishedCells:
-    """Results by key. A cell is in the file wholly or not at all, and several processes may write at once.
+class Finished:
+    """Results by key, both plain JSON. A part is in the file wholly or not at all, and several processes may write at once.
 
-    >>> with FinishedCells(":memory:") as cells:
-    ...     cells.keep({"set": "mnist", "seed": 0}, {"accuracy": 0.75})
-    ...     cells.found({"seed": 0, "set": "mnist"}), cells.found({"seed": 1, "set": "mnist"})
+    >>> with Finished(":memory:") as parts:
+    ...     parts.keep({"set": "mnist", "seed": 0}, {"accuracy": 0.75})
+    ...     parts.found({"seed": 0, "set": "mnist"}), parts.found({"seed": 1, "set": "mnist"})
     ({'accuracy': 0.75}, None)
     """
 
@@ -30,9 +30,9 @@ class FinishedCells:
             self._file.execute("PRAGMA journal_mode=WAL")
             self._file.execute(SCHEMA)
         except sqlite3.Error as error:
-            raise InvalidInput(f"{path} cannot hold finished cells: {error}; give another file with --store") from None
+            raise InvalidInput(f"{path} cannot hold finished parts: {error}; give another file with --store") from None
 
-    def __enter__(self) -> FinishedCells:
+    def __enter__(self) -> Finished:
         return self
 
     def __exit__(
@@ -41,14 +41,14 @@ class FinishedCells:
         self._file.close()
 
     def keep(self, key: Mapping[str, Any], result: Mapping[str, Any]) -> None:
-        """Write one cell; it survives the process from here on."""
+        """Write one part; it survives the process from here on."""
         text, digest = _digest(key)
         row = (digest, text, json.dumps(dict(result), ensure_ascii=False))
-        self._file.execute("INSERT OR REPLACE INTO cells VALUES (?, ?, ?)", row)
+        self._file.execute("INSERT OR REPLACE INTO finished VALUES (?, ?, ?)", row)
 
     def found(self, key: Mapping[str, Any]) -> dict[str, Any] | None:
-        """The cell of this key, if it is there."""
-        row = self._file.execute("SELECT result FROM cells WHERE digest = ?", (_digest(key)[1],)).fetchone()
+        """The part of this key, if it is there."""
+        row = self._file.execute("SELECT result FROM finished WHERE digest = ?", (_digest(key)[1],)).fetchone()
         return None if row is None else dict(json.loads(row[0]))
 
 
