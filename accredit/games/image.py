@@ -9,15 +9,15 @@ import numpy.typing as npt
 import torch
 
 from accredit.core import BoolArray, FloatArray
-from accredit.core.coalitions import unique
-from accredit.games.batches import MEMORY, Estimate, estimate, rows_that_fit, spans, transformer_bytes
+from accredit.games.batches import MEMORY, rows_that_fit, spans, transformer_bytes
+from accredit.games.parts import PartsGame
 from accredit.models.image import ImageModel, Pixels, painted_over
 from accredit.models.partition import Partition
 from accredit.models.payoffs import check_payoff, payoff_of
 
 
 @final
-class ImageGame:
+class ImageGame(PartsGame):
     """v(S) = payoff of the picture in which only the patches of S are left.
 
     The others are painted over (`removal`): "mean" with the picture's mean colour, "blur" with a blurred copy of the
@@ -43,25 +43,15 @@ class ImageGame:
         row = transformer_bytes(config, tokens, 0, 4) + 8 * self._there.nelement() * 8
         self.rows = rows_that_fit(row, memory, tokens, self._there.device.type)
 
-    @property
-    def players(self) -> tuple[str, ...]:
-        return self.partition.players
-
-    def payoff(self, coalitions: BoolArray) -> FloatArray:
-        """One forward pass a distinct coalition, in batches that fit into memory."""
-        distinct, index = unique(coalitions)
-        kept = self.partition.kept(distinct).reshape(len(distinct), 1, *self._there.shape[1:])
-        earned = np.empty(len(distinct))
+    def _earned(self, kept: BoolArray) -> FloatArray:
+        pixels = kept.reshape(len(kept), 1, *self._there.shape[1:])
+        earned = np.empty(len(kept))
         with self.model.held(), torch.inference_mode():
-            for part in spans(len(distinct), self.rows):
-                stays = torch.from_numpy(kept[part]).to(self._there.device)
+            for part in spans(len(kept), self.rows):
+                stays = torch.from_numpy(pixels[part]).to(self._there.device)
                 outputs = self.model.outputs(torch.where(stays, self._there, self._gone))
                 earned[part] = payoff_of(outputs.cpu(), self.target, self.worth, self.model.law).numpy()
-        return earned[index]
-
-    def estimate(self, budget: int) -> Estimate:
-        """Payoffs and seconds that `budget` coalitions will cost, from timed batches."""
-        return estimate(self, budget)
+        return earned
 
     @property
     def provenance(self) -> dict[str, Any]:

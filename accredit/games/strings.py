@@ -8,8 +8,8 @@ from typing import Any, final
 import numpy as np
 
 from accredit.core import BoolArray, FloatArray, InvalidInput
-from accredit.core.coalitions import unique
-from accredit.games.batches import Estimate, estimate, spans
+from accredit.games.batches import spans
+from accredit.games.parts import PartsGame
 from accredit.models.encoded import Encoded
 from accredit.models.partition import Partition
 from accredit.models.payoffs import check_payoff, payoff_of
@@ -19,7 +19,7 @@ ROWS = 256  # texts in one call
 
 
 @final
-class StringGame:
+class StringGame(PartsGame):
     """v(S) = payoff of the text in which only the words of S are left, each with the space before it."""
 
     removal = "delete"
@@ -30,27 +30,16 @@ class StringGame:
         starts = [0, *encoded.spans[:-1, 1].tolist()]  # the space before a word is what follows the word before
         self._pieces = [encoded.text[a:b] for a, b in zip(starts, encoded.spans[:, 1].tolist(), strict=True)]
 
-    @property
-    def players(self) -> tuple[str, ...]:
-        return self.partition.players
-
-    def payoff(self, coalitions: BoolArray) -> FloatArray:
-        """One text a distinct coalition, many in one call."""
-        distinct, index = unique(coalitions)
-        kept = self.partition.kept(distinct)
-        earned = np.empty(len(distinct))
-        for part in spans(len(distinct), self.rows):
+    def _earned(self, kept: BoolArray) -> FloatArray:
+        earned = np.empty(len(kept))
+        for part in spans(len(kept), self.rows):
             outputs = self.model.outputs([self.left(stays) for stays in kept[part]])
             earned[part] = payoff_of(outputs, self.target, self.worth, self.model.law)
-        return earned[index]
+        return earned
 
     def left(self, stays: BoolArray) -> str:
         """The text without the words that left: (T,) -> a string."""
         return "".join(piece for piece, here in zip(self._pieces, stays.tolist(), strict=True) if here).strip()
-
-    def estimate(self, budget: int) -> Estimate:
-        """Payoffs and seconds that `budget` coalitions will cost, from timed batches."""
-        return estimate(self, budget)
 
     @property
     def provenance(self) -> dict[str, Any]:

@@ -15,8 +15,8 @@ from typing import Any, final
 import numpy as np
 
 from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput
-from accredit.core.coalitions import unique
-from accredit.games.batches import MEMORY, Estimate, estimate, spans
+from accredit.games.batches import MEMORY, spans
+from accredit.games.parts import PartsGame
 from accredit.models.arrays import ArrayModel, as_array_model
 from accredit.models.partition import Partition, partition_of
 from accredit.models.payoffs import check_payoff, payoff_of
@@ -25,7 +25,7 @@ CALL_ROWS = 1 << 16  # rows in one call of the model
 
 
 @final
-class TabularGame:
+class TabularGame(PartsGame):
     """v(S) = mean payoff of the row in which only the columns of S keep their value; see the module's text."""
 
     def __init__(
@@ -43,24 +43,14 @@ class TabularGame:
         fits = memory // (8 * max(1, row.shape[1]) * len(background))
         self.rows = int(max(1, min(CALL_ROWS // len(background), fits)))
 
-    @property
-    def players(self) -> tuple[str, ...]:
-        return self.partition.players
-
-    def payoff(self, coalitions: BoolArray) -> FloatArray:
-        """One model row for each distinct coalition and background row."""
-        distinct, index = unique(coalitions)
-        kept = self.partition.kept(distinct)
-        earned = np.empty(len(distinct))
-        for part in spans(len(distinct), self.rows):
+    def _earned(self, kept: BoolArray) -> FloatArray:
+        """One model row for each coalition and background row."""
+        earned = np.empty(len(kept))
+        for part in spans(len(kept), self.rows):
             outputs = self.model.outputs(mixed(self._row, self._background, kept[part]))
             worth = payoff_of(outputs, self.target, self.worth, self.model.law)
             earned[part] = worth.reshape(-1, len(self._background)).mean(axis=1)
-        return earned[index]
-
-    def estimate(self, budget: int) -> Estimate:
-        """Payoffs and seconds that `budget` coalitions will cost, from timed batches."""
-        return estimate(self, budget)
+        return earned
 
     @property
     def provenance(self) -> dict[str, Any]:

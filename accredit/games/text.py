@@ -10,16 +10,8 @@ import numpy as np
 import torch
 
 from accredit.core import BoolArray, FloatArray, InvalidInput
-from accredit.core.coalitions import unique
-from accredit.games.batches import (
-    MEMORY,
-    Estimate,
-    estimate,
-    rows_that_fit,
-    spans,
-    spans_by_length,
-    transformer_bytes,
-)
+from accredit.games.batches import MEMORY, rows_that_fit, spans, spans_by_length, transformer_bytes
+from accredit.games.parts import PartsGame
 from accredit.models.encoded import Encoded
 from accredit.models.partition import Partition
 from accredit.models.payoffs import check_payoff, payoff_of
@@ -31,7 +23,7 @@ REMOVALS = ("mask", "delete", "attention", "pad", "zero")
 
 
 @final
-class TextGame:
+class TextGame(PartsGame):
     """v(S) = payoff of the text in which only the players of S are left.
 
     How the others leave (`removal`): "mask" puts the tokenizer's mask token in their place; "delete" closes the gap;
@@ -62,21 +54,9 @@ class TextGame:
         row = transformer_bytes(model.model.config.get_text_config(), len(encoded), vocabulary, width)
         self.rows = rows_that_fit(row, memory, len(encoded), self._device.type)
 
-    @property
-    def players(self) -> tuple[str, ...]:
-        return self.partition.players
-
-    def payoff(self, coalitions: BoolArray) -> FloatArray:
-        """One forward pass a distinct coalition, in batches that fit into memory."""
-        distinct, index = unique(coalitions)
-        kept = self.partition.kept(distinct)
+    def _earned(self, kept: BoolArray) -> FloatArray:
         with self.model.held(), torch.inference_mode():
-            earned = self._by_deletion(kept) if self.removal == "delete" else self._in_place(kept)
-        return earned[index]
-
-    def estimate(self, budget: int) -> Estimate:
-        """Payoffs and seconds that `budget` coalitions will cost, from timed batches."""
-        return estimate(self, budget)
+            return self._by_deletion(kept) if self.removal == "delete" else self._in_place(kept)
 
     @property
     def provenance(self) -> dict[str, Any]:

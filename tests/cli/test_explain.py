@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +17,6 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 Image = pytest.importorskip("PIL.Image")
 
-from accredit.cli import main  # noqa: E402
 from accredit.core import InvalidInput  # noqa: E402
 from accredit.explanation import Explanation  # noqa: E402
 from tests.models.small_models import TEXT, image_model, text_model  # noqa: E402
@@ -36,21 +36,10 @@ def folders(tmp_path_factory):
 
 
 @pytest.fixture
-def run(capsys, monkeypatch, tmp_path):
-    """Run the command in an empty folder: (exit code, standard output, standard error)."""
+def run(typed, monkeypatch, tmp_path):
+    """`accredit explain` in an empty folder."""
     monkeypatch.chdir(tmp_path)
-
-    def call(*arguments):
-        monkeypatch.setattr(sys, "argv", ["accredit", "explain", *(str(a) for a in arguments)])
-        try:
-            main()
-            code = 0
-        except SystemExit as stop:
-            code = stop.code
-        out, err = capsys.readouterr()
-        return code, out, err
-
-    return call
+    return partial(typed, "explain")
 
 
 def test_a_text_gives_prediction_methods_claims_and_seconds(run, folders):

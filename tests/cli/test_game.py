@@ -4,28 +4,15 @@ import sys
 
 import pytest
 
-from accredit.cli import main
-
 PRICING = "coalition,payoff\n,0\nA,50\nB,20\nC,25\nA+B,75\nA+C,80\nB+C,90\nA+B+C,100\n"
 
 
 @pytest.fixture
-def run(capsys, monkeypatch, tmp_path):
-    """Run the command in an empty folder: (exit code, standard output, standard error)."""
+def run(typed, monkeypatch, tmp_path):
+    """The command in a folder with a table of payoffs."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "pricing.csv").write_text(PRICING)
-
-    def call(*arguments):
-        monkeypatch.setattr(sys, "argv", ["accredit", *arguments])
-        try:
-            main()
-            code = 0
-        except SystemExit as stop:
-            code = stop.code
-        out, err = capsys.readouterr()
-        return code, out, err
-
-    return call
+    return typed
 
 
 def test_pricing_problem_in_words(run):

@@ -10,23 +10,7 @@ import termios
 
 import pytest
 
-from accredit.cli import COMMANDS, main
-
-
-@pytest.fixture
-def run(capsys, monkeypatch):
-    """(exit code, standard output, standard error) of a command line."""
-
-    def call(*words):
-        monkeypatch.setattr(sys, "argv", ["accredit", *words])
-        try:
-            main()
-            code = 0
-        except SystemExit as stop:
-            code = int(stop.code or 0)
-        return code, *capsys.readouterr()
-
-    return call
+from accredit.cli import COMMANDS
 
 
 @pytest.mark.parametrize(
@@ -40,16 +24,16 @@ def run(capsys, monkeypatch):
         (["methods", "all"], "See accredit methods --help"),
     ],
 )
-def test_wrong_words_are_one_line_that_says_where_to_look(run, words, told):
-    code, out, err = run(*words)
+def test_wrong_words_are_one_line_that_says_where_to_look(typed, words, told):
+    code, out, err = typed(*words)
     assert code == 2
     assert told in err
     assert err.count("\n") == 1
     assert out == ""
 
 
-def test_no_words_show_the_help(run):
-    code, out, _ = run()
+def test_no_words_show_the_help(typed):
+    code, out, _ = typed()
     assert code == 2
     assert all(name in out for name in COMMANDS)
 
@@ -58,10 +42,10 @@ def test_no_words_show_the_help(run):
     ("place", "told"), [("nowhere/out.html", "there is no folder nowhere"), (".", "is a folder; name a file in it")]
 )
 @pytest.mark.parametrize("words", [["value", "x.csv", "--target", "y", "--html"], ["runs", "x.db", "--export"]])
-def test_a_place_that_cannot_be_written_is_told_before_the_work(run, monkeypatch, tmp_path, words, place, told):
+def test_a_place_that_cannot_be_written_is_told_before_the_work(typed, monkeypatch, tmp_path, words, place, told):
     """The files to read are not there, and nobody comes to look for them."""
     monkeypatch.chdir(tmp_path)
-    code, _, err = run(*words, place)
+    code, _, err = typed(*words, place)
     assert code == 2
     assert told in err
 

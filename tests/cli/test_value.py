@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +20,6 @@ import pytest
 pytest.importorskip("pandas")
 pytest.importorskip("sklearn")
 
-from accredit.cli import COMMANDS, main
 from accredit.core import Attribution
 from accredit.store import Journal
 
@@ -35,25 +35,13 @@ def _line(i: int, rng: np.random.Generator, wrong: bool = False) -> str:
 
 
 @pytest.fixture
-def run(capsys, monkeypatch, tmp_path):
-    """Run the command in a folder with a training and a test file: (exit code, standard output, standard error)."""
+def run(typed, monkeypatch, tmp_path):
+    """`accredit value` in a folder with a training and a test file."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setitem(COMMANDS, "value", ("accredit.cli.value", ""))
     rng = np.random.default_rng(0)
     Path("train.csv").write_text("\n".join([HEADER, *(_line(i, rng, wrong=i < 3) for i in range(ROWS))]) + "\n")
     Path("test.csv").write_text("\n".join([HEADER, *(_line(i, rng) for i in range(40))]) + "\n")
-
-    def call(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["accredit", "value", *arguments])
-        try:
-            main()
-            code = 0
-        except SystemExit as stop:
-            code = int(stop.code or 0)
-        out, err = capsys.readouterr()
-        return code, out, err
-
-    return call
+    return partial(typed, "value")
 
 
 BASE = ("train.csv", "--target", "label", "--test", "test.csv")
