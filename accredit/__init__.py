@@ -6,10 +6,12 @@
 {'alice': 6.0, 'bob': 4.0}
 """
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from accredit.core import AccreditError, Attribution, Claim, Game, Holds, InvalidInput, Selection, TooManyPlayers
+from accredit.core.drawn import draw_with
 from accredit.core.lazy import lazy
+from accredit.core.version import __version__ as __version__
 from accredit.evaluate import axioms_kept, check_claims
 from accredit.games import FunctionGame, TableGame, cached, counted, grouped, read_game, restricted
 from accredit.values import (
@@ -29,7 +31,14 @@ if TYPE_CHECKING:
     from accredit.attention import flow_report, joint_flow, pairwise_flow, rollout
     from accredit.explanation import explain
 
-__version__ = "0.1.0"
+
+def _views() -> Any:
+    from accredit import views
+
+    return views
+
+
+draw_with(_views)
 __getattr__ = lazy(
     __name__,
     {

@@ -29,7 +29,7 @@ METHODS = (
            "equals Shapley in additive games"),
     Method("owen", "accredit.owen(game, groups)", "any, in nested groups", "v(N) − v(∅)",
            ("efficiency", "null player", "linearity"), "symmetric inside groups"),
-    Method("lime", "accredit.learned.Lime().solve(game)", "any", "nothing: slopes of a local line", ("linearity",),
+    Method("lime", "accredit.values.Lime().solve(game)", "any", "nothing: slopes of a local line", ("linearity",),
            "ridge fit near the whole input; its R² is reported"),
     Method("knn-shapley", "accredit.valuation.knn_shapley(data)", "training rows", "right neighbours", ALL_FOUR,
            "closed form for nearest neighbours; accredit value --method knn"),

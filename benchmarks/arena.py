@@ -20,12 +20,12 @@ from typing import Any
 
 import numpy as np
 
+from accredit.arena.contest import METRICS
+from accredit.arena.examples import sample
+from accredit.arena.texts import loaded
 from accredit.core import Attribution
 from accredit.core.coalitions import unique
 from accredit.evaluate import Deletion, SensitivityN, measure, measure_all, random_scores
-from accredit.evaluate.arena import METRICS
-from accredit.evaluate.examples import sample
-from accredit.evaluate.text_contest import loaded
 from accredit.games import FunctionGame, text_game
 from accredit.values import leave_one_out
 

@@ -29,8 +29,8 @@ from typing import Any
 
 import torch
 
+from accredit.arena.examples import sample
 from accredit.core import BoolArray, FloatArray
-from accredit.evaluate.examples import sample
 from accredit.explanation import explain
 from accredit.explanation.explainer import loaded_model
 from accredit.games import text_game

@@ -27,7 +27,7 @@ from accredit.audit.counterchecks import COUNTERCHECKS, Retraining, countercheck
 from accredit.audit.finding import Finding, Findings
 from accredit.audit.leakage import INERT, PROBE, SCRAMBLE, TRANSPLANT, leakage_report
 from accredit.core import BoolArray, FloatArray, InvalidInput
-from accredit.learned.attention_models import AttentionClassifier, AttentionData
+from accredit.shortcuts.models import AttentionClassifier, AttentionData
 
 JAIN_WALLACE = (GRADIENT, LEAVE_ONE_OUT, PERMUTATION, ADVERSARY)
 LEAKS = (PROBE, INERT, SCRAMBLE, TRANSPLANT)

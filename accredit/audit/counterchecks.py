@@ -17,10 +17,10 @@ from torch import Tensor, nn
 from accredit.audit.attention import FAR, SAME, jensen_shannon, total_variation
 from accredit.audit.finding import Finding, judged
 from accredit.core import FloatArray, InvalidInput
-from accredit.learned.attention_models import AttentionClassifier, AttentionData
-from accredit.learned.attention_training import train_attention
-from accredit.learned.cures import Cure, Plain, RandomPretraining
 from accredit.learned.weighting import rmsprop
+from accredit.shortcuts.cures import Cure, Plain, RandomPretraining
+from accredit.shortcuts.models import AttentionClassifier, AttentionData
+from accredit.shortcuts.training import train_attention
 
 UNIFORM, SEEDS = "uniform attention", "variance over seeds"
 DIAGNOSTIC, MODEL_ADVERSARY = "diagnostic network", "model-level adversary"

@@ -83,7 +83,7 @@ def _of_rows(name: str, array: Array) -> bool:
 
 def _attention(place: Path, arrays: dict[str, Array], tests: Sequence[str] | None, seed: int) -> Findings:
     from accredit.audit.classifier import TESTS, audit_attention
-    from accredit.learned.attention_models import load_attention_classifier
+    from accredit.shortcuts.models import load_attention_classifier
 
     wanted = named(tests, TESTS)
     model = load_attention_classifier(place)

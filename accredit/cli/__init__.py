@@ -8,8 +8,8 @@ from importlib import import_module
 
 import click
 
-from accredit import __version__
 from accredit.core.errors import AccreditError
+from accredit.core.version import __version__
 
 COMMANDS = {  # name -> (module, one line of help)
     "explain": ("accredit.cli.explain", "Credit the words of a text or the patches of an image for a model's output."),

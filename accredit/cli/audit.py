@@ -74,11 +74,11 @@ def _saved(folder: str, data_file: str, tests: list[str] | None, target: str, li
 def _texts(
     subject: str, model: str, tests: list[str] | None, limit: int | None, column: str | None, steps: int, seed: int
 ) -> Findings:
+    from accredit.arena.texts import loaded
     from accredit.audit import audit_texts
     from accredit.audit.finding import named
     from accredit.audit.transformer import TESTS
     from accredit.cli.explain import kind_of
-    from accredit.evaluate.text_contest import loaded
     from accredit.explanation.rows import read_texts
 
     wanted = named(tests, TESTS)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from accredit.evaluate.standings import Standings
+    from accredit.arena.standings import Standings
 
 
 @click.command()
@@ -55,11 +55,11 @@ def compare(
     Random explanations and an oracle are always in the table. With --store, rows that are done are kept: the same command
     continues a run that was killed and ends with the same table.
     """
-    from accredit.evaluate.arena import DEFAULT_METRICS, metrics_named
-    from accredit.evaluate.examples import filters, read_examples, sample
-    from accredit.evaluate.text_contest import TextContest, default_methods
-    from accredit.experiments.arena_page import seconds_text, text_table
-    from accredit.experiments.contest import hold
+    from accredit.arena.contest import DEFAULT_METRICS, metrics_named
+    from accredit.arena.examples import filters, read_examples, sample
+    from accredit.arena.hold import hold
+    from accredit.arena.texts import TextContest, default_methods
+    from accredit.views.arena import seconds_text, text_table
 
     if html_file and not Path(html_file).absolute().parent.is_dir():
         raise click.UsageError(f"--html {html_file}: there is no folder {Path(html_file).parent}")
@@ -88,7 +88,7 @@ def _listed(words: str | None) -> tuple[str, ...]:
 
 def _write_page(table: Standings, html_file: str, model: str, data_file: str | None) -> None:
     from accredit.cli.output import write_whole
-    from accredit.experiments.arena_page import arena_page
+    from accredit.views.arena import arena_page
 
     subject = Path(data_file).name if data_file else f"{table.rows} built-in sentences"
     asked_of = "the built-in model" if model == "builtin" else Path(model).name

@@ -9,7 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 import click
 
-from accredit import __version__
+from accredit.core.version import __version__
 
 EXTRAS = {  # extra -> (packages, what does not work without them)
     "core": (("numpy", "scipy", "click"), "nothing works"),

@@ -40,6 +40,6 @@ def methods(as_json: bool) -> None:
 
 def _table(header: list[str], rows: list[list[str]], columns: int) -> list[str]:
     """The first columns, as lines."""
-    from accredit.views.text import table
+    from accredit.views.columns import table
 
     return table(header[:columns], [row[:columns] for row in rows], left=True)

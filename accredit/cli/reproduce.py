@@ -31,7 +31,7 @@ def reproduce() -> None:
 @_with_options
 def chapter(quick: bool, out: str, seed: int) -> None:
     """Every worked problem of the chapter on credit attribution, with its errata."""
-    from accredit.experiments.chapter import chapter as run
+    from accredit.papers.chapter import chapter as run
 
     _finish(run(quick, seed), out)
 
@@ -43,8 +43,8 @@ def chapter(quick: bool, out: str, seed: int) -> None:
 @_with_options
 def propositions(model: str, quick: bool, out: str, seed: int) -> None:
     """Propositions 1 to 3 on attention, flows and leave-one-out, on a real model."""
-    from accredit.evaluate.text_contest import loaded
-    from accredit.experiments.propositions import propositions as run
+    from accredit.arena.texts import loaded
+    from accredit.papers.propositions import propositions as run
 
     _finish(run(loaded(model), quick, seed), out)
 
@@ -67,8 +67,8 @@ def flows(
     seed: int,
 ) -> None:
     """How far attention flow is determined on real models, how often it collapses, and what it agrees with."""
-    from accredit.evaluate.examples import filters, read_examples, sample
-    from accredit.experiments.flows import flows as run
+    from accredit.arena.examples import filters, read_examples, sample
+    from accredit.papers.flows import flows as run
 
     examples = read_examples(data_file, "text", None, limit, filters(where)) if data_file else sample()[:limit]
     _finish(run(models, examples[:4] if quick else examples, quick, seed), out)
@@ -85,7 +85,7 @@ def flows(
 @_with_options
 def agreement(data: str, weights: str | None, quick: bool, out: str, seed: int) -> None:
     """The verb-number study: attention, rollout and flow against blank-out, layer by layer."""
-    from accredit.experiments.agreement import agreement as run
+    from accredit.papers.agreement import agreement as run
 
     _finish(run(Path(data), Path(weights) if weights else None, quick, seed), out)
 
@@ -120,9 +120,9 @@ def arena(
     seed: int,
 ) -> None:
     """Every method on a data set: ranked table, curves, agreement, intervals against exact values."""
-    from accredit.evaluate.examples import filters, read_examples, sample
-    from accredit.evaluate.text_contest import TextContest, default_methods
-    from accredit.experiments.arena_report import arena_report
+    from accredit.arena.examples import filters, read_examples, sample
+    from accredit.arena.texts import TextContest, default_methods
+    from accredit.papers.arena_report import arena_report
 
     chosen = filters(where)
     examples = read_examples(data_file, "text", None, limit, chosen, longest) if data_file else sample()[:limit]
@@ -145,9 +145,9 @@ def arena(
 @_with_options
 def sanity(model: str, limit: int, budget: int, quick: bool, out: str, seed: int) -> None:
     """Does an explanation depend on what the model knows, and does it hold still? Random layers, nudged embeddings."""
-    from accredit.evaluate.examples import sample
-    from accredit.evaluate.text_contest import TextContest, default_methods
-    from accredit.experiments.sanity_report import sanity_report
+    from accredit.arena.examples import sample
+    from accredit.arena.texts import TextContest, default_methods
+    from accredit.papers.sanity_report import sanity_report
 
     contest = TextContest(default_methods(), model=model, budget=budget, seed=seed)
     _finish(sanity_report(contest, sample()[: 2 if quick else limit], quick, seed), out)
@@ -162,7 +162,7 @@ def sanity(model: str, limit: int, budget: int, quick: bool, out: str, seed: int
 @_with_options
 def plausibility(data: str, model: str, limit: int, quick: bool, out: str, seed: int) -> None:
     """Do people agree? Explanations of movie reviews against human rationales (ERASER)."""
-    from accredit.experiments.plausibility_report import plausibility_report
+    from accredit.papers.plausibility_report import plausibility_report
 
     _finish(plausibility_report(model, data, 3 if quick else limit, quick, seed), out)
 
@@ -177,7 +177,7 @@ def plausibility(data: str, model: str, limit: int, quick: bool, out: str, seed:
 @_with_options
 def shortcuts(data: str, seeds: int | None, store: str | None, workers: int, quick: bool, out: str, seed: int) -> None:
     """Attention as a code for the answer, and two cures: Tables 1 and 2 of "Why is Attention Not So Attentive?"."""
-    from accredit.experiments.shortcuts import shortcuts as run
+    from accredit.papers.shortcuts import shortcuts as run
 
     kept = store or str(Path(out) / "shortcuts_runs")
     _finish(run(data, quick, seeds, seed, kept, workers, lambda line: click.echo(line, err=True)), out)
@@ -214,7 +214,7 @@ def selection(
     seed: int,
 ) -> None:
     """Which k words or pixels keep a black box's answer: eight methods, two of them cures of shortcuts (Table 3)."""
-    from accredit.experiments.selection import selection as run
+    from accredit.papers.selection import selection as run
 
     names = [name.strip() for name in sets.split(",") if name.strip()]
     _finish(run(Path(data), names, quick, seeds or (1 if quick else 3), seed, store, workers, scale=scale), out)

@@ -66,7 +66,7 @@ def _go_on(run: Run, journal: Path, as_json: bool) -> None:
 
 def _listed(file: str, games: list[dict[str, Any]], known: list[Run]) -> str:
     from accredit.core import Attribution
-    from accredit.views.text import printable, table
+    from accredit.views.columns import printable, table
 
     counts = [[str(game[kind]) for kind in ("ok", "failed", "quarantined")] for game in games]
     lines = table(

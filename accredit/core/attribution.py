@@ -11,6 +11,7 @@ import numpy as np
 
 from accredit.core.claims import Claim, Holds
 from accredit.core.coalitions import FloatArray, IntArray
+from accredit.core.drawn import Drawn
 from accredit.core.errors import InvalidInput, MissingExtra
 from accredit.core.game import checked_players, player_index
 from accredit.core.plain import plain, read_object
@@ -23,7 +24,7 @@ EXACT = "exact: there is no sampling error"  # why a credit has no interval
 
 
 @dataclass(frozen=True, eq=False)
-class Attribution:
+class Attribution(Drawn):
     """Credit shared among players, and what is known about the sharing.
 
     >>> cookies = Attribution(("alice", "bob"), [6, 4], total=10, method="by hand")
@@ -196,16 +197,6 @@ class Attribution:
         if self.interval is not None:
             columns |= {"low": self.interval[:, 0], "high": self.interval[:, 1]}
         return pandas.DataFrame(columns, index=pandas.Index(self.players, name="player"))
-
-    def __str__(self) -> str:
-        from accredit.views import text
-
-        return text(self)
-
-    def _repr_html_(self) -> str:
-        from accredit.views import fragment
-
-        return fragment(self)
 
 
 def _finite(value: float | None, name: str) -> float | None:

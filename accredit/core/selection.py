@@ -11,6 +11,7 @@ import numpy as np
 
 from accredit.core.attribution import FORMAT, frozen
 from accredit.core.coalitions import BoolArray, FloatArray
+from accredit.core.drawn import Drawn
 from accredit.core.errors import InvalidInput, MissingExtra
 from accredit.core.game import checked_players
 from accredit.core.plain import plain, read_object
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Selection:
+class Selection(Drawn):
     """A chosen subset of the players. It is not credit: nothing is divided, and the order inside it means nothing
     unless `scores` are given.
 
@@ -116,13 +117,3 @@ class Selection:
         if self.scores is not None:
             columns["score"] = self.scores
         return pandas.DataFrame(columns, index=pandas.Index(self.players, name="player"))
-
-    def __str__(self) -> str:
-        from accredit.views import text
-
-        return text(self)
-
-    def _repr_html_(self) -> str:
-        from accredit.views import fragment
-
-        return fragment(self)

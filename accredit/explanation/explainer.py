@@ -201,7 +201,7 @@ def explanation_of(
     seconds: dict[str, float],
 ) -> Explanation:
     """What some methods said of a subject, together with what the model said."""
-    from accredit import __version__
+    from accredit.core.version import __version__
 
     versions: dict[str, str] = {
         name: sys.modules[name].__version__ for name in ("torch", "transformers", "numpy") if name in sys.modules

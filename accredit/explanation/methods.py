@@ -78,7 +78,7 @@ def _owen(subject: Subject) -> Attribution:
 
 
 def _lime(subject: Subject) -> Attribution:
-    from accredit.learned.lime import Lime
+    from accredit.values.lime import Lime
 
     return Lime(budget=subject.budget or DEFAULT_BUDGET, seed=subject.seed).solve(subject.game)
 
@@ -193,7 +193,7 @@ RECIPES: dict[str, Recipe] = {
         Recipe(
             "lime",
             _lime,
-            loads=("accredit.learned.lime", "Lime"),
+            loads=("accredit.values.lime", "Lime"),
             payoffs=lambda players, budget: budget or DEFAULT_BUDGET,
         ),
         Recipe("integrated-gradients", _integrated_gradients, loads=("accredit.gradients", "integrated_gradients")),

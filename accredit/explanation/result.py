@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from accredit.core import Attribution, FloatArray, InvalidInput
+from accredit.core.drawn import Drawn, drawings
 from accredit.core.plain import plain, read_object
 
 FORMAT = 1
@@ -89,7 +89,7 @@ class Picture:
 
 
 @dataclass(frozen=True, eq=False)
-class Explanation:
+class Explanation(Drawn):
     """Why a model said what it said, by several methods side by side.
 
     `explanation["shapley"]` is one method's `Attribution`; a method that does not apply to this model is in `refused`, with
@@ -191,30 +191,6 @@ class Explanation:
 
     # To be looked at
 
-    def show(self) -> None:
-        """A coloured page in a notebook, a coloured table on a terminal."""
-        if "ipykernel" in sys.modules:
-            from IPython.display import HTML, display  # type: ignore[import-not-found]
-
-            display(HTML(self._repr_html_()))
-            return
-        from accredit.views import text
-        from accredit.views.terminal import wants_colour
-
-        sys.stdout.write(text(self, colour=wants_colour(sys.stdout)) + "\n")
-
     def to_html(self, path: str | Path) -> None:
         """Write one self-contained page: no script from elsewhere, no request."""
-        from accredit.views import explanation_page
-
-        Path(path).write_text(explanation_page(self), encoding="utf-8")
-
-    def __str__(self) -> str:
-        from accredit.views import text
-
-        return text(self)
-
-    def _repr_html_(self) -> str:
-        from accredit.views import fragment
-
-        return fragment(self)
+        Path(path).write_text(drawings().to_page(self), encoding="utf-8")

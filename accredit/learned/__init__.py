@@ -7,18 +7,12 @@ from accredit.core.lazy import lazy
 from accredit.learned.inputs import BlackBox, Inputs, Pixels, Tabular, Words
 
 HOMES = {
-    "AttentionClassifier": "accredit.learned.attention_models",
-    "AttentionShape": "accredit.learned.attention_models",
     "CXPlain": "accredit.learned.cxplain",
     "EvalX": "accredit.learned.evalx",
     "Gradient": "accredit.learned.gradient",
-    "Lime": "accredit.learned.lime",
     "LimeExplainer": "accredit.learned.lime",
     "MaskLabels": "accredit.learned.weighting",
-    "MaskNeutral": "accredit.learned.cures",
-    "Plain": "accredit.learned.cures",
     "RECIPES": "accredit.learned.recipes",
-    "RandomPretraining": "accredit.learned.cures",
     "TrainedExplainer": "accredit.learned.trainer",
     "Training": "accredit.learned.stages",
     "as_black_box": "accredit.learned.networks",
@@ -28,11 +22,9 @@ HOMES = {
     "l2x_pretrained": "accredit.learned.recipes",
     "l2x_weighted": "accredit.learned.recipes",
     "load": "accredit.learned.saving",
-    "load_attention_classifier": "accredit.learned.attention_models",
     "network_for": "accredit.learned.networks",
     "realx": "accredit.learned.recipes",
     "recipe": "accredit.learned.recipes",
-    "train_attention": "accredit.learned.attention_training",
     "vibi": "accredit.learned.recipes",
 }
 _named = lazy(__name__, HOMES)

@@ -22,6 +22,7 @@ import torch
 from torch import Tensor, nn
 
 from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput, Selection
+from accredit.learned.folders import DAMAGE, read, tensors, write
 from accredit.learned.inputs import (
     SEEDS,
     Array,
@@ -311,8 +312,6 @@ class CXPlain:
 
     def save(self, folder: str | Path) -> None:
         """Settings and history as JSON, weights as safetensors, into `folder`; read them with `CXPlain.load`."""
-        from accredit.learned.saving import write
-
         if not self._networks:
             raise InvalidInput("this explainer has learned nothing yet; call fit(x, black_box, labels) first")
         about = {"settings": self.settings(), "seed": self.seed, "history": self.history}
@@ -321,8 +320,6 @@ class CXPlain:
     @classmethod
     def load(cls, folder: str | Path) -> CXPlain:
         """Read what `save` wrote; anything else is refused."""
-        from accredit.learned.saving import DAMAGE, read, tensors
-
         about, place = read(folder, KIND)
         try:
             given = dict(about["settings"])

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput, Selection
+from accredit.learned.folders import write
 from accredit.learned.inputs import (
     SEEDS,
     Array,
@@ -33,6 +34,7 @@ from accredit.learned.schedules import Job, Schedule
 from accredit.learned.stages import Batch, History, Training, run
 from accredit.values.solver import progress as progress_bar
 
+KIND = "trained explainer"
 TARGETS = ("answers", "choices", "labels")
 ROWS = 512  # rows asked of a network or a black box at once
 
@@ -190,9 +192,10 @@ class TrainedExplainer:
 
     def save(self, folder: str | Path) -> None:
         """Settings and history as JSON, weights as safetensors, into `folder`; read them with `accredit.learned.load`."""
-        from accredit.learned.saving import save
-
-        save(self, folder)
+        selector, surrogate = self._fitted()
+        state = {f"selector.{name}": value for name, value in selector.state_dict().items()}
+        state |= {f"surrogate.{name}": value for name, value in surrogate.state_dict().items()}
+        write(folder, KIND, {"seed": self.seed, "history": asdict(self.history), "settings": self.settings()}, state)
 
     def __repr__(self) -> str:
         return (

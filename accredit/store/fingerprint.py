@@ -23,8 +23,8 @@ from typing import Any
 
 import numpy as np
 
-import accredit
 from accredit.core import InvalidInput
+from accredit.core.version import __version__
 
 DIGEST_BYTES = 16
 FED = (  # what an object has that is fed by more than its attributes
@@ -61,7 +61,7 @@ def fingerprint(**parts: Any) -> Fingerprint:
     >>> fingerprint(data=np.arange(3)) == fingerprint(data=np.arange(3.0))
     False
     """
-    digests = {name: _digest(value, name) for name, value in (parts | {"code": accredit.__version__}).items()}
+    digests = {name: _digest(value, name) for name, value in (parts | {"code": __version__}).items()}
     return Fingerprint(_digest(digests, "parts"), digests)
 
 

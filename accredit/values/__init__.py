@@ -19,6 +19,7 @@ from accredit.values.solver import Solver, Stop
 
 if TYPE_CHECKING:
     from accredit.values.differences import Differences, DifferencesHint
+    from accredit.values.lime import Lime
     from accredit.values.orders import Antithetic, Permutations
     from accredit.values.plan import permutations_needed
     from accredit.values.regression import KernelShap, Leverage
@@ -30,6 +31,7 @@ ESTIMATORS = {  # name -> the module it lives in; imported when first used
     "Differences": "accredit.values.differences",
     "DifferencesHint": "accredit.values.differences",
     "KernelShap": "accredit.values.regression",
+    "Lime": "accredit.values.lime",
     "Leverage": "accredit.values.regression",
     "Permutations": "accredit.values.orders",
     "SampledBanzhaf": "accredit.values.sampled_semivalue",
@@ -41,7 +43,7 @@ ESTIMATORS = {  # name -> the module it lives in; imported when first used
 __getattr__ = lazy(__name__, ESTIMATORS)
 
 __all__ = [
-    "Antithetic", "Differences", "DifferencesHint", "Exact", "Interactions", "KernelShap", "Leverage", "Permutations",
+    "Antithetic", "Differences", "DifferencesHint", "Exact", "Interactions", "KernelShap", "Leverage", "Lime", "Permutations",
     "SampledBanzhaf", "SampledBeta", "SampledSemivalue", "Solver", "Stop", "Surrogate", "banzhaf", "banzhaf_interactions",
     "best_subsets", "beta", "leave_one_out", "mobius", "owen", "payoff_of", "permutations_needed", "semivalue", "shapley",
     "shapley_interactions", "value_given",

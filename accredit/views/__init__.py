@@ -2,6 +2,9 @@
 
 from accredit.views.html import explanation_page, fragment, game_page
 from accredit.views.page import page
+from accredit.views.show import show
 from accredit.views.text import text
 
-__all__ = ["explanation_page", "fragment", "game_page", "page", "text"]
+to_page = explanation_page
+
+__all__ = ["explanation_page", "fragment", "game_page", "page", "show", "text", "to_page"]

@@ -5,10 +5,10 @@ from __future__ import annotations
 import textwrap
 
 from accredit.audit.finding import Finding, Findings
+from accredit.views.columns import printable, table
 from accredit.views.escape import escape
 from accredit.views.page import page
 from accredit.views.parts import grid
-from accredit.views.text import printable, table
 
 MARKS = {"flagged": "✗", "passes": "✓", "unclear": "?"}
 RANDOM = "random"  # what a random selector of the same size gets

@@ -54,7 +54,7 @@ def _script() -> str:
 @cache
 def asset(name: str) -> str:
     """A file that ships beside this module."""
-    return files("accredit.views").joinpath("assets", name).read_text(encoding="utf-8")
+    return files(__package__).joinpath("assets", name).read_text(encoding="utf-8")
 
 
 def _hash(content: str) -> str:

@@ -9,9 +9,9 @@ import numpy as np
 from accredit.core import Attribution, InvalidInput, MissingExtra
 from accredit.core.plain import rounded
 from accredit.explanation.result import Explanation, FlowPicture
+from accredit.views.columns import printable
 from accredit.views.flow import drawn
 from accredit.views.palette import DARK_INK, LIGHT_INK, NEGATIVE, POSITIVE, css, shade
-from accredit.views.text import printable
 from accredit.views.words import title
 
 if TYPE_CHECKING:

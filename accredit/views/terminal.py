@@ -11,9 +11,9 @@ import numpy as np
 from accredit.core import AXIOMS, Attribution, Holds
 from accredit.core.plain import rounded
 from accredit.explanation.result import Explanation
+from accredit.views.columns import printable, width
 from accredit.views.palette import DARK_INK, LIGHT_INK, shade
 from accredit.views.segments import segments
-from accredit.views.text import printable, width
 from accredit.views.words import duration, in_words, title
 
 NAME = 22  # cells of the longest player name shown

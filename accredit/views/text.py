@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import unicodedata
-from collections.abc import Sequence
-
 from accredit.core import Attribution, Selection
 from accredit.core.plain import rounded
 from accredit.explanation.result import Explanation
 from accredit.values.report import GameReport
+from accredit.views.columns import printable, table
+from accredit.views.terminal import explanation_text
 
-BAR = 12  # cells of the longest bar
 ROWS = 40  # players shown before the table is cut
 
 
@@ -30,8 +28,6 @@ def text(result: Attribution | Selection | GameReport | Explanation, rows: int =
     exact: there is no sampling error; 4 payoffs
     """
     if isinstance(result, Explanation):
-        from accredit.views.terminal import explanation_text
-
         return explanation_text(result, rows, colour)
     if isinstance(result, GameReport):
         return _game(result)
@@ -126,37 +122,3 @@ def _conditional(report: GameReport, widest: int = 8) -> list[str]:
         given = ["—" if i == j else rounded(report.given[i][j]) for j in columns]
         rows.append([printable(i), rounded(report.alone[i]), *given, rounded(report.last[i])])
     return [*table(header, rows), ""]
-
-
-def table(
-    header: Sequence[str], rows: Sequence[Sequence[str]], bars: Sequence[float] | None = None, left: bool = False
-) -> list[str]:
-    """Aligned columns: the first to the left, numbers to the right (words too with `left`), a signed bar at the end."""
-    widths = [max(width(row[c]) for row in [header, *rows]) for c in range(len(header))]
-    largest = max((abs(x) for x in bars), default=0.0) if bars is not None else 0.0
-    lines = []
-    for number, row in enumerate([header, *rows]):
-        pads = [" " * (w - width(cell)) for cell, w in zip(row, widths, strict=True)]
-        cells = [
-            cell + pad if left or c == 0 else pad + cell for c, (cell, pad) in enumerate(zip(row, pads, strict=True))
-        ]
-        if bars is not None and number:
-            cells.append(bar(bars[number - 1], largest))
-        lines.append("  ".join(cells).rstrip())
-    return lines
-
-
-def bar(value: float, largest: float) -> str:
-    """A bar of at most twelve cells; negative values are drawn hollow."""
-    cells = round(BAR * abs(value) / largest) if largest else 0
-    return ("█" if value > 0 else "░") * cells
-
-
-def printable(name: str) -> str:
-    """A name that cannot move the cursor, change colours or turn the reading direction."""
-    return "".join(c if c == " " or c.isprintable() else f"\\u{ord(c):04x}" for c in name)
-
-
-def width(cell: str) -> int:
-    """Terminal cells that a string takes."""
-    return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in cell)

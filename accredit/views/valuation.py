@@ -9,10 +9,11 @@ import numpy as np
 from accredit.core.plain import rounded
 from accredit.evaluate.data import Curve
 from accredit.valuation.report import Valuation
+from accredit.views.columns import printable, table
 from accredit.views.escape import escape
 from accredit.views.page import page
 from accredit.views.parts import attribution_table, claims_table, grid
-from accredit.views.text import facts, printable, table, text
+from accredit.views.text import facts, text
 
 SHOWN = 20  # players in the terminal
 TEXT = 48  # characters of a row's text

@@ -45,7 +45,7 @@ def problem(told: str, status: int, headers: dict[str, str] | None = None) -> JS
 
 def page_files() -> dict[str, bytes]:
     """Every file that the page loads, by name: the ones beside this module, and the style and script that all views share."""
-    own = {file.name: file.read_bytes() for file in files("accredit.web").joinpath("static").iterdir()}
+    own = {file.name: file.read_bytes() for file in files(__package__).joinpath("static").iterdir()}
     return own | {"page.css": stylesheet().encode(), "inspector.js": asset("inspector.js").encode()}
 
 

@@ -25,9 +25,9 @@ from accredit.audit.counterchecks import (
     counterchecks,
 )
 from accredit.core import InvalidInput
-from accredit.learned.attention_models import AttentionClassifier, AttentionData, AttentionShape
-from accredit.learned.attention_training import train_attention
-from accredit.learned.cures import Plain, RandomPretraining
+from accredit.shortcuts.cures import Plain, RandomPretraining
+from accredit.shortcuts.models import AttentionClassifier, AttentionData, AttentionShape
+from accredit.shortcuts.training import train_attention
 
 SHAPE = AttentionShape(
     width=8, query=4, query_hidden=(16,), attention_width=16, head=(16,), temperature=0.2

@@ -29,7 +29,7 @@ from accredit.audit.leakage import (
 )
 from accredit.core import InvalidInput
 from accredit.learned.inputs import Pixels, Tabular, Words
-from accredit.learned.world import Choices, World
+from accredit.shortcuts.world import Choices, World
 
 # Every verdict below rests on margins of many standard errors: with 1500 scored rows a share has at most 0.013 of them,
 # and the planted effects exceed the margin of 0.05 by 0.1 and more (8 standard errors: false alarms below 1e-14).

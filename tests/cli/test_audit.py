@@ -15,7 +15,7 @@ from accredit.audit.saved import recorded
 from accredit.cli import accredit
 from accredit.core import AccreditError
 from accredit.learned import CXPlain, Tabular, Training, l2x
-from accredit.learned.attention_models import AttentionClassifier, AttentionShape
+from accredit.shortcuts.models import AttentionClassifier, AttentionShape
 
 TEXT = "A dull film with one great scene."
 FAST = ["--steps", "3"]

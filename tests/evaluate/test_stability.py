@@ -125,7 +125,7 @@ def test_no_inputs_and_no_stages_are_refused():
 @pytest.fixture(scope="module")
 def model():
     pytest.importorskip("torch")
-    from accredit.evaluate.text_contest import loaded
+    from accredit.arena.texts import loaded
 
     return loaded("builtin")
 

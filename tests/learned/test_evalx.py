@@ -12,7 +12,7 @@ import torch
 from accredit.core import InvalidInput
 from accredit.learned.evalx import EvalX
 from accredit.learned.inputs import Tabular, Words
-from accredit.learned.world import World
+from accredit.shortcuts.world import World
 
 
 def logistic(z):

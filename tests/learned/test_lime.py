@@ -11,7 +11,8 @@ from accredit.evaluate import check_claims
 from accredit.evaluate.axioms import axioms_kept
 from accredit.games import FunctionGame, TableGame, counted
 from accredit.learned import Pixels, Tabular, Words
-from accredit.learned.lime import Lime, LimeExplainer, drawn, proximity, ridge_readout
+from accredit.learned.lime import LimeExplainer
+from accredit.values.lime import Lime, drawn, proximity, ridge_readout
 from tests.random_games import random_games
 
 RNG = np.random.default_rng

@@ -1,0 +1,45 @@
+"""Rows of the arena on disk, keyed by everything the numbers depend on: a killed contest goes on where it was."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from hashlib import sha256
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from accredit.arena.contest import Contest, Example, RowResult
+from accredit.store.finished import Finished
+
+FORMAT = 1
+
+
+class FinishedRows:
+    """The rows of one contest in one file, which several contests may share."""
+
+    def __init__(self, path: str | Path, contest: Contest) -> None:
+        settings = json.dumps([FORMAT, contest.settings()], sort_keys=True, ensure_ascii=True)
+        self._contest = sha256(settings.encode()).hexdigest()
+        self._rows = Finished(path)
+
+    def __enter__(self) -> FinishedRows:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._rows.__exit__(kind, error, trace)
+
+    def keep(self, example: Example, result: RowResult) -> None:
+        """Write one row; it survives the process from here on."""
+        self._rows.keep(self._key(example), result.to_plain())
+
+    def found(self, examples: Sequence[Example]) -> dict[int, RowResult]:
+        """Results that are already there, by row number."""
+        known = {example.row: self._rows.found(self._key(example)) for example in examples}
+        return {row: RowResult.from_plain(plain) for row, plain in known.items() if plain is not None}
+
+    def _key(self, example: Example) -> dict[str, Any]:
+        """The contest, one input, and its place, which seeds its random baseline."""
+        return {"contest": self._contest, "row": example.row, "text": example.text, "target": example.target}

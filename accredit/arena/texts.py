@@ -1,0 +1,166 @@
+"""Texts in the arena: any method of `accredit.explain` against any other, on a text classifier."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from functools import lru_cache
+from hashlib import sha256
+from typing import Any
+
+from accredit.arena.contest import DEFAULT_METRICS, METRICS, Example, Explained
+from accredit.core import Attribution, Game, InvalidInput, Selection
+from accredit.evaluate.erasure import PostHocAccuracy
+from accredit.evaluate.metric import Metric, Unfit
+
+BUILTIN = "builtin"
+
+
+@dataclass(frozen=True)
+class TextContest:
+    """Settings of a contest on texts. The model is loaded once in every process that runs rows."""
+
+    methods: tuple[str, ...]
+    model: str = BUILTIN  # or a folder
+    metrics: tuple[str, ...] = DEFAULT_METRICS
+    players: str = "word"
+    payoff: str = "probability"  # what is explained and what is measured
+    removal: str | None = None  # None: the mask token, or deletion where there is none
+    budget: int | None = None  # payoffs that each game method may ask
+    seed: int = 0
+    judge: str | None = None  # removal by which explanations are measured, if another than the methods use
+
+    def checked(self) -> None:
+        """Refuse what would fail on every row: unknown words, a model that cannot be loaded or does not classify."""
+        from accredit.explanation.methods import recipe
+        from accredit.games.text import REMOVALS
+        from accredit.models.payoffs import check_payoff
+
+        for method in self.methods:
+            recipe(method)
+        for name, removal in (("removal", self.removal), ("judge", self.judge)):
+            if removal is not None and removal not in REMOVALS:
+                raise InvalidInput(f"{name} is {removal!r}; write one of {', '.join(REMOVALS)}")
+        model = loaded(self.model)
+        if model.task != "classify":
+            raise InvalidInput(f"model {self.model} does not classify texts ({model.task}); give a sequence classifier")
+        check_payoff(self.payoff, model.law, model.classes)
+
+    def settings(self) -> Mapping[str, Any]:
+        from accredit.core.version import __version__
+
+        chosen = {name: value for name, value in vars(self).items() if name != "judge" or value is not None}
+        return {**chosen, "model": _digest(self.model), "accredit": __version__}
+
+    def steady(self) -> AbstractContextManager[None]:
+        return one_thread()
+
+    def game(self, example: Example) -> Game:
+        game: Game = self._subject(example, self.judge or self.removal).payoffs
+        return game
+
+    def explain(self, method: str, example: Example) -> Explained:
+        from accredit.explanation.methods import recipe
+
+        subject = self._subject(example, self.removal)
+        subject.budget, subject.seed = self.budget, self.seed
+        subject.flows["measured"] = None  # flows are not drawn here: drawing is no part of the method
+        with counted_passes(subject.model.model) as passes:
+            result = recipe(method).run(subject)
+        return Explained(among(result, subject.players), passes[0])
+
+    def metric(self, name: str) -> Metric:
+        because = self._unfit(name)
+        if because:
+            return Unfit(name, METRICS[name].better, METRICS[name].paper, because)
+        if name == "post-hoc accuracy":
+            return PostHocAccuracy(threshold=0.5 if self.payoff == "probability" else 0.0)
+        return METRICS[name]
+
+    def _unfit(self, name: str) -> str:
+        """Why a metric means nothing for this payoff or this judge."""
+        model = loaded(self.model)
+        if name == "log-odds" and self.payoff != "probability":
+            return f"log-odds needs payoffs that are probabilities, and the payoff is {self.payoff}"
+        decides = self.payoff == "margin" or model.law == "sigmoid" or (model.classes == 2 and self.payoff != "logit")
+        if name == "post-hoc accuracy" and not decides:
+            return (
+                f"post-hoc accuracy needs a payoff that tells the decision, and the {self.payoff} of one class of "
+                f"{model.classes} does not; ask for the margin"
+            )
+        usual = self.removal or ("delete" if model.tokenizer.mask_token_id is None else "mask")
+        if name == "infidelity" and self.judge not in (None, usual):
+            return (
+                f"infidelity compares credit with payoff lost, and credit of removal={usual} is no share of what is lost by "
+                f"removal={self.judge}"
+            )
+        return ""
+
+    def _subject(self, example: Example, removal: str | None) -> Any:
+        from accredit.explanation.subject import text_subject
+
+        model = loaded(self.model)
+        return text_subject(model, example.text, self.players, example.target, self.payoff, removal, False, "")
+
+
+def default_methods() -> tuple[str, ...]:
+    """Every method of `accredit.explain`, flows also on gradients."""
+    from accredit.explanation.methods import RECIPES
+
+    return (*RECIPES, "flow:gf", "flow:agf")
+
+
+def among(result: Attribution | Selection, players: tuple[str, ...]) -> Attribution | Selection:
+    """A result without special tokens, in the order of the players; its claims stay those of the whole."""
+    from dataclasses import replace
+
+    if isinstance(result, Selection) or result.players == players:
+        return result
+    return replace(result[list(players)], claims=result.claims)
+
+
+@lru_cache(maxsize=1)
+def loaded(model: str) -> Any:
+    """The model of a contest, loaded once."""
+    from accredit.explanation.explainer import loaded_model
+
+    return loaded_model("", None if model == BUILTIN else model)
+
+
+@lru_cache(maxsize=4)
+def _digest(model: str) -> str:
+    """A digest of the model's weights: a model trained again is another model."""
+    digest = sha256()
+    for name, weights in sorted(loaded(model).model.state_dict().items()):
+        digest.update(name.encode())
+        digest.update(weights.detach().cpu().contiguous().numpy().tobytes())
+    return digest.hexdigest()
+
+
+@contextmanager
+def counted_passes(model: Any) -> Iterator[list[int]]:
+    """Counts the rows that go through a model's forward pass."""
+    count = [0]
+
+    def forward(module: Any, args: Any, kwargs: Any, output: Any) -> None:
+        count[0] += int(output.logits.shape[0])
+
+    hook = model.register_forward_hook(forward, with_kwargs=True)
+    try:
+        yield count
+    finally:
+        hook.remove()
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """One torch thread: sums come out in one order, so a row gives the same digits wherever it runs."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)

@@ -1,0 +1,104 @@
+"""A folder of one trained explainer: `explainer.json` and `explainer.safetensors`. No pickle, so nothing is executed.
+
+What is read is checked before memory is taken: the file must hold exactly the expected tensors, by name, shape and type.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from accredit.core import InvalidInput, MissingExtra
+from accredit.core.plain import plain
+from accredit.store.results import put
+
+FORMAT = 1
+DAMAGE = (KeyError, TypeError, AttributeError, ArithmeticError)  # what settings of the wrong types raise
+
+
+def write(folder: str | Path, kind: str, about: Mapping[str, Any], state: Mapping[str, Tensor]) -> None:
+    """Tensors and a JSON object into a folder, for any kind of explainer."""
+    content = _safetensors().save({name: value.contiguous() for name, value in state.items()})
+    head = {"kind": kind, "format": FORMAT, "sha256": hashlib.sha256(content).hexdigest()}
+    text = json.dumps(head | plain(dict(about), kind), ensure_ascii=False)
+    place = Path(folder)
+    place.mkdir(parents=True, exist_ok=True)
+    put(place / "explainer.safetensors", content)
+    put(place / "explainer.json", text.encode())
+
+
+def read(folder: str | Path, kind: str) -> tuple[dict[str, Any], Path]:
+    """The JSON object of `write`, and where the tensors are: they are what was written, by their hash."""
+    place, about = Path(folder) / "explainer.safetensors", described(folder)
+    if about.get("kind") != kind:
+        raise InvalidInput(
+            f"{folder} holds a {about.get('kind')!r}, not a {kind!r}; accredit.learned.load reads every kind"
+        )
+    try:
+        content = place.read_bytes()
+    except OSError as error:
+        raise InvalidInput(f"{folder} holds no saved explainer: {error}") from None
+    if about.get("format") != FORMAT:
+        raise InvalidInput(f"explainer format {about.get('format')!r} is not {FORMAT}; save it again with this version")
+    if hashlib.sha256(content).hexdigest() != about.get("sha256"):
+        raise InvalidInput(f"{place} is not the file that explainer.json describes; save the explainer again")
+    return about, place
+
+
+def described(folder: str | Path) -> dict[str, Any]:
+    """The JSON object of a folder, whatever kind of explainer it describes."""
+    try:
+        about = json.loads((Path(folder) / "explainer.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise InvalidInput(f"{folder} holds no saved explainer: {error}") from None
+    if not isinstance(about, dict):
+        raise InvalidInput(f"{folder} holds no saved explainer: explainer.json is not a JSON object")
+    return about
+
+
+def tensors(place: Path, expected: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """The tensors of a file, if they have exactly the names, shapes and types of `expected` (which may be on `meta`)."""
+    try:
+        with _safetensors_file(place) as file:
+            names = set(file.keys())
+            if names != set(expected):
+                odd = ", ".join(sorted(names ^ set(expected))[:4])
+                raise InvalidInput(f"{place} does not hold the tensors of this explainer; missing or unknown: {odd}")
+            for name, like in expected.items():
+                part = file.get_slice(name)
+                if tuple(part.get_shape()) != tuple(like.shape) or part.get_dtype() != TYPES.get(like.dtype):
+                    raise InvalidInput(f"{place}: tensor {name} has shape {part.get_shape()} of {part.get_dtype()}, not "
+                                       f"{list(like.shape)} of {like.dtype}")  # fmt: skip
+            found = {name: file.get_tensor(name).clone() for name in expected}  # aligned as torch aligns its own
+    except InvalidInput:
+        raise
+    except Exception as error:  # the library raises its own kinds
+        raise InvalidInput(f"{place} is not a safetensors file: {error}") from None
+    for name, value in found.items():
+        if value.is_floating_point() and not torch.isfinite(value).all():
+            raise InvalidInput(f"{place}: tensor {name} holds NaN or infinite numbers")
+    return found
+
+
+TYPES = {torch.float32: "F32", torch.int64: "I64"}
+
+
+def _safetensors() -> Any:
+    try:
+        import safetensors.torch
+    except ImportError:
+        raise MissingExtra("safetensors", "text", "saving an explainer") from None
+    return safetensors.torch
+
+
+def _safetensors_file(place: Path) -> Any:
+    _safetensors()
+    from safetensors import safe_open
+
+    return safe_open(place, framework="pt")

@@ -1,0 +1,231 @@
+"""Abnar and Zuidema's verb-number study: which reading of attention tracks what a blanked word changes, layer by layer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from accredit.core import FloatArray
+from accredit.core.plain import rounded
+from accredit.evaluate.agreement import spearman
+from accredit.evaluate.bootstrap import bootstrap
+from accredit.papers.report import Report
+from accredit.papers.verb_number import (
+    UNKNOWN,
+    Prefix,
+    VerbNumberModel,
+    answers,
+    from_plain_text,
+    linzen,
+    minimal_pairs,
+    train,
+)
+
+READINGS = ("raw", "rollout", "flow")
+TRUTHS = ("blank-out", "input gradient")
+PUBLISHED = {  # Abnar and Zuidema (2020): Spearman, mean ± sd over 2,000 sentences; layers not transcribed are absent
+    ("raw", "blank-out"): {1: (.69, .27), 2: (.10, .43), 3: (-.11, .49), 4: (-.09, .52), 5: (.20, .45), 6: (.29, .39)},
+    ("rollout", "blank-out"): {1: (.32, .26), 2: (.38, .27), 3: (.51, .26), 4: (.62, .26), 5: (.70, .25), 6: (.71, .24)},
+    ("flow", "blank-out"): {1: (.32, .26), 2: (.44, .29), 3: (.70, .25), 4: (.70, .22), 5: (.71, .22), 6: (.70, .22)},
+    ("raw", "input gradient"): {1: (.53, .33), 3: (-.06, .42), 6: (.46, .35)},
+    ("rollout", "input gradient"): {1: (.22, .31), 3: (.39, .32), 6: (.54, .31)},
+    ("flow", "input gradient"): {1: (.22, .31), 3: (.54, .32), 6: (.61, .28)},
+}  # fmt: skip
+PUBLISHED_ACCURACY = 0.96
+HELD_OUT = 1000  # Linzen sentences, and as many of the news with which the plain text begins
+FEWEST = 4  # words of a sentence on which ranks are compared
+
+
+def agreement(data: Path, weights: Path | None = None, quick: bool = False, seed: int = 0) -> Report:
+    """Train the model (or load `weights`), measure, and print our table beside the published one."""
+    report = Report(
+        "agreement", "Attention, rollout and flow on verb number",
+        "accredit reproduce agreement" + " --quick" * quick,
+    )  # fmt: skip
+    sentences = linzen(data)
+    order = np.random.default_rng(seed).permutation(len(sentences))
+    held_out = [sentences[k] for k in order[:HELD_OUT]]
+    plain = from_plain_text(data, 2 * HELD_OUT if quick else 60_000)
+    training = 3 * [sentences[k] for k in order[HELD_OUT:]] + minimal_pairs(data) + plain[HELD_OUT:]
+    if weights is not None and (weights / "vocabulary.txt").exists():
+        model = VerbNumberModel.load(weights)
+    else:
+        model = train(data, training, 1 if quick else 4, seed)
+        if weights is not None:
+            model.save(weights)
+    _task(report, model, held_out, plain[:HELD_OUT], len(set(training)), seed)
+    studied = [prefix for prefix in held_out if len(prefix.words) >= FEWEST][: 30 if quick else None]
+    compared = [_correlations(model, prefix) for prefix in studied]
+    _told(report, len(studied), np.array([x.position for x in compared]), seed)
+    _tables(report, np.array([x.readings for x in compared]), seed)
+    return report
+
+
+def _task(
+    report: Report, model: VerbNumberModel, hard: Sequence[Prefix], easy: Sequence[Prefix], examples: int, seed: int
+) -> None:
+    """Does the model do the task at all?"""
+    report.say(
+        "A transformer of 6 layers, 8 heads and width 128 reads the words before a verb and tells its number from its "
+        f"first token. It was trained on {examples:,} different prefixes: other Linzen sentences, minimal pairs, and "
+        "plain text in which the verb gives the number away. The published model was fitted to 1.5 million sentences and "
+        f"is right on {PUBLISHED_ACCURACY} of its test set, in which attractors (nouns of the other number between "
+        "subject and verb) are as rare as in print; here the numbers of attractors are about equally frequent."
+    )
+    groups = {f"Linzen, {k} attractors": [p for p in hard if p.attractors == k] for k in range(5)}
+    groups |= {"Linzen, all": list(hard), "news": list(easy)}
+    rows, weak = [], []
+    for name, group in groups.items():
+        if group:
+            right = bootstrap(answers(model, group).astype(float), seed=seed)
+            plural = float(np.mean([p.plural for p in group]))
+            weak += [name] if right.low <= max(plural, 1 - plural) else []
+            rows.append([name, len(group), f"{right.estimate:.3f} [{right.low:.3f}, {right.high:.3f}]",
+                         f"{max(plural, 1 - plural):.3f}"])  # fmt: skip
+            if name in ("Linzen, all", "news"):
+                report.verdict(
+                    f"{name}: the model does better than one that knows the number of most verbs and nothing else",
+                    right.low > max(plural, 1 - plural),
+                    f"{right.estimate:.3f} against {max(plural, 1 - plural):.3f}",
+                )
+    report.table(["held out", "sentences", "right, 95 % interval", "always the more frequent number"], rows)
+    if weak:
+        report.say(
+            f"It does not beat the more frequent number of the group for: {'; '.join(weak)}. What follows is about a model "
+            "that learned the easy part of agreement, and where it differs from the study the model may be the reason."
+        )
+
+
+def _told(report: Report, studied: int, position: FloatArray, seed: int) -> None:
+    """What is compared, on how many sentences, and what no attention at all would reach; position is (sentences, truths)."""
+    report.say(
+        f"For the {studied:,} held-out Linzen sentences with at least {FEWEST} words before the verb: *blank-out* is the "
+        "change of the predicted number's probability when one word becomes unknown, in magnitude; *input gradient* is "
+        "the length of the gradient of that number's logit at the word's embedding. *Raw* is the attention of the first "
+        "token in layer ℓ, *rollout* and *flow* reach from it in layer ℓ to the input (residual ½, heads averaged, flow "
+        "pairwise). Spearman over the words of a sentence, the first token left out; + 1 is the same order."
+    )
+    near = [bootstrap(position[:, t], seed=seed) for t in range(len(TRUTHS))]
+    report.say(
+        "To have a scale: a reading that looks at nothing and ranks words by their nearness to the verb reaches "
+        + " and ".join(
+            f"{x.estimate:.2f} [{x.low:.2f}, {x.high:.2f}] with {t}" for x, t in zip(near, TRUTHS, strict=True)
+        )
+        + "."
+    )
+
+
+@dataclass(frozen=True)
+class Correlations:
+    """Spearman correlations on one sentence."""
+
+    readings: FloatArray  # (readings, truths, layers)
+    position: FloatArray  # (truths,): the place of a word, later is more
+
+
+def _correlations(model: VerbNumberModel, prefix: Prefix) -> Correlations:
+    readings = _readings(_attention(model, prefix))
+    truths = (_blank_out(model, prefix), _input_gradient(model, prefix))
+    place = np.arange(len(prefix.words), dtype=np.float64)
+    return Correlations(
+        np.array([[[spearman(row, truth) for row in reading] for truth in truths] for reading in readings]),
+        np.array([spearman(place, truth) for truth in truths]),
+    )
+
+
+def _attention(model: VerbNumberModel, prefix: Prefix) -> FloatArray:
+    """(L, T, T), heads averaged."""
+    import torch
+
+    with torch.inference_mode():
+        out = model.network(input_ids=model.encode(prefix.words)[None], output_attentions=True)
+    return np.stack([layer[0].mean(dim=0).double().numpy() for layer in out.attentions])
+
+
+def _readings(attention: FloatArray) -> Sequence[FloatArray]:
+    """Raw attention, rollout and flow of the first token to every word, for every layer: three arrays (L, T − 1)."""
+    from accredit.attention import pairwise_flow, rollout
+
+    layers = range(1, len(attention) + 1)
+    raw = attention[:, 0, 1:]
+    rolled = np.stack([rollout(attention[:k])[0, 1:] for k in layers])
+    flow = np.stack([pairwise_flow(attention[:k], outputs=0)[0, 1:] for k in layers])
+    return raw, rolled, flow
+
+
+def _blank_out(model: VerbNumberModel, prefix: Prefix) -> FloatArray:
+    """|change of the predicted class's probability| when each word becomes unknown, in one batch: (T − 1,)."""
+    import torch
+
+    ids = model.encode(prefix.words)
+    batch = ids.repeat(len(ids), 1)
+    batch[torch.arange(1, len(ids)), torch.arange(1, len(ids))] = UNKNOWN
+    with torch.inference_mode():
+        p = torch.softmax(model.network(input_ids=batch).logits.double(), dim=1).numpy()
+    told = int(p[0].argmax())
+    return np.asarray(np.abs(p[0, told] - p[1:, told]))
+
+
+def _input_gradient(model: VerbNumberModel, prefix: Prefix) -> FloatArray:
+    """Length of the gradient of the predicted logit at each word's embedding: (T − 1,)."""
+    vectors = model.network.get_input_embeddings()(model.encode(prefix.words)[None]).detach().requires_grad_()
+    logits: Any = model.network(inputs_embeds=vectors).logits[0]
+    logits.max().backward()
+    return np.asarray(vectors.grad[0, 1:].norm(dim=1).double().numpy())
+
+
+def _tables(report: Report, found: FloatArray, seed: int) -> None:
+    mean, sd = found.mean(axis=0), found.std(axis=0)
+    for t, truth in enumerate(TRUTHS):
+        report.heading(f"Against {truth}")
+        rows = []
+        for r, reading in enumerate(READINGS):
+            rows.append([reading, *(f"{mean[r, t, k]:.2f} ± {sd[r, t, k]:.2f}" for k in range(6))])
+            known = PUBLISHED[reading, truth]
+            rows.append(
+                [
+                    f"{reading}, published",
+                    *(f"{known[k][0]:.2f} ± {known[k][1]:.2f}" if k in known else "" for k in range(1, 7)),
+                ]
+            )
+        report.table(["Spearman, mean ± sd", *(f"layer {k}" for k in range(1, 7))], rows)
+    widest = 1.96 * float(sd.max()) / np.sqrt(len(found))
+    report.say(f"The means are known to ± {widest:.2f} or better (95 %, over {len(found):,} sentences).")
+    apart = float(np.abs(found[:, 0, :, 0] - found[:, 1, :, 0]).max())
+    report.say(
+        "In layer 1 raw attention and rollout rank words alike, since the residual changes only what a token gives itself "
+        f"(here they differ by at most {rounded(apart, 1)}). The published rows differ there, so the study's raw "
+        "attention is read in some other way, which its table does not tell; compare the rows of rollout and flow rather "
+        "than that one."
+    )
+    last = found[:, :, 0, -1]
+    for better, worse in ((1, 0), (2, 0), (2, 1)):
+        gap = bootstrap(last[:, better] - last[:, worse], seed=seed)
+        report.verdict(
+            f"In the last layer {READINGS[better]} tracks blank-out better than {READINGS[worse]}",
+            gap.low > 0,
+            f"mean difference {gap.estimate:+.3f}, 95 % interval {gap.low:+.3f} … {gap.high:+.3f} over sentences",
+        )
+    flat = float(np.abs(np.diff(mean[2, 0, 2:])).max())
+    report.verdict(
+        "Flow hardly changes from the third layer on",
+        flat < 0.05,
+        f"largest step of the mean between layers 3 and 6: {flat:.3f}. A flow that has collapsed to its bound ignores "
+        "the layers in between",
+    )
+    report.figure(
+        "layers", "Mean Spearman with blank-out by layer; dashed: published.", lambda axes: _draw(axes, mean[:, 0])
+    )
+
+
+def _draw(axes: Any, mean: FloatArray) -> None:
+    for r, (reading, colour) in enumerate(zip(READINGS, ("C7", "C1", "C0"), strict=True)):
+        axes.plot(range(1, 7), mean[r], color=colour, marker="o", ms=3, label=reading)
+        known = PUBLISHED[reading, "blank-out"]
+        axes.plot(list(known), [m for m, _ in known.values()], color=colour, ls="--", lw=1)
+    axes.set(xlabel="layer", ylabel="Spearman with blank-out")
+    axes.legend(frameon=False)

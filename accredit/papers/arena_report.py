@@ -1,0 +1,196 @@
+"""The arena on real models as a report: the ranked table, curves, agreement, intervals against exact values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from accredit.arena.contest import ORACLE, RANDOM, Example
+from accredit.arena.hold import hold
+from accredit.arena.standings import Standing, Standings
+from accredit.arena.texts import TextContest, loaded
+from accredit.games import cached, text_game
+from accredit.papers.report import Report
+from accredit.values import shapley
+from accredit.values.surrogate import Surrogate
+from accredit.views.arena import as_markdown_matrix, markdown_table, seconds_text
+
+REMOVING = {"shapley", "banzhaf", "owen", "leave-one-out", "lime"}
+PASSES = (2, 20, 60, 0)  # 0: any number
+STEADY = 0.8
+FEWEST, MOST = 8, 11  # words of sentences whose Shapley values are also computed exactly
+
+
+def arena_report(
+    contests: Sequence[TextContest],
+    examples: Sequence[Example],
+    store: str | None,
+    executor: str,
+    told: str,
+    quick: bool,
+    seed: int,
+) -> Report:
+    """Hold every contest (rows found in the store are not run again) and write what came out."""
+    report = Report("arena", "Which explanation to trust: the arena", _command(contests) + " --quick" * quick)
+    report.say(
+        f"{told}. Every method explains the probability of the predicted class; words that are removed become the mask "
+        "token, for the methods that remove words and for the metrics alike, which favours the former; where a table "
+        "says so, "
+        f"metrics remove words in another way than the methods do. Game methods may ask {contests[0].budget or 2000} "
+        "payoffs a sentence."
+    )
+    tables = {}
+    for contest in contests:
+        model = loaded(contest.model)
+        title = Path(model.name).name + (f", measured by removal={contest.judge}" if contest.judge else "")
+        table = tables[title] = hold(contest, examples, store, executor)
+        report.heading(title)
+        report.say(_described(model))
+        report.block(markdown_table(table))
+        _verdicts(report, title, table)
+        report.figure(f"{_slug(title)}_deletion", f"{title}: mean probability as words are removed, most credited first.",
+                      partial(_draw, table=table, curve="deletion"), (7.5, 4.2))  # fmt: skip
+        if contest.judge is None:  # another judge sees the same explanations
+            report.say("Mean Spearman correlation of credits over sentences:")
+            report.block(as_markdown_matrix(table.agreement_of, table.agreement))
+            report.say(seconds_text(table).capitalize() + " (one thread, shared machine).")
+            _intervals(report, title, model, examples, 3 if quick else 25, seed)
+    _by_cost(report, tables)
+    return report
+
+
+def _command(contests: Sequence[TextContest]) -> str:
+    """The command that made the report, without the places where things lie."""
+    models = dict.fromkeys(Path(contest.model).name for contest in contests)
+    judges = dict.fromkeys(contest.judge for contest in contests if contest.judge)
+    return (
+        "accredit reproduce arena" + "".join(f" --model {m}" for m in models) + "".join(f" --judge {j}" for j in judges)
+    )
+
+
+def _by_cost(report: Report, tables: Mapping[str, Standings]) -> None:
+    """The best method that a number of passes buys, for each model."""
+    report.heading("What a number of passes buys")
+    rows = []
+    for most in PASSES:
+        row = [f"at most {most}" if most else "any"]
+        for table in tables.values():
+            within = [s for s in _contestants(table) if not most or s.passes <= most]
+            best = max(within, key=_estimate, default=None)
+            row.append(f"{best.method} ({_estimate(best):.2f})" if best else "none")
+        rows.append(row)
+    report.table(["model passes a sentence", *tables], rows)
+    shared = [
+        name
+        for name in next(iter(tables.values())).agreement_of
+        if all(_ranks(table, name) for table in tables.values())
+    ]
+    if len(tables) > 1:
+        spread = sorted(([_estimate(table[name]) for table in tables.values()], name) for name in shared)
+        steady = [name for values, name in reversed(spread) if min(values) >= STEADY]
+        others = "; ".join(
+            f"{name} {' / '.join(f'{x:.2f}' for x in v)}" for v, name in reversed(spread) if name not in steady
+        )
+        report.say(
+            f"Methods whose share is at least {STEADY} in every column: {', '.join(steady) or 'none'}. The others, "
+            "column by "
+            f"column: {others}."
+        )
+
+
+def _described(model: Any) -> str:
+    """What is explained, in a line."""
+    config = model.model.config
+    weights = sum(p.numel() for p in model.model.parameters())
+    return (
+        f"{config.num_hidden_layers} layers, {config.num_attention_heads} heads, {weights / 1e6:.1f} million weights."
+    )
+
+
+def _contestants(table: Standings) -> list[Standing]:
+    return [s for s in table.standings if s.method not in (RANDOM, ORACLE) and s.share is not None]
+
+
+def _ranks(table: Standings, name: str) -> bool:
+    return any(s.method == name for s in _contestants(table))
+
+
+def _estimate(standing: Standing) -> float:
+    return standing.share.estimate if standing.share else -np.inf
+
+
+def _slug(title: str) -> str:
+    return "".join(c if c.isalnum() else "_" for c in title).strip("_").lower()
+
+
+def _verdicts(report: Report, title: str, table: Standings) -> None:
+    methods = _contestants(table)
+    beaten = [s.method for s in methods if (s.p_random or 0.0) > 0.05 or _estimate(s) <= 0]
+    report.verdict(
+        f"{title}: every method explains better than chance",
+        not beaten,
+        f"not better than random: {', '.join(beaten)}"
+        if beaten
+        else "all above random at the 5 % level, after Holm's correction",
+    )
+    inside, outside = ([s for s in methods if (s.method in REMOVING) == kind] for kind in (True, False))
+    if inside and outside:
+        best_in, best_out = (max(group, key=_estimate) for group in (inside, outside))
+        assert best_in.share is not None and best_out.share is not None
+        report.verdict(
+            f"{title}: the best method that removes words beats the best that reads gradients or attention",
+            best_in.share.low > best_out.share.high,
+            f"{best_in.method} {_estimate(best_in):.2f} for {best_in.passes:.0f} passes, {best_out.method} "
+            f"{_estimate(best_out):.2f} for {best_out.passes:.0f}",
+        )
+
+
+def _draw(axes: Any, table: Standings, curve: str) -> None:
+    for k, s in enumerate(table.standings):
+        values = table.curves.get(s.method, {}).get(curve)
+        if values is None:
+            continue
+        plain = s.method in (RANDOM, ORACLE)
+        style = (
+            {"color": "0.3", "ls": ":" if s.method == RANDOM else "--"}
+            if plain
+            else {"color": f"C{k % 10}", "ls": ("-", "-.")[k // 10 % 2]}
+        )
+        axes.plot(np.linspace(0, 1, len(values)), values, lw=1.2, label=s.method, **style)
+    axes.set(xlabel="share of words removed", ylabel="probability of the predicted class")
+    axes.legend(frameon=False, fontsize=6, ncols=2)
+
+
+def _intervals(report: Report, title: str, model: Any, examples: Sequence[Example], count: int, seed: int) -> None:
+    """Our estimate against the exact value, where that is affordable."""
+    held, errors, spans = [], [], []
+    used = 0
+    for example in examples:
+        game = text_game(model, example.text, players="word", payoff="probability")
+        n = len(game.players)
+        if not FEWEST <= n <= MOST:
+            continue
+        played = cached(game)
+        truth = shapley(played, budget=2**n).credit
+        estimate = Surrogate(2**n // 4, seed).solve(played)
+        if estimate.interval is None:
+            continue
+        held += ((estimate.interval[:, 0] <= truth) & (truth <= estimate.interval[:, 1])).tolist()
+        errors.append(float(np.abs(estimate.credit - truth).mean()))
+        spans.append(float(np.abs(truth).mean()))
+        used += 1
+        if used == count:
+            break
+    if not held:
+        return
+    report.verdict(
+        f"{title}: our Shapley estimate lies within its 95 % interval of the exact value",
+        float(np.mean(held)) >= 0.9,
+        f"{np.mean(held):.1%} of {len(held)} credits in {used} sentences of {FEWEST} to {MOST} words, from a quarter "
+        "of the 2ⁿ payoffs; mean "
+        f"error {np.mean(errors):.4f} where the mean credit is {np.mean(spans):.4f}",
+    )

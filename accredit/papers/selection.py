@@ -1,0 +1,82 @@
+"""Table 3 of Bai et al. (2020), run again: which k players keep a black box's answer, and do the shortcut cures help?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import asdict
+from multiprocessing import get_context
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from accredit.core import InvalidInput
+from accredit.papers.report import Report
+from accredit.papers.selection_data import SOURCES, kind, needed
+from accredit.papers.selection_report import Cells, selection_report
+from accredit.papers.selection_runs import FULL, METHODS, QUICK, Measured, Run, Sizes, measured
+from accredit.store.finished import Finished
+from accredit.values.solver import progress
+
+
+def selection(
+    data: str | Path,
+    sets: Sequence[str] = tuple(SOURCES),
+    quick: bool = False,
+    seeds: int = 3,
+    seed: int = 0,
+    store: str | Path | None = None,
+    workers: int = 2,
+    sizes: dict[str, Sizes] | None = None,
+    scale: float = 1.0,
+) -> Report:
+    """Run what the store does not hold yet, and report. Nothing is written before all data files are known to be there.
+
+    `scale` multiplies the rows to learn from; no data set is asked for more rows than it has.
+    """
+    needed(data, list(sets))
+    if seeds < 1 or workers < 1:
+        raise InvalidInput(f"seeds and workers must be at least 1, got {seeds} and {workers}")
+    chosen = sizes or (QUICK if quick else FULL)
+    runs = [Run(str(data), name, seed + s, chosen[kind(name)].scaled(scale)) for s in range(seeds) for name in sets]
+    with TemporaryDirectory() as folder:  # without a store of the user's, cells are kept while the run lasts
+        cells = finished(runs, store or Path(folder) / "cells.sqlite", workers)
+    command = (
+        f"accredit reproduce selection{' --quick' * quick} --seeds {seeds}{f' --scale {scale:g}' if scale != 1 else ''}"
+    )
+    return selection_report(command, runs, cells)
+
+
+def finished(runs: Sequence[Run], store: str | Path, workers: int) -> Cells:
+    """Every cell, those in the store read and the others run, in `workers` processes; each is kept the moment it is done."""
+    cells: Cells = {}
+    with Finished(store) as kept, progress("cells", len(runs) * len(METHODS)) as bar:
+        missing: list[tuple[Run, list[str]]] = []
+        for run in runs:
+            found = {method: kept.found(run.key(method)) for method in METHODS}
+            cells |= {(run.name, m, run.seed): Measured(**cell) for m, cell in found.items() if cell is not None}
+            if None in found.values():
+                missing.append((run, [method for method, cell in found.items() if cell is None]))
+        if workers == 1:
+            for run, methods in missing:
+                for method, result in measured(run, methods):
+                    kept.keep(run.key(method), asdict(result))
+                    cells[run.name, method, run.seed] = result
+                    bar.update(len(cells))
+            return cells
+        with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+            waiting = {pool.submit(_run, run, methods, str(store)): run for run, methods in missing}
+            for done in as_completed(waiting):
+                run = waiting[done]
+                cells |= {(run.name, method, run.seed): result for method, result in done.result().items()}
+                bar.update(len(cells))
+    return cells
+
+
+def _run(run: Run, methods: list[str], store: str) -> dict[str, Measured]:
+    """One black box with its methods, in a process of its own."""
+    results = {}
+    with Finished(store) as kept:
+        for method, result in measured(run, methods):
+            kept.keep(run.key(method), asdict(result))
+            results[method] = result
+    return results

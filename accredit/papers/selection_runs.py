@@ -1,0 +1,242 @@
+"""One row of the selection experiment: train a black box, explain it, and ask who can still tell its answer."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, replace
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from accredit.core import BoolArray, FloatArray, IntArray
+from accredit.learned.inputs import BlackBox, Pixels, top
+from accredit.papers.selection_data import Task, task
+
+PAPER_METHODS = (
+    "gradient",
+    "lime",
+    "cxplain",
+    "l2x",
+    "vibi",
+    "l2x+answer",
+    "l2x+answer+pretraining",
+    "l2x+answer+weighting",
+)
+METHODS = ("random", "gradient", "gradient x input", "lime", "lime, supporting", *PAPER_METHODS[2:])
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """How much of everything: what a run costs, and what its report must say."""
+
+    train: int  # rows that black box and explainers learn from
+    test: int  # rows that methods are judged on
+    epochs: int  # of a trained explainer; pretraining takes as many for each of its two stages
+    batch: int  # rows in one step of theirs
+    judge_epochs: int  # of EVAL-X and of the black box, at most
+    lime_rows: int  # test rows that LIME explains
+    lime_budget: int  # coalitions a row
+    cxplain_rows: int  # training rows whose removals are asked
+    cxplain_epochs: int
+    cxplain_models: int
+    width: int  # filters of the black box
+    selector: int  # filters of a selector
+
+    def scaled(self, factor: float) -> Sizes:
+        """So many times the rows to learn from, and to explain by LIME and CXPlain; everything else as it is."""
+        rows = {name: round(getattr(self, name) * factor) for name in ("train", "lime_rows", "cxplain_rows")}
+        return replace(self, **rows)
+
+
+FULL = {
+    "texts": Sizes(4000, 1500, 3, 40, 5, 150, 400, 300, 10, 3, 100, 50),
+    "pictures": Sizes(2000, 1500, 4, 32, 6, 100, 600, 300, 10, 3, 16, 8),
+}
+QUICK = {
+    "texts": Sizes(1500, 400, 2, 40, 4, 60, 200, 100, 5, 1, 50, 25),
+    "pictures": Sizes(1000, 400, 2, 32, 4, 60, 400, 100, 5, 1, 8, 8),
+}
+
+
+@dataclass(frozen=True)
+class Run:
+    """One black box: a data set, a seed, and the sizes."""
+
+    data: str  # folder
+    name: str
+    seed: int
+    sizes: Sizes
+
+    def key(self, method: str) -> dict[str, Any]:
+        """Everything but the folder that the numbers of a method depend on."""
+        return {"set": self.name, "seed": self.seed, "method": method, "sizes": asdict(self.sizes), "format": 1}
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What became of one method's selections; shares of test rows. None: there is no such thing for this method."""
+
+    post_hoc: float  # the black box on the kept players gives its own full answer
+    evalx: float  # EVAL-X on the kept players gives it
+    surrogate: float | None  # the explainer's own surrogate gives it
+    accuracy: float  # of the black box on full inputs, against the true labels
+    judge: float  # of EVAL-X on full inputs, against the black box's answer
+    rows: int  # test rows judged
+    seconds: float  # CPU, training and explaining
+    ended: str  # why training stopped
+
+
+@dataclass(frozen=True, eq=False)
+class World:
+    """A data set with its trained black box and its judge."""
+
+    task: Task
+    network: Any
+    black_box: BlackBox
+    judge: Any  # EvalX
+    choice: IntArray  # the black box's class of every test row
+
+
+def measured(run: Run, methods: list[str]) -> Iterator[tuple[str, Measured]]:
+    """Methods on one black box, one after another; on one thread, so that the numbers are the same everywhere."""
+    import torch
+
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        world = built(run)
+        for method in methods:
+            yield method, _measure(world, run, method)
+    finally:
+        torch.set_num_threads(threads)
+
+
+def _measure(world: World, run: Run, method: str) -> Measured:
+    began = time.process_time()
+    chosen, surrogate, ended = EXPLAIN[method](world, run)
+    spent = time.process_time() - began
+    given, rows = world.task, len(chosen)
+    x, choice = given.x_test[:rows], world.choice[:rows]
+    kept = world.black_box(given.inputs.keep(x, chosen))
+    return Measured(
+        float((kept.argmax(axis=1) == choice).mean()),
+        world.judge.accuracy(x, chosen, choice),
+        None if surrogate is None else float((surrogate.argmax(axis=1) == choice).mean()),
+        float((world.choice == given.y_test).mean()),
+        world.judge.accuracy(given.x_test, given.inputs.present(given.x_test), world.choice),
+        rows,
+        spent,
+        ended,
+    )
+
+
+def built(run: Run) -> World:
+    """Train the black box on true labels and EVAL-X on its answers; both stop by rows of the training split."""
+    from accredit.learned.evalx import EvalX, train_masked
+    from accredit.learned.networks import as_black_box, network_for
+
+    given, sizes = read(run), run.sizes
+    network = network_for(given.inputs, 2, kind="convolution", width=sizes.width, seed=run.seed)
+    train_masked(
+        network, given.x, np.eye(2)[given.y], lambda rng, rows: np.ones((len(rows), given.inputs.n)),
+        epochs=sizes.judge_epochs, patience=2, batch=64, rate=1e-3, seed=run.seed,
+    )  # fmt: skip
+    black_box = as_black_box(network, given.inputs)
+    width = sizes.width if isinstance(given.inputs, Pixels) else None
+    judge = EvalX(given.inputs, k=given.k, width=width, epochs=sizes.judge_epochs, patience=3)
+    judge.fit(given.x, black_box, seed=run.seed + 1000)
+    return World(given, network, black_box, judge, black_box(given.x_test).argmax(axis=1))
+
+
+def read(run: Run) -> Task:
+    """The data of a run."""
+    return _task(run.data, run.name, run.sizes.train, run.sizes.test)
+
+
+@lru_cache(maxsize=1)
+def _task(data: str, name: str, train: int, test: int) -> Task:
+    return task(data, name, train, test)
+
+
+# Every method: (world, run) -> (what it keeps, its own surrogate's answers, why training ended)
+
+Explained = tuple[BoolArray, FloatArray | None, str]
+
+
+def _random(world: World, run: Run) -> Explained:
+    x = world.task.x_test
+    drawn = np.random.default_rng(run.seed).random((len(x), world.task.inputs.n))
+    return top(drawn, world.task.k, world.task.inputs.present(x)), None, "nothing is trained"
+
+
+def _gradient(times_input: bool) -> Callable[[World, Run], Explained]:
+    def explain(world: World, run: Run) -> Explained:
+        from accredit.learned.gradient import Gradient
+
+        explainer = Gradient(world.task.inputs, world.task.k, world.network, times_input)
+        return explainer.select(world.task.x_test), None, explainer.history["stopped_because"]
+
+    return explain
+
+
+def _lime(rank: str) -> Callable[[World, Run], Explained]:
+    def explain(world: World, run: Run) -> Explained:
+        x = world.task.x_test[: run.sizes.lime_rows]
+        slopes = _slopes(world, run)
+        scores = np.abs(slopes) if rank == "magnitude" else slopes
+        return top(scores, world.task.k, world.task.inputs.present(x)), None, "nothing is trained"
+
+    return explain
+
+
+@lru_cache(maxsize=1)
+def _slopes(world: World, run: Run) -> FloatArray:
+    """LIME's slopes, which both of its rows read."""
+    from accredit.learned.lime import LimeExplainer
+    from accredit.values.lime import Lime
+
+    x = world.task.x_test[: run.sizes.lime_rows]
+    law = "coins" if isinstance(world.task.inputs, Pixels) else "sizes"
+    explainer = LimeExplainer(world.task.inputs, world.task.k, Lime(run.sizes.lime_budget, law=law))
+    return explainer.fit(x, world.black_box, seed=run.seed).lines(x)[0]
+
+
+def _cxplain(world: World, run: Run) -> Explained:
+    from accredit.learned.cxplain import CXPlain
+
+    sizes = run.sizes
+    explainer = CXPlain(
+        world.task.inputs, world.task.k, block=2 if isinstance(world.task.inputs, Pixels) else 1,
+        models=sizes.cxplain_models, epochs=sizes.cxplain_epochs, width=sizes.selector,
+    )  # fmt: skip
+    rows = slice(sizes.cxplain_rows)
+    explainer.fit(world.task.x[rows], world.black_box, world.task.y[rows], seed=run.seed)
+    return explainer.select(world.task.x_test), None, explainer.history["stopped_because"]
+
+
+def _trained(name: str) -> Callable[[World, Run], Explained]:
+    def explain(world: World, run: Run) -> Explained:
+        from dataclasses import replace
+
+        from accredit.learned.recipes import defaults, recipe
+
+        given = world.task
+        training = replace(defaults(given.inputs, given.k)["training"], epochs=run.sizes.epochs, batch=run.sizes.batch)
+        explainer = recipe(name, given.inputs, 2, given.k, training=training, selector_width=run.sizes.selector)
+        explainer.fit(given.x, world.black_box, seed=run.seed)
+        return explainer.select(given.x_test), explainer.predict(given.x_test), explainer.history.stopped_because
+
+    return explain
+
+
+EXPLAIN: dict[str, Callable[[World, Run], Explained]] = {
+    "random": _random,
+    "gradient": _gradient(False),
+    "gradient x input": _gradient(True),
+    "lime": _lime("magnitude"),
+    "lime, supporting": _lime("support"),
+    "cxplain": _cxplain,
+    **{name: _trained(name) for name in PAPER_METHODS[3:]},
+}

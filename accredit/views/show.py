@@ -1,0 +1,19 @@
+"""A result where one is looking: a page in a notebook, a table on a terminal."""
+
+from __future__ import annotations
+
+import sys
+
+from accredit.views.html import Result, fragment
+from accredit.views.terminal import wants_colour
+from accredit.views.text import text
+
+
+def show(result: Result) -> None:
+    """Display a result; colours only where the terminal understands them."""
+    if "ipykernel" in sys.modules:
+        from IPython.display import HTML, display  # type: ignore[import-not-found]
+
+        display(HTML(fragment(result)))
+        return
+    sys.stdout.write(text(result, colour=wants_colour(sys.stdout)) + "\n")

@@ -1,0 +1,110 @@
+"""The verb-number study: its data, its model, its correlations, in small."""
+
+from __future__ import annotations
+
+import gzip
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+pytest.importorskip("torch")
+pytest.importorskip("ortools")
+
+from accredit.core import InvalidInput
+from accredit.papers import agreement, verb_number
+from accredit.papers.verb_number import Prefix
+
+SENTENCES = [
+    "the dog near the trees is old .", "the dogs near the tree are old .", "a key was lost .", "two keys were lost .",
+    "this house has a roof .", "these houses have roofs .",
+]  # fmt: skip
+
+
+@pytest.fixture
+def folder(tmp_path):
+    def write(name, header, rows):
+        with gzip.open(tmp_path / name, "wt", encoding="utf-8") as file:
+            file.write("\n".join([header, *rows]) + "\n")
+
+    write("agreement_linzen_wiki.tsv.gz", "verb_index\tverb\twrong_verb\tn_attractors\ttext",
+          ["5\tis\tare\t1\tthe dog near the trees is old .", "2\truns\trun\t0\tthe dog runs .",
+           "2\trun\truns\t0\tthe dogs run .",
+           "2\tpasses\tpass\t0\tthe dog passes .", "2\tlie\tlie\t0\tthe dogs lie ."])  # fmt: skip
+    write("blimp_subject_verb.tsv.gz", "paradigm\tpair_id\tgood\tbad",
+          ["distractor\t0\tA sketch of those trucks hasn't aged.\tA sketch of those trucks haven't aged.",
+           "regular_1\t0\tThe dogs miss it.\tThe dogs misses it.",
+           "regular_2\t0\tThe goose is here.\tThe geese is here."])  # fmt: skip
+    write("imdb_400.tsv.gz", "split\ttext", [f"train\t{s}" for s in SENTENCES])
+    write(
+        "ag_news_10k.tsv.gz", "split\ttext", ["train\tIs it? No verb here. Today we are glad! Now there are two keys."]
+    )
+    write("yelp_reviews_10k.tsv.gz", "split\ttext", ["train\tThe dogs to have are small. The dogs to have are small."])
+    write("mr_sentence_polarity.tsv.gz", "label\ttext", ["1\tfine ."])
+    words = ["the", "dog", "dogs", "key", "keys"]
+    (tmp_path / "glove6b_100d_top30k_vocab.txt").write_text("\n".join(words))
+    np.savez(
+        tmp_path / "glove6b_100d_top30k.npz", vectors=np.random.default_rng(0).normal(size=(5, 100)).astype(np.float16)
+    )
+    return tmp_path
+
+
+def test_number_is_read_off_the_verb(folder):
+    found = verb_number.linzen(folder)
+    assert [p.plural for p in found] == [0, 0, 1, 0]  # "lie" against "lie" tells nothing and is left out
+    assert found[0] == Prefix(("the", "dog", "near", "the", "trees"), 0, 1)
+
+
+def test_plain_text_gives_as_many_singular_as_plural_subjects_that_are_nouns(folder):
+    found = verb_number.from_plain_text(folder, 100)
+    assert [p.plural for p in found] == [0, 1] * 2  # singular: dog, key; plural: the first two of three
+    assert found[0] == Prefix(("the", "dog", "near", "the", "trees"), 0)
+    assert found[1] == Prefix(("the", "dogs", "to", "have"), 1)  # once, though written twice
+    assert not {"we", "there"} & {p.words[-1] for p in found}
+    assert len(verb_number.from_plain_text(folder, 2)) == 2
+
+
+def test_minimal_pairs_end_before_the_verb_that_differs(folder):
+    assert verb_number.minimal_pairs(folder) == [
+        Prefix(("a", "sketch", "of", "those", "trucks"), 0),
+        Prefix(("the", "dogs"), 1),
+    ]
+
+
+def test_missing_data_are_named(tmp_path):
+    with pytest.raises(InvalidInput, match=r"no agreement_linzen_wiki.tsv.gz; .*--data"):
+        verb_number.linzen(tmp_path)
+
+
+def test_a_model_learns_saves_loads_and_is_compared(folder, tmp_path):
+    training = [Prefix(("the", "dog"), 0), Prefix(("the", "dogs"), 1)] * 64
+    model = verb_number.train(folder, training, epochs=6, seed=0)
+    assert verb_number.answers(model, [*training[:2], Prefix(("the", "dogs"), 0)]).tolist() == [True, True, False]
+    model.save(tmp_path / "kept")
+    again = verb_number.VerbNumberModel.load(tmp_path / "kept")
+    sentence = Prefix(("the", "old", "dog", "the", "dogs"), 0)
+    kept = [agreement._correlations(m, sentence) for m in (model, again)]
+    first, second = (found.readings for found in kept)
+    assert first.shape == (3, 2, 6)
+    assert np.abs(first).max() <= 1
+    assert_allclose(first, second, atol=1e-6)
+    assert_allclose(first[1, 0, 0], first[2, 0, 0])  # after one layer rollout and flow are the same numbers
+    blanked = agreement._blank_out(model, sentence)
+    assert_allclose(kept[0].position[0], agreement.spearman(np.arange(5.0), blanked))
+    assert blanked.argmax() == 4  # the last noun tells the number
+
+
+@pytest.mark.skipif(
+    not (
+        Path(os.environ.get("ACCREDIT_DATA", Path(__file__).parents[3] / "shared" / "data"))
+        / "agreement_linzen_wiki.tsv.gz"
+    ).exists(),
+    reason="needs the Linzen sentences: set ACCREDIT_DATA to their folder",
+)
+def test_the_real_sentences_are_read():
+    folder = Path(os.environ.get("ACCREDIT_DATA", Path(__file__).parents[3] / "shared" / "data"))
+    found = verb_number.linzen(folder)
+    assert len(found) > 7000
+    assert 0.3 < np.mean([p.plural for p in found]) < 0.8

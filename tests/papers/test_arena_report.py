@@ -1,0 +1,39 @@
+"""The reports of the arena and of the sanity checks, on few sentences and two methods."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+pytest.importorskip("torch")
+
+from accredit.arena.contest import Example
+from accredit.arena.texts import TextContest
+from accredit.papers.arena_report import arena_report
+from accredit.papers.sanity_report import sanity_report
+
+TEXTS = ["A warm and funny film about two old friends.", "The food was cold and the room was dark.", "Good."]
+
+
+def test_it_holds_the_table_and_the_intervals(tmp_path):
+    contest = TextContest(("leave-one-out", "attention"), metrics=("deletion", "insertion"), budget=64)
+    examples = [Example(k, text) for k, text in enumerate(TEXTS)]
+    judged = replace(contest, judge="attention")
+    report = arena_report([contest, judged], examples, None, "serial", "Three sentences", quick=True, seed=0)
+    text = report.markdown()
+    assert "| leave-one-out |" in text and "| oracle |" in text and "| random |" in text
+    assert "4 layers, " in text and "million weights" in text
+    assert "measured by removal=attention" in text
+    assert text.count("Mean Spearman correlation") == 1  # the judge changes the measure, not the explanations
+    assert "within its 95 % interval" in text
+    assert "What a number of passes buys" in text
+    assert "accredit reproduce arena --model builtin --judge attention --quick" in text
+    assert {file.suffix for file in report.write(tmp_path)} == {".md", ".svg"}
+
+
+def test_sanity_has_a_column_for_every_stage():
+    contest = TextContest(("leave-one-out", "attention"), budget=64)
+    text = sanity_report(contest, [Example(0, TEXTS[1])], quick=True, seed=0).markdown()
+    assert "| method | head | layer 4 | layer 3 | layer 2 | layer 1 | embeddings | max-sensitivity |" in text
+    assert "| leave-one-out |" in text and "| attention |" in text

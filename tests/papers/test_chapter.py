@@ -1,0 +1,78 @@
+"""The chapter's problems: the verdicts that must come out, and the parts they rest on."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from accredit.games import TableGame
+from accredit.papers import chapter_influence as influence
+from accredit.papers import chapter_shapley as worked
+from accredit.papers.chapter import chapter
+from accredit.papers.chapter_synergy import MatchedPair
+from accredit.values import shapley
+
+
+@pytest.fixture(scope="module")
+def report():
+    pytest.importorskip("sklearn")
+    return chapter(quick=True)
+
+
+def test_exactly_three_printed_statements_fall(report):
+    fallen = [v.statement for v in report.verdicts if not v.holds]
+    assert len(fallen) == 3
+    assert "as printed" in fallen[0] and "linearity" in fallen[1] and "best pair" in fallen[2]
+
+
+def test_the_report_is_markdown_with_its_figures(report, tmp_path):
+    files = report.write(tmp_path)
+    text = (tmp_path / "chapter.md").read_text(encoding="utf-8")
+    assert {f.name for f in files} == {"chapter.md", "chapter_series.svg", "chapter_matched_pair.svg"}
+    for file in files[1:]:
+        assert f"({file.name})" in text
+        assert "<svg" in file.read_text(encoding="utf-8")
+
+
+def test_running_it_twice_writes_the_same_bytes(report):
+    assert chapter(quick=True).markdown() == report.markdown()
+
+
+def test_remainder_by_hand():
+    # A = diag(1/2, 1): A⁻¹ − S_1 = diag(2 − 3/2, 1 − 1)
+    assert influence.remainder(np.array([0.5, 1.0]), 1) == pytest.approx(0.5)
+    assert influence.corrected_bound(np.array([0.5, 1.0]), 1) == pytest.approx(0.5)
+    assert influence.printed_bound(np.array([0.5, 1.0]), 1) == 0.0
+    # With λ_max > 1 the fast end may bind: (0.9)² / 1.9 against (0.1)² / 0.9.
+    assert influence.remainder(np.array([0.9, 1.9]), 1) == pytest.approx(0.81 / 1.9)
+
+
+def test_terms_needed_is_the_least_that_suffices():
+    for eigenvalues in (np.array([0.2, 0.9]), np.array([0.5, 1.8])):
+        r = influence.terms_needed(eigenvalues, 0.01)
+        rho = influence.contraction(eigenvalues)
+        assert rho ** (r + 1) <= 0.01 < rho**r
+    assert influence.terms_needed(np.array([1.0]), 0.01) == 0
+
+
+@pytest.mark.parametrize("way", [worked.by_orders, worked.by_sizes, worked.by_formula, worked.by_unanimity])
+def test_every_definition_shares_the_cookies(way):
+    assert_allclose(way(TableGame(("alice", "bob"), [0, 5, 3, 10])), [6, 4])
+
+
+def test_differences_by_hand():
+    assert_allclose(worked.differences(TableGame(("alice", "bob"), [0, 5, 3, 10])), [[0, 2], [-2, 0]])
+
+
+def test_the_matched_pair_learns_the_line_when_all_rows_play():
+    pytest.importorskip("sklearn")
+    game = MatchedPair(seed=0)
+    nobody, one_class, everybody = game.payoff(np.array([np.zeros(8), np.eye(8)[0], np.ones(8)], dtype=bool))
+    assert nobody == one_class == 0.5
+    assert everybody > 0.9
+
+
+def test_pricing_oracle():
+    values = shapley(TableGame(("A", "B", "C"), [0, 50, 20, 75, 25, 80, 90, 100]))
+    assert_allclose(values.credit, [115 / 3, 85 / 3, 100 / 3])

@@ -1,0 +1,221 @@
+"""The selection experiment in small: its data, its cells, its report, without any data but what is made here."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import sqlite3
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+pytest.importorskip("torch")
+pytest.importorskip("matplotlib")
+
+from click.testing import CliRunner
+
+from accredit.cli import accredit
+from accredit.core import InvalidInput
+from accredit.papers import selection, selection_data, selection_report, selection_runs
+from accredit.papers.selection_runs import METHODS, Measured, Run, Sizes
+from accredit.store.finished import Finished
+
+TINY = {
+    "texts": Sizes(160, 24, 1, 40, 40, 6, 40, 20, 2, 2, 32, 8),
+    "pictures": Sizes(60, 20, 1, 32, 30, 4, 60, 16, 2, 1, 8, 4),
+}
+
+
+def texts(folder, name, columns, rows):
+    with gzip.open(folder / name, "wt", encoding="utf-8") as file:
+        file.write("\n".join(["\t".join(columns), *("\t".join(map(str, row)) for row in rows)]) + "\n")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    place = tmp_path_factory.mktemp("data")
+    rng = np.random.default_rng(0)
+    moods = (["awful", "dull", "bad"], ["fine", "superb", "good"])
+
+    def review(label):
+        return " ".join(rng.permutation([*rng.choice(moods[label], 4), *rng.choice(["the", "film", "a", "plot"], 12)]))
+
+    rows = [("train", i % 2, review(i % 2)) for i in range(200)] + [("test", i % 2, review(i % 2)) for i in range(60)]
+    rows.append(("test", 1, rows[1][2]))  # seen in training
+    texts(place, "imdb_400.tsv.gz", ["split", "label", "text"], rows)
+    stars = [("train", (1, 5, 4, 4)[i % 4], "Food", review(int(i % 4 > 0))) for i in range(120)]
+    stars += [("test", (2, 5, 3)[i % 3], "Food", review(int(i % 3 > 0))) for i in range(90)]
+    texts(place, "yelp_reviews_10k.tsv.gz", ["split", "stars", "category", "text"], stars)
+    for name, first, second in (("mnist.npz", 3, 8), ("fashion_mnist.npz", 2, 6)):
+        arrays = {}
+        for split, count in (("train", 90), ("test", 45)):
+            y = np.array([first, second, 0])[np.arange(count) % 3].astype(np.uint8)
+            x = rng.integers(0, 20, (count, 28, 28)).astype(np.uint8)
+            x[y == first, 3:13, 3:13] = 250
+            x[y == second, 15:25, 15:25] = 250
+            arrays |= {f"x_{split}": x, f"y_{split}": y}
+        np.savez(place / name, **arrays)
+    return place
+
+
+def test_texts_are_balanced_and_test_texts_new(folder):
+    found = selection_data.task(folder, "imdb", 80, 1000)
+    assert found.x.shape == (80, 150) and found.y.mean() == 0.5
+    assert len(found.y_test) == 60 and found.y_test.mean() == 0.5  # the text seen in training is gone
+    seen = {tuple(row) for row in found.x}
+    assert found.x.max() < found.inputs.vocabulary and (found.x[:, :16] > 1).all() and len(seen) > 60
+    yelp = selection_data.task(folder, "yelp", 1000, 1000)
+    assert yelp.y.mean() == 0.5 and len(yelp.y) == 180  # 90 positive, 30 negative three times
+    assert yelp.y_test.mean() == 0.5 and len(yelp.y_test) == 60  # 30 of each; three stars are left out
+
+
+def test_pictures_are_two_classes_between_0_and_1(folder):
+    found = selection_data.task(folder, "mnist", 40, 20)
+    assert found.x.shape == (40, 28, 28) and found.x.dtype == np.float32
+    assert found.x.max() <= 1 and found.y.mean() == 0.5
+    # 3 is class 0: its square is the upper one.
+    assert_array_equal(found.x[:, 7, 7] > found.x[:, 20, 20], found.y == 0)
+    again = selection_data.task(folder, "mnist", 40, 20)
+    assert_array_equal(found.x, again.x)
+
+
+def test_missing_files_are_all_named_and_nothing_is_written(tmp_path):
+    (tmp_path / "data").mkdir()
+    call = ["reproduce", "selection", "--data", str(tmp_path / "data"), "--sets", "imdb,mnist", "--quick"]
+    result = CliRunner().invoke(
+        accredit, [*call, "--out", str(tmp_path / "out"), "--store", str(tmp_path / "cells.sqlite")]
+    )
+    assert result.exit_code != 0
+    told = f"{result.output}{result.exception}"
+    assert "imdb_400.tsv.gz" in told and "aclImdb_v1.tar.gz" in told
+    assert "mnist.npz" in told and "storage.googleapis.com" in told
+    assert not (tmp_path / "out").exists() and not (tmp_path / "cells.sqlite").exists()
+
+
+def test_damaged_data_are_refused(folder, tmp_path):
+    np.savez(tmp_path / "mnist.npz", x_train=np.zeros((4, 14, 14)), y_train=np.zeros(4))
+    with pytest.raises(InvalidInput, match=r"\(4, 14, 14\).*\(N, 28, 28\)"):
+        selection_data.task(tmp_path, "mnist", 4, 4)
+    np.savez(tmp_path / "mnist.npz", pictures=np.zeros(3))
+    with pytest.raises(InvalidInput, match="x_train"):
+        selection_data.task(tmp_path, "mnist", 4, 4)
+    (tmp_path / "imdb_400.tsv.gz").write_bytes(b"no gzip")
+    with pytest.raises(InvalidInput, match="gzipped TSV"):
+        selection_data.task(tmp_path, "imdb", 4, 4)
+    texts(tmp_path, "yelp_reviews_10k.tsv.gz", ["split", "stars", "text"], [("train", 5, "good"), ("test", 5, "fine")])
+    with pytest.raises(InvalidInput, match="one of the two classes"):
+        selection_data.task(tmp_path, "yelp", 4, 4)
+    with pytest.raises(InvalidInput, match="imdb,yelp,mnist,fashion"):
+        selection_data.needed(folder, ["cifar"])
+
+
+@pytest.fixture(scope="module")
+def report(folder, tmp_path_factory):
+    store = tmp_path_factory.mktemp("store") / "cells.sqlite"
+    found = selection.selection(folder, ["yelp", "mnist"], seeds=2, store=store, workers=1, sizes=TINY)
+    return found, store
+
+
+def test_every_method_has_its_row_and_every_set_its_sentence(report):
+    text = report[0].markdown()
+    for method in METHODS:
+        assert text.count(f"| {selection_report.TITLES[method]} |") >= 2
+    assert text.count("**Which cure helps.**") == 2
+    assert "97.7" in text and "| random k players | – |" in text  # published, and chance beside it
+    assert len(report[0].verdicts) == 8
+
+
+def test_one_seed_judges_nothing(report, folder):
+    once = selection.selection(folder, ["yelp"], seeds=1, store=report[1], workers=1, sizes=TINY)
+    assert not once.verdicts and "One seed settles no order" in once.markdown()
+
+
+def test_a_second_run_reads_the_store(report, folder, monkeypatch):
+    monkeypatch.setattr(selection, "measured", None)  # nothing may be run again
+    again = selection.selection(folder, ["yelp", "mnist"], seeds=2, store=report[1], workers=1, sizes=TINY)
+    assert again.markdown() == report[0].markdown()
+
+
+def test_two_processes_find_the_same_numbers(report, folder, tmp_path):
+    store = tmp_path / "cells.sqlite"
+    selection.selection(folder, ["mnist"], seeds=1, store=store, workers=2, sizes=TINY)
+    run = Run(str(folder), "mnist", 0, TINY["pictures"])
+    with Finished(store) as here, Finished(report[1]) as there:
+        for method in METHODS:
+            first, second = here.found(run.key(method)), there.found(run.key(method))
+            assert {k: v for k, v in first.items() if k != "seconds"} == {
+                k: v for k, v in second.items() if k != "seconds"
+            }
+
+
+def test_a_run_takes_up_where_it_was_left(report, folder, tmp_path):
+    run = Run(str(folder), "mnist", 0, TINY["pictures"])
+    cell = Measured(0.125, 0.25, None, 0.5, 0.5, 20, 1.0, "kept")
+    store = tmp_path / "cells.sqlite"
+    with Finished(store) as cells:
+        for method in METHODS[1:]:
+            cells.keep(run.key(method), vars(cell))
+    found = selection.finished([run], store, workers=1)
+    assert found["mnist", "gradient", 0] == cell  # not run again
+    assert found["mnist", "random", 0] != cell  # run now
+
+
+def test_a_scaled_run_learns_from_more_rows_and_is_judged_on_the_same():
+    usual = TINY["texts"]
+    larger = usual.scaled(2.5)
+    assert (larger.train, larger.lime_rows, larger.cxplain_rows) == (400, 15, 50)
+    assert replace(larger, train=160, lime_rows=6, cxplain_rows=20) == usual
+
+
+def test_measures_mean_what_they_say(folder):
+    run = Run(str(folder), "mnist", 0, TINY["pictures"])
+    world = selection_runs.built(run)
+    for method, result in selection_runs.measured(run, ["random", "l2x"]):
+        chosen, _, _ = selection_runs.EXPLAIN[method](world, run)
+        assert chosen.sum(axis=1).tolist() == [25] * 20
+        kept = world.black_box(world.task.x_test * chosen.reshape(-1, 28, 28)).argmax(axis=1)
+        whole = world.black_box(world.task.x_test).argmax(axis=1)
+        assert result.post_hoc == pytest.approx((kept == whole).mean())
+        assert (result.surrogate is None) == (method == "random")
+
+
+def test_the_sentence_names_the_cures_that_help():
+    def cell(post_hoc):
+        return Measured(post_hoc, 0.5, None, 1.0, 1.0, 9, 0.0, "")
+
+    values = {"l2x": 0.9, "l2x+answer": 0.5, "l2x+answer+pretraining": 0.75, "l2x+answer+weighting": 0.625}
+    cells = {("imdb", m, seed): cell(v + seed / 8) for m, v in values.items() for seed in (0, 1)}
+    cells["imdb", "l2x+answer+weighting", 0] = cell(0.25)  # one seed up, one down
+    told = selection_report._which_cure("imdb", cells)
+    assert "Pretraining changes post-hoc accuracy by +25.0 ± 0.0 points (up in 2 of 2 seeds)" in told
+    assert "By post-hoc accuracy Pretraining (+25.0 points) clearly helps" in told
+    assert "-40.0" in told
+    worse = {key: cell(0.1) if "+" in key[1] and key[1] != "l2x+answer" else value for key, value in cells.items()}
+    assert "No cure clearly helps" in selection_report._which_cure("imdb", worse)
+    assert not selection_report._clear(np.array([1.0]), 1)  # one seed settles nothing
+    assert not selection_report._clear(np.array([0.1, 9.0]), 1)  # within two standard errors
+
+
+def test_cells_survive_and_strangers_are_refused(tmp_path):
+    with Finished(tmp_path / "cells.sqlite") as cells:
+        cells.keep({"a": 1}, {"b": 0.1})
+    with Finished(tmp_path / "cells.sqlite") as cells:
+        assert cells.found({"a": 1}) == {"b": 0.1}
+    assert sqlite3.connect(tmp_path / "cells.sqlite").execute("SELECT count(*) FROM finished").fetchone() == (1,)
+    (tmp_path / "text").write_text("not a data base, only a text that is long enough to be looked at" * 20)
+    with pytest.raises(InvalidInput, match="--store"):
+        Finished(tmp_path / "text")
+
+
+DATA = Path(os.environ.get("ACCREDIT_DATA", Path(__file__).parents[3] / "shared" / "data"))
+
+
+@pytest.mark.skipif(not (DATA / "mnist.npz").exists(), reason="needs MNIST: set ACCREDIT_DATA to its folder")
+def test_the_published_counts_are_those_of_the_real_files():
+    x, y = selection_data._pictures(DATA / "mnist.npz", "train")
+    assert np.isin(y, (3, 8)).sum() == 11_982
+    assert np.isin(selection_data._pictures(DATA / "mnist.npz", "test")[1], (3, 8)).sum() == 1_984
+    assert len(x) == 60_000

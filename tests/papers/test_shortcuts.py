@@ -1,0 +1,275 @@
+"""Tables 1 and 2: what is measured, what is chosen by what, what is kept, and verdicts that can go either way."""
+
+from __future__ import annotations
+
+import gzip
+import sqlite3
+from contextlib import closing
+from dataclasses import asdict, replace
+from math import log
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+pytest.importorskip("torch")
+pytest.importorskip("sklearn")
+pytest.importorskip("matplotlib")
+
+from accredit.audit.leakage import others
+from accredit.cli import accredit
+from accredit.core import InvalidInput
+from accredit.papers import shortcuts, shortcuts_runs
+from accredit.papers.shortcuts import PUBLISHED, Row, chosen, firsts
+from accredit.papers.shortcuts_measures import mask_probe, neutral_loss, probe_accuracy
+from accredit.papers.shortcuts_runs import (
+    BASELINES,
+    CANDIDATES,
+    CHANCE,
+    PLAIN,
+    Outcome,
+    Task,
+    finished,
+    inert_tokens,
+    run_key,
+)
+from accredit.store import Finished
+
+OUTCOME = Outcome(
+    accuracy=0.97, other_accuracy=0.76, mass=0.8, probe=0.96, scramble=0.75, scramble_answer=0.95, neutral_loss=2.0,
+    effective_share=None, seconds=1.0, stopped_because="all epochs are done",
+)  # fmt: skip
+
+
+@pytest.fixture
+def folder(tmp_path):
+    rng = np.random.default_rng(0)
+    data = tmp_path / "data"
+    data.mkdir()
+    words = [f"w{k}" for k in range(40)]
+    rows = []
+    for half in ("train", "test"):
+        for k in range(60):
+            drawn = rng.choice(40, size=8, p=np.where(np.arange(40) % 2 == k % 2, 0.04, 0.01))
+            rows.append(f"{half}\t{k % 2}\t{' '.join(words[i] for i in drawn)}")
+    with gzip.open(data / "imdb_400.tsv.gz", "wt", encoding="utf-8") as file:
+        file.write("\n".join(["split\tlabel\ttext", *rows]) + "\n")
+    np.savez(data / "glove6b_50d_top40k.npz", vectors=rng.normal(size=(40, 50)).astype(np.float16))
+    (data / "glove6b_50d_top40k_vocab.txt").write_text("\n".join(words), encoding="utf-8")
+    return data
+
+
+@pytest.fixture
+def tiny(monkeypatch):
+    for name, value in {"QUICK_ROWS": 50, "QUICK_EPOCHS": 1, "QUICK_BATCH": 25}.items():
+        monkeypatch.setattr(shortcuts, name, value)
+
+
+def kept_runs(folder):
+    with closing(sqlite3.connect(folder / "runs.sqlite")) as file:
+        return file.execute("SELECT count(*) FROM finished").fetchone()[0]
+
+
+def code(rows=4000, seed=0):
+    """Masks of two tokens that tell the label in nine rows of ten."""
+    rng = np.random.default_rng(seed)
+    labels = rng.integers(2, size=rows)
+    told = np.where(rng.random(rows) < 0.9, labels, 1 - labels)
+    return np.eye(2)[told], labels
+
+
+def test_the_probe_reads_a_code_and_finds_nothing_in_noise():
+    masks, labels = code()
+    likely, rows = mask_probe(masks, labels)
+    # 2000 rows: five standard errors are 0.034, and a false alarm has a chance below 1e-6
+    assert probe_accuracy(masks, labels) == pytest.approx(0.9, abs=0.034)
+    assert len(rows) == 2000 and len(set(rows)) == 2000
+    assert likely.max() == pytest.approx(0.9, abs=0.05)
+    noise = np.random.default_rng(1).dirichlet(np.ones(9), size=4000)
+    assert probe_accuracy(noise, labels) == pytest.approx(0.5, abs=0.056)
+
+
+def test_the_probe_does_not_read_what_is_finer_than_its_grain():
+    _, labels = code()
+    fine = np.full((4000, 3), 1 / 3) + 0.004 * (2 * labels - 1)[:, None] * [1, -1, 0]
+    # a constant guess is right in half of 2000 rows: 0.056 is five standard errors
+    assert probe_accuracy(fine, labels) == pytest.approx(0.5, abs=0.056)
+
+
+def test_neutral_loss_undoes_the_masks_hint():
+    masks, labels = code(20000)
+    says = masks[:, 1]
+    listening = -np.log(np.where(says == labels, 0.9, 0.1))  # answers by the mask, and knows how often it is right
+    # E_Q of it, masks and labels independent: half right, half wrong
+    assert neutral_loss(masks, labels, listening) == pytest.approx(-(log(0.9) + log(0.1)) / 2, rel=0.05)
+    assert listening.mean() < 0.34 < log(2) < neutral_loss(masks, labels, listening)
+    deaf = np.full(len(labels), 0.3)
+    assert neutral_loss(masks, labels, deaf) == pytest.approx(0.3)
+
+
+def test_every_row_gets_another_rows_words_once():
+    for count in (2, 3, 100):
+        other = others(count, np.random.default_rng(0))
+        assert sorted(other) == list(range(count)) and (other != np.arange(count)).all()
+
+
+def test_choosing_uses_no_test_row(folder, tmp_path):
+    texts = shortcuts_runs.ReviewTexts.load(folder)
+    task = Task(PLAIN[0], 0, "choose", str(folder), str(tmp_path / "cache"))
+    learned, other = shortcuts_runs._parts(task)
+    assert len(learned.labels) == 48 and len(other.labels) == 12
+    training = {row.tobytes() for row in texts.query[texts.train]}
+    assert {row.tobytes() for part in (learned, other) for row in part.query} == training
+    test = shortcuts_runs._parts(replace(task, part="report"))[1]
+    assert {row.tobytes() for row in test.query} == {row.tobytes() for row in texts.query[~texts.train]}
+
+
+def test_inert_tokens_are_the_same_in_every_row(folder, tmp_path):
+    rows, _ = shortcuts_runs._parts(Task(PLAIN[0], 0, "report", str(folder), str(tmp_path / "cache")))
+    assert rows.tokens.shape == (60, 9, 50)
+    assert (rows.tokens[:, 5:] == rows.tokens[:1, 5:]).all()
+    texts = shortcuts_runs.ReviewTexts.load(folder)
+    assert inert_tokens(texts.vectors).std() == pytest.approx(texts.vectors.std(), rel=0.3)
+    assert pytest.approx(4 / 9) == CHANCE
+
+
+def test_the_lowest_neutral_loss_is_chosen_whatever_the_mass():
+    def tried(losses):
+        return [
+            Row(s, (replace(OUTCOME, neutral_loss=x, mass=m),))
+            for s, x, m in zip(CANDIDATES, losses, losses[::-1], strict=True)
+        ]
+
+    falling = tried(np.linspace(0.9, 0.1, len(CANDIDATES)))
+    last = [max(k for k, c in enumerate(CANDIDATES) if (c.method, c.encoder) == key)
+            for key in dict.fromkeys((c.method, c.encoder) for c in CANDIDATES)]  # fmt: skip
+    assert chosen(falling) == [CANDIDATES[k] for k in last]
+    assert chosen(tried(np.linspace(0.1, 0.9, len(CANDIDATES)))) == firsts(CANDIDATES)
+    assert len(firsts(CANDIDATES)) == 4
+
+
+def report_of(changes):
+    """A report as written from runs that came to `changes`, by method."""
+    settings = [*BASELINES, *PLAIN, *firsts(CANDIDATES)]
+    texts = shortcuts.ReviewTexts(
+        np.zeros((4, 5), int), np.ones((4, 5), bool), np.zeros((4, 350)), np.arange(4) % 2, np.arange(4) < 2, np.zeros((2, 50))
+    )  # fmt: skip
+    cured = {"accuracy": 0.9, "mass": 0.1, "scramble": 0.51, "neutral_loss": 0.6, "effective_share": 0.8}
+    blank = {"mass": None, "probe": None, "scramble": None, "scramble_answer": None, "neutral_loss": None}
+    usual = {"Baseline": blank, "Attention": {}, "Pretraining": cured, "Weighting": cured}
+    rows = [
+        Row(s, tuple(replace(OUTCOME, **usual[s.method] | changes.get(s.method, {})) for _ in range(3)))
+        for s in settings
+    ]
+    return shortcuts._report(rows, [], texts, False, range(3))
+
+
+@pytest.mark.parametrize(
+    ("method", "changes", "failing"),
+    [
+        ("Attention", {}, 0),
+        ("Attention", {"mass": 0.5}, 2),
+        ("Attention", {"accuracy": 0.94, "probe": 0.95}, 2),
+        ("Attention", {"probe": 0.93}, 2),
+        ("Pretraining", {"mass": 0.16}, 2),
+        ("Weighting", {"accuracy": 0.80}, 1),  # enough for RCNN, too little for pooling
+        ("Weighting", {"accuracy": 0.70}, 2),
+        ("Pretraining", {"scramble": 0.56}, 2),
+    ],
+)
+def test_verdicts_follow_the_numbers(method, changes, failing):
+    report = report_of({method: changes})
+    assert len(report.verdicts) == 12
+    assert sum(not v.holds for v in report.verdicts) == failing
+    assert all(v.statement.startswith(method) for v in report.verdicts if not v.holds)
+
+
+def test_tables_show_the_paper_beside_us_with_chance():
+    told = report_of({}).markdown()
+    assert "| Attention, pooling | 99.5 | 66.4 | 97.0 ± 0.0 | 80.0 ± 0.0 |" in told
+    assert "| Baseline, RCNN | 96.1 | – | 97.0 ± 0.0 | – |" in told
+    assert "44.4" in told and "0.693" in told
+    assert "| -7.8 | +4.2 |" in told  # Weighting, pooling: 90 and 10 against 97.8 and 5.8
+    assert PUBLISHED["Weighting", "rcnn"] == (0.928, 0.170)
+
+
+def test_a_killed_run_goes_on_where_it_was(folder, tmp_path, tiny, monkeypatch):
+    """Three runs finish, then the machine stops; the second call does the rest, and the third none."""
+    done = []
+    real = shortcuts_runs.run
+
+    def stopping(task):
+        if len(done) == 3:
+            raise KeyboardInterrupt
+        done.append(task)
+        return real(task)
+
+    store = tmp_path / "store"
+    monkeypatch.setattr(shortcuts_runs, "run", stopping)
+    with pytest.raises(KeyboardInterrupt):
+        shortcuts.shortcuts(folder, quick=True, seeds=1, store=store, workers=1)
+    assert kept_runs(store) == 3
+    lines = []
+    monkeypatch.setattr(shortcuts_runs, "run", real)
+    first = shortcuts.shortcuts(folder, quick=True, seeds=1, store=store, workers=1, tell=lines.append)
+    assert len(lines) == 5 and lines[-1].startswith("8 of 8 runs")
+    monkeypatch.setattr(shortcuts_runs, "run", stopping)  # would raise
+    again = shortcuts.shortcuts(folder, quick=True, seeds=1, store=store, workers=1)
+    assert again.markdown() == first.markdown()
+
+
+def test_a_run_is_found_again_only_for_the_same_question(tmp_path):
+    task = Task(PLAIN[0], 0, "report", "data", "cache")
+    others = [
+        replace(task, seed=1), replace(task, part="choose"), replace(task, rows=5),
+        replace(task, setting=replace(PLAIN[0], temperature=0.2)), replace(task, setting=PLAIN[1]),
+    ]  # fmt: skip
+    with Finished(tmp_path / "runs.sqlite") as store:
+        store.keep(run_key(task, "a"), asdict(OUTCOME))
+        assert finished([task, task], store, "a", 1, print) == [OUTCOME, OUTCOME]
+        assert store.found(run_key(task, "b")) is None
+        assert [store.found(run_key(other, "a")) for other in others] == [None] * 5
+
+
+def test_worker_processes_give_the_same_numbers(folder, tmp_path):
+    settings = [s.shortened(1, 30) for s in (PLAIN[0], firsts(CANDIDATES)[1])]
+    tasks = [Task(s, 0, "report", str(folder), str(tmp_path / "cache")) for s in settings]
+    with Finished(":memory:") as two, Finished(":memory:") as one:
+        apart = finished(tasks, two, "d", 2, lambda _line: None)
+        here = finished(tasks, one, "d", 1, lambda _line: None)
+    assert [replace(o, seconds=0) for o in apart] == [replace(o, seconds=0) for o in here]
+
+
+def test_the_command_writes_a_report_and_keeps_its_runs(folder, tmp_path, tiny):
+    out = tmp_path / "out"
+    given = [
+        "reproduce",
+        "shortcuts",
+        "--data",
+        str(folder),
+        "--quick",
+        "--seeds",
+        "1",
+        "--workers",
+        "1",
+        "--out",
+        str(out),
+    ]
+    result = CliRunner().invoke(accredit, given)
+    assert result.exit_code == 0, result.output
+    told = (out / "shortcuts.md").read_text(encoding="utf-8")
+    assert "A quick look" in told and "Table 2: the cures" in told
+    assert (out / "shortcuts_mass_and_accuracy.svg").exists()
+    assert kept_runs(out / "shortcuts_runs") == 8
+
+
+def test_missing_data_end_the_command_with_nothing_written(tmp_path):
+    out = tmp_path / "out"
+    result = CliRunner().invoke(
+        accredit, ["reproduce", "shortcuts", "--data", str(tmp_path), "--quick", "--out", str(out)]
+    )
+    assert result.exit_code != 0 and not out.exists()
+    assert isinstance(result.exception, InvalidInput)
+    assert "glove6b_50d_top40k.npz" in str(result.exception) and "https://" in str(result.exception)
+    with pytest.raises(InvalidInput, match="seeds=0"):
+        shortcuts.shortcuts(tmp_path, seeds=0)

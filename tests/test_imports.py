@@ -1,0 +1,90 @@
+"""The rooms of the house, and who may enter which: every import points upward, lazy ones included, without a cycle."""
+
+from __future__ import annotations
+
+import ast
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+HOUSE = Path(__file__).parent.parent / "accredit"
+
+# A room may import from the rooms above it. CONTRIBUTING.md draws the same list and says why it is in this order.
+ROOMS = [
+    "core", "methods", "flow", "models", "games", "values", "gradients", "attention", "store", "evaluate", "explanation",
+    "valuation", "learned", "shortcuts", "audit", "arena", "views", "papers", "web", "cli", "__main__", "accredit",
+]  # fmt: skip
+
+
+def modules() -> dict[str, Path]:
+    """Every module by its dotted name."""
+    found = {}
+    for path in sorted(HOUSE.rglob("*.py")):
+        parts = path.relative_to(HOUSE.parent).with_suffix("").parts
+        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return found
+
+
+MODULES = modules()
+
+
+def room(module: str) -> str:
+    return module.split(".")[1] if "." in module else module
+
+
+class Imports(ast.NodeVisitor):
+    """The modules of the house that a source imports, at the top or inside a function; what only a type checker sees is
+    left out, and so is an import of the package's own `__init__` from inside it."""
+
+    def __init__(self) -> None:
+        self.found: set[str] = set()
+
+    def visit_If(self, node: ast.If) -> None:
+        if "TYPE_CHECKING" not in ast.dump(node.test):
+            self.generic_visit(node)
+
+    def visit_Import(self, node: ast.Import) -> None:
+        self.found |= {alias.name for alias in node.names if alias.name in MODULES}
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
+        if node.module is not None and node.level == 0 and node.module.split(".")[0] == "accredit":
+            inner = {f"{node.module}.{alias.name}" for alias in node.names}
+            self.found |= {name for name in inner if name in MODULES}
+            if not inner <= set(MODULES):
+                self.found.add(node.module)
+
+    def visit_Constant(self, node: ast.Constant) -> None:
+        if isinstance(node.value, str) and node.value in MODULES and node.value != "accredit":
+            self.found.add(node.value)  # a module named in a string: a lazy attribute, or an import by name
+
+
+def imports(path: Path) -> set[str]:
+    seen = Imports()
+    seen.visit(ast.parse(path.read_text(encoding="utf-8")))
+    return seen.found
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_imports_point_upward(module):
+    """The registry names the functions that run a method, in rooms below it; it never imports them itself."""
+    mine = ROOMS.index(room(module))
+    below = {name for name in imports(MODULES[module]) if ROOMS.index(room(name)) > mine}
+    if module == "accredit.methods":
+        below = set()
+    assert not below, f"{module} imports from below: {sorted(below)}"
+
+
+def test_no_module_waits_for_itself():
+    """Inside a room, too, there is no cycle; a package's `__init__` gathers what its modules offer, and they may not ask it."""
+    graph = {name: {seen for seen in imports(path) if seen != name} for name, path in MODULES.items()}
+    graph["accredit.methods"] = {name for name in graph["accredit.methods"] if room(name) == "core"}
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        pytest.fail(" → ".join(error.args[1]))
+
+
+def test_only_reproduce_opens_the_papers():
+    inside = {name for name, path in MODULES.items() for seen in imports(path) if room(seen) == "papers"}
+    assert {name for name in inside if room(name) != "papers"} == {"accredit.cli.reproduce"}
