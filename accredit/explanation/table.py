@@ -1,0 +1,214 @@
+"""Many rows of a table, explained: one credit per row, column and output, with what is needed to read it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from accredit.core import Attribution, Claim, FloatArray, Holds, InvalidInput, MissingExtra, checked_players
+from accredit.core.attribution import frozen
+from accredit.core.claims import no_division
+from accredit.core.drawn import Drawn, drawings
+from accredit.core.plain import plain, read_object
+
+if TYPE_CHECKING:
+    import pandas
+
+FORMAT = 1
+LEVEL = 0.95
+Cell = str | float | int | bool | None
+
+
+@dataclass(frozen=True, eq=False)
+class TableExplanation(Drawn):
+    """What each column earned in each row of a table, for one or several outputs of a model.
+
+    `credit[r, i, k]` is what player i earned in row r for output k. Base value and credits of a row add up to its
+    prediction where the method is efficient: `unshared` is what they miss.
+
+    >>> e = TableExplanation(("age", "pay"), ("price",), [[[2.0], [-1.0]]], base=[3.0], prediction=[[4.0]],
+    ...                      values=[[41], [1200.5]], method="by hand")
+    >>> e.row(0).as_dict(), float(e.unshared.max())
+    ({'age': 2.0, 'pay': -1.0}, 0.0)
+    """
+
+    players: tuple[str, ...]
+    outputs: tuple[str, ...]
+    credit: FloatArray  # (rows, players, outputs)
+    base: FloatArray  # (outputs,): the payoff when nobody plays
+    prediction: FloatArray  # (rows, outputs): the payoff of the row as it is
+    values: tuple[tuple[Cell, ...], ...]  # for each player its value in every row; None where it is missing
+    method: str
+    target: str = ""  # the output that is shown first; the first one if empty
+    rows: tuple[str, ...] = ()  # names of the rows; their numbers if empty
+    payoff: str = ""  # what of the output is shared: margin, log-odds, probability, value
+    model: str = ""
+    dependence: str = ""  # what stands in for absent columns, in one sentence
+    because: str = ""  # what the precision rests on: "exact: …", or what the intervals are
+    interval: FloatArray | None = None  # (rows, players, outputs, 2)
+    claims: tuple[Claim, ...] = ()
+    notes: tuple[str, ...] = ()
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        put = object.__setattr__
+        put(self, "players", checked_players(self.players))
+        put(self, "outputs", checked_players(self.outputs))
+        count = len(self.credit)
+        if count == 0:
+            raise InvalidInput("credit holds no rows; explain at least one row")
+        shape = count, len(self.players), len(self.outputs)
+        put(self, "credit", frozen(self.credit, shape, "credit"))
+        put(self, "base", frozen(self.base, shape[2:], "base"))
+        put(self, "prediction", frozen(self.prediction, (count, shape[2]), "prediction"))
+        if self.interval is not None:
+            put(self, "interval", frozen(self.interval, (*shape, 2), "interval"))
+        put(self, "values", tuple(tuple(column) for column in self.values))
+        if len(self.values) != len(self.players) or {len(column) for column in self.values} != {count}:
+            raise InvalidInput(f"values must hold {count} cells for each of the {len(self.players)} players")
+        put(self, "rows", tuple(map(str, self.rows)) or tuple(map(str, range(count))))
+        if len(self.rows) != count:
+            raise InvalidInput(f"rows has {len(self.rows)} names for {count} rows")
+        put(self, "target", self.target or self.outputs[0])
+        self.place(self.target)
+        for name in ("claims", "notes"):
+            put(self, name, tuple(getattr(self, name)))
+        put(self, "provenance", plain(dict(self.provenance), "provenance"))
+
+    def __len__(self) -> int:
+        return len(self.credit)
+
+    def place(self, output: str | None = None) -> int:
+        """The position of an output by name; of the target when None."""
+        name = self.target if output is None else output
+        if name not in self.outputs:
+            raise InvalidInput(f"output {name!r} was not explained; there are {', '.join(self.outputs[:12])}")
+        return self.outputs.index(name)
+
+    @property
+    def unshared(self) -> FloatArray:
+        """What base value and credits miss of each prediction: (rows, outputs)."""
+        return np.asarray(self.prediction - self.base - self.credit.sum(axis=1))
+
+    def of(self, output: str) -> TableExplanation:
+        """The same explanation with another output shown first."""
+        self.place(output)
+        return replace(self, target=output)
+
+    def __getitem__(self, which: slice | Sequence[int]) -> TableExplanation:
+        """Some of the rows."""
+        chosen = np.arange(len(self))[which]
+        if chosen.ndim != 1 or len(chosen) == 0:
+            raise InvalidInput(
+                f"{which!r} picks no rows of {len(self)}; write a slice such as [:10] or a list of positions"
+            )
+        return replace(
+            self,
+            credit=self.credit[chosen],
+            prediction=self.prediction[chosen],
+            interval=None if self.interval is None else self.interval[chosen],
+            values=tuple(tuple(column[r] for r in chosen.tolist()) for column in self.values),
+            rows=tuple(self.rows[r] for r in chosen.tolist()),
+        )
+
+    def row(self, row: int, output: str | None = None) -> Attribution:
+        """One row's credit for one output, with the value of every column beside it."""
+        if isinstance(row, bool) or not isinstance(row, int | np.integer) or not -len(self) <= row < len(self):
+            raise InvalidInput(f"row is {row!r}; write a number from 0 to {len(self) - 1}")
+        k = self.place(output)
+        facts = {"row": self.rows[row], "model": self.model, "target": self.outputs[k], "payoff": self.payoff,
+                 "prediction": float(self.prediction[row, k]), "dependence": self.dependence,
+                 "values": {p: column[row] for p, column in zip(self.players, self.values, strict=True)}}  # fmt: skip
+        return Attribution(
+            self.players,
+            self.credit[row, :, k],
+            float(self.prediction[row, k] - self.base[k]),
+            self.method,
+            self.claims,
+            interval=None if self.interval is None else self.interval[row, :, k],
+            level=None if self.interval is None else LEVEL,
+            interval_because=self.because,
+            baseline=float(self.base[k]),
+            provenance=facts | dict(self.provenance),
+        )
+
+    def __iter__(self) -> Iterator[Attribution]:
+        """The rows' credit for the target, one attribution each."""
+        return (self.row(r) for r in range(len(self)))
+
+    def importance(self, output: str | None = None) -> Attribution:
+        """Mean |credit| of every column over the rows, with a 95 % interval for the mean over such rows (Student's t).
+
+        Scores, not shares: nothing is divided. With one row there is no interval.
+        """
+        from scipy.stats import t
+
+        sizes = np.abs(self.credit[:, :, self.place(output)])
+        count, mean = len(sizes), sizes.mean(axis=0)
+        interval, because = None, "unknown: one row says nothing about others"
+        if count > 1:
+            reach = t.ppf((1 + LEVEL) / 2, count - 1) * sizes.std(axis=0, ddof=1) / np.sqrt(count)
+            interval = np.stack([np.maximum(mean - reach, 0.0), mean + reach], axis=1)
+            because = f"Student's t over {count} rows, as if they were drawn at random"
+        return Attribution(
+            self.players,
+            mean,
+            None,
+            f"mean |{self.method}| over {count} rows",
+            no_division("mean sizes of credit rank columns, they do not share anything"),
+            interval=interval,
+            level=None if interval is None else LEVEL,
+            interval_because=because,
+        )
+
+    # In and out
+
+    def to_pandas(self, output: str | None = None) -> pandas.DataFrame:
+        """One line per row: each column's credit, the base value and the prediction."""
+        try:
+            import pandas
+        except ImportError:
+            raise MissingExtra("pandas", "data", "to_pandas") from None
+        k = self.place(output)
+        frame = pandas.DataFrame(
+            self.credit[:, :, k], index=pandas.Index(self.rows, name="row"), columns=list(self.players)
+        )
+        frame["(base value)"], frame["(prediction)"] = float(self.base[k]), self.prediction[:, k]
+        return frame
+
+    def to_plain(self) -> dict[str, Any]:
+        """Everything as JSON types."""
+        data = {f.name: getattr(self, f.name) for f in fields(self)}
+        data["claims"] = [[c.axiom, str(c.holds), c.because] for c in self.claims]
+        return {"kind": "table explanation", "format": FORMAT, **plain(data, "table explanation")}
+
+    def to_json(self) -> str:
+        """Everything, as JSON; `from_json` gives back an equal explanation to the last bit."""
+        return json.dumps(self.to_plain(), ensure_ascii=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> TableExplanation:
+        """Read what `to_json` wrote; anything else is refused."""
+        data = read_object(text, "table explanation")
+        if data.pop("format", None) != FORMAT:
+            raise InvalidInput("this table explanation has another format; write it again with this version")
+        del data["kind"]
+        try:
+            data["claims"] = tuple(Claim(axiom, Holds(holds), because) for axiom, holds, because in data["claims"])
+            return cls(**data)
+        except (TypeError, ValueError, KeyError) as error:
+            raise InvalidInput(f"table explanation JSON is damaged: {error}") from None
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, TableExplanation) and self.to_plain() == other.to_plain()
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def to_html(self, path: str | Path) -> None:
+        """Write one self-contained page: all columns over all rows, then any row."""
+        Path(path).write_text(drawings().to_page(self), encoding="utf-8")

@@ -1,0 +1,247 @@
+"""Rows of a table as they are: arrays or data frames side by side, brought to one kind without changing a single value."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from accredit.core import InvalidInput
+
+SHOWN = 8  # column names in a message
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Some rows: an array (m, d) or a data frame, with a name per column and per row."""
+
+    table: Any
+    columns: tuple[str, ...]
+    names: tuple[str, ...]
+
+    @property
+    def framed(self) -> bool:
+        return hasattr(self.table, "iloc")
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    def take(self, rows: Any) -> Any:
+        """The table of some rows, by position."""
+        return self.table.iloc[rows] if self.framed else self.table[rows]
+
+    def cells(self) -> tuple[tuple[Any, ...], ...]:
+        """Each column's values as plain JSON types; missing ones are None."""
+        columns = (self.table.iloc[:, i] for i in range(len(self.columns))) if self.framed else self.table.T
+        return tuple(tuple(_cell(value) for value in column) for column in columns)
+
+
+def rows_of(given: Any, columns: Iterable[Any] | None = None, what: str = "rows") -> Rows:
+    """Rows from a data frame, an array, or one row as a Series, mapping or list; `columns` names those of an array.
+
+    >>> rows_of({"age": 41, "town": "A"}).columns, len(rows_of([[1, 2], [3, 4]]))
+    (('age', 'town'), 2)
+    """
+    if isinstance(given, Mapping):
+        given = _frame([dict(given)])
+    elif hasattr(given, "to_frame") and not hasattr(given, "columns"):
+        given = _unstacked(given)
+    if hasattr(given, "iloc"):
+        names = tuple(str(c) for c in given.columns)
+        _check_distinct(names, what)
+        labels = tuple(map(str, given.index))
+        table: Any = given.reset_index(drop=True)
+    else:
+        table = _array(given, what)
+        names = tuple(f"x{i}" for i in range(table.shape[1])) if columns is None else tuple(map(str, columns))
+        _check_distinct(names, "names")
+        if len(names) != table.shape[1]:
+            raise InvalidInput(f"names has {len(names)} entries and {what} {table.shape[1]} columns; they must match")
+        labels = tuple(map(str, range(len(table))))
+    if len(table) == 0 or not names:
+        raise InvalidInput(f"{what} has {len(table)} rows and {len(names)} columns; give at least one of each")
+    return Rows(table, names, labels)
+
+
+def aligned(rows: Any, background: Rows) -> Rows:
+    """The rows with the background's columns in its order: by name where they have names, by position where they do not."""
+    if isinstance(rows, Rows):
+        given = rows
+    elif hasattr(rows, "columns") or isinstance(rows, Mapping) or hasattr(rows, "to_frame"):
+        given = rows_of(rows)
+    else:
+        given = rows_of(rows, background.columns if _width(rows) == len(background.columns) else None)
+    if given.framed:
+        return _by_name(given, background)
+    if len(given.columns) != len(background.columns):
+        raise InvalidInput(
+            f"rows has {len(given.columns)} columns and background {len(background.columns)}; they must match"
+        )
+    if not background.framed:
+        return Rows(given.table, background.columns, given.names)
+    frame = _frame(given.table.tolist(), background.table.columns)
+    return Rows(frame, background.columns, given.names)
+
+
+def _by_name(given: Rows, background: Rows) -> Rows:
+    missing = [c for c in background.columns if c not in given.columns]
+    extra = [c for c in given.columns if c not in background.columns]
+    if missing or extra:
+        said = f"lacks the column{'s' * (len(missing) > 1)} {_listed(missing)}" if missing else ""
+        said += " and " * bool(missing and extra)
+        said += f"has the column{'s' * (len(extra) > 1)} {_listed(extra)}, which the background lacks" if extra else ""
+        raise InvalidInput(f"rows {said}; give exactly the background's columns: rows[list(background.columns)]")
+    order = [given.columns.index(c) for c in background.columns]
+    table = given.table.iloc[:, order]
+    if not background.framed:
+        return Rows(table.to_numpy(), background.columns, given.names)
+    return Rows(table.set_axis(background.table.columns, axis=1), background.columns, given.names)
+
+
+def joined(rows: Rows, background: Rows) -> tuple[Any, tuple[str, ...]]:
+    """Background and rows in one table, background first, and what had to be widened. No value changes, or it is refused.
+
+    >>> table, notes = joined(rows_of([[2.9]]), rows_of([[1], [3]]))
+    >>> table.ravel().tolist(), notes
+    ([1.0, 3.0, 2.9], ())
+    """
+    if not background.framed:
+        both = np.concatenate([background.table, rows.table])
+        for part, given in ((both[: len(background)], background.table), (both[len(background) :], rows.table)):
+            if not _same(part, given):
+                raise InvalidInput(
+                    f"rows of {rows.table.dtype} and a background of {background.table.dtype} have no common type that keeps "
+                    "every value; give both as data frames"
+                )
+        return both, ()
+    import pandas
+
+    columns, notes = {}, []
+    for i, name in enumerate(background.columns):
+        columns[i], note = _joined_column(rows.table.iloc[:, i], background.table.iloc[:, i], name)
+        notes += [note] if note else []
+    return pandas.DataFrame(columns).set_axis(background.table.columns, axis=1), tuple(notes)
+
+
+def _joined_column(row: Any, background: Any, name: str) -> tuple[Any, str]:
+    import pandas
+
+    if isinstance(background.dtype, pandas.CategoricalDtype):
+        kinds = background.dtype.categories
+        unseen = [v for v in row if v == v and v is not None and v not in kinds]
+        if unseen:
+            raise InvalidInput(
+                f"column {name!r} holds {unseen[0]!r}, which is not one of the background's categories "
+                f"({_listed([str(k) for k in kinds])}); if the model has learned it, add it to the background's categories"
+            )
+        row = pandas.Series(pandas.Categorical(list(row), dtype=background.dtype))
+    both = pandas.concat([background, row], ignore_index=True)
+    widened = both.dtype != background.dtype
+    if widened and both.dtype == object and background.dtype != object and not background.isna().all():
+        odd = next((v for v in row if not isinstance(v, int | float | np.number | bool)), row.iloc[0])
+        both = _numeric(both)
+        if both is None:
+            raise InvalidInput(
+                f"column {name!r} is {background.dtype} in the background and holds {odd!r} in the rows; give both "
+                "the same type"
+            )
+    for part, given in ((both.iloc[: len(background)], background), (both.iloc[len(background) :], row)):
+        if not _same_cells(part, given):
+            raise InvalidInput(
+                f"column {name!r}: {given.dtype} values change when they become {both.dtype}; give both the same type"
+            )
+    return (
+        both,
+        f"column {name!r} was widened from {background.dtype} to {both.dtype} to hold the rows' values"
+        if widened
+        else "",
+    )
+
+
+def _numeric(column: Any) -> Any:
+    """A column of mixed booleans and numbers as floats; None where it holds anything else."""
+    if all(isinstance(v, int | float | np.number | np.bool_) for v in column):
+        return column.astype(np.float64)
+    return None
+
+
+def _same_cells(part: Any, given: Any) -> bool:
+    missing = part.isna().to_numpy()
+    if not np.array_equal(missing, given.isna().to_numpy()):
+        return False
+    return all(a == b for a, b, gone in zip(part, given, missing, strict=True) if not gone)
+
+
+def _same(part: Any, given: Any) -> bool:
+    with np.errstate(invalid="ignore"):
+        return bool(((part == given) | ((part != part) & (given != given))).all())
+
+
+def _array(given: Any, what: str) -> Any:
+    """Rows (m, d) as an array of their own type."""
+    if hasattr(given, "detach"):
+        given = given.detach().cpu().numpy()
+    if isinstance(given, np.ma.MaskedArray) and np.ma.is_masked(given):
+        raise InvalidInput(f"{what} has masked cells; fill them, or write NaN where a value is missing")
+    table = np.asarray(given)
+    table = table[None] if table.ndim == 1 else table
+    if table.ndim != 2:
+        raise InvalidInput(f"{what} has shape {table.shape}; give rows × columns")
+    if table.dtype.kind == "c":
+        raise InvalidInput(f"{what} holds complex numbers; give real ones")
+    if table.dtype.kind == "f" and np.isinf(table).any():
+        raise InvalidInput(f"{what} holds an infinite value; replace it first")
+    if table.dtype.kind in "US" and any(isinstance(v, int | float) for row in _listed_rows(given) for v in row):
+        return np.array([list(row) for row in _listed_rows(given)], dtype=object)  # numpy would turn numbers into words
+    return table
+
+
+def _listed_rows(given: Any) -> list[Any]:
+    rows = list(given)
+    return rows if rows and isinstance(rows[0], list | tuple | np.ndarray) else [rows]
+
+
+def _width(given: Any) -> int:
+    shape = np.shape(given)
+    return int(shape[-1]) if shape else 0
+
+
+def _unstacked(series: Any) -> Any:
+    """One row as a frame that keeps each cell's own type."""
+    return _frame([series.tolist()], series.index, [series.name if series.name is not None else 0])
+
+
+def _frame(rows: list[Any], columns: Any = None, index: Any = None) -> Any:
+    try:
+        import pandas
+    except ImportError:
+        from accredit.core import MissingExtra
+
+        raise MissingExtra("pandas", "data", "rows with named columns") from None
+    return pandas.DataFrame(rows, columns=columns, index=index)
+
+
+def _check_distinct(names: tuple[str, ...], what: str) -> None:
+    doubled = sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
+    if doubled:
+        raise InvalidInput(
+            f"{what} has several columns called {doubled[0]!r}; columns are players, so their names must differ"
+        )
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(map(repr, names[:SHOWN])) + (", …" if len(names) > SHOWN else "")
+
+
+def _cell(value: Any) -> Any:
+    """A value as a JSON type: numbers and booleans stay, missing is None, everything else is its text."""
+    if value is None or (isinstance(value, float | np.floating) and not np.isfinite(value)):
+        return None
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, bool | int | float | str):
+        return value
+    text = str(value)
+    return None if text in ("NaT", "<NA>") else text

@@ -1,0 +1,211 @@
+"""Models of table rows, in the unit they add up in: raw scores, log-odds, probabilities or plain numbers, for every output."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any, final
+
+import numpy as np
+
+from accredit.core import BadPayoff, FloatArray, InvalidInput
+from accredit.models.arrays import ArrayModel, as_array_model
+from accredit.models.payoffs import payoff_of
+
+UNITS = ("logit", "log-odds", "probability", "value")
+Function = Callable[[Any], Any]
+
+
+@final
+class RowModel:
+    """A model of rows that can be asked in several units; each gives one number per row and output.
+
+    `units` maps a unit to its function of rows, the natural one first: "logit" is the raw score (what boosted trees and
+    linear models add up), "value" the number that a regression predicts.
+    """
+
+    def __init__(self, units: Mapping[str, Function], labels: tuple[str, ...] | None, name: str, model: Any) -> None:
+        self.units, self._labels, self.name, self.model = dict(units), labels, name, model
+
+    def __repr__(self) -> str:
+        return f"RowModel({self.name!r}, {', '.join(self.units)})"
+
+    @property
+    def classifies(self) -> bool:
+        """Are the outputs classes, of which the highest is predicted?"""
+        return "value" not in self.units
+
+    def unit(self, asked: str | None) -> str:
+        """A unit of this model by name; its natural one when None."""
+        if asked is None:
+            return next(iter(self.units))
+        if asked not in self.units:
+            raise InvalidInput(f"payoff is {asked!r}; {self.name} can be asked for {', '.join(self.units)}")
+        return asked
+
+    def outputs(self, rows: Any, unit: str) -> FloatArray:
+        """Outputs of a batch in one unit, checked: (batch, d) -> (batch, outputs)."""
+        outputs = ArrayModel(self.units[unit], name=self.name).outputs(rows)
+        if self._labels is not None and outputs.shape[1] != len(self._labels):
+            raise BadPayoff(f"{self.name} returned {outputs.shape[1]} outputs for {len(self._labels)} classes")
+        return outputs
+
+    def labels(self, outputs: int) -> tuple[str, ...]:
+        """Names of the outputs: classes, "prediction" for a single number, else their positions."""
+        if self._labels is not None:
+            return self._labels
+        return ("prediction",) if outputs == 1 else tuple(f"output {k}" for k in range(outputs))
+
+
+def as_row_model(model: Any) -> RowModel:
+    """A model of rows from a scikit-learn estimator or pipeline, a booster of xgboost, lightgbm or catboost, a torch module
+    or a function.
+
+    >>> as_row_model(lambda rows: rows.sum(axis=1)).outputs(np.ones((2, 3)), "value")
+    array([[3.],
+           [3.]])
+    """
+    if isinstance(model, RowModel):
+        return model
+    if isinstance(model, str):
+        raise InvalidInput(f"model is {model!r}; read a file with accredit.models.load_row_model(path)")
+    home = type(model).__module__.split(".")[0]
+    if home in _BOOSTERS:
+        return _BOOSTERS[home](model)
+    if hasattr(model, "state_dict") and hasattr(model, "forward"):
+        return _of_module(model)
+    if hasattr(model, "predict") and hasattr(model, "fit"):
+        return _of_estimator(model)
+    if isinstance(model, ArrayModel) or callable(model):
+        function = as_array_model(model)
+        return RowModel({"value": function.outputs}, None, function.name, model)
+    raise InvalidInput(
+        f"model is a {type(model).__name__}; give an estimator, a booster, a torch module or a function of rows"
+    )
+
+
+def _of_estimator(model: Any) -> RowModel:
+    """Classifiers by their decision value where they have one, else by probabilities; outlier detectors by their score."""
+    name, classes = type(_last(model)).__name__, getattr(model, "classes_", None)
+    if classes is None or isinstance(classes, list):
+        score = getattr(model, "decision_function", None) or model.predict
+        return RowModel({"value": score}, None, name, model)
+    units: dict[str, Function] = {}
+    if hasattr(model, "decision_function"):
+        units["logit"] = _two_sided(model.decision_function)
+    if hasattr(model, "predict_proba"):
+        chances = {"log-odds": _log_odds(model.predict_proba), "probability": model.predict_proba}
+        averaged = name in _AVERAGED  # what these add up are probabilities, many of them 0 or 1
+        units |= dict(reversed(chances.items())) if averaged else chances
+    if not units:
+        raise InvalidInput(
+            f"{name} gives neither decision values nor probabilities; give a function of rows, such as model.predict"
+        )
+    return RowModel(units, tuple(map(str, classes)), name, model)
+
+
+_AVERAGED = ("RandomForestClassifier", "ExtraTreesClassifier", "DecisionTreeClassifier", "ExtraTreeClassifier")
+
+
+def _last(model: Any) -> Any:
+    """The estimator at the end of a pipeline."""
+    return model.steps[-1][1] if hasattr(model, "steps") else model
+
+
+def _of_xgboost(model: Any) -> RowModel:
+    name = type(model).__name__
+    if hasattr(model, "predict_proba") or hasattr(model, "fit"):
+        classes = getattr(model, "classes_", None)
+        raw = lambda rows: model.predict(rows, output_margin=True)  # noqa: E731
+        if classes is None:
+            return RowModel({"value": raw}, None, name, model)
+        return RowModel(_scored(raw, model.predict_proba), tuple(map(str, classes)), name, model)
+    import xgboost
+
+    def margin(rows: Any) -> Any:
+        frame = xgboost.DMatrix(
+            rows, feature_names=None if hasattr(rows, "iloc") else model.feature_names, enable_categorical=True
+        )
+        return model.predict(frame, output_margin=True)
+
+    learner = json.loads(model.save_config())["learner"]
+    objective = learner["objective"]["name"]
+    if objective.startswith(("binary:", "multi:")):
+        count = max(2, int(learner["learner_model_param"]["num_class"]))
+        return RowModel({"logit": _two_sided(margin)}, tuple(map(str, range(count))), f"xgboost {objective}", model)
+    return RowModel({"value": margin}, None, f"xgboost {objective}", model)
+
+
+def _of_lightgbm(model: Any) -> RowModel:
+    name = type(model).__name__
+    raw = lambda rows: model.predict(rows, raw_score=True)  # noqa: E731
+    classes = getattr(model, "classes_", None)
+    if classes is not None:
+        return RowModel(_scored(raw, model.predict_proba), tuple(map(str, classes)), name, model)
+    booster = getattr(model, "booster_", model)
+    objective = str(booster.dump_model(num_iteration=1).get("objective", "")).split(" ")[0]
+    if objective in ("binary", "multiclass", "multiclassova") and booster is model:
+        count = max(2, booster.num_model_per_iteration())
+        return RowModel({"logit": _two_sided(raw)}, tuple(map(str, range(count))), f"lightgbm {objective}", model)
+    return RowModel({"value": raw}, None, name, model)
+
+
+def _of_catboost(model: Any) -> RowModel:
+    name = type(model).__name__
+    raw = lambda rows: model.predict(rows, prediction_type="RawFormulaVal")  # noqa: E731
+    classes = getattr(model, "classes_", None)
+    if classes is None or len(classes) == 0:
+        return RowModel({"value": raw}, None, name, model)
+    return RowModel(
+        _scored(raw, lambda rows: model.predict(rows, prediction_type="Probability")),
+        tuple(map(str, classes)),
+        name,
+        model,
+    )
+
+
+_BOOSTERS: dict[str, Callable[[Any], RowModel]] = {
+    "xgboost": _of_xgboost,
+    "lightgbm": _of_lightgbm,
+    "catboost": _of_catboost,
+}
+
+
+def _of_module(module: Any) -> RowModel:
+    rows = as_array_model(module)
+    return RowModel(
+        {"value": rows.outputs, "probability": lambda given: _softmax(rows.outputs(given))}, None, rows.name, module
+    )
+
+
+def _scored(raw: Function, chances: Function) -> dict[str, Function]:
+    """A booster's raw score first, its log-odds and probabilities beside it."""
+    return {"logit": _two_sided(raw), "log-odds": _log_odds(chances), "probability": chances}
+
+
+def _two_sided(decide: Function) -> Function:
+    """A binary decision value d, positive for the second class, as (−d, d); several classes stay as they are.
+
+    >>> _two_sided(lambda rows: rows[:, 0])(np.array([[2.0], [-1.0]])).tolist()
+    [[-2.0, 2.0], [1.0, -1.0]]
+    """
+
+    def scores(rows: Any) -> FloatArray:
+        d = np.asarray(decide(rows), dtype=np.float64)
+        d = d[:, 0] if d.ndim == 2 and d.shape[1] == 1 else d
+        return np.stack([-d, d], axis=1) if d.ndim == 1 else d
+
+    return scores
+
+
+def _log_odds(chances: Function) -> Function:
+    def odds(rows: Any) -> FloatArray:
+        p = np.asarray(chances(rows), dtype=np.float64)
+        return np.stack([payoff_of(p, k, "log-odds", "probability") for k in range(p.shape[1])], axis=1)
+
+    return odds
+
+
+def _softmax(z: FloatArray) -> FloatArray:
+    shifted = np.exp(z - z.max(axis=1, keepdims=True))
+    return np.asarray(shifted / shifted.sum(axis=1, keepdims=True))
