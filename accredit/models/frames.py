@@ -137,34 +137,37 @@ def _joined_column(row: Any, background: Any, name: str) -> tuple[Any, str]:
                 f"({_listed([str(k) for k in kinds])}); if the model has learned it, add it to the background's categories"
             )
         row = pandas.Series(pandas.Categorical(list(row), dtype=background.dtype))
-    both = pandas.concat([background, row], ignore_index=True)
+    both = pandas.concat([background, _fitting(row, background.dtype)], ignore_index=True)
     widened = both.dtype != background.dtype
-    if widened and both.dtype == object and background.dtype != object and not background.isna().all():
-        odd = next((v for v in row if not isinstance(v, int | float | np.number | bool)), row.iloc[0])
-        both = _numeric(both)
-        if both is None:
-            raise InvalidInput(
-                f"column {name!r} is {background.dtype} in the background and holds {odd!r} in the rows; give both "
-                "the same type"
-            )
+    if both.dtype == object and background.dtype != object:
+        both = _numeric(both, row, background.dtype, name)
     for part, given in ((both.iloc[: len(background)], background), (both.iloc[len(background) :], row)):
         if not _same_cells(part, given):
             raise InvalidInput(
                 f"column {name!r}: {given.dtype} values change when they become {both.dtype}; give both the same type"
             )
-    return (
-        both,
-        f"column {name!r} was widened from {background.dtype} to {both.dtype} to hold the rows' values"
-        if widened
-        else "",
-    )
+    note = f"column {name!r} was widened from {background.dtype} to {both.dtype} to hold the rows' values"
+    return both, note if widened else ""
 
 
-def _numeric(column: Any) -> Any:
-    """A column of mixed booleans and numbers as floats; None where it holds anything else."""
-    if all(isinstance(v, int | float | np.number | np.bool_) for v in column):
-        return column.astype(np.float64)
-    return None
+def _fitting(row: Any, dtype: Any) -> Any:
+    """A column in the background's type, if that changes none of its values; else as it is."""
+    try:
+        cast = row.astype(dtype)
+        return cast if _same_cells(cast, row) else row
+    except (TypeError, ValueError, OverflowError):
+        return row
+
+
+def _numeric(both: Any, row: Any, dtype: Any, name: str) -> Any:
+    """A column of mixed booleans and numbers as floats; anything else is refused."""
+    odd = [v for v in row if not isinstance(v, int | float | np.number | np.bool_)]
+    if odd or not all(isinstance(v, int | float | np.number | np.bool_) for v in both):
+        raise InvalidInput(
+            f"column {name!r} is {dtype} in the background and holds {(odd or row.tolist())[0]!r} in the rows; give both "
+            "the same type"
+        )
+    return both.astype(np.float64)
 
 
 def _same_cells(part: Any, given: Any) -> bool:

@@ -285,7 +285,7 @@ def _positions(cells: Any) -> tuple[FloatArray, list[tuple[float, str]]]:
 def _cell(value: Cell) -> str:
     if value is None:
         return "missing"
-    shown = rounded(value) if isinstance(value, float) else str(value)
+    shown = rounded(value).replace("-", "−") if isinstance(value, float) else str(value)
     return _plain(shown if len(shown) <= 24 else shown[:23] + "…")
 
 

@@ -1,0 +1,96 @@
+"""Figures of explained tables: they draw what is there, whatever the values are, and say what they leave out."""
+
+from __future__ import annotations
+
+import matplotlib
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+matplotlib.use("Agg")
+
+from matplotlib import pyplot
+
+from accredit.core import InvalidInput
+from accredit.explanation.table import TableExplanation
+from accredit.views import table_plot
+
+
+@pytest.fixture(autouse=True)
+def closed():
+    yield
+    pyplot.close("all")
+
+
+def explained(rows=30, players=6):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(rows, players))
+    credit = x * np.linspace(2, 0, players)
+    values = [list(column) for column in x.T.tolist()]
+    values[1] = [None if r % 5 == 0 else v for r, v in enumerate(values[1])]
+    values[2] = [["red", "green $x$", "\u202eblue"][r % 3] for r in range(rows)]
+    values[3] = [1.0] * rows
+    names = tuple(f"c{i}" for i in range(players))
+    return TableExplanation(
+        names, ("price",), credit[:, :, None], [5.0], (5 + credit.sum(axis=1))[:, None], values, "shapley"
+    )
+
+
+FIGURES = {
+    "waterfall": table_plot.waterfall,
+    "force": table_plot.force,
+    "bar": table_plot.bar,
+    "beeswarm": table_plot.beeswarm,
+    "scatter gaps": lambda e, ax=None: table_plot.scatter(e, "c1", ax, colour="c0"),
+    "scatter words": lambda e, ax=None: table_plot.scatter(e, "c2", ax, colour="c2"),
+    "heatmap": table_plot.heatmap,
+    "decision": table_plot.decision,
+}
+
+
+@pytest.mark.parametrize("name", FIGURES)
+@pytest.mark.parametrize("shape", [(1, 3), (30, 6), (3, 400)])
+def test_every_figure_draws_gaps_words_ties_and_many_columns(name, shape):
+    axes = pyplot.figure().add_subplot()
+    assert FIGURES[name](explained(shape[0], max(4, shape[1])), ax=axes) is axes
+    axes.figure.canvas.draw()
+
+
+def test_a_waterfall_goes_from_the_base_value_to_the_prediction():
+    e = explained()
+    bars = table_plot.waterfall(e, 4).patches
+    ends = [(bar.get_x(), bar.get_x() + bar.get_width()) for bar in bars]
+    assert_allclose(ends[-1][0], 5.0)
+    assert_allclose(ends[0][1], e.prediction[4, 0])
+    for below, above in zip(ends[1:], ends, strict=False):
+        assert_allclose(below[1], above[0])
+
+
+def test_columns_beyond_the_top_are_summed_not_dropped():
+    e = explained(players=12)
+    axes = table_plot.waterfall(e, 0, top=5)
+    assert axes.get_yticklabels()[-1].get_text() == "8 other columns" and len(axes.patches) == 5
+    assert_allclose(sum(bar.get_width() for bar in axes.patches), e.credit[0].sum())
+
+
+def test_rows_that_are_not_drawn_are_counted():
+    e = explained(rows=table_plot.POINTS + 1, players=4)
+    assert "4,000 of 4,001 rows" in table_plot.beeswarm(e).get_title(loc="left")
+    assert "400 of 4,001 rows" in table_plot.decision(e).get_title(loc="left")
+    assert "averaged in 1200 groups" in table_plot.heatmap(e).get_xlabel()
+
+
+def test_missing_values_have_a_place_of_their_own():
+    labels = [t.get_text() for t in table_plot.scatter(explained(), "c1").get_xticklabels()]
+    assert labels[0] == "missing"
+
+
+def test_a_network_needs_pairs():
+    from accredit.games import TableGame
+    from accredit.values import mobius, shapley_interactions
+
+    game = TableGame(("a", "b", "c"), [0, 1, 1, 4, 0, 1, 1, 3])
+    axes = table_plot.network(shapley_interactions(game))
+    assert {t.get_text() for t in axes.texts} <= {"a", "b", "c"} and axes.lines
+    with pytest.raises(InvalidInput, match="no pairs"):
+        table_plot.network(mobius(game, 1))
