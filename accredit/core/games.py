@@ -36,13 +36,18 @@ def every_payoff(games: Games, coalitions: BoolArray) -> FloatArray:
             f"payoff of {len(coalitions)} coalitions in {len(outputs)} outputs returned shape {earned.shape}; it must return "
             f"one number for each coalition and output, ({len(coalitions)}, {len(outputs)})"
         )
-
-    def who(place: int) -> str:
-        row, column = divmod(place, len(outputs))
-        return f"{named(players, coalitions[row])} in output {outputs[column]!r}"
-
-    check_finite(earned.ravel(), who)
+    check_every_finite(earned, outputs, lambda row: named(players, coalitions[row]))
     return earned
+
+
+def check_every_finite(earned: FloatArray, outputs: tuple[str, ...], who: Callable[[int], str]) -> None:
+    """Refuse payoffs (rows, k) that cannot be reckoned with; `who` names the coalition of a row."""
+
+    def named_place(place: int) -> str:
+        row, column = divmod(place, len(outputs))
+        return f"{who(row)} in output {outputs[column]!r}"
+
+    check_finite(earned.ravel(), named_place)
 
 
 def asked(game: Game, coalitions: BoolArray) -> FloatArray:

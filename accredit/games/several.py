@@ -9,8 +9,8 @@ import numpy as np
 
 from accredit.core.coalitions import BoolArray, FloatArray, to_index
 from accredit.core.errors import InvalidInput, TooManyPlayers
-from accredit.core.game import TABLE_LIMIT, check_finite, checked_names, checked_players, named, real_numbers
-from accredit.core.games import check_room
+from accredit.core.game import TABLE_LIMIT, checked_names, checked_players, named, real_numbers
+from accredit.core.games import check_every_finite, check_room
 
 
 class TableGames:
@@ -38,10 +38,7 @@ class TableGames:
             raise InvalidInput(
                 f"table of {n} players and {k} outputs has shape {values.shape}; ({1 << n}, {k}) is needed: a row per coalition"
             )
-        for column, output in zip(values.T, self._outputs, strict=True):
-            check_finite(
-                column, lambda row, name=output: f"{named(self._players, row >> np.arange(n) & 1)} in output {name!r}"
-            )
+        check_every_finite(values, self._outputs, lambda row: named(self._players, row >> np.arange(n) & 1))
         values.setflags(write=False)
         self._table = values
 

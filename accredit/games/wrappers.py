@@ -9,18 +9,18 @@ import numpy as np
 
 from accredit.core.coalitions import BoolArray, FloatArray, IntArray, keys
 from accredit.core.errors import InvalidInput
-from accredit.core.game import Game, checked_groups, checked_players, coalition_of, named, player_index
+from accredit.core.game import Game, checked_groups, checked_names, checked_players, coalition_of, named, player_index
 from accredit.core.games import Games, asked
 
 
 class _Several:
     """What a game made from several games has besides: their outputs."""
 
-    _game: Games
+    _game: Any  # Games, which a game made from one game does not know
 
     @property
     def outputs(self) -> tuple[str, ...]:
-        return self._game.outputs
+        return checked_names(self._game.outputs, "outputs")
 
 
 class _Grouped:

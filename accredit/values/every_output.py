@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, overload
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, cast, overload
 
 from accredit.core import AccreditError, Attribution, Attributions, Game, Games
 from accredit.core.attributions import gathered
@@ -60,7 +60,7 @@ def solves_every_output(solve: Callable[[Any, Game], Attribution]) -> Solve:
     def solved(solver: Any, game: Game) -> Any:
         return _answers(game, lambda one: solve(solver, one)) if isinstance(game, Games) else solve(solver, game)
 
-    return solved
+    return cast(Solve, solved)  # a function is bound like this, but its type does not say so
 
 
 def _answers(games: Games, rule: Callable[[Game], Any]) -> Any:
