@@ -242,9 +242,9 @@ class AttentionData:
     ) -> AttentionData:
         """From arrays or tensors; the first thing wrong is named."""
         data = cls(
-            torch.as_tensor(np.require(tokens, np.float32, "W")),
-            torch.as_tensor(np.require(query, np.float32, "W")),
-            None if present is None else torch.as_tensor(np.require(present, requirements="W")),
+            torch.tensor(np.asarray(tokens, np.float32)),
+            torch.tensor(np.asarray(query, np.float32)),
+            None if present is None else torch.tensor(np.asarray(present)),
             torch.full((len(tokens),), -1),
         )
         rows = len(data.tokens)
