@@ -63,6 +63,7 @@ def cured() -> AttentionClassifier:
     return model
 
 
+@pytest.mark.slow
 def test_a_shortcut_leaks_and_the_cure_does_not(plain, cured):
     """1000 scored rows: standard errors of 0.016; the effects asserted are 0.1 and more above the margin."""
     tokens, query, _ = rows(2000, 1)
@@ -130,6 +131,7 @@ def checks(plain):
     return {f.name: f for f in counterchecks(plain, AttentionData.of(SHAPE, tokens, query, labels), QUICK)}
 
 
+@pytest.mark.slow
 def test_counterchecks_are_all_there_and_attention_helps(checks):
     assert tuple(checks) == COUNTERCHECKS
     # the query knows 99 % and the words about 80 %: attention is worth more than ten points, six standard errors

@@ -34,6 +34,7 @@ def test_a_taken_port_is_told():
     assert port in told and "--port" in told
 
 
+@pytest.mark.slow
 def test_a_model_that_cannot_be_loaded_is_told(tmp_path):
     assert "config.json" in refused("--port", "0", "--model", str(tmp_path))
 
@@ -43,6 +44,7 @@ def ignore_interrupts():
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
+@pytest.mark.slow
 def test_it_listens_on_loopback_only_and_ends_when_interrupted(tmp_path):
     from tests.web.conftest import started
 

@@ -64,6 +64,7 @@ def test_other_laws_rank_the_telling_columns_first(law):
     assert explainer.predict(TABLE).shape == (1200, 2)
 
 
+@pytest.mark.slow
 def test_coins_without_k_choose_who_has_more_than_an_even_chance():
     explainer = recipe(
         "invase", Tabular(6), 2, None, training=Training(epochs=12, batch=64, rate=3e-3, optimiser="adam")
@@ -89,6 +90,7 @@ def words_box(x):
     return np.column_stack([1 - one, one])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["l2x", "l2x+answer+pretraining", "l2x+answer+weighting"])
 def test_words_that_decide_are_found(name):
     x = telling_words(1500, 20, 0)

@@ -33,6 +33,7 @@ def shares():
     return {kind: np.mean([covered(known, seed) for seed in range(RUNS)]) for kind, known in built.items()}
 
 
+@pytest.mark.slow
 def test_covers_on_average(shares):
     assert np.mean(list(shares.values())) >= 0.93
 
