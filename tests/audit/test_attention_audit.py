@@ -139,6 +139,7 @@ def test_counterchecks_are_all_there_and_attention_helps(checks):
     assert checks[DIAGNOSTIC].verdict == "passes"
 
 
+@pytest.mark.slow
 def test_the_model_level_adversary_tells_its_whole_curve_and_is_measured_against_seeds(checks):
     found = checks[MODEL_ADVERSARY]
     assert set(found.details) == {f"λ={s}: {what}" for s in ("0", "0.1") for what in ("TVD", "divergence")}

@@ -68,6 +68,7 @@ def test_an_honest_explainer_passes_every_detector(name):
     assert report.flagged == ()
 
 
+@pytest.mark.slow
 def test_a_cheat_is_flagged_by_every_detector_and_its_numbers_are_the_exact_ones():
     report = report_on(CHEAT)
     assert report.flagged == NAMES
@@ -234,6 +235,7 @@ def test_random_masks_keep_size_sharpness_and_padding():
     assert (drawn != masks).any()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "message"),
     [

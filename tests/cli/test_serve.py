@@ -25,6 +25,7 @@ def test_a_missing_journal_is_told_before_any_model_is_loaded(tmp_path):
     assert "no journal" in told and "loading" not in told
 
 
+@pytest.mark.slow
 def test_a_taken_port_is_told():
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))

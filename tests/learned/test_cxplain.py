@@ -97,6 +97,7 @@ def test_known_shares_are_learned(fitted):
     assert min(losses) < losses[0] / 2
 
 
+@pytest.mark.slow
 def test_intervals_hold_most_of_the_truth(fitted):
     """Not a coverage claim: they show the spread of the networks. They must at least be ordered, narrow and near."""
     explainer, x, labels = fitted

@@ -33,6 +33,7 @@ def fitted(name="l2x", **settings):
     return recipe(name, Tabular(6), 2, 2, training=QUICK, **settings).fit(TABLE, two_columns, seed=3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", RECIPES)
 def test_every_recipe_finds_the_two_columns_that_decide(name):
     before = torch.random.get_rng_state()
@@ -48,6 +49,7 @@ def test_every_recipe_finds_the_two_columns_that_decide(name):
     assert torch.equal(before, torch.random.get_rng_state()), "the caller's random state is left alone"
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_explainer():
     one, same = fitted(), fitted()
     other = recipe("l2x", Tabular(6), 2, 2, training=QUICK).fit(TABLE, two_columns, seed=4)

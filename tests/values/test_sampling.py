@@ -108,6 +108,7 @@ def test_claims_in_expectation_are_means_over_seeds(name):
         assert (np.abs(runs.mean(axis=0) - truth(name, game)) <= allowed).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["KernelShap", "Leverage"])
 def test_regression_treats_equal_players_alike_in_expectation(name):
     """False alarms: 2 estimators × 2 pairs of players at 1e-8 each."""

@@ -12,6 +12,7 @@ import pytest
 from accredit.values.surrogate import Surrogate
 from benchmarks import games
 
+pytestmark = pytest.mark.slow
 RUNS = 24
 KINDS = {
     "AND/OR text": games.text_like,
@@ -33,7 +34,6 @@ def shares():
     return {kind: np.mean([covered(known, seed) for seed in range(RUNS)]) for kind, known in built.items()}
 
 
-@pytest.mark.slow
 def test_covers_on_average(shares):
     assert np.mean(list(shares.values())) >= 0.93
 
