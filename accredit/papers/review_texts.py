@@ -15,6 +15,7 @@ import hashlib
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from io import BytesIO
 from itertools import pairwise
 from pathlib import Path
 
@@ -23,6 +24,7 @@ import numpy.typing as npt
 
 from accredit.core import InvalidInput
 from accredit.core.coalitions import BoolArray, IntArray
+from accredit.store.results import put
 
 FIRST_WORDS = 5
 LONGEST = 400  # whitespace tokens of a review that are read
@@ -157,9 +159,9 @@ class ReviewTexts:
         found = cls.encode(spread(reviews(source), rows), glove)
         if file is not None:
             file.parent.mkdir(parents=True, exist_ok=True)
-            unfinished = file.with_suffix(".part.npz")
-            np.savez(unfinished, **{name: getattr(found, name) for name in cls.__dataclass_fields__})
-            unfinished.rename(file)
+            content = BytesIO()
+            np.savez(content, **{name: getattr(found, name) for name in cls.__dataclass_fields__})
+            put(file, content.getvalue())  # several workers may come here at once
         return found
 
     @classmethod

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from accredit.core import Attribution, Game, InvalidInput, Tabulated
+from accredit.values.every_output import every_output
 from accredit.values.exact import EXACT_LIMIT, Exact
 from accredit.values.solver import Solver
 
@@ -10,6 +11,7 @@ AUTO_EXACT = 12  # players; without a stated budget, up to 4,096 payoffs are ask
 DEFAULT_BUDGET = 2000
 
 
+@every_output
 def shapley(
     game: Game,
     solver: Solver | None = None,

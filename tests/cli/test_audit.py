@@ -100,6 +100,7 @@ def box_of_the_first(x):
     return np.stack([1 - p, p], axis=1)
 
 
+@pytest.mark.slow
 def test_a_saved_cxplain_gets_what_applies_to_it(explainer):
     """It has no surrogate of its own, so that what needs one is named and not run."""
     result = audit("--explainer", explainer / "cxplain", "--data", explainer / "rows.npz", "--json")

@@ -130,6 +130,7 @@ def test_the_same_line_again_pays_for_nothing_and_says_so(run, tmp_path):
     assert "belongs to another game, which differs in kind, model. Name another file" in err
 
 
+@pytest.mark.slow
 def test_an_interrupted_run_resumes_to_the_same_table(run, tmp_path):
     line = [*BASE, "--method", "banzhaf", "--budget", "250", "--executor", "serial", "--json", "--no-curves"]
     whole = json.loads(run(*line)[1])["values"]
@@ -275,6 +276,7 @@ def test_a_test_file_needs_only_what_the_model_sees(run, tmp_path):
     assert "lacks the columns who" in err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["influence", "datamodel"])
 def test_scores_about_something_else_than_the_payoff_say_so_and_are_never_sure(run, method):
     code, out, err = run(*BASE, "--method", method, "--budget", "200")
@@ -323,6 +325,7 @@ def test_texts_are_read_by_the_encoder(run, tmp_path):
     assert len(json.loads(out)["values"]["players"]) == 18
 
 
+@pytest.mark.slow
 def test_the_lines_of_the_page_run_as_written(run, tmp_path):
     """Every `accredit value` line of the documentation, from the folder of the project, on the file it names."""
     builtin = pytest.importorskip("accredit.models.builtin")

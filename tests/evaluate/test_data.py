@@ -45,6 +45,7 @@ def test_is_the_mean_spearman_correlation_of_scipy() -> None:
     assert_allclose(retraining_correlation(masks @ scores, outputs).each, expected)
 
 
+@pytest.mark.slow
 def test_the_interval_covers_as_often_as_it_says(monkeypatch: pytest.MonkeyPatch) -> None:
     """Bivariate normal with correlation r: Spearman's is 6/π·asin(r/2). Of 100 intervals of level 0.9, fewer than 66 hits
     have a chance under 1e-6 for any true coverage from 0.86 on."""

@@ -23,6 +23,7 @@ def bert():
     return text_model("bert")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES)
 def test_every_method_runs_or_says_why(family):
     explanation = explain(text_for(family), text_model(family), methods=list(RECIPES), budget=64, players="word")

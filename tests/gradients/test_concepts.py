@@ -41,6 +41,7 @@ def rows(count: int, seed: int, **shift: float) -> np.ndarray:
     return x
 
 
+@pytest.mark.slow
 def test_a_planted_concept_is_found_and_its_opposite_scores_zero():
     concepts = {
         "for": rows(20, 1, x0=5),
@@ -65,6 +66,7 @@ def test_random_concepts_are_seldom_called_significant():
     assert sum(value <= 0.05 for value in p) <= 16
 
 
+@pytest.mark.slow
 def test_the_t_test_mistakes_the_sampling_of_a_concept_for_a_finding():
     """Why it is not the default: at level 0.05 it rejects null concepts far more often."""
     rng = np.random.default_rng(8)

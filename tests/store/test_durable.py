@@ -132,6 +132,7 @@ def test_a_coalition_that_kills_its_worker_is_found_and_the_others_survive(tmp_p
         assert (counts["ok"], counts["quarantined"]) == (15, 1)
 
 
+@pytest.mark.slow
 def test_a_killed_worker_costs_nothing_but_time(tmp_path: Path) -> None:
     game = Traced(str(tmp_path), 0.005)
     coalitions = from_index(np.arange(300), 10)

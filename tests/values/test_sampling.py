@@ -96,6 +96,7 @@ def test_exact_claims_hold_on_any_game(name, payoffs, budget, seed):
     assert Attribution.from_json(found.to_json()) == found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", UNBIASED)
 def test_claims_in_expectation_are_means_over_seeds(name):
     """False alarms: 6 estimators × 2 games × 6 players at a two-sided level of 1e-8 each, so 7e-7 in all."""
@@ -107,6 +108,7 @@ def test_claims_in_expectation_are_means_over_seeds(name):
         assert (np.abs(runs.mean(axis=0) - truth(name, game)) <= allowed).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["KernelShap", "Leverage"])
 def test_regression_treats_equal_players_alike_in_expectation(name):
     """False alarms: 2 estimators × 2 pairs of players at 1e-8 each."""
