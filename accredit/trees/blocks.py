@@ -14,7 +14,7 @@ import numpy as np
 
 from accredit.core import BoolArray, FloatArray, IntArray
 from accredit.trees.forest import Forest
-from accredit.trees.paths import Paths
+from accredit.trees.paths import Paths, decided
 
 TESTS = 3  # in one block
 WIDEST = 10  # bits of a block of more than one leaf
@@ -39,8 +39,9 @@ class Group:
 class Blocks:
     """All blocks of some trees, and how rows find their entry in each."""
 
-    def __init__(self, paths: Paths) -> None:
-        self.paths = paths
+    def __init__(self, paths: Paths, leaves: BoolArray) -> None:
+        """`leaves` are those wanted: (nodes,)."""
+        self.paths, self.wanted = paths, leaves
         tests = self._tests_below()
         self.fits = (tests <= TESTS) & ((tests == 0) | (paths.count + tests <= WIDEST))
         parent = paths.parent
@@ -87,7 +88,8 @@ class Blocks:
 
     def _groups(self, roots: IntArray, tests: IntArray) -> Iterator[Group]:
         p = self.paths
-        leaves, inside = np.flatnonzero(~p.inner), np.flatnonzero(p.inner & self.fits)
+        leaves, inside = np.flatnonzero(self.wanted), np.flatnonzero(p.inner & self.fits)
+        roots = np.intersect1d(roots, self.root[leaves])
         number = np.full(len(p.nodes), -1)
         for above, count in np.unique(np.stack([p.count[roots], tests[roots]], axis=1), axis=0).tolist():
             mine = roots[(p.count[roots] == above) & (tests[roots] == count)]
@@ -102,9 +104,7 @@ class Blocks:
     def entries(self, forest: Forest, matrix: FloatArray) -> list[IntArray]:
         """The entry of every row in every block's table, one array (blocks, rows) per group."""
         p = self.paths
-        inner = np.flatnonzero(p.inner)
-        left = np.zeros((len(p.nodes), len(matrix)), dtype=bool)
-        left[inner] = forest.decisions(p.nodes[inner], matrix)
+        left = decided(forest, p, matrix)
         failed = np.zeros((len(p.nodes), len(matrix)), dtype=np.uint16)
         kept = ~self.fits | (self.root == np.arange(len(p.nodes)))
         for level in p.levels[1:]:

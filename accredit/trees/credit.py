@@ -9,13 +9,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from accredit.core import FloatArray, IntArray, InvalidInput
+from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput
 from accredit.trees.forest import Forest
 from accredit.trees.masks import mask_credit
 from accredit.trees.paths import Paths, paths_of
@@ -24,7 +23,7 @@ from accredit.trees.walk import walk_credit
 from accredit.values.weighing import Semivalue, semivalue_of
 
 MOST_BITS = 14  # distinct players on a path for which a table is ever built
-TABLE_CELLS = 1 << 23  # numbers of the tables that are kept at once
+PORTION = 1 << 23  # numbers kept at once for some trees
 STEADY = 1e4  # the largest sum of |weights| of a rule that keeps nine digits
 
 
@@ -66,11 +65,11 @@ def tree_credit(
         raise InvalidInput("weight is given without a background; weights count its rows")
     credit = np.zeros((count, forest.outputs, len(matrix)))
     pairs = np.zeros((count * count, forest.outputs, len(matrix))) if interactions else None
-    for trees, by_table in _portions(forest, of, len(matrix), compared, interactions):
+    for trees in _portions(forest, of, compared):
         paths = paths_of(forest, trees, of)
         for asked, earned in ((False, credit), (True, pairs)):
             if earned is not None:
-                _add(forest, paths, matrix, compared, rule, asked, count, earned, by_table)
+                _add(forest, paths, matrix, compared, rule, asked, count, earned)
     return TreeCredit(
         np.ascontiguousarray(np.moveaxis(credit, -1, 0)),
         base_value(forest, compared),
@@ -88,20 +87,46 @@ def _add(
     pairs: bool,
     players: int,
     earned: FloatArray,
-    by_table: bool,
 ) -> None:
-    if by_table:
-        table_credit(forest, paths, matrix, background, rule, pairs, players, earned)
-    elif background is None:
-        size = float(np.abs(rule.rule(max(1, paths.most))[1]).sum())
-        if size > STEADY:
-            raise InvalidInput(
-                f"value {rule.name:.60} cannot be computed to nine digits on paths of {paths.most} columns (its weights grow to "
-                f'{size:.1g}); use "shapley", "banzhaf" or ("beta", α, β), or give a background'
-            )
-        walk_credit(forest, paths, matrix, rule, pairs, players, earned)
-    else:
-        mask_credit(forest, paths, matrix, background, rule, pairs, players, earned)
+    """Add the credit of some trees, each leaf by the way that costs least."""
+    by_table = _by_table(forest, paths, len(matrix), background, pairs)
+    rest = ~by_table & ~paths.inner
+    if by_table.any():
+        table_credit(forest, paths, by_table, matrix, background, rule, pairs, players, earned)
+    if rest.any() and background is None:
+        _check_steady(rule, paths.most)
+        walk_credit(forest, paths, rest, matrix, rule, pairs, players, earned)
+    elif rest.any() and background is not None:
+        mask_credit(forest, paths, np.flatnonzero(rest), matrix, background, rule, pairs, players, earned)
+
+
+def _by_table(
+    forest: Forest, paths: Paths, rows: int, background: Background | None, pairs: bool
+) -> BoolArray:
+    """Which leaves are cheaper by table than by comparing rows, or than walking their tree: (nodes,). Costs in nanoseconds."""
+    leaf = np.flatnonzero(~paths.inner)
+    k, values = paths.count[leaf].astype(np.float64), forest.value.shape[1]
+    targets = k * (k - 1) / 2 if pairs else k
+    table = 2.0 ** np.minimum(k, 60) * (0.3 * k * k + 6 * targets * values) + rows * (1 + targets * values)
+    table[k > MOST_BITS] = np.inf
+    if background is not None:
+        cheaper = table < rows * len(background.matrix) * (2.0 + (pairs * k))
+    else:  # a tree is walked as a whole
+        walked = rows * (paths.most + 4.0) * 6 * values * (2 * paths.most if pairs else 1)
+        tree = paths.tree[leaf]
+        cheaper = np.bincount(tree, table - walked)[tree] < 0
+    chosen = np.zeros(len(paths.nodes), dtype=bool)
+    chosen[leaf[cheaper]] = True
+    return chosen
+
+
+def _check_steady(rule: Semivalue, most: int) -> None:
+    size = float(np.abs(rule.rule(max(1, most))[1]).sum())
+    if size > STEADY:
+        raise InvalidInput(
+            f"value {rule.name:.60} cannot be computed to nine digits on paths of {most} columns (its weights grow to "
+            f'{size:.1g}); use "shapley", "banzhaf" or ("beta", α, β), or give a background'
+        )
 
 
 def _players(players: Any, features: int) -> IntArray:
@@ -137,47 +162,18 @@ def base_value(forest: Forest, background: Background | None) -> FloatArray:
     return base
 
 
-def _portions(
-    forest: Forest, players: IntArray, rows: int, background: Background | None, pairs: bool
-) -> Iterator[tuple[IntArray, bool]]:
-    """Trees that are worked on together, and whether by table, by what each way would cost."""
-    table, other, cells = _costs(forest, players, rows, background, pairs)
-    by_table = table <= other
-    for way in (True, False):
-        trees = np.flatnonzero(by_table == way)
-        if way and len(trees):
-            turn = np.cumsum(cells[trees]) // TABLE_CELLS
-            yield from ((part, True) for part in np.split(trees, np.flatnonzero(np.diff(turn)) + 1))
-        elif len(trees):
-            order = trees[np.argsort(other[trees], kind="stable")]
-            turn = np.arange(len(order)) // TOGETHER
-            yield from ((part, False) for part in np.split(order, np.flatnonzero(np.diff(turn)) + 1))
-
-
-TOGETHER = 4  # deep trees walked side by side
-
-
-def _costs(
-    forest: Forest, players: IntArray, rows: int, background: Background | None, pairs: bool
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Per tree: rough nanoseconds by table and by the other way, and numbers in its tables."""
+def _portions(forest: Forest, players: IntArray, background: Background | None) -> list[IntArray]:
+    """Trees that are worked on together, so that their tables and comparisons fit in memory."""
     paths = paths_of(forest, np.arange(forest.trees), players)
     leaf = np.flatnonzero(~paths.inner)
-    tree, k = paths.tree[leaf], paths.count[leaf].astype(np.float64)
-    targets = k * (k - 1) / 2 if pairs else k
-    numbers = 2.0**k * np.maximum(targets, 1) * forest.value.shape[1]
-    most = np.zeros(forest.trees)
-    np.maximum.at(most, tree, k)
-    table = np.bincount(tree, 2.0**k * (1.2 * k * k / 4 + 6 * targets) + rows * (2 + targets), forest.trees)
-    table[(most > MOST_BITS)] = np.inf
-    leaves = np.bincount(tree, minlength=forest.trees).astype(np.float64)
-    if background is None:
-        other = leaves * rows * (most + 4) * 8 * (most if pairs else 1)
-    else:
-        other = leaves * rows * len(background.matrix) * 4.0 * (most if pairs else 1)
-    cells = np.bincount(tree, numbers, forest.trees)
-    table[cells > 4 * TABLE_CELLS] = np.inf
-    return table, other, cells
+    k = paths.count[leaf].astype(np.float64)
+    table = np.where(k > MOST_BITS, 0, 2.0**k * (k + 1) * forest.value.shape[1])
+    cells = np.bincount(paths.tree[leaf], table + (0 if background is None else len(background.matrix)), forest.trees)
+    depth = np.zeros(forest.trees)
+    np.maximum.at(depth, paths.tree[leaf], k)
+    order = np.argsort(depth, kind="stable")  # trees of like depth, so that none is walked with more nodes than it needs
+    turn = np.cumsum(cells[order]) // PORTION
+    return np.split(order, np.flatnonzero(np.diff(turn)) + 1)
 
 
 def _square(pairs: FloatArray, players: int) -> FloatArray:

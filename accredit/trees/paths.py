@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from accredit.core import IntArray
+from accredit.core import BoolArray, FloatArray, IntArray
 from accredit.trees.forest import Forest
 
 
@@ -21,8 +21,8 @@ class Paths:
     levels: list[slice]  # one per depth, over local positions
     tree: IntArray  # (nodes,) which tree of the forest
     parent: IntArray  # (nodes,) local; −1 at a root
-    is_left: np.ndarray[tuple[int], np.dtype[np.bool_]]  # (nodes,) is it its parent's left child?
-    inner: np.ndarray[tuple[int], np.dtype[np.bool_]]  # (nodes,)
+    is_left: BoolArray  # (nodes,) is it its parent's left child?
+    inner: BoolArray  # (nodes,)
     player: IntArray  # (nodes,) the player tested; −1 at a leaf
     count: IntArray  # (nodes,) distinct players tested above
     slot: IntArray  # (nodes,) at an inner node: the place of its player among those of its children
@@ -73,3 +73,11 @@ def _by_level(forest: Forest, trees: IntArray):  # type: ignore[no-untyped-def]
         parent.append(np.repeat(split + levels[-1].start, 2))
         is_left.append(np.tile([True, False], len(split)))
         levels.append(slice(levels[-1].stop, levels[-1].stop + 2 * len(split)))
+
+
+def decided(forest: Forest, paths: Paths, matrix: FloatArray) -> BoolArray:
+    """Does each row go left at each node? (nodes, rows); False at leaves."""
+    inner = np.flatnonzero(paths.inner)
+    left = np.zeros((len(paths.nodes), len(matrix)), dtype=bool)
+    left[inner] = forest.decisions(paths.nodes[inner], matrix)
+    return left

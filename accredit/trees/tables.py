@@ -8,7 +8,7 @@ from itertools import combinations
 
 import numpy as np
 
-from accredit.core import FloatArray, IntArray
+from accredit.core import BoolArray, FloatArray, IntArray
 from accredit.trees.blocks import Blocks, Group
 from accredit.trees.forest import Forest
 from accredit.trees.leaf_tables import coin_weights, leaf_credits, leaf_pairs
@@ -45,6 +45,7 @@ def spans(total: int, step: int) -> Iterator[slice]:
 def table_credit(
     forest: Forest,
     paths: Paths,
+    leaves: BoolArray,  # (nodes,) those wanted
     matrix: FloatArray,
     background: Background | None,
     rule: Semivalue,
@@ -52,8 +53,8 @@ def table_credit(
     players: int,
     earned: FloatArray,  # (players or players², outputs, rows): added to in place
 ) -> None:
-    """Add the credit (or pair interactions i < j) of these trees."""
-    blocks = Blocks(paths)
+    """Add the credit (or pair interactions i < j) of these leaves."""
+    blocks = Blocks(paths, leaves)
     counts = None if background is None else _histograms(forest, blocks, background)
     ratio = _ratios(forest, paths) if counts is None else None
     lookups = []

@@ -16,7 +16,7 @@ import numpy as np
 
 from accredit.core import BoolArray, FloatArray, IntArray
 from accredit.trees.forest import Forest
-from accredit.trees.paths import Paths
+from accredit.trees.paths import Paths, decided
 from accredit.trees.tables import shares, spans
 from accredit.values.weighing import Semivalue
 
@@ -27,16 +27,17 @@ NEVER = 1e-200  # in place of a share of zero, which could not be divided out ag
 def walk_credit(
     forest: Forest,
     paths: Paths,
+    leaves: BoolArray,  # (nodes,) those wanted
     matrix: FloatArray,
     rule: Semivalue,
     pairs: bool,
     players: int,
     earned: FloatArray,  # (players or players², outputs, rows): added to in place
 ) -> None:
-    """Add the credit (or pair interactions i < j) of these trees under cover ratios."""
+    """Add the credit (or pair interactions i < j) of these leaves under cover ratios."""
     if paths.most == 0:
         return
-    walk = Walk(forest, paths, rule)
+    walk = Walk(forest, paths, leaves, rule)
     flat = earned.reshape(-1, earned.shape[-1])
     for part in spans(len(matrix), CELLS // (len(paths.nodes) * len(walk.t))):
         passes = walk.passes(matrix[part])
@@ -54,8 +55,8 @@ def walk_credit(
 class Walk:
     """Edges of some trees with what each multiplies and earns at every node of the rule."""
 
-    def __init__(self, forest: Forest, paths: Paths, rule: Semivalue) -> None:
-        self.forest, self.paths = forest, paths
+    def __init__(self, forest: Forest, paths: Paths, leaves: BoolArray, rule: Semivalue) -> None:
+        self.forest, self.paths, self.leaves = forest, paths, np.flatnonzero(leaves)
         self.t, self.omega = rule.rule(max(1, paths.most))
         parent = np.maximum(paths.parent, 0)
         self.tested = np.where(paths.parent < 0, -1, paths.player[parent])  # (nodes,) the player of the node's own edge
@@ -82,9 +83,7 @@ class Walk:
     def passes(self, matrix: FloatArray) -> BoolArray:
         """Does each row pass all tests, up to this edge, of the edge's player? (nodes, rows)."""
         p = self.paths
-        inner = np.flatnonzero(p.inner)
-        left = np.zeros((len(p.nodes), len(matrix)), dtype=bool)
-        left[inner] = self.forest.decisions(p.nodes[inner], matrix)
+        left = decided(self.forest, p, matrix)
         passes = np.ones((len(p.nodes), len(matrix)), dtype=bool)
         for level in p.levels[1:]:
             passes[level] = left[p.parent[level]] == p.is_left[level][:, None]
@@ -102,7 +101,7 @@ class Walk:
         for level in p.levels[1:]:
             here = np.arange(level.start, level.stop)
             np.multiply(down[p.parent[level]], factor[here[:, None], state[level]], out=down[level])
-        leaf = np.flatnonzero(~p.inner)
+        leaf = self.leaves
         earned = np.zeros((players, forest.outputs, passes.shape[1]))
         for v in range(forest.value.shape[1]):
             up = np.zeros_like(down)
