@@ -60,6 +60,7 @@ class Forest:
     features: int  # columns of a row
     inclusive: bool = True  # x ≤ threshold goes left; False: x < threshold
     single: bool = False  # rows are rounded to single precision before they are compared
+    tiny: float = 0.0  # numbers up to this size are taken for zero
     source: str = "forest"  # the model it was read from, in words
 
     @classmethod
@@ -71,6 +72,7 @@ class Forest:
         *,
         inclusive: bool = True,
         single: bool = False,
+        tiny: float = 0.0,
         source: str = "forest",
     ) -> Forest:
         """A forest from its trees; `base` has one number per output."""
@@ -102,6 +104,7 @@ class Forest:
             features,
             inclusive,
             single,
+            tiny,
             source,
         )
 
@@ -131,8 +134,10 @@ class Forest:
             raise InvalidInput(f"rows must be numbers, got {type(rows).__name__} {rows!r:.60}") from None
         if array.ndim != 2 or array.shape[1] != self.features:
             raise InvalidInput(f"rows have shape {array.shape}; {self.source} reads (rows, {self.features})")
-        with np.errstate(over="ignore"):
-            return array.astype(np.float32).astype(np.float64) if self.single else array
+        if self.single:
+            with np.errstate(over="ignore"):
+                return array.astype(np.float32).astype(np.float64)
+        return np.where(np.abs(array) <= self.tiny, 0.0, array) if self.tiny else array
 
     def decisions(self, nodes: IntArray, matrix: FloatArray) -> BoolArray:
         """Does each row go left at each of these inner nodes? (nodes, rows)."""
@@ -151,7 +156,7 @@ class Forest:
             left = np.where(listed, self.sets[set_of, self._codes(x)], left)
         missing = np.isnan(x)
         if (zero := self.zero_missing[nodes]).any():
-            missing = missing | (zero & (np.abs(x) <= ZERO))
+            missing = missing | (zero & (x == 0))
         return np.where(missing, self.missing_left[nodes], left) if missing.any() else left
 
     def _codes(self, x: FloatArray) -> IntArray:
@@ -180,9 +185,6 @@ class Forest:
                 first = self.output[tree]
                 total[start : start + step, first : first + self.value.shape[1]] += self.value[at]
         return total
-
-
-ZERO = 1e-35  # what lightgbm takes for zero
 
 
 def _flags(given: list[Any], trees: Sequence[Tree]) -> BoolArray:

@@ -19,6 +19,7 @@ from accredit.trees.tables import Background, spans
 from accredit.values.weighing import Semivalue
 
 CELLS = 1 << 20  # leaves × background rows × rows compared at once
+ROWS = 256  # rows whose masks are made at once
 WORD = 64
 
 Masks = list[npt.NDArray[Any]]  # one array (leaves, rows) of unsigned words per 64 players
@@ -39,20 +40,28 @@ def mask_credit(
     moments = rule.moments(paths.most)
     theirs = _failed(forest, paths, leaf, background.matrix)
     step = max(1, CELLS // (len(leaf) * len(background.matrix)))
-    for part in spans(len(matrix), step):
-        own = _failed(forest, paths, leaf, matrix[part])
-        which, b, r = np.nonzero(_disjoint(theirs, own))
-        present = _bits([words[which, b] for words in theirs], paths.most)
-        absent = _bits([words[which, r] for words in own], paths.most)
-        share, target = (_pair_shares if pairs else _shares)(present, absent, moments, paths.path[leaf[which]], players)
-        share *= background.weight[b][:, None]
-        _add(forest, paths, leaf[which], r, share, target, earned[..., part])
+    for some in spans(len(matrix), ROWS):
+        own = [words.T.copy() for words in _failed(forest, paths, leaf, matrix[some])]
+        for part in spans(own[0].shape[0], step):
+            r, which, b = np.nonzero(_disjoint(theirs, [words[part] for words in own]))
+            present = _bits([words[which, b] for words in theirs], paths.most)
+            absent = _bits([words[r + part.start, which] for words in own], paths.most)
+            cube, who, share = (_pair_shares if pairs else _shares)(present, absent, moments)
+            path = paths.path[leaf[which]]
+            target = path[cube, who[0]]
+            if pairs:
+                other = path[cube, who[1]]
+                target = np.minimum(target, other) * players + np.maximum(target, other)
+            share *= background.weight[b[cube]]
+            first = some.start + part.start
+            paid = earned[..., first : first + part.stop - part.start]
+            _add(forest, paths, leaf[which[cube]], r[cube], share, target, paid)
 
 
 def _failed(forest: Forest, paths: Paths, leaf: IntArray, matrix: FloatArray) -> Masks:
     """The players that each row fails on the way to each leaf, as bits."""
     left = decided(forest, paths, matrix)
-    kind = next(k for k in (np.uint8, np.uint16, np.uint32, np.uint64) if paths.most <= min(8 * k().itemsize, WORD) or k is np.uint64)
+    kind = np.dtype(f"u{next(size for size in (1, 2, 4, 8) if 8 * size >= min(paths.most, WORD))}").type
     masks = []
     for first in range(0, paths.most, WORD):
         failed = np.zeros((len(paths.nodes), len(matrix)), dtype=kind)
@@ -68,57 +77,59 @@ def _failed(forest: Forest, paths: Paths, leaf: IntArray, matrix: FloatArray) ->
 
 
 def _disjoint(theirs: Masks, own: Masks) -> BoolArray:
-    """Is no player failed by both? (leaves, background, rows)."""
-    free = (theirs[0][:, :, None] & own[0][:, None, :]) == 0
-    for b, x in zip(theirs[1:], own[1:], strict=True):
-        free &= (b[:, :, None] & x[:, None, :]) == 0
+    """Is no player failed by both? Masks (leaves, background) and (rows, leaves) -> (rows, leaves, background)."""
+    free = (own[0][:, :, None] & theirs[0]) == 0
+    for x, b in zip(own[1:], theirs[1:], strict=True):
+        free &= (x[:, :, None] & b) == 0
     return free
 
 
-def _bits(words: list[npt.NDArray[Any]], count: int) -> FloatArray:
-    """Words (m,) of 64 players each -> (m, count) of zeros and ones."""
+def _bits(words: list[npt.NDArray[Any]], count: int) -> BoolArray:
+    """Words (m,) of up to 64 players each -> (m, count)."""
     bits = [
         np.unpackbits(np.ascontiguousarray(w).view(np.uint8).reshape(len(w), w.dtype.itemsize), axis=1, bitorder="little")
         for w in words
     ]
-    return np.concatenate(bits, axis=1)[:, :count].astype(np.float64)
+    return np.concatenate(bits, axis=1)[:, :count].astype(bool)
 
 
-def _shares(
-    present: FloatArray, absent: FloatArray, moments: FloatArray, who: IntArray, players: int
-) -> tuple[FloatArray, IntArray]:
-    """What a cube of worth 1 gives each player on its path: shares and players, each (m, most)."""
-    a, c = present.sum(axis=1).astype(np.int64), absent.sum(axis=1).astype(np.int64)
-    share = np.where(a > 0, moments[a - 1, c], 0)[:, None] * present
-    share -= np.where(c > 0, moments[a, c - 1], 0)[:, None] * absent
-    return share, who[:, : present.shape[1]]
+Shares = tuple[IntArray, tuple[IntArray, ...], FloatArray]  # the cube, the places on its path, the share
 
 
-def _pair_shares(
-    present: FloatArray, absent: FloatArray, moments: FloatArray, who: IntArray, players: int
-) -> tuple[FloatArray, IntArray]:
-    """What a cube of worth 1 gives each pair on its path: shares and pairs, each (m, most(most − 1)/2)."""
-    a, c = present.sum(axis=1).astype(np.int64), absent.sum(axis=1).astype(np.int64)
+def _shares(present: BoolArray, absent: BoolArray, moments: FloatArray) -> Shares:
+    """What a cube of worth 1 gives each player of A and B; `present` and `absent` are (m, places)."""
+    a, c = present.sum(axis=1), absent.sum(axis=1)
+    (cube_a, in_a), (cube_b, in_b) = np.nonzero(present), np.nonzero(absent)
+    earned, lost = moments[a - 1, c][cube_a], -moments[a, c - 1][cube_b]
+    return np.concatenate([cube_a, cube_b]), (np.concatenate([in_a, in_b]),), np.concatenate([earned, lost])
+
+
+def _pair_shares(present: BoolArray, absent: BoolArray, moments: FloatArray) -> Shares:
+    """What a cube of worth 1 gives each pair within A and B."""
+    a, c = present.sum(axis=1), absent.sum(axis=1)
     i, j = np.triu_indices(present.shape[1], 1)
-    both = np.where(a > 1, moments[a - 2, c], 0)[:, None] * (present[:, i] * present[:, j])
-    neither = np.where(c > 1, moments[a, c - 2], 0)[:, None] * (absent[:, i] * absent[:, j])
-    across = np.where((a > 0) & (c > 0), moments[a - 1, c - 1], 0)[:, None]
-    share = both + neither - across * (present[:, i] * absent[:, j] + absent[:, i] * present[:, j])
-    return share, np.minimum(who[:, i], who[:, j]) * players + np.maximum(who[:, i], who[:, j])
+    kinds = (
+        (present[:, i] & present[:, j], moments[a - 2, c]),
+        (absent[:, i] & absent[:, j], moments[a, c - 2]),
+        ((present[:, i] & absent[:, j]) | (absent[:, i] & present[:, j]), -moments[a - 1, c - 1]),
+    )
+    found = [(*np.nonzero(which), share) for which, share in kinds]
+    cube, pair = (np.concatenate([f[axis] for f in found]) for axis in (0, 1))
+    return cube, (i[pair], j[pair]), np.concatenate([share[cubes] for cubes, _, share in found])
 
 
 def _add(
     forest: Forest,
     paths: Paths,
-    node: IntArray,  # (m,) the leaf of each cube
+    node: IntArray,  # (m,) the leaf of each share
     row: IntArray,  # (m,)
-    share: FloatArray,  # (m, players on the path)
-    target: IntArray,  # the same; negative where the path is shorter, and the share is zero there
+    share: FloatArray,  # (m,)
+    target: IntArray,  # (m,)
     earned: FloatArray,  # (targets, outputs, rows)
 ) -> None:
-    targets, outputs, rows = earned.shape
+    _, outputs, rows = earned.shape
     first = forest.output[paths.tree[node]]
     for v in range(forest.value.shape[1]):
-        amount = share * forest.value[paths.nodes[node], v][:, None]
-        place = (np.maximum(target, 0) * outputs + (first + v)[:, None]) * rows + row[:, None]
-        earned += np.bincount(place.ravel(), amount.ravel(), earned.size).reshape(earned.shape)
+        place = (target * outputs + first + v) * rows + row
+        amount = share * forest.value[paths.nodes[node], v]
+        earned += np.bincount(place, amount, earned.size).reshape(earned.shape)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -51,6 +52,7 @@ class Semivalue:
         return table
 
 
+@cache
 def _legendre(players: int) -> Rule:
     x, w = np.polynomial.legendre.leggauss(max(1, (players + 1) // 2))
     return (x + 1) / 2, w / 2
@@ -64,6 +66,7 @@ def beta_semivalue(alpha: float, beta: float) -> Semivalue:
     """Beta(α, β), with density proportional to t^{β−1}(1−t)^{α−1}."""
     beta_law(2, alpha, beta)  # refuses what is not positive and finite
 
+    @cache
     def jacobi(players: int) -> Rule:
         from scipy.special import roots_jacobi
 
@@ -90,6 +93,7 @@ def weighed(weights: Any, players: int) -> Semivalue:
             few = few[:-1] + few[1:]
         return few
 
+    @cache
     def interpolated(k: int) -> Rule:
         x, _ = np.polynomial.legendre.leggauss(k)
         t, s, binomial = (x + 1) / 2, np.arange(k)[:, None], np.exp(log_binomial(k - 1))
