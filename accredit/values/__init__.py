@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from accredit.core.lazy import lazy
+from accredit.values.cubes import CubeGame, Cubes
 from accredit.values.exact import Exact, banzhaf, beta, leave_one_out, semivalue
 from accredit.values.interactions import (
     Interactions,
@@ -43,7 +44,11 @@ ESTIMATORS = {  # name -> the module it lives in; imported when first used
 __getattr__ = lazy(__name__, ESTIMATORS)
 
 __all__ = [
+<<<<<<< HEAD
     "Antithetic", "Differences", "DifferencesHint", "Exact", "Interactions", "KernelShap", "Leverage", "Lime", "Permutations",
+=======
+    "Antithetic", "CubeGame", "Cubes", "Differences", "DifferencesHint", "Exact", "Interactions", "KernelShap", "Leverage", "Permutations",
+>>>>>>> trees
     "SampledBanzhaf", "SampledBeta", "SampledSemivalue", "Solver", "Stop", "Surrogate", "banzhaf", "banzhaf_interactions",
     "best_subsets", "beta", "leave_one_out", "mobius", "owen", "payoff_of", "permutations_needed", "semivalue", "shapley",
     "shapley_interactions", "value_given",

@@ -1,4 +1,4 @@
-"""Exact values: all 2ⁿ payoffs for the semivalues, n + 1 for leave-one-out."""
+"""Exact values: closed forms for games that know their cubes, all 2ⁿ payoffs for others, n + 2 for leave-one-out."""
 
 from __future__ import annotations
 
@@ -7,7 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from accredit.core import Attribution, Claim, FloatArray, Game, Holds, TooManyPlayers, payoffs, tabulate
+<<<<<<< HEAD
 from accredit.values.every_output import every_output, solves_every_output
+=======
+from accredit.values.cubes import Cubed, cube_credit, cube_ends
+>>>>>>> trees
 from accredit.values.semivalues import (
     banzhaf_weights,
     beta_weights,
@@ -17,30 +21,51 @@ from accredit.values.semivalues import (
     shapley_from_table,
     shapley_weights,
 )
+from accredit.values.weighing import BANZHAF, SHAPLEY, Semivalue, beta_semivalue, weighed
 
 __all__ = ["EXACT_LIMIT", "Exact", "banzhaf", "beta", "leave_one_out", "semivalue", "shapley_from_table"]
 
 EXACT_LIMIT = 22  # players; 4 million payoffs
 
 _ALL = "computed from all 2ⁿ payoffs"
-SHAPLEY_CLAIMS = (
-    Claim("efficiency", Holds.EXACTLY, "the marginal contributions along every order telescope to v(N) − v(∅)"),
-    Claim("symmetry", Holds.EXACTLY, f"weights depend on coalition size only; {_ALL}"),
-    Claim("null player", Holds.EXACTLY, f"a weighted sum of marginal contributions; {_ALL}"),
-    Claim("linearity", Holds.EXACTLY, f"a fixed linear function of the payoffs; {_ALL}"),
-)
+_CUBES = "computed in closed form from the game's cubes"
 
 
 def semivalue_claims(weights: FloatArray, because: str = _ALL) -> tuple[Claim, ...]:
     """What a semivalue with these weights satisfies; only Shapley's weights are efficient."""
-    n = len(weights)
-    if np.allclose(weights, shapley_weights(n), rtol=1e-12, atol=0):
-        return SHAPLEY_CLAIMS
+    return _claims(bool(np.allclose(weights, shapley_weights(len(weights)), rtol=1e-12, atol=0)), because)
+
+
+def _claims(efficient: bool, because: str) -> tuple[Claim, ...]:
+    if efficient:
+        all_of_it = "the marginal contributions along every order telescope to v(N) − v(∅)"
+        first = Claim("efficiency", Holds.EXACTLY, all_of_it)
+    else:
+        first = Claim("efficiency", Holds.NO, "only Shapley's weights share exactly v(N) − v(∅) in every game")
     return (
-        Claim("efficiency", Holds.NO, "only Shapley's weights share exactly v(N) − v(∅) in every game"),
+        first,
         Claim("symmetry", Holds.EXACTLY, f"weights depend on coalition size only; {because}"),
         Claim("null player", Holds.EXACTLY, f"a weighted sum of marginal contributions; {because}"),
         Claim("linearity", Holds.EXACTLY, f"a fixed linear function of the payoffs; {because}"),
+    )
+
+
+SHAPLEY_CLAIMS = _claims(True, _ALL)
+
+
+def in_closed_form(game: Cubed, rule: Semivalue) -> Attribution:
+    """A semivalue of a game that knows its cubes, whatever the number of players; no payoff is asked."""
+    nobody, everybody = cube_ends(game.cubes)
+    return Attribution(
+        game.players,
+        cube_credit(game.cubes, rule),
+        total=everybody - nobody,
+        method=f"{rule.name}/cubes",
+        claims=_claims(rule.efficient, _CUBES),
+        interval_because="exact: there is no sampling error",
+        baseline=nobody,
+        payoffs=0,
+        stopped="solved in closed form",
     )
 
 
@@ -53,6 +78,8 @@ class Exact:
     @solves_every_output
     def solve(self, game: Game) -> Attribution:
         """The Shapley value."""
+        if isinstance(game, Cubed):
+            return in_closed_form(game, SHAPLEY)
         return self.semivalue(game, shapley_weights(len(game.players)), "shapley/Exact()")
 
     def semivalue(self, game: Game, weights: FloatArray, method: str) -> Attribution:
@@ -83,12 +110,15 @@ def semivalue(game: Game, weights: FloatArray, *, limit: int = EXACT_LIMIT) -> A
 
     $$\phi_i = \sum_{S \not\ni i} p(|S|)\,[v(S \cup i) - v(S)], \qquad \sum_k \tbinom{n-1}{k} p(k) = 1$$
 
-    Symmetric, linear, and zero for null players whatever the weights (Dubey, Neyman and Weber, 1981). Costs 2ⁿ payoffs.
+    Symmetric, linear, and zero for null players whatever the weights (Dubey, Neyman and Weber, 1981). Costs 2ⁿ payoffs, none
+    for a game that knows its cubes.
 
     >>> from accredit.games import TableGame
     >>> semivalue(TableGame(("a", "b"), [0, 5, 3, 10]), [0.25, 0.75]).credit
     array([6.5, 4.5])
     """
+    if isinstance(game, Cubed):
+        return in_closed_form(game, weighed(weights, len(game.players)))
     p = check_weights(weights, len(game.players))
     return Exact(limit).semivalue(game, p, f"semivalue/{[float(x) for x in p]}")
 
@@ -106,6 +136,8 @@ def banzhaf(game: Game, *, limit: int = EXACT_LIMIT) -> Attribution:
     >>> banzhaf(TableGame(("a", "b", "c"), [0, 0, 0, 1, 0, 1, 1, 1])).credit  # majority of three
     array([0.5, 0.5, 0.5])
     """
+    if isinstance(game, Cubed):
+        return in_closed_form(game, BANZHAF)
     return Exact(limit).semivalue(game, banzhaf_weights(len(game.players)), "banzhaf/Exact()")
 
 
@@ -117,6 +149,8 @@ def beta(game: Game, alpha: float, beta: float, *, limit: int = EXACT_LIMIT) -> 
     >>> beta(TableGame(("alice", "bob"), [0, 5, 3, 10]), 1, 1).credit
     array([6., 4.])
     """
+    if isinstance(game, Cubed):
+        return in_closed_form(game, beta_semivalue(alpha, beta))
     weights = beta_weights(len(game.players), alpha, beta)
     return Exact(limit).semivalue(game, weights, f"beta({alpha:g}, {beta:g})/Exact()")
 

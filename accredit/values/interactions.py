@@ -12,7 +12,12 @@ from itertools import combinations
 import numpy as np
 
 from accredit.core import FloatArray, Game, InvalidInput, coalition_of, named, payoffs, tabulate
+<<<<<<< HEAD
 from accredit.values.every_output import every_output
+=======
+from accredit.values.cubes import Cubed, cube_credit, cube_pairs
+from accredit.values.weighing import BANZHAF, SHAPLEY, Semivalue
+>>>>>>> trees
 
 Coalition = tuple[str, ...]
 
@@ -109,13 +114,16 @@ def shapley_interactions(game: Game, order: int = 2) -> Interactions:
     $$I(T) = \sum_{S \supseteq T} \frac{m(S)}{|S| - |T| + 1}$$
 
     For pairs: how much more i adds when j is there, averaged as in the Shapley value. Positive: they complement each other;
-    negative: they replace each other. Costs 2ⁿ payoffs. Order 1 is the Shapley value itself.
+    negative: they replace each other. Costs 2ⁿ payoffs; none up to pairs for a game that knows its cubes. Order 1 is the
+    Shapley value itself.
     """
+    k = _order(order, len(game.players))
+    means = "how much more one adds when the others of the coalition are there, averaged over coalitions"
+    if isinstance(game, Cubed) and k <= 2:
+        return Interactions(game.players, "shapley", means, _in_closed_form(game, SHAPLEY, k))
     m = mobius_from_table(tabulate(game))
     size = np.bitwise_count(np.arange(m.size))
-    k = _order(order, len(game.players))
     shared = sums_over_supersets(np.where(size >= k, m / np.maximum(size - k + 1.0, 1.0), 0.0))
-    means = "how much more one adds when the others of the coalition are there, averaged over coalitions"
     return Interactions(game.players, "shapley", means, _collect(game.players, [k], shared.__getitem__))
 
 
@@ -125,11 +133,22 @@ def banzhaf_interactions(game: Game, order: int = 2) -> Interactions:
 
     $$I_B(T) = \sum_{S \supseteq T} 2^{|T|-|S|}\, m(S)$$
     """
-    m = mobius_from_table(tabulate(game))
     k = _order(order, len(game.players))
-    halved = sums_over_supersets(m * 0.5 ** (np.bitwise_count(np.arange(m.size)).astype(float) - k))
     means = "how much more one adds when the others of the coalition are there, all coalitions alike"
+    if isinstance(game, Cubed) and k <= 2:
+        return Interactions(game.players, "banzhaf", means, _in_closed_form(game, BANZHAF, k))
+    m = mobius_from_table(tabulate(game))
+    halved = sums_over_supersets(m * 0.5 ** (np.bitwise_count(np.arange(m.size)).astype(float) - k))
     return Interactions(game.players, "banzhaf", means, _collect(game.players, [k], halved.__getitem__))
+
+
+def _in_closed_form(game: Cubed, rule: Semivalue, order: int) -> dict[Coalition, float]:
+    """The index of every player (order 1) or pair (order 2) of a game that knows its cubes."""
+    n = len(game.players)
+    if order == 1:
+        return {(name,): float(x) for name, x in zip(game.players, cube_credit(game.cubes, rule), strict=True)}
+    pairs = cube_pairs(game.cubes, rule)
+    return {(game.players[i], game.players[j]): float(pairs[i, j]) for i, j in combinations(range(n), 2)}
 
 
 def _order(order: int, n: int) -> int:

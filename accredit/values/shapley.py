@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from accredit.core import Attribution, Game, InvalidInput, Tabulated
+from accredit.values.cubes import Cubed
 from accredit.values.every_output import every_output
 from accredit.values.exact import EXACT_LIMIT, Exact
 from accredit.values.solver import Solver
@@ -29,7 +30,7 @@ def shapley(
     The one rule that is efficient, symmetric, linear and gives null players nothing (Shapley, 1953). Linearity is about
     adding games; it does not assume that players never interact.
 
-    With a `solver`, that solver decides. Otherwise: exact for a game that knows its table, for at most 12 players when no
+    With a `solver`, that solver decides. Otherwise: exact for a game that knows its table or its cubes, for at most 12 players when no
     limit is given, and whenever 2ⁿ fits the `budget`; beyond that the default estimator `Surrogate`, stopped by whichever of
     `budget` (payoffs), `seconds` and `half_width` (of the interval at `level`) comes first, 2,000 payoffs when none is given.
 
@@ -47,7 +48,7 @@ def shapley(
                 f"{given} and solver are both given; put the limit into the solver, for example {solver!r}"
             )
         return solver.solve(game)
-    known = isinstance(game, Tabulated) and n <= EXACT_LIMIT
+    known = isinstance(game, Cubed) or (isinstance(game, Tabulated) and n <= EXACT_LIMIT)
     fits = budget is not None and n <= EXACT_LIMIT and 2**n <= budget
     if known or fits or (unlimited and n <= AUTO_EXACT):
         return Exact().solve(game)

@@ -1,0 +1,182 @@
+"""Credit of columns in the output of a tree ensemble, exactly: the one door to the tables, the walk and the masks.
+
+>>> from accredit.trees import Forest, Tree, tree_credit
+>>> stump = Tree([0, -1, -1], [0.5, 0, 0], [1, 0, 0], [2, 0, 0], [0, 1, 3], [4, 1, 3])
+>>> shared = tree_credit(Forest.of([stump], features=2), [[0.2, 7.0]], background=[[0.9, 1.0], [0.1, 1.0]])
+>>> shared.base, shared.credit[0, :, 0]
+(array([2.]), array([-1.,  0.]))
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput
+from accredit.trees.forest import Forest
+from accredit.trees.masks import mask_credit
+from accredit.trees.paths import Paths, paths_of
+from accredit.trees.tables import Background, shares, table_credit
+from accredit.trees.walk import walk_credit
+from accredit.values.weighing import Semivalue, semivalue_of
+
+MOST_BITS = 14  # distinct players on a path for which a table is ever built
+PORTION = 1 << 23  # numbers kept at once for some trees
+STEADY = 1e4  # the largest sum of |weights| of a rule that keeps nine digits
+
+
+@dataclass(frozen=True, eq=False)
+class TreeCredit:
+    """What each player earned in each output of each row; with the base it adds up to the output for Shapley."""
+
+    credit: FloatArray  # (rows, players, outputs)
+    base: FloatArray  # (outputs,): what nobody earns
+    pairs: FloatArray | None  # (rows, players, players, outputs), symmetric with a zero diagonal; None: not asked for
+    means: str  # what playing and not playing mean
+
+
+def tree_credit(
+    forest: Forest,
+    rows: Any,  # (rows, features)
+    background: Any = None,  # (m, features)
+    *,
+    value: Any = "shapley",
+    interactions: bool = False,
+    players: Any = None,  # (features,) the player of each column
+    weight: Any = None,  # (m,)
+) -> TreeCredit:
+    """Exact credit of every column in every output of every row.
+
+    With a `background`, columns that do not play take their values from its rows, all of them, each counted by `weight`
+    (equally by default): what the model does. Without one, a column that does not play sends the row down both sides of its
+    tests in the proportion of the training weight (cover ratios): a rough guess of what the data say.
+
+    `value` is "shapley", "banzhaf", ("beta", α, β) or one weight per coalition size. `players` merges columns: the columns of
+    one player come and go together. Memory does not grow with the number of rows beyond the result itself.
+    """
+    matrix = forest.matrix(rows)
+    of = _players(players, forest.features)
+    count = int(of.max()) + 1
+    rule = semivalue_of(value, count)
+    compared = None if background is None else _background(forest, background, weight)
+    if compared is None and weight is not None:
+        raise InvalidInput("weight is given without a background; weights count its rows")
+    credit = np.zeros((count, forest.outputs, len(matrix)))
+    pairs = np.zeros((count * count, forest.outputs, len(matrix))) if interactions else None
+    for trees in _portions(forest, of, compared):
+        paths = paths_of(forest, trees, of)
+        for asked, earned in ((False, credit), (True, pairs)):
+            if earned is not None:
+                _add(forest, paths, matrix, compared, rule, asked, count, earned)
+    return TreeCredit(
+        np.ascontiguousarray(np.moveaxis(credit, -1, 0)),
+        base_value(forest, compared),
+        None if pairs is None else _square(pairs, count),
+        "cover ratios" if compared is None else f"background of {len(compared.matrix)} rows",
+    )
+
+
+def _add(
+    forest: Forest,
+    paths: Paths,
+    matrix: FloatArray,
+    background: Background | None,
+    rule: Semivalue,
+    pairs: bool,
+    players: int,
+    earned: FloatArray,
+) -> None:
+    """Add the credit of some trees, each leaf by the way that costs least."""
+    by_table = _by_table(forest, paths, len(matrix), background, pairs)
+    rest = ~by_table & ~paths.inner
+    if by_table.any():
+        table_credit(forest, paths, by_table, matrix, background, rule, pairs, players, earned)
+    if rest.any() and background is None:
+        _check_steady(rule, paths.most)
+        walk_credit(forest, paths, rest, matrix, rule, pairs, players, earned)
+    elif rest.any() and background is not None:
+        mask_credit(forest, paths, np.flatnonzero(rest), matrix, background, rule, pairs, players, earned)
+
+
+def _by_table(
+    forest: Forest, paths: Paths, rows: int, background: Background | None, pairs: bool
+) -> BoolArray:
+    """Which leaves are cheaper by table than by comparing rows, or than walking their tree: (nodes,). Costs in nanoseconds."""
+    leaf = np.flatnonzero(~paths.inner)
+    k, values = paths.count[leaf].astype(np.float64), forest.value.shape[1]
+    targets = k * (k - 1) / 2 if pairs else k
+    table = 2.0 ** np.minimum(k, 60) * (0.3 * k * k + 6 * targets * values) + rows * (1 + targets * values)
+    table[k > MOST_BITS] = np.inf
+    if background is not None:
+        cheaper = table < rows * len(background.matrix) * (2.0 + (pairs * k))
+    else:  # a tree is walked as a whole
+        walked = rows * (paths.most + 4.0) * 6 * values * (2 * paths.most if pairs else 1)
+        tree = paths.tree[leaf]
+        cheaper = np.bincount(tree, table - walked)[tree] < 0
+    chosen = np.zeros(len(paths.nodes), dtype=bool)
+    chosen[leaf[cheaper]] = True
+    return chosen
+
+
+def _check_steady(rule: Semivalue, most: int) -> None:
+    size = float(np.abs(rule.rule(max(1, most))[1]).sum())
+    if size > STEADY:
+        raise InvalidInput(
+            f"value {rule.name:.60} cannot be computed to nine digits on paths of {most} columns (its weights grow to "
+            f'{size:.1g}); use "shapley", "banzhaf" or ("beta", α, β), or give a background'
+        )
+
+
+def _players(players: Any, features: int) -> IntArray:
+    if players is None:
+        return np.arange(features)
+    of = np.asarray(players)
+    if of.shape != (features,) or of.dtype.kind not in "iu" or of.min(initial=0) < 0:
+        raise InvalidInput(f"players has shape {of.shape} of {of.dtype}; give one number from 0 for each of {features} columns")
+    return of.astype(np.int64)
+
+
+def _background(forest: Forest, rows: Any, weight: Any) -> Background:
+    matrix = forest.matrix(rows)
+    if not len(matrix):
+        raise InvalidInput("background has no rows; give at least one, or leave it out for cover ratios")
+    counts = np.ones(len(matrix)) if weight is None else np.asarray(weight, dtype=np.float64)
+    if counts.shape != (len(matrix),) or not (counts >= 0).all() or not 0 < counts.sum() < np.inf:
+        raise InvalidInput(f"weight must be {len(matrix)} non-negative numbers, one per background row, and not all zero")
+    return Background(matrix, counts / counts.sum())
+
+
+def base_value(forest: Forest, background: Background | None) -> FloatArray:
+    """What nobody earns in each output: (outputs,)."""
+    if background is not None:
+        return np.asarray(background.weight @ forest.margin(background.matrix))
+    paths = paths_of(forest, np.arange(forest.trees), np.arange(forest.features))
+    reach = shares(forest, paths)
+    for level in paths.levels[1:]:
+        reach[level] *= reach[paths.parent[level]]
+    base = forest.base.copy()
+    for v in range(forest.value.shape[1]):
+        np.add.at(base, forest.output[paths.tree] + v, reach * forest.value[paths.nodes, v])
+    return base
+
+
+def _portions(forest: Forest, players: IntArray, background: Background | None) -> list[IntArray]:
+    """Trees that are worked on together, so that their tables and comparisons fit in memory."""
+    paths = paths_of(forest, np.arange(forest.trees), players)
+    leaf = np.flatnonzero(~paths.inner)
+    k = paths.count[leaf].astype(np.float64)
+    table = np.where(k > MOST_BITS, 0, 2.0**k * (k + 1) * forest.value.shape[1])
+    cells = np.bincount(paths.tree[leaf], table + (0 if background is None else len(background.matrix)), forest.trees)
+    depth = np.zeros(forest.trees)
+    np.maximum.at(depth, paths.tree[leaf], k)
+    order = np.argsort(depth, kind="stable")  # trees of like depth, so that none is walked with more nodes than it needs
+    turn = np.cumsum(cells[order]) // PORTION
+    return np.split(order, np.flatnonzero(np.diff(turn)) + 1)
+
+
+def _square(pairs: FloatArray, players: int) -> FloatArray:
+    """Pairs i < j as symmetric matrices: (players², outputs, rows) -> (rows, players, players, outputs)."""
+    upper = np.moveaxis(pairs, -1, 0).reshape(pairs.shape[-1], players, players, -1)
+    return upper + upper.transpose(0, 2, 1, 3)

@@ -1,0 +1,206 @@
+"""A tree ensemble as plain arrays: what every parser writes and every exact value reads.
+
+Each output is a base score plus the sum of one leaf per tree. A node compares one column of the row with a threshold, or
+looks a category up in a set; it says where a missing value goes. Nothing else about the library that grew the trees is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, final
+
+import numpy as np
+
+from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput
+
+ROUTE_CELLS = 1 << 20  # rows × trees that are walked at once
+
+
+@dataclass(frozen=True)
+class Tree:
+    """One tree as a parser finds it: nodes in any order, the root first, children by position in this tree."""
+
+    feature: Any  # (nodes,) the column tested, −1 at a leaf
+    threshold: Any  # (nodes,)
+    left: Any  # (nodes,)
+    right: Any  # (nodes,)
+    value: Any  # (nodes,) or (nodes, values): what a leaf adds
+    cover: Any  # (nodes,) how much training weight came through
+    missing_left: Any = None  # (nodes,) a missing value goes left; None: right
+    zero_missing: Any = None  # (nodes,) zero counts as missing
+    sets: Any = None  # {node: boolean array over category codes that go left, its last entry for codes beyond}
+    output: int = 0  # the output that the first value adds to
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Forest:
+    """All trees in one set of arrays; children are positions in these arrays, and a leaf is its own child.
+
+    >>> stump = Tree([0, -1, -1], [0.5, 0, 0], [1, 0, 0], [2, 0, 0], [0, 1, 3], [4, 1, 3])
+    >>> forest = Forest.of([stump], features=1)
+    >>> forest.margin(np.array([[0.2], [0.5], [0.9]]))[:, 0]
+    array([1., 1., 3.])
+    """
+
+    feature: IntArray  # (nodes,) the column tested, −1 at a leaf
+    threshold: FloatArray  # (nodes,)
+    left: IntArray  # (nodes,)
+    right: IntArray  # (nodes,)
+    value: FloatArray  # (nodes, values), zero at inner nodes
+    cover: FloatArray  # (nodes,)
+    missing_left: BoolArray  # (nodes,)
+    zero_missing: BoolArray  # (nodes,)
+    set_of: IntArray  # (nodes,) row of `sets`, −1 where the test is a threshold
+    sets: BoolArray  # (sets, codes + 1): which category codes go left; the last column is for codes beyond
+    roots: IntArray  # (trees,)
+    output: IntArray  # (trees,) the output that the tree's first value adds to
+    base: FloatArray  # (outputs,)
+    features: int  # columns of a row
+    inclusive: bool = True  # x ≤ threshold goes left; False: x < threshold
+    single: bool = False  # rows are rounded to single precision before they are compared
+    tiny: float = 0.0  # numbers up to this size are taken for zero
+    source: str = "forest"  # the model it was read from, in words
+
+    @classmethod
+    def of(
+        cls,
+        trees: Sequence[Tree],
+        features: int,
+        base: Any = 0.0,
+        *,
+        inclusive: bool = True,
+        single: bool = False,
+        tiny: float = 0.0,
+        source: str = "forest",
+    ) -> Forest:
+        """A forest from its trees; `base` has one number per output."""
+        if not trees:
+            raise InvalidInput(f"{source} has no trees; fit it first")
+        start = np.cumsum([0] + [len(t.feature) for t in trees])
+        place = list(zip(trees, start[:-1].tolist(), strict=True))
+        feature = np.concatenate([np.asarray(t.feature, dtype=np.int64) for t in trees])
+        leaf, own = feature < 0, np.arange(len(feature))
+        children = [
+            np.where(leaf, own, np.concatenate([np.asarray(c(t), dtype=np.int64) + s for t, s in place]))
+            for c in (lambda t: t.left, lambda t: t.right)
+        ]
+        value = np.concatenate([np.asarray(t.value, dtype=np.float64).reshape(len(t.feature), -1) for t in trees])
+        set_of, sets = _category_sets(place, len(feature))
+        return cls(
+            feature,
+            np.concatenate([np.asarray(t.threshold, dtype=np.float64) for t in trees]),
+            *children,
+            np.where(leaf[:, None], value, 0.0),
+            np.concatenate([np.asarray(t.cover, dtype=np.float64) for t in trees]),
+            _flags([t.missing_left for t in trees], trees),
+            _flags([t.zero_missing for t in trees], trees),
+            set_of,
+            sets,
+            start[:-1],
+            np.array([t.output for t in trees]),
+            np.atleast_1d(np.asarray(base, dtype=np.float64)),
+            features,
+            inclusive,
+            single,
+            tiny,
+            source,
+        )
+
+    @property
+    def trees(self) -> int:
+        """How many trees there are."""
+        return len(self.roots)
+
+    @property
+    def outputs(self) -> int:
+        """How many numbers one row gets."""
+        return len(self.base)
+
+    def __repr__(self) -> str:
+        return f"Forest({self.source}: {self.trees} trees, {len(self.feature)} nodes, {self.outputs} outputs)"
+
+    def scaled(self, factor: float, base: Any = None) -> Forest:
+        """The same trees with every leaf and the base multiplied, or with another base."""
+        new_base = self.base * factor if base is None else np.atleast_1d(np.asarray(base, dtype=np.float64))
+        return replace(self, value=self.value * factor, base=new_base)
+
+    def matrix(self, rows: Any) -> FloatArray:
+        """Rows as the model compares them: (rows, features), rounded to single precision where the model does so."""
+        try:
+            array = np.asarray(rows, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise InvalidInput(f"rows must be numbers, got {type(rows).__name__} {rows!r:.60}") from None
+        if array.ndim != 2 or array.shape[1] != self.features:
+            raise InvalidInput(f"rows have shape {array.shape}; {self.source} reads (rows, {self.features})")
+        if self.single:
+            with np.errstate(over="ignore"):
+                return array.astype(np.float32).astype(np.float64)
+        return np.where(np.abs(array) <= self.tiny, 0.0, array) if self.tiny else array
+
+    def decisions(self, nodes: IntArray, matrix: FloatArray) -> BoolArray:
+        """Does each row go left at each of these inner nodes? (nodes, rows)."""
+        left = np.empty((len(nodes), len(matrix)), dtype=bool)
+        order = np.argsort(self.feature[nodes], kind="stable")
+        columns, first = np.unique(self.feature[nodes][order], return_index=True)
+        for column, part in zip(columns, np.split(order, first[1:]), strict=True):
+            left[part] = self._goes_left(nodes[part][:, None], matrix[:, column][None, :])
+        return left
+
+    def _goes_left(self, nodes: IntArray, x: FloatArray) -> BoolArray:
+        """Where each value goes at each node; `nodes` and `x` broadcast together."""
+        threshold, set_of = self.threshold[nodes], self.set_of[nodes]
+        left = x <= threshold if self.inclusive else x < threshold
+        if (listed := set_of >= 0).any():
+            left = np.where(listed, self.sets[set_of, self._codes(x)], left)
+        missing = np.isnan(x)
+        if (zero := self.zero_missing[nodes]).any():
+            missing = missing | (zero & (x == 0))
+        return np.where(missing, self.missing_left[nodes], left) if missing.any() else left
+
+    def _codes(self, x: FloatArray) -> IntArray:
+        """Category codes, cut towards zero as the libraries do; the last column of `sets` for what lies outside."""
+        beyond = self.sets.shape[1] - 1
+        return np.where((x > -1) & (x < beyond), x, beyond).astype(np.int64)
+
+    def leaves(self, matrix: FloatArray) -> IntArray:
+        """The leaf of every row in every tree: (trees, rows) of node positions."""
+        at = np.repeat(self.roots[:, None], len(matrix), axis=1)
+        tree, row = np.nonzero(self.feature[at] >= 0)
+        while len(tree):
+            node = at[tree, row]
+            left = self._goes_left(node, matrix[row, self.feature[node]])
+            at[tree, row] = node = np.where(left, self.left[node], self.right[node])
+            inner = self.feature[node] >= 0
+            tree, row = tree[inner], row[inner]
+        return at
+
+    def margin(self, matrix: FloatArray) -> FloatArray:
+        """The model's raw output: (rows, outputs)."""
+        total = np.repeat(self.base[None, :], len(matrix), axis=0)
+        step = max(1, ROUTE_CELLS // self.trees)
+        for start in range(0, len(matrix), step):
+            for tree, at in enumerate(self.leaves(matrix[start : start + step])):
+                first = self.output[tree]
+                total[start : start + step, first : first + self.value.shape[1]] += self.value[at]
+        return total
+
+
+def _flags(given: list[Any], trees: Sequence[Tree]) -> BoolArray:
+    return np.concatenate(
+        [np.zeros(len(t.feature), bool) if g is None else np.asarray(g, bool) for g, t in zip(given, trees, strict=True)]
+    )
+
+
+def _category_sets(place: list[tuple[Tree, int]], nodes: int) -> tuple[IntArray, BoolArray]:
+    """Category sets of all trees as one table, each padded with its own last entry."""
+    found = [(start + node, np.asarray(s, bool)) for t, start in place for node, s in (t.sets or {}).items()]
+    set_of = np.full(nodes, -1, dtype=np.int64)
+    width = max((len(s) for _, s in found), default=1)
+    sets = np.zeros((len(found), width), dtype=bool)
+    for row, (node, members) in enumerate(found):
+        set_of[node] = row
+        sets[row] = members[-1]
+        sets[row, : len(members) - 1] = members[:-1]
+    return set_of, sets

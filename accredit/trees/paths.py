@@ -1,0 +1,83 @@
+"""What the way to each node says about the players: who was tested, in which order, and by which edge last."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from accredit.core import BoolArray, FloatArray, IntArray
+from accredit.trees.forest import Forest
+
+
+@dataclass(frozen=True, eq=False)
+class Paths:
+    """The nodes of some trees by level, and the distinct players tested above each.
+
+    Positions are those of the forest's own arrays, made local: node `nodes[i]` of the forest is node i here.
+    """
+
+    nodes: IntArray  # (nodes,) positions in the forest, level by level
+    levels: list[slice]  # one per depth, over local positions
+    tree: IntArray  # (nodes,) which tree of the forest
+    parent: IntArray  # (nodes,) local; −1 at a root
+    is_left: BoolArray  # (nodes,) is it its parent's left child?
+    inner: BoolArray  # (nodes,)
+    player: IntArray  # (nodes,) the player tested; −1 at a leaf
+    count: IntArray  # (nodes,) distinct players tested above
+    slot: IntArray  # (nodes,) at an inner node: the place of its player among those of its children
+    path: IntArray  # (nodes, most) the players tested above, in order of first test
+    before: IntArray  # (nodes,) the last node above whose own edge tested the same player as this one's; −1: none
+
+    @property
+    def most(self) -> int:
+        """The most distinct players above any node."""
+        return int(self.count.max())
+
+
+def paths_of(forest: Forest, trees: IntArray, players: IntArray) -> Paths:
+    """The paths of some trees; `players` gives the player of each column: (features,)."""
+    nodes, levels, tree, parent, is_left = _by_level(forest, trees)
+    inner = forest.feature[nodes] >= 0
+    player = np.where(inner, players[np.maximum(forest.feature[nodes], 0)], -1)
+    width = max(1, min(len(levels) - 1, len(np.unique(player[inner]))))
+    count, slot, before = (np.full(len(nodes), fill) for fill in (0, 0, -1))
+    path, edge = (np.full((len(nodes), width), -1) for _ in range(2))
+    for level in levels[1:]:
+        here = np.arange(level.start, level.stop)
+        above = parent[level]
+        tested = player[above]
+        same = path[above] == tested[:, None]
+        seen = same.any(axis=1)
+        place = np.where(seen, same.argmax(axis=1), count[above])
+        slot[above] = place
+        count[level] = count[above] + ~seen
+        before[level] = np.where(seen, edge[above, np.minimum(place, width - 1)], -1)
+        path[level], edge[level] = path[above], edge[above]
+        path[here, place], edge[here, place] = tested, here
+    return Paths(nodes, levels, tree, parent, is_left, inner, player, count, slot, path, before)
+
+
+def _by_level(forest: Forest, trees: IntArray):  # type: ignore[no-untyped-def]
+    """Nodes of some trees level by level: positions, one slice per level, tree, parent, side."""
+    nodes, tree = [forest.roots[trees]], [trees]
+    parent, is_left = [np.full(len(trees), -1)], [np.zeros(len(trees), bool)]
+    levels = [slice(0, len(trees))]
+    while True:
+        split = np.flatnonzero(forest.feature[nodes[-1]] >= 0)
+        if not len(split):
+            return (*(np.concatenate(x) for x in (nodes,)), levels, *(np.concatenate(x) for x in (tree, parent, is_left)))
+        above = nodes[-1][split]
+        nodes.append(np.stack([forest.left[above], forest.right[above]], axis=1).ravel())
+        tree.append(np.repeat(tree[-1][split], 2))
+        parent.append(np.repeat(split + levels[-1].start, 2))
+        is_left.append(np.tile([True, False], len(split)))
+        levels.append(slice(levels[-1].stop, levels[-1].stop + 2 * len(split)))
+
+
+def decided(forest: Forest, paths: Paths, matrix: FloatArray) -> BoolArray:
+    """Does each row go left at each node? (nodes, rows); False at leaves."""
+    inner = np.flatnonzero(paths.inner)
+    left = np.zeros((len(paths.nodes), len(matrix)), dtype=bool)
+    left[inner] = forest.decisions(paths.nodes[inner], matrix)
+    return left

@@ -1,0 +1,245 @@
+"""Trees of xgboost, from its own JSON, and of lightgbm, from its own text."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from accredit.core import FloatArray, InvalidInput
+from accredit.trees.forest import Forest, Tree
+from accredit.trees.reading.ensemble import Ensemble, NotTrees, check_columns, numbered, trusted
+
+SINGLE = 1e-6  # xgboost sums its leaves in single precision
+ZERO = float(np.float32(1e-35))  # what lightgbm takes for zero
+Category = list[Any] | None  # the categories of a column in the order of their codes
+
+
+def read_xgboost(booster: Any, source: str = "xgboost", classes: Any = None, own: Any = None) -> Ensemble:
+    """The ensemble of an xgboost Booster; `own` is an estimator's raw output, which may stop early."""
+    learner = json.loads(bytes(booster.save_raw("json")))["learner"]
+    grown = learner["gradient_booster"]
+    weights = grown.get("weight_drop")
+    model = grown.get("gbtree", grown).get("model")
+    if model is None or "trees" not in model:
+        raise NotTrees(f"{source} uses the booster {grown.get('name')!r}, which has no trees")
+    features = int(learner["learner_model_param"]["num_feature"])
+    trees = [_xgboost_tree(tree, output) for tree, output in zip(model["trees"], model["tree_info"], strict=True)]
+    for tree, weight in zip(trees, weights or [], strict=bool(weights)):
+        tree.value[:] *= weight
+    columns = tuple(learner.get("feature_names") or ()) or None
+    kinds = learner.get("feature_types") or None
+    predict = own or (lambda rows: booster.predict(rows, output_margin=True))
+
+    def probe(matrix: FloatArray) -> FloatArray:
+        import xgboost
+
+        names = None if columns is None else list(columns)
+        data = xgboost.DMatrix(matrix, feature_names=names, feature_types=kinds, missing=np.nan)
+        return np.asarray(booster.predict(data, output_margin=True)).reshape(len(matrix), -1)
+
+    def raw(rows: Any) -> FloatArray:
+        return np.asarray(trusted(lambda: predict(_xgboost_rows(rows, own, columns, kinds)), source)).reshape(len(rows), -1)
+
+    codes = _xgboost_categories(model.get("cats"), features)
+    forest = Forest.of(trees, features, inclusive=False, single=True, source=source)
+    width = probe(np.zeros((1, features))).shape[1]
+    encode = _encoder(columns, kinds, codes, source)
+    labels = _labels(classes, width)
+    for base in _xgboost_bases(learner, width):
+        names = columns or numbered(features)
+        read = Ensemble(replace(forest, base=base), names, labels, "margin", encode, raw, probe, tolerance=SINGLE)
+        try:
+            return read.checked()
+        except NotTrees as error:
+            failed = error
+    raise failed
+
+
+def _xgboost_bases(learner: Any, outputs: int) -> list[FloatArray]:
+    """The base score under each link that xgboost knows; the check tells which one the objective uses."""
+    text = learner["learner_model_param"]["base_score"]
+    stored = np.ravel(np.asarray(json.loads(text), dtype=np.float64))
+    score = np.broadcast_to(stored, outputs) if stored.size in (1, outputs) else np.zeros(outputs)
+    bases = [np.array(score)]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        bases += [np.log(score / (1 - score)), np.log(score)]
+    return [b for b in bases if np.isfinite(b).all()]
+
+
+def _xgboost_tree(tree: Any, output: int) -> Tree:
+    if int(tree["tree_param"]["size_leaf_vector"]) > 1:
+        raise NotTrees("xgboost grew trees with several outputs each (multi_output_tree); fit with one_output_per_tree")
+    left = np.array(tree["left_children"])
+    leaf = left < 0
+    condition = np.array(tree["split_conditions"], dtype=np.float64)
+    sets = {}
+    segments = zip(tree["categories_nodes"], tree["categories_segments"], tree["categories_sizes"], strict=True)
+    for node, start, size in segments:
+        right = np.array(tree["categories"][start : start + size], dtype=np.int64)
+        goes_left = np.ones(int(right.max(initial=0)) + 2, dtype=bool)
+        goes_left[right] = False
+        sets[int(node)] = goes_left
+    feature = np.where(leaf, -1, np.array(tree["split_indices"]))
+    threshold = condition.astype(np.float32).astype(np.float64)
+    value = np.where(leaf, threshold, 0.0)
+    return Tree(
+        feature, threshold, left, tree["right_children"], value, tree["sum_hessian"], tree["default_left"], sets=sets,
+        output=int(output),
+    )  # fmt: skip
+
+
+def _xgboost_rows(rows: Any, own: Any, columns: tuple[str, ...] | None, kinds: Any) -> Any:
+    """Rows as an estimator takes them, or as the data matrix that a native booster takes."""
+    import xgboost
+
+    if hasattr(rows, "iloc"):
+        return rows if own is not None else xgboost.DMatrix(rows, enable_categorical=True)
+    array = np.asarray(rows, dtype=np.float64)
+    if own is not None and columns is None:
+        return array
+    names = None if columns is None else list(columns)
+    if own is None:
+        return xgboost.DMatrix(array, feature_names=names, feature_types=kinds)
+    return array
+
+
+def _xgboost_categories(cats: Any, features: int) -> list[Category]:
+    """The categories that a model remembers for each column, in the order of their codes."""
+    found: list[Category] = [None] * features
+    for column, entry in enumerate((cats or {}).get("enc", [])):
+        if "offsets" in entry and len(entry["offsets"]) > 1:
+            text, at = bytes(v % 256 for v in entry["values"]), entry["offsets"]
+            found[column] = [text[a:b].decode() for a, b in zip(at, at[1:], strict=False)]
+        elif "offsets" not in entry and entry.get("values"):
+            found[column] = list(entry["values"])
+    return found
+
+
+def _encoder(
+    columns: tuple[str, ...] | None, kinds: Any, codes: list[Category], source: str
+) -> Callable[[Any], FloatArray]:
+    """Rows as numbers: categories of a frame become the codes that the model gave them."""
+
+    def encode(rows: Any) -> FloatArray:
+        if not hasattr(rows, "iloc"):
+            return np.asarray(rows, dtype=np.float64).reshape(len(rows), -1)
+        if columns is not None:
+            check_columns(rows, columns, source)
+        return np.stack([_coded(rows.iloc[:, i], codes[i], source) for i in range(rows.shape[1])], axis=1)
+
+    return encode
+
+
+def _coded(column: Any, categories: Category, source: str) -> FloatArray:
+    """One column of a frame as numbers, missing values as NaN."""
+    import pandas
+
+    if not isinstance(column.dtype, pandas.CategoricalDtype):
+        try:
+            return np.asarray(column.to_numpy(dtype=np.float64, na_value=np.nan))
+        except (TypeError, ValueError):
+            raise InvalidInput(
+                f"column {column.name!r} holds {column.dtype}; {source} reads numbers and categories: use astype('category')"
+            ) from None
+    if categories is None:
+        codes = column.cat.codes.to_numpy().astype(np.float64)
+        return np.where(codes < 0, np.nan, codes)
+    place = {value: code for code, value in enumerate(categories)}
+    present = column.dropna().unique()
+    unseen = [value for value in present if value not in place]
+    if unseen:
+        raise InvalidInput(f"column {column.name!r} holds the category {unseen[0]!r}, which {source} never saw in training")
+    return np.array([place.get(value, np.nan) for value in column.astype(object)], dtype=np.float64)
+
+
+def _labels(classes: Any, outputs: int) -> tuple[str, ...]:
+    if classes is not None and len(classes) == outputs:
+        return tuple(str(c) for c in classes)
+    if classes is not None and len(classes) == 2 and outputs == 1:
+        return (str(classes[1]),)
+    return ("value",) if outputs == 1 else tuple(str(i) for i in range(outputs))
+
+
+def read_lightgbm(booster: Any, source: str = "lightgbm", classes: Any = None) -> Ensemble:
+    """The ensemble of a lightgbm Booster."""
+    head, sections = _lightgbm_sections(booster.model_to_string())
+    if any(s.get("is_linear", "0") != "0" for s in sections):
+        raise NotTrees(f"{source} has linear models in its leaves, which are not sums of constants")
+    outputs, features = int(head["num_tree_per_iteration"]), int(head["max_feature_idx"]) + 1
+    rounds = len(sections) // outputs if "average_output" in head else 1  # a random forest's raw score is a sum
+    trees = [_lightgbm_tree(section, i % outputs, 1 / rounds) for i, section in enumerate(sections)]
+    columns = tuple(booster.feature_name())
+    named = columns if not all(n.startswith("Column_") for n in columns) else None
+    forest = Forest.of(trees, features, np.zeros(outputs), tiny=ZERO, source=source)
+
+    def raw(rows: Any) -> FloatArray:
+        given = trusted(lambda: booster.predict(rows, raw_score=True, num_threads=1), source)
+        return np.asarray(given).reshape(len(rows), -1) / rounds
+
+    labels = _labels(classes, outputs)
+    encode = _lightgbm_encoder(booster, columns, source)
+    return Ensemble(forest, named or numbered(features), labels, "margin", encode, raw, raw).checked()
+
+
+def _lightgbm_encoder(booster: Any, columns: tuple[str, ...], source: str) -> Callable[[Any], FloatArray]:
+    """Frames with categories in the codes of the training frame; a category that was not there is missing, as in lightgbm."""
+    remembered = getattr(booster, "pandas_categorical", None) or []
+
+    def encode(rows: Any) -> FloatArray:
+        if not hasattr(rows, "iloc"):
+            return np.asarray(rows, dtype=np.float64).reshape(len(rows), -1)
+        import pandas
+
+        check_columns(rows, columns, source)
+        known = iter(remembered)
+        parts = []
+        for i in range(rows.shape[1]):
+            column = rows.iloc[:, i]
+            if isinstance(column.dtype, pandas.CategoricalDtype):
+                categories = next(known, None)
+                column = column if categories is None else column.cat.set_categories(categories)
+            parts.append(_coded(column, None, source))
+        return np.stack(parts, axis=1)
+
+    return encode
+
+
+def _lightgbm_sections(text: str) -> tuple[dict[str, str], list[dict[str, str]]]:
+    """The header and one section per tree, as name -> value."""
+    before, *after = text.split("\nTree=")
+    parts = [before, *(part.split("end of trees")[0] for part in after)]
+    read = [{k: v for k, _, v in (line.partition("=") for line in part.splitlines())} for part in parts]
+    return read[0], read[1:]
+
+
+def _lightgbm_tree(section: dict[str, str], output: int, scale: float) -> Tree:
+    """Inner nodes come first, then leaves; a child −1 − i is leaf i."""
+
+    def numbers(name: str, kind: Any = np.float64) -> Any:
+        return np.array(section.get(name, "").split(), dtype=kind)
+
+    value = numbers("leaf_value") * scale
+    leaves, inner = len(value), len(value) - 1
+    kind, threshold = numbers("decision_type", np.int64), numbers("threshold")
+    left, right = (np.where(c < 0, inner - 1 - c, c) for c in (numbers(n, np.int64) for n in ("left_child", "right_child")))
+    missing, by_set = kind >> 2 & 3, (kind & 1).astype(bool)
+    default_left = np.where(missing == 0, 0.0 <= threshold, kind & 2 > 0) & ~by_set
+    sets, bounds, words = {}, numbers("cat_boundaries", np.int64), numbers("cat_threshold", np.uint32)
+    for node in np.flatnonzero(by_set):
+        index = int(threshold[node])
+        bits = words[bounds[index] : bounds[index + 1]].view(np.uint8)
+        sets[int(node)] = np.append(np.unpackbits(bits, bitorder="little").astype(bool), False)
+    counts = numbers("leaf_count") if leaves > 1 else np.ones(1)
+
+    def padded(a: Any, fill: Any) -> Any:
+        return np.concatenate([a, np.full(leaves, fill)]) if inner else np.full(1, fill)
+
+    return Tree(
+        padded(numbers("split_feature", np.int64), -1), padded(threshold, 0.0), padded(left, 0), padded(right, 0),
+        np.concatenate([np.zeros(inner), value]), np.concatenate([numbers("internal_count"), counts]),
+        padded(default_left, False), padded((missing == 1) & ~by_set, False), sets, output,
+    )  # fmt: skip

@@ -1,0 +1,138 @@
+"""A tree ensemble beside the model that it was read from: same rows in, same raw output out, or an error."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from accredit.core import AccreditError, FloatArray, InvalidInput
+from accredit.trees.credit import TreeCredit, tree_credit
+from accredit.trees.forest import Forest
+
+CHECKED = 1000  # rows that are compared with the model's own output
+PROBES = 256  # rows made from the model's own thresholds, to compare before any row is given
+
+
+class NotTrees(InvalidInput):
+    """This model cannot be read as a sum of trees, or what was read differs from what the model does."""
+
+
+@dataclass(frozen=True, eq=False)
+class Ensemble:
+    """Trees read from a model, and the model's own words for rows and outputs.
+
+    `outputs` names the numbers that one row gets; `payoff` says what they are (margin, probability, value).
+    """
+
+    forest: Forest
+    columns: tuple[str, ...]  # the model's own columns, in the order of the forest's features
+    outputs: tuple[str, ...]
+    payoff: str
+    encode: Callable[[Any], FloatArray]  # rows as the model takes them -> (rows, features)
+    raw: Callable[[Any], FloatArray]  # the model's own output of such rows -> (rows, outputs)
+    probe: Callable[[FloatArray], FloatArray] | None = None  # the same from encoded rows; None: there is no way in
+    takes_missing: bool = True
+    tolerance: float = 1e-9  # how far the trees may be from the model, relative to the leaves that are summed
+
+    def matrix(self, rows: Any) -> FloatArray:
+        """Rows as numbers, checked: the trees give for them what the model gives (on the first rows)."""
+        matrix = self.forest.matrix(self.encode(rows))
+        few = rows.iloc[:CHECKED] if hasattr(rows, "iloc") else rows[:CHECKED]
+        self._compare(matrix[:CHECKED], self.raw(few), "the rows given")
+        return matrix
+
+    def credit(self, rows: Any, background: Any = None, **options: Any) -> TreeCredit:
+        """Exact credit of the model's columns; options as in `tree_credit`."""
+        compared = None if background is None else self.matrix(background)
+        return tree_credit(self.forest, self.matrix(rows), compared, **options)
+
+    def checked(self) -> Ensemble:
+        """Itself, after a comparison on rows made from its own thresholds."""
+        if self.probe is not None:
+            matrix = probes(self.forest, self.takes_missing)
+            self._compare(matrix, self.probe(matrix), "rows made from its thresholds")
+        return self
+
+    def _compare(self, matrix: FloatArray, raw: FloatArray, what: str) -> None:
+        own = self.forest.margin(matrix)
+        said = np.asarray(raw, dtype=np.float64).reshape(len(matrix), -1)
+        if said.shape != own.shape:
+            raise NotTrees(f"{self.forest.source} gives {said.shape[1]} outputs where its trees give {own.shape[1]}")
+        size = replace(self.forest, value=np.abs(self.forest.value), base=np.abs(self.forest.base)).margin(matrix)
+        wrong = np.abs(own - said) > self.tolerance * np.maximum(size, np.abs(said))
+        if wrong.any():
+            row, output = np.argwhere(wrong)[0]
+            raise NotTrees(
+                f"the trees read from {self.forest.source} give {own[row, output]:.9g} where the model gives "
+                f"{said[row, output]:.9g} (row {row} of {what}, output {output}); its values cannot be computed from its trees: "
+                "explain it as a function of rows instead"
+            )
+
+
+def probes(forest: Forest, missing: bool, count: int = PROBES, seed: int = 0) -> FloatArray:
+    """Rows that sit on, just beside and between the thresholds of every column, with category codes and missing values."""
+    rng = np.random.default_rng(seed)
+    matrix = np.zeros((count, forest.features))
+    inner = forest.feature >= 0
+    for column in range(forest.features):
+        mine = inner & (forest.feature == column)
+        codes = np.arange(forest.sets.shape[1] - 1) if (forest.set_of[mine] >= 0).any() else np.zeros(0)
+        at = np.unique(forest.threshold[mine & (forest.set_of < 0)])
+        kind = np.float32 if forest.single else np.float64
+        with np.errstate(over="ignore"):
+            exact = at.astype(kind)
+        near = [np.nextafter(exact, kind(side * np.inf)) for side in (-1, 1)]
+        known = np.concatenate([exact, *near, (at[1:] + at[:-1]) / 2, codes, [0.0]]).astype(np.float64)
+        matrix[:, column] = rng.choice(known[np.isfinite(known)], count)
+        if missing:
+            matrix[rng.random(count) < 0.1, column] = np.nan
+    return forest.matrix(matrix)
+
+
+def plain_rows(columns: tuple[str, ...] | None, features: int, source: str) -> Callable[[Any], FloatArray]:
+    """Rows that are numbers already; a frame must have the model's columns in the model's order."""
+
+    def encode(rows: Any) -> FloatArray:
+        if hasattr(rows, "iloc") and columns is not None:
+            check_columns(rows, columns, source)
+        try:
+            return np.asarray(rows, dtype=np.float64).reshape(len(rows), -1)
+        except (TypeError, ValueError) as error:
+            raise InvalidInput(f"{source} reads numbers; the rows hold something else: {error}") from None
+
+    return encode
+
+
+def check_columns(frame: Any, columns: tuple[str, ...], source: str) -> None:
+    """Refuse a frame whose columns are not the model's, in its order."""
+    given = tuple(str(c) for c in frame.columns)
+    if given == columns:
+        return
+    missing = [c for c in columns if c not in given]
+    extra = [c for c in given if c not in columns]
+    what = f"lacks {missing[:4]}" if missing else f"has {extra[:4]} more" if extra else "has them in another order"
+    raise InvalidInput(f"{source} was fitted on the columns {list(columns[:8])}; the frame {what}: pass frame[columns]")
+
+
+def column_names(model: Any, features: int) -> tuple[str, ...] | None:
+    """The column names that a scikit-learn model was fitted with, if any."""
+    names = getattr(model, "feature_names_in_", None)
+    return None if names is None or len(names) != features else tuple(str(n) for n in names)
+
+
+def numbered(features: int) -> tuple[str, ...]:
+    """Names for columns that have none."""
+    return tuple(f"x{i}" for i in range(features))
+
+
+def trusted(call: Callable[[], Any], source: str) -> Any:
+    """What the library says, or its complaint as one of ours."""
+    try:
+        return call()
+    except AccreditError:
+        raise
+    except Exception as error:  # a library may raise anything about rows it cannot read
+        raise InvalidInput(f"{source} refused the rows: {type(error).__name__}: {error}") from error

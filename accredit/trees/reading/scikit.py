@@ -1,0 +1,190 @@
+"""Trees of scikit-learn: single trees, forests, extra trees, gradient boosting and histogram boosting."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from accredit.core import FloatArray
+from accredit.trees.forest import Forest, Tree
+from accredit.trees.reading.ensemble import Ensemble, NotTrees, column_names, numbered, plain_rows, trusted
+
+SINGLE = ("DecisionTree", "ExtraTree")
+AVERAGED = ("RandomForest", "ExtraTrees")
+LOG_LINK = ("poisson", "gamma")
+
+
+def read_scikit(model: Any) -> Ensemble:
+    """The ensemble of a fitted scikit-learn estimator."""
+    name = type(model).__name__
+    family = name.removesuffix("Classifier").removesuffix("Regressor")
+    if not hasattr(model, "n_features_in_"):
+        raise NotTrees(f"{name} is not fitted; call fit first")
+    if family in SINGLE:
+        return _averaged(model, [model])
+    if family in AVERAGED:
+        return _averaged(model, list(model.estimators_))
+    if family == "GradientBoosting":
+        return _boosted(model)
+    if family == "HistGradientBoosting":
+        return _histogram(model)
+    if name == "IsolationForest":
+        raise NotTrees(
+            "IsolationForest scores 2^(−depth), which is not a sum of its leaves; explain its decision_function as a function "
+            "of rows"
+        )
+    raise NotTrees(f"{name} is not a tree ensemble that can be read")
+
+
+def _arrays(tree: Any, value: FloatArray, output: int = 0) -> Tree:
+    return Tree(
+        np.where(tree.children_left < 0, -1, tree.feature),
+        tree.threshold,
+        tree.children_left,
+        tree.children_right,
+        value,
+        tree.weighted_n_node_samples,
+        getattr(tree, "missing_go_to_left", None),
+        output=output,
+    )
+
+
+def _averaged(model: Any, members: list[Any]) -> Ensemble:
+    """One tree, or the mean of several: class shares or values."""
+    source, classes = type(model).__name__, getattr(model, "classes_", None)
+    if isinstance(classes, list):
+        raise NotTrees(f"{source} has {len(classes)} targets of several classes each; fit one model per target")
+    trees = []
+    for member in members:
+        value = member.tree_.value[:, 0, :] if classes is not None else member.tree_.value[:, :, 0]
+        if classes is not None:
+            value = value / value.sum(axis=1, keepdims=True)
+        trees.append(_arrays(member.tree_, value / len(members)))
+    width = trees[0].value.shape[1]
+    labels = tuple(map(str, classes)) if classes is not None else tuple(map(str, range(width)))
+    forest = Forest.of(trees, model.n_features_in_, np.zeros(width), single=True, source=source)
+    payoff, own = ("probability", "predict_proba") if classes is not None else ("value", "predict")
+    return _of(model, forest, labels if classes is not None or width > 1 else ("value",), payoff, getattr(model, own))
+
+
+def _of(
+    model: Any, forest: Forest, labels: tuple[str, ...], payoff: str, own: Callable[[Any], Any], probed: bool = True
+) -> Ensemble:
+    """The ensemble around a forest whose rows need no encoding."""
+    columns = column_names(model, forest.features)
+
+    def raw(rows: Any) -> FloatArray:
+        named = rows if hasattr(rows, "iloc") or columns is None else _frame(rows, columns)
+        given = np.asarray(trusted(lambda: own(named), forest.source), dtype=np.float64)
+        return given.reshape(len(rows), -1)
+
+    takes_missing = _allows_missing(model)
+    encode = plain_rows(columns, forest.features, forest.source)
+    names = columns or numbered(forest.features)
+    return Ensemble(forest, names, labels, payoff, encode, raw, raw if probed else None, takes_missing)
+
+
+def _frame(rows: Any, columns: tuple[str, ...]) -> Any:
+    import pandas
+
+    return pandas.DataFrame(np.asarray(rows), columns=list(columns))
+
+
+def _allows_missing(model: Any) -> bool:
+    from sklearn.utils import get_tags
+
+    return bool(get_tags(model).input_tags.allow_nan)
+
+
+def _boosted(model: Any) -> Ensemble:
+    """Gradient boosting: learning rate times the trees of each stage, after a constant start."""
+    source, stages = type(model).__name__, model.estimators_  # (stages, outputs)
+    init = getattr(model, "init_", None)
+    if init is not None and not (isinstance(init, str) or type(init).__name__.startswith("Dummy")):
+        raise NotTrees(f"{source} starts from {type(init).__name__}, which is not a constant; leave init out")
+    outputs = stages.shape[1]
+    trees = [
+        _arrays(member.tree_, member.tree_.value[:, 0, 0] * model.learning_rate, output)
+        for stage in stages
+        for output, member in enumerate(stage)
+    ]
+    forest = Forest.of(trees, model.n_features_in_, np.zeros(outputs), single=True, source=source)
+    own = model.decision_function if hasattr(model, "classes_") else model.predict
+    return _with_base(_of(model, forest, _labels(model, outputs), "margin" if hasattr(model, "classes_") else "value", own))
+
+
+def _labels(model: Any, outputs: int) -> tuple[str, ...]:
+    classes = getattr(model, "classes_", None)
+    if classes is None:
+        return ("value",)
+    return tuple(map(str, classes if outputs > 1 else classes[1:]))
+
+
+def _with_base(read: Ensemble) -> Ensemble:
+    """The constant start is what the model says beyond its trees on one row; the check then tries it on many."""
+    row = np.zeros((1, read.forest.features))
+    base = read.raw(row)[0] - read.forest.margin(read.forest.matrix(row))[0]
+    return replace(read, forest=replace(read.forest, base=base))
+
+
+def _histogram(model: Any) -> Ensemble:
+    """Histogram boosting: its own arrays, with missing directions and sets of category codes."""
+    source, classes = type(model).__name__, getattr(model, "classes_", None)
+    loss = "log_loss" if classes is not None else str(model.loss)
+    columns = column_names(model, model.n_features_in_)
+    place = _places(model)
+    trees = [
+        _histogram_tree(predictor, place, output)
+        for stage in model._predictors
+        for output, predictor in enumerate(stage)
+    ]
+    base = np.ravel(model._baseline_prediction)
+    forest = Forest.of(trees, model.n_features_in_, base, source=source)
+    plain = plain_rows(columns, model.n_features_in_, source)
+
+    def encode(rows: Any) -> FloatArray:
+        if model._preprocessor is None:
+            return plain(rows)
+        coded = trusted(lambda: model._preprocess_X(rows, reset=False), source)
+        return np.asarray(coded, dtype=np.float64)[:, np.argsort(place)]
+
+    def own(rows: Any) -> FloatArray:
+        if classes is not None:
+            return np.asarray(model.decision_function(rows))
+        return np.log(model.predict(rows)) if loss in LOG_LINK else np.asarray(model.predict(rows))
+
+    payoff = "margin" if classes is not None else "log of the value" if loss in LOG_LINK else "value"
+    read = _of(model, forest, _labels(model, len(base)), payoff, own, probed=model._preprocessor is None)
+    return Ensemble(forest, read.columns, read.outputs, payoff, encode, read.raw, read.probe)
+
+
+def _places(model: Any) -> Any:
+    """The input column of each column that the trees see: the encoder puts categories first."""
+    if model._preprocessor is None:
+        return np.arange(model.n_features_in_)
+    categorical = np.asarray(model.is_categorical_, dtype=bool)
+    return np.concatenate([np.flatnonzero(categorical), np.flatnonzero(~categorical)])
+
+
+def _histogram_tree(predictor: Any, place: Any, output: int) -> Tree:
+    nodes = predictor.nodes
+    leaf = nodes["is_leaf"].astype(bool)
+    sets = {}
+    for node in np.flatnonzero(nodes["is_categorical"].astype(bool) & ~leaf):
+        words = predictor.raw_left_cat_bitsets[nodes["bitset_idx"][node]]
+        members = np.unpackbits(words.view(np.uint8), bitorder="little").astype(bool)
+        sets[int(node)] = np.append(members, bool(nodes["missing_go_to_left"][node]))
+    return Tree(
+        np.where(leaf, -1, place[nodes["feature_idx"]]),
+        nodes["num_threshold"],
+        nodes["left"],
+        nodes["right"],
+        nodes["value"],
+        nodes["count"],
+        nodes["missing_go_to_left"],
+        sets=sets,
+        output=output,
+    )
