@@ -44,11 +44,8 @@ ESTIMATORS = {  # name -> the module it lives in; imported when first used
 __getattr__ = lazy(__name__, ESTIMATORS)
 
 __all__ = [
-<<<<<<< HEAD
-    "Antithetic", "Differences", "DifferencesHint", "Exact", "Interactions", "KernelShap", "Leverage", "Lime", "Permutations",
-=======
-    "Antithetic", "CubeGame", "Cubes", "Differences", "DifferencesHint", "Exact", "Interactions", "KernelShap", "Leverage", "Permutations",
->>>>>>> trees
+    "Antithetic", "CubeGame", "Cubes", "Differences", "DifferencesHint", "Exact", "Interactions", "KernelShap", "Leverage", "Lime",
+    "Permutations",
     "SampledBanzhaf", "SampledBeta", "SampledSemivalue", "Solver", "Stop", "Surrogate", "banzhaf", "banzhaf_interactions",
     "best_subsets", "beta", "leave_one_out", "mobius", "owen", "payoff_of", "permutations_needed", "semivalue", "shapley",
     "shapley_interactions", "value_given",

@@ -7,11 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from accredit.core import Attribution, Claim, FloatArray, Game, Holds, TooManyPlayers, payoffs, tabulate
-<<<<<<< HEAD
-from accredit.values.every_output import every_output, solves_every_output
-=======
 from accredit.values.cubes import Cubed, cube_credit, cube_ends
->>>>>>> trees
+from accredit.values.every_output import every_output, solves_every_output
 from accredit.values.semivalues import (
     banzhaf_weights,
     beta_weights,

@@ -12,12 +12,9 @@ from itertools import combinations
 import numpy as np
 
 from accredit.core import FloatArray, Game, InvalidInput, coalition_of, named, payoffs, tabulate
-<<<<<<< HEAD
-from accredit.values.every_output import every_output
-=======
 from accredit.values.cubes import Cubed, cube_credit, cube_pairs
+from accredit.values.every_output import every_output
 from accredit.values.weighing import BANZHAF, SHAPLEY, Semivalue
->>>>>>> trees
 
 Coalition = tuple[str, ...]
 

@@ -1,0 +1,410 @@
+"""`explain` for rows of a table: exactly where the model's form allows it, else as one game per row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from accredit.core import Attributions, Claim, FloatArray, InvalidInput, checked_seed
+from accredit.core.version import __version__
+from accredit.explanation.table import TableExplanation
+from accredit.games.rows import DEPENDENCE, columns_as_players, row_game
+from accredit.models.additive import is_additive, single_effects
+from accredit.models.frames import Rows, aligned, joined, rows_of
+from accredit.models.labels import label_index
+from accredit.models.partition import Partition
+from accredit.models.rows import RowModel, as_row_model
+from accredit.values import banzhaf, beta, leave_one_out, shapley
+from accredit.values.exact import SHAPLEY_CLAIMS, semivalue_claims
+from accredit.values.semivalues import banzhaf_weights, beta_weights
+
+OWN = 20  # rows from which a table may serve as its own background
+MOST = 1000  # rows drawn for such a background
+CORRELATED = 0.7  # from which two columns are named
+ROUNDING = 1e-9  # relative: how exactly credits of a closed form must add up
+COVER = (
+    "absent columns send the row down both sides of their tests, in the proportion of the training rows (cover ratios)"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class _Asked:
+    """Everything a way of solving needs."""
+
+    model: RowModel
+    unit: str
+    outputs: tuple[str, ...]
+    rows: Rows
+    background: Rows | None
+    weights: FloatArray  # (m,), summing to 1
+    both: Any  # background and rows in one table; the rows alone without a background
+    partition: Partition
+    method: str
+    dependence: str
+    budget: int | None
+    seed: int
+
+
+@dataclass(frozen=True, eq=False)
+class _Answer:
+    credit: FloatArray  # (rows, players, outputs)
+    base: FloatArray  # (outputs,)
+    method: str
+    because: str
+    claims: tuple[Claim, ...]
+    interval: FloatArray | None = None
+    notes: tuple[str, ...] = ()
+
+
+def explain_rows(
+    rows: Any,
+    model: Any,
+    background: Any = None,
+    *,
+    method: str = "shapley",
+    target: str | int | None = None,
+    payoff: str | None = None,
+    players: Mapping[str, Iterable[str | int]] | None = None,
+    dependence: str | None = None,
+    weights: Any = None,
+    names: Iterable[str] | None = None,
+    budget: int | None = None,
+    seed: int = 0,
+    watch: Callable[[int], None] | None = None,
+) -> TableExplanation:
+    """Which columns earned the model's outputs, for one row or many, all classes at once.
+
+    `background` holds the rows that a row is compared with, each counted by `weights`; all of them are used. Without one, 20
+    rows or more are compared with one another, and a tree ensemble is read by its cover ratios. `payoff` is what is shared:
+    the raw score ("logit"), "log-odds", "probability", or a regression's number ("value"). `dependence` says what stands in
+    for absent columns: interventional (the default), empirical, gaussian, or cover (trees). `players` groups columns.
+
+    >>> e = explain_rows([[3.0, 4.0]], lambda rows: rows @ [2.0, 1.0], [[1.0, 1.0], [1.0, 3.0]])
+    >>> e.row(0).as_dict(), e.base.tolist()
+    ({'x0': 4.0, 'x1': 2.0}, [4.0])
+    """
+    asked, notes = _asked(rows, model, background, method, payoff, players, dependence, weights, names, budget, seed)
+    answer = _trees(asked) or _additive(asked) or _games(asked, watch)
+    start = 0 if asked.background is None else len(asked.background)
+    explained = _part(asked.both, start, start + len(asked.rows))
+    prediction = asked.model.outputs(explained, asked.unit)
+    shown, chosen = _target(asked, prediction, target)
+    return TableExplanation(
+        asked.partition.players,
+        asked.outputs,
+        answer.credit,
+        answer.base,
+        prediction,
+        _player_cells(asked.rows, asked.partition),
+        answer.method,
+        shown,
+        asked.rows.names,
+        asked.unit,
+        asked.model.name,
+        COVER if asked.dependence == "cover" else DEPENDENCE[asked.dependence],
+        answer.because,
+        answer.interval,
+        answer.claims,
+        (*notes, *answer.notes, *chosen, *_correlated(asked)),
+        {"background rows": 0 if asked.background is None else len(asked.background), "dependence": asked.dependence,
+         "budget": budget, "seed": seed, "accredit": __version__},
+    )  # fmt: skip
+
+
+def _asked(
+    rows: Any, model: Any, background: Any, method: str, payoff: str | None, players: Any, dependence: str | None,
+    weights: Any, names: Iterable[str] | None, budget: int | None, seed: int,
+) -> tuple[_Asked, tuple[str, ...]]:  # fmt: skip
+    """The question, checked, and what had to be chosen or widened to ask it."""
+    asked_model = as_row_model(model)
+    if dependence is not None and dependence not in (*DEPENDENCE, "cover"):
+        raise InvalidInput(f"dependence is {dependence!r}; write one of {', '.join(DEPENDENCE)}, or cover for trees")
+    compared, given, notes = _compared(rows, background, dependence, names, asked_model, checked_seed(seed))
+    counted = _weights(weights, compared)
+    both, widened = (given.table, ()) if compared is None else joined(given, compared)
+    unit = asked_model.unit(payoff)
+    count = asked_model.outputs(_part(both, 0, 1), unit).shape[1]
+    partition = columns_as_players(given.columns, players)
+    way = dependence or ("cover" if compared is None else "interventional")
+    asked = _Asked(
+        asked_model,
+        unit,
+        asked_model.labels(count),
+        given,
+        compared,
+        counted,
+        both,
+        partition,
+        method,
+        way,
+        budget,
+        seed,
+    )
+    return asked, (*notes, *widened)
+
+
+def _compared(
+    rows: Any, background: Any, dependence: str | None, names: Iterable[str] | None, model: RowModel, seed: int
+) -> tuple[Rows | None, Rows, tuple[str, ...]]:
+    """The background, the rows aligned with it, and how it was chosen."""
+    if dependence == "cover":
+        if background is not None:
+            raise InvalidInput(
+                "dependence='cover' uses no background; leave background out, or write dependence='interventional'"
+            )
+        return None, rows_of(rows, names), ()
+    if background is not None:
+        compared = rows_of(background, names, "background")
+        return compared, aligned(rows, compared), ()
+    given = rows_of(rows, names)
+    if len(given) >= OWN:
+        if len(given) <= MOST:
+            return given, given, (f"No background was given: the {len(given)} rows are compared with one another.",)
+        few = np.sort(np.random.default_rng(seed).choice(len(given), MOST, replace=False))
+        drawn = Rows(given.take(few), given.columns, tuple(given.names[i] for i in few.tolist()))
+        drawn = replace(drawn, table=drawn.table.reset_index(drop=True)) if drawn.framed else drawn
+        said = f"No background was given: rows are compared with {MOST:,} of the {len(given):,}, drawn at random (seed {seed})."
+        return drawn, given, (said,)
+    if _readable_trees(model):
+        return None, given, ("No background was given: the trees' own cover ratios stand in for it.",)
+    raise InvalidInput(
+        f"background is missing, and {len(given)} of at least {OWN} rows are too few to be compared with one another; write "
+        "background=some_training_rows"
+    )
+
+
+def _weights(weights: Any, compared: Rows | None) -> FloatArray:
+    if compared is None:
+        if weights is not None:
+            raise InvalidInput("weights count background rows, and there is no background; leave them out")
+        return np.ones(0)
+    if weights is None:
+        return np.full(len(compared), 1 / len(compared))
+    counted = np.asarray(weights, dtype=np.float64)
+    if counted.shape != (len(compared),) or not (
+        np.isfinite(counted).all() and (counted >= 0).all() and counted.sum() > 0
+    ):
+        raise InvalidInput(
+            f"weights must be {len(compared)} non-negative numbers, one per background row, not all zero"
+        )
+    return np.asarray(counted / counted.sum())
+
+
+# Three ways to an answer: trees, sums of columns, games
+
+
+def _readable_trees(model: RowModel) -> bool:
+    from accredit.trees import NotTrees, ensemble_of
+
+    try:
+        ensemble_of(model.model)
+    except NotTrees:
+        return False
+    return True
+
+
+def _trees(asked: _Asked) -> _Answer | None:
+    """Exact credit of a tree ensemble in the unit that its trees add up in."""
+    from accredit.trees import NotTrees, ensemble_of
+
+    rule = _tree_rule(asked.method)
+    if asked.dependence not in ("interventional", "cover") or rule is None:
+        return _no_cover(asked, "a method in closed form") if asked.dependence == "cover" else None
+    try:
+        ensemble = ensemble_of(asked.model.model)
+        count = 0 if asked.background is None else len(asked.background)
+        given = ensemble.matrix(_part(asked.both, count, count + len(asked.rows)))
+        compared = None if asked.background is None else ensemble.matrix(_part(asked.both, 0, count))
+    except NotTrees as why:
+        return _no_cover(asked, str(why)) if asked.dependence == "cover" else None
+    natural = asked.model.unit(None)
+    if asked.unit != natural:
+        return _no_cover(asked, f"payoff={natural!r}") if asked.dependence == "cover" else None
+    from accredit.trees import tree_credit
+
+    shared = tree_credit(
+        ensemble.forest, given, compared, value=rule, players=asked.partition.owner,
+        weight=None if compared is None else asked.weights,
+    )  # fmt: skip
+    credit, base = _two_classes(shared.credit, shared.base, len(asked.outputs))
+    return _Answer(credit, base, f"{asked.method}/trees", "exact: in closed form from the trees", _claims(asked))
+
+
+def _no_cover(asked: _Asked, needed: str) -> None:
+    raise InvalidInput(f"dependence='cover' cannot be had here: {needed}; give background=… instead")
+
+
+def _two_classes(credit: FloatArray, base: FloatArray, outputs: int) -> tuple[FloatArray, FloatArray]:
+    """One score for two classes speaks for the second; for the first it is its opposite."""
+    if credit.shape[2] == 1 and outputs == 2:
+        return np.concatenate([-credit, credit], axis=2), np.concatenate([-base, base])
+    return credit, base
+
+
+def _tree_rule(method: str) -> Any:
+    kind, _, detail = method.partition(":")
+    if kind in ("shapley", "banzhaf") and not detail:
+        return kind
+    if kind == "beta" and detail.count(",") == 1:
+        return ("beta", *map(float, detail.split(",")))
+    return None
+
+
+def _additive(asked: _Asked) -> _Answer | None:
+    """A sum of columns is its own answer, by every semivalue: each column's effect, less its mean over the background."""
+    if asked.dependence != "interventional" or asked.background is None or not is_additive(asked.model, asked.unit):
+        return None
+    if _tree_rule(asked.method) is None and asked.method != "leave-one-out":
+        return None
+    count, players = len(asked.background), len(asked.partition.players)
+    everyone = np.arange(count + len(asked.rows))
+    effects = single_effects(asked.model, asked.unit, asked.both, everyone, asked.partition.owner, players)
+    usual = np.einsum("m,mpk->pk", asked.weights, effects[:count])
+    outputs = asked.model.outputs(asked.both, asked.unit)
+    base = asked.weights @ outputs[:count]
+    credit = effects[count:] - usual
+    missed = np.abs(outputs[count:] - base - credit.sum(axis=1)).max()
+    if missed > ROUNDING * max(1.0, float(np.abs(outputs).max())):
+        return None
+    return _Answer(
+        credit,
+        base,
+        f"{asked.method}/additive",
+        "exact: the model is a sum of functions of one column each",
+        SHAPLEY_CLAIMS,
+    )
+
+
+def _games(asked: _Asked, watch: Callable[[int], None] | None) -> _Answer:
+    """One game per row; every output from the same evaluations."""
+    if asked.background is None:
+        raise InvalidInput("background is missing; write background=some_training_rows")
+    count, each = len(asked.background), []
+    for r in range(len(asked.rows)):
+        game = row_game(
+            asked.model, asked.unit, asked.outputs, asked.both, count + r, asked.weights, asked.partition,
+            dependence=asked.dependence, seed=asked.seed,
+        )  # fmt: skip
+        each.append(_solved(game, asked))
+        if watch is not None:
+            watch(r + 1)
+    return _gathered(each, asked)
+
+
+def _solved(game: Any, asked: _Asked) -> Attributions:
+    kind, _, detail = asked.method.partition(":")
+    match kind:
+        case "shapley":
+            return shapley(game, budget=asked.budget, seed=asked.seed)
+        case "banzhaf":
+            return banzhaf(game)
+        case "beta":
+            alpha, b = map(float, detail.split(","))
+            return beta(game, alpha, b)
+        case "leave-one-out":
+            return leave_one_out(game)
+    raise InvalidInput(f"method is {asked.method!r}; write shapley, banzhaf, beta:16,1 or leave-one-out")
+
+
+def _gathered(each: list[Attributions], asked: _Asked) -> _Answer:
+    first = each[0][asked.outputs[0]]
+    intervals = [[one[k].interval for k in asked.outputs] for one in each]
+    known = all(i is not None for row in intervals for i in row)
+    interval = np.stack([np.stack(row, axis=1) for row in intervals]) if known else None  # type: ignore[arg-type]
+    base = np.array([first.baseline if first.baseline is not None else 0.0] * len(asked.outputs))
+    for k, name in enumerate(asked.outputs):
+        base[k] = each[0][name].baseline or 0.0
+    notes = ("Draws of the normal distribution are shared by all coalitions; their error is not in the intervals.",)
+    return _Answer(
+        np.stack([one.credit for one in each]),
+        base,
+        first.method,
+        first.interval_because,
+        first.claims,
+        interval,
+        notes if asked.dependence == "gaussian" else (),
+    )
+
+
+def _claims(asked: _Asked) -> tuple[Claim, ...]:
+    n = len(asked.partition.players)
+    kind, _, detail = asked.method.partition(":")
+    because = "computed in closed form"
+    if kind == "shapley":
+        return SHAPLEY_CLAIMS
+    if kind == "banzhaf":
+        return semivalue_claims(banzhaf_weights(n), because)
+    alpha, b = map(float, detail.split(","))
+    return semivalue_claims(beta_weights(n, alpha, b), because)
+
+
+# What the reader must know
+
+
+def _target(asked: _Asked, prediction: FloatArray, target: str | int | None) -> tuple[str, tuple[str, ...]]:
+    """The output that is shown first, and why it was chosen."""
+    if isinstance(target, str):
+        return asked.outputs[label_index(target, asked.outputs)], ()
+    if target is not None:
+        if isinstance(target, bool) or not 0 <= target < len(asked.outputs):
+            raise InvalidInput(f"target is {target!r}; give an output from 0 to {len(asked.outputs) - 1}, or a label")
+        return asked.outputs[int(target)], ()
+    if len(asked.outputs) == 1:
+        return asked.outputs[0], ()
+    if not asked.model.classifies:
+        return asked.outputs[0], (
+            f"Shown first is {asked.outputs[0]!r} of {len(asked.outputs)} outputs; see .of(…) for the others.",
+        )
+    if len(asked.outputs) == 2 and len(prediction) > 1:
+        return asked.outputs[1], (f"Shown is class {asked.outputs[1]!r}; its credits are the opposite of the other's.",)
+    commonest = int(np.bincount(prediction.argmax(axis=1), minlength=len(asked.outputs)).argmax())
+    why = "the predicted class" if len(prediction) == 1 else "the class predicted most often"
+    return asked.outputs[commonest], (
+        f"Shown first is {asked.outputs[commonest]!r}, {why}; see .of(…) for the others.",
+    )
+
+
+def _correlated(asked: _Asked) -> tuple[str, ...]:
+    """Columns that go together: there interventional and conditional answers part."""
+    if asked.background is None or len(asked.background) < 3 or asked.dependence != "interventional":
+        return ()
+    table = _part(asked.both, 0, len(asked.background))
+    columns = [
+        table[:, i] if isinstance(table, np.ndarray) else table.iloc[:, i] for i in range(len(asked.rows.columns))
+    ]
+    usable = [i for i, c in enumerate(columns) if getattr(c.dtype, "kind", "O") in "biuf"]
+    numbers = np.array([np.asarray(columns[i], dtype=np.float64) for i in usable]).reshape(len(usable), -1)
+    steady = (
+        np.isfinite(numbers).all(axis=1) & (np.ptp(numbers, axis=1) > 0) if len(usable) else np.zeros(0, dtype=bool)
+    )
+    if steady.sum() < 2:
+        return ()
+    together = np.abs(np.corrcoef(numbers[steady]))
+    np.fill_diagonal(together, 0.0)
+    a, b = np.unravel_index(int(together.argmax()), together.shape)
+    if together[a, b] < CORRELATED:
+        return ()
+    names = [asked.rows.columns[usable[i]] for i in np.flatnonzero(steady)[[a, b]].tolist()]
+    return (
+        f"Columns {names[0]!r} and {names[1]!r} go together (correlation {together[a, b]:.2f} in size): the credit says what the "
+        "model does with each, not what each says about the other. dependence='empirical' answers that instead.",
+    )
+
+
+def _player_cells(rows: Rows, partition: Partition) -> tuple[tuple[Any, ...], ...]:
+    """Each player's value in every row; several columns of one player as text."""
+    cells = rows.cells()
+    mine = [np.flatnonzero(partition.owner == k).tolist() for k in range(len(partition.players))]
+    return tuple(
+        cells[own[0]]
+        if len(own) == 1
+        else tuple(", ".join(f"{rows.columns[i]}={cells[i][r]}" for i in own) for r in range(len(rows)))
+        for own in mine
+    )
+
+
+def _part(table: Any, start: int, stop: int) -> Any:
+    return table[start:stop] if isinstance(table, np.ndarray) else table.iloc[start:stop].reset_index(drop=True)
