@@ -32,7 +32,7 @@ from accredit.values.sampling import (
 
 
 def random_places(rng: np.random.Generator, orders: int, players: int) -> npt.NDArray[np.int32]:
-    """Uniformly random orders, told by the place 0 … n−1 at which each player arrives: (orders, n)."""
+    """Uniformly random orders, each given by the place 0 … n−1 at which each player arrives: (orders, n)."""
     return rng.permuted(np.tile(np.arange(players, dtype=np.int32), (orders, 1)), axis=1)
 
 

@@ -7,7 +7,7 @@ from accredit.values.every_output import every_output
 from accredit.values.exact import EXACT_LIMIT, Exact
 from accredit.values.solver import Solver
 
-AUTO_EXACT = 12  # players; without a stated budget, up to 4,096 payoffs are asked without being told to
+AUTO_EXACT = 12  # players; without a stated budget, up to 4,096 payoffs are asked unbidden
 DEFAULT_BUDGET = 2000
 
 
@@ -32,6 +32,8 @@ def shapley(
     With a `solver`, that solver decides. Otherwise: exact for a game that knows its table, for at most 12 players when no
     limit is given, and whenever 2ⁿ fits the `budget`; beyond that the default estimator `Surrogate`, stopped by whichever of
     `budget` (payoffs), `seconds` and `half_width` (of the interval at `level`) comes first, 2,000 payoffs when none is given.
+
+    Games that pay several outputs get one attribution per output, all from the evaluations of one: `Attributions`.
 
     >>> from accredit.games import TableGame
     >>> shapley(TableGame(("alice", "bob"), [0, 5, 3, 10])).credit
