@@ -131,8 +131,8 @@ def application(worker: Worker, store: str | None = None, **limits: Any) -> Fast
         """The journal named at the start, if it has changed since `seen`."""
         if store is None:
             return problem(NO_JOURNAL, 404)
+        from accredit.views.data_view import data_body
         from accredit.web.data import state_of, watch
-        from accredit.web.data_view import data_body
 
         state = await run_in_threadpool(state_of, store)
         if state == seen:
