@@ -62,4 +62,5 @@ def rounded(number: float, digits: int = 4) -> str:
     >>> rounded(38.33333333), rounded(0.0), rounded(-2.5), rounded(-1e-9)
     ('38.33', '0', '−2.5', '−1e-09')
     """
-    return f"{'−' * (number < 0)}{abs(number):.{digits}g}" if number else "0"
+    sign = "−" if number < 0 else ""
+    return f"{sign}{abs(number):.{digits}g}" if number else "0"

@@ -60,6 +60,8 @@ def printed() -> Any:
             return value
         if isinstance(value, str):
             return value if value.isprintable() else value.translate(SHOWN)  # the second is slow, and seldom needed
-        raise TypeError(f"a template prints {value!r}; give it text, a whole number or a rendered piece")
+        raise TypeError(  # one that is undefined names itself instead
+            f"a template prints {value}, a {type(value).__name__}; give it text, a whole number or a rendered piece"
+        )
 
     return finalize

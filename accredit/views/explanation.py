@@ -34,11 +34,11 @@ def explanation_body(explanation: Explanation, live: bool = False) -> Markup:
     return render("parts", "joined", pieces=list(explanation_blocks(explanation, live).values()))
 
 
-def explanation_blocks(explanation: Explanation, live: bool = False) -> dict[str, Markup]:
+def explanation_blocks(explanation: Explanation, live: bool = False) -> dict[str, str]:
     """The body in pieces, by name and in order, so that a page that is shown can renew only what has changed."""
     drawer = Drawer(explanation, live)
     notes = render("explanation", "notes", lines=explanation.notes)
-    blocks = {"intro": _intro(explanation), "prediction": _prediction(explanation), "notes": notes}
+    blocks: dict[str, str] = {"intro": _intro(explanation), "prediction": _prediction(explanation), "notes": notes}
     if explanation.attributions:
         blocks |= {"lead": drawer.lead(), "legend": _legend(explanation), "side": render("explanation", "side")}
         blocks |= {f"method {name}": strip for name, strip in drawer.side_by_side().items()}

@@ -10,7 +10,7 @@ LETTERS = {axiom: axiom[0].upper() for axiom in AXIOMS}
 MARKS = {Holds.EXACTLY: "", Holds.IN_EXPECTATION: "~", Holds.IN_THE_LIMIT: "≈"}
 NONE = "—"
 AXIOM_NAMES = ", ".join(f"{letter} {axiom}" for axiom, letter in LETTERS.items())
-LEGEND = f"{AXIOM_NAMES}; ~ in expectation, ≈ in the limit; an axiom that is not listed is not claimed"
+LEGEND = f"{AXIOM_NAMES}; ~ in expectation, ≈ in the limit; no letter, no claim"
 
 
 def letters(holds: Mapping[str, str]) -> str:

@@ -13,7 +13,7 @@ def brief(value: float, signed: bool = True) -> str:
     >>> brief(0.51234), brief(-2.0), brief(0.0), brief(0.51234, signed=False)
     ('+0.512', '−2', '0', '0.512')
     """
-    return "+" * (signed and value > 0) + rounded(value, BRIEF)
+    return ("+" if signed and value > 0 else "") + rounded(value, BRIEF)
 
 
 def fixed(value: float, decimals: int, signed: bool = False) -> str:
