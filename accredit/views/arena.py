@@ -32,7 +32,7 @@ def interval_text(interval: Interval | None, digits: int = 2) -> str:
 
 
 def measured(table: Standings) -> list[str]:
-    """Metrics that were measured for somebody, in the order asked."""
+    """Metrics that were measured for at least one method, in the order asked for."""
     return [metric for metric in METRICS if any(metric in s.metrics for s in table.standings)]
 
 
@@ -59,7 +59,7 @@ def rows_of(table: Standings) -> list[list[str]]:
 
 
 def _column(values: Sequence[float | None]) -> list[str]:
-    """Numbers under each other with the same decimals, so many that the largest shows three digits.
+    """Numbers below each other, with as many decimals as give the largest three digits.
 
     >>> _column([0.409, -0.0017, None]), _column([12.0, 0.5])
     (['0.409', '−0.002', 'n/a'], ['12.0', '0.5'])
@@ -102,7 +102,7 @@ def _ranked_by(table: Standings) -> list[str]:
 
 
 def _left_out(table: Standings) -> list[str]:
-    """Metrics that were not measured, for whom and why; those of everybody, and on some inputs, in one line each."""
+    """Metrics that were not measured, for which methods and why; one line for each reason."""
     never: dict[tuple[str, str], list[str]] = {}
     partly: dict[tuple[str, str, int], list[str]] = {}
     methods = [s for s in table.standings if s.method != ORACLE]

@@ -108,7 +108,7 @@ def _agreement(table: Standings) -> tuple[list[str], list[tuple[str, list[Shaded
 
 
 def _short(correlation: float) -> str:
-    """A correlation without the zero before the point, as many stand in a row.
+    """A correlation without the zero before the point, because many stand in a row.
 
     >>> _short(-0.061), _short(1.0), _short(-0.001)
     ('−.06', '1.00', '.00')

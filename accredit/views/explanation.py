@@ -26,7 +26,7 @@ UNSIGNED = [f"n{k}" for k in range(2, LEVELS + 1, 2)]
 def headline(explanation: Explanation) -> str:
     """The question that the page answers."""
     predicted = explanation.prediction[0][0] if explanation.prediction else explanation.target
-    return f"Why {explanation.target}?" if explanation.target == predicted else f"What speaks for {explanation.target}?"
+    return f"Why {explanation.target}?" if explanation.target == predicted else f"What supports {explanation.target}?"
 
 
 def explanation_body(explanation: Explanation, live: bool = False) -> Markup:

@@ -76,7 +76,7 @@ def _painted(explanation: Explanation, colour: bool) -> str:
 
 
 def paint(shown: str, value: float, largest: float, signed: bool = True) -> str:
-    """Text on the colour of a value, for terminals that know 24-bit colours."""
+    """Text on the colour of a value, for terminals with 24-bit colours."""
     if largest <= 0 or abs(value) < largest / 24:
         return shown
     background, white = shade(value, largest, signed=signed)
