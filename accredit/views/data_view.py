@@ -40,13 +40,6 @@ class Place(NamedTuple):
     bar: Bar | None = None
 
 
-class Name(NamedTuple):
-    """A name over a column or before a row, cut where it is long."""
-
-    whole: str
-    cut: str
-
-
 def data_body(watched: Watched) -> Markup:
     """A journal: how far it is, who is worth what so far, whose label looks wrong, who works together, what removal does."""
     values = watched.values
@@ -112,14 +105,11 @@ def _suspects(watched: Watched) -> dict[str, object] | None:
 def _pairs(watched: Watched) -> dict[str, object] | None:
     if watched.square is None:
         return None
-    drawn = heat(watched.pair_players, watched.square, 2)
-    rows = [(_cut(name), cells) for name, cells in drawn.rows]
-    header = ["", *(render("data", "short", name=_cut(name)) for name in drawn.names)]
-    return {"because": watched.pairs_because, "header": header, "rows": rows}
-
-
-def _cut(name: str) -> Name:
-    return Name(name, "" if len(name) <= NAME else name[: NAME - 1] + "…")
+    names = [
+        render("data", "short", whole=name, cut="" if len(name) <= NAME else name[: NAME - 1] + "…")
+        for name in watched.pair_players
+    ]
+    return {"because": watched.pairs_because, "drawn": heat(names, watched.square, 2)}
 
 
 def _curves(watched: Watched) -> dict[str, object] | None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from jinja2 import Environment
     from markupsafe import Markup
 
-FILTERS = ("length", "list", "first")  # of Jinja's; none of them turns text into markup
+FILTERS = ("length",)  # of Jinja's; none that turns text into markup
 # Characters that end a line in JavaScript, or turn the reading direction of what follows, are shown instead of obeyed.
 SHOWN = {
     ord(c): f"\\u{ord(c):04x}" for c in "\u2028\u2029\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"

@@ -73,8 +73,8 @@ def _collapse(report: FlowReport) -> str:
         return ""
     pairs = f"{report.collapse_pairs} {'random ' * report.collapse_sampled}pairs"
     return (
-        f"For {percent(report.collapse_share)} of {pairs}, the flow between two tokens is just the smaller of what leaves one and what "
-        "enters the other: the layers between them make no difference."
+        f"For {percent(report.collapse_share)} of {pairs}, the flow between two tokens is just the smaller of what leaves one "
+        "and what enters the other: the layers between them make no difference."
     )
 
 

@@ -37,9 +37,7 @@ def attribution(names: Names) -> Attribution:
     credit = np.linspace(1, -1, len(names))
     claims = (Claim(names[0], Holds.NO, names[1]), Claim("symmetry", Holds.EXACTLY, names[2]))
     around = np.stack([credit - 0.1, credit + 0.1], axis=1)
-    return Attribution(
-        names, credit, None, names[3], claims, interval=around, level=0.9, interval_because=names[4], stopped=names[5]
-    )
+    return Attribution(names, credit, None, names[3], claims, interval=around, level=0.9, stopped=names[5])
 
 
 def curve(names: Names) -> Curve:
