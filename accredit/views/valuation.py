@@ -16,7 +16,7 @@ from accredit.views.numbers import BRIEF
 from accredit.views.page import page
 from accredit.views.parts import attribution_table, claims_table
 from accredit.views.text import facts, text
-from accredit.views.words import PAIRS
+from accredit.views.words import PAIRS, certainty
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -32,10 +32,8 @@ def valuation_text(report: Valuation, rows: int = SHOWN) -> str:
     lines = [f"payoff: {report.payoff}", *_ranked(report, rows)]
     if report.suspects:
         lines += ["", "likely mislabelled (the model does better without them)"]
-        cells = [
-            [s.player, printable(s.label), rounded(s.credit), "" if s.sure else "uncertain"] for s in report.suspects
-        ]
-        head, *listed = table(["row", "label", "value", ""], cells)
+        cells = [[s.player, printable(s.label), rounded(s.credit), certainty(s.sure)] for s in report.suspects]
+        head, *listed = table(["row", "label", "value", "certainty"], cells)
         texts = [_short(s.text) for s in report.suspects]
         lines += [head, *(f"{line}  {text}".rstrip() for line, text in zip(listed, texts, strict=True))]
     if report.synergy:
@@ -92,10 +90,7 @@ def _suspects(report: Valuation) -> tuple[list[str], list[list[str]]] | None:
         return None
     header = ["row", "label", "value", "certainty", "text"]
     shown = len(header) if any(s.text for s in report.suspects) else len(header) - 1
-    rows = [
-        [s.player, s.label, rounded(s.credit), "sure" if s.sure else "uncertain", s.text][:shown]
-        for s in report.suspects
-    ]
+    rows = [[s.player, s.label, rounded(s.credit), certainty(s.sure), s.text][:shown] for s in report.suspects]
     return header[:shown], rows
 
 
