@@ -88,7 +88,7 @@ def _listed(words: str | None) -> tuple[str, ...]:
 
 def _write_page(table: Standings, html_file: str, model: str, data_file: str | None) -> None:
     from accredit.cli.output import write_whole
-    from accredit.views.arena import arena_page
+    from accredit.views.arena_page import arena_page
 
     subject = Path(data_file).name if data_file else f"{table.rows} built-in sentences"
     asked_of = "the built-in model" if model == "builtin" else Path(model).name

@@ -14,17 +14,18 @@ import click
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
 def methods(as_json: bool) -> None:
     """List every method, what it divides and which axioms it keeps."""
+    from accredit.core import Holds
     from accredit.methods import METHODS
+    from accredit.views.notation import AXIOM_NAMES, letters
 
     if as_json:
         click.echo(json.dumps({"methods": [asdict(method) for method in METHODS]}, ensure_ascii=False))
         return
-    marks = ("efficiency", "symmetry", "null player", "linearity")
     rows = []
     for method in METHODS:
-        kept = "".join(axiom[0].upper() if axiom in method.axioms else "·" for axiom in marks)
+        kept = letters(dict.fromkeys(method.axioms, Holds.EXACTLY))
         rows.append([method.name, kept, method.divides, method.players, method.note])
-    header = ["method", "ESNL", "divides", "players", "note"]
+    header = ["method", "claims", "divides", "players", "note"]
     shown = len(header)
     while (
         sys.stdout.isatty()
@@ -33,7 +34,7 @@ def methods(as_json: bool) -> None:
     ):
         shown -= 1
     click.echo("\n".join(_table(header, rows, shown)))
-    click.echo("\nE efficiency, S symmetry, N null player, L linearity:\nkept exactly by the value itself; · not kept.")
+    click.echo(f"\nclaims: {AXIOM_NAMES};\nkept exactly by the value itself, before any sampling.")
     if shown < len(header):
         click.echo(f"A wider window also shows: {', '.join(header[shown:])}.")
 

@@ -31,9 +31,9 @@ from accredit.web.worker import Worker
 KINDS = {"html": "text/html; charset=utf-8", "js": "text/javascript; charset=utf-8", "css": "text/css; charset=utf-8",
          "svg": "image/svg+xml"}  # fmt: skip
 EVENTS: dict[int | str, dict[str, Any]] = {
-    200: {"description": "Events, one JSON object a line", "content": {"application/x-ndjson": {}}},
+    200: {"description": "Events, one JSON object per line", "content": {"application/x-ndjson": {}}},
     422: {"description": "The request is not understood"},
-    429: {"description": "Every place in the line is taken"},
+    429: {"description": "Too many requests are waiting"},
 }
 NO_JOURNAL = "no journal is open; start with accredit serve --store run.db"
 
@@ -68,9 +68,7 @@ def application(worker: Worker, store: str | None = None, **limits: Any) -> Fast
 
     @app.exception_handler(RequestValidationError)
     async def not_understood(request: Request, error: RequestValidationError) -> JSONResponse:
-        deepest = max(
-            error.errors(), key=lambda each: len(each["loc"])
-        )  # of several forms, the one that was nearly met
+        deepest = max(error.errors(), key=lambda each: len(each["loc"]))  # of several forms, the one that came closest
         where = ".".join(str(part) for part in deepest["loc"] if part != "body")
         return problem(f"{where}: {deepest['msg']}" if where else deepest["msg"], 422)
 
@@ -131,8 +129,8 @@ def application(worker: Worker, store: str | None = None, **limits: Any) -> Fast
         """The journal named at the start, if it has changed since `seen`."""
         if store is None:
             return problem(NO_JOURNAL, 404)
+        from accredit.views.data_view import data_body
         from accredit.web.data import state_of, watch
-        from accredit.web.data_view import data_body
 
         state = await run_in_threadpool(state_of, store)
         if state == seen:

@@ -16,10 +16,8 @@ from accredit.explanation.flows import REPORTED, columns, picture
 from accredit.explanation.methods import DEFAULT, RECIPES
 from accredit.explanation.subject import Subject, tokens_of
 from accredit.views import explanation_page
-from accredit.views.escape import escape
 from accredit.views.explanation import explanation_blocks, headline
-from accredit.views.page import page
-from accredit.web.flow_view import flow_body
+from accredit.views.flow_view import flow_body, flow_page
 
 TOKENS = 512
 PIXELS = 16_000_000
@@ -210,7 +208,7 @@ def flow(models: Models, task: Event) -> Iterator[Event]:
     )
     body = flow_body(drawing, credit, layer, rule, tokens, ranges, report)
     yield {"event": "result", "done": 2, "of": 2, "html": body, **facts}
-    yield {"event": "done", "page": page("How attention flows", f'<p class="quoted">{escape(task["text"])}</p>{body}')}
+    yield {"event": "done", "page": flow_page(task["text"], body)}
 
 
 TASKS: dict[str, Callable[[Models, Event], Iterator[Event]]] = {"explain": explain, "flow": flow}

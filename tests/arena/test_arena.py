@@ -24,7 +24,8 @@ from accredit.arena.store import FinishedRows
 from accredit.arena.workers import WorkerLost, workers
 from accredit.core import Attribution, InvalidInput
 from accredit.evaluate import holm
-from accredit.views.arena import arena_page, markdown_table, notes_of, text_table
+from accredit.views.arena import markdown_table, notes_of, text_table
+from accredit.views.arena_page import arena_page
 
 sys.path.insert(0, str(Path(__file__).parent))
 from toy_arena import ToyContest

@@ -136,7 +136,7 @@ def test_bad_input_is_one_line_and_exit_2(run, tmp_path, arguments, word):
 
 def test_methods_and_doctor(run):
     code, out, _ = run("methods")
-    assert code == 0 and "leave-one-out" in out and "ESNL" in out
+    assert code == 0 and "leave-one-out" in out and "E S N L" in out
     names = [m["name"] for m in json.loads(run("methods", "--json")[1])["methods"]]
     assert "shapley" in names and len(names) == len(set(names))
     code, out, _ = run("doctor")

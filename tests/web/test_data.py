@@ -14,8 +14,8 @@ from accredit.games import TableGame
 from accredit.store import Entry, Journal, fingerprint
 from accredit.valuation.report import CURVE_STEPS
 from accredit.values.interactions import shapley_interactions
+from accredit.views.data_view import data_body
 from accredit.web.data import Suspected, as_csv, state_of, values_csv, watch
-from accredit.web.data_view import data_body
 from tests.web.conftest import ROWS, WORTH, additive, random_masks, store
 
 

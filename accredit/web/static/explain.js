@@ -75,7 +75,7 @@ export function explainView(about, frame) {
     };
   }
 
-  // Takes what a link says; returns what of it there is no more.
+  // Takes what a link says; returns the parts of it that no longer exist.
   function restore(query) {
     forget();
     text.value = query.get("text");
