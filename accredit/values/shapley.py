@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from accredit.core import Attribution, Game, InvalidInput, Tabulated
-from accredit.values.exact import EXACT_LIMIT, Exact
+from accredit.methods import DEFAULT_BUDGET, EXACT_LIMIT, affordable
+from accredit.values.exact import Exact
 from accredit.values.solver import Solver
-
-AUTO_EXACT = 12  # players; without a stated budget, up to 4,096 payoffs are asked without being told to
-DEFAULT_BUDGET = 2000
 
 
 def shapley(
@@ -46,8 +44,7 @@ def shapley(
             )
         return solver.solve(game)
     known = isinstance(game, Tabulated) and n <= EXACT_LIMIT
-    fits = budget is not None and n <= EXACT_LIMIT and 2**n <= budget
-    if known or fits or (unlimited and n <= AUTO_EXACT):
+    if known or ((unlimited or budget is not None) and affordable(n, budget)):
         return Exact().solve(game)
     from accredit.values.surrogate import Surrogate
 
