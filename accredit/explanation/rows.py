@@ -5,18 +5,22 @@ from __future__ import annotations
 import csv
 import io
 import json
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
+
 from accredit.core import AccreditError, InvalidInput
-from accredit.explanation.explainer import chosen, explain, payoff_seconds, subject_of
+from accredit.explanation.explainer import LONG, asked_methods, explain, subject_of
 from accredit.explanation.result import Explanation
 from accredit.explanation.subject import Subject
 
 if TYPE_CHECKING:
     from accredit.models.text import Text
 
+PROBE = 8  # payoffs that are timed to tell what a run will take
 TABLES = {".csv": ",", ".tsv": "\t"}
 NOT_KEPT = (
     "seconds",
@@ -110,8 +114,8 @@ def run_name(model: Any, settings: Mapping[str, Any]) -> str:
 
 
 def check_settings(texts: Sequence[Text], model: Any, settings: Mapping[str, Any]) -> None:
-    """Raise what every row would raise (an unknown label, method, payoff), so that no file is begun in vain."""
-    chosen(settings.get("methods"))
+    """Raise now what every row would raise (an unknown label, method or payoff), before a file is begun."""
+    asked_methods(settings.get("methods"), model)
     some = next((text for text in texts if _has_words(text)), None)
     if some is not None:
         _subject(some, model, settings)
@@ -122,12 +126,12 @@ def _has_words(text: Text) -> bool:
 
 
 def _subject(text: Text, model: Any, settings: Mapping[str, Any]) -> Subject:
-    players, target, payoff, removal = (settings.get(k) for k in ("players", "target", "payoff", "removal"))
-    return subject_of(model, text, players, target, payoff, removal, cut=True)
+    names = ("players", "target", "payoff", "removal", "budget", "seed")
+    return subject_of(model, text, cut=True, **{name: settings[name] for name in names if name in settings})
 
 
 def expected_seconds(texts: Sequence[Text], model: Any, settings: Mapping[str, Any]) -> float:
-    """About what the payoffs of all texts will take, told by a few of a text of middle length; gradients, attention and the
+    """About what the payoffs of all texts will take, judged by a few of a text of middle length; gradients, attention and the
     methods' own arithmetic come on top."""
     fit = sorted(filter(_has_words, texts), key=lambda text: len("".join(text)))
     try:
@@ -136,8 +140,20 @@ def expected_seconds(texts: Sequence[Text], model: Any, settings: Mapping[str, A
         subject = None
     if subject is None:
         return 0.0
-    asked = sum(each.payoffs(len(subject.players), settings.get("budget")) for each in chosen(settings.get("methods")))
-    return payoff_seconds(subject, asked, len(texts))
+    methods = asked_methods(settings.get("methods"), model)
+    asked = len(texts) * sum(each.payoffs(len(subject.players), subject.budget) for each in methods)
+    return _payoff_seconds(subject, asked)
+
+
+def _payoff_seconds(subject: Subject, asked: int) -> float:
+    """About what that many payoffs take. A few of them show whether a careful estimate is worth its cost."""
+    if asked == 0:
+        return 0.0
+    few = np.random.default_rng(subject.seed).random((PROBE, len(subject.players))) < 0.5
+    began = time.perf_counter()
+    subject.record.payoff(few)
+    rough = (time.perf_counter() - began) / PROBE * asked
+    return rough if rough < LONG else float(subject.game.estimate(asked).seconds)
 
 
 def explained(

@@ -71,18 +71,16 @@ def flows(models: Sequence[str], examples: Sequence[Example], quick: bool = Fals
 
 def _look(model: Any, example: Example, seed: int) -> Seen:
     from accredit.attention import flow_report
-    from accredit.explanation.methods import recipe
+    from accredit.explanation.stream import attribution_of
     from accredit.explanation.subject import text_subject
 
-    subject = text_subject(model, example.text, "word", example.target, "log-odds", None, False, "")
-    subject.budget, subject.seed = BUDGET, seed
-    subject.flows["measured"] = None  # not drawn here
+    subject = text_subject(model, example.text, target=example.target, payoff="log-odds", budget=BUDGET, seed=seed)
     reports = [flow_report(subject.attention, outputs=out, seed=seed) for out in (None, subject.outputs)]
-    truth = [_credit(recipe(name).run(subject), subject) for name in REFERENCES]
+    truth = [_credit(attribution_of(subject, name), subject) for name in REFERENCES]
     correlations, refused = {}, {}
     for name in READINGS:
         try:
-            mine = _credit(recipe(name).run(subject), subject)
+            mine = _credit(attribution_of(subject, name), subject)
         except AccreditError as error:
             refused[name] = str(error)
             continue

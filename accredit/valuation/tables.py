@@ -29,6 +29,7 @@ class Table:
     groups: dict[str, list[str]] | None  # players by the column that names them; None: every row plays
     columns: tuple[str, ...]  # what the model sees
     texts: tuple[str, ...] | None  # of the training rows
+    nested: dict[str, list[str]] | None = None  # groups inside which rows divide, for Owen values
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -79,21 +80,27 @@ def table(
     test: str | float = 0.25,
     task: str | None = None,
     players: str = "row",
+    groups: str | None = None,
     encoder: str | None = None,
     seed: int = 0,
 ) -> Table:
     """Read a training file and split off or read the test rows.
 
-    Features are all columns but the target and the players' column: numbers as they are, words as categories, standardised
-    by the training rows; with `text`, the frozen encoder's features of that column instead. `task` says whether the target
-    is a `class` or a `number`; left out, numbers are those with fractions or of more than 20 different values.
+    Features are all columns but the target, the players' and the groups' column: numbers as they are, words as categories,
+    standardised by the training rows; with `text`, the frozen encoder's features of that column instead. `task` says
+    whether the target is a `class` or a `number`; left out, numbers are those with fractions or of more than 20 different
+    values.
     """
     frame = read_table(file)
     by_column = None if players == "row" else players
-    _check_columns(frame, file, {"--target": target, "--text": text, "--players": by_column})
+    _check_columns(frame, file, {"--target": target, "--text": text, "--players": by_column, "--groups": groups})
+    if groups is not None and by_column is not None:
+        raise InvalidInput(
+            f"--groups {groups!r} holds rows, and --players {by_column!r} makes groups the players; give one"
+        )
     if encoder is not None and text is None:
         raise InvalidInput(f"--encoder {encoder} reads texts; name their column with --text COLUMN")
-    needed = [target, text] if text is not None else [c for c in frame.columns if c != by_column]
+    needed = [target, text] if text is not None else [c for c in frame.columns if c not in (by_column, groups)]
     train, held, held_name = _parts(frame, file, test, needed, checked_seed(seed))
     for part, name in ((train, str(file)), (held, held_name)):
         if part[target].isna().any():
@@ -105,13 +112,13 @@ def table(
         columns: tuple[str, ...] = (text,)
     else:
         texts = None
-        x, test_x, columns = _features(train, held, {target, by_column})
+        x, test_x, columns = _features(train, held, {target, by_column, groups})
     x, test_x = _standardised(x, test_x)
     regression = _is_number(frame[target]) if task is None else task == "number"
     y, test_y = _numbers(train, held, target) if regression else _classes(train, held, target)
     data = split(x, y, test_x, test_y, names=names, regression=regression)
-    groups = None if by_column is None else _groups(train, by_column)
-    return Table(data, tuple(map(str, train[target])), groups, columns, texts)
+    gathered, nested = _groups(train, by_column, "--players"), _groups(train, groups, "--groups")
+    return Table(data, tuple(map(str, train[target])), gathered, columns, texts, nested)
 
 
 def _check_columns(frame: Any, file: str | Path, options: dict[str, str | None]) -> None:
@@ -176,13 +183,15 @@ def _classes(train: Any, held: Any, target: str) -> tuple[list[str], list[str]]:
     return y, test_y
 
 
-def _groups(train: Any, column: str) -> dict[str, list[str]]:
+def _groups(train: Any, column: str | None, option: str) -> dict[str, list[str]] | None:
     """Rows by what a column says of them."""
+    if column is None:
+        return None
     if train[column].isna().any():
-        raise InvalidInput(f"--players {column!r} is missing in {int(train[column].isna().sum())} training rows")
+        raise InvalidInput(f"{option} {column!r} is missing in {int(train[column].isna().sum())} training rows")
     groups = groups_of([f"row {i + 1}" for i in train.index], train[column])
     if len(groups) < 2:
-        raise InvalidInput(f"--players {column!r} has the one value {next(iter(groups))!r}; two players are needed")
+        raise InvalidInput(f"{option} {column!r} has the one value {next(iter(groups))!r}; two are needed")
     return groups
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from accredit.core import Attribution, Claim, FloatArray, Game, Holds, TooManyPlayers, payoffs, tabulate
+from accredit.methods import EXACT_LIMIT
 from accredit.values.every_output import every_output, solves_every_output
 from accredit.values.semivalues import (
     banzhaf_weights,
@@ -18,9 +19,7 @@ from accredit.values.semivalues import (
     shapley_weights,
 )
 
-__all__ = ["EXACT_LIMIT", "Exact", "banzhaf", "beta", "leave_one_out", "semivalue", "shapley_from_table"]
-
-EXACT_LIMIT = 22  # players; 4 million payoffs
+__all__ = ["Exact", "banzhaf", "beta", "leave_one_out", "semivalue", "shapley_from_table"]
 
 _ALL = "computed from all 2ⁿ payoffs"
 SHAPLEY_CLAIMS = (

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from accredit.core import Attribution, Game, InvalidInput, Tabulated
+from accredit.methods import DEFAULT_BUDGET, EXACT_LIMIT, affordable
 from accredit.values.every_output import every_output
-from accredit.values.exact import EXACT_LIMIT, Exact
+from accredit.values.exact import Exact
 from accredit.values.solver import Solver
-
-AUTO_EXACT = 12  # players; without a stated budget, up to 4,096 payoffs are asked unbidden
-DEFAULT_BUDGET = 2000
 
 
 @every_output
@@ -50,8 +48,7 @@ def shapley(
             )
         return solver.solve(game)
     known = isinstance(game, Tabulated) and n <= EXACT_LIMIT
-    fits = budget is not None and n <= EXACT_LIMIT and 2**n <= budget
-    if known or fits or (unlimited and n <= AUTO_EXACT):
+    if known or ((unlimited or budget is not None) and affordable(n, budget)):
         return Exact().solve(game)
     from accredit.values.surrogate import Surrogate
 

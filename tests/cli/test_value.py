@@ -182,7 +182,7 @@ def test_numbers_are_regressed(run, tmp_path):
         (("train.csv", "--target", "label", "--text", "body"), "--text 'body' is no column"),
         (("train.csv", "--target", "label", "--test", "1.5"), "fraction between 0 and 1"),
         (("train.csv", "--target", "label", "--test", "other.csv"), "no file other.csv"),
-        ((*BASE, "--method", "magic"), "unknown method"),
+        ((*BASE, "--method", "magic"), "method 'magic' is unknown; for training data there are"),
         ((*BASE, "--model", "magic"), "unknown model"),
         ((*BASE, "--model", "text"), "needs --text"),
         ((*BASE, "--method", "loo", "--budget", "20"), "takes 62 trainings"),

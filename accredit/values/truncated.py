@@ -33,7 +33,9 @@ class Truncated:
 
     def __post_init__(self) -> None:
         if not 0 < self.tolerance < 1:
-            raise InvalidInput(f"tolerance must be between 0 and 1, got {self.tolerance!r}; for none use data_shapley")
+            raise InvalidInput(
+                f"tolerance must be between 0 and 1, got {self.tolerance!r}; for none use shapley or Permutations"
+            )
         checked_seed(self.seed)
 
     @solves_every_output
