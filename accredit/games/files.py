@@ -2,41 +2,29 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
-from collections.abc import Iterable, Iterator
+import math
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from accredit.core.errors import InvalidInput
+from accredit.core.tables import Sheet, ending, named_once, number, read_content, read_sheet
 from accredit.games.table import TableGame
 
-FILE_LIMIT = 64 << 20  # bytes
 SEPARATOR = "+"
 
 
 def read_game(path: str | Path) -> TableGame:
     """A game from a file.
 
-    CSV: a header line `coalition,payoff`, then one line a coalition, members joined by `+`, nobody left empty. JSON: an
-    object from coalition to payoff written the same way, or `{"players": [...], "payoffs": [{"coalition": [...], "payoff":
-    …}]}` where names may hold a `+`.
+    A table (.csv, .tsv or .jsonl) has the columns `coalition` and `payoff`, then one line per coalition, members joined by
+    `+`, nobody left empty. JSON: an object from coalition to payoff written the same way, or `{"players": [...], "payoffs":
+    [{"coalition": [...], "payoff": …}]}` where names may hold a `+`. `.gz` may follow.
     """
-    file = Path(path)
-    if not file.is_file():
-        what = "is not a file" if file.exists() else "does not exist"
-        raise InvalidInput(f"file {str(path)!r} {what}; give a CSV with the columns coalition,payoff, or a JSON file")
-    if file.stat().st_size > FILE_LIMIT:
-        raise InvalidInput(f"file {str(path)!r} has {file.stat().st_size:,} bytes; the limit is {FILE_LIMIT:,}")
-    try:
-        text = file.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InvalidInput(f"file {str(path)!r} is not UTF-8 text: {error.reason} at byte {error.start}") from None
-    if not text.strip():
-        raise InvalidInput(f"file {str(path)!r} is empty; its first line must be coalition,payoff")
-    rows, players = _json_rows(text) if file.suffix.lower() == ".json" else (_csv_rows(text), None)
-    return _game(rows, players)
+    if ending(path) == ".json":
+        return _game(*_json_rows(read_content(path)))
+    return _game(_table_rows(read_sheet(path)), None)
 
 
 def _game(rows: Iterable[tuple[tuple[str, ...], float, str]], players: list[str] | None) -> TableGame:
@@ -67,35 +55,21 @@ def _names_in_order(payoffs: dict[frozenset[str], float]) -> list[str]:
     return singles + sorted({name for who in payoffs for name in who} - set(singles))
 
 
-def _csv_rows(text: str) -> list[tuple[tuple[str, ...], float, str]]:
-    reader = csv.reader(io.StringIO(text))
-    header = [cell.strip().lower() for cell in next(_cells(reader), [])]
+def _table_rows(sheet: Sheet) -> list[tuple[tuple[str, ...], float, str]]:
+    header = [name.strip().lower() for name in sheet.names]
     if sorted(header) != ["coalition", "payoff"]:
-        raise InvalidInput(f"the first line is {','.join(header)!r:.80}; it must be coalition,payoff")
+        raise InvalidInput(f"the columns of {sheet.file!r} are {','.join(header)!r:.80}; they must be coalition,payoff")
     who, earned = header.index("coalition"), header.index("payoff")
     rows = []
-    for number, cells in enumerate(_cells(reader), start=2):
-        if not any(cell.strip() for cell in cells):
-            continue
-        if len(cells) != 2:
-            raise InvalidInput(f"line {number} has {len(cells)} cells instead of 2; quote names that hold a comma")
-        rows.append(
-            (_members(cells[who], f"line {number}"), _number(cells[earned], f"line {number}"), f"line {number}")
-        )
+    for line, cells in zip(sheet.lines, sheet.rows, strict=True):
+        where = f"line {line} of {sheet.file!r}"
+        rows.append((_members(cells[who], where), _number(cells[earned], where), where))
     return rows
-
-
-def _cells(reader: Iterator[list[str]]) -> Iterator[list[str]]:
-    """Lines of a CSV file, or an error in place of one that cannot be split."""
-    try:
-        yield from reader
-    except csv.Error as error:
-        raise InvalidInput(f"the file cannot be split into cells: {error}; quote names that hold a comma") from None
 
 
 def _json_rows(text: str) -> tuple[list[tuple[tuple[str, ...], float, str]], list[str] | None]:
     try:
-        data = json.loads(text, object_pairs_hook=_named_once, parse_int=float)
+        data = json.loads(text, object_pairs_hook=named_once, parse_int=float)
     except (json.JSONDecodeError, RecursionError) as error:
         raise InvalidInput(f"the file is not JSON: {error}") from None
     if not isinstance(data, dict):
@@ -121,16 +95,6 @@ def _json_rows(text: str) -> tuple[list[tuple[tuple[str, ...], float, str]], lis
     return rows, players
 
 
-def _named_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """A JSON object; the reader of the standard library would keep the last of two equal names and tell nobody."""
-    found: dict[str, Any] = {}
-    for name, value in pairs:
-        if name in found:
-            raise InvalidInput(f"the JSON gives {name!r} twice; keep one entry for it")
-        found[name] = value
-    return found
-
-
 def _listed(members: Any) -> tuple[str, ...]:
     if isinstance(members, str):
         return _members(members, f"coalition {members!r}")
@@ -149,15 +113,15 @@ def _members(cell: str, where: str) -> tuple[str, ...]:
 
 
 def _number(value: Any, where: str) -> float:
-    try:
-        if isinstance(value, bool):
-            raise TypeError
-        number = float(value)
-    except (TypeError, ValueError):
-        raise InvalidInput(f"{where} has the payoff {value!r}; a payoff is a number") from None
-    if number != number or number in (float("inf"), float("-inf")):
-        raise InvalidInput(f"{where} has the payoff {value}; a payoff is a finite number")
-    return number
+    if isinstance(value, str):
+        payoff = number(value, f"the payoff of {where}")
+    elif isinstance(value, float):  # every number of the JSON is one
+        payoff = value
+    else:
+        raise InvalidInput(f"the payoff of {where} is {value!r:.60}; a payoff is a number")
+    if not math.isfinite(payoff):
+        raise InvalidInput(f"the payoff of {where} is {payoff}; a payoff is a finite number")
+    return payoff
 
 
 def read_groups(text: str) -> dict[str, list[str]]:
