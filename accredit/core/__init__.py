@@ -4,6 +4,7 @@ from accredit.core.attribution import Attribution
 from accredit.core.claims import AXIOMS, Claim, Holds, no_division
 from accredit.core.coalitions import BoolArray, FloatArray, IntArray
 from accredit.core.errors import AccreditError, BadPayoff, InvalidInput, MissingExtra, NotConverged, TooManyPlayers
+from accredit.core.estimate import Estimate, Known, Precision
 from accredit.core.game import (
     Game,
     Tabulated,
@@ -21,8 +22,8 @@ from accredit.core.game import (
 from accredit.core.selection import Selection
 
 __all__ = [
-    "AXIOMS", "AccreditError", "Attribution", "BadPayoff", "BoolArray", "Claim", "FloatArray", "Game", "Holds", "IntArray",
-    "InvalidInput", "MissingExtra", "NotConverged", "Selection", "Tabulated", "TooManyPlayers", "checked_groups",
-    "checked_players", "checked_seed", "coalition_of", "distinct_names", "endpoints", "named", "no_division", "payoffs",
-    "player_index", "tabulate",
+    "AXIOMS", "AccreditError", "Attribution", "BadPayoff", "BoolArray", "Claim", "Estimate", "FloatArray", "Game", "Holds",
+    "IntArray", "InvalidInput", "Known", "MissingExtra", "NotConverged", "Precision", "Selection", "Tabulated",
+    "TooManyPlayers", "checked_groups", "checked_players", "checked_seed", "coalition_of", "distinct_names", "endpoints",
+    "named", "no_division", "payoffs", "player_index", "tabulate",
 ]  # fmt: skip

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 
 from accredit.core import BoolArray, FloatArray
 from accredit.core.coalitions import unique
-from accredit.games.batches import Estimate, estimate
+from accredit.games.batches import Cost, estimate
 from accredit.models.partition import Partition
 
 
@@ -25,7 +25,7 @@ class PartsGame(ABC):
         distinct, index = unique(coalitions)
         return self._earned(self.partition.kept(distinct))[index]
 
-    def estimate(self, budget: int) -> Estimate:
+    def estimate(self, budget: int) -> Cost:
         """Payoffs and seconds that `budget` coalitions will cost, from timed batches."""
         return estimate(self, budget)
 

@@ -14,7 +14,18 @@ from typing import Any
 
 import numpy as np
 
-from accredit.core import Attribution, BoolArray, Claim, FloatArray, Game, Holds, InvalidInput, checked_seed, payoffs
+from accredit.core import (
+    Attribution,
+    BoolArray,
+    Claim,
+    FloatArray,
+    Game,
+    Holds,
+    InvalidInput,
+    Precision,
+    checked_seed,
+    payoffs,
+)
 from accredit.core.predicting import Predicting
 from accredit.valuation.lasso import gram, lasso
 
@@ -56,7 +67,7 @@ class Datamodels:
             total=None,
             method=f"datamodel({'least squares' if plain else 'lasso'}, p={self.fraction:g}, subsets={self.subsets})",
             claims=_least_squares_claims() if plain else _lasso_claims(),
-            interval_because=f"no interval: {'none is computed' if plain else 'the weights are shrunk'}",
+            precision=Precision.unknown("none is computed" if plain else "the weights are shrunk"),
             payoffs=self.subsets,
             seed=self.seed,
             stopped=f"{self.subsets} subsets",

@@ -13,6 +13,7 @@ import numpy as np
 from accredit.core import FloatArray, InvalidInput, MissingExtra, checked_seed
 from accredit.core.tables import Sheet, ending, is_table, read_sheet
 from accredit.valuation.split import LARGEST, Split, groups_of, is_number, split
+from accredit.valuation.suspects import RowFacts
 from accredit.valuation.text import text_features
 
 if TYPE_CHECKING:
@@ -32,6 +33,14 @@ class Table:
     groups: dict[str, list[str]] | None  # players by the column that names them; None: every row plays
     columns: tuple[str, ...]  # what the model sees
     texts: tuple[str, ...] | None  # of the training rows
+
+    @property
+    def rows(self) -> RowFacts:
+        """Labels and texts by row."""
+        names = self.data.names
+        texts = {} if self.texts is None else dict(zip(names, self.texts, strict=True))
+        labels = dict(zip(names, self.labels, strict=True))
+        return RowFacts(labels, texts, self.groups, self.data.classes is not None)
 
     @property
     def facts(self) -> dict[str, Any]:

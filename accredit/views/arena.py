@@ -9,8 +9,8 @@ from typing import Any
 
 from accredit.arena.contest import METRICS, ORACLE, RANDOM
 from accredit.arena.standings import UNITS_ONLY, Standing, Standings
+from accredit.core import Estimate
 from accredit.core.plain import rounded
-from accredit.evaluate.bootstrap import Interval
 from accredit.views.columns import printable
 from accredit.views.columns import table as aligned
 from accredit.views.escape import escape
@@ -26,15 +26,13 @@ KINDS = 3  # of problems that are told in full
 LINE = {ORACLE: "var(--soft)", RANDOM: "var(--soft)"}
 
 
-def interval_text(interval: Interval | None, digits: int = 2) -> str:
+def interval_text(interval: Estimate | None, digits: int = 2) -> str:
     """An estimate with its interval.
 
-    >>> interval_text(Interval(0.5, 0.41, 0.6))
+    >>> interval_text(Estimate(0.5, 0.41, 0.6))
     '0.50 [0.41, 0.60]'
     """
-    if interval is None:
-        return "—"
-    return f"{interval.estimate:.{digits}f} [{interval.low:.{digits}f}, {interval.high:.{digits}f}]"
+    return "—" if interval is None else format(interval, f".{digits}f")
 
 
 def claims_text(standing: Standing) -> str:
@@ -62,7 +60,7 @@ def header_of(table: Standings) -> list[str]:
 def rows_of(table: Standings) -> list[list[str]]:
     """The cells of the table, in its order."""
     columns = [
-        _column([s.metrics[m].estimate if m in s.metrics else None for s in table.standings]) for m in measured(table)
+        _column([s.metrics[m].value if m in s.metrics else None for s in table.standings]) for m in measured(table)
     ]
     lines = []
     for k, s in enumerate(table.standings):
@@ -234,10 +232,10 @@ def _whole(text: str) -> str:
 def _ranking(table: Standings) -> str:
     """Methods from best to worst: the share with its interval, written and drawn, the test against the best, cost, claims."""
     known = [s.share for s in table.standings if s.share is not None]
-    span = min([0.0, *(x.low for x in known)]), max([1.0, *(x.high for x in known)])
+    span = min([0.0, *(x.ends[0] for x in known)]), max([1.0, *(x.ends[1] for x in known)])
     rows = []
     for s, (method, share, p, *_, passes, claims) in zip(table.standings, rows_of(table), strict=True):
-        drawn = "" if s.share is None else bar(s.share.estimate, span, (s.share.low, s.share.high), width=220)
+        drawn = "" if s.share is None else bar(s.share.value, span, s.share.ends, width=220)
         cost = f"{1000 * s.seconds:.0f}" if s.seconds else "—"
         rows.append([_whole(method), _whole(share), drawn, *map(_whole, (p, passes, cost, claims))])
     return grid(

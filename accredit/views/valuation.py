@@ -26,10 +26,8 @@ def valuation_text(report: Valuation, rows: int = SHOWN) -> str:
     lines = [f"payoff: {report.payoff}", *_ranked(report, rows)]
     if report.suspects:
         lines += ["", "likely mislabelled (the model does better without them)"]
-        cells = [
-            [s.player, printable(s.label), rounded(s.credit), "" if s.sure else "uncertain"] for s in report.suspects
-        ]
-        head, *listed = table(["row", "label", "value", ""], cells)
+        cells = [[s.player, printable(s.label), rounded(s.credit), str(s.surely)] for s in report.suspects]
+        head, *listed = table(["row", "label", "value", "below zero"], cells)
         texts = [_short(s.text) for s in report.suspects]
         lines += [head, *(f"{line}  {text}".rstrip() for line, text in zip(listed, texts, strict=True))]
     if report.synergy:
@@ -74,10 +72,10 @@ def valuation_page(report: Valuation, title: str) -> str:
     """The report as one self-contained HTML file."""
     body = [f"<p>payoff: {escape(report.payoff)}</p>", attribution_table(report.values.ranked())]
     if report.suspects:
-        header = ["row", "label", "value", "certainty", "text"]
+        header = ["row", "label", "value", "below zero", "text"]
         shown = len(header) if any(s.text for s in report.suspects) else len(header) - 1
         rows = [
-            [escape(s.player), escape(s.label), rounded(s.credit), "sure" if s.sure else "uncertain", escape(s.text)]
+            [escape(s.player), escape(s.label), rounded(s.credit), str(s.surely), escape(s.text)]
             for s in report.suspects
         ]
         body.append("<h2>Likely mislabelled</h2>" + grid(header[:shown], [row[:shown] for row in rows]))

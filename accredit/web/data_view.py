@@ -93,8 +93,8 @@ def _between(values: Attribution, order: list[int], shown: int) -> str:
 def _suspects(watched: Watched) -> str:
     if not watched.suspects:
         return ""
-    header = ["row", "credit", "beyond its error"]
-    rows = [[_named(watched, s.player), number(s.credit), "yes" if s.sure else "no"] for s in watched.suspects]
+    header = ["row", "credit", "below zero"]
+    rows = [[_named(watched, s.player), number(s.credit), str(s.surely)] for s in watched.suspects]
     missing = "" if watched.known.labels else " This journal does not hold labels or texts."
     return (
         "<h2>Likely mislabelled</h2><p class='soft'>The model does better without them: credit below zero and far below the "

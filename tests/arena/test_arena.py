@@ -38,17 +38,17 @@ def table():
 
 
 def test_random_and_oracle_are_the_ends_of_the_scale(table):
-    assert table[RANDOM].share.estimate == 0.0
-    assert table[ORACLE].share.estimate == pytest.approx(1.0)
+    assert table[RANDOM].share.value == 0.0
+    assert table[ORACLE].share.value == pytest.approx(1.0)
     assert table.standings[0].method == ORACLE
     for s in table.standings:
         if s.share is not None:
-            assert s.share.estimate <= 1.0 + 1e-12
-            assert s.share.low <= s.share.estimate <= s.share.high
+            assert s.share.value <= 1.0 + 1e-12
+            assert s.share.low <= s.share.value <= s.share.high
 
 
 def test_shapley_beats_position_and_the_difference_is_significant(table):
-    assert table["shapley"].share.estimate > table["position"].share.estimate
+    assert table["shapley"].share.value > table["position"].share.value
     assert table["position"].p_best < 0.05
     assert table["shapley"].p_random < 0.05
 
@@ -62,7 +62,7 @@ def test_the_mean_of_the_row_shares_is_the_share_by_hand(table):
         )
         by_hand.append((mine - chance) / (top - chance))
     assert table.ranked_by == ("comprehensiveness", "deletion", "insertion", "sensitivity-n")
-    assert table["shapley"].share.estimate == pytest.approx(np.mean(by_hand), abs=1e-12)
+    assert table["shapley"].share.value == pytest.approx(np.mean(by_hand), abs=1e-12)
 
 
 def test_a_method_that_fails_on_one_row_is_recorded_and_the_rest_goes_on(table):
@@ -170,8 +170,8 @@ def test_a_method_that_worked_only_where_nothing_can_be_told_apart_is_not_ranked
 
     table = standings([row(0, 0.9, 0.9), *(row(k, 0.1, None) for k in range(1, 6))])  # row 0: any order is the best
     assert table["late"].share is None and table["late"].p_best is None
-    assert table["a"].share.estimate == pytest.approx((0.7 - 1.4 / 6) / (0.9 - 1.4 / 6))
-    assert table["a"].share.low <= table["a"].share.estimate <= table["a"].share.high
+    assert table["a"].share.value == pytest.approx((0.7 - 1.4 / 6) / (0.9 - 1.4 / 6))
+    assert table["a"].share.low <= table["a"].share.value <= table["a"].share.high
 
 
 def test_a_metric_without_a_scale_in_a_resample_is_left_out_of_it():
@@ -185,7 +185,7 @@ def test_a_metric_without_a_scale_in_a_resample_is_left_out_of_it():
         )  # one input tells the oracle's insertion from random
     ]
     found = standings(rows)["a"].share
-    assert found.estimate == pytest.approx(0.5)  # all of one metric, nothing of the other
+    assert found.value == pytest.approx(0.5)  # all of one metric, nothing of the other
     assert (found.low, found.high) == (
         pytest.approx(0.5),
         pytest.approx(1.0),
@@ -354,10 +354,10 @@ def test_reading_json_lines(tmp_path):
     )
     assert read_examples(file, "text", "y") == [Example(0, "fine", "1"), Example(1, "", "POS"), Example(2, "", None)]
     (tmp_path / "b.jsonl").write_text('{"text": "fine"}\n["no"]\n')
-    with pytest.raises(InvalidInput, match="line 2 of .* is not a JSON object"):
+    with pytest.raises(InvalidInput, match=r"line 2 of .* is not a JSON object"):
         read_examples(tmp_path / "b.jsonl", "text", None)
     (tmp_path / "c.jsonl").write_text('{"text": fine}\n')
-    with pytest.raises(InvalidInput, match="line 1 of .* is not JSON"):
+    with pytest.raises(InvalidInput, match=r"line 1 of .* is not JSON"):
         read_examples(tmp_path / "c.jsonl", "text", None)
 
 
