@@ -8,10 +8,10 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 import numpy as np
-from scipy import stats
 
 from accredit.core import BoolArray, FloatArray, InvalidInput, checked_seed
 from accredit.core.plain import plain, rounded
+from accredit.core.statistics import rank_correlation
 from accredit.flow.certificate import Flow
 from accredit.flow.game import FlowGame
 from accredit.flow.intervals import credit_intervals
@@ -213,13 +213,7 @@ def _relabelling(
         other = network.renumbered(order)
         plain_credit = maximum_flow(other.pruned()).demand
         solver_change = max(solver_change, float(np.abs(plain_credit - exact.demand[order]).max()))
-        correlations.append(_spearman(plain_credit, exact.demand[order]))
+        ties = np.ptp(plain_credit) == 0 or np.ptp(exact.demand) == 0  # which leave nothing to compare
+        correlations.append(1.0 if ties else float(rank_correlation(plain_credit, exact.demand[order])))
         barrier_change = max(barrier_change, float(np.abs(_barrier_credit(other, exact) - credit[order]).max()))
     return Relabelling(trials, solver_change, float(np.mean(correlations)), barrier_change)
-
-
-def _spearman(x: FloatArray, y: FloatArray) -> float:
-    """Rank correlation; 1 where ties leave nothing to compare."""
-    if np.ptp(x) == 0 or np.ptp(y) == 0:
-        return 1.0
-    return float(stats.spearmanr(x, y).statistic)

@@ -74,7 +74,8 @@ class Subject:
     @property
     def record(self) -> Cached:
         """The game with its payoffs remembered: what one method asked costs the next nothing."""
-        return self.memo.get("record", lambda: cached(self.game))
+        record: Cached = self.memo.get("record", lambda: cached(self.game))
+        return record
 
     @property
     def attention(self) -> FloatArray:

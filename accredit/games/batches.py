@@ -31,7 +31,7 @@ class Evaluated(Protocol):
 
 
 @dataclass(frozen=True)
-class Estimate:
+class Cost:
     """What a run will cost, from timed batches on this machine."""
 
     payoffs: int
@@ -42,7 +42,7 @@ class Estimate:
         return f"about {self.payoffs} payoffs, {self.seconds:.3g} s ({self.rows} at a time)"
 
 
-def estimate(game: Evaluated, budget: int) -> Estimate:
+def estimate(game: Evaluated, budget: int) -> Cost:
     """Time a few full batches of random coalitions, and scale to `budget` payoffs."""
     if budget < 1:
         raise InvalidInput(f"budget is {budget}; ask for at least one payoff")
@@ -54,7 +54,7 @@ def estimate(game: Evaluated, budget: int) -> Estimate:
         began = time.perf_counter()
         game.payoff(coalitions)
         seconds.append(time.perf_counter() - began)
-    return Estimate(budget, min(seconds) / asked * budget, rows)
+    return Cost(budget, min(seconds) / asked * budget, rows)
 
 
 def rows_that_fit(bytes_per_row: float, memory: float, tokens: int = 1, device: str = "cpu") -> int:

@@ -1,4 +1,5 @@
-"""Games made from games: groups as players, fewer players, remembered payoffs, counted and watched payoffs; outputs stay what they are."""
+"""Games made from games: groups as players, fewer players, remembered, counted and watched payoffs. Outputs stay what they
+are."""
 
 from __future__ import annotations
 

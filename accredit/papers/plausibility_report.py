@@ -92,7 +92,7 @@ def plausibility_report(model_name: str, file: str | Path, count: int, quick: bo
     rows = []
     for name, values in sorted(found.items(), key=lambda item: -float(np.mean([v[0] for v in item[1]]))):
         cells = [bootstrap(np.array(column), seed=seed) for column in zip(*values, strict=True)]
-        rows.append([name, *(f"{i.estimate:.3f} [{i.low:.3f}, {i.high:.3f}]" for i in cells)])
+        rows.append([name, *(f"{i:.3f}" for i in cells)])
     report.table(["method", "AUPRC", "token F1", "IOU F1"], rows)
     report.say(
         "Plausible is not faithful. People mark whole phrases; a model may need one word of each. Compare the order of "

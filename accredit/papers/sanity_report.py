@@ -38,7 +38,7 @@ def sanity_report(contest: TextContest, examples: Sequence[Example], quick: bool
             rows.append([method, *("refused" for _ in stages), str(error)[:60]])
             continue
         spread = bootstrap(np.array(moved), seed=seed)
-        rows.append([method, *kept.by_size, f"{spread.estimate:.2f} [{spread.low:.2f}, {spread.high:.2f}]"])
+        rows.append([method, *kept.by_size, f"{spread:.2f}"])
     report.say(
         f"{Path(model.name).name}, {len(texts)} sentences, the target held fixed. The model is drawn anew from the "
         "output down, each "

@@ -22,25 +22,14 @@ from accredit.valuation.retraining import Retraining
 from accredit.valuation.ridge import RidgeUtility
 from accredit.valuation.rules import NEIGHBOURS, WEIGHT_DECAY
 from accredit.valuation.split import Split
+from accredit.valuation.suspects import Suspect, suspects
 from accredit.valuation.tables import Table
 from accredit.values import shapley_interactions
 
 MODELS = ("logistic", "ridge", "forest")
 CURVE_STEPS, CURVE_ORDERS = 10, 3
-SUSPECTS, OUTSTANDING = 20, 2.0  # listed at most; standard deviations below the middle
 FIT_OVERHEAD, SMALL_WORK = 50_000, 50_000_000  # in cells of the training table
 FEW_GROUPS, SYNERGIES = 12, 6  # whose interactions are shown; how many
-
-
-@dataclass(frozen=True)
-class Suspect:
-    """A row whose label may be wrong: the model does better without it."""
-
-    player: str
-    label: str
-    credit: float
-    sure: bool  # its whole interval is below zero, or it is exact
-    text: str = ""  # what the row says, where it is a text
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +48,7 @@ class Valuation:
         """Everything, as JSON."""
         data = {
             "kind": "valuation",
-            "format": 1,
+            "format": 2,
             "payoff": self.payoff,
             "trained": self.trained,
             "recalled": self.recalled,
@@ -97,7 +86,7 @@ def value_table(
         game = _players(KNNUtility(table.data, NEIGHBOURS), table)
         values = _credit(chosen, table, game, budget, seed)
         payoff = f"share of right labels among the {NEIGHBOURS} nearest neighbours"
-        return Valuation(values, _suspects(values, table), _curves(game, values) if curves else (), payoff, 0, 0)
+        return Valuation(values, suspects(values, table.rows), _curves(game, values) if curves else (), payoff, 0, 0)
     rows = utility(table.data, model, seed)
     with durable(rows, journal, _executor(rows, executor, budget), seed=seed, watch=watch) as kept:
         if started:
@@ -107,7 +96,7 @@ def value_table(
         lines = _curves(game, values) if curves else ()
         pairs = _synergy(game, budget) if table.groups is not None and chosen.name == "shapley" else ()
         payoff = f"test {rows.metric} of {model}{_scored(chosen.name, table)}"
-        return Valuation(values, _suspects(values, table), lines, payoff, kept.evaluated, kept.recalled, pairs)
+        return Valuation(values, suspects(values, table.rows), lines, payoff, kept.evaluated, kept.recalled, pairs)
 
 
 def _credit(chosen: Chosen, table: Table, game: Game, budget: int, seed: int) -> Attribution:
@@ -170,26 +159,6 @@ def _synergy(game: Game, budget: int) -> tuple[tuple[tuple[str, ...], float], ..
     return tuple(shapley_interactions(game).strongest(SYNERGIES))
 
 
-def _suspects(values: Attribution, table: Table) -> tuple[Suspect, ...]:
-    """Rows that stand out with negative credit, worst first; only single rows of a class can be mislabelled."""
-    if table.groups is not None or table.data.classes is None:
-        return ()
-    middle = float(np.median(values.credit))
-    spread = 1.4826 * float(np.median(np.abs(values.credit - middle)))  # a standard deviation, if most rows are alike
-    order = np.argsort(values.credit, kind="stable")[:SUSPECTS]
-    return tuple(
-        Suspect(
-            values.players[i],
-            table.labels[i],
-            float(values.credit[i]),
-            bool(values.interval[i, 1] < 0) if values.interval is not None else values.exact,
-            "" if table.texts is None else table.texts[i],
-        )
-        for i in order
-        if values.credit[i] < min(0.0, middle - OUTSTANDING * spread)
-    )
-
-
 def _check(chosen: Chosen, model: str, players: int, budget: int, table: Table) -> None:
     """Refuse, before anything is trained, what cannot be answered."""
     method = chosen.name
@@ -225,7 +194,7 @@ def _check(chosen: Chosen, model: str, players: int, budget: int, table: Table) 
 
 
 def as_csv(report: Valuation, labels: Sequence[str] | None = None) -> str:
-    """One line a player: credit, and stderr, low and high where known."""
+    """One line per player: credit, and stderr, low and high where known."""
     values = report.values
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")

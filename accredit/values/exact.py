@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from accredit.core import Attribution, Claim, FloatArray, Game, Holds, TooManyPlayers, payoffs, tabulate
+from accredit.core import Attribution, Claim, FloatArray, Game, Holds, Precision, TooManyPlayers, payoffs, tabulate
 from accredit.methods import EXACT_LIMIT
 from accredit.values.every_output import every_output, solves_every_output
 from accredit.values.semivalues import (
@@ -69,7 +69,7 @@ class Exact:
             total=float(v[-1] - v[0]),
             method=method,
             claims=semivalue_claims(weights),
-            interval_because="exact: there is no sampling error",
+            precision=Precision.exact(),
             baseline=float(v[0]),
             payoffs=v.size,
             stopped="all coalitions evaluated",
@@ -141,7 +141,7 @@ def leave_one_out(game: Game) -> Attribution:
         total=everybody - nobody,
         method="leave-one-out",
         claims=claims,
-        interval_because="exact: there is no sampling error",
+        precision=Precision.exact(),
         baseline=nobody,
         payoffs=n + 2,
         stopped="every player left out once",

@@ -114,7 +114,7 @@ def _solved(game: Game, settings: Permutations | Antithetic, units: int | None, 
     method = described("shapley", settings)
     ledger = Ledger(game, confidence.payoff_range)
     if n == 1:
-        return known_whole(game, ledger, np.ones(1), method, confidence, None, settings.seed)
+        return known_whole(game, ledger, np.ones(1), method, None, settings.seed)
     rng, moments = np.random.default_rng(settings.seed), Moments(n)
 
     def draw(count: int) -> None:
