@@ -10,7 +10,7 @@ from accredit.core.coalitions import keys
 from accredit.core.games import Record
 from accredit.evaluate import ClaimRefuted, check_claims
 from accredit.games import FunctionGame, FunctionGames, TableGames, cached, counted, grouped, restricted
-from accredit.valuation.truncated import Truncated
+from accredit.values.truncated import Truncated
 from accredit.values import (
     Exact,
     Lime,
