@@ -19,7 +19,7 @@ def test_pricing_problem_in_words(run):
     code, out, _ = run("game", "pricing.csv")
     assert code == 0
     assert "The two highest values are A and C, worth 80 together; the best pair is B + C, worth 90." in out
-    for line in ("A        38.33", "B        28.33", "C        33.33", "B + C     20", "A + B    -20"):
+    for line in ("A        38.33", "B        28.33", "C        33.33", "B + C     20", "A + B    −20"):
         assert line in out
     assert "C                    25       30       70" in out
 
