@@ -1,14 +1,17 @@
-# Two commands to know: `make demo` and `make test`. Each sets up everything it needs in .venv.
+# Three commands to know: `make demo`, `make test`, and `make quick` after every edit. Each sets up what it needs in .venv.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+# Worker processes of the tests, one thread each; the tests of one file stay together, so that they share what they set up.
+WORKERS ?= 2
+PYTEST = $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadscope
 
 export OMP_NUM_THREADS ?= 1
 export TOKENIZERS_PARALLELISM ?= false
 export HF_HUB_OFFLINE ?= 1
 
-.PHONY: demo test check bench soak clean
+.PHONY: demo test quick check bench soak clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -22,8 +25,9 @@ $(VENV)/demo.done: pyproject.toml constraints.txt | $(BIN)/python
 $(VENV)/test.done: pyproject.toml constraints.txt | $(BIN)/python
 	$(PIP) "torch==2.13.0"
 	$(PIP) --editable ".[test]"
-	@command -v chromium >/dev/null || (apt-get update -qq && apt-get install -y -qq chromium) >/dev/null 2>&1 \
-	  || echo "chromium is not here and could not be installed: the browser tests will be skipped"
+	@command -v chromium >/dev/null || command -v google-chrome >/dev/null \
+	  || (apt-get update -qq && apt-get install -y -qq chromium) >/dev/null 2>&1 \
+	  || echo "chromium is not here and could not be installed: the browser tests will be skipped, and say so at the end"
 	@touch $@
 
 $(VENV)/bench.done: $(VENV)/test.done
@@ -34,13 +38,16 @@ demo: $(VENV)/demo.done  ## a first answer on the terminal and as a page
 	$(BIN)/accredit explain "A gripping, beautifully shot film that never quite lands." --html explanation.html
 
 test: $(VENV)/test.done  ## every test, docstring and README example
-	$(BIN)/python -m pytest
+	$(PYTEST)
+
+quick: $(VENV)/test.done  ## what a minute can tell: no long trainings, no other processes, no browser, no papers
+	$(PYTEST) -m "not slow and not server and not browser" --ignore=tests/web --ignore=tests/papers
 
 check: $(VENV)/test.done  ## what a change must pass: lint, types, tests
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest
+	$(PYTEST)
 
 bench: $(VENV)/bench.done  ## measure against the peers; each ends with one JSON line
 	$(BIN)/python -m benchmarks.shapley

@@ -20,7 +20,7 @@ WAIT = 1000 * int(
 SLOW = float(os.environ.get("ACCREDIT_SLOW", "1"))
 CHROMIUM = os.environ.get("ACCREDIT_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-         "--disable-component-update", "--disable-sync"]  # fmt: skip
+         "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage"]  # fmt: skip
 WIDTHS = (360, 768, 1280, 1920)
 
 

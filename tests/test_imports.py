@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -66,10 +67,11 @@ class Imports(ast.NodeVisitor):
             self.found.add(node.value)  # a module named in a string: a lazy attribute, or an import by name
 
 
-def imports(path: Path) -> set[str]:
+@cache
+def imports(path: Path) -> frozenset[str]:
     seen = Imports()
     seen.visit(ast.parse(path.read_text(encoding="utf-8")))
-    return seen.found
+    return frozenset(seen.found)
 
 
 @pytest.mark.parametrize("module", MODULES)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 
 import click
 
@@ -28,6 +29,8 @@ def serve(models: tuple[str, ...], store: str | None, port: int, seconds: float)
     if store is not None:
         with existing(store):
             pass  # it is a journal; a wrong file is refused before the page is served
+    # A script that starts this in the background has interrupts ignored; here they end the page all the same.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     click.echo("loading the model …", err=True)
     asyncio.run(
         served(models, store, port, lambda address: click.echo(f"open {address}\n(Ctrl+C ends it)"), seconds=seconds)

@@ -2,46 +2,69 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
-from collections.abc import Iterable, Iterator
+import math
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from accredit.core.errors import InvalidInput
+from accredit.core.game import checked_names
+from accredit.core.tables import Sheet, ending, named_once, number, read_content, read_sheet
+from accredit.games.several import TableGames
 from accredit.games.table import TableGame
 
-FILE_LIMIT = 64 << 20  # bytes
 SEPARATOR = "+"
+
+
+Row = tuple[tuple[str, ...], tuple[float, ...], str]  # members, one payoff per output, where it stands
 
 
 def read_game(path: str | Path) -> TableGame:
     """A game from a file.
 
-    CSV: a header line `coalition,payoff`, then one line a coalition, members joined by `+`, nobody left empty. JSON: an
-    object from coalition to payoff written the same way, or `{"players": [...], "payoffs": [{"coalition": [...], "payoff":
-    …}]}` where names may hold a `+`.
+    A table (.csv, .tsv or .jsonl) has the columns `coalition` and `payoff`, then one line per coalition, members joined by
+    `+`, nobody left empty. JSON: an object from coalition to payoff written the same way, or `{"players": [...], "payoffs":
+    [{"coalition": [...], "payoff": …}]}` where names may hold a `+`. `.gz` may follow.
     """
-    file = Path(path)
-    if not file.is_file():
-        what = "is not a file" if file.exists() else "does not exist"
-        raise InvalidInput(f"file {str(path)!r} {what}; give a CSV with the columns coalition,payoff, or a JSON file")
-    if file.stat().st_size > FILE_LIMIT:
-        raise InvalidInput(f"file {str(path)!r} has {file.stat().st_size:,} bytes; the limit is {FILE_LIMIT:,}")
-    try:
-        text = file.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InvalidInput(f"file {str(path)!r} is not UTF-8 text: {error.reason} at byte {error.start}") from None
-    if not text.strip():
-        raise InvalidInput(f"file {str(path)!r} is empty; its first line must be coalition,payoff")
-    rows, players = _json_rows(text) if file.suffix.lower() == ".json" else (_csv_rows(text), None)
-    return _game(rows, players)
+    players, outputs, payoffs = _read(path)
+    if outputs != ("payoff",):
+        raise InvalidInput(
+            f"file {str(path)!r} pays in {', '.join(outputs)}; one column named payoff is needed here. For all of them write "
+            "read_games(path)"
+        )
+    return TableGame.from_payoffs({who: earned[0] for who, earned in payoffs.items()}, players)
 
 
-def _game(rows: Iterable[tuple[tuple[str, ...], float, str]], players: list[str] | None) -> TableGame:
-    payoffs: dict[frozenset[str], float] = {}
-    for members, payoff, where in rows:
+def read_games(path: str | Path) -> TableGames:
+    """Games that pay in several outputs, from a file.
+
+    A table has `coalition` and one column per output, named in the header. JSON: `{"outputs": [...], "payoffs": …}`, the
+    payoffs as for `read_game` but with a list of numbers for each coalition.
+    """
+    players, outputs, payoffs = _read(path)
+    columns = [
+        TableGame.from_payoffs({who: earned[place] for who, earned in payoffs.items()}, players)
+        for place in range(len(outputs))
+    ]
+    return TableGames(columns[0].players, outputs, np.column_stack([column.table for column in columns]))
+
+
+def _read(path: str | Path) -> tuple[list[str], tuple[str, ...], dict[frozenset[str], tuple[float, ...]]]:
+    """Players, outputs, and the payoffs of every coalition in the file."""
+    if ending(path) == ".json":
+        rows, outputs, players = _json_rows(read_content(path))
+    else:
+        rows, outputs, players = *_table_rows(read_sheet(path)), None
+    payoffs = _payoffs(rows, players)
+    return players if players is not None else _names_in_order(payoffs), outputs, payoffs
+
+
+def _payoffs(rows: list[Row], players: list[str] | None) -> dict[frozenset[str], tuple[float, ...]]:
+    payoffs: dict[frozenset[str], tuple[float, ...]] = {}
+    for members, earned, where in rows:
         who = frozenset(members)
         if len(who) != len(members):
             raise InvalidInput(f"{where} names a player twice: {SEPARATOR.join(members)!r}")
@@ -49,7 +72,7 @@ def _game(rows: Iterable[tuple[tuple[str, ...], float, str]], players: list[str]
             raise InvalidInput(
                 f"{where} gives coalition {SEPARATOR.join(members)!r} a second payoff; keep one line for it"
             )
-        payoffs[who] = payoff
+        payoffs[who] = earned
         if players is None:
             continue
         for name in members:
@@ -57,54 +80,42 @@ def _game(rows: Iterable[tuple[tuple[str, ...], float, str]], players: list[str]
                 raise InvalidInput(f"{where} names the unknown player {name!r}; players lists {', '.join(players)}")
     if not payoffs:
         raise InvalidInput("the file has no coalitions; write one line for each, starting with ',0' for nobody")
-    names = players if players is not None else _names_in_order(payoffs)
-    return TableGame.from_payoffs(payoffs, names)
+    return payoffs
 
 
-def _names_in_order(payoffs: dict[frozenset[str], float]) -> list[str]:
+def _names_in_order(payoffs: Iterable[frozenset[str]]) -> list[str]:
     """Players in the order of their single coalitions, then any others by name."""
     singles = [name for who in payoffs if len(who) == 1 for name in who]
     return singles + sorted({name for who in payoffs for name in who} - set(singles))
 
 
-def _csv_rows(text: str) -> list[tuple[tuple[str, ...], float, str]]:
-    reader = csv.reader(io.StringIO(text))
-    header = [cell.strip().lower() for cell in next(_cells(reader), [])]
-    if sorted(header) != ["coalition", "payoff"]:
-        raise InvalidInput(f"the first line is {','.join(header)!r:.80}; it must be coalition,payoff")
-    who, earned = header.index("coalition"), header.index("payoff")
-    rows = []
-    for number, cells in enumerate(_cells(reader), start=2):
-        if not any(cell.strip() for cell in cells):
-            continue
-        if len(cells) != 2:
-            raise InvalidInput(f"line {number} has {len(cells)} cells instead of 2; quote names that hold a comma")
-        rows.append(
-            (_members(cells[who], f"line {number}"), _number(cells[earned], f"line {number}"), f"line {number}")
+def _table_rows(sheet: Sheet) -> tuple[list[Row], tuple[str, ...]]:
+    header = [name.strip() for name in sheet.names]
+    header = [name.lower() if name.lower() in ("coalition", "payoff") else name for name in header]
+    outputs = tuple(name for name in header if name != "coalition")
+    if header.count("coalition") != 1 or not outputs or not all(outputs) or len(set(outputs)) < len(outputs):
+        raise InvalidInput(
+            f"the columns of {sheet.file!r} are {','.join(header)!r:.80}; they must be coalition,payoff (or coalition and one "
+            "name per output)"
         )
-    return rows
+    who, rows = header.index("coalition"), []
+    for line, cells in zip(sheet.lines, sheet.rows, strict=True):
+        where = f"line {line} of {sheet.file!r}"
+        earned = tuple(_number(cell, where) for place, cell in enumerate(cells) if place != who)
+        rows.append((_members(cells[who], where), earned, where))
+    return rows, outputs
 
 
-def _cells(reader: Iterator[list[str]]) -> Iterator[list[str]]:
-    """Lines of a CSV file, or an error in place of one that cannot be split."""
+def _json_rows(text: str) -> tuple[list[Row], tuple[str, ...], list[str] | None]:
     try:
-        yield from reader
-    except csv.Error as error:
-        raise InvalidInput(f"the file cannot be split into cells: {error}; quote names that hold a comma") from None
-
-
-def _json_rows(text: str) -> tuple[list[tuple[tuple[str, ...], float, str]], list[str] | None]:
-    try:
-        data = json.loads(text, object_pairs_hook=_named_once, parse_int=float)
+        data = json.loads(text, object_pairs_hook=named_once, parse_int=float)
     except (json.JSONDecodeError, RecursionError) as error:
         raise InvalidInput(f"the file is not JSON: {error}") from None
     if not isinstance(data, dict):
         raise InvalidInput(
             f"the JSON is a {type(data).__name__}; write an object such as {{'': 0, 'A': 5, 'B': 3, 'A+B': 10}}"
         )
-    players = data.get("players") if "payoffs" in data else None
-    if players is not None and not (isinstance(players, list) and all(isinstance(p, str) for p in players)):
-        raise InvalidInput(f"players must be a list of names, got {players!r:.60}")
+    players, outputs = (_listed_names(data, what) for what in ("players", "outputs"))
     given = data.get("payoffs", data)
     if isinstance(given, dict):
         pairs = [(_members(who, f"coalition {who!r}"), earned) for who, earned in given.items()]
@@ -114,21 +125,28 @@ def _json_rows(text: str) -> tuple[list[tuple[tuple[str, ...], float, str]], lis
         pairs = [(_listed(item["coalition"]), item["payoff"]) for item in given]
     else:
         raise InvalidInput("payoffs must be an object, or a list of objects with coalition and payoff")
-    rows = [
-        (who, _number(earned, f"coalition {SEPARATOR.join(who)!r}"), f"coalition {SEPARATOR.join(who)!r}")
-        for who, earned in pairs
-    ]
-    return rows, players
+    rows = []
+    for who, earned in pairs:
+        where = f"coalition {SEPARATOR.join(who)!r}"
+        rows.append((who, _numbers(earned, where, outputs), where))
+    return rows, ("payoff",) if outputs is None else checked_names(outputs, "outputs"), players
 
 
-def _named_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """A JSON object; the reader of the standard library would keep the last of two equal names and tell nobody."""
-    found: dict[str, Any] = {}
-    for name, value in pairs:
-        if name in found:
-            raise InvalidInput(f"the JSON gives {name!r} twice; keep one entry for it")
-        found[name] = value
-    return found
+def _listed_names(data: dict[str, Any], what: str) -> list[str] | None:
+    """The names listed beside the payoffs; None where there are none."""
+    names = data.get(what) if "payoffs" in data else None
+    if names is not None and not (isinstance(names, list) and all(isinstance(name, str) for name in names)):
+        raise InvalidInput(f"{what} must be a list of names, got {names!r:.60}")
+    return names
+
+
+def _numbers(value: Any, where: str, outputs: list[str] | None) -> tuple[float, ...]:
+    """The payoffs of a coalition: a number, or a list of one for each output."""
+    if outputs is None:
+        return (_number(value, where),)
+    if not isinstance(value, list) or len(value) != len(outputs):
+        raise InvalidInput(f"{where} has the payoffs {value!r:.60}; a list of {len(outputs)} numbers is needed")
+    return tuple(_number(number, where) for number in value)
 
 
 def _listed(members: Any) -> tuple[str, ...]:
@@ -149,15 +167,15 @@ def _members(cell: str, where: str) -> tuple[str, ...]:
 
 
 def _number(value: Any, where: str) -> float:
-    try:
-        if isinstance(value, bool):
-            raise TypeError
-        number = float(value)
-    except (TypeError, ValueError):
-        raise InvalidInput(f"{where} has the payoff {value!r}; a payoff is a number") from None
-    if number != number or number in (float("inf"), float("-inf")):
-        raise InvalidInput(f"{where} has the payoff {value}; a payoff is a finite number")
-    return number
+    if isinstance(value, str):
+        payoff = number(value, f"the payoff of {where}")
+    elif isinstance(value, float):  # every number of the JSON is one
+        payoff = value
+    else:
+        raise InvalidInput(f"the payoff of {where} is {value!r:.60}; a payoff is a number")
+    if not math.isfinite(payoff):
+        raise InvalidInput(f"the payoff of {where} is {payoff}; a payoff is a finite number")
+    return payoff
 
 
 def read_groups(text: str) -> dict[str, list[str]]:

@@ -346,7 +346,7 @@ def _blocks(inputs: Inputs, block: int) -> Inputs:
 
 
 def _softmaxes(network: nn.Module, x: Array) -> FloatArray:
-    parts = [network(torch.from_numpy(x[k : k + ASKED_AT_ONCE])) for k in range(0, len(x), ASKED_AT_ONCE)]
+    parts = [network(torch.tensor(x[k : k + ASKED_AT_ONCE])) for k in range(0, len(x), ASKED_AT_ONCE)]
     return torch.cat(parts).double().softmax(dim=1).numpy()
 
 

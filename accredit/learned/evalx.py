@@ -174,7 +174,7 @@ def answers(network: nn.Module, x: Array, mask: FloatArray) -> FloatArray:
     """Probabilities of a trained network, a few thousand rows at a time: (N, classes)."""
     given = _numbers(mask)
     with torch.inference_mode():
-        parts = [network(torch.from_numpy(x[k : k + ROWS]), given[k : k + ROWS]) for k in range(0, len(x), ROWS)]
+        parts = [network(torch.tensor(x[k : k + ROWS]), given[k : k + ROWS]) for k in range(0, len(x), ROWS)]
         return torch.cat(parts).double().softmax(dim=1).numpy()
 
 
@@ -183,7 +183,7 @@ def _cross_entropy(logits: Tensor, goal: Tensor) -> Tensor:
 
 
 def _numbers(masks: Any) -> Tensor:
-    return torch.from_numpy(np.asarray(masks, dtype=np.float32))
+    return torch.tensor(np.asarray(masks, dtype=np.float32))
 
 
 def _state(network: nn.Module) -> dict[str, Tensor]:

@@ -74,7 +74,7 @@ class Gradient:
         )
 
     def _slopes(self, rows: Array) -> FloatArray:
-        x = torch.from_numpy(rows)
+        x = torch.tensor(rows)
         if self.times_input:
             mask = torch.ones(len(rows), self.inputs.n, requires_grad=True)
             return np.asarray(_slope(self.network(x, mask), mask).abs().double().numpy())

@@ -73,7 +73,7 @@ def as_black_box(network: nn.Module, inputs: Inputs, rows: int = 512) -> BlackBo
 
     def answer(x: Array) -> Array:
         given = inputs.check(x)
-        parts = [network(torch.from_numpy(given[k : k + rows])) for k in range(0, len(given), rows)]
+        parts = [network(torch.tensor(given[k : k + rows])) for k in range(0, len(given), rows)]
         return torch.cat(parts).double().softmax(dim=1).numpy()
 
     def quietly(x: Array) -> Array:

@@ -150,7 +150,7 @@ class TrainedExplainer:
         given = self.inputs.check(x)
         shown = torch.from_numpy(checked_mask(mask, len(given), self.inputs.n)).float()
         surrogate = self._fitted()[1]
-        told = _in_parts(lambda part: surrogate(torch.from_numpy(given[part]), shown[part]), len(given))
+        told = _in_parts(lambda part: surrogate(torch.tensor(given[part]), shown[part]), len(given))
         return told.double().softmax(dim=1).numpy()
 
     def predict(self, x: npt.ArrayLike) -> FloatArray:
@@ -266,7 +266,7 @@ class TrainedExplainer:
                     f"{self.method} asks for the black box's answer; write accredit.learned.load(folder, black_box)"
                 )
             answer = torch.from_numpy(self._ask(x, self.black_box)).float()
-        rows = torch.from_numpy(np.ascontiguousarray(x))
+        rows = torch.tensor(x)
         logits = _in_parts(lambda part: selector(rows[part], None if answer is None else answer[part]), len(x))
         if not torch.isfinite(logits).all():
             raise InvalidInput(

@@ -8,7 +8,7 @@ from typing import Any
 
 from accredit.core import InvalidInput
 from accredit.models.image import ImageModel, Preparation
-from accredit.models.state import quiet
+from accredit.models.state import quiet, settled
 from accredit.models.text import HEADS, TextModel
 
 PICKLED = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl", "*.h5", "*.msgpack")
@@ -139,7 +139,7 @@ def _loaded(kind: Any, folder: Path) -> Any:
             f"{folder} has no weights for {missing[0]}{' and others' if len(missing) > 1 else ''}; they would be "
             "random numbers. Fine-tune the model first, and save it with its head"
         )
-    return model.eval()
+    return settled(model).eval()
 
 
 def _json(file: Path) -> dict[str, Any]:

@@ -64,6 +64,17 @@ def quiet() -> Iterator[None]:
             logging.enable_progress_bar()
 
 
+def settled(model: Any) -> Any:
+    """The model with its weights in torch's own memory instead of a mapped file, where they may lie at any address.
+
+    Matrix kernels take another way, with other last digits, for weights that are not aligned: only after this does a
+    loaded model give the very numbers of the one that was saved.
+    """
+    for held in (*model.parameters(), *model.buffers()):
+        held.data = held.data.clone()
+    return model
+
+
 def device_of(module: torch.nn.Module) -> torch.device:
     """Where the module's parameters live; the CPU when it has none."""
     return next((p.device for p in module.parameters()), torch.device("cpu"))

@@ -10,11 +10,11 @@ The folder holds either the files as their authors publish them or one compact t
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from io import BytesIO
 from itertools import pairwise
 from pathlib import Path
 
@@ -23,6 +23,8 @@ import numpy.typing as npt
 
 from accredit.core import InvalidInput
 from accredit.core.coalitions import BoolArray, IntArray
+from accredit.core.tables import read_sheet
+from accredit.store.results import put
 
 FIRST_WORDS = 5
 LONGEST = 400  # whitespace tokens of a review that are read
@@ -64,14 +66,11 @@ def reviews(folder: Path) -> list[Review]:
 
 
 def _from_table(file: Path) -> Iterator[Review]:
-    with gzip.open(file, "rt", encoding="utf-8") as lines:
-        columns = next(lines).rstrip("\n").split("\t")
-        missing = {"split", "label", "text"} - set(columns)
-        if missing:
-            raise InvalidInput(f"{file} has the columns {columns}; it needs split, label and text")
-        for line in lines:
-            row = dict(zip(columns, line.rstrip("\n").split("\t"), strict=True))
-            yield Review(" ".join(row["text"].split()[:LONGEST]), int(row["label"]), row["split"] == "train")
+    sheet = read_sheet(file)
+    if {"split", "label", "text"} - set(sheet.names):
+        raise InvalidInput(f"{file} has the columns {', '.join(sheet.names)}; it needs split, label and text")
+    for row in sheet.records():
+        yield Review(" ".join(row["text"].split()[:LONGEST]), int(row["label"]), row["split"] == "train")
 
 
 def _from_folder(folder: Path) -> Iterator[Review]:
@@ -157,9 +156,9 @@ class ReviewTexts:
         found = cls.encode(spread(reviews(source), rows), glove)
         if file is not None:
             file.parent.mkdir(parents=True, exist_ok=True)
-            unfinished = file.with_suffix(".part.npz")
-            np.savez(unfinished, **{name: getattr(found, name) for name in cls.__dataclass_fields__})
-            unfinished.rename(file)
+            content = BytesIO()
+            np.savez(content, **{name: getattr(found, name) for name in cls.__dataclass_fields__})
+            put(file, content.getvalue())  # several workers may come here at once
         return found
 
     @classmethod

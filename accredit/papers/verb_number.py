@@ -124,11 +124,13 @@ class VerbNumberModel:
         """What `save` wrote."""
         from transformers import BertForSequenceClassification
 
+        from accredit.models.state import settled
+
         words = (folder / "vocabulary.txt").read_text(encoding="utf-8").split("\n")
         network = BertForSequenceClassification.from_pretrained(
             folder, local_files_only=True, use_safetensors=True, attn_implementation="eager"
         )
-        return cls(network.eval(), {word: k for k, word in enumerate(words)})
+        return cls(settled(network).eval(), {word: k for k, word in enumerate(words)})
 
 
 def train(folder: Path, training: Sequence[Prefix], epochs: int, seed: int, words: int = 20_000) -> VerbNumberModel:

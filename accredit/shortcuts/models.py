@@ -18,6 +18,7 @@ import torch
 from torch import Tensor, nn
 
 from accredit.core import FloatArray, InvalidInput
+from accredit.store.results import put
 
 FORMAT = 1
 PREDICT_ROWS = 4096
@@ -199,15 +200,14 @@ class AttentionClassifier(nn.Module):
 
     def save(self, folder: str | Path) -> None:
         """`model.safetensors` and `model.json`; `load_attention_classifier(folder)` reads them."""
-        from safetensors.torch import save_file
+        from safetensors.torch import save
 
         target = Path(folder)
         target.mkdir(parents=True, exist_ok=True)
-        save_file(
-            {name: p.detach().contiguous() for name, p in self.state_dict().items()}, target / "model.safetensors"
-        )
+        weights = save({name: p.detach().contiguous() for name, p in self.state_dict().items()})
+        put(target / "model.safetensors", weights)
         settings = {"format": FORMAT, "kind": "attention classifier", "shape": asdict(self.shape)}
-        (target / "model.json").write_text(json.dumps(settings, indent=1), encoding="utf-8")
+        put(target / "model.json", json.dumps(settings, indent=1).encode())
 
 
 def load_attention_classifier(folder: str | Path) -> AttentionClassifier:
@@ -242,9 +242,9 @@ class AttentionData:
     ) -> AttentionData:
         """From arrays or tensors; the first thing wrong is named."""
         data = cls(
-            torch.as_tensor(np.require(tokens, np.float32, "W")),
-            torch.as_tensor(np.require(query, np.float32, "W")),
-            None if present is None else torch.as_tensor(np.require(present, requirements="W")),
+            torch.tensor(np.asarray(tokens, np.float32)),
+            torch.tensor(np.asarray(query, np.float32)),
+            None if present is None else torch.tensor(np.asarray(present)),
             torch.full((len(tokens),), -1),
         )
         rows = len(data.tokens)

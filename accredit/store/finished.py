@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import time
 from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any
 
 from accredit.core import InvalidInput
 
+BUSY_SECONDS = 60.0  # how long one writer waits for another
 SCHEMA = "CREATE TABLE IF NOT EXISTS finished (digest TEXT PRIMARY KEY, key TEXT NOT NULL, result TEXT NOT NULL)"
 
 
@@ -26,8 +28,8 @@ class Finished:
 
     def __init__(self, path: str | Path) -> None:
         try:
-            self._file = sqlite3.connect(path, timeout=60, isolation_level=None)
-            self._file.execute("PRAGMA journal_mode=WAL")
+            self._file = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
+            use_wal(self._file)
             self._file.execute(SCHEMA)
         except sqlite3.Error as error:
             raise InvalidInput(f"{path} cannot hold finished parts: {error}; give another file with --store") from None
@@ -50,6 +52,19 @@ class Finished:
         """The part of this key, if it is there."""
         row = self._file.execute("SELECT result FROM finished WHERE digest = ?", (_digest(key)[1],)).fetchone()
         return None if row is None else dict(json.loads(row[0]))
+
+
+def use_wal(file: sqlite3.Connection) -> None:
+    """Switch a database to WAL. SQLite does not wait for another process that does the same, so wait here."""
+    until = time.monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            file.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > until:
+                raise
+            time.sleep(0.02)
 
 
 def _digest(key: Mapping[str, Any]) -> tuple[str, str]:

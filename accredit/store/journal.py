@@ -25,10 +25,10 @@ import numpy as np
 
 from accredit.core import AccreditError, FloatArray, InvalidInput
 from accredit.store.fingerprint import Fingerprint
+from accredit.store.finished import BUSY_SECONDS, use_wal
 
 FORMAT = 1
 APPLICATION = 0x61636372  # "accr", in the header of the file
-BUSY_SECONDS = 60.0  # how long one writer waits for another
 CHECKPOINT_PAGES = 8000  # 32 MB: the only moment at which a writer waits for the disk
 LOOKUP_ROWS = 500  # coalitions a query; SQLite allows 999 parameters on old builds
 
@@ -120,18 +120,6 @@ class Journal:
             self._db.close()
             raise
 
-    def _use_wal(self) -> None:
-        """Switch the file to WAL. SQLite does not wait for another process that does the same, so wait here."""
-        until = time.monotonic() + BUSY_SECONDS
-        while True:
-            try:
-                self._pragma("journal_mode = WAL")
-                return
-            except sqlite3.OperationalError as error:
-                if "locked" not in str(error) or time.monotonic() > until:
-                    raise
-                time.sleep(0.02)
-
     def _prepare(self) -> None:
         """Create the tables in an empty file; refuse a file that is not ours, or newer than we are."""
         self._db.execute(f"PRAGMA busy_timeout = {int(BUSY_SECONDS * 1000)}")
@@ -144,7 +132,7 @@ class Journal:
                 f"journal {self.path} has format {version}, this accredit reads up to {FORMAT}; "
                 "upgrade accredit, or name another file"
             )
-        self._use_wal()
+        use_wal(self._db)
         self._pragma("synchronous = NORMAL")
         self._pragma(f"wal_autocheckpoint = {CHECKPOINT_PAGES}")
         self._pragma("cache_size = -64000")  # kB

@@ -5,7 +5,7 @@ executed.
 from __future__ import annotations
 
 import os
-import tempfile
+import secrets
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ def save(
 
     Each file appears whole or not at all: it is written beside its place and moved there.
 
+    >>> import tempfile
     >>> folder = tempfile.mkdtemp()
     >>> save(f"{folder}/cookies.json", Attribution(("alice", "bob"), [6, 4], 10, "by hand"))
     >>> load(f"{folder}/cookies.json")["alice"]
@@ -67,18 +68,15 @@ def _tensors() -> Any:
 def put(place: Path, content: bytes) -> None:
     """All or nothing: write a neighbour, force it to the disk, move it into place. Readable by whom a new file is."""
     try:
-        handle, beside = tempfile.mkstemp(dir=place.parent, prefix=f".{place.name}.")
+        beside = place.with_name(f".{place.name}.{secrets.token_hex(4)}")  # of this writer alone
         try:
-            with os.fdopen(handle, "wb") as file:
+            with beside.open("xb") as file:
                 file.write(content)
                 file.flush()
                 os.fsync(file.fileno())
-            umask = os.umask(0)
-            os.umask(umask)
-            os.chmod(beside, 0o666 & ~umask)
             os.replace(beside, place)
         except BaseException:
-            Path(beside).unlink(missing_ok=True)
+            beside.unlink(missing_ok=True)
             raise
     except OSError as error:
         raise AccreditError(f"{place} could not be written: {error.strerror}; nothing was changed") from None

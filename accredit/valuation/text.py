@@ -56,6 +56,7 @@ def _encoder(encoder: str | Path | None) -> tuple[Any, Any, int]:
     from accredit.models import load_text_model
     from accredit.models.builtin import text_folder
     from accredit.models.loading import model_config, model_folder
+    from accredit.models.state import settled
     from accredit.models.text import HEADS
 
     folder = model_folder(text_folder() if encoder is None else encoder)
@@ -66,7 +67,7 @@ def _encoder(encoder: str | Path | None) -> tuple[Any, Any, int]:
     else:  # an encoder that never had a head
         local = {"local_files_only": True, "trust_remote_code": False}
         tokenizer = transformers.AutoTokenizer.from_pretrained(folder, **local)
-        body = transformers.AutoModel.from_pretrained(folder, use_safetensors=True, **local)
+        body = settled(transformers.AutoModel.from_pretrained(folder, use_safetensors=True, **local))
         longest = min(tokenizer.model_max_length, getattr(body.config, "max_position_embeddings", LONGEST))
     if body.config.is_encoder_decoder:
         body = body.get_encoder()

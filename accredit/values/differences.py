@@ -18,6 +18,7 @@ import numpy as np
 
 from accredit.core import Attribution, BoolArray, Claim, FloatArray, Game, Holds, InvalidInput, NotConverged
 from accredit.values.control import semivalue_of_pairs
+from accredit.values.every_output import solves_every_output
 from accredit.values.intervals import Moments
 from accredit.values.orders import random_places
 from accredit.values.sampling import (
@@ -64,6 +65,7 @@ class Differences(Sampled):
     def __post_init__(self) -> None:
         checked(self, self.budget, self.seed)
 
+    @solves_every_output
     def solve(self, game: Game) -> Attribution:
         """Shapley values of `game`, estimated."""
         n = len(game.players)
@@ -111,12 +113,13 @@ class DifferencesHint(Sampled):
         if self.certify:
             raise InvalidInput("certify=True is not offered by DifferencesHint; write Differences(..., certify=True)")
 
+    @solves_every_output
     def solve(self, game: Game) -> Attribution:
         """Shapley values of `game`, estimated."""
         n, confidence, method = len(game.players), self.confidence, described("shapley", self)
         ledger = Ledger(game, confidence.payoff_range)
         if n <= 2:
-            return known_whole(game, ledger, np.full(n, 1 / n), method, confidence, self.budget, self.seed)
+            return known_whole(game, ledger, np.full(n, 1 / n), method, self.budget, self.seed)
         hint = _Hint(ledger, n, self.seed)
 
         def half_widths(share: float) -> FloatArray | None:
@@ -126,7 +129,7 @@ class DifferencesHint(Sampled):
         moments, widths = hint.moments(), half_widths(ended.share)
         because = mean_because(moments, confidence, "draw")
         if hint.draws < hint.needed:
-            because = f"none: {hint.draws} draws may miss the small sets, which weigh most; {hint.needed} are needed"
+            because = f"{hint.draws} draws may miss the small sets, which weigh most; {hint.needed} are needed"
         claims = (
             Claim(
                 "efficiency", Holds.EXACTLY, "the reference player's credit is chosen so that all sum to v(N) − v(∅)"

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from accredit.core import Attribution, Claim, FloatArray, Game, Holds, TooManyPlayers, payoffs, tabulate
+from accredit.core import Attribution, Claim, FloatArray, Game, Holds, Precision, TooManyPlayers, payoffs, tabulate
+from accredit.methods import EXACT_LIMIT
+from accredit.values.every_output import every_output, solves_every_output
 from accredit.values.semivalues import (
     banzhaf_weights,
     beta_weights,
@@ -17,9 +19,7 @@ from accredit.values.semivalues import (
     shapley_weights,
 )
 
-__all__ = ["EXACT_LIMIT", "Exact", "banzhaf", "beta", "leave_one_out", "semivalue", "shapley_from_table"]
-
-EXACT_LIMIT = 22  # players; 4 million payoffs
+__all__ = ["Exact", "banzhaf", "beta", "leave_one_out", "semivalue", "shapley_from_table"]
 
 _ALL = "computed from all 2ⁿ payoffs"
 SHAPLEY_CLAIMS = (
@@ -49,6 +49,7 @@ class Exact:
 
     limit: int = EXACT_LIMIT
 
+    @solves_every_output
     def solve(self, game: Game) -> Attribution:
         """The Shapley value."""
         return self.semivalue(game, shapley_weights(len(game.players)), "shapley/Exact()")
@@ -68,13 +69,14 @@ class Exact:
             total=float(v[-1] - v[0]),
             method=method,
             claims=semivalue_claims(weights),
-            interval_because="exact: there is no sampling error",
+            precision=Precision.exact(),
             baseline=float(v[0]),
             payoffs=v.size,
             stopped="all coalitions evaluated",
         )
 
 
+@every_output
 def semivalue(game: Game, weights: FloatArray, *, limit: int = EXACT_LIMIT) -> Attribution:
     r"""Credit by any weighting of marginal contributions, exactly.
 
@@ -90,6 +92,7 @@ def semivalue(game: Game, weights: FloatArray, *, limit: int = EXACT_LIMIT) -> A
     return Exact(limit).semivalue(game, p, f"semivalue/{[float(x) for x in p]}")
 
 
+@every_output
 def banzhaf(game: Game, *, limit: int = EXACT_LIMIT) -> Attribution:
     r"""Average what a player adds over all coalitions of the others, each counted the same.
 
@@ -105,6 +108,7 @@ def banzhaf(game: Game, *, limit: int = EXACT_LIMIT) -> Attribution:
     return Exact(limit).semivalue(game, banzhaf_weights(len(game.players)), "banzhaf/Exact()")
 
 
+@every_output
 def beta(game: Game, alpha: float, beta: float, *, limit: int = EXACT_LIMIT) -> Attribution:
     r"""The Beta(α, β) semivalue: Beta(1, 1) is Shapley, Beta(16, 1) listens to small coalitions. Costs 2ⁿ payoffs.
 
@@ -116,6 +120,7 @@ def beta(game: Game, alpha: float, beta: float, *, limit: int = EXACT_LIMIT) -> 
     return Exact(limit).semivalue(game, weights, f"beta({alpha:g}, {beta:g})/Exact()")
 
 
+@every_output
 def leave_one_out(game: Game) -> Attribution:
     r"""What is lost when one player leaves: v(N) − v(N∖i).
 
@@ -136,7 +141,7 @@ def leave_one_out(game: Game) -> Attribution:
         total=everybody - nobody,
         method="leave-one-out",
         claims=claims,
-        interval_because="exact: there is no sampling error",
+        precision=Precision.exact(),
         baseline=nobody,
         payoffs=n + 2,
         stopped="every player left out once",

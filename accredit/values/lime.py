@@ -22,16 +22,16 @@ from accredit.core import (
     Game,
     Holds,
     InvalidInput,
+    Precision,
     checked_seed,
     payoffs,
 )
+from accredit.values.every_output import solves_every_output
 from accredit.values.sampling import described
 
 LAWS = {"sizes": "a uniform number of players removed", "coins": "every player removed with chance ½"}
 SCREEN = 0.01  # ridge of the first fit, which only chooses the features
-NO_INTERVAL = (
-    "none: the spread of the slopes over other draws of coalitions is not estimated; run another seed to see it"
-)
+NO_INTERVAL = "the spread of the slopes over other draws of coalitions is not estimated; run another seed to see it"
 
 
 def drawn(n: int, count: int, law: str, rng: np.random.Generator) -> BoolArray:
@@ -110,6 +110,7 @@ class Lime:
         if not self.width > 0 or not self.ridge > 0:
             raise InvalidInput(f"width and ridge must be positive, got {self.width!r} and {self.ridge!r}")
 
+    @solves_every_output
     def solve(self, game: Game) -> Attribution:
         """Slopes of the local line of `game`."""
         n = len(game.players)
@@ -132,7 +133,7 @@ class Lime:
             None,
             described("lime", self),
             _claims(self.features is None or self.features >= n),
-            interval_because=NO_INTERVAL,
+            precision=Precision.unknown(NO_INTERVAL),
             payoffs=self.budget,
             seed=self.seed,
             stopped=f"the budget of {self.budget} payoffs is spent",

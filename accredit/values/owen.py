@@ -20,12 +20,14 @@ from accredit.core import (
     Game,
     Holds,
     InvalidInput,
+    Precision,
     TooManyPlayers,
     endpoints,
     payoffs,
     player_index,
 )
 from accredit.core.coalitions import from_index, unique
+from accredit.values.every_output import every_output
 from accredit.values.sampling import Sampled, checked
 from accredit.values.semivalues import shapley_weights
 from accredit.values.solver import progress
@@ -157,6 +159,7 @@ def sampled_owen(game: Game, root: Node, orders: int, seed: int) -> FloatArray:
     return gains
 
 
+@every_output
 def owen(game: Game, groups: Tree, *, orders: int | None = None, seed: int = 0) -> Attribution:
     r"""Share the payoff when players act in groups, groups in groups, and so on.
 
@@ -192,7 +195,7 @@ def owen(game: Game, groups: Tree, *, orders: int | None = None, seed: int = 0) 
             f"owen/orders={orders}",
             (*shared, linear),
             stderr=gains.std(axis=0, ddof=1) / np.sqrt(orders),
-            interval_because="standard errors only: intervals from few orders cover too little",
+            precision=Precision.unknown("standard errors only, because intervals from few orders cover too little"),
             baseline=nobody,
             payoffs=orders * (len(game.players) + 1) + 2,
             seed=seed,
@@ -212,7 +215,7 @@ def owen(game: Game, groups: Tree, *, orders: int | None = None, seed: int = 0) 
         everybody - nobody,
         "owen/exact",
         (*shared, linear),
-        interval_because="exact: there is no sampling error",
+        precision=Precision.exact(),
         baseline=nobody,
         payoffs=used + 2,
         stopped="all group-wise orders counted",

@@ -9,8 +9,8 @@ from typing import Any
 
 from accredit.arena.contest import METRICS, ORACLE, RANDOM
 from accredit.arena.standings import UNITS_ONLY, Standings
+from accredit.core import Estimate
 from accredit.core.plain import rounded
-from accredit.evaluate.bootstrap import Interval
 from accredit.views.columns import printable
 from accredit.views.columns import table as aligned
 from accredit.views.notation import LEGEND, letters
@@ -20,15 +20,13 @@ FEW = 10  # inputs, below which intervals are rough
 KINDS = 3  # of problems that are listed, each with its first row
 
 
-def interval_text(interval: Interval | None, digits: int = 2) -> str:
+def interval_text(interval: Estimate | None, digits: int = 2) -> str:
     """An estimate with its interval.
 
-    >>> interval_text(Interval(0.5, 0.41, 0.6))
+    >>> interval_text(Estimate(0.5, 0.41, 0.6))
     '0.50 [0.41, 0.60]'
     """
-    if interval is None:
-        return "—"
-    return f"{fixed(interval.estimate, digits)} [{fixed(interval.low, digits)}, {fixed(interval.high, digits)}]"
+    return "—" if interval is None else format(interval, f".{digits}f").replace("-", "−")
 
 
 def measured(table: Standings) -> list[str]:
@@ -46,7 +44,7 @@ def header_of(table: Standings) -> list[str]:
 def rows_of(table: Standings) -> list[list[str]]:
     """The cells of the table, in its order."""
     columns = [
-        _column([s.metrics[m].estimate if m in s.metrics else None for s in table.standings]) for m in measured(table)
+        _column([s.metrics[m].value if m in s.metrics else None for s in table.standings]) for m in measured(table)
     ]
     lines = []
     for k, s in enumerate(table.standings):

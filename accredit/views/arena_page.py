@@ -37,7 +37,7 @@ def arena_page(table: Standings, title: str) -> str:
 def _ranking(table: Standings, rows: list[list[str]]) -> list[list[str | Bar | None]]:
     """Methods from best to worst: the share with its interval, written and drawn, the test against the best, cost, claims."""
     known = [s.share for s in table.standings if s.share is not None]
-    span = min([0.0, *(x.low for x in known)]), max([1.0, *(x.high for x in known)])
+    span = min([0.0, *(x.ends[0] for x in known)]), max([1.0, *(x.ends[1] for x in known)])
     lines: list[list[str | Bar | None]] = []
     for s, (method, share, p, *_, passes, claims) in zip(table.standings, rows, strict=True):
         lines.append(
@@ -48,7 +48,7 @@ def _ranking(table: Standings, rows: list[list[str]]) -> list[list[str | Bar | N
 
 def _share_bar(standing: Standing, span: tuple[float, float]) -> Bar | None:
     share = standing.share
-    return None if share is None else bar(share.estimate, span, (share.low, share.high), width=220)
+    return None if share is None else bar(share.value, span, share.ends, width=220)
 
 
 class Curve(NamedTuple):

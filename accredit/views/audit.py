@@ -69,12 +69,12 @@ def _table(report: Findings) -> tuple[list[str], list[list[str]]]:
 
 def _cells(finding: Finding) -> list[str]:
     share = finding.unit == "share"
-    low, high = _signed(finding.excess.low, share), _signed(finding.excess.high, share)
+    low, high = (_signed(end, share) for end in finding.excess.ends)
     return [
         finding.name,
         _number(finding.value, share),
         _number(finding.chance, share),
-        _signed(finding.excess.estimate, share) + (f" [{low}, {high}]" if finding.rows > 1 else ""),
+        _signed(finding.excess.value, share) + (f" [{low}, {high}]" if finding.rows > 1 else ""),
         "—" if finding.random is None else _number(finding.random, share),
         f"{MARKS[finding.verdict]} {finding.verdict}",
     ]

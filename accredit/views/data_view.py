@@ -11,7 +11,7 @@ from accredit.views.engine import render
 from accredit.views.numbers import BRIEF, between, brief
 from accredit.views.parts import Bar, bar, bounds, claims_table, heat, span
 from accredit.views.valuation import curves_svg
-from accredit.views.words import certainty, interval_word, shared
+from accredit.views.words import interval_word, shared
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -98,7 +98,7 @@ def _places(watched: Watched, values: Attribution, order: list[int]) -> list[Pla
 def _suspects(watched: Watched) -> dict[str, object] | None:
     if not watched.suspects:
         return None
-    rows = [(_who(watched, s.player), brief(s.credit), certainty(s.sure)) for s in watched.suspects]
+    rows = [(_who(watched, s.player), brief(s.credit), str(s.surely)) for s in watched.suspects]
     return {"rows": rows, "described": bool(watched.known.labels)}
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from accredit.core import Attribution, Selection
+from accredit.core import Attribution, Attributions, Selection
+from accredit.core.plain import rounded
 from accredit.explanation.result import Explanation
 from accredit.values.report import GameReport
 from accredit.views.engine import render
@@ -16,7 +17,7 @@ from accredit.views.parts import attribution_table, claims_table
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-Result = Attribution | Selection | GameReport | Explanation
+Result = Attribution | Attributions | Selection | GameReport | Explanation
 
 
 def fragment(result: Result) -> str:
@@ -25,9 +26,20 @@ def fragment(result: Result) -> str:
         return framed(explanation_body(result), headline(result))
     if isinstance(result, GameReport):
         return framed(game_body(result))
-    return framed(
-        _selection(result) if isinstance(result, Selection) else attribution_table(result) + claims_table(result)
-    )
+    if isinstance(result, Selection):
+        return framed(_selection(result))
+    if isinstance(result, Attributions):
+        return framed(_by_output(result))
+    return framed(attribution_table(result) + claims_table(result))
+
+
+def _by_output(result: Attributions) -> Markup:
+    """Credit per player and output; what holds for one output holds for all."""
+    rows = [
+        (player, *map(rounded, credit)) for player, credit in zip(result.players, result.credit.tolist(), strict=True)
+    ]
+    first = result[result.outputs[0]]
+    return render("parts", "table", header=["player", *result.outputs], rows=rows) + claims_table(first)
 
 
 def _selection(result: Selection) -> Markup:

@@ -16,7 +16,7 @@ from accredit.views.numbers import BRIEF
 from accredit.views.page import page
 from accredit.views.parts import attribution_table, claims_table
 from accredit.views.text import facts, text
-from accredit.views.words import PAIRS, certainty
+from accredit.views.words import PAIRS
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -32,7 +32,7 @@ def valuation_text(report: Valuation, rows: int = SHOWN) -> str:
     lines = [f"payoff: {report.payoff}", *_ranked(report, rows)]
     if report.suspects:
         lines += ["", "likely mislabelled (the model does better without them)"]
-        cells = [[s.player, printable(s.label), rounded(s.credit), certainty(s.sure)] for s in report.suspects]
+        cells = [[s.player, printable(s.label), rounded(s.credit), str(s.surely)] for s in report.suspects]
         head, *listed = table(["row", "label", "value", "certainty"], cells)
         texts = [_short(s.text) for s in report.suspects]
         lines += [head, *(f"{line}  {text}".rstrip() for line, text in zip(listed, texts, strict=True))]
@@ -90,7 +90,7 @@ def _suspects(report: Valuation) -> tuple[list[str], list[list[str]]] | None:
         return None
     header = ["row", "label", "value", "certainty", "text"]
     shown = len(header) if any(s.text for s in report.suspects) else len(header) - 1
-    rows = [[s.player, s.label, rounded(s.credit), certainty(s.sure), s.text][:shown] for s in report.suspects]
+    rows = [[s.player, s.label, rounded(s.credit), str(s.surely), s.text][:shown] for s in report.suspects]
     return header[:shown], rows
 
 

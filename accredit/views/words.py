@@ -56,11 +56,6 @@ def error_bars(result: Attribution) -> str:
     return "± s.e." if result.stderr is not None else "exact" if result.exact else "no interval"
 
 
-def certainty(sure: bool) -> str:
-    """Whether an estimate is far enough from zero for its error."""
-    return "sure" if sure else "uncertain"
-
-
 def in_words(result: Attribution) -> str:
     """What the numbers are, and whether they add up.
 

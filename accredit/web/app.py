@@ -18,13 +18,14 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp
 
 from accredit.core import AccreditError
-from accredit.games import TableGame
+from accredit.games import TableGame, read_groups
+from accredit.methods import methods_for
 from accredit.values.report import report
 from accredit.views.game import game_body
 from accredit.views.html import game_page
 from accredit.views.page import asset, page, stylesheet
 from accredit.web.jobs import RETRY_SECONDS, Crowded, Jobs, Stream
-from accredit.web.requests import ExplainRequest, FlowRequest, GameRequest
+from accredit.web.requests import METHOD, ExplainRequest, FlowRequest, GameRequest
 from accredit.web.safety import Gate
 from accredit.web.worker import Worker
 
@@ -69,6 +70,8 @@ def application(worker: Worker, store: str | None = None, **limits: Any) -> Fast
     @app.exception_handler(RequestValidationError)
     async def not_understood(request: Request, error: RequestValidationError) -> JSONResponse:
         deepest = max(error.errors(), key=lambda each: len(each["loc"]))  # of several forms, the one that came closest
+        if deepest["type"] == METHOD:
+            return problem(deepest["msg"], 422)
         where = ".".join(str(part) for part in deepest["loc"] if part != "body")
         return problem(f"{where}: {deepest['msg']}" if where else deepest["msg"], 422)
 
@@ -106,7 +109,11 @@ def application(worker: Worker, store: str | None = None, **limits: Any) -> Fast
     @app.get("/api/about")
     async def about() -> dict[str, Any]:
         """Which models are served, which methods there are, whether a journal is open."""
-        return {**worker.about, "store": store is not None}
+        return {
+            **worker.about,
+            "games": [method.to_plain() for method in methods_for("game")],
+            "store": store is not None,
+        }
 
     @app.post("/api/explain", response_class=Response, responses=EVENTS)
     async def explain(asked: ExplainRequest) -> Response:
@@ -121,7 +128,8 @@ def application(worker: Worker, store: str | None = None, **limits: Any) -> Fast
     @app.post("/api/game")
     async def game(asked: GameRequest) -> dict[str, Any]:
         """Values, interactions, conditional values and best subsets of a small game."""
-        found = await run_in_threadpool(report, TableGame(asked.players, asked.payoffs), asked.method)
+        groups = read_groups(asked.groups) if asked.groups else None
+        found = await run_in_threadpool(report, TableGame(asked.players, asked.payoffs), asked.method, groups)
         return {"html": game_body(found), "report": found.to_plain(), "page": game_page(found, "Who earned what")}
 
     @app.get("/api/data", responses={204: {"description": "Nothing new"}})

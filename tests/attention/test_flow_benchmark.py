@@ -5,7 +5,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 
+
+@pytest.mark.slow
 def test_quick_run_ends_with_ratios():
     command = [sys.executable, "-m", "benchmarks.flow", "--quick"]
     run = subprocess.run(

@@ -109,6 +109,7 @@ def test_groups_bring_many_tokens_within_exact_reach():
     assert found.unshared == pytest.approx(0, abs=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cuts", [2, 160], ids=["poor control variate", "good control variate"])
 def test_intervals_cover_the_exact_value(monkeypatch, cuts):
     # 30 independent runs, 11 players each, nominal level 0.95. The mean coverage of a run has sd below 0.1, that of 30 runs

@@ -63,6 +63,7 @@ def cured() -> AttentionClassifier:
     return model
 
 
+@pytest.mark.slow
 def test_a_shortcut_leaks_and_the_cure_does_not(plain, cured):
     """1000 scored rows: standard errors of 0.016; the effects asserted are 0.1 and more above the margin."""
     tokens, query, _ = rows(2000, 1)
@@ -130,6 +131,7 @@ def checks(plain):
     return {f.name: f for f in counterchecks(plain, AttentionData.of(SHAPE, tokens, query, labels), QUICK)}
 
 
+@pytest.mark.slow
 def test_counterchecks_are_all_there_and_attention_helps(checks):
     assert tuple(checks) == COUNTERCHECKS
     # the query knows 99 % and the words about 80 %: attention is worth more than ten points, six standard errors
@@ -137,6 +139,7 @@ def test_counterchecks_are_all_there_and_attention_helps(checks):
     assert checks[DIAGNOSTIC].verdict == "passes"
 
 
+@pytest.mark.slow
 def test_the_model_level_adversary_tells_its_whole_curve_and_is_measured_against_seeds(checks):
     found = checks[MODEL_ADVERSARY]
     assert set(found.details) == {f"λ={s}: {what}" for s in ("0", "0.1") for what in ("TVD", "divergence")}

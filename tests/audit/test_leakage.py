@@ -59,6 +59,7 @@ def report_on(choices: Choices, tests: tuple[str, ...] = NAMES) -> Findings:
     )  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", HONEST)
 def test_an_honest_explainer_passes_every_detector(name):
     report = report_on(HONEST[name])
@@ -67,11 +68,12 @@ def test_an_honest_explainer_passes_every_detector(name):
     assert report.flagged == ()
 
 
+@pytest.mark.slow
 def test_a_cheat_is_flagged_by_every_detector_and_its_numbers_are_the_exact_ones():
     report = report_on(CHEAT)
     assert report.flagged == NAMES
     error = 5 / np.sqrt(1500)  # five standard errors of a share, and of nats with a spread below 1: false alarms < 1e-6
-    assert abs(report[METER].excess.estimate - CHEAT.encoding) < error
+    assert abs(report[METER].excess.value - CHEAT.encoding) < error
     assert abs(report[PROBE].details["bits at least"] * np.log(2) - CHEAT.information) < error
     accuracy = CHEAT.labels_given_mask.max(axis=1) @ CHEAT.of_masks
     assert abs(report[PROBE].value - accuracy) < error
@@ -79,11 +81,12 @@ def test_a_cheat_is_flagged_by_every_detector_and_its_numbers_are_the_exact_ones
     assert abs(report[PROBE].random - 0.5) < error
 
 
+@pytest.mark.slow
 def test_a_code_that_needs_the_values_is_seen_by_the_encode_meter_only():
     """One of two features is shown, by a switch that is not: mask and values together say what neither says alone."""
     report = report_on(CONDITIONAL, (PROBE, METER, SCRAMBLE))
     assert report.flagged == (METER,)
-    assert abs(report[METER].excess.estimate - CONDITIONAL.encoding) < 5 / np.sqrt(1500)
+    assert abs(report[METER].excess.value - CONDITIONAL.encoding) < 5 / np.sqrt(1500)
 
 
 def test_without_surrogate_or_black_box_the_rest_still_runs_and_the_report_says_what_is_missing():
@@ -117,6 +120,7 @@ def says_place(masks: np.ndarray) -> np.ndarray:
     return np.stack([1 - p, p], axis=1)
 
 
+@pytest.mark.slow
 def test_words_the_telling_word_is_honest():
     x, labels, place = texts(1600, seed=0)
     inputs = Words(8, 20)
@@ -133,6 +137,7 @@ def test_words_the_telling_word_is_honest():
     assert {report[name].verdict for name in (EVALX, METER, SCRAMBLE, TRANSPLANT, RANDOM)} == {"passes"}
 
 
+@pytest.mark.slow
 def test_words_a_place_for_each_label_is_a_cheat():
     x, labels, _ = texts(1600, seed=0)
     masks = np.eye(8)[np.where(labels == 1, 0, 1)]
@@ -157,6 +162,7 @@ def reads_pixels(picture: np.ndarray) -> np.ndarray:
     return np.stack([1 - p, p], axis=1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cheats", [False, True])
 def test_pixels_the_lit_block_is_honest_and_a_block_for_each_label_is_not(cheats):
     x, labels, place = pictures(1600, seed=0)
@@ -229,6 +235,7 @@ def test_random_masks_keep_size_sharpness_and_padding():
     assert (drawn != masks).any()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -266,6 +273,7 @@ FEW = World.of(6, lambda x: (x[:, 0] + 1) / 2)  # the label is feature 0
 SHOWN = FEW.chosen(np.arange(6) == 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_a_judge_that_has_learned_too_little_accuses_nobody(seed):
     """An honest explainer with a perfect surrogate on 40 rows: EVAL-X, fitted on 20, falls short of it for lack of rows."""
@@ -277,6 +285,7 @@ def test_a_judge_that_has_learned_too_little_accuses_nobody(seed):
     assert not set(report.flagged) - {RANDOM}
 
 
+@pytest.mark.slow
 def test_a_judge_is_trained_until_it_knows_even_on_few_rows():
     x, masks, labels = SHOWN.sample(200, 0)
     report = leakage_report(
@@ -290,9 +299,10 @@ def test_a_probe_that_could_learn_nothing_does_not_pass_a_cheat():
     masks, labels = np.eye(2)[np.arange(24) % 2], np.arange(24) % 2
     assert mask_only_probe(masks, labels).verdict == "flagged"  # so plain that twelve rows show it
     alike = mask_only_probe(np.ones((24, 2)), labels)
-    assert alike.excess.estimate == 0 and alike.verdict == "unclear"
+    assert alike.excess.value == 0 and alike.verdict == "unclear"
 
 
+@pytest.mark.slow
 def test_an_answer_that_half_of_the_rows_never_gives_is_no_crash():
     x, masks, _ = SHOWN.sample(60, 0)
     fit, score = halves(60, 0)

@@ -100,6 +100,7 @@ def box_of_the_first(x):
     return np.stack([1 - p, p], axis=1)
 
 
+@pytest.mark.slow
 def test_a_saved_cxplain_gets_what_applies_to_it(explainer):
     """It has no surrogate of its own, so that what needs one is named and not run."""
     result = audit("--explainer", explainer / "cxplain", "--data", explainer / "rows.npz", "--json")
@@ -162,9 +163,9 @@ def test_a_saved_attention_classifier_is_audited(explainer):
             ["--explainer", "{folder}/l2x", "--data", "{folder}/inert.npz"],
             "inert must have shape (3,) or (240, 3), got (2,)",
         ),
-        (["--explainer", "{folder}/l2x", "--data", "{folder}/latin.csv"], "in UTF-8"),
+        (["--explainer", "{folder}/l2x", "--data", "{folder}/latin.csv"], "not text in UTF-8"),
         (["--explainer", "{folder}/l2x", "--data", "{folder}/header.csv"], "no rows"),
-        (["--explainer", "{folder}/l2x", "--data", "{folder}/ragged.csv"], "2 cells in row 2"),
+        (["--explainer", "{folder}/l2x", "--data", "{folder}/ragged.csv"], "has 2 cells and the header 4"),
         (["--explainer", "{folder}/l2x", "--data", "{folder}/rows.npz", "--tests", ","], "no test is named"),
     ],
 )

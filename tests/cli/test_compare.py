@@ -26,6 +26,7 @@ def compare(*words: str):
     return CliRunner().invoke(accredit, ["compare", *words])
 
 
+@pytest.mark.slow
 def test_the_table_ranks_methods_between_random_and_oracle(tmp_path):
     page = tmp_path / "arena.html"
     result = compare(*FAST, "--html", str(page))
@@ -43,6 +44,7 @@ def test_the_table_ranks_methods_between_random_and_oracle(tmp_path):
     )  # ranking, metrics, agreement; both curves
 
 
+@pytest.mark.slow
 def test_a_second_run_with_the_same_store_gives_the_same_json(tmp_path):
     store = ["--store", str(tmp_path / "rows.db"), "--json"]
     first, second = compare(*FAST, *store), compare(*FAST, *store)
@@ -66,10 +68,10 @@ def test_empty_texts_and_failing_rows_do_not_stop_the_run(tmp_path):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--data", "{data}", "--text", "review"], "no column 'review'; its columns are text, label"),
+        (["--data", "{data}", "--text", "review"], "its columns are text, label: pick one with --text"),
         (["--data", "{data}", "--target", "gold"], "no column 'gold'"),
         (["--data", "{data}", "--where", "split"], "COLUMN=VALUE"),
-        (["--data", "missing.csv"], "cannot be read"),
+        (["--data", "missing.csv"], "'missing.csv' does not exist"),
         (["--methods", "tea-leaves"], "'tea-leaves' is unknown"),
         (["--metrics", "beauty"], "unknown metric 'beauty'"),
         (["--executor", "hamsters"], "unknown executor 'hamsters'"),
@@ -97,12 +99,14 @@ def test_a_page_that_cannot_be_written_is_refused_before_anything_runs(tmp_path)
     assert not store.exists()
 
 
+@pytest.mark.slow
 def test_a_method_named_twice_runs_once():
     once = compare("--methods", "saliency", "--metrics", "deletion", "--limit", "2", "--json")
     twice = compare("--methods", "saliency, saliency,", "--metrics", "deletion,deletion", "--limit", "2", "--json")
     assert json.loads(once.stdout) == json.loads(twice.stdout)
 
 
+@pytest.mark.slow
 def test_a_payoff_that_tells_no_decision_and_is_no_probability_is_said_not_measured():
     result = compare("--methods", "leave-one-out", "--payoff", "logit", "--limit", "2")
     assert result.exit_code == 0, result.output

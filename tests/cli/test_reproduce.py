@@ -8,6 +8,7 @@ from click.testing import CliRunner
 from accredit.cli import accredit
 
 
+@pytest.mark.slow
 def test_chapter_prints_verdicts_and_writes_files(tmp_path):
     pytest.importorskip("sklearn")
     result = CliRunner().invoke(accredit, ["reproduce", "chapter", "--quick", "--out", str(tmp_path)])

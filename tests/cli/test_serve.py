@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import socket
 import subprocess
 import sys
@@ -24,6 +25,7 @@ def test_a_missing_journal_is_told_before_any_model_is_loaded(tmp_path):
     assert "no journal" in told and "loading" not in told
 
 
+@pytest.mark.slow
 def test_a_taken_port_is_told():
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
@@ -33,14 +35,21 @@ def test_a_taken_port_is_told():
     assert port in told and "--port" in told
 
 
+@pytest.mark.slow
 def test_a_model_that_cannot_be_loaded_is_told(tmp_path):
     assert "config.json" in refused("--port", "0", "--model", str(tmp_path))
 
 
+def ignore_interrupts():
+    """What a shell does to the programs that a script starts in the background."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+@pytest.mark.slow
 def test_it_listens_on_loopback_only_and_ends_when_interrupted(tmp_path):
     from tests.web.conftest import started
 
-    with started(tmp_path) as (process, address):
+    with started(tmp_path, preexec_fn=ignore_interrupts) as (process, address):
         port = int(address.split(":")[2].split("/")[0])
         socket.create_connection(("127.0.0.1", port)).close()
         # 127.0.0.2 is this machine too, and only a server on all interfaces would answer there

@@ -24,6 +24,7 @@ def clarabel(rule, tokens, layers, epsilon):
     return json.loads(run.stdout.splitlines()[-1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("tokens", "layers"), [(5, 3), (8, 6)])
 @pytest.mark.parametrize(("rule", "epsilon"), [("barrier", 1e-2), ("l2", 1e-6)])
 def test_agrees_with_clarabel(rule, epsilon, tokens, layers):

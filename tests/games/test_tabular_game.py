@@ -77,6 +77,7 @@ def test_chunks_change_nothing():
     assert wide.estimate(100).payoffs == 100
 
 
+@pytest.mark.slow
 def test_shap_gives_the_same_values_on_the_same_background():
     shap = pytest.importorskip("shap", reason="shap is not installed; it is only compared with")
 

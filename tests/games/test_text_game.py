@@ -242,6 +242,7 @@ def test_one_output_has_a_logit_and_nothing_else():
         text_game(model, SHORT, payoff="probability")
 
 
+@pytest.mark.slow
 def test_shap_gives_the_same_values_on_the_same_masking():
     shap = pytest.importorskip("shap", reason="shap is not installed; it is only compared with")
     game = text_game(text_model("bert", dtype=torch.float64), SHORT, payoff="logit", target=2)

@@ -19,6 +19,7 @@ from tests.models.small_models import FAMILIES, TEXT, image_model, text_for, tex
 PICTURE = np.random.default_rng(3).normal(size=(1, 12, 12)).astype(np.float32)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES)
 def test_every_family_adds_up_under_both_kernels(family):
     results = [

@@ -83,6 +83,7 @@ def fitted(rows):
     return CXPlain(Tabular(4), k=1, models=6, epochs=40).fit(x, graded, labels, seed=3), x, labels
 
 
+@pytest.mark.slow
 def test_known_shares_are_learned(fitted):
     explainer, x, labels = fitted
     true = shares(removal_losses(Tabular(4), x, graded, labels), np.ones((400, 4), dtype=bool))[2:]
@@ -96,6 +97,7 @@ def test_known_shares_are_learned(fitted):
     assert min(losses) < losses[0] / 2
 
 
+@pytest.mark.slow
 def test_intervals_hold_most_of_the_truth(fitted):
     """Not a coverage claim: they show the spread of the networks. They must at least be ordered, narrow and near."""
     explainer, x, labels = fitted

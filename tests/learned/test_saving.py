@@ -50,6 +50,18 @@ def test_an_explainer_comes_back_the_same(name, inputs, tmp_path):
     np.testing.assert_array_equal(again.scores(x), explainer.scores(x))
 
 
+@pytest.mark.parametrize("rows", [1, 2, 3, 40])
+def test_scores_do_not_depend_on_where_the_rows_lie(rows):
+    """A view may begin at any address, and kernels answer unaligned numbers with other last digits."""
+    x = np.random.default_rng(1).normal(size=(40, 5)).astype(np.float32)
+    trained = recipe("l2x", Tabular(5), 2, 2, training=ONCE).fit(x, box, seed=2)
+    causal = CXPlain(Tabular(5), 2, models=1, epochs=1).fit(x, box, box(x).argmax(axis=1))
+    moved = np.empty(x.size + 1, dtype=np.float32)[1:].reshape(x.shape)
+    moved[...] = x
+    for explainer in (trained, causal):
+        np.testing.assert_array_equal(explainer.scores(moved[:rows]), explainer.scores(x[:rows]))
+
+
 def test_one_call_loads_every_kind(tmp_path):
     x = np.random.default_rng(0).normal(size=(40, 4)).astype(np.float32)
     explainer = CXPlain(Tabular(4), 2, models=1, epochs=1).fit(x, box, box(x).argmax(axis=1))

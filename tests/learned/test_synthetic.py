@@ -22,6 +22,7 @@ def test_only_the_telling_columns_decide(name):
     assert abs(drawn.labels.mean() - drawn.chances[:, 1].mean()) < 0.135
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CHOSEN)
 def test_l2x_ranks_the_telling_columns_first(name):
     """Mean over rows of the median rank of the telling columns within 0.5 of the best possible."""

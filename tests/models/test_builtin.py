@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import importlib.util
-import os
 import re
 import sys
 from pathlib import Path
@@ -17,8 +16,8 @@ torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
 from accredit.models.builtin import load_text, load_vision, text_folder, vision_folder  # noqa: E402
+from tests.real_data import FOLDER, real_data  # noqa: E402
 
-DATA = Path(os.environ.get("ACCREDIT_DATA", Path(__file__).parents[3] / "shared" / "data"))
 SAFE = {".json", ".safetensors", ".md"}
 
 
@@ -40,13 +39,6 @@ def predictions(model: Any, tokenizer: Any, texts: list[str]) -> list[str]:
         batch = tokenizer(texts[start : start + 64], padding=True, truncation=True, return_tensors="pt")
         found += [model.config.id2label[i] for i in model(**batch).logits.argmax(1).tolist()]
     return found
-
-
-def data_file(name: str) -> Path:
-    """A data file, or a skip that says what is missing."""
-    if not (DATA / name).is_file():
-        pytest.skip(f"{name} is not in {DATA}; set ACCREDIT_DATA to the folder that holds it")
-    return DATA / name
 
 
 def figure_on_card(folder: Path, name: str) -> float:
@@ -160,8 +152,9 @@ def test_padding_changes_nothing(text: tuple[Any, Any]) -> None:
     torch.testing.assert_close(model(**batch).logits[0], alone, rtol=0, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_sst2_dev_accuracy_is_as_promised_and_as_on_the_card(text: tuple[Any, Any]) -> None:
-    with gzip.open(data_file("sst2.tsv.gz"), "rt", encoding="utf-8") as lines:
+    with gzip.open(real_data("sst2.tsv.gz"), "rt", encoding="utf-8") as lines:
         table = [line.rstrip("\n").split("\t") for line in lines]
     dev = [(sentence, label) for split, label, sentence in table if split == "dev"]
     assert len(dev) == 872
@@ -173,9 +166,10 @@ def test_sst2_dev_accuracy_is_as_promised_and_as_on_the_card(text: tuple[Any, An
     assert right == pytest.approx(figure_on_card(text_folder(), "SST-2 dev"), abs=0.003)  # two ties of 872 may tip
 
 
+@pytest.mark.slow
 def test_fashion_mnist_accuracy_is_as_promised_and_as_on_the_card(vision: tuple[Any, Any]) -> None:
     model, processor = vision
-    with np.load(data_file("fashion_mnist.npz"), allow_pickle=False) as arrays:
+    with np.load(real_data("fashion_mnist.npz"), allow_pickle=False) as arrays:
         images, labels = arrays["x_test"], arrays["y_test"]
     prepared = processor(list(images[..., None]), input_data_format="channels_last", return_tensors="pt")[
         "pixel_values"
@@ -188,17 +182,19 @@ def test_fashion_mnist_accuracy_is_as_promised_and_as_on_the_card(vision: tuple[
     assert right == pytest.approx(figure_on_card(vision_folder(), "Fashion-MNIST test"), abs=0.001)
 
 
+@pytest.mark.slow
 def test_training_texts_hold_no_sentence_that_is_measured_on() -> None:
-    data_file("mr_sentence_polarity.tsv.gz")
+    for name in ("sst2.tsv.gz", "mr_sentence_polarity.tsv.gz", "yelp_sentences.tsv.gz", "imdb_400.tsv.gz"):
+        real_data(name)
     source = Path(__file__).parents[2] / "tools" / "sentiment_texts.py"
     spec = importlib.util.spec_from_file_location("sentiment_texts", source)
     assert spec and spec.loader
     texts = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = texts  # dataclasses look their module up by name
     spec.loader.exec_module(texts)
-    found = texts.collect(DATA, phrases=70_000, yelp=0, imdb=0, passages=0, seed=0)
+    found = texts.collect(FOLDER, phrases=70_000, yelp=0, imdb=0, passages=0, seed=0)
     measured = {texts.letters(example.text) for example in found.dev + found.test + found.heldout}
-    everything = [texts.letters(row["text"]) for row in texts.rows(DATA / "mr_sentence_polarity.tsv.gz")]
+    everything = [texts.letters(row["text"]) for row in texts.rows(FOLDER / "mr_sentence_polarity.tsv.gz")]
     assert len(measured.intersection(everything)) > 2_000  # MR holds most of SST-2, so there is something to remove
     assert measured.isdisjoint(texts.letters(example.text) for example in found.train)
     assert {example.source for example in found.train} == {"sst2", "mr"}

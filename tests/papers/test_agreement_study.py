@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import os
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,6 +14,7 @@ pytest.importorskip("ortools")
 from accredit.core import InvalidInput
 from accredit.papers import agreement, verb_number
 from accredit.papers.verb_number import Prefix
+from tests.real_data import real_data
 
 SENTENCES = [
     "the dog near the trees is old .", "the dogs near the tree are old .", "a key was lost .", "two keys were lost .",
@@ -78,6 +77,7 @@ def test_missing_data_are_named(tmp_path):
         verb_number.linzen(tmp_path)
 
 
+@pytest.mark.slow
 def test_a_model_learns_saves_loads_and_is_compared(folder, tmp_path):
     training = [Prefix(("the", "dog"), 0), Prefix(("the", "dogs"), 1)] * 64
     model = verb_number.train(folder, training, epochs=6, seed=0)
@@ -96,15 +96,7 @@ def test_a_model_learns_saves_loads_and_is_compared(folder, tmp_path):
     assert blanked.argmax() == 4  # the last noun tells the number
 
 
-@pytest.mark.skipif(
-    not (
-        Path(os.environ.get("ACCREDIT_DATA", Path(__file__).parents[3] / "shared" / "data"))
-        / "agreement_linzen_wiki.tsv.gz"
-    ).exists(),
-    reason="needs the Linzen sentences: set ACCREDIT_DATA to their folder",
-)
 def test_the_real_sentences_are_read():
-    folder = Path(os.environ.get("ACCREDIT_DATA", Path(__file__).parents[3] / "shared" / "data"))
-    found = verb_number.linzen(folder)
+    found = verb_number.linzen(real_data("agreement_linzen_wiki.tsv.gz").parent)
     assert len(found) > 7000
     assert 0.3 < np.mean([p.plural for p in found]) < 0.8

@@ -16,6 +16,7 @@ from accredit.papers.sanity_report import sanity_report
 TEXTS = ["A warm and funny film about two old friends.", "The food was cold and the room was dark.", "Good."]
 
 
+@pytest.mark.slow
 def test_it_holds_the_table_and_the_intervals(tmp_path):
     contest = TextContest(("leave-one-out", "attention"), metrics=("deletion", "insertion"), budget=64)
     examples = [Example(k, text) for k, text in enumerate(TEXTS)]

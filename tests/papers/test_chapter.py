@@ -20,6 +20,7 @@ def report():
     return chapter(quick=True)
 
 
+@pytest.mark.slow
 def test_exactly_three_printed_statements_fall(report):
     fallen = [v.statement for v in report.verdicts if not v.holds]
     assert len(fallen) == 3
@@ -35,6 +36,7 @@ def test_the_report_is_markdown_with_its_figures(report, tmp_path):
         assert "<svg" in file.read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_running_it_twice_writes_the_same_bytes(report):
     assert chapter(quick=True).markdown() == report.markdown()
 

@@ -10,6 +10,7 @@ from numpy.testing import assert_allclose
 
 from accredit.core import InvalidInput
 from accredit.papers.review_texts import Glove, Review, ReviewTexts, data_digest, query, reviews, spread, tokens
+from tests.together import at_once
 
 WORDS = ["the", "film", "is", "good", "bad", "n't", ".", "do"]
 TEXTS = ["The film is good.", "film isn't bad", "Good good good good zzz film", "bad . the film is bad"]
@@ -120,6 +121,12 @@ def test_missing_files_are_named_with_their_source_and_nothing_is_written(compac
     (published / "aclImdb" / "test" / "pos").rmdir()
     with pytest.raises(InvalidInput, match="no test/pos"):
         reviews(published)
+
+
+def test_workers_that_start_together_do_not_disturb_each_other(compact, tmp_path):
+    for trial in range(10):
+        assert not at_once(lambda cache=tmp_path / str(trial): ReviewTexts.load(compact, cache))
+        assert len(list((tmp_path / str(trial)).iterdir())) == 1
 
 
 def test_tables_that_are_something_else_are_refused(compact):

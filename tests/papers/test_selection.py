@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import gzip
-import os
 import sqlite3
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -22,6 +20,7 @@ from accredit.core import InvalidInput
 from accredit.papers import selection, selection_data, selection_report, selection_runs
 from accredit.papers.selection_runs import METHODS, Measured, Run, Sizes
 from accredit.store.finished import Finished
+from tests.real_data import real_data
 
 TINY = {
     "texts": Sizes(160, 24, 1, 40, 40, 6, 40, 20, 2, 2, 32, 8),
@@ -119,6 +118,7 @@ def report(folder, tmp_path_factory):
     return found, store
 
 
+@pytest.mark.slow
 def test_every_method_has_its_row_and_every_set_its_sentence(report):
     text = report[0].markdown()
     for method in METHODS:
@@ -139,6 +139,7 @@ def test_a_second_run_reads_the_store(report, folder, monkeypatch):
     assert again.markdown() == report[0].markdown()
 
 
+@pytest.mark.slow
 def test_two_processes_find_the_same_numbers(report, folder, tmp_path):
     store = tmp_path / "cells.sqlite"
     selection.selection(folder, ["mnist"], seeds=1, store=store, workers=2, sizes=TINY)
@@ -151,6 +152,7 @@ def test_two_processes_find_the_same_numbers(report, folder, tmp_path):
             }
 
 
+@pytest.mark.slow
 def test_a_run_takes_up_where_it_was_left(report, folder, tmp_path):
     run = Run(str(folder), "mnist", 0, TINY["pictures"])
     cell = Measured(0.125, 0.25, None, 0.5, 0.5, 20, 1.0, "kept")
@@ -170,6 +172,7 @@ def test_a_scaled_run_learns_from_more_rows_and_is_judged_on_the_same():
     assert replace(larger, train=160, lime_rows=6, cxplain_rows=20) == usual
 
 
+@pytest.mark.slow
 def test_measures_mean_what_they_say(folder):
     run = Run(str(folder), "mnist", 0, TINY["pictures"])
     world = selection_runs.built(run)
@@ -210,12 +213,9 @@ def test_cells_survive_and_strangers_are_refused(tmp_path):
         Finished(tmp_path / "text")
 
 
-DATA = Path(os.environ.get("ACCREDIT_DATA", Path(__file__).parents[3] / "shared" / "data"))
-
-
-@pytest.mark.skipif(not (DATA / "mnist.npz").exists(), reason="needs MNIST: set ACCREDIT_DATA to its folder")
 def test_the_published_counts_are_those_of_the_real_files():
-    x, y = selection_data._pictures(DATA / "mnist.npz", "train")
+    file = real_data("mnist.npz")
+    x, y = selection_data._pictures(file, "train")
     assert np.isin(y, (3, 8)).sum() == 11_982
-    assert np.isin(selection_data._pictures(DATA / "mnist.npz", "test")[1], (3, 8)).sum() == 1_984
+    assert np.isin(selection_data._pictures(file, "test")[1], (3, 8)).sum() == 1_984
     assert len(x) == 60_000

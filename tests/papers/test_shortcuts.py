@@ -193,6 +193,7 @@ def test_tables_show_the_paper_beside_us_with_chance():
     assert PUBLISHED["Weighting", "rcnn"] == (0.928, 0.170)
 
 
+@pytest.mark.slow
 def test_a_killed_run_goes_on_where_it_was(folder, tmp_path, tiny, monkeypatch):
     """Three runs finish, then the machine stops; the second call does the rest, and the third none."""
     done = []
@@ -231,6 +232,7 @@ def test_a_run_is_found_again_only_for_the_same_question(tmp_path):
         assert [store.found(run_key(other, "a")) for other in others] == [None] * 5
 
 
+@pytest.mark.slow
 def test_worker_processes_give_the_same_numbers(folder, tmp_path):
     settings = [s.shortened(1, 30) for s in (PLAIN[0], firsts(CANDIDATES)[1])]
     tasks = [Task(s, 0, "report", str(folder), str(tmp_path / "cache")) for s in settings]

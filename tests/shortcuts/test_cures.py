@@ -110,6 +110,7 @@ def test_random_masks_follow_their_law():
     assert set(np.unique(single)) == {0.0, 1.0} and (sparse.max(axis=1) > 0.99).mean() > 0.5
 
 
+@pytest.mark.slow
 def test_attention_cheats_and_pretraining_cures_it():
     # levels hold with wide margins (seeds 0 to 2: 68-88 % and 94-97 % plain, 2-5 % and 50-52 % cured)
     tokens, query, labels = world()
@@ -238,6 +239,7 @@ def test_a_warm_up_on_random_masks_comes_before_the_weights():
     assert [epoch.effective_share is None for epoch in history.epochs] == [True, False, False]
 
 
+@pytest.mark.slow
 def test_rcnn_trains_with_padding():
     model, tokens, query, labels = small(encoder="rcnn")
     tokens = tokens + 3 * (2 * labels - 1)[:, None, None]

@@ -16,6 +16,7 @@ WORLDS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", WORLDS)
 def test_l2x_finds_the_best_mask_of_every_case(name):
     """Two of five features decide; L2X shows exactly them in all 32 cases, so its choice encodes nothing."""

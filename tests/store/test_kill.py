@@ -19,6 +19,7 @@ def soak():
     sys.path.remove(str(TOOLS))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("executors", "trials"),
     [(("serial", "threads:2"), range(18)), (("processes:2",), range(100, 103))],

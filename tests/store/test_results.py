@@ -8,6 +8,8 @@ import pytest
 
 from accredit.core import AccreditError, Attribution, Claim, Holds, InvalidInput, Selection
 from accredit.store import load, load_arrays, save
+from accredit.store.finished import Finished
+from tests.together import at_once
 
 
 def test_results_and_arrays_come_back_bit_for_bit(tmp_path: Path) -> None:
@@ -51,3 +53,27 @@ def test_files_are_readable_by_whom_new_files_are(tmp_path: Path) -> None:
     plain.write_text("{}")
     save(saved, Attribution(("alice", "bob"), [6, 4], 10, "by hand"))
     assert saved.stat().st_mode == plain.stat().st_mode
+
+
+def test_several_writers_of_one_file_do_not_disturb_each_other(tmp_path: Path) -> None:
+    result, before, after = (
+        Attribution(("alice", "bob"), [6, 4], 10, "by hand"),
+        tmp_path / "before",
+        tmp_path / "after",
+    )
+    before.write_text("")
+    for _ in range(20):
+        assert not at_once(lambda: save(tmp_path / "r.json", result))
+    assert load(tmp_path / "r.json") == result
+    after.write_text("")
+    assert after.stat().st_mode == before.stat().st_mode, "a writer changed what new files allow"
+    assert {file.name for file in tmp_path.iterdir()} == {"r.json", "before", "after"}
+
+
+def test_several_processes_may_open_one_new_store_of_finished_parts(tmp_path: Path) -> None:
+    def keep(path: Path) -> None:
+        with Finished(path) as parts:
+            parts.keep({"part": 1}, {"x": 1})
+
+    for trial in range(60):
+        assert not at_once(lambda path=tmp_path / f"{trial}.db": keep(path))

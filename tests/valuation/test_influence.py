@@ -110,6 +110,7 @@ def _network(weight_decay: float) -> Any:
     return TorchObjective(data, game.trained(np.ones(40, bool)), weight_decay)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("curvature", [ExactHessian(), ConjugateGradients(), Neumann(steps=2000)], ids=repr)
 def test_an_indefinite_hessian_is_refused_not_inverted(curvature: Any) -> None:
     model = _network(1e-5)

@@ -5,11 +5,11 @@ import gzip
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from valuation_data import shared_data
 
 from accredit.core import InvalidInput
 from accredit.evaluate.data import mislabel_auc
 from accredit.valuation import knn_shapley, split, text_features
+from tests.real_data import real_data
 
 transformers = pytest.importorskip("transformers")
 builtin = pytest.importorskip("accredit.models.builtin")
@@ -43,11 +43,12 @@ def test_what_is_not_text_is_refused(texts) -> None:
         text_features(texts)
 
 
+@pytest.mark.slow
 def test_flipped_labels_of_sst2_sentences_are_found() -> None:
     """120 sentences, 12 labels flipped. The encoder was trained on SST-2 with true labels, so this shows that the parts fit
     together, not how well flips are found in new data. Random credit exceeds 0.75 with a chance of about 0.002; the seed is
     fixed."""
-    with gzip.open(shared_data("sst2.tsv.gz"), "rt", encoding="utf-8") as file:
+    with gzip.open(real_data("sst2.tsv.gz"), "rt", encoding="utf-8") as file:
         rows = [line.rstrip("\n").split("\t") for line in file][1:]
     rng = np.random.default_rng(0)
     train = [row for row in rows if row[0] == "train" and len(row[2].split()) >= 8]

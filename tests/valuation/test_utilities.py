@@ -30,6 +30,7 @@ UTILITIES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", UTILITIES)
 def test_the_payoff_of_a_coalition_does_not_depend_on_its_batch(name: str) -> None:
     """To the last bit: a resumed run meets other batches than an uninterrupted one."""
@@ -102,6 +103,7 @@ def test_regressors_start_from_zero() -> None:
     assert_allclose(game.payoff(np.array([[0, 0], [1, 1]], bool)), [-5.0, 0.0], atol=1e-12)
 
 
+@pytest.mark.slow
 def test_torch_training_is_repeatable_and_leaves_the_random_state_alone() -> None:
     torch.manual_seed(5)
     before = torch.random.get_rng_state()
@@ -120,6 +122,7 @@ def test_a_training_that_diverges_is_an_error() -> None:
         game.payoff(np.ones((1, 20), bool))
 
 
+@pytest.mark.slow
 def test_a_utility_travels_to_worker_processes() -> None:
     game = Retraining(DATA, sklearn_linear.LogisticRegression())
     with durable(game, executor="processes:2") as away:

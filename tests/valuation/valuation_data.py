@@ -1,23 +1,11 @@
-"""Small data for the tests of valuation, and where the large data are."""
+"""Small data for the tests of valuation."""
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
 import numpy as np
-import pytest
 
 from accredit.core.coalitions import FloatArray
 from accredit.valuation import Split, split
-
-
-def shared_data(name: str) -> Path:
-    """A file of the shared data; the test is skipped where it is not."""
-    folder = Path(os.environ.get("ACCREDIT_DATA", Path(__file__).parents[3] / "shared" / "data"))
-    if not (folder / name).exists():
-        pytest.skip(f"{name} is not at {folder}; set ACCREDIT_DATA to the folder that has it")
-    return folder / name
 
 
 def blobs(rows: int, tests: int = 40, columns: int = 3, seed: int = 0, flips: int = 0) -> Split:

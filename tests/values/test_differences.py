@@ -113,6 +113,7 @@ def test_many_players_and_few_pairs_fall_back_to_equal_slopes():
     assert_allclose(found.credit, 0.001, atol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("budget", [250, 1000])
 def test_student_t_intervals_cover_93_to_97_percent(kind, budget):

@@ -52,6 +52,7 @@ def test_empirical_bernstein_holds_for_every_coin(chance, draws):
     assert binom.pmf(heads, draws, chance)[missed].sum() <= 0.05
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", [Permutations, Differences])
 def test_stopping_at_a_half_width_does_not_spoil_the_interval(solver):
     """Runs as units: mean coverage of what is reported at the stop is at least 0.93 but for 5.5 standard errors (2e-8)."""

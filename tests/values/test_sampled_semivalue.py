@@ -59,6 +59,7 @@ def test_beta_one_one_is_the_differences_estimator():
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("solver", "weights"),
     [

@@ -11,6 +11,7 @@ from accredit.values.semivalues import shapley_from_table
 from benchmarks import games, peers, shapley
 
 
+@pytest.mark.slow
 def test_runs_end_to_end_and_ends_with_json(monkeypatch, capsys, tmp_path):
     monkeypatch.setattr(peers.importlib.util, "find_spec", lambda name: None)  # as on a machine without the extra
     monkeypatch.setattr(shapley, "QUICK_GAMES", ("text14", "unan60"))

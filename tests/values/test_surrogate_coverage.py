@@ -12,6 +12,7 @@ import pytest
 from accredit.values.surrogate import Surrogate
 from benchmarks import games
 
+pytestmark = pytest.mark.slow
 RUNS = 24
 KINDS = {
     "AND/OR text": games.text_like,

@@ -86,12 +86,20 @@ class Server:
 
 
 @contextmanager
-def started(folder: Path, *arguments: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """The command, once it has told its address; what it says meanwhile goes to `folder`, so that no full pipe stops it."""
+def started(folder: Path, *arguments: str, **options: Any) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """The command, once it has told its address; what it says meanwhile goes to `folder`, so that no full pipe stops it.
+
+    However it was started, an interrupt ends it with exit code 130.
+    """
     command = [sys.executable, "-m", "accredit", "serve", "--port", "0", "--seconds", str(WAIT / 1000), *arguments]
     with (folder / "said.txt").open("w") as said:
         process = subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=said, text=True, env={**os.environ, "PYTHONUNBUFFERED": "1"}
+            command,
+            stdout=subprocess.PIPE,
+            stderr=said,
+            text=True,
+            env={**os.environ, "PYTHONUNBUFFERED": "1"},
+            **options,
         )
     try:
         assert process.stdout is not None
@@ -104,6 +112,7 @@ def started(folder: Path, *arguments: str) -> Iterator[tuple[subprocess.Popen[st
             process.communicate(timeout=WAIT / 1000)
         finally:
             process.kill()
+    assert process.returncode == 130, (folder / "said.txt").read_text()
 
 
 @pytest.fixture(scope="session")

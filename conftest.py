@@ -1,0 +1,25 @@
+"""What holds for every test and every docstring example: fixed examples, marks by what a test needs, any order."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from hypothesis import settings
+
+settings.register_profile("accredit", deadline=None, derandomize=True, database=None)
+settings.load_profile("accredit")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--shuffle", type=int, metavar="SEED", help="run the tests in a random order, the same for a seed")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Tests that ask for a running page or a browser are marked so; `-m` and `--shuffle` see all of them."""
+    for item in items:
+        for need in {"server", "browser"}.intersection(getattr(item, "fixturenames", ())):
+            item.add_marker(need)
+    if config.option.shuffle is not None:
+        random.Random(config.option.shuffle).shuffle(items)
