@@ -8,12 +8,35 @@
 
 from typing import TYPE_CHECKING, Any
 
-from accredit.core import AccreditError, Attribution, Claim, Game, Holds, InvalidInput, Selection, TooManyPlayers
+from accredit.core import (
+    AccreditError,
+    Attribution,
+    Attributions,
+    Claim,
+    Game,
+    Games,
+    Holds,
+    InvalidInput,
+    Selection,
+    TooManyPlayers,
+    output,
+)
 from accredit.core.drawn import draw_with
 from accredit.core.lazy import lazy
 from accredit.core.version import __version__ as __version__
 from accredit.evaluate import axioms_kept, check_claims
-from accredit.games import FunctionGame, TableGame, cached, counted, grouped, read_game, restricted
+from accredit.games import (
+    FunctionGame,
+    FunctionGames,
+    TableGame,
+    TableGames,
+    cached,
+    counted,
+    grouped,
+    read_game,
+    read_games,
+    restricted,
+)
 from accredit.values import (
     banzhaf,
     best_subsets,
@@ -51,8 +74,9 @@ __getattr__ = lazy(
 )
 
 __all__ = [
-    "AccreditError", "Attribution", "Claim", "FunctionGame", "Game", "Holds", "InvalidInput", "Selection", "TableGame",
-    "TooManyPlayers", "axioms_kept", "banzhaf", "best_subsets", "beta", "cached", "check_claims", "counted", "explain",
-    "flow_report", "grouped", "joint_flow", "leave_one_out", "mobius", "owen", "pairwise_flow", "read_game", "restricted",
-    "rollout", "semivalue", "shapley", "shapley_interactions", "value_given",
+    "AccreditError", "Attribution", "Attributions", "Claim", "FunctionGame", "FunctionGames", "Game", "Games", "Holds",
+    "InvalidInput", "Selection", "TableGame", "TableGames", "TooManyPlayers", "axioms_kept", "banzhaf", "best_subsets", "beta",
+    "cached", "check_claims", "counted", "explain", "flow_report", "grouped", "joint_flow", "leave_one_out", "mobius", "output",
+    "owen", "pairwise_flow", "read_game", "read_games", "restricted", "rollout", "semivalue", "shapley", "shapley_interactions",
+    "value_given",
 ]  # fmt: skip

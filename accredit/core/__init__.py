@@ -1,13 +1,23 @@
 """Players, coalitions, games, credit and claims: the words every other part speaks."""
 
 from accredit.core.attribution import Attribution
+from accredit.core.attributions import Attributions
 from accredit.core.claims import AXIOMS, Claim, Holds, no_division
 from accredit.core.coalitions import BoolArray, FloatArray, IntArray
-from accredit.core.errors import AccreditError, BadPayoff, InvalidInput, MissingExtra, NotConverged, TooManyPlayers
+from accredit.core.errors import (
+    AccreditError,
+    BadPayoff,
+    InvalidInput,
+    MissingExtra,
+    NotConverged,
+    TooManyOutputs,
+    TooManyPlayers,
+)
 from accredit.core.game import (
     Game,
     Tabulated,
     checked_groups,
+    checked_names,
     checked_players,
     checked_seed,
     coalition_of,
@@ -18,11 +28,13 @@ from accredit.core.game import (
     player_index,
     tabulate,
 )
+from accredit.core.games import Games, every_payoff, output
 from accredit.core.selection import Selection
 
 __all__ = [
-    "AXIOMS", "AccreditError", "Attribution", "BadPayoff", "BoolArray", "Claim", "FloatArray", "Game", "Holds", "IntArray",
-    "InvalidInput", "MissingExtra", "NotConverged", "Selection", "Tabulated", "TooManyPlayers", "checked_groups",
-    "checked_players", "checked_seed", "coalition_of", "distinct_names", "endpoints", "named", "no_division", "payoffs",
-    "player_index", "tabulate",
+    "AXIOMS", "AccreditError", "Attribution", "Attributions", "BadPayoff", "BoolArray", "Claim", "FloatArray",
+    "Game", "Games", "Holds", "IntArray", "InvalidInput", "MissingExtra", "NotConverged", "Selection", "Tabulated",
+    "TooManyOutputs", "TooManyPlayers", "checked_groups", "checked_names", "checked_players",
+    "checked_seed", "coalition_of", "distinct_names", "endpoints", "every_payoff", "named", "no_division", "output",
+    "payoffs", "player_index", "tabulate",
 ]  # fmt: skip

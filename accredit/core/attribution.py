@@ -88,10 +88,7 @@ class Attribution(Drawn):
 
     def top(self, count: int) -> Attribution:
         """The `count` players of largest credit by magnitude, largest first."""
-        if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 1:
-            raise InvalidInput(f"count must be a whole number of at least 1, got {count!r}; write for example top(3)")
-        largest: list[int] = np.argsort(-np.abs(self.credit), kind="stable")[:count].tolist()
-        return self[largest]
+        return self[largest(np.abs(self.credit), count)]
 
     def as_dict(self) -> dict[str, float]:
         """Player -> credit."""
@@ -197,6 +194,14 @@ class Attribution(Drawn):
         if self.interval is not None:
             columns |= {"low": self.interval[:, 0], "high": self.interval[:, 1]}
         return pandas.DataFrame(columns, index=pandas.Index(self.players, name="player"))
+
+
+def largest(sizes: FloatArray, count: int) -> list[int]:
+    """Positions of the `count` largest, largest first; of equals the first."""
+    if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 1:
+        raise InvalidInput(f"count must be a whole number of at least 1, got {count!r}; write for example top(3)")
+    rows: list[int] = np.argsort(-sizes, kind="stable")[:count].tolist()
+    return rows
 
 
 def _finite(value: float | None, name: str) -> float | None:

@@ -15,6 +15,10 @@ class TooManyPlayers(InvalidInput):
     """An exact computation would need more payoffs than fit."""
 
 
+class TooManyOutputs(InvalidInput):
+    """Payoffs in every output would need more memory than there is."""
+
+
 class BadPayoff(AccreditError, ValueError):
     """A game returned a payoff that is not a finite number, or not one per coalition."""
 

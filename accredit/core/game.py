@@ -36,14 +36,22 @@ class Tabulated(Game, Protocol):
 
 
 def payoffs(game: Game, coalitions: BoolArray) -> FloatArray:
-    """Payoffs of a batch, checked: one finite number a coalition. The only door through which values ask a game."""
+    """Payoffs of a batch, checked: one finite number per coalition. The only door through which values ask a game."""
     earned = real_numbers(game.payoff(coalitions))
     if earned.shape != (len(coalitions),):
         raise BadPayoff(
             f"payoff of {len(coalitions)} coalitions returned shape {earned.shape}; it must return one number each"
+            f"{_of_several(game)}"
         )
     check_finite(earned, lambda row: named(game.players, coalitions[row]))
     return earned
+
+
+def _of_several(game: Game) -> str:
+    """What to do with a game that pays several numbers where one is asked for."""
+    if not hasattr(game, "outputs"):
+        return ". A game that pays several names them in `outputs`"
+    return f". This game pays {len(game.outputs)}: pick one with output(game, {game.outputs[0]!r})"
 
 
 def real_numbers(returned: Any) -> FloatArray:
@@ -94,7 +102,7 @@ def _checked_table(game: Tabulated, n: int) -> FloatArray:
     if table.dtype.kind not in "biuf" or table.shape != (1 << n,):
         raise BadPayoff(
             f"table of {type(game).__name__} has shape {table.shape} of {table.dtype}; a game's table holds its {1 << n} "
-            "payoffs: give it another name if it is something else"
+            f"payoffs: give it another name if it is something else{_of_several(game)}"
         )
     table = table.astype(np.float64, copy=False)
     check_finite(table, lambda row: named(game.players, row >> np.arange(n) & 1))
@@ -112,18 +120,23 @@ def named(players: Iterable[str], coalition: BoolArray | IntArray) -> str:
 
 def checked_players(players: Iterable[str]) -> tuple[str, ...]:
     """Player names as a tuple of distinct strings, or an error that names the offender."""
-    names = tuple(players)
+    return checked_names(players, "players")
+
+
+def checked_names(given: Iterable[str], what: str) -> tuple[str, ...]:
+    """Names of players or outputs as a tuple of distinct strings, or an error that names the offender."""
+    names = tuple(given)
     if not names:
-        raise InvalidInput("players is empty; a game needs at least one player")
+        raise InvalidInput(f"{what} is empty; a game needs at least one {what.removesuffix('s')}")
     seen: set[str] = set()
     for name in names:
         if not isinstance(name, str):
             raise InvalidInput(
-                f"players must be strings, got {name!r} of type {type(name).__name__}; write str({name!r})"
+                f"{what} must be strings, got {name!r} of type {type(name).__name__}; write str({name!r})"
             )
         if name in seen:
             raise InvalidInput(
-                f"players holds {name!r} twice; names must differ, for example {name!r} and {name + ' (2)'!r}"
+                f"{what} holds {name!r} twice; names must differ, for example {name!r} and {name + ' (2)'!r}"
             )
         seen.add(name)
     return names

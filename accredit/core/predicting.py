@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Protocol, runtime_checkable
 
 from accredit.core.coalitions import BoolArray, FloatArray
+from accredit.core.errors import InvalidInput
 from accredit.core.game import Game
 
 
@@ -18,3 +19,25 @@ class Predicting(Game, Protocol):
     def retrain(self, coalitions: BoolArray) -> tuple[FloatArray, FloatArray]:
         """Payoffs (batch,) and outputs (batch, targets) from the same trainings."""
         ...
+
+
+class Predictions:
+    """The games of all targets of a predicting game: what a coalition earns in an output is the number it yields for that
+    target. `shapley(Predictions(game))` is one Shapley value per target, from the trainings of one."""
+
+    def __init__(self, game: Predicting) -> None:
+        if not isinstance(game, Predicting) or not game.targets:
+            raise InvalidInput(f"{type(game).__name__} yields nothing but payoffs; give a game that has targets")
+        self._game = game
+
+    @property
+    def players(self) -> tuple[str, ...]:
+        return self._game.players
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        return self._game.targets
+
+    def payoff(self, coalitions: BoolArray) -> FloatArray:
+        """What each coalition yields for each target: (batch, n) -> (batch, k)."""
+        return self._game.retrain(coalitions)[1]

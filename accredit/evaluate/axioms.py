@@ -7,10 +7,25 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import overload
 
 import numpy as np
 
-from accredit.core import AXIOMS, AccreditError, Attribution, FloatArray, Game, Holds, Tabulated, endpoints, tabulate
+from accredit.core import (
+    AXIOMS,
+    AccreditError,
+    Attribution,
+    Attributions,
+    FloatArray,
+    Game,
+    Games,
+    Holds,
+    InvalidInput,
+    Tabulated,
+    endpoints,
+    tabulate,
+)
+from accredit.core.games import Record
 from accredit.games import TableGame
 
 TOLERANCE = 1e-9  # of the largest |v(S) − v(∅)|
@@ -58,12 +73,21 @@ def equal_players(v: FloatArray, tolerance: float = 0.0) -> list[tuple[int, int]
     return pairs
 
 
-def check_claims(attribution: Attribution, game: Game, method: Method | None = None) -> tuple[Finding, ...]:
+@overload
+def check_claims(
+    attribution: Attributions, game: Games, method: Method | None = None
+) -> dict[str, tuple[Finding, ...]]: ...
+@overload
+def check_claims(attribution: Attribution, game: Game, method: Method | None = None) -> tuple[Finding, ...]: ...
+def check_claims(
+    attribution: Attribution | Attributions, game: Game, method: Method | None = None
+) -> tuple[Finding, ...] | dict[str, tuple[Finding, ...]]:
     """Test every claim of `attribution` about `game`; a refuted one raises `ClaimRefuted` with its witness.
 
     Null and equal players are looked for in the full table, so only up to 16 players; beyond, efficiency needs two payoffs.
     Linearity is a statement about other games: it is tested only when the `method` that made the attribution is given.
     Claims in expectation or in the limit are held to 8 standard errors; without standard errors they stay untested.
+    `Attributions` are tested output by output against games that pay the same outputs.
 
     >>> from accredit.games import TableGame
     >>> from accredit.values import shapley
@@ -71,11 +95,22 @@ def check_claims(attribution: Attribution, game: Game, method: Method | None = N
     >>> [finding.verdict for finding in check_claims(shapley(majority), majority, shapley)]
     ['kept', 'kept', 'untested', 'kept']
     """
+    if isinstance(attribution, Attributions):
+        record = Record(_paying(game, attribution.outputs))
+        return {name: check_claims(one, record[name], method) for name, one in attribution.items()}
     findings = tuple(_test(claim.axiom, claim.holds, attribution, game, method) for claim in attribution.claims)
     for finding in findings:
         if finding.verdict == "broken":
             raise ClaimRefuted(f"{attribution.method} claims {finding.axiom} {finding.claimed}, but {finding.witness}")
     return findings
+
+
+def _paying(game: Game, outputs: tuple[str, ...]) -> Games:
+    """The game, if it pays these outputs; otherwise these attributions are not about it."""
+    if not isinstance(game, Games) or set(game.outputs) != set(outputs):
+        paid = ", ".join(game.outputs[:8]) if isinstance(game, Games) else "one number per coalition"
+        raise InvalidInput(f"the attributions are for the outputs {', '.join(outputs[:8])}, and the game pays {paid}")
+    return game
 
 
 def axioms_kept(method: Method, game: Game, seed: int = 0) -> tuple[Finding, ...]:

@@ -4,11 +4,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from accredit.core import MissingExtra
-from accredit.games.files import read_game, read_groups
+from accredit.games.files import read_game, read_games, read_groups
+from accredit.games.parts import PartsGames
+from accredit.games.several import FunctionGames, TableGames
 from accredit.games.strings import StringGame, string_game
 from accredit.games.table import FunctionGame, TableGame
 from accredit.games.tabular import TabularGame, tabular_game
-from accredit.games.wrappers import Cached, Counted, cached, counted, grouped, restricted
+from accredit.games.wrappers import Cached, CachedGames, Counted, CountedGames, cached, counted, grouped, restricted
 
 if TYPE_CHECKING:
     from accredit.games.image import ImageGame, image_game
@@ -17,9 +19,9 @@ if TYPE_CHECKING:
 _NEED_TORCH = {"TextGame": "text", "text_game": "text", "ImageGame": "image", "image_game": "image"}
 
 __all__ = [
-    "Cached", "Counted", "FunctionGame", "ImageGame", "StringGame", "TableGame", "TabularGame", "TextGame", "cached",
-    "counted", "grouped", "image_game", "read_game", "read_groups", "restricted", "string_game", "tabular_game",
-    "text_game",
+    "Cached", "CachedGames", "Counted", "CountedGames", "FunctionGame", "FunctionGames", "ImageGame", "PartsGames",
+    "StringGame", "TableGame", "TableGames", "TabularGame", "TextGame", "cached", "counted", "grouped", "image_game",
+    "read_game", "read_games", "read_groups", "restricted", "string_game", "tabular_game", "text_game",
 ]  # fmt: skip
 
 

@@ -9,20 +9,52 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from accredit.core.errors import InvalidInput
+from accredit.core.game import checked_names
+from accredit.games.several import TableGames
 from accredit.games.table import TableGame
 
 FILE_LIMIT = 64 << 20  # bytes
 SEPARATOR = "+"
 
 
+Row = tuple[tuple[str, ...], tuple[float, ...], str]  # members, one payoff per output, where it stands
+
+
 def read_game(path: str | Path) -> TableGame:
     """A game from a file.
 
-    CSV: a header line `coalition,payoff`, then one line a coalition, members joined by `+`, nobody left empty. JSON: an
+    CSV: a header line `coalition,payoff`, then one line per coalition, members joined by `+`, nobody left empty. JSON: an
     object from coalition to payoff written the same way, or `{"players": [...], "payoffs": [{"coalition": [...], "payoff":
     …}]}` where names may hold a `+`.
     """
+    players, outputs, payoffs = _read(path)
+    if outputs != ("payoff",):
+        raise InvalidInput(
+            f"file {str(path)!r} pays in {', '.join(outputs)}; one column named payoff is needed here. For all of them write "
+            "read_games(path)"
+        )
+    return TableGame.from_payoffs({who: earned[0] for who, earned in payoffs.items()}, players)
+
+
+def read_games(path: str | Path) -> TableGames:
+    """Games that pay in several outputs, from a file.
+
+    CSV: `coalition` and one column per output, named in the header. JSON: `{"outputs": [...], "payoffs": …}`, the payoffs as
+    for `read_game` but with a list of numbers for each coalition.
+    """
+    players, outputs, payoffs = _read(path)
+    columns = [
+        TableGame.from_payoffs({who: earned[place] for who, earned in payoffs.items()}, players)
+        for place in range(len(outputs))
+    ]
+    return TableGames(columns[0].players, outputs, np.column_stack([column.table for column in columns]))
+
+
+def _read(path: str | Path) -> tuple[list[str], tuple[str, ...], dict[frozenset[str], tuple[float, ...]]]:
+    """Players, outputs, and the payoffs of every coalition in the file."""
     file = Path(path)
     if not file.is_file():
         what = "is not a file" if file.exists() else "does not exist"
@@ -35,13 +67,14 @@ def read_game(path: str | Path) -> TableGame:
         raise InvalidInput(f"file {str(path)!r} is not UTF-8 text: {error.reason} at byte {error.start}") from None
     if not text.strip():
         raise InvalidInput(f"file {str(path)!r} is empty; its first line must be coalition,payoff")
-    rows, players = _json_rows(text) if file.suffix.lower() == ".json" else (_csv_rows(text), None)
-    return _game(rows, players)
+    rows, outputs, players = _json_rows(text) if file.suffix.lower() == ".json" else (*_csv_rows(text), None)
+    payoffs = _payoffs(rows, players)
+    return players if players is not None else _names_in_order(payoffs), outputs, payoffs
 
 
-def _game(rows: Iterable[tuple[tuple[str, ...], float, str]], players: list[str] | None) -> TableGame:
-    payoffs: dict[frozenset[str], float] = {}
-    for members, payoff, where in rows:
+def _payoffs(rows: list[Row], players: list[str] | None) -> dict[frozenset[str], tuple[float, ...]]:
+    payoffs: dict[frozenset[str], tuple[float, ...]] = {}
+    for members, earned, where in rows:
         who = frozenset(members)
         if len(who) != len(members):
             raise InvalidInput(f"{where} names a player twice: {SEPARATOR.join(members)!r}")
@@ -49,7 +82,7 @@ def _game(rows: Iterable[tuple[tuple[str, ...], float, str]], players: list[str]
             raise InvalidInput(
                 f"{where} gives coalition {SEPARATOR.join(members)!r} a second payoff; keep one line for it"
             )
-        payoffs[who] = payoff
+        payoffs[who] = earned
         if players is None:
             continue
         for name in members:
@@ -57,32 +90,36 @@ def _game(rows: Iterable[tuple[tuple[str, ...], float, str]], players: list[str]
                 raise InvalidInput(f"{where} names the unknown player {name!r}; players lists {', '.join(players)}")
     if not payoffs:
         raise InvalidInput("the file has no coalitions; write one line for each, starting with ',0' for nobody")
-    names = players if players is not None else _names_in_order(payoffs)
-    return TableGame.from_payoffs(payoffs, names)
+    return payoffs
 
 
-def _names_in_order(payoffs: dict[frozenset[str], float]) -> list[str]:
+def _names_in_order(payoffs: Iterable[frozenset[str]]) -> list[str]:
     """Players in the order of their single coalitions, then any others by name."""
     singles = [name for who in payoffs if len(who) == 1 for name in who]
     return singles + sorted({name for who in payoffs for name in who} - set(singles))
 
 
-def _csv_rows(text: str) -> list[tuple[tuple[str, ...], float, str]]:
+def _csv_rows(text: str) -> tuple[list[Row], tuple[str, ...]]:
     reader = csv.reader(io.StringIO(text))
-    header = [cell.strip().lower() for cell in next(_cells(reader), [])]
-    if sorted(header) != ["coalition", "payoff"]:
-        raise InvalidInput(f"the first line is {','.join(header)!r:.80}; it must be coalition,payoff")
-    who, earned = header.index("coalition"), header.index("payoff")
-    rows = []
+    header = [cell.strip() for cell in next(_cells(reader), [])]
+    header = [cell.lower() if cell.lower() in ("coalition", "payoff") else cell for cell in header]
+    outputs = tuple(cell for cell in header if cell != "coalition")
+    if header.count("coalition") != 1 or not outputs or not all(outputs) or len(set(outputs)) < len(outputs):
+        raise InvalidInput(
+            f"the first line is {','.join(header)!r:.80}; it must be coalition,payoff (or coalition and one name per output)"
+        )
+    who, rows = header.index("coalition"), []
     for number, cells in enumerate(_cells(reader), start=2):
         if not any(cell.strip() for cell in cells):
             continue
-        if len(cells) != 2:
-            raise InvalidInput(f"line {number} has {len(cells)} cells instead of 2; quote names that hold a comma")
-        rows.append(
-            (_members(cells[who], f"line {number}"), _number(cells[earned], f"line {number}"), f"line {number}")
-        )
-    return rows
+        where = f"line {number}"
+        if len(cells) != len(header):
+            raise InvalidInput(
+                f"{where} has {len(cells)} cells instead of {len(header)}; quote names that hold a comma"
+            )
+        earned = tuple(_number(cell, where) for place, cell in enumerate(cells) if place != who)
+        rows.append((_members(cells[who], where), earned, where))
+    return rows, outputs
 
 
 def _cells(reader: Iterator[list[str]]) -> Iterator[list[str]]:
@@ -93,7 +130,7 @@ def _cells(reader: Iterator[list[str]]) -> Iterator[list[str]]:
         raise InvalidInput(f"the file cannot be split into cells: {error}; quote names that hold a comma") from None
 
 
-def _json_rows(text: str) -> tuple[list[tuple[tuple[str, ...], float, str]], list[str] | None]:
+def _json_rows(text: str) -> tuple[list[Row], tuple[str, ...], list[str] | None]:
     try:
         data = json.loads(text, object_pairs_hook=_named_once, parse_int=float)
     except (json.JSONDecodeError, RecursionError) as error:
@@ -102,9 +139,7 @@ def _json_rows(text: str) -> tuple[list[tuple[tuple[str, ...], float, str]], lis
         raise InvalidInput(
             f"the JSON is a {type(data).__name__}; write an object such as {{'': 0, 'A': 5, 'B': 3, 'A+B': 10}}"
         )
-    players = data.get("players") if "payoffs" in data else None
-    if players is not None and not (isinstance(players, list) and all(isinstance(p, str) for p in players)):
-        raise InvalidInput(f"players must be a list of names, got {players!r:.60}")
+    players, outputs = (_listed_names(data, what) for what in ("players", "outputs"))
     given = data.get("payoffs", data)
     if isinstance(given, dict):
         pairs = [(_members(who, f"coalition {who!r}"), earned) for who, earned in given.items()]
@@ -114,15 +149,32 @@ def _json_rows(text: str) -> tuple[list[tuple[tuple[str, ...], float, str]], lis
         pairs = [(_listed(item["coalition"]), item["payoff"]) for item in given]
     else:
         raise InvalidInput("payoffs must be an object, or a list of objects with coalition and payoff")
-    rows = [
-        (who, _number(earned, f"coalition {SEPARATOR.join(who)!r}"), f"coalition {SEPARATOR.join(who)!r}")
-        for who, earned in pairs
-    ]
-    return rows, players
+    rows = []
+    for who, earned in pairs:
+        where = f"coalition {SEPARATOR.join(who)!r}"
+        rows.append((who, _numbers(earned, where, outputs), where))
+    return rows, ("payoff",) if outputs is None else checked_names(outputs, "outputs"), players
+
+
+def _listed_names(data: dict[str, Any], what: str) -> list[str] | None:
+    """The names listed beside the payoffs; None where there are none."""
+    names = data.get(what) if "payoffs" in data else None
+    if names is not None and not (isinstance(names, list) and all(isinstance(name, str) for name in names)):
+        raise InvalidInput(f"{what} must be a list of names, got {names!r:.60}")
+    return names
+
+
+def _numbers(value: Any, where: str, outputs: list[str] | None) -> tuple[float, ...]:
+    """The payoffs of a coalition: a number, or a list of one for each output."""
+    if outputs is None:
+        return (_number(value, where),)
+    if not isinstance(value, list) or len(value) != len(outputs):
+        raise InvalidInput(f"{where} has the payoffs {value!r:.60}; a list of {len(outputs)} numbers is needed")
+    return tuple(_number(number, where) for number in value)
 
 
 def _named_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """A JSON object; the reader of the standard library would keep the last of two equal names and tell nobody."""
+    """A JSON object; the reader of the standard library would keep the last of two equal names without a word."""
     found: dict[str, Any] = {}
     for name, value in pairs:
         if name in found:

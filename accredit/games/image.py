@@ -13,7 +13,7 @@ from accredit.games.batches import MEMORY, rows_that_fit, spans, transformer_byt
 from accredit.games.parts import PartsGame
 from accredit.models.image import ImageModel, Pixels, painted_over
 from accredit.models.partition import Partition
-from accredit.models.payoffs import check_payoff, payoff_of
+from accredit.models.payoffs import check_payoff, payoffs_of
 
 
 @final
@@ -23,6 +23,8 @@ class ImageGame(PartsGame):
     The others are painted over (`removal`): "mean" with the picture's mean colour, "blur" with a blurred copy of the
     picture (standard deviation: half a patch), "zero" with zeros, or a number, all in the model's own prepared units.
     """
+
+    model: ImageModel
 
     def __init__(
         self,
@@ -43,14 +45,18 @@ class ImageGame(PartsGame):
         row = transformer_bytes(config, tokens, 0, 4) + 8 * self._there.nelement() * 8
         self.rows = rows_that_fit(row, memory, tokens, self._there.device.type)
 
-    def _earned(self, kept: BoolArray) -> FloatArray:
+    @property
+    def _whole(self) -> Pixels:
+        return self.pixels
+
+    def _earned(self, kept: BoolArray, targets: tuple[int, ...]) -> FloatArray:
         pixels = kept.reshape(len(kept), 1, *self._there.shape[1:])
-        earned = np.empty(len(kept))
+        earned = np.empty((len(kept), len(targets)))
         with self.model.held(), torch.inference_mode():
             for part in spans(len(kept), self.rows):
                 stays = torch.from_numpy(pixels[part]).to(self._there.device)
                 outputs = self.model.outputs(torch.where(stays, self._there, self._gone))
-                earned[part] = payoff_of(outputs.cpu(), self.target, self.worth, self.model.law).numpy()
+                earned[part] = payoffs_of(outputs.cpu(), targets, self.worth, self.model.law).numpy()
         return earned
 
     @property

@@ -1,19 +1,32 @@
-"""What games over the parts of one input share: players from a partition, and every distinct coalition asked once."""
+"""What games over the parts of one input share: players from a partition, every distinct coalition asked once, and one
+evaluation for as many targets as wanted."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from typing import Any, Literal, Protocol, final
 
-from accredit.core import BoolArray, FloatArray
+from accredit.core import BoolArray, FloatArray, InvalidInput, distinct_names
 from accredit.core.coalitions import unique
 from accredit.games.batches import Estimate, estimate
 from accredit.models.partition import Partition
 
 
+class Model(Protocol):
+    """What a game needs to know of a model's outputs."""
+
+    def predict(self, whole: Any, /) -> FloatArray: ...
+    def target(self, target: str | int | None, whole: Any, /) -> int: ...
+    def label(self, index: int, /) -> str: ...
+
+
 class PartsGame(ABC):
     """v(S) = payoff of an input in which only the parts of S are left; how the others leave is the subclass's."""
 
+    model: Model
     partition: Partition
+    target: int  # the output that is paid
     rows: int  # inputs in one call of the model
 
     @property
@@ -21,14 +34,82 @@ class PartsGame(ABC):
         return self.partition.players
 
     def payoff(self, coalitions: BoolArray) -> FloatArray:
-        """One input a distinct coalition, in batches that fit into memory."""
+        """One input per distinct coalition, in batches that fit into memory."""
+        return self.worths(coalitions, (self.target,))[:, 0]
+
+    def worths(self, coalitions: BoolArray, targets: tuple[int, ...]) -> FloatArray:
+        """Payoffs for several targets from the same inputs: (batch, n) -> (batch, targets)."""
         distinct, index = unique(coalitions)
-        return self._earned(self.partition.kept(distinct))[index]
+        return self._earned(self.partition.kept(distinct), targets)[index]
+
+    def paying(self, targets: Literal["all"] | Iterable[str | int] = "all") -> PartsGames:
+        """The same game, paid for several targets at once: all outputs of the model, or those listed by label or index.
+
+        The model is asked what it is asked for one target. For every target the rest (payoff, removal, players) is the same.
+        """
+        if isinstance(targets, str) and targets != "all":
+            raise InvalidInput(f"targets is {targets!r}; write paying('all'), or a list: paying([{targets!r}])")
+        if targets == "all":
+            return PartsGames(self, tuple(range(len(self.model.predict(self._whole)))))
+        chosen = tuple(self.model.target(target, self._whole) for target in targets)
+        if not chosen:
+            raise InvalidInput("targets is empty; name at least one, or write paying('all')")
+        twice = next((one for place, one in enumerate(chosen) if one in chosen[:place]), None)
+        if twice is not None:
+            raise InvalidInput(f"targets holds {self.model.label(twice)!r} (output {twice}) twice; name it once")
+        return PartsGames(self, chosen)
 
     def estimate(self, budget: int) -> Estimate:
         """Payoffs and seconds that `budget` coalitions will cost, from timed batches."""
         return estimate(self, budget)
 
+    @property
     @abstractmethod
-    def _earned(self, kept: BoolArray) -> FloatArray:
-        """Payoffs of inputs of which these parts are left: (batch, T) -> (batch,)."""
+    def provenance(self) -> dict[str, Any]:
+        """What the payoffs rest on."""
+
+    @property
+    @abstractmethod
+    def _whole(self) -> Any:
+        """The input of which nothing has left, as the model reads it."""
+
+    @abstractmethod
+    def _earned(self, kept: BoolArray, targets: tuple[int, ...]) -> FloatArray:
+        """Payoffs of inputs of which these parts are left: (batch, T) -> (batch, targets)."""
+
+
+@final
+class PartsGames:
+    """The games of several targets over the parts of one input, from the same evaluations. See `PartsGame.paying`."""
+
+    def __init__(self, game: PartsGame, targets: tuple[int, ...]) -> None:
+        self.game, self.targets = game, targets
+        self.outputs = distinct_names(game.model.label(target) for target in targets)
+
+    @property
+    def players(self) -> tuple[str, ...]:
+        return self.game.players
+
+    @property
+    def rows(self) -> int:
+        return self.game.rows
+
+    def payoff(self, coalitions: BoolArray) -> FloatArray:
+        """One payoff for each coalition and target: (batch, n) -> (batch, k)."""
+        return self.game.worths(coalitions, self.targets)
+
+    def estimate(self, budget: int) -> Estimate:
+        """Payoffs and seconds that `budget` coalitions will cost, from timed batches."""
+        return estimate(self, budget)
+
+    @property
+    def provenance(self) -> dict[str, Any]:
+        """What the payoffs rest on."""
+        return self.game.provenance | {"target": list(self.outputs)}
+
+    def fingerprint_parts(self) -> dict[str, Any]:
+        """What decides the payoffs, for a journal of them."""
+        return {"game": self.game, "targets": self.targets}
+
+    def __repr__(self) -> str:
+        return f"{type(self.game).__name__}.paying({list(self.outputs)!r:.60})"

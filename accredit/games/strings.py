@@ -12,7 +12,7 @@ from accredit.games.batches import spans
 from accredit.games.parts import PartsGame
 from accredit.models.encoded import Encoded
 from accredit.models.partition import Partition
-from accredit.models.payoffs import check_payoff, payoff_of
+from accredit.models.payoffs import check_payoff, payoffs_of
 from accredit.models.strings import StringModel
 
 ROWS = 256  # texts in one call
@@ -22,6 +22,7 @@ ROWS = 256  # texts in one call
 class StringGame(PartsGame):
     """v(S) = payoff of the text in which only the words of S are left, each with the space before it."""
 
+    model: StringModel
     removal = "delete"
 
     def __init__(self, model: StringModel, encoded: Encoded, partition: Partition, payoff: str, target: int) -> None:
@@ -30,11 +31,15 @@ class StringGame(PartsGame):
         starts = [0, *encoded.spans[:-1, 1].tolist()]  # the space before a word is what follows the word before
         self._pieces = [encoded.text[a:b] for a, b in zip(starts, encoded.spans[:, 1].tolist(), strict=True)]
 
-    def _earned(self, kept: BoolArray) -> FloatArray:
-        earned = np.empty(len(kept))
+    @property
+    def _whole(self) -> Encoded:
+        return self.encoded
+
+    def _earned(self, kept: BoolArray, targets: tuple[int, ...]) -> FloatArray:
+        earned = np.empty((len(kept), len(targets)))
         for part in spans(len(kept), self.rows):
             outputs = self.model.outputs([self.left(stays) for stays in kept[part]])
-            earned[part] = payoff_of(outputs, self.target, self.worth, self.model.law)
+            earned[part] = payoffs_of(outputs, targets, self.worth, self.model.law)
         return earned
 
     def left(self, stays: BoolArray) -> str:

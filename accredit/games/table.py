@@ -40,7 +40,8 @@ class TableGame:
         except (TypeError, ValueError):
             raise InvalidInput(f"table must be numbers, got {table!r:.60}") from None
         if values.shape != (1 << n,):
-            raise InvalidInput(f"table of {n} players needs {1 << n} payoffs, got shape {values.shape}")
+            several = "; for several outputs write TableGames(players, outputs, table)" if values.ndim == 2 else ""
+            raise InvalidInput(f"table of {n} players needs {1 << n} payoffs, got shape {values.shape}{several}")
         check_finite(values, lambda row: named(self._players, row >> np.arange(n) & 1))
         values.setflags(write=False)
         self._table = values

@@ -19,7 +19,7 @@ from accredit.games.batches import MEMORY, spans
 from accredit.games.parts import PartsGame
 from accredit.models.arrays import ArrayModel, as_array_model
 from accredit.models.partition import Partition, partition_of
-from accredit.models.payoffs import check_payoff, payoff_of
+from accredit.models.payoffs import check_payoff, payoffs_of
 
 CALL_ROWS = 1 << 16  # rows in one call of the model
 
@@ -27,6 +27,8 @@ CALL_ROWS = 1 << 16  # rows in one call of the model
 @final
 class TabularGame(PartsGame):
     """v(S) = mean payoff of the row in which only the columns of S keep their value; see the module's text."""
+
+    model: ArrayModel
 
     def __init__(
         self,
@@ -43,14 +45,20 @@ class TabularGame(PartsGame):
         fits = memory // (8 * max(1, row.shape[1]) * len(background))
         self.rows = int(max(1, min(CALL_ROWS // len(background), fits)))
 
-    def _earned(self, kept: BoolArray) -> FloatArray:
+    @property
+    def _whole(self) -> Any:
+        return self._row
+
+    def _earned(self, kept: BoolArray, targets: tuple[int, ...]) -> FloatArray:
         """One model row for each coalition and background row."""
-        earned = np.empty(len(kept))
+        earned = np.empty((len(targets), len(kept)))
         for part in spans(len(kept), self.rows):
             outputs = self.model.outputs(mixed(self._row, self._background, kept[part]))
-            worth = payoff_of(outputs, self.target, self.worth, self.model.law)
-            earned[part] = worth.reshape(-1, len(self._background)).mean(axis=1)
-        return earned
+            worth = np.ascontiguousarray(
+                payoffs_of(outputs, targets, self.worth, self.model.law).T
+            )  # a mean runs along a row
+            earned[:, part] = worth.reshape(len(targets), -1, len(self._background)).mean(axis=2)
+        return earned.T
 
     @property
     def provenance(self) -> dict[str, Any]:

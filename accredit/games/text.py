@@ -14,7 +14,7 @@ from accredit.games.batches import MEMORY, rows_that_fit, spans, spans_by_length
 from accredit.games.parts import PartsGame
 from accredit.models.encoded import Encoded
 from accredit.models.partition import Partition
-from accredit.models.payoffs import check_payoff, payoff_of
+from accredit.models.payoffs import check_payoff, payoffs_of
 from accredit.models.state import device_of
 from accredit.models.text import Text, TextModel, TokenBatch
 
@@ -33,6 +33,8 @@ class TextGame(PartsGame):
     Under "delete" a text of which nothing is left (a tokenizer without special tokens, the empty coalition) is read as
     one beginning-of-text token.
     """
+
+    model: TextModel
 
     def __init__(
         self,
@@ -54,9 +56,13 @@ class TextGame(PartsGame):
         row = transformer_bytes(model.model.config.get_text_config(), len(encoded), vocabulary, width)
         self.rows = rows_that_fit(row, memory, len(encoded), self._device.type)
 
-    def _earned(self, kept: BoolArray) -> FloatArray:
+    @property
+    def _whole(self) -> Encoded:
+        return self.encoded
+
+    def _earned(self, kept: BoolArray, targets: tuple[int, ...]) -> FloatArray:
         with self.model.held(), torch.inference_mode():
-            return self._by_deletion(kept) if self.removal == "delete" else self._in_place(kept)
+            return (self._by_deletion if self.removal == "delete" else self._in_place)(kept, targets)
 
     @property
     def provenance(self) -> dict[str, Any]:
@@ -102,13 +108,13 @@ class TextGame(PartsGame):
             return int(next((token for token in start if token is not None), 0))
         return self.model.padding()
 
-    def _in_place(self, kept: BoolArray) -> FloatArray:
-        """Payoffs of texts that keep their length: (batch, T) -> (batch,)."""
+    def _in_place(self, kept: BoolArray, targets: tuple[int, ...]) -> FloatArray:
+        """Payoffs of texts that keep their length: (batch, T) -> (batch, targets)."""
         ids = torch.from_numpy(self.encoded.ids).to(self._device)
         prefix = torch.from_numpy(self.encoded.prefix).to(self._device)
         vectors = self.model.embed(ids) if self.removal in ("pad", "zero") else None
         types = self.model.types(self.encoded)
-        earned = np.empty(len(kept))
+        earned = np.empty((len(kept), len(targets)))
         for part in spans(len(kept), self.rows):
             stays = torch.from_numpy(kept[part]).to(self._device)
             everywhere = torch.ones_like(stays, dtype=torch.int64)
@@ -122,7 +128,7 @@ class TextGame(PartsGame):
                 empty = self._baseline(vectors)
                 there = torch.where(stays[..., None], vectors, empty)
                 batch = TokenBatch(None, there, everywhere, read, prefix, types)
-            earned[part] = self._worth(batch)
+            earned[part] = self._worth(batch, targets)
         return earned
 
     def _baseline(self, vectors: torch.Tensor) -> torch.Tensor:
@@ -130,12 +136,12 @@ class TextGame(PartsGame):
             return torch.zeros_like(vectors[:1])
         return self.model.embed(torch.tensor([self._replacement], device=self._device))
 
-    def _by_deletion(self, kept: BoolArray) -> FloatArray:
+    def _by_deletion(self, kept: BoolArray, targets: tuple[int, ...]) -> FloatArray:
         """Payoffs of texts that shrink: texts of similar length share a batch, where padding changes nothing."""
         lengths = np.maximum(kept.sum(axis=1), 1)
-        earned = np.empty(len(kept))
+        earned = np.empty((len(kept), len(targets)))
         for rows in spans_by_length(lengths, self.rows * len(self.encoded), even=self._padding_tells):
-            earned[rows] = self._worth(self._closed_up(kept[rows], int(lengths[rows].max())))
+            earned[rows] = self._worth(self._closed_up(kept[rows], int(lengths[rows].max())), targets)
         return earned
 
     @cached_property
@@ -177,8 +183,8 @@ class TextGame(PartsGame):
             return None
         return torch.from_numpy(kept[:, : self.encoded.read].sum(axis=1)).to(self._device)
 
-    def _worth(self, batch: TokenBatch) -> FloatArray:
-        worth: FloatArray = payoff_of(self.model.outputs(batch).cpu(), self.target, self.worth, self.model.law).numpy()
+    def _worth(self, batch: TokenBatch, targets: tuple[int, ...]) -> FloatArray:
+        worth: FloatArray = payoffs_of(self.model.outputs(batch).cpu(), targets, self.worth, self.model.law).numpy()
         return worth
 
 

@@ -1,15 +1,28 @@
-"""Games made from games: groups as players, fewer players, remembered, counted and watched payoffs."""
+"""Games made from games: groups as players, fewer players, remembered, counted and watched payoffs; outputs stay what they
+are."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from typing import Any, overload
 
 import numpy as np
 
 from accredit.core.coalitions import BoolArray, FloatArray, IntArray, keys
 from accredit.core.errors import InvalidInput
-from accredit.core.game import Game, checked_groups, checked_players, coalition_of, named, payoffs, player_index
+from accredit.core.game import Game, checked_groups, checked_names, checked_players, coalition_of, named, player_index
+from accredit.core.games import Games, asked
 from accredit.games.batches import telling
+
+
+class _Several:
+    """What a game made from several games has besides: their outputs."""
+
+    _game: Any  # Games, which a game made from one game does not know
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        return checked_names(self._game.outputs, "outputs")
 
 
 class _Grouped:
@@ -24,6 +37,14 @@ class _Grouped:
         return self._game.payoff(coalitions @ self._members)
 
 
+class _GroupedGames(_Several, _Grouped):
+    pass
+
+
+@overload
+def grouped(game: Games, groups: Mapping[str, Iterable[str]]) -> Games: ...
+@overload
+def grouped(game: Game, groups: Mapping[str, Iterable[str]]) -> Game: ...
 def grouped(game: Game, groups: Mapping[str, Iterable[str]]) -> Game:
     """The quotient game: each group plays or stays out as one player. Players in no group stay single.
 
@@ -49,7 +70,7 @@ def grouped(game: Game, groups: Mapping[str, Iterable[str]]) -> Game:
     members = np.zeros((len(names), n), dtype=bool)
     for i in range(n):
         members[names.index(owner.get(i, game.players[i])), i] = True
-    return _Grouped(game, members, names)
+    return (_GroupedGames if isinstance(game, Games) else _Grouped)(game, members, names)
 
 
 class _Restricted:
@@ -66,6 +87,14 @@ class _Restricted:
         return self._game.payoff(whole)
 
 
+class _RestrictedGames(_Several, _Restricted):
+    pass
+
+
+@overload
+def restricted(game: Games, players: Iterable[str], given: Iterable[str] = ()) -> Games: ...
+@overload
+def restricted(game: Game, players: Iterable[str], given: Iterable[str] = ()) -> Game: ...
 def restricted(game: Game, players: Iterable[str], given: Iterable[str] = ()) -> Game:
     """The game among some `players` only. Those in `given` always play; everyone else never does.
 
@@ -82,7 +111,7 @@ def restricted(game: Game, players: Iterable[str], given: Iterable[str] = ()) ->
         )
     if not free.any():
         raise InvalidInput("players is empty; name at least one player to keep")
-    return _Restricted(game, np.flatnonzero(free), present)
+    return (_RestrictedGames if isinstance(game, Games) else _Restricted)(game, np.flatnonzero(free), present)
 
 
 class Cached:
@@ -90,7 +119,7 @@ class Cached:
 
     def __init__(self, game: Game) -> None:
         self._game = game
-        self._known: dict[bytes, float] = {}
+        self._known: dict[bytes, Any] = {}  # packed coalition -> payoff, or payoffs (k,)
 
     @property
     def players(self) -> tuple[str, ...]:
@@ -105,14 +134,22 @@ class Cached:
         names = keys(coalitions)
         new = {key: row for row, key in enumerate(names) if key not in self._known}
         if new:
-            earned = payoffs(self._game, coalitions[list(new.values())])
+            earned = asked(self._game, coalitions[list(new.values())])
             self._known.update(zip(new, earned.tolist(), strict=True))
         return np.array([self._known[key] for key in names])
 
 
+class CachedGames(_Several, Cached):
+    """Several games that ask for each coalition once. See `cached`."""
+
+
+@overload
+def cached(game: Games) -> CachedGames: ...
+@overload
+def cached(game: Game) -> Cached: ...
 def cached(game: Game) -> Cached:
     """`game` with every payoff remembered, so that repeated coalitions, also within one batch, cost nothing."""
-    return Cached(game)
+    return (CachedGames if isinstance(game, Games) else Cached)(game)
 
 
 class Counted:
@@ -133,9 +170,17 @@ class Counted:
         return self._game.payoff(coalitions)
 
 
+class CountedGames(_Several, Counted):
+    """Several games that count what they are asked, once for all outputs. See `counted`."""
+
+
+@overload
+def counted(game: Games) -> CountedGames: ...
+@overload
+def counted(game: Game) -> Counted: ...
 def counted(game: Game) -> Counted:
     """`game` with a ledger: `.payoffs` counts coalitions asked, `.calls` the batches."""
-    return Counted(game)
+    return (CountedGames if isinstance(game, Games) else Counted)(game)
 
 
 class Watched:
@@ -164,6 +209,10 @@ class Watched:
         return earned
 
 
+class WatchedGames(_Several, Watched):
+    """Several games that tell how much they were asked, once for all outputs. See `watched`."""
+
+
 def watched(game: Game, tell: Callable[[int], None]) -> Watched:
     """`game`, which tells how many payoffs were asked so far: after every batch of its model, and at the end of every call.
 
@@ -174,4 +223,4 @@ def watched(game: Game, tell: Callable[[int], None]) -> Watched:
     >>> asked
     [2]
     """
-    return Watched(game, tell)
+    return (WatchedGames if isinstance(game, Games) else Watched)(game, tell)

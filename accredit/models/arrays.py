@@ -53,6 +53,11 @@ class ArrayModel:
             )
         return outputs
 
+    def predict(self, row: Any) -> FloatArray:
+        """Outputs of one row, a batch of one: (outputs,)."""
+        predicted: FloatArray = self.outputs(row)[0]
+        return predicted
+
     def labels(self, outputs: int) -> tuple[str, ...]:
         """Names of the outputs; numbers where the model has none."""
         return self._labels if self._labels and len(self._labels) == outputs else tuple(str(i) for i in range(outputs))
@@ -63,7 +68,7 @@ class ArrayModel:
 
     def target(self, target: str | int | None, row: Any) -> int:
         """The output to explain: by name, by index, or the largest when None. `row` is a batch of one."""
-        outputs = self.outputs(row)[0]
+        outputs = self.predict(row)
         return chosen_output(target, outputs, self.labels(len(outputs)))
 
 

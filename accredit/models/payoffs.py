@@ -1,4 +1,4 @@
-r"""What a model's output is worth for one target: logit, probability, log-odds or margin.
+r"""What a model's output is worth for a target: logit, probability, log-odds or margin.
 
 With outputs $z$ and probabilities $p = \mathrm{softmax}(z)$, the payoff of target $t$ is
 
@@ -9,7 +9,7 @@ With outputs $z$ and probabilities $p = \mathrm{softmax}(z)$, the payoff of targ
 | log-odds | $\log p_t / (1 - p_t) = z_t - \log \sum_{c \ne t} e^{z_c}$ | unbounded, in nats |
 | margin | $z_t - \max_{c \ne t} z_c$ | positive exactly where $t$ is predicted |
 
-Models that only tell probabilities have $z = \log p$, known up to a constant: their logit is refused, the rest is the
+Models that only report probabilities have $z = \log p$, known up to a constant: their logit is refused, the rest is the
 same. All is computed in float64, on numpy arrays or, differentiably, on torch tensors.
 """
 
@@ -30,7 +30,7 @@ def check_payoff(payoff: str, law: Law, outputs: int) -> None:
     if payoff not in PAYOFFS:
         raise InvalidInput(f"payoff is {payoff!r}; write one of {', '.join(PAYOFFS)}")
     if payoff == "logit" and law == "probability":
-        raise InvalidInput("payoff 'logit' is not known: this model tells only probabilities; use 'log-odds'")
+        raise InvalidInput("payoff 'logit' is not known: this model reports only probabilities; use 'log-odds'")
     if payoff != "logit" and (law == "none" or (outputs == 1 and law != "sigmoid")):
         raise InvalidInput(
             f"payoff {payoff!r} needs class probabilities, and this model gives none; use payoff='logit'"
@@ -57,10 +57,21 @@ def payoff_of(outputs: Any, target: int, payoff: str, law: Law = "softmax") -> A
     return worth
 
 
+def payoffs_of(outputs: Any, targets: tuple[int, ...], payoff: str, law: Law = "softmax") -> Any:
+    """Worth of each row for several targets, column by column as `payoff_of`: (batch, classes) -> (batch, targets).
+
+    >>> payoffs_of(np.array([[0.0, 3.0, 1.0]]), (1, 2), "margin")
+    array([[ 2., -2.]])
+    """
+    xp, z = _float64(outputs)
+    return xp.stack([payoff_of(z, target, payoff, law) for target in targets], 1)
+
+
 def _worth(xp: Any, z: Any, target: int, payoff: str, law: Law) -> Any:
-    own, others = z[:, target], xp.concatenate([z[:, :target], z[:, target + 1 :]], 1)
+    own = z[:, target]
     if payoff == "logit":
         return own
+    others = xp.concatenate([z[:, :target], z[:, target + 1 :]], 1)
     if payoff == "margin":
         return own - xp.amax(others, 1)
     log_odds = own if law == "sigmoid" else own - _log_sum_exp(xp, others)
@@ -77,7 +88,7 @@ def _log_sum_exp(xp: Any, z: Any) -> Any:
 def _float64(outputs: Any) -> tuple[Any, Any]:
     """The array library of the outputs, and the outputs in float64 (where the device has it)."""
     if isinstance(outputs, np.ndarray):
-        return np, outputs.astype(np.float64)
+        return np, outputs.astype(np.float64, copy=False)
     import torch
 
     return torch, outputs if outputs.device.type == "mps" else outputs.double()

@@ -5,11 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from types import TracebackType
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
-from accredit.core import BadPayoff, BoolArray, FloatArray, Game, InvalidInput, named
+from accredit.core import BadPayoff, BoolArray, FloatArray, Game, Games, InvalidInput, named
 from accredit.core.coalitions import keys, unique
 from accredit.core.predicting import Predicting
 from accredit.store.executors import Crew, Executor, crew_of
@@ -142,6 +142,41 @@ class Durable:
         self.close()
 
 
+class DurableGames(Durable):
+    """Several games, remembered: every evaluation pays all outputs. See `durable`."""
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        return self.targets
+
+    def payoff(self, coalitions: BoolArray) -> FloatArray:
+        """One payoff for each coalition and output; a coalition that failed has the stated payoff in all of them."""
+        earned = self.retrain(coalitions)[1]
+        return earned if self._failed is None else np.where(np.isnan(earned), self._failed, earned)
+
+
+class _AsTargets:
+    """Several games as one that predicts: all outputs are targets, and the first is the payoff that a journal insists on."""
+
+    def __init__(self, games: Games) -> None:
+        self._games = games
+
+    @property
+    def players(self) -> tuple[str, ...]:
+        return self._games.players
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        return self._games.outputs
+
+    def payoff(self, coalitions: BoolArray) -> FloatArray:
+        return self.retrain(coalitions)[0]
+
+    def retrain(self, coalitions: BoolArray) -> tuple[FloatArray, FloatArray]:
+        earned = np.asarray(self._games.payoff(coalitions), dtype=np.float64)
+        return earned[:, 0], earned
+
+
 def _entries(part: Finished, names: list[bytes]) -> list[Entry]:
     entries = []
     for position, row in enumerate(part.rows):
@@ -158,6 +193,30 @@ def _short(text: str, width: int = 120) -> str:
     return text if len(text) <= width else text[: width - 2] + " …"
 
 
+@overload
+def durable(
+    game: Games,
+    journal: Journal | None = None,
+    executor: str | Executor | Crew | None = None,
+    *,
+    name: Fingerprint | Mapping[str, Any] | None = None,
+    seed: int | None = None,
+    retries: int = 2,
+    failed: float | None = None,
+    watch: Callable[[int], None] | None = None,
+) -> DurableGames: ...
+@overload
+def durable(
+    game: Game,
+    journal: Journal | None = None,
+    executor: str | Executor | Crew | None = None,
+    *,
+    name: Fingerprint | Mapping[str, Any] | None = None,
+    seed: int | None = None,
+    retries: int = 2,
+    failed: float | None = None,
+    watch: Callable[[int], None] | None = None,
+) -> Durable: ...
 def durable(
     game: Game,
     journal: Journal | None = None,
@@ -178,7 +237,7 @@ def durable(
     `name` says which game this is, as a `Fingerprint` or its parts; left out, the game is hashed with its data. `seed`
     is part of the key (default: the game's own `seed`, or 0). A coalition that keeps failing is retried `retries` times
     and then quarantined: `Quarantined` is raised once the rest of the batch is stored, unless `failed` states its
-    payoff. `watch` is called with the number of payoffs known so far.
+    payoff. `watch` is called with the number of payoffs known so far. Of a game that pays several outputs all are kept.
 
     >>> from accredit.games import TableGame
     >>> with durable(TableGame(("alice", "bob"), [0, 5, 3, 10]), executor="serial") as game:
@@ -194,4 +253,5 @@ def durable(
     elif not isinstance(name, Fingerprint):
         name = fingerprint(**name)
     chosen = int(getattr(game, "seed", 0)) if seed is None else int(seed)
-    return Durable(game, journal or Journal(":memory:"), crew_of(executor), name, chosen, retries, failed, watch)
+    kind, kept = (DurableGames, _AsTargets(game)) if isinstance(game, Games) else (Durable, game)
+    return kind(kept, journal or Journal(":memory:"), crew_of(executor), name, chosen, retries, failed, watch)

@@ -14,7 +14,19 @@ from typing import Any
 
 import numpy as np
 
-from accredit.core import Attribution, BoolArray, Claim, FloatArray, Game, Holds, InvalidInput, checked_seed, payoffs
+from accredit.core import (
+    Attribution,
+    BoolArray,
+    Claim,
+    FloatArray,
+    Game,
+    Games,
+    Holds,
+    InvalidInput,
+    checked_seed,
+    every_payoff,
+    payoffs,
+)
 from accredit.core.predicting import Predicting
 from accredit.valuation.lasso import gram, lasso
 
@@ -24,7 +36,7 @@ HELD_OUT = 0.2  # of the subsets, to choose the penalty
 
 @dataclass(frozen=True, eq=False)
 class Datamodels:
-    """One linear model a target: which rows raise its output when they are in the training set."""
+    """One linear model per target: which rows raise its output when they are in the training set."""
 
     players: tuple[str, ...]
     targets: tuple[str, ...]
@@ -98,8 +110,8 @@ def datamodels(
     """Retrain on `subsets` random parts of the rows and fit one linear model for each target of the game.
 
     Every target gets the lasso penalty that predicts best on a fifth of the subsets, held out; `penalty=0` asks for plain
-    least squares, which needs more subsets than rows. A game without targets is its own single target. Costs `subsets`
-    trainings, which a durable game keeps for every other method.
+    least squares, which needs more subsets than rows. A game without targets has its outputs for targets, or itself as the
+    only one. Costs `subsets` trainings, which a durable game keeps for every other method.
 
     >>> from accredit.games import FunctionGame
     >>> game = FunctionGame("abcd", lambda coalitions: coalitions @ np.array([3.0, 1.0, 0.5, -2.0]))
@@ -109,6 +121,8 @@ def datamodels(
     masks = random_subsets(len(game.players), subsets, fraction, seed)
     if isinstance(game, Predicting) and game.targets:
         outputs, targets = game.retrain(masks)[1], game.targets
+    elif isinstance(game, Games):
+        outputs, targets = every_payoff(game, masks), game.outputs
     else:
         outputs, targets = payoffs(game, masks)[:, None], ("payoff",)
     return fit_datamodels(game.players, targets, masks, outputs, fraction=fraction, seed=seed, penalty=penalty)

@@ -26,7 +26,7 @@ from accredit.values.pairs import Pairs, Sample, SizeLaw
 from accredit.values.sampling import FEW_DRAWS, Ledger, Sampled, described, known_whole, reported, run
 
 FOLDS = 5
-FIT_PAIRS = 2  # pairs a player before a control is fitted; with fewer the fit adds more noise than it removes
+FIT_PAIRS = 2  # pairs per player before a control is fitted; with fewer the fit adds more noise than it removes
 LINEAR_PLAYERS = 2000  # with more, the normal equations no longer fit in memory
 ROUNDING = 1e-12  # of the spread of payoffs: scores that vary less vary by rounding alone
 

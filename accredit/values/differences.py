@@ -18,6 +18,7 @@ import numpy as np
 
 from accredit.core import Attribution, BoolArray, Claim, FloatArray, Game, Holds, InvalidInput, NotConverged
 from accredit.values.control import semivalue_of_pairs
+from accredit.values.every_output import solves_every_output
 from accredit.values.intervals import Moments
 from accredit.values.orders import random_places
 from accredit.values.sampling import (
@@ -64,6 +65,7 @@ class Differences(Sampled):
     def __post_init__(self) -> None:
         checked(self, self.budget, self.seed)
 
+    @solves_every_output
     def solve(self, game: Game) -> Attribution:
         """Shapley values of `game`, estimated."""
         n = len(game.players)
@@ -111,6 +113,7 @@ class DifferencesHint(Sampled):
         if self.certify:
             raise InvalidInput("certify=True is not offered by DifferencesHint; write Differences(..., certify=True)")
 
+    @solves_every_output
     def solve(self, game: Game) -> Attribution:
         """Shapley values of `game`, estimated."""
         n, confidence, method = len(game.players), self.confidence, described("shapley", self)

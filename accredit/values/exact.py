@@ -8,6 +8,7 @@ import numpy as np
 
 from accredit.core import Attribution, Claim, FloatArray, Game, Holds, TooManyPlayers, payoffs, tabulate
 from accredit.methods import EXACT_LIMIT
+from accredit.values.every_output import every_output, solves_every_output
 from accredit.values.semivalues import (
     banzhaf_weights,
     beta_weights,
@@ -48,6 +49,7 @@ class Exact:
 
     limit: int = EXACT_LIMIT
 
+    @solves_every_output
     def solve(self, game: Game) -> Attribution:
         """The Shapley value."""
         return self.semivalue(game, shapley_weights(len(game.players)), "shapley/Exact()")
@@ -74,6 +76,7 @@ class Exact:
         )
 
 
+@every_output
 def semivalue(game: Game, weights: FloatArray, *, limit: int = EXACT_LIMIT) -> Attribution:
     r"""Credit by any weighting of marginal contributions, exactly.
 
@@ -89,6 +92,7 @@ def semivalue(game: Game, weights: FloatArray, *, limit: int = EXACT_LIMIT) -> A
     return Exact(limit).semivalue(game, p, f"semivalue/{[float(x) for x in p]}")
 
 
+@every_output
 def banzhaf(game: Game, *, limit: int = EXACT_LIMIT) -> Attribution:
     r"""Average what a player adds over all coalitions of the others, each counted the same.
 
@@ -104,6 +108,7 @@ def banzhaf(game: Game, *, limit: int = EXACT_LIMIT) -> Attribution:
     return Exact(limit).semivalue(game, banzhaf_weights(len(game.players)), "banzhaf/Exact()")
 
 
+@every_output
 def beta(game: Game, alpha: float, beta: float, *, limit: int = EXACT_LIMIT) -> Attribution:
     r"""The Beta(α, β) semivalue: Beta(1, 1) is Shapley, Beta(16, 1) listens to small coalitions. Costs 2ⁿ payoffs.
 
@@ -115,6 +120,7 @@ def beta(game: Game, alpha: float, beta: float, *, limit: int = EXACT_LIMIT) -> 
     return Exact(limit).semivalue(game, weights, f"beta({alpha:g}, {beta:g})/Exact()")
 
 
+@every_output
 def leave_one_out(game: Game) -> Attribution:
     r"""What is lost when one player leaves: v(N) − v(N∖i).
 

@@ -12,6 +12,7 @@ from itertools import combinations
 import numpy as np
 
 from accredit.core import FloatArray, Game, InvalidInput, coalition_of, named, payoffs, tabulate
+from accredit.values.every_output import every_output
 
 Coalition = tuple[str, ...]
 
@@ -81,6 +82,7 @@ class Interactions:
         return square
 
 
+@every_output
 def mobius(game: Game, order: int | None = None) -> Interactions:
     r"""Harsanyi dividends: what a coalition earns that no smaller one explains.
 
@@ -100,6 +102,7 @@ def mobius(game: Game, order: int | None = None) -> Interactions:
     return Interactions(game.players, "mobius", means, _collect(game.players, range(largest + 1), m.__getitem__))
 
 
+@every_output
 def shapley_interactions(game: Game, order: int = 2) -> Interactions:
     r"""Shapley interaction index of every coalition of `order` players (Grabisch and Roubens, 1999).
 
@@ -116,6 +119,7 @@ def shapley_interactions(game: Game, order: int = 2) -> Interactions:
     return Interactions(game.players, "shapley", means, _collect(game.players, [k], shared.__getitem__))
 
 
+@every_output
 def banzhaf_interactions(game: Game, order: int = 2) -> Interactions:
     r"""Banzhaf interaction index: the same derivative, every coalition of the others counted alike.
 
@@ -142,6 +146,7 @@ def _collect(players: tuple[str, ...], sizes: Iterable[int], value: Callable[[in
     return found
 
 
+@every_output
 def value_given(game: Game, player: str, given: Iterable[str] = ()) -> float:
     """What `player` adds when exactly the players in `given` are there: v(T ∪ i) − v(T).
 
@@ -158,6 +163,7 @@ def value_given(game: Game, player: str, given: Iterable[str] = ()) -> float:
     return float(after - before)
 
 
+@every_output
 def best_subsets(game: Game) -> dict[int, tuple[Coalition, float]]:
     """The coalition of highest payoff for every size; ties go to the players listed first. Costs 2ⁿ payoffs.
 
@@ -175,6 +181,7 @@ def best_subsets(game: Game) -> dict[int, tuple[Coalition, float]]:
     return best
 
 
+@every_output
 def payoff_of(game: Game, coalition: Iterable[str]) -> float:
     """What one named coalition earns."""
     return float(payoffs(game, coalition_of(game.players, coalition)[None])[0])

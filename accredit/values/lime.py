@@ -25,6 +25,7 @@ from accredit.core import (
     checked_seed,
     payoffs,
 )
+from accredit.values.every_output import solves_every_output
 from accredit.values.sampling import described
 
 LAWS = {"sizes": "a uniform number of players removed", "coins": "every player removed with chance ½"}
@@ -110,6 +111,7 @@ class Lime:
         if not self.width > 0 or not self.ridge > 0:
             raise InvalidInput(f"width and ridge must be positive, got {self.width!r} and {self.ridge!r}")
 
+    @solves_every_output
     def solve(self, game: Game) -> Attribution:
         """Slopes of the local line of `game`."""
         n = len(game.players)

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from accredit.core import Attribution, Claim, FloatArray, Game, Holds
+from accredit.values.every_output import solves_every_output
 from accredit.values.intervals import Moments
 from accredit.values.sampling import (
     Ledger,
@@ -31,7 +32,7 @@ from accredit.values.sampling import (
 
 
 def random_places(rng: np.random.Generator, orders: int, players: int) -> npt.NDArray[np.int32]:
-    """Uniformly random orders, told by the place 0 … n−1 at which each player arrives: (orders, n)."""
+    """Uniformly random orders, each given by the place 0 … n−1 at which each player arrives: (orders, n)."""
     return rng.permuted(np.tile(np.arange(players, dtype=np.int32), (orders, 1)), axis=1)
 
 
@@ -72,6 +73,7 @@ class Permutations(Sampled):
     def __post_init__(self) -> None:
         checked(self, self.budget, self.seed, orders=self.orders)
 
+    @solves_every_output
     def solve(self, game: Game) -> Attribution:
         """Shapley values of `game`, estimated."""
         return _solved(game, self, self.orders, reverse=False)
@@ -100,6 +102,7 @@ class Antithetic(Sampled):
     def __post_init__(self) -> None:
         checked(self, self.budget, self.seed, orders=self.orders)
 
+    @solves_every_output
     def solve(self, game: Game) -> Attribution:
         """Shapley values of `game`, estimated."""
         return _solved(game, self, None if self.orders is None else -(-self.orders // 2), reverse=True)

@@ -26,6 +26,7 @@ from accredit.core import (
     player_index,
 )
 from accredit.core.coalitions import from_index, unique
+from accredit.values.every_output import every_output
 from accredit.values.sampling import Sampled, checked
 from accredit.values.semivalues import shapley_weights
 from accredit.values.solver import progress
@@ -157,6 +158,7 @@ def sampled_owen(game: Game, root: Node, orders: int, seed: int) -> FloatArray:
     return gains
 
 
+@every_output
 def owen(game: Game, groups: Tree, *, orders: int | None = None, seed: int = 0) -> Attribution:
     r"""Share the payoff when players act in groups, groups in groups, and so on.
 

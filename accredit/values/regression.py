@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from accredit.core import Attribution, Claim, FloatArray, Game, Holds, InvalidInput
+from accredit.values.every_output import solves_every_output
 from accredit.values.exact import SHAPLEY_CLAIMS
 from accredit.values.intervals import Confidence
 from accredit.values.sampling import BATCH_BYTES, Ledger, Sampled, checked, described, known_whole
@@ -59,6 +60,7 @@ class KernelShap:
     def __post_init__(self) -> None:
         checked(Sampled(seconds=self.seconds), self.budget, self.seed)
 
+    @solves_every_output
     def solve(self, game: Game) -> Attribution:
         """Shapley values of `game`, estimated."""
         return _solved(game, self, power=1.0)
@@ -84,6 +86,7 @@ class Leverage:
     def __post_init__(self) -> None:
         checked(Sampled(seconds=self.seconds), self.budget, self.seed)
 
+    @solves_every_output
     def solve(self, game: Game) -> Attribution:
         """Shapley values of `game`, estimated."""
         return _solved(game, self, power=0.0)

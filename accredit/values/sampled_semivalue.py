@@ -13,6 +13,7 @@ import numpy as np
 
 from accredit.core import Attribution, Claim, FloatArray, Game, Holds
 from accredit.values.control import semivalue_of_pairs
+from accredit.values.every_output import solves_every_output
 from accredit.values.sampling import Sampled, checked, in_expectation, linearity
 from accredit.values.semivalues import beta_law, check_weights, law_of, log_binomial
 
@@ -56,6 +57,7 @@ class SampledBanzhaf(Sampled):
     def __post_init__(self) -> None:
         checked(self, self.budget, self.seed)
 
+    @solves_every_output
     def solve(self, game: Game) -> Attribution:
         """Banzhaf values of `game`, estimated."""
         law = banzhaf_law(len(game.players))
@@ -83,6 +85,7 @@ class SampledBeta(Sampled):
         checked(self, self.budget, self.seed)
         beta_law(1, self.alpha, self.beta)  # refuses what is not positive
 
+    @solves_every_output
     def solve(self, game: Game) -> Attribution:
         """Beta(α, β) values of `game`, estimated."""
         law = beta_law(len(game.players), self.alpha, self.beta)
@@ -109,6 +112,7 @@ class SampledSemivalue(Sampled):
         checked(self, self.budget, self.seed)
         object.__setattr__(self, "weights", tuple(float(p) for p in self.weights))
 
+    @solves_every_output
     def solve(self, game: Game) -> Attribution:
         """The semivalue of `game`, estimated."""
         law = weights_law(check_weights(np.array(self.weights), len(game.players)))

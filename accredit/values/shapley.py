@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from accredit.core import Attribution, Game, InvalidInput, Tabulated
 from accredit.methods import DEFAULT_BUDGET, EXACT_LIMIT, affordable
+from accredit.values.every_output import every_output
 from accredit.values.exact import Exact
 from accredit.values.solver import Solver
 
 
+@every_output
 def shapley(
     game: Game,
     solver: Solver | None = None,
@@ -28,6 +30,8 @@ def shapley(
     With a `solver`, that solver decides. Otherwise: exact for a game that knows its table, for at most 12 players when no
     limit is given, and whenever 2ⁿ fits the `budget`; beyond that the default estimator `Surrogate`, stopped by whichever of
     `budget` (payoffs), `seconds` and `half_width` (of the interval at `level`) comes first, 2,000 payoffs when none is given.
+
+    Games that pay several outputs get one attribution per output, all from the evaluations of one: `Attributions`.
 
     >>> from accredit.games import TableGame
     >>> shapley(TableGame(("alice", "bob"), [0, 5, 3, 10])).credit

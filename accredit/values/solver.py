@@ -18,7 +18,10 @@ PROGRESS_AFTER = 2.0  # seconds a run must last before it draws a bar
 
 
 class Solver(Protocol):
-    """A frozen bundle of settings with one method."""
+    """A frozen bundle of settings with one method.
+
+    To write one, decorate `solve` with `solves_every_output` (`every_output`): it then answers games of several outputs too.
+    """
 
     def solve(self, game: Game) -> Attribution: ...
 

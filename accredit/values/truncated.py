@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from accredit.core import Attribution, Claim, FloatArray, Game, Holds, InvalidInput, checked_seed, endpoints, payoffs
+from accredit.values.every_output import solves_every_output
 from accredit.values.orders import random_places
 
 ABREAST = 32  # orders that advance side by side, so that every call asks a batch
@@ -37,6 +38,7 @@ class Truncated:
             )
         checked_seed(self.seed)
 
+    @solves_every_output
     def solve(self, game: Game) -> Attribution:
         """Truncated Shapley values of `game`."""
         rng = np.random.default_rng(self.seed)

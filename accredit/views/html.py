@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from accredit.core import Attribution, Selection
+from accredit.core import Attribution, Attributions, Selection
 from accredit.explanation.result import Explanation
 from accredit.values.report import GameReport
 from accredit.views.escape import escape
@@ -10,8 +10,9 @@ from accredit.views.explanation import explanation_body, headline
 from accredit.views.game import game_body
 from accredit.views.page import page, stylesheet
 from accredit.views.parts import attribution_table, claims_table, grid
+from accredit.views.text import text
 
-Result = Attribution | Selection | GameReport | Explanation
+Result = Attribution | Attributions | Selection | GameReport | Explanation
 
 
 def fragment(result: Result) -> str:
@@ -27,6 +28,8 @@ def _body(result: Result) -> str:
     if isinstance(result, Selection):
         rows = [[escape(p), "chosen" if c else "—"] for p, c in zip(result.players, result.chosen, strict=True)]
         return f"<p>{escape(result.method)}: {escape(result.rule)}</p>{grid(['player', ''], rows)}"
+    if isinstance(result, Attributions):
+        return f"<pre>{escape(text(result))}</pre>"
     return attribution_table(result) + claims_table(result)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from accredit.core import Attribution, Selection
+from accredit.core import Attribution, Attributions, Selection
 from accredit.core.plain import rounded
 from accredit.explanation.result import Explanation
 from accredit.values.report import GameReport
@@ -10,9 +10,12 @@ from accredit.views.columns import printable, table
 from accredit.views.terminal import explanation_text
 
 ROWS = 40  # players shown before the table is cut
+COLUMNS = 10  # outputs shown beside one another
 
 
-def text(result: Attribution | Selection | GameReport | Explanation, rows: int = ROWS, colour: bool = False) -> str:
+def text(
+    result: Attribution | Attributions | Selection | GameReport | Explanation, rows: int = ROWS, colour: bool = False
+) -> str:
     """A table that fits a terminal; the largest credits when there are too many players to show.
 
     `colour` paints the text and the numbers of an explanation in signed colours.
@@ -33,6 +36,8 @@ def text(result: Attribution | Selection | GameReport | Explanation, rows: int =
         return _game(result)
     if isinstance(result, Selection):
         return _selection(result)
+    if isinstance(result, Attributions):
+        return _attributions(result, rows)
     return _attribution(result, rows)
 
 
@@ -44,6 +49,30 @@ def _attribution(result: Attribution, rows: int) -> str:
     if len(result) > rows:
         lines.append(f"… {len(result) - rows} more players of smaller credit")
     return "\n".join(lines + facts(result))
+
+
+def _attributions(result: Attributions, rows: int) -> str:
+    """One column of credit per output, as many as fit; what is known about it once, where it is the same for all."""
+    outputs, one = result.outputs, result[result.outputs[0]]
+    n, k = len(result.players), len(outputs)
+    shared = "scores; nothing is divided" if one.total is None else "shared"
+    lines = [f"{one.method}: {k} output{'s' * (k > 1)} {shared} among {n} player{'s' * (n > 1)}"]
+    shown = result if n <= rows else result.top(rows)
+    header = ["player", *(printable(name) for name in outputs[:COLUMNS])]
+    lines += table(
+        header,
+        [[printable(p), *map(rounded, row[:COLUMNS])] for p, row in zip(shown.players, shown.credit, strict=True)],
+    )
+    if n > rows:
+        lines.append(f"… {n - rows} more players of smaller credit")
+    if k > COLUMNS:
+        lines.append(f"… {k - COLUMNS} more outputs; one by one: result[{printable(repr(outputs[COLUMNS]))}]")
+    lines += _claims(one) if all(each.claims == one.claims for _, each in result.items()) else []
+    if one.interval is not None or one.stderr is not None:
+        lines.append(f"errors and intervals of one output: result[{printable(repr(outputs[0]))}]")
+    if result.payoffs is not None:
+        lines.append(f"{result.payoffs:,} payoffs, asked once for all outputs")
+    return "\n".join(lines)
 
 
 def _columns(result: Attribution) -> tuple[list[str], list[list[str]]]:

@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 
 from accredit.core import Attribution, Claim, FloatArray, Game, Holds, InvalidInput, payoffs
+from accredit.values.every_output import solves_every_output
 from accredit.values.exact import SHAPLEY_CLAIMS, Exact
 from accredit.values.intervals import look_error
 from accredit.values.sampling import Sampled, checked, described
@@ -66,6 +67,7 @@ class Surrogate:
         if self.centre not in ("stacked", "debiased"):
             raise InvalidInput(f"centre must be 'stacked' or 'debiased', got {self.centre!r}; write centre='stacked'")
 
+    @solves_every_output
     def solve(self, game: Game) -> Attribution:
         """Estimate the Shapley values of `game`."""
         n = len(game.players)

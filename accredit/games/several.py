@@ -1,0 +1,93 @@
+"""Games that pay in several outputs at once, given by a table or by a function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from accredit.core.coalitions import BoolArray, FloatArray, to_index
+from accredit.core.errors import InvalidInput, TooManyPlayers
+from accredit.core.game import TABLE_LIMIT, checked_names, checked_players, named, real_numbers
+from accredit.core.games import check_every_finite, check_room
+
+
+class TableGames:
+    """Games given by all their payoffs: one row per coalition as in `TableGame`, one column per output.
+
+    >>> from accredit import shapley
+    >>> grades = TableGames(("alice", "bob"), ("maths", "music"), [[0, 0], [5, 1], [3, 2], [10, 3]])
+    >>> shapley(grades)["maths"].as_dict()
+    {'alice': 6.0, 'bob': 4.0}
+    """
+
+    def __init__(self, players: Iterable[str], outputs: Iterable[str], table: Any) -> None:
+        self._players, self._outputs = checked_players(players), checked_names(outputs, "outputs")
+        n, k = len(self._players), len(self._outputs)
+        if n > TABLE_LIMIT:
+            raise TooManyPlayers(
+                f"a table of {n} players has 2^{n} rows; the limit is {TABLE_LIMIT} players. Use FunctionGames."
+            )
+        check_room(1 << n, k)
+        try:
+            values = np.array(table, dtype=np.float64, order="F")  # a column is read as a whole
+        except (TypeError, ValueError):
+            raise InvalidInput(f"table must be numbers, got {table!r:.60}") from None
+        if values.shape != (1 << n, k):
+            raise InvalidInput(
+                f"table of {n} players and {k} outputs has shape {values.shape}; ({1 << n}, {k}) is needed: a row per coalition"
+            )
+        check_every_finite(values, self._outputs, lambda row: named(self._players, row >> np.arange(n) & 1))
+        values.setflags(write=False)
+        self._table = values
+
+    @property
+    def players(self) -> tuple[str, ...]:
+        return self._players
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        return self._outputs
+
+    @property
+    def table(self) -> FloatArray:
+        """All payoffs: (2ⁿ, k)."""
+        return self._table
+
+    def payoff(self, coalitions: BoolArray) -> FloatArray:
+        return self._table[to_index(coalitions)]
+
+    def __repr__(self) -> str:
+        return f"TableGames({len(self._players)} players, {len(self._outputs)} outputs)"
+
+
+class FunctionGames:
+    """Games given by a function of a batch of coalitions: (batch, n) booleans -> (batch, k) numbers, one per output.
+
+    >>> powers = FunctionGames("abc", ("sum", "square"), lambda coalitions: coalitions.sum(axis=1, keepdims=True) ** [1, 2])
+    >>> powers.payoff(np.ones((1, 3), bool))
+    array([[3., 9.]])
+    """
+
+    def __init__(self, players: Iterable[str], outputs: Iterable[str], function: Callable[[BoolArray], Any]) -> None:
+        self._players, self._outputs = checked_players(players), checked_names(outputs, "outputs")
+        if not callable(function):
+            raise InvalidInput(
+                f"function must be callable, got {function!r:.60}; for a table of payoffs use TableGames"
+            )
+        self._function = function
+
+    @property
+    def players(self) -> tuple[str, ...]:
+        return self._players
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        return self._outputs
+
+    def payoff(self, coalitions: BoolArray) -> FloatArray:
+        return real_numbers(self._function(coalitions))
+
+    def __repr__(self) -> str:
+        return f"FunctionGames({len(self._players)} players, {len(self._outputs)} outputs)"

@@ -1,0 +1,74 @@
+"""Every output of a game that pays several, answered by a rule for one.
+
+The rule is asked once per output, each time with the game of that output, and all of these share one record: the
+evaluations are those of a single output, and so is every answer, to the last bit. A rule that looks at payoffs or at the
+clock to decide what to ask (`half_width`, `seconds`, `Truncated`) decides for each output by itself: then the union is
+evaluated, and every output has the seconds for itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, cast, overload
+
+from accredit.core import AccreditError, Attribution, Attributions, Game, Games
+from accredit.core.attributions import gathered
+from accredit.core.games import Record
+
+P = ParamSpec("P")
+Answer = TypeVar("Answer")
+One = TypeVar("One", covariant=True)
+Every = TypeVar("Every", covariant=True)
+
+
+class Rule(Protocol[P, One, Every]):
+    """A function of a game: one answer for a `Game`, one per output for `Games`."""
+
+    @overload
+    def __call__(self, game: Games, *args: P.args, **kwargs: P.kwargs) -> Every: ...
+    @overload
+    def __call__(self, game: Game, *args: P.args, **kwargs: P.kwargs) -> One: ...
+
+
+class Solve(Protocol):
+    """The method of a solver: an attribution for a `Game`, attributions for `Games`."""
+
+    def __get__(self, solver: Any, kind: Any = None) -> Rule[[], Attribution, Attributions]: ...
+
+
+@overload
+def every_output(rule: Callable[Concatenate[Game, P], Attribution]) -> Rule[P, Attribution, Attributions]: ...  # type: ignore[overload-overlap]
+@overload
+def every_output(rule: Callable[Concatenate[Game, P], Answer]) -> Rule[P, Answer, dict[str, Answer]]: ...
+def every_output(rule: Callable[Concatenate[Game, P], Any]) -> Any:
+    """`rule`, for games that pay one number per coalition and for those that pay several."""
+
+    @wraps(rule)
+    def answered(game: Game, *args: P.args, **kwargs: P.kwargs) -> Any:
+        if not isinstance(game, Games):
+            return rule(game, *args, **kwargs)
+        return _answers(game, lambda one: rule(one, *args, **kwargs))
+
+    return answered
+
+
+def solves_every_output(solve: Callable[[Any, Game], Attribution]) -> Solve:
+    """The `solve` of a solver, for games that pay one number per coalition and for those that pay several."""
+
+    @wraps(solve)
+    def solved(solver: Any, game: Game) -> Any:
+        return _answers(game, lambda one: solve(solver, one)) if isinstance(game, Games) else solve(solver, game)
+
+    return cast(Solve, solved)  # a function is bound like this, but its type does not say so
+
+
+def _answers(games: Games, rule: Callable[[Game], Any]) -> Any:
+    record, answers = Record(games), {}
+    for name in record.outputs:
+        try:
+            answers[name] = rule(record[name])
+        except AccreditError as error:
+            error.add_note(f"This was asked for output {name!r}.")
+            raise
+    return gathered(answers, record.asked)
