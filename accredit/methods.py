@@ -1,58 +1,350 @@
-"""Every method by name: what it divides, among whom, and which axioms its credit keeps."""
+"""Every method by name: what it divides, among whom, which axioms its credit keeps, what it costs, and how it is run.
+
+This is the one list. Commands, page, arena and library look methods up here with `find`, so a name that is listed is
+accepted wherever it applies. A method is named by its address ("module:name") and imported when it is run.
+
+How an address is called depends on the kind of the method:
+
+- "game": `address(**parameters, budget=…, seed=…)` is a solver; `.solve(game)` gives the credit.
+- "gradients", "attention": `address(subject, **parameters)` gives the credit of one input of one model.
+- "training rows": `address(table, game, budget, seed)` gives the credit of the rows, or groups of rows, of a table.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
+from importlib import import_module
+from typing import Any, Literal
+
+from accredit.core.errors import InvalidInput
+
+AUTO_EXACT = 12  # players; without a stated budget, up to 4,096 payoffs are asked without being told to
+EXACT_LIMIT = 22  # players; 4 million payoffs
+DEFAULT_BUDGET = 2000  # payoffs of one sampled value when no budget is stated
+
+Kind = Literal["game", "gradients", "attention", "training rows"]
+Place = Literal["game", "explain", "text", "image", "strings", "training data"]
+
+EVERYWHERE = ("game", "text", "image", "strings", "training data")
+NEEDS: Mapping[Kind, tuple[str, tuple[str, ...]]] = {  # kind -> what a method of it needs, and where that is there
+    "game": ("a game", EVERYWHERE),
+    "gradients": ("a model's gradients", ("text", "image")),
+    "attention": ("a model's attention", ("text", "image")),
+    "training rows": ("training rows", ("training data",)),
+}
+SAID: Mapping[Place, str] = {
+    "game": "for a game",
+    "explain": "to explain an output",
+    "text": "for a text",
+    "image": "for an image",
+    "strings": "for a model that reads strings",
+    "training data": "for training data",
+}
+
+
+def affordable(players: int, budget: int | None) -> bool:
+    """Whether all 2ⁿ payoffs may be asked: they fit the budget, or, where none is stated, the players are few."""
+    return players <= AUTO_EXACT if budget is None else players <= EXACT_LIMIT and 2**players <= budget
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a method asks: in words, and as the number of payoffs for some players and a budget."""
+
+    words: str
+    payoffs: Callable[[int, int | None], int] = lambda players, budget: 0
+
+
+EXACT = Cost("2ⁿ payoffs, or the budget", lambda n, b: 2**n if affordable(n, b) else b or DEFAULT_BUDGET)
+BUDGET = Cost("the budget of payoffs", lambda n, b: b or DEFAULT_BUDGET)
+NESTED = Cost("2ⁿ payoffs at most, or the budget", lambda n, b: min(2**n, b or DEFAULT_BUDGET))
+EACH_ONCE = Cost("n + 2 payoffs", lambda n, b: n + 2)
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """What may follow the colon: numbers by their names, or one of some words. `*weights` takes all numbers."""
+
+    names: tuple[str, ...]
+    example: str
+    words: tuple[str, ...] = ()
+    default: str = ""  # what is meant when nothing follows; empty: something must
+
+    def read(self, spelled: str, text: str) -> tuple[tuple[str, Any], ...]:
+        """The parameters in `text`, by name; `spelled` is the whole method, for the error."""
+        base = spelled.partition(":")[0]
+        if self.words:
+            if text not in self.words:
+                raise InvalidInput(
+                    f"method {spelled!r} has the {self.names[0]} {text!r}; write one of "
+                    + ", ".join(f"{base}:{word}" for word in self.words)
+                )
+            return ((self.names[0], text),)
+        try:
+            numbers = tuple(float(word) for word in text.split(","))
+        except ValueError:
+            numbers = ()
+        if self.names[0].startswith("*"):
+            if numbers:
+                return ((self.names[0][1:], numbers),)
+        elif len(numbers) == len(self.names):
+            return tuple(zip(self.names, numbers, strict=True))
+        count = "numbers" if self.names[0].startswith("*") else {1: "one number", 2: "two numbers"}[len(self.names)]
+        raise InvalidInput(f"method {spelled!r} needs {count} after the colon; write for example {base}:{self.example}")
+
+    def to_plain(self) -> dict[str, Any]:
+        """As JSON types."""
+        per_player = self.names[0].startswith("*")
+        return {"example": self.example, "default": self.default or None, "per_player": per_player}
 
 
 @dataclass(frozen=True)
 class Method:
-    """One method. `axioms` names those that hold exactly for the value itself, before any sampling."""
+    """One method. `axioms` names those that its result keeps exactly; for a value that is sampled where its 2ⁿ payoffs are
+    not affordable, those of the value itself."""
 
     name: str
-    call: str
+    kind: Kind
+    run: str  # address of what runs it
+    call: str  # the same from Python
     players: str
     divides: str
     axioms: tuple[str, ...]
+    cost: Cost
     note: str = ""
+    aliases: tuple[str, ...] = ()
+    parameters: Parameters | None = None
+    signed: bool = True  # its numbers say which way, not only how much
+    estimates: str = ""  # the value that it is one solver of
+    takes: tuple[str, ...] = ("budget", "seed")  # settings of a solver; "groups" are those to divide inside
+
+    @property
+    def applies(self) -> tuple[str, ...]:
+        """Where it applies: game, text, image, strings, training data."""
+        return NEEDS[self.kind][1]
+
+    @property
+    def spelled(self) -> str:
+        """As it may be written: with an example of its parameters where it needs some."""
+        needed = self.parameters is not None and not self.parameters.default
+        return f"{self.name}:{self.parameters.example}" if self.parameters and needed else self.name
+
+    def to_plain(self) -> dict[str, Any]:
+        """As JSON types."""
+        return {
+            "name": self.name, "aliases": list(self.aliases), "spelled": self.spelled, "players": self.players,
+            "divides": self.divides, "axioms": list(self.axioms), "applies": list(self.applies), "cost": self.cost.words,
+            "parameters": self.parameters.to_plain() if self.parameters else None, "groups": "groups" in self.takes,
+            "signed": self.signed, "estimates": self.estimates, "call": self.call, "note": self.note,
+        }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """A method with its parameters, as somebody asked for it."""
+
+    method: Method
+    name: str  # in its usual spelling, for example "leave-one-out" for loo, "flow:agf", "beta:16,1"
+    given: tuple[tuple[str, Any], ...] = ()
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        return dict(self.given)
+
+    def payoffs(self, players: int, budget: int | None) -> int:
+        """How many payoffs it will ask."""
+        return self.method.cost.payoffs(players, budget)
+
+    def load(self) -> Callable[..., Any]:
+        """Import what runs it."""
+        module, _, attribute = self.method.run.partition(":")
+        loaded: Callable[..., Any] = getattr(import_module(module), attribute)
+        return loaded
+
+    def solver(self, budget: int | None, seed: int, groups: Any = None) -> Any:
+        """The solver of a game's value. Without a budget, values are exact for few players, and sampled ones ask 2,000."""
+        takes = self.method.takes
+        if "groups" in takes and not groups:
+            raise InvalidInput(
+                f"method {self.name!r} needs groups to divide inside; give them with groups=…, in a command with --groups "
+                "(of a game for example 'stem=B+C,web=A', of training data a column)"
+            )
+        spend = budget if self.method.cost in (EXACT, EACH_ONCE) else budget or DEFAULT_BUDGET
+        settings = {"budget": spend, "seed": seed, "groups": groups}
+        return self.load()(**self.parameters, **{name: settings[name] for name in takes})
 
 
 ALL_FOUR = ("efficiency", "symmetry", "null player", "linearity")
 SEMIVALUE = ("symmetry", "null player", "linearity")
+TENSOR = Parameters(("tensor",), "agf", words=("af", "gf", "agf"), default="af")
+INPUTS = "tokens, patches"
 
 METHODS = (
-    Method("shapley", "accredit.shapley(game)", "any", "v(N) − v(∅)", ALL_FOUR, "exact, or estimated with intervals"),
-    Method("banzhaf", "accredit.banzhaf(game)", "any", "nothing: averages marginals", SEMIVALUE, "robust to noisy payoffs"),
-    Method("beta", "accredit.beta(game, α, β)", "any", "nothing: averages marginals", SEMIVALUE, "Beta(1, 1) is Shapley"),
-    Method("semivalue", "accredit.semivalue(game, weights)", "any", "nothing: averages marginals", SEMIVALUE),
-    Method("leave-one-out", "accredit.leave_one_out(game)", "any", "nothing: v(N) − v(N∖i)", SEMIVALUE,
-           "equals Shapley in additive games"),
-    Method("owen", "accredit.owen(game, groups)", "any, in nested groups", "v(N) − v(∅)",
-           ("efficiency", "null player", "linearity"), "symmetric inside groups"),
-    Method("lime", "accredit.values.Lime().solve(game)", "any", "nothing: slopes of a local line", ("linearity",),
-           "ridge fit near the whole input; its R² is reported"),
-    Method("knn-shapley", "accredit.valuation.knn_shapley(data)", "training rows", "right neighbours", ALL_FOUR,
-           "closed form for nearest neighbours; accredit value --method knn"),
-    Method("truncated", "accredit.valuation.data_shapley(game, budget, truncation=0.01)", "training rows",
-           "v(N) − v(∅), in part", ("null player",), "TMC: cheaper, biased; accredit value --method tmc:0.01"),
-    Method("influence", "accredit.valuation.influence(objective)", "training rows", "nothing: slopes", ("symmetry",),
-           "first order of leave-one-out on the loss; accredit value --method influence"),
-    Method("datamodel", "accredit.valuation.datamodels(game, subsets)", "training rows", "nothing: a linear fit", (),
-           "lasso over random subsets; accredit value --method datamodel"),
-    Method("integrated-gradients", "accredit.gradients.integrated_gradients(model, text)", "tokens, patches, columns",
-           "f(input) − f(baseline)", ("efficiency", "linearity"), "of the integral; the gap of its sum is reported"),
-    Method("input-x-gradient", "accredit.gradients.input_x_gradient(model, text)", "tokens, patches, columns",
-           "nothing: scores", ("linearity",)),
-    Method("saliency", "accredit.gradients.saliency(model, text)", "tokens, patches, columns", "nothing: scores", ()),
-    Method("smoothgrad", "accredit.gradients.smoothgrad(model, text)", "tokens, patches, columns", "nothing: scores", ()),
-    Method("attention", "accredit.attention.raw_attention(attention)", "tokens, patches", "nothing: scores", ()),
-    Method("rollout", "accredit.attention.rollout(attention)", "tokens, patches", "nothing: scores", ()),
-    Method("pairwise-flow", "accredit.attention.pairwise_flow(attention)", "tokens, patches", "nothing: one flow a pair", (),
-           "also :gf and :agf, on gradients"),
-    Method("flow", "accredit.attention.joint_flow(attention)", "tokens of a layer", "the max flow", ("null player",),
-           "analytic centre of all max flows, efficient to epsilon; also :gf and :agf"),
-    Method("flow-l2", 'accredit.attention.joint_flow(attention, rule="l2")', "tokens of a layer", "the max flow",
-           ("efficiency", "null player"), "the max flow of least squares; also :gf and :agf"),
-    Method("flow-shapley", 'accredit.attention.joint_flow(attention, rule="shapley")', "tokens of a layer", "the max flow",
-           ALL_FOUR, "of the re-solved flow game; also :gf and :agf"),
+    Method("shapley", "game", "accredit.values.within:ShapleyWithin", "accredit.shapley(game)", "any", "v(N) − v(∅)",
+           ALL_FOUR, EXACT, "exact, or estimated with intervals"),
+    Method("leave-one-out", "game", "accredit.values.within:LeaveOneOut", "accredit.leave_one_out(game)", "any",
+           "nothing: v(N) − v(N∖i)", SEMIVALUE, EACH_ONCE, "equals Shapley in additive games", aliases=("loo",), takes=()),
+    Method("banzhaf", "game", "accredit.values.within:BanzhafWithin", "accredit.banzhaf(game)", "any",
+           "nothing: averages marginals", SEMIVALUE, EXACT, "robust to noisy payoffs"),
+    Method("beta", "game", "accredit.values.within:BetaWithin", "accredit.beta(game, α, β)", "any",
+           "nothing: averages marginals", SEMIVALUE, EXACT, "beta:1,1 is Shapley, beta:16,1 listens to small coalitions",
+           parameters=Parameters(("alpha", "beta"), "16,1")),
+    Method("semivalue", "game", "accredit.values.within:SemivalueWithin", "accredit.semivalue(game, weights)", "any",
+           "nothing: averages marginals", SEMIVALUE, EXACT, "by its weights p(0), …, p(n − 1)",
+           parameters=Parameters(("*weights",), "0.25,0.75")),
+    Method("owen", "game", "accredit.values.within:OwenWithin", "accredit.owen(game, groups)", "any, in nested groups",
+           "v(N) − v(∅)", ("efficiency", "null player", "linearity"), NESTED, "symmetric inside groups",
+           takes=("budget", "seed", "groups")),
+    Method("lime", "game", "accredit.values.lime:Lime", "accredit.values.Lime().solve(game)", "any",
+           "nothing: slopes of a local line", ("linearity",), BUDGET, "ridge fit near the whole input; its R² is reported"),
+    Method("surrogate", "game", "accredit.values.surrogate:Surrogate", "accredit.values.Surrogate(budget).solve(game)",
+           "any", "v(N) − v(∅)", ("efficiency",), BUDGET, "what shapley uses beyond its exact reach", estimates="shapley"),
+    Method("permutations", "game", "accredit.values.orders:Permutations",
+           "accredit.values.Permutations(budget=…).solve(game)", "any", "v(N) − v(∅)",
+           ("efficiency", "null player", "linearity"), BUDGET, "random orders", estimates="shapley"),
+    Method("antithetic", "game", "accredit.values.orders:Antithetic", "accredit.values.Antithetic(budget=…).solve(game)",
+           "any", "v(N) − v(∅)", ("efficiency", "null player", "linearity"), BUDGET, "random orders and their reverses",
+           estimates="shapley"),
+    Method("differences", "game", "accredit.values.differences:Differences",
+           "accredit.values.Differences(budget=…).solve(game)", "any", "v(N) − v(∅)", ("efficiency", "linearity"), BUDGET,
+           "complementary pairs, an additive part taken out first", estimates="shapley"),
+    Method("differences-hint", "game", "accredit.values.differences:DifferencesHint",
+           "accredit.values.DifferencesHint(budget=…).solve(game)", "any", "v(N) − v(∅)", ("efficiency", "linearity"),
+           BUDGET, "for teaching: differences to one player", estimates="shapley"),
+    Method("kernel-shap", "game", "accredit.values.regression:KernelShap",
+           "accredit.values.KernelShap(budget).solve(game)", "any", "v(N) − v(∅)", ("efficiency", "linearity"), BUDGET,
+           "weighted least squares; no interval", aliases=("kernelshap",), estimates="shapley"),
+    Method("leverage", "game", "accredit.values.regression:Leverage", "accredit.values.Leverage(budget).solve(game)", "any",
+           "v(N) − v(∅)", ("efficiency", "linearity"), BUDGET, "least squares, sizes drawn by leverage; no interval",
+           estimates="shapley"),
+    Method("truncated", "game", "accredit.values.truncated:Truncated", "accredit.values.Truncated(budget).solve(game)",
+           "any", "v(N) − v(∅), in part", ("null player",), BUDGET, "TMC: random orders that stop early; cheaper, biased",
+           aliases=("tmc",), parameters=Parameters(("tolerance",), "0.05", default="0.01"), estimates="shapley"),
+    Method("integrated-gradients", "gradients", "accredit.explanation.gradients:integrated",
+           "accredit.gradients.integrated_gradients(model, text)", "tokens, patches, columns", "f(input) − f(baseline)",
+           ("efficiency", "linearity"), Cost("tens of backward passes"),
+           "of the integral; the gap of its sum is reported", aliases=("ig",)),
+    Method("input-x-gradient", "gradients", "accredit.explanation.gradients:input_times_gradient",
+           "accredit.gradients.input_x_gradient(model, text)", "tokens, patches, columns", "nothing: scores",
+           ("linearity",), Cost("one backward pass"), aliases=("gradient-x-input",)),
+    Method("saliency", "gradients", "accredit.explanation.gradients:steepness",
+           "accredit.gradients.saliency(model, text)", "tokens, patches, columns", "nothing: scores", (),
+           Cost("one backward pass"), signed=False),
+    Method("smoothgrad", "gradients", "accredit.explanation.gradients:smoothed",
+           "accredit.gradients.smoothgrad(model, text)", "tokens, patches, columns", "nothing: scores", (),
+           Cost("50 backward passes"), signed=False),
+    Method("attention", "attention", "accredit.explanation.attention:last_layer",
+           "accredit.attention.raw_attention(attention)", INPUTS, "nothing: scores", (), Cost("reading the attention"),
+           signed=False),
+    Method("rollout", "attention", "accredit.explanation.attention:rolled_out",
+           "accredit.attention.rollout(attention)", INPUTS, "nothing: scores", (), Cost("reading the attention"),
+           signed=False),
+    Method("flow", "attention", "accredit.explanation.attention:barrier_flow",
+           "accredit.attention.joint_flow(attention)", "tokens of a layer", "the max flow", ("null player",),
+           Cost("10–25 steps of O(L·T³)"), "analytic centre of all max flows, efficient to epsilon; also :gf and :agf",
+           parameters=TENSOR, signed=False),
+    Method("flow-l2", "attention", "accredit.explanation.attention:least_squares_flow",
+           'accredit.attention.joint_flow(attention, rule="l2")', "tokens of a layer", "the max flow",
+           ("efficiency", "null player"), Cost("20–80 steps of O(L·T³)"),
+           "the max flow of least squares; also :gf and :agf", parameters=TENSOR, signed=False),
+    Method("flow-shapley", "attention", "accredit.explanation.attention:shapley_flow",
+           'accredit.attention.joint_flow(attention, rule="shapley")', "tokens of a layer", "the max flow", ALL_FOUR,
+           Cost("up to T max flows per order"), "of the re-solved flow game; also :gf and :agf", parameters=TENSOR,
+           signed=False),
+    Method("pairwise-flow", "attention", "accredit.explanation.attention:pairwise",
+           "accredit.attention.pairwise_flow(attention)", INPUTS, "nothing: one flow per pair", (),
+           Cost("T max flows"), "also :gf and :agf, on gradients", parameters=TENSOR, signed=False),
+    Method("knn-shapley", "training rows", "accredit.valuation.rules:nearest_neighbours",
+           "accredit.valuation.knn_shapley(data)", "training rows", "right neighbours", ALL_FOUR, Cost("no training"),
+           "closed form for nearest neighbours", aliases=("knn",)),
+    Method("influence", "training rows", "accredit.valuation.rules:influences", "accredit.valuation.influence(objective)",
+           "training rows", "nothing: slopes", ("symmetry",), Cost("one training"), "first order of leave-one-out on the loss"),
+    Method("datamodel", "training rows", "accredit.valuation.rules:linear_fit", "accredit.valuation.datamodels(game, subsets)",
+           "training rows", "nothing: a linear fit", (), BUDGET, "lasso over random subsets", aliases=("datamodels",)),
 )  # fmt: skip
+
+BY_NAME = {name: method for method in METHODS for name in (method.name, *method.aliases)}
+DEFAULT = ("shapley", "leave-one-out", "integrated-gradients", "flow", "rollout", "attention")
+FOR_STRINGS = ("shapley", "leave-one-out", "owen")  # the default where a model reads strings, and only games apply
+COMPARED = (
+    *(m.name for m in METHODS if "text" in m.applies and not m.estimates and m.spelled == m.name),
+    "flow:gf",
+    "flow:agf",
+)  # the default of the arena: one solver of each value, flows also on gradients
+
+
+def methods_for(place: Place) -> list[Method]:
+    """The methods that apply to a game, to a model's input or to training data."""
+    wanted = ("text", "image", "strings") if place == "explain" else (place,)
+    return [method for method in METHODS if set(wanted) & set(method.applies)]
+
+
+def find(spelled: str, place: Place) -> Chosen:
+    """The method of that name or alias, with the parameters after its colon, if it applies at that place.
+
+    >>> find("loo", "game").name, find("flow:agf", "explain").parameters
+    ('leave-one-out', {'tensor': 'agf'})
+    >>> find("shapely", "game")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    accredit.core.errors.InvalidInput: method 'shapely' is unknown; did you mean shapley? For a game there are shapley, …
+    """
+    base, colon, text = str(spelled).strip().partition(":")
+    there = methods_for(place)
+    listed = f"{SAID[place]} there are {', '.join(method.spelled for method in there)}"
+    if base not in BY_NAME:
+        near = get_close_matches(base.lower().replace("_", "-"), BY_NAME, n=1, cutoff=0.7)
+        meant = f"did you mean {near[0]}? " if near else ""
+        raise InvalidInput(
+            f"method {spelled!r} is unknown; {meant}{listed[0].upper() + listed[1:] if near else listed}"
+        )
+    method = BY_NAME[base]
+    if method not in there:
+        raise InvalidInput(f"method {spelled!r} needs {NEEDS[method.kind][0]}; {listed}")
+    parameters = method.parameters
+    if parameters is None:
+        if colon:
+            raise InvalidInput(f"method {spelled!r} has {text!r} after the colon, where nothing belongs; write {base}")
+        return Chosen(method, method.name)
+    given = parameters.read(spelled, text if colon else parameters.default)
+    usual = ",".join(_written(x) for _, value in given for x in (value if isinstance(value, tuple) else (value,)))
+    return Chosen(method, method.name if usual == parameters.default else f"{method.name}:{usual}", given)
+
+
+def _written(x: float | str) -> str:
+    """A parameter as one writes it, without loss."""
+    return str(x) if isinstance(x, str) else f"{x:g}" if float(f"{x:g}") == x else repr(x)
+
+
+def find_all(spelled: Sequence[str] | str, place: Place) -> list[Chosen]:
+    """Several methods, each once, from a list of names or from one string with commas between them.
+
+    >>> [chosen.name for chosen in find_all("loo, leave-one-out, beta:16,1, shapley", "explain")]
+    ['leave-one-out', 'beta:16,1', 'shapley']
+    """
+    names = _split(spelled) if isinstance(spelled, str) else [str(name) for name in spelled]
+    if not names:
+        raise InvalidInput(f"methods is empty; name at least one, for example methods={list(DEFAULT[:2])}")
+    found = (find(name, place) for name in names)
+    return list({chosen.name: chosen for chosen in found}.values())
+
+
+def _split(names: str) -> list[str]:
+    """Names between commas; a number after a comma belongs to the parameters of the name before it."""
+    parts: list[str] = []
+    for part in (word.strip() for word in names.split(",")):
+        if parts and ":" in parts[-1] and _is_number(part):
+            parts[-1] += f",{part}"
+        elif part:
+            parts.append(part)
+    return parts
+
+
+def _is_number(word: str) -> bool:
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return True

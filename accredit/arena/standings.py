@@ -21,9 +21,10 @@ from typing import Any
 import numpy as np
 
 from accredit.arena.contest import METRICS, ORACLE, RANDOM, RowResult
-from accredit.core import FloatArray, IntArray, InvalidInput
+from accredit.core import Estimate, FloatArray, IntArray, InvalidInput, Precision
+from accredit.core.statistics import holm
 from accredit.evaluate.agreement import spearman_square
-from accredit.evaluate.bootstrap import Interval, bootstrap, holm, resamples, sign_flips, tails
+from accredit.evaluate.bootstrap import bootstrap, resamples, sign_flips, tails
 
 UNITS_ONLY = frozenset({"infidelity"})  # shown, not ranked by: it does not apply to scores
 RESAMPLES = 2000
@@ -36,8 +37,8 @@ class Standing:
     """One line of the table."""
 
     method: str
-    share: Interval | None  # None: a ranking metric does not apply to this method, or its inputs give no scale
-    metrics: dict[str, Interval]
+    share: Estimate | None  # None: a ranking metric does not apply to this method, or its inputs give no scale
+    metrics: dict[str, Estimate]
     missing: dict[str, str]  # metric -> why it was not measured, on any input or on some
     measured_on: dict[str, int]  # metric -> inputs on which it was measured
     passes: float  # model passes an explanation, mean
@@ -86,8 +87,8 @@ class Standings:
         }  # fmt: skip
 
 
-def _plain(interval: Interval | None) -> list[float] | None:
-    return None if interval is None else [interval.estimate, interval.low, interval.high]
+def _plain(interval: Estimate | None) -> list[float | None] | None:
+    return None if interval is None else [interval.value, interval.low, interval.high]
 
 
 def standings(rows: Sequence[RowResult], *, level: float = 0.95, seed: int = 0) -> Standings:
@@ -100,7 +101,7 @@ def standings(rows: Sequence[RowResult], *, level: float = 0.95, seed: int = 0) 
         raise InvalidInput(f"no row could be explained: {why}")
     scores = _Scores(good)
     lines = _tested([_standing(good, name, scores, level, seed) for name in scores.names], scores)
-    lines.sort(key=lambda s: (s.method != ORACLE, s.share is None, -s.share.estimate if s.share else 0.0))
+    lines.sort(key=lambda s: (s.method != ORACLE, s.share is None, -s.share.value if s.share else 0.0))
     square, compared = _agreement(good, [n for n in scores.names if n not in (RANDOM, ORACLE)])
     curves = {name: _mean_curves(good, name) for name in scores.names}
     return Standings(tuple(lines), scores.ranked, square, compared, len(good), refused, curves, level)
@@ -193,7 +194,7 @@ def _standing(rows: Sequence[RowResult], name: str, scores: _Scores, level: floa
     )
 
 
-def _share_interval(scores: _Scores, name: str, level: float, seed: int) -> Interval | None:
+def _share_interval(scores: _Scores, name: str, level: float, seed: int) -> Estimate | None:
     """Percentile interval of the share; numerators and denominators are resampled together, rows as units.
 
     None where a method has scores only on inputs that tell the oracle from random on no metric.
@@ -202,13 +203,18 @@ def _share_interval(scores: _Scores, name: str, level: float, seed: int) -> Inte
     if not np.isfinite(estimate):
         return None
     drawn = scores.share(name, resamples(scores.rows, RESAMPLES, seed))
-    low, high = np.quantile(drawn[np.isfinite(drawn)], tails(level, scores.rows))
-    return Interval(estimate, float(low), float(high))
+    drawn = drawn[np.isfinite(drawn)]
+    if drawn.min() == drawn.max():
+        if name in (ORACLE, RANDOM):
+            return Estimate.exact(estimate, "an end of the scale, by definition")
+        return Estimate.unknown(estimate, f"{scores.rows} inputs show no spread")
+    low, high = np.quantile(drawn, tails(level, scores.rows))
+    return Estimate(estimate, float(low), float(high), Precision.interval("percentile bootstrap over inputs"), level)
 
 
 def _tested(lines: list[Standing], scores: _Scores) -> list[Standing]:
     """p-values against the best method, corrected for all pairs of methods, and against random, for all methods."""
-    share_of = {s.method: s.share.estimate for s in lines if s.share is not None and s.method not in (RANDOM, ORACLE)}
+    share_of = {s.method: s.share.value for s in lines if s.share is not None and s.method not in (RANDOM, ORACLE)}
     if not share_of:
         return lines
     best = max(share_of, key=lambda name: share_of[name])

@@ -13,6 +13,7 @@ from accredit.arena.contest import DEFAULT_METRICS, METRICS, Example, Explained
 from accredit.core import Attribution, Game, InvalidInput, Selection
 from accredit.evaluate.erasure import PostHocAccuracy
 from accredit.evaluate.metric import Metric, Unfit
+from accredit.methods import find, find_all
 
 BUILTIN = "builtin"
 
@@ -33,12 +34,10 @@ class TextContest:
 
     def checked(self) -> None:
         """Refuse what would fail on every row: unknown words, a model that cannot be loaded or does not classify."""
-        from accredit.explanation.methods import recipe
         from accredit.games.text import REMOVALS
         from accredit.models.payoffs import check_payoff
 
-        for method in self.methods:
-            recipe(method)
+        find_all(self.methods, "text")
         for name, removal in (("removal", self.removal), ("judge", self.judge)):
             if removal is not None and removal not in REMOVALS:
                 raise InvalidInput(f"{name} is {removal!r}; write one of {', '.join(REMOVALS)}")
@@ -57,18 +56,18 @@ class TextContest:
         return one_thread()
 
     def game(self, example: Example) -> Game:
-        game: Game = self._subject(example, self.judge or self.removal).payoffs
+        game: Game = self._subject(example, self.judge or self.removal).game
         return game
 
     def explain(self, method: str, example: Example) -> Explained:
-        from accredit.explanation.methods import recipe
+        from accredit.explanation.stream import Done, answer
 
         subject = self._subject(example, self.removal)
-        subject.budget, subject.seed = self.budget, self.seed
-        subject.flows["measured"] = None  # flows are not drawn here: drawing is no part of the method
         with counted_passes(subject.model.model) as passes:
-            result = recipe(method).run(subject)
-        return Explained(among(result, subject.players), passes[0])
+            event = answer(subject, find(method, "text"))
+        if not isinstance(event, Done):
+            raise InvalidInput(event.why)
+        return Explained(among(event.attribution, subject.players), passes[0])
 
     def metric(self, name: str) -> Metric:
         because = self._unfit(name)
@@ -101,14 +100,13 @@ class TextContest:
         from accredit.explanation.subject import text_subject
 
         model = loaded(self.model)
-        return text_subject(model, example.text, self.players, example.target, self.payoff, removal, False, "")
-
-
-def default_methods() -> tuple[str, ...]:
-    """Every method of `accredit.explain`, flows also on gradients."""
-    from accredit.explanation.methods import RECIPES
-
-    return (*RECIPES, "flow:gf", "flow:agf")
+        settings: dict[str, Any] = {
+            "players": self.players,
+            "payoff": self.payoff,
+            "budget": self.budget,
+            "seed": self.seed,
+        }
+        return text_subject(model, example.text, target=example.target, removal=removal, **settings)
 
 
 def among(result: Attribution | Selection, players: tuple[str, ...]) -> Attribution | Selection:

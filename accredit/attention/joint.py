@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 
 from accredit.attention.shapley import LEVEL, FlowShapley, flow_shapley
-from accredit.core import Attribution, Claim, Holds, InvalidInput
+from accredit.core import Attribution, Claim, Holds, InvalidInput, Precision
 from accredit.flow.certificate import Flow, conservation
 from accredit.flow.game import FlowGame, FrozenFlowGame, Groups, members
 from accredit.flow.maximum import checked_layer
@@ -21,6 +21,7 @@ from accredit.flow.network import LayeredNetwork, Outputs
 from accredit.flow.unique import FlowRule, unique_flow
 
 JointRule = Literal["barrier", "l2", "shapley"]
+RANGE = "credit_intervals gives the range over all max flows"
 ZERO = 1e-9  # credit below this share of the total reads as none
 
 
@@ -152,6 +153,7 @@ def frozen_flow(
         total=float(game.through.sum()),
         method=f"frozen-flow(layer={game.layer}, rule={rule!r})",
         claims=(*claims, freedom),
+        precision=Precision.exact("the flow is frozen, and its game additive"),
         baseline=0.0,
         certificate=flow.certificate.as_dict(),
     )
@@ -226,7 +228,9 @@ def _flow_credit(flow: Flow, layer: int, names: tuple[str, ...], belongs: Any) -
         total=certificate.max_flow,
         method=f"joint-flow(rule={certificate.rule!r}, layer={layer}{setting})",
         claims=claims,
-        interval_because="no sampling; credit_intervals gives the range over all max flows",
+        precision=Precision.exact(f"there is no sampling error; {RANGE}")
+        if certificate.epsilon is None
+        else Precision.unknown(f"the flow may miss the maximum by epsilon; {RANGE}"),
         baseline=0.0,
         certificate=certificate.as_dict(),
     )
@@ -261,9 +265,9 @@ def _shapley_credit(
         stderr=found.stderr,
         interval=found.interval,
         level=None if exact else LEVEL,
-        interval_because=""
+        precision=Precision.exact()
         if exact
-        else "Student t over random orders, with the minimum over known cuts as control variate",
+        else Precision.interval("Student t over random orders, with the minimum over known cuts as control variate"),
         baseline=0.0,
         payoffs=found.solves,
         seed=None if exact else seed,

@@ -8,10 +8,11 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 import numpy as np
-from scipy import stats
 
 from accredit.core import BoolArray, FloatArray, InvalidInput, checked_seed
 from accredit.core.plain import plain, rounded
+from accredit.core.statistics import rank_correlation
+from accredit.flow.certificate import Flow
 from accredit.flow.game import FlowGame
 from accredit.flow.intervals import credit_intervals
 from accredit.flow.maximum import MaximumFlow, maximum_flow
@@ -46,7 +47,7 @@ class FlowReport:
     binding_layer: int  # where the cut is widest: 1 … L, 0 for the sink edges, L+1 for the source edges
     source_side: BoolArray  # (L+1, T): nodes on the source's side of the cut
     cut_edges: tuple[tuple[int, int, int, float], ...]  # widest edges of the cut: layer, from token, to token, capacity
-    credit: FloatArray  # (T,): barrier rule, input tokens
+    credit: FloatArray  # (T,): barrier rule unless another flow was given, input tokens
     intervals: FloatArray | None  # (T, 2): least and most that any max flow sends to a token; None: not asked for
     collapse_share: float  # share of pairs whose pairwise flow equals min(all that leaves i, all that enters j)
     collapse_pairs: int  # pairs looked at
@@ -129,12 +130,14 @@ def flow_report(
     pairs: int = 256,
     trials: int = 5,
     seed: int = 0,
+    flow: Flow | None = None,
 ) -> FlowReport:
     """Measure what a max flow on this attention (L, T, T) determines, and what it leaves open.
 
     Cost: 2·T max flows for the intervals (leave them out with `intervals=False`), at most `pairs` pairs for the
     collapse share (a random sample when there are more), and `trials` renumberings (0 for none), each one max flow and
-    one barrier solve.
+    one barrier solve. `flow` is one that is already solved on this network: its credit is shown, nothing is solved again, and
+    there are no trials.
 
     >>> report = flow_report(np.full((2, 2, 2), 0.5), outputs=0)
     >>> report.max_flow, report.intervals.tolist()
@@ -143,12 +146,14 @@ def flow_report(
     for name, count, least in (("pairs", pairs, 1), ("trials", trials, 0)):
         if isinstance(count, bool) or not isinstance(count, int) or count < least:
             raise InvalidInput(f"{name} is {count!r}; it must be a whole number from {least}")
+    if flow is not None and trials:
+        raise InvalidInput(f"trials is {trials} and a flow is given; renumbering solves flows anew, so give trials=0")
     network = LayeredNetwork.from_attention(attention, outputs=outputs, residual=residual, normalise=normalise)
     game = FlowGame(network, players=players)
     rng = np.random.default_rng(checked_seed(seed))
     exact = maximum_flow(game.network)
     share, looked_at, sampled = _collapse(network, pairs, rng)
-    credit = _barrier_credit(network, exact)
+    credit = flow.demand if flow is not None else _barrier_credit(network, exact)
     return FlowReport(
         players=game.players,
         layers=network.layers,
@@ -208,13 +213,7 @@ def _relabelling(
         other = network.renumbered(order)
         plain_credit = maximum_flow(other.pruned()).demand
         solver_change = max(solver_change, float(np.abs(plain_credit - exact.demand[order]).max()))
-        correlations.append(_spearman(plain_credit, exact.demand[order]))
+        ties = np.ptp(plain_credit) == 0 or np.ptp(exact.demand) == 0  # which leave nothing to compare
+        correlations.append(1.0 if ties else float(rank_correlation(plain_credit, exact.demand[order])))
         barrier_change = max(barrier_change, float(np.abs(_barrier_credit(other, exact) - credit[order]).max()))
     return Relabelling(trials, solver_change, float(np.mean(correlations)), barrier_change)
-
-
-def _spearman(x: FloatArray, y: FloatArray) -> float:
-    """Rank correlation; 1 where ties leave nothing to compare."""
-    if np.ptp(x) == 0 or np.ptp(y) == 0:
-        return 1.0
-    return float(stats.spearmanr(x, y).statistic)

@@ -9,9 +9,8 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from accredit.core import FloatArray, InvalidInput
+from accredit.core import Estimate, FloatArray, InvalidInput, Precision
 from accredit.core.plain import plain
-from accredit.evaluate.bootstrap import Interval
 
 Verdict = Literal["flagged", "passes", "unclear"]
 LEVEL = 0.95  # of the intervals
@@ -30,7 +29,7 @@ class Finding:
     asks: str  # the question, in words
     value: float
     chance: float
-    excess: Interval
+    excess: Estimate
     margin: float
     verdict: Verdict
     reading: str  # what the verdict means
@@ -41,14 +40,15 @@ class Finding:
     details: Mapping[str, float] = field(default_factory=dict)
 
     @property
-    def interval(self) -> Interval:
+    def interval(self) -> Estimate:
         """The interval around `value`, with chance held where it is."""
-        return Interval(self.value, self.chance + self.excess.low, self.chance + self.excess.high)
+        low, high = (None if end is None else self.chance + end for end in (self.excess.low, self.excess.high))
+        return Estimate(self.value, low, high, self.excess.precision, self.excess.level)
 
     def to_plain(self) -> dict[str, Any]:
         """Everything as JSON types."""
         kept = {name: value for name, value in vars(self).items() if name not in ("excess", "details")}
-        interval = {"estimate": self.excess.estimate, "low": self.excess.low, "high": self.excess.high}
+        interval = {"estimate": self.excess.value, "low": self.excess.low, "high": self.excess.high}
         return dict(plain({**kept, "excess": interval, "details": dict(self.details)}, self.name))
 
 
@@ -119,27 +119,27 @@ def judged(
     )  # fmt: skip
 
 
-def interval_of(excess: FloatArray) -> Interval:
-    r"""Student's interval for the mean of one number a row, at level 0.95: $\bar d \pm t_{N-1} s / \sqrt N$.
+def interval_of(excess: FloatArray) -> Estimate:
+    r"""Student's interval for the mean of one number per row, at level 0.95: $\bar d \pm t_{N-1} s / \sqrt N$.
 
     Where all N rows agree, s is 0 and says nothing: a row unlike them may still have a chance of $1 - 0.025^{1/N}$, about
-    3.7/N, and the interval is wide enough for such rows to differ by 1. One row has no interval: its number stands for
-    itself alone. With few rows and skewed numbers (mean 0.05, exponential, ten rows) the upper end was too low in 10 % of
+    3.7/N, and the interval is wide enough for such rows to differ by 1. One row has no interval, and its
+    verdict is unclear. With few rows and skewed numbers (mean 0.05, exponential, ten rows) the upper end was too low in 10 % of
     trials instead of 2.5 %; otherwise both ends held what they say.
 
     >>> interval_of(np.zeros(37))
-    Interval(estimate=0.0, low=-0.094..., high=0.094...)
+    Estimate(value=0.0, low=-0.094..., high=0.094..., ...)
     """
     from scipy.special import stdtrit
 
     count, mean = len(excess), float(excess.mean())
     if count == 1:
-        return Interval(mean, mean, mean)
+        return Estimate.unknown(mean, "one row has no spread")
     if excess.min() == excess.max():
         reach = 1 - ((1 - LEVEL) / 2) ** (1 / count)
     else:
         reach = float(stdtrit(count - 1, (1 + LEVEL) / 2) * excess.std(ddof=1) / np.sqrt(count))
-    return Interval(mean, mean - reach, mean + reach)
+    return Estimate(mean, mean - reach, mean + reach, Precision.interval("Student t over rows"), LEVEL)
 
 
 def named(asked: Sequence[str] | None, known: Sequence[str]) -> tuple[str, ...]:
@@ -161,17 +161,17 @@ def named(asked: Sequence[str] | None, known: Sequence[str]) -> tuple[str, ...]:
     return tuple(name for name in known if simple(name) in wanted)
 
 
-def verdict_of(excess: Interval, margin: float, wanted: bool = False) -> Verdict:
+def verdict_of(excess: Estimate, margin: float, wanted: bool = False) -> Verdict:
     """Where the interval lies.
 
-    >>> verdict_of(Interval(0.2, 0.1, 0.3), margin=0.05), verdict_of(Interval(0.2, 0.1, 0.3), margin=0.05, wanted=True)
+    >>> verdict_of(Estimate(0.2, 0.1, 0.3), margin=0.05), verdict_of(Estimate(0.2, 0.1, 0.3), margin=0.05, wanted=True)
     ('flagged', 'passes')
-    >>> verdict_of(Interval(0.05, -0.1, 0.2), margin=0.05)
+    >>> verdict_of(Estimate(0.05, -0.1, 0.2), margin=0.05)
     'unclear'
     """
     above: Verdict = "passes" if wanted else "flagged"
     below: Verdict = "flagged" if wanted else "passes"
-    return above if excess.low > margin else below if excess.high < margin else "unclear"
+    return above if excess.above(margin) else below if excess.below(margin) else "unclear"
 
 
 def right(answers: FloatArray, labels: npt.NDArray[np.int64], lead: float = 0.0) -> FloatArray:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,6 +12,7 @@ import numpy.typing as npt
 
 from accredit.audit.finding import Findings, named
 from accredit.core import FloatArray, InvalidInput
+from accredit.core.tables import is_table, number, read_sheet
 from accredit.learned.inputs import Array, BlackBox, checked_answers
 
 ARRAYS = (
@@ -109,12 +109,12 @@ def recorded(x: Array, answers: FloatArray) -> BlackBox:
 
 
 def read_arrays(file: str | Path, target: str = "label") -> dict[str, Array]:
-    """Named arrays from an .npz file, without pickles, or from a .csv file: 'x' from its columns, 'labels' from one."""
+    """Named arrays from an .npz file, without pickles, or from a table: 'labels' from one column, 'x' from the others."""
     path = Path(file)
+    if is_table(path):
+        return _table(path, target)
     if not path.is_file():
         raise InvalidInput(f"there is no file {str(file)!r}; give an .npz or .csv file with the rows to audit")
-    if path.suffix.lower() == ".csv":
-        return _table(path, target)
     try:
         archive = np.load(path, allow_pickle=False)
         if isinstance(archive, np.lib.npyio.NpzFile):
@@ -126,28 +126,17 @@ def read_arrays(file: str | Path, target: str = "label") -> dict[str, Array]:
 
 
 def _table(path: Path, target: str) -> dict[str, Array]:
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            rows = [row for row in csv.reader(file) if row]
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise InvalidInput(f"{str(path)!r} cannot be read as a table in UTF-8: {error}") from None
-    if not rows or target not in rows[0]:
-        columns = ", ".join(rows[0]) if rows else "nothing"
-        raise InvalidInput(f"{str(path)!r} has no column {target!r}; its columns are {columns}; name it by --target")
-    if len(rows) < 2:
+    sheet = read_sheet(path)
+    sheet.column(target, "--target")
+    if not sheet.rows:
         raise InvalidInput(f"{str(path)!r} has a header and no rows")
-    at, wide = rows[0].index(target), len(rows[0])
-    for number, row in enumerate(rows[1:], 1):
-        if len(row) != wide:
-            raise InvalidInput(f"{str(path)!r} has {len(row)} cells in row {number}, and {wide} columns")
-    try:
-        numbers = np.array(rows[1:], dtype=np.float64)
-    except ValueError as error:
-        raise InvalidInput(f"{str(path)!r} must hold numbers only: {error}") from None
-    labels = numbers[:, at]
-    if not (np.equal(labels, np.round(labels)) & (np.abs(labels) < 1 << 31)).all():
+    at = sheet.names.index(target)
+    x = np.array([[number(cell, f"column {name!r} in line {line} of {str(path)!r}")
+                   for name, cell in zip(sheet.names, cells, strict=True)]
+                  for line, cells in zip(sheet.lines, sheet.rows, strict=True)])  # fmt: skip
+    if not (np.equal(x[:, at], np.round(x[:, at])) & (np.abs(x[:, at]) < 1 << 31)).all():
         raise InvalidInput(f"column {target!r} must hold whole numbers, the classes 0, 1, …")
-    return {"x": np.delete(numbers, at, axis=1), "labels": labels.astype(np.int64)}
+    return {"x": np.delete(x, at, axis=1), "labels": x[:, at].astype(np.int64)}
 
 
 def _array(arrays: dict[str, Array], name: str) -> npt.NDArray[Any]:

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from accredit.cli.options import MethodNames
+
 if TYPE_CHECKING:
     from accredit.arena.standings import Standings
 
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
 @click.option("--where", multiple=True, metavar="COLUMN=VALUE", help="Keep only these rows, for example split=dev.")
 @click.option("--limit", type=click.IntRange(min=1), help="Use the first rows only.")
 @click.option("--longest", type=click.IntRange(min=1), help="Keep only texts of at most this many words.")
-@click.option("--methods", help="Methods, separated by commas; see 'accredit methods'.")
+@click.option("--methods", type=MethodNames("text"), help=MethodNames.help)
 @click.option("--metrics", help="Metrics, separated by commas.")
 @click.option("--players", default="word", show_default=True, type=click.Choice(["word", "token", "sentence"]))
 @click.option("--payoff", default="probability", show_default=True, help="What is explained and measured.")
@@ -47,7 +49,7 @@ if TYPE_CHECKING:
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
 def compare(
     model: str, data_file: str | None, text: str, target: str | None, where: tuple[str, ...], limit: int | None,
-    longest: int | None, methods: str | None, metrics: str | None, players: str, payoff: str, removal: str | None,
+    longest: int | None, methods: tuple[str, ...] | None, metrics: str | None, players: str, payoff: str, removal: str | None,
     judge: str | None, budget: int | None, seed: int, store: str | None, executor: str, html_file: str | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Run methods on a data set, measure how faithful they are, and rank them.
@@ -58,7 +60,8 @@ def compare(
     from accredit.arena.contest import DEFAULT_METRICS, metrics_named
     from accredit.arena.examples import filters, read_examples, sample
     from accredit.arena.hold import hold
-    from accredit.arena.texts import TextContest, default_methods
+    from accredit.arena.texts import TextContest
+    from accredit.methods import COMPARED
     from accredit.views.arena import seconds_text, text_table
 
     if html_file and not Path(html_file).absolute().parent.is_dir():
@@ -66,7 +69,7 @@ def compare(
     examples = read_examples(data_file, text, target, limit, filters(where), longest) if data_file else sample()[:limit]
     contest = TextContest(
         model=model,
-        methods=_listed(methods) or default_methods(),
+        methods=methods or COMPARED,
         metrics=tuple(m.name for m in metrics_named(_listed(metrics) or DEFAULT_METRICS)),
         players=players, payoff=payoff, removal=removal, budget=budget, seed=seed, judge=judge,
     )  # fmt: skip
@@ -88,7 +91,7 @@ def _listed(words: str | None) -> tuple[str, ...]:
 
 def _write_page(table: Standings, html_file: str, model: str, data_file: str | None) -> None:
     from accredit.cli.output import write_whole
-    from accredit.views.arena import arena_page
+    from accredit.views.arena_page import arena_page
 
     subject = Path(data_file).name if data_file else f"{table.rows} built-in sentences"
     asked_of = "the built-in model" if model == "builtin" else Path(model).name

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from accredit.cli.options import MethodNames
 from accredit.core.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -28,9 +29,7 @@ LONG = 10.0  # seconds from which a run over many rows is announced
 @click.option(
     "--model", help="A folder with a Hugging Face model, or a name in the local cache. Default: the built-in one."
 )
-@click.option(
-    "--methods", help="Names from `accredit methods`, with commas between them, for example shapley,flow:agf."
-)
+@click.option("--methods", type=MethodNames("explain"), help=MethodNames.help)
 @click.option("--target", help="The label or token that credit is given for. Default: what the model predicts.")
 @click.option(
     "--players", help="word (default), token or sentence; for an image a grid such as 4x4. Default: its patches."

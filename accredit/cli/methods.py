@@ -5,41 +5,46 @@ from __future__ import annotations
 import json
 import shutil
 import sys
-from dataclasses import asdict
 
 import click
+
+AXIOMS = ("efficiency", "symmetry", "null player", "linearity")
+PLACES = {"game": "G", "text": "T", "image": "I", "strings": "S", "training data": "R"}
+HEADER = ["method", "ESNL", "for", "divides", "also", "players", "cost", "note"]
 
 
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
 def methods(as_json: bool) -> None:
-    """List every method, what it divides and which axioms it keeps."""
+    """List every method, its other names, where it applies, what it divides and which axioms it keeps."""
+    from accredit.core import Holds
     from accredit.methods import METHODS
+    from accredit.views.notation import AXIOM_NAMES, letters
 
     if as_json:
-        click.echo(json.dumps({"methods": [asdict(method) for method in METHODS]}, ensure_ascii=False))
+        click.echo(json.dumps({"methods": [method.to_plain() for method in METHODS]}, ensure_ascii=False))
         return
-    marks = ("efficiency", "symmetry", "null player", "linearity")
     rows = []
     for method in METHODS:
-        kept = "".join(axiom[0].upper() if axiom in method.axioms else "·" for axiom in marks)
-        rows.append([method.name, kept, method.divides, method.players, method.note])
-    header = ["method", "ESNL", "divides", "players", "note"]
-    shown = len(header)
-    while (
-        sys.stdout.isatty()
-        and shown > 3
-        and max(map(len, _table(header, rows, shown))) > shutil.get_terminal_size().columns
-    ):
+        kept = letters(dict.fromkeys(method.axioms, Holds.EXACTLY))
+        applies = "".join(letter if place in method.applies else "·" for place, letter in PLACES.items())
+        also = ", ".join(method.aliases)
+        rows.append(
+            [method.spelled, kept, applies, method.divides, also, method.players, method.cost.words, method.note]
+        )
+    shown = len(HEADER)
+    width = shutil.get_terminal_size().columns
+    while sys.stdout.isatty() and shown > 4 and max(map(len, _table(rows, shown))) > width:
         shown -= 1
-    click.echo("\n".join(_table(header, rows, shown)))
-    click.echo("\nE efficiency, S symmetry, N null player, L linearity:\nkept exactly by the value itself; · not kept.")
-    if shown < len(header):
-        click.echo(f"A wider window also shows: {', '.join(header[shown:])}.")
+    click.echo("\n".join(_table(rows, shown)))
+    click.echo(f"\nclaims: {AXIOM_NAMES};\nkept exactly by the value itself, before any sampling.")
+    click.echo("For: G games, T texts, I images, S models that read strings,\nR rows of training data.")
+    if shown < len(HEADER):
+        click.echo(f"A wider window also shows: {', '.join(HEADER[shown:])}.")
 
 
-def _table(header: list[str], rows: list[list[str]], columns: int) -> list[str]:
+def _table(rows: list[list[str]], columns: int) -> list[str]:
     """The first columns, as lines."""
     from accredit.views.columns import table
 
-    return table(header[:columns], [row[:columns] for row in rows], left=True)
+    return table(HEADER[:columns], [row[:columns] for row in rows], left=True)

@@ -121,7 +121,8 @@ def arena(
 ) -> None:
     """Every method on a data set: ranked table, curves, agreement, intervals against exact values."""
     from accredit.arena.examples import filters, read_examples, sample
-    from accredit.arena.texts import TextContest, default_methods
+    from accredit.arena.texts import TextContest
+    from accredit.methods import COMPARED
     from accredit.papers.arena_report import arena_report
 
     chosen = filters(where)
@@ -131,7 +132,7 @@ def arena(
     told += "".join(f", {k} = {v}" for k, v in chosen.items()) + (
         f", at most {longest} words, in file order" if longest else ""
     )
-    contests = [TextContest(default_methods(), model=name, budget=budget, seed=seed) for name in models]
+    contests = [TextContest(COMPARED, model=name, budget=budget, seed=seed) for name in models]
     contests += [replace(contests[0], judge=removal) for removal in judge]
     _finish(arena_report(contests, examples, store, executor, told, quick, seed), out)
 
@@ -146,10 +147,11 @@ def arena(
 def sanity(model: str, limit: int, budget: int, quick: bool, out: str, seed: int) -> None:
     """Does an explanation depend on what the model knows, and does it hold still? Random layers, nudged embeddings."""
     from accredit.arena.examples import sample
-    from accredit.arena.texts import TextContest, default_methods
+    from accredit.arena.texts import TextContest
+    from accredit.methods import COMPARED
     from accredit.papers.sanity_report import sanity_report
 
-    contest = TextContest(default_methods(), model=model, budget=budget, seed=seed)
+    contest = TextContest(COMPARED, model=model, budget=budget, seed=seed)
     _finish(sanity_report(contest, sample()[: 2 if quick else limit], quick, seed), out)
 
 

@@ -6,9 +6,11 @@ import os
 
 import click
 
+from accredit.cli.options import MethodName
 from accredit.cli.output import NewFile, write_whole
 
-ELSEWHERE = ("store", "form", "html_file")  # where results go is no part of what is computed
+METHOD = MethodName("training data")
+ELSEWHERE = ("store", "form", "html_file")  # where results go is not part of what is computed
 
 
 @click.command()
@@ -21,16 +23,12 @@ ELSEWHERE = ("store", "form", "html_file")  # where results go is no part of wha
 @click.option(
     "--task", type=click.Choice(["class", "number"]), help="What the target is. Default: told from its values."
 )
-@click.option(
-    "--method",
-    default="knn",
-    show_default=True,
-    help="knn, shapley, banzhaf, beta:16,1, loo, influence, datamodel or tmc:0.01.",
-)
+@click.option("--method", type=METHOD, default="knn-shapley", show_default=True, help=METHOD.help)
 @click.option(
     "--model", default="logistic", show_default=True, help="logistic, ridge, forest, or text: logistic on --text."
 )
 @click.option("--players", default="row", show_default=True, metavar="row|COLUMN", help="Who is valued.")
+@click.option("--groups", metavar="COLUMN", help="With --method owen: rows of one group arrive together.")
 @click.option(
     "--store", type=click.Path(), metavar="RUN.db", help="Keep every training here; the same line again resumes."
 )
@@ -55,6 +53,7 @@ def value(
     method: str,
     model: str,
     players: str,
+    groups: str | None,
     store: str | None,
     executor: str | None,
     budget: int,
@@ -74,7 +73,9 @@ def value(
 
     if model == "text" and text is None:
         raise InvalidInput("--model text needs --text COLUMN")
-    read = table(file, target, text=text, test=test, task=task, players=players, encoder=encoder, seed=seed)
+    read = table(
+        file, target, text=text, test=test, task=task, players=players, groups=groups, encoder=encoder, seed=seed
+    )
     journal = Journal(store) if store else None
     run: int | None = None
 

@@ -13,6 +13,7 @@ from accredit.core.errors import (
     TooManyOutputs,
     TooManyPlayers,
 )
+from accredit.core.estimate import Estimate, Known, Precision
 from accredit.core.game import (
     Game,
     Tabulated,
@@ -32,9 +33,9 @@ from accredit.core.games import Games, every_payoff, output
 from accredit.core.selection import Selection
 
 __all__ = [
-    "AXIOMS", "AccreditError", "Attribution", "Attributions", "BadPayoff", "BoolArray", "Claim", "FloatArray",
-    "Game", "Games", "Holds", "IntArray", "InvalidInput", "MissingExtra", "NotConverged", "Selection", "Tabulated",
-    "TooManyOutputs", "TooManyPlayers", "checked_groups", "checked_names", "checked_players",
+    "AXIOMS", "AccreditError", "Attribution", "Attributions", "BadPayoff", "BoolArray", "Claim", "Estimate", "FloatArray",
+    "Game", "Games", "Holds", "IntArray", "InvalidInput", "Known", "MissingExtra", "NotConverged", "Precision", "Selection",
+    "Tabulated", "TooManyOutputs", "TooManyPlayers", "checked_groups", "checked_names", "checked_players",
     "checked_seed", "coalition_of", "distinct_names", "endpoints", "every_payoff", "named", "no_division", "output",
     "payoffs", "player_index", "tabulate",
 ]  # fmt: skip

@@ -13,14 +13,14 @@ from accredit.core.claims import Claim, Holds
 from accredit.core.coalitions import FloatArray, IntArray
 from accredit.core.drawn import Drawn
 from accredit.core.errors import InvalidInput, MissingExtra
+from accredit.core.estimate import Estimate, Known, Precision, checked_level
 from accredit.core.game import checked_players, player_index
 from accredit.core.plain import plain, read_object
 
 if TYPE_CHECKING:
     import pandas
 
-FORMAT = 1
-EXACT = "exact: there is no sampling error"  # why a credit has no interval
+FORMAT = 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,9 +40,11 @@ class Attribution(Drawn):
     method: str  # enough to run it again
     claims: tuple[Claim, ...] = ()
     stderr: FloatArray | None = None  # (n,); None: there is no sampling error, or no honest estimate of it
-    interval: FloatArray | None = None  # (n, 2) low and high; None: see `interval_because`
+    interval: FloatArray | None = (
+        None  # (n, 2) low and high; None: none is needed, or none can be given: see `precision`
+    )
     level: float | None = None  # the share of runs in which the interval should hold the truth, player by player
-    interval_because: str = ""  # what the interval rests on, or why there is none: "exact: …" where none is needed
+    precision: Precision | None = None  # exact, interval or unknown, and why; None: whichever `interval` says
     baseline: float | None = None  # v(∅), what nobody earns
     payoffs: int | None = None  # payoffs asked of the game
     seed: int | None = None
@@ -61,6 +63,8 @@ class Attribution(Drawn):
             put(self, "stderr", frozen(self.stderr, (n,), "stderr"))
         if self.interval is not None:
             put(self, "interval", frozen(self.interval, (n, 2), "interval"))
+        put(self, "level", checked_level(self.level))
+        put(self, "precision", self._checked_precision())
         put(self, "baseline", _finite(self.baseline, "baseline"))
         put(self, "certificate", plain(dict(self.certificate), "certificate"))
         put(self, "provenance", plain(dict(self.provenance), "provenance"))
@@ -70,10 +74,51 @@ class Attribution(Drawn):
         """Payoff credited to nobody: zero when the credit is efficient."""
         return None if self.total is None else self.total - float(self.credit.sum())
 
+    def _checked_precision(self) -> Precision:
+        """How well the credit is known; interval, errors and the statement about them must agree."""
+        plain = Precision.unknown() if self.interval is None else Precision.interval()
+        precision = plain if self.precision is None else self.precision
+        if not isinstance(precision, Precision):
+            raise InvalidInput(f"precision is {precision!r:.60}; write for example Precision.exact()")
+        if (precision.known is Known.INTERVAL) != (self.interval is not None):
+            given = "no interval is given" if self.interval is None else "an interval is given"
+            raise InvalidInput(f"precision says {str(precision.known)!r} and {given}; change one of the two")
+        if self.interval is not None and (self.interval[:, 0] > self.interval[:, 1]).any():
+            raise InvalidInput("interval holds a low end above its high end; give (low, high) for each player")
+        if self.stderr is not None and (self.stderr < 0).any():
+            raise InvalidInput(f"stderr holds {self.stderr.min():g}; a standard error is not negative")
+        if self.stderr is not None and precision.known is Known.EXACT:
+            raise InvalidInput("precision says 'exact' and standard errors are given; leave out stderr")
+        return precision
+
     @property
     def exact(self) -> bool:
         """Is this the value itself, without any sampling error?"""
-        return self.interval_because.startswith("exact")
+        return self._known.known is Known.EXACT
+
+    @property
+    def interval_because(self) -> str:
+        """What the interval rests on, or why there is none, in words."""
+        return str(self._known)
+
+    @property
+    def _known(self) -> Precision:
+        assert self.precision is not None  # set when built
+        return self.precision
+
+    def estimate(self, player: str) -> Estimate:
+        """One player's credit, and how well it is known.
+
+        >>> Attribution(("alice", "bob"), [6, 4], 10, "by hand", precision=Precision.exact()).estimate("bob").below(5)
+        True
+        """
+        at = player_index(self.players, player)
+        value = float(self.credit[at])
+        if self.interval is not None:
+            low, high = self.interval[at].tolist()
+            return Estimate(value, low, high, self._known, self.level)
+        end = value if self.exact else None
+        return Estimate(value, end, end, self._known)
 
     def claim(self, axiom: str) -> Claim:
         """What is claimed about one axiom; `unknown` where nothing is."""
@@ -127,7 +172,7 @@ class Attribution(Drawn):
         return replace(part, claims=tuple(kept))
 
     def _rows(self, which: Any) -> IntArray:
-        """Positions of the listed players; a list of booleans, one a player, keeps those that are true."""
+        """Positions of the listed players; a list of booleans, one per player, keeps those that are true."""
         try:
             listed = [player_index(self.players, w) if isinstance(w, str) else w for w in which]
             return np.asarray(np.arange(len(self))[listed])
@@ -156,6 +201,7 @@ class Attribution(Drawn):
     def _as_plain(self) -> dict[str, Any]:
         data = {f.name: getattr(self, f.name) for f in fields(self)}
         data["claims"] = [[c.axiom, str(c.holds), c.because] for c in self.claims]
+        data["precision"] = self._known.as_plain()
         return {"kind": "attribution", "format": FORMAT, **plain(data, "attribution")}
 
     def to_json(self) -> str:
@@ -178,12 +224,13 @@ class Attribution(Drawn):
         values = {key: value for key, value in data.items() if key in known}
         try:
             values["claims"] = tuple(Claim(a, Holds(h), b) for a, h, b in values.get("claims", ()))
+            values["precision"] = Precision.from_plain(values.get("precision"))
             return cls(**values)
         except (TypeError, ValueError) as error:
             raise InvalidInput(f"attribution JSON is damaged: {error}") from None
 
     def to_pandas(self) -> pandas.DataFrame:
-        """One row a player: credit, and stderr, low, high where known."""
+        """One row per player: credit, and stderr, low, high where known."""
         try:
             import pandas
         except ImportError:
@@ -222,7 +269,7 @@ def frozen(values: Any, shape: tuple[int, ...], name: str) -> FloatArray:
     except (TypeError, ValueError):
         raise InvalidInput(f"{name} must be numbers, got {type(values).__name__} {values!r:.60}") from None
     if array.shape != shape:
-        raise InvalidInput(f"{name} has shape {array.shape}; {shape} is needed, one row a player")
+        raise InvalidInput(f"{name} has shape {array.shape}; {shape} is needed, one row per player")
     if not np.isfinite(array).all():
         raise InvalidInput(f"{name} holds {array[~np.isfinite(array)][0]}; only finite numbers can be credited")
     array.setflags(write=False)

@@ -1,7 +1,7 @@
 """Coalitions: boolean rows outside, packed bits inside.
 
 A batch of coalitions is a boolean array of shape (batch, n): row b, column i tells whether player i plays in coalition b.
-Wherever coalitions are remembered or compared they are packed to ⌈n/8⌉ bytes a row, so 10 players and 10,000 both fit.
+Wherever coalitions are remembered or compared they are packed to ⌈n/8⌉ bytes per row, so 10 players and 10,000 both fit.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def unpacked(bits: npt.NDArray[np.uint8], players: int) -> BoolArray:
 
 
 def keys(coalitions: BoolArray) -> list[bytes]:
-    """One hashable key a coalition.
+    """One hashable key per coalition.
 
     >>> keys(np.array([[True, False, True]]))
     [b'\\x05']

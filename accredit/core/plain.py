@@ -57,9 +57,10 @@ def cell(text: str) -> str:
 
 
 def rounded(number: float, digits: int = 4) -> str:
-    """A number for people: a fixed count of significant digits, no exponent where none is needed.
+    """A number for people: a fixed count of significant digits, no exponent where none is needed, a true minus.
 
-    >>> rounded(38.33333333), rounded(0.0), rounded(-1e-9)
-    ('38.33', '0', '-1e-09')
+    >>> rounded(38.33333333), rounded(0.0), rounded(-2.5), rounded(-1e-9)
+    ('38.33', '0', '−2.5', '−1e-09')
     """
-    return f"{number:.{digits}g}" if number else "0"
+    sign = "−" if number < 0 else ""
+    return f"{sign}{abs(number):.{digits}g}" if number else "0"

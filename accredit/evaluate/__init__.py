@@ -1,9 +1,10 @@
 """Is it true, and is it any good: axiom checks, faithfulness, agreement."""
 
+from accredit.core.statistics import holm
 from accredit.evaluate.agreement import kendall, spearman, top_overlap
 from accredit.evaluate.axioms import ClaimRefuted, Finding, axioms_kept, check_claims
 from accredit.evaluate.baselines import oracle, random_scores
-from accredit.evaluate.bootstrap import Interval, bootstrap, holm, paired_test
+from accredit.evaluate.bootstrap import bootstrap, paired_test
 from accredit.evaluate.curves import Deletion, Insertion
 from accredit.evaluate.erasure import AOPC, Comprehensiveness, LogOdds, PostHocAccuracy, Sufficiency
 from accredit.evaluate.metric import Metric, NotApplicable, Score, measure, measure_all
@@ -13,7 +14,7 @@ from accredit.evaluate.stability import max_sensitivity, nudged_embeddings, shak
 from accredit.evaluate.sums import Infidelity, SensitivityN
 
 __all__ = [
-    "AOPC", "ClaimRefuted", "Comprehensiveness", "Deletion", "Finding", "Infidelity", "Insertion", "Interval",
+    "AOPC", "ClaimRefuted", "Comprehensiveness", "Deletion", "Finding", "Infidelity", "Insertion",
     "LogOdds", "Metric", "NotApplicable", "PostHocAccuracy", "Sanity", "Score", "SensitivityN", "Sufficiency",
     "auprc", "axioms_kept", "bootstrap", "check_claims", "holm", "iou_f1", "kendall", "label_randomisation",
     "max_sensitivity", "measure", "measure_all", "model_randomisation", "nudged_embeddings", "oracle", "paired_test",

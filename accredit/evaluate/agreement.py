@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from accredit.core import Attribution, FloatArray, InvalidInput
+from accredit.core.statistics import rank_correlation
 from accredit.evaluate.chains import ordering
 
 
@@ -14,21 +15,10 @@ def _pair(a: Attribution | FloatArray, b: Attribution | FloatArray) -> tuple[Flo
     x = a.credit if isinstance(a, Attribution) else np.asarray(a, dtype=np.float64)
     y = b.credit if isinstance(b, Attribution) else np.asarray(b, dtype=np.float64)
     if x.shape != y.shape or x.ndim != 1:
-        raise InvalidInput(f"a has shape {x.shape} and b {y.shape}; give one number a player in both")
+        raise InvalidInput(f"a has shape {x.shape} and b {y.shape}; give one number per player in both")
     if not (np.isfinite(x).all() and np.isfinite(y).all()):
         raise InvalidInput("a and b must be finite numbers, and one holds NaN or infinity; it has no rank")
     return x, y
-
-
-def ranks(scores: FloatArray) -> FloatArray:
-    """Ranks 1..n along the last axis, ties sharing their mean rank.
-
-    >>> ranks(np.array([10.0, 30.0, 10.0]))
-    array([1.5, 3. , 1.5])
-    """
-    below = (scores[..., None, :] < scores[..., :, None]).sum(axis=-1)
-    equal = (scores[..., None, :] == scores[..., :, None]).sum(axis=-1)
-    return np.asarray(below + (equal + 1) / 2, dtype=np.float64)
 
 
 def spearman(a: Attribution | FloatArray, b: Attribution | FloatArray) -> float:
@@ -37,7 +27,7 @@ def spearman(a: Attribution | FloatArray, b: Attribution | FloatArray) -> float:
     >>> spearman(np.array([1.0, 2.0, 3.0]), np.array([3.0, 2.0, 1.0]))
     -1.0
     """
-    return float(spearman_square(np.stack(_pair(a, b)))[0, 1])
+    return float(rank_correlation(*_pair(a, b)))
 
 
 def spearman_square(scores: FloatArray) -> FloatArray:
@@ -46,10 +36,7 @@ def spearman_square(scores: FloatArray) -> FloatArray:
     >>> spearman_square(np.array([[1.0, 2.0, 3.0], [9.0, 5.0, 1.0], [4.0, 4.0, 4.0]]))[0]
     array([ 1., -1.,  0.])
     """
-    x = ranks(scores) - (scores.shape[1] + 1) / 2
-    together = x @ x.T
-    scale = np.sqrt(np.outer(together.diagonal(), together.diagonal()))
-    return np.asarray(np.clip(together / np.where(scale > 0, scale, 1.0), -1.0, 1.0))
+    return rank_correlation(scores[:, None], scores[None])
 
 
 def kendall(a: Attribution | FloatArray, b: Attribution | FloatArray) -> float:

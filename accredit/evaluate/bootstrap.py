@@ -3,28 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
-from accredit.core import FloatArray, IntArray, InvalidInput
+from accredit.core import Estimate, FloatArray, IntArray, InvalidInput, Precision
 
 Statistic = Callable[[FloatArray], FloatArray]  # (..., examples) -> (...), along the last axis
 EXACT_SIGNS = 12  # differences; up to here every assignment of signs is tried
 SIGNS_AT_ONCE = 4096  # random assignments held in memory
-
-
-@dataclass(frozen=True)
-class Interval:
-    """An estimate and the interval around it."""
-
-    estimate: float
-    low: float
-    high: float
-
-    def __contains__(self, value: float) -> bool:
-        return self.low <= value <= self.high
 
 
 def _mean(values: FloatArray) -> FloatArray:
@@ -44,17 +31,17 @@ def bootstrap(
     count: int = 2000,
     kind: Literal["bca", "percentile"] = "bca",
     seed: int = 0,
-) -> Interval:
+) -> Estimate:
     """An interval for a statistic of independent examples by resampling them (Efron, 1979).
 
     `statistic` works along the last axis. "bca" corrects the percentiles for bias and skew (Efron, 1987); both kinds are
-    widened for few examples, see `tails`. With fewer than two examples, or when all resamples agree, the interval is the
-    estimate itself: it says that nothing is known about the spread, not that there is none. Coverage of a mean in trials at
+    widened for few examples, see `tails`. With fewer than two examples, or when all of them agree, there is no interval:
+    nothing is known about the spread, which does not mean that there is none. Coverage of a mean in trials at
     level 0.95, by "bca": normal law 0.92 with five examples, 0.95 with ten; exponential 0.92 with ten, 0.94 with forty. It is
     less where rare values decide the mean: no resampling sees what did not occur.
 
     >>> even = bootstrap(np.array([0.0, 1.0, 0.0, 1.0]), seed=1)
-    >>> even.estimate, even.low <= 0.5 <= even.high
+    >>> even.value, 0.5 in even
     (0.5, True)
     """
     x = np.asarray(values, dtype=np.float64)
@@ -68,11 +55,15 @@ def bootstrap(
         raise InvalidInput(f"kind is {kind!r}; write 'bca' or 'percentile'")
     estimate = float(statistic(x))
     drawn = np.asarray(statistic(x[resamples(len(x), count, seed)]))
+    if drawn.min() == drawn.max():
+        return Estimate.unknown(estimate, f"the {len(x)} examples show no spread")
     at = tails(level, len(x))
-    if kind == "bca" and len(x) > 2 and drawn.min() < drawn.max():
+    if kind == "bca" and len(x) > 2:
         at = _bca(x, statistic, estimate, drawn, at)
     low, high = np.quantile(drawn, at)
-    return Interval(estimate, float(low), float(high))
+    return Estimate(
+        estimate, float(low), float(high), Precision.interval(f"{kind} bootstrap of {len(x)} examples"), level
+    )
 
 
 def tails(level: float, examples: int) -> FloatArray:
@@ -148,19 +139,3 @@ def sign_flips(gaps: FloatArray, *, count: int = 10_000, seed: int = 0) -> Float
         signs = 1.0 - 2.0 * rng.integers(2, size=(min(SIGNS_AT_ONCE, count - start), examples))
         as_far += (np.abs(signs @ gaps) >= seen).sum(axis=0)
     return np.asarray(as_far / (1 + count))
-
-
-def holm(p: FloatArray) -> FloatArray:
-    """p-values corrected for their number, step down (Holm, 1979): below α means that the family errs at most with α.
-
-    >>> holm(np.array([0.01, 0.04, 0.03]))
-    array([0.03, 0.06, 0.06])
-    """
-    p = np.asarray(p, dtype=np.float64)
-    if p.ndim != 1 or not ((p >= 0) & (p <= 1)).all():
-        raise InvalidInput(f"p must be a row of numbers from 0 to 1, got {p!r}")
-    order = np.argsort(p, kind="stable")
-    stepped = np.minimum(1.0, np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1)))
-    adjusted = np.empty_like(p)
-    adjusted[order] = stepped
-    return adjusted

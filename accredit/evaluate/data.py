@@ -1,4 +1,4 @@
-"""Is a data valuation any good? It should foretell retraining, find wrong labels, and know which rows to keep."""
+"""Is a data valuation any good? It should predict what retraining gives, find wrong labels, and know which rows to keep."""
 
 from __future__ import annotations
 
@@ -8,30 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from accredit.core import Attribution, BoolArray, FloatArray, Game, IntArray, InvalidInput, payoffs
+from accredit.core import Attribution, BoolArray, Estimate, FloatArray, Game, IntArray, InvalidInput, Precision, payoffs
+from accredit.core.statistics import rank_correlation
 
 RESAMPLES = 300
 
 
-@dataclass(frozen=True, eq=False)
-class Measured:
-    """A figure with its interval."""
-
-    value: float
-    low: float
-    high: float
-    level: float
-    because: str  # what the interval rests on
-    each: FloatArray | None = None  # the parts it averages, one a target
-
-    def __str__(self) -> str:
-        return f"{self.value:.3f} [{self.low:.3f}, {self.high:.3f}]"
-
-
 def linear_datamodeling_score(
     scores: FloatArray, subsets: BoolArray, outputs: FloatArray, *, level: float = 0.95, seed: int = 0
-) -> Measured:
-    r"""LDS (Park et al., 2023): do the scores of its members foretell what a model trained on a subset will answer?
+) -> Estimate:
+    r"""LDS (Park et al., 2023): do the scores of its members predict what a model trained on a subset will answer?
 
     For each target t, the Spearman correlation over subsets S between Σ_{i∈S} score_it and the true output of a model
     trained on S; averaged over targets. `scores` is (N, T), `subsets` (m, N), `outputs` (m, T), higher meaning better
@@ -52,7 +38,7 @@ def linear_datamodeling_score(
     return _rank_agreement(subsets @ scores, outputs, level, seed, "subsets")
 
 
-def retraining_correlation(scores: FloatArray, truth: FloatArray, *, level: float = 0.95, seed: int = 0) -> Measured:
+def retraining_correlation(scores: FloatArray, truth: FloatArray, *, level: float = 0.95, seed: int = 0) -> Estimate:
     """Mean Spearman correlation, over targets, of scores with true leave-one-out effects; both (N, T). Resamples rows."""
     scores, truth = _columns(scores, "scores"), _columns(truth, "truth")
     if scores.shape != truth.shape:
@@ -64,40 +50,30 @@ def _columns(values: FloatArray, name: str) -> FloatArray:
     array = np.asarray(values, dtype=np.float64)
     array = array[:, None] if array.ndim == 1 else array
     if array.ndim != 2 or not np.isfinite(array).all():
-        raise InvalidInput(f"{name} must be finite numbers, a column a target; got shape {np.shape(values)}")
+        raise InvalidInput(f"{name} must be finite numbers, one column per target; got shape {np.shape(values)}")
     return array
 
 
-def _rank_agreement(a: FloatArray, b: FloatArray, level: float, seed: int, what: str) -> Measured:
+def _rank_agreement(a: FloatArray, b: FloatArray, level: float, seed: int, what: str) -> Estimate:
     rng = np.random.default_rng(seed)
-    each = _spearman(a, b)
+    a, b = np.ascontiguousarray(a.T), np.ascontiguousarray(b.T)  # (T, m)
     means = np.empty(RESAMPLES)
     for i in range(RESAMPLES):
-        rows = rng.integers(0, len(a), size=len(a))
-        means[i] = _spearman(a[rows], b[rows]).mean()
+        rows = rng.integers(0, a.shape[1], size=a.shape[1])
+        means[i] = rank_correlation(a[:, rows], b[:, rows]).mean()
     low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2])
-    centre = float(each.mean())
-    because = f"percentile bootstrap over {len(a)} {what}, {RESAMPLES} resamples"
-    return Measured(centre, min(float(low), centre), max(float(high), centre), level, because, each)
+    centre = float(rank_correlation(a, b).mean())
+    because = f"percentile bootstrap over {a.shape[1]} {what}, {RESAMPLES} resamples"
+    return Estimate(centre, min(float(low), centre), max(float(high), centre), Precision.interval(because), level)
 
 
-def _spearman(a: FloatArray, b: FloatArray) -> FloatArray:
-    """Spearman correlation of matching columns; zero where a column is constant."""
-    from scipy.stats import rankdata
-
-    a, b = (rankdata(v, axis=0) for v in (a, b))
-    a, b = a - a.mean(axis=0), b - b.mean(axis=0)
-    scale = np.sqrt((a**2).sum(axis=0) * (b**2).sum(axis=0))
-    return np.asarray((a * b).sum(axis=0) / np.where(scale > 0, scale, 1.0))
-
-
-def mislabel_auc(credit: Attribution | FloatArray, mislabelled: Any, *, level: float = 0.95) -> Measured:
+def mislabel_auc(credit: Attribution | FloatArray, mislabelled: Any, *, level: float = 0.95) -> Estimate:
     """Chance that a wrongly labelled row gets less credit than a rightly labelled one; ½ is chance level.
 
-    The interval is DeLong's (1988).
+    The interval is DeLong's (1988); where every wrong row lies below every right one, it has none.
 
     >>> print(mislabel_auc(np.array([-1.0, 0.2, 0.5, -0.1, 0.9]), [True, False, False, True, False]))
-    1.000 [1.000, 1.000]
+    1.000 [unknown]
     """
     values = credit.credit if isinstance(credit, Attribution) else np.asarray(credit, dtype=np.float64)
     wrong = np.asarray(mislabelled)
@@ -109,8 +85,13 @@ def mislabel_auc(credit: Attribution | FloatArray, mislabelled: Any, *, level: f
     beats = (good[None, :] > bad[:, None]) + 0.5 * (good[None, :] == bad[:, None])  # (bad, good)
     area = float(beats.mean())
     variance = sum(part.var(ddof=1) / len(part) for part in (beats.mean(axis=1), beats.mean(axis=0)) if len(part) > 1)
+    if variance == 0:
+        return Estimate.unknown(
+            area, f"no pair of the {wrong.sum()} wrong and {(~wrong).sum()} right rows tells a spread"
+        )
     half = _normal_quantile(level) * float(np.sqrt(variance))
-    return Measured(area, max(0.0, area - half), min(1.0, area + half), level, "DeLong's variance of the area")
+    because = Precision.interval("DeLong's variance of the area")
+    return Estimate(area, max(0.0, area - half), min(1.0, area + half), because, level)
 
 
 def _normal_quantile(level: float) -> float:

@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from importlib import import_module
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeGuard, cast
 
-import numpy as np
-
-from accredit.core import AccreditError, Attribution, InvalidInput
-from accredit.explanation.methods import DEFAULT, FOR_STRINGS, Recipe, recipe
+from accredit.core import InvalidInput
 from accredit.explanation.result import Explanation
-from accredit.explanation.subject import Subject, image_subject, picture_of, text_subject, tokens_of
+from accredit.explanation.stream import Done, Event, Explained, Refused, events
+from accredit.explanation.stream import Progress as Progressed
+from accredit.explanation.subject import Subject, image_subject, text_subject
+from accredit.methods import DEFAULT, FOR_STRINGS, Chosen, find_all
 from accredit.models.strings import StringModel, as_string_model, reads_strings
+from accredit.values.solver import Progress, progress
 
 if TYPE_CHECKING:
     from accredit.models import ImageModel, TextModel
 
 LONG = 5.0  # seconds from which a run is announced
-PROBE = 8  # payoffs that are timed to tell
+ENOUGH = 0.5  # seconds of a run after which its length can be told
+Announce = Callable[[str], None]
 Players = str | Mapping[str, Iterable[int]] | tuple[int, int] | None
 
 
@@ -39,7 +40,7 @@ def explain(
     seed: int = 0,
     cut: bool = False,
     prefix: str = "",
-    announce: Callable[[str], None] | None = None,
+    announce: Announce | None = None,
 ) -> Explanation:
     """Which words of a text, or patches of a picture, earned the model's output: several methods side by side.
 
@@ -51,8 +52,8 @@ def explain(
     predicts. `players` are "word", "token", "sentence" or named groups of token positions; for pictures the model's patches
     or a grid (rows, columns). `payoff` is "log-odds" (the default), "logit", "probability" or "margin"; `removal` is how
     players leave: see `text_game` and `image_game`. `budget` bounds the payoffs that each game method may ask. A text longer
-    than the model reads is refused unless `cut`; `prefix` is what an encoder–decoder has said so far. `announce` is told
-    before a long run what it will cost.
+    than the model reads is refused unless `cut`; `prefix` is what an encoder–decoder has said so far. `announce` is called
+    once, early in a long run, with what it will cost. On a terminal and in a notebook a long run shows how far it is.
 
     A method that does not apply to this model is listed in `.refused` with the reason.
 
@@ -60,43 +61,52 @@ def explain(
     >>> explanation.target, explanation.players
     ('POSITIVE', ('A', 'gripping', 'film', '.'))
     """
-    recipes = chosen(methods)
+    asked_methods(methods)  # an unknown name is refused before a model is loaded
     loaded = loaded_model(text_or_image, model, tokenizer)
-    if methods is None and isinstance(loaded, StringModel):
-        recipes = chosen(FOR_STRINGS)
-    subject = subject_of(loaded, text_or_image, players, target, payoff, removal, cut, prefix)
-    subject.budget, subject.seed = budget, seed
-    if announce is not None:
-        _announce(subject, recipes, announce)
-    attributions: dict[str, Attribution] = {}
-    refused: dict[str, str] = {}
-    seconds: dict[str, float] = {}
-    for each in recipes:
-        try:
-            attributions[each.name], seconds[each.name] = timed(each, subject)
-        except AccreditError as error:
-            refused[each.name] = str(error)
-    if not attributions:
-        name, why = next(iter(refused.items()))
-        raise InvalidInput(why if len(refused) == 1 else f"none of the methods applies; {name}: {why}")
-    return explanation_of(subject, recipes, attributions, refused, seconds)
+    asked = asked_methods(methods, loaded)
+    settings: dict[str, Any] = {"players": players, "target": target, "payoff": payoff, "removal": removal}
+    subject = subject_of(loaded, text_or_image, **settings, cut=cut, prefix=prefix, budget=budget, seed=seed)
+    costs = {each.name: each.payoffs(len(subject.players), budget) for each in asked}
+    with (
+        progress("explain", sum(costs.values())) as bar,
+        closing(events(subject, asked, progress=bar.visible or announce is not None)) as stream,
+    ):
+        explanation = _followed(stream, costs, bar, announce)
+    if not explanation.attributions:
+        name, why = next(iter(explanation.refused.items()))
+        raise InvalidInput(why if len(asked) == 1 else f"none of the methods applies; {name}: {why}")
+    return explanation
 
 
-def timed(each: Recipe, subject: Subject) -> tuple[Attribution, float]:
-    """What a method says of a subject, and its seconds; what it imports is not counted."""
-    module, name = each.loads
-    getattr(import_module(module), name)
-    began = time.perf_counter()
-    return each.run(subject), time.perf_counter() - began
+def asked_methods(methods: Sequence[str] | str | None, model: Any = None) -> list[Chosen]:
+    """The methods by their names, each once; or the usual ones for a model."""
+    usual = FOR_STRINGS if isinstance(model, StringModel) else DEFAULT
+    return find_all(usual if methods is None else methods, "explain")
 
 
-def chosen(methods: Sequence[str] | str | None) -> list[Recipe]:
-    """The recipes of some methods by name, each once, or the default ones."""
-    names = DEFAULT if methods is None else methods.split(",") if isinstance(methods, str) else methods
-    names = list(dict.fromkeys(str(name).strip() for name in names))
-    if not names or names == [""]:
-        raise InvalidInput(f"methods is empty; name at least one, for example methods={list(DEFAULT[:2])}")
-    return [recipe(name) for name in names]
+def _followed(
+    stream: Iterator[Event], asked: Mapping[str, int], bar: Progress, announce: Announce | None
+) -> Explanation:
+    """Read a stream to its end, draw how far it is, and say what it will cost once that can be told and is much.
+
+    `asked` is the number of payoffs that each method will ask.
+    """
+    total, before, began = sum(asked.values()), 0, time.monotonic()
+    for event in stream:
+        if isinstance(event, Progressed):
+            done, elapsed = before + event.done, time.monotonic() - began
+            bar.update(done, event.method)
+            if announce is not None and done and elapsed >= ENOUGH:
+                expected = elapsed * total / done
+                if expected >= LONG:
+                    announce(f"about {total:,} payoffs, {expected:.0f} s")
+                announce = None
+        elif isinstance(event, Done | Refused):
+            before += asked[event.method]
+            bar.update(before, event.method)
+        elif isinstance(event, Explained):
+            return event.explanation
+    raise AssertionError("a stream ends with Explained")
 
 
 def loaded_model(subject: Any, model: Any, tokenizer: Any = None) -> TextModel | ImageModel | StringModel:
@@ -133,14 +143,14 @@ def builtin_model(kind: str) -> TextModel | ImageModel:
 def subject_of(
     model: TextModel | ImageModel | StringModel,
     given: Any,
+    *,
     players: Players = None,
-    target: str | int | None = None,
-    payoff: str | None = None,
     removal: str | float | None = None,
     cut: bool = False,
     prefix: str = "",
+    **settings: Any,
 ) -> Subject:
-    """One input of one model, its tokens or pixels dealt out to players."""
+    """One input of one model, its tokens or pixels dealt out to players. `settings` are target, payoff, budget and seed."""
     if isinstance(model, StringModel) or _reads_tokens(model):
         if not isinstance(given, str | tuple):
             raise InvalidInput(
@@ -150,84 +160,16 @@ def subject_of(
             raise InvalidInput(f"players is {players!r}, which is for pictures; write 'word', 'token' or 'sentence'")
         if isinstance(removal, int | float):
             raise InvalidInput(f"removal is {removal!r}; for text write mask, delete, attention, pad or zero")
-        return text_subject(model, given, players or "word", target, payoff, removal, cut, prefix)
+        options: dict[str, Any] = {"removal": removal, "cut": cut, "prefix": prefix, **settings}
+        return text_subject(model, given, players=players or "word", **options)
     if players == "patch":
         players = None
     if isinstance(players, str | Mapping):
         raise InvalidInput(f"players is {players!r:.40}, which is for text; for a picture give a grid (rows, columns)")
-    return image_subject(cast("ImageModel", model), given, players, target, payoff, removal)
-
-
-def _announce(subject: Subject, recipes: list[Recipe], announce: Callable[[str], None]) -> None:
-    """Tell what the game methods will cost, if that is much."""
-    asked = sum(each.payoffs(len(subject.players), subject.budget) for each in recipes)
-    expected = payoff_seconds(subject, asked)
-    if expected >= LONG:
-        announce(f"about {asked:,} payoffs, {expected:.0f} s")
+    return image_subject(cast("ImageModel", model), given, players=players, removal=removal, **settings)
 
 
 def _reads_tokens(model: Any) -> TypeGuard[TextModel]:
     from accredit.models import TextModel
 
     return isinstance(model, TextModel)
-
-
-def payoff_seconds(subject: Subject, asked: int, times: int = 1) -> float:
-    """About what `times` runs of `asked` payoffs take. A few payoffs show whether a careful estimate is worth its cost."""
-    if asked == 0:
-        return 0.0
-    few = np.random.default_rng(subject.seed).random((PROBE, len(subject.players))) < 0.5
-    began = time.perf_counter()
-    subject.payoffs.payoff(few)
-    rough = (time.perf_counter() - began) / PROBE * asked * times
-    return rough if rough < LONG else float(subject.payoffs.estimate(asked).seconds) * times
-
-
-def notes_on(seen: Any) -> Iterator[str]:
-    """What the reader must know of an input as the model reads it."""
-    if left_out := getattr(seen, "cut", "").strip():
-        yield f"The model did not read all; left out: {left_out!r:.80}"
-    if getattr(seen, "pair", None) is not None:
-        ends = np.flatnonzero((seen.part == 0) & ~seen.special)[-1], np.flatnonzero((seen.part == 1) & ~seen.special)[0]
-        if ends[1] == ends[0] + 1 and (seen.types is None or seen.types[ends[0]] == seen.types[ends[1]]):
-            yield "The tokenizer puts nothing between the two texts: the model cannot tell where the second begins."
-
-
-def explanation_of(
-    subject: Subject,
-    recipes: list[Recipe],
-    attributions: dict[str, Attribution],
-    refused: dict[str, str],
-    seconds: dict[str, float],
-) -> Explanation:
-    """What some methods said of a subject, together with what the model said."""
-    from accredit.core.version import __version__
-
-    versions: dict[str, str] = {
-        name: sys.modules[name].__version__ for name in ("torch", "transformers", "numpy") if name in sys.modules
-    }
-    game = subject.payoffs
-    prediction, unit = subject.prediction()
-    name = game.provenance.get("text", game.provenance.get("image", ""))
-    return Explanation(
-        text=name,
-        prediction=prediction,
-        target=subject.model.label(game.target),
-        players=subject.players,
-        methods=tuple(each.name for each in recipes),
-        attributions=attributions,
-        refused=refused,
-        seconds=seconds,
-        tokens=tokens_of(subject),
-        picture=picture_of(subject),
-        flow=next(iter(subject.flows.values()), None),
-        unsigned=tuple(each.name for each in recipes if not each.signed),
-        payoff=game.worth,
-        unit="probability" if unit == "probability" else "value",
-        notes=tuple(notes_on(subject.seen)),
-        pair=game.provenance.get("pair"),
-        provenance={
-            "model": subject.model.name, "architecture": game.provenance["architecture"], "players": subject.unit,
-            "removal": game.removal, "budget": subject.budget, "seed": subject.seed, "accredit": __version__, **versions,
-        },
-    )  # fmt: skip

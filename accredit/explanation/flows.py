@@ -1,64 +1,70 @@
-"""Joint attention flow as a method of `explain`, and the drawing that goes with it."""
+"""Joint flows of a subject, each solved once, and the drawing that is made from one afterwards."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from accredit.core import Attribution, BoolArray, FloatArray, distinct_names
+from accredit.core import BoolArray, FloatArray, distinct_names
 from accredit.explanation.result import FlowPicture
 from accredit.explanation.subject import Subject
+from accredit.methods import Chosen
 
 if TYPE_CHECKING:
     from accredit.flow import Flow, LayeredNetwork
+    from accredit.flow.unique import FlowRule
 
-JointRule = Literal["barrier", "l2", "shapley"]
 COLUMNS = 33  # of a drawing; more tokens than that are drawn as players, and beyond that the smallest together
 OTHERS = "(others)"
 REPORTED = 96  # tokens up to which every token's range over all max flows is computed, two max flows each
 PAIRS = 64  # pairs that are looked at for the collapse share
-
-
-def joint(subject: Subject, rule: JointRule, tensor: str, method: str) -> Attribution:
-    """One flow from the positions that the output is read from down to the input, shared among everyone.
-
-    Gradients have no residual of their own: the identity would drown them, and capacities of any size are allowed.
-    """
-    from accredit.attention import joint_flow
-
-    capacities, options = subject.information(tensor), flow_options(tensor)
-    groups = subject.groups
-    result = joint_flow(capacities, outputs=subject.outputs, rule=rule, groups=groups, seed=subject.seed, **options)
-    if not subject.flows:
-        name = method if tensor == "af" else f"{method}:{tensor}"
-        subject.flows[name] = drawn_flow(subject, capacities, rule, name, options)
-    return result
+DRAWN: dict[str, FlowRule] = {"flow": "barrier", "flow-l2": "l2", "flow-shapley": "barrier"}  # method -> the rule drawn
 
 
 def flow_options(tensor: str) -> dict[str, Any]:
-    """Attention has a residual of one half and rows that sum to 1; tensors with gradients have neither."""
+    """Attention has a residual of one half and rows that sum to 1. Gradients have no residual of their own: the identity
+    would drown them, and capacities of any size are allowed."""
     return {} if tensor == "af" else {"residual": 0.0, "normalise": False}
 
 
-def drawn_flow(
-    subject: Subject, capacities: FloatArray, rule: str, method: str, options: dict[str, Any]
-) -> FlowPicture | None:
-    """The flow edge by edge and a minimum cut. The Shapley rule shares without choosing edges: its drawing is the barrier's."""
-    from accredit.attention import flow_report
-    from accredit.flow import LayeredNetwork, unique_flow
+def network_of(subject: Subject, tensor: str) -> LayeredNetwork:
+    """The attention graph, from the positions that the output is read from down to the input."""
+    from accredit.flow import LayeredNetwork
 
-    network = LayeredNetwork.from_attention(capacities, outputs=subject.outputs, **options)
-    flow = unique_flow(network, "l2" if rule == "l2" else "barrier")
+    return LayeredNetwork.from_attention(subject.information(tensor), outputs=subject.outputs, **flow_options(tensor))
+
+
+def solved_flow(subject: Subject, tensor: str, rule: FlowRule) -> Flow:
+    """The flow that a rule picks, edge by edge; solved once for all who ask."""
+    from accredit.flow import unique_flow
+
+    return subject.memo.get(("flow", tensor, rule), lambda: unique_flow(network_of(subject, tensor), rule))
+
+
+def drawn_flow(subject: Subject, chosen: Chosen) -> FlowPicture | None:
+    """The flow of a method edge by edge and a minimum cut; None where nothing flows.
+
+    The Shapley rule shares without choosing edges: its drawing is the barrier's.
+    """
+    return subject.memo.get(("drawing", chosen.name), lambda: _drawn(subject, chosen))
+
+
+def _drawn(subject: Subject, chosen: Chosen) -> FlowPicture | None:
+    from accredit.attention import flow_report
+
+    tensor = chosen.parameters["tensor"]
+    flow = solved_flow(subject, tensor, DRAWN[chosen.method.name])
     if not flow.value > 0:
         return None
-    full = network.tokens <= REPORTED
-    report = flow_report(capacities, outputs=subject.outputs, intervals=full, pairs=PAIRS, trials=0, **options)
+    network = network_of(subject, tensor)
+    settings = flow_options(tensor) | {"outputs": subject.outputs, "intervals": network.tokens <= REPORTED}
+    report = flow_report(subject.information(tensor), pairs=PAIRS, trials=0, flow=flow, **settings)
     notes = report.summary.splitlines()
-    if rule == "shapley":
+    if chosen.method.name == "flow-shapley":
         notes.append("Drawn is the barrier's flow: the Shapley rule shares without choosing edges.")
     names, members = columns(subject, flow.demand)
-    return picture(network, flow, method, names, members, tuple(notes))
+    return picture(network, flow, chosen.name, names, members, tuple(notes))
 
 
 def columns(subject: Subject, arriving: FloatArray) -> tuple[tuple[str, ...], BoolArray]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal
@@ -13,6 +14,7 @@ import numpy as np
 from accredit.core import Attribution, FloatArray, InvalidInput
 from accredit.core.drawn import Drawn, drawings
 from accredit.core.plain import plain, read_object
+from accredit.methods import find
 
 FORMAT = 1
 PICTURE = "data:image/png;base64,"
@@ -138,6 +140,10 @@ class Explanation(Drawn):
         put(self, "provenance", plain(dict(self.provenance), "provenance"))
 
     def __getitem__(self, method: str) -> Attribution:
+        """One method's attribution, by its name or an alias."""
+        if method not in self.methods:
+            with suppress(InvalidInput):
+                method = find(method, "explain").name
         if method in self.refused:
             raise InvalidInput(f"{method} was refused: {self.refused[method]}")
         if method not in self.attributions:

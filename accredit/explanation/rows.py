@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from accredit.core import AccreditError, InvalidInput
-from accredit.explanation.explainer import chosen, explain, payoff_seconds, subject_of
+from accredit.core.tables import is_table, read_content, read_sheet
+from accredit.explanation.explainer import LONG, asked_methods, explain, subject_of
 from accredit.explanation.result import Explanation
 from accredit.explanation.subject import Subject
 
 if TYPE_CHECKING:
     from accredit.models.text import Text
 
-TABLES = {".csv": ",", ".tsv": "\t"}
+PROBE = 8  # payoffs that are timed to tell what a run will take
 NOT_KEPT = (
     "seconds",
     "flow",
@@ -28,78 +30,29 @@ NOT_KEPT = (
 
 
 def read_texts(file: str | Path, column: str | None = None) -> list[str]:
-    """The texts of a file: one a line, or one column of a CSV or TSV with a header. Blank lines are no texts."""
-    path, content = Path(file), _content(file)
-    if path.suffix.lower() in TABLES:
-        texts = _column(path, content, column, "--text")
+    """The texts of a file: one per line, or one column of a table with a header. Blank lines are not texts."""
+    if is_table(file):
+        texts = read_sheet(file).column(column, "--text")
     elif column is not None:
         raise InvalidInput(
-            f"a column {column!r} was named and {str(path)!r} is no .csv or .tsv; it has one text a line"
+            f"a column {column!r} was named and {str(file)!r} ends in neither .csv, .tsv nor .jsonl; it has one text per line"
         )
     else:
-        texts = [line for line in content.split("\n") if line.strip()]
+        texts = [line for line in read_content(file).split("\n") if line.strip()]
     if not texts:
-        raise InvalidInput(f"{str(path)!r} holds no text; give one a line, or a table with a header")
+        raise InvalidInput(f"{str(file)!r} holds no text; give one per line, or a table with a header")
     return texts
 
 
 def read_pairs(file: str | Path, column: str | None, pair: str) -> list[tuple[str, str]]:
-    """The pairs of texts in two columns of a CSV or TSV with a header."""
-    path, content = Path(file), _content(file)
-    if path.suffix.lower() not in TABLES:
-        raise InvalidInput(f"--pair names a column, and {str(path)!r} is no .csv or .tsv")
-    pairs = list(zip(_column(path, content, column, "--text"), _column(path, content, pair, "--pair"), strict=True))
+    """The pairs of texts in two columns of a table with a header."""
+    if not is_table(file):
+        raise InvalidInput(f"--pair names a column, and {str(file)!r} ends in neither .csv, .tsv nor .jsonl")
+    sheet = read_sheet(file)
+    pairs = list(zip(sheet.column(column, "--text"), sheet.column(pair, "--pair"), strict=True))
     if not pairs:
-        raise InvalidInput(f"{str(path)!r} holds no text; give a table with a header and at least one row")
+        raise InvalidInput(f"{str(file)!r} holds no text; give a table with a header and at least one row")
     return pairs
-
-
-def _content(file: str | Path) -> str:
-    try:
-        return Path(file).read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError:
-        raise InvalidInput(f"{str(file)!r} is neither a picture nor text in UTF-8") from None
-
-
-def _column(path: Path, content: str, column: str | None, option: str) -> list[str]:
-    """One column of a table, by its name; without a name, the only one."""
-    names, rows = _table(path, content)
-    if column is None and len(names) == 1:
-        column = names[0]
-    if column is None or names.count(column) != 1:
-        what = "no column was named" if column is None else f"there is no column {column!r}"
-        what = f"{names.count(column)} columns are called {column!r}" if column in names else what
-        raise InvalidInput(
-            f"{what} in {str(path)!r}; its columns are {', '.join(names) or 'none'}: pick one with {option}"
-        )
-    return [row[names.index(column)] for row in rows]
-
-
-def _table(path: Path, content: str) -> tuple[list[str], list[list[str]]]:
-    """The header and the rows of a table, each as long as the header; a missing cell is empty, a surplus one is refused.
-
-    A TSV whose quotes do not close has none: a quotation mark is then a character like any other.
-    """
-    mark = TABLES[path.suffix.lower()]
-    problem: csv.Error | None = None
-    readings: list[Literal[0, 3]] = [csv.QUOTE_MINIMAL] if mark == "," else [csv.QUOTE_MINIMAL, csv.QUOTE_NONE]
-    for quoting in readings:
-        try:
-            lines = list(csv.reader(io.StringIO(content, newline=""), delimiter=mark, quoting=quoting, strict=True))
-            break
-        except csv.Error as error:
-            problem = problem or error
-    else:
-        raise InvalidInput(f"{str(path)!r} cannot be read as a table: {problem}")
-    lines = [line for line in lines if line]
-    names, rows = (lines[0], lines[1:]) if lines else ([], [])
-    for number, row in enumerate(rows, 1):
-        if len(row) > len(names):
-            raise InvalidInput(
-                f"row {number} of {str(path)!r} has {len(row)} cells and the header {len(names)}; put quotes around texts "
-                f"that hold a {'comma' if mark == ',' else 'tab'}"
-            )
-    return names, [row + [""] * (len(names) - len(row)) for row in rows]
 
 
 def run_name(model: Any, settings: Mapping[str, Any]) -> str:
@@ -110,8 +63,8 @@ def run_name(model: Any, settings: Mapping[str, Any]) -> str:
 
 
 def check_settings(texts: Sequence[Text], model: Any, settings: Mapping[str, Any]) -> None:
-    """Raise what every row would raise (an unknown label, method, payoff), so that no file is begun in vain."""
-    chosen(settings.get("methods"))
+    """Raise now what every row would raise (an unknown label, method or payoff), before a file is begun."""
+    asked_methods(settings.get("methods"), model)
     some = next((text for text in texts if _has_words(text)), None)
     if some is not None:
         _subject(some, model, settings)
@@ -122,12 +75,12 @@ def _has_words(text: Text) -> bool:
 
 
 def _subject(text: Text, model: Any, settings: Mapping[str, Any]) -> Subject:
-    players, target, payoff, removal = (settings.get(k) for k in ("players", "target", "payoff", "removal"))
-    return subject_of(model, text, players, target, payoff, removal, cut=True)
+    names = ("players", "target", "payoff", "removal", "budget", "seed")
+    return subject_of(model, text, cut=True, **{name: settings[name] for name in names if name in settings})
 
 
 def expected_seconds(texts: Sequence[Text], model: Any, settings: Mapping[str, Any]) -> float:
-    """About what the payoffs of all texts will take, told by a few of a text of middle length; gradients, attention and the
+    """About what the payoffs of all texts will take, judged by a few of a text of middle length; gradients, attention and the
     methods' own arithmetic come on top."""
     fit = sorted(filter(_has_words, texts), key=lambda text: len("".join(text)))
     try:
@@ -136,8 +89,20 @@ def expected_seconds(texts: Sequence[Text], model: Any, settings: Mapping[str, A
         subject = None
     if subject is None:
         return 0.0
-    asked = sum(each.payoffs(len(subject.players), settings.get("budget")) for each in chosen(settings.get("methods")))
-    return payoff_seconds(subject, asked, len(texts))
+    methods = asked_methods(settings.get("methods"), model)
+    asked = len(texts) * sum(each.payoffs(len(subject.players), subject.budget) for each in methods)
+    return _payoff_seconds(subject, asked)
+
+
+def _payoff_seconds(subject: Subject, asked: int) -> float:
+    """About what that many payoffs take. A few of them show whether a careful estimate is worth its cost."""
+    if asked == 0:
+        return 0.0
+    few = np.random.default_rng(subject.seed).random((PROBE, len(subject.players))) < 0.5
+    began = time.perf_counter()
+    subject.record.payoff(few)
+    rough = (time.perf_counter() - began) / PROBE * asked
+    return rough if rough < LONG else float(subject.game.estimate(asked).seconds)
 
 
 def explained(

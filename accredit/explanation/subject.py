@@ -4,62 +4,86 @@ from __future__ import annotations
 
 import base64
 import io
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 
-from accredit.core import FloatArray, Game, IntArray, InvalidInput, distinct_names
+from accredit.core import FloatArray, IntArray, InvalidInput, distinct_names
 from accredit.explanation.result import PICTURE, Picture, Token
 from accredit.games import StringGame, cached, string_game
+from accredit.games.wrappers import Cached
 from accredit.models.strings import StringModel
 
 if TYPE_CHECKING:
     from accredit.games import TextGame
+    from accredit.methods import Place
     from accredit.models import Encoded, ImageModel, Partition, Pixels, TextModel
     from accredit.models.text import Text
 
 LABELS = 5  # of the prediction that are kept
-TENSORS = ("af", "gf", "agf")
+Made = TypeVar("Made")
 
 
-@dataclass(eq=False)
+class Memo:
+    """What was computed about a subject, each thing once: payoffs, attention, gradients, flows, drawings."""
+
+    def __init__(self) -> None:
+        self._made: dict[Hashable, Any] = {}
+
+    def __contains__(self, key: Hashable) -> bool:
+        return key in self._made
+
+    def get(self, key: Hashable, make: Callable[[], Made]) -> Made:
+        """What was made under `key`; made now if it is not there."""
+        if key not in self._made:
+            self._made[key] = make()
+        return cast("Made", self._made[key])
+
+
+@dataclass(frozen=True, eq=False)
 class Subject:
-    """One input of one model. `everyone` are the players, then the special tokens through which attention passes."""
+    """One input of one model, and all that decides the answers about it. Two subjects are the same only if they are one.
+
+    `everyone` are the players, then the special tokens through which attention passes.
+    """
 
     model: Any  # a TextModel or an ImageModel: both answer the same questions about what they have `seen`
     seen: Any  # the input as the model reads it: Encoded or Pixels
     partition: Partition  # tokens or pixels dealt out to players
-    payoffs: Any  # the game: what every coalition of players earns
+    game: Any  # what every coalition of players earns
     unit: str  # word, token, sentence, patch or group
     tree: Any  # players in nested groups, for Owen values
     owner: IntArray  # (T,) for each token of the model the index of its player in `everyone`
     everyone: tuple[str, ...]
     asked: Any  # players as they were asked for
-    budget: int | None = None
+    budget: int | None = None  # payoffs that each sampled value may ask
     seed: int = 0
-    flows: dict[str, Any] = field(default_factory=dict)  # method -> what a drawing of its flow needs
+    memo: Memo = field(default_factory=Memo, repr=False)
 
     @property
     def players(self) -> tuple[str, ...]:
         return self.partition.players
 
-    @cached_property
-    def game(self) -> Game:
-        """The game with its payoffs remembered: what one method asked costs the next nothing."""
-        return cached(self.payoffs)
+    @property
+    def kind(self) -> Place:
+        """What is explained: a text, an image, or strings."""
+        return "strings" if isinstance(self.model, StringModel) else "image" if self.unit == "patch" else "text"
 
-    @cached_property
+    @property
+    def record(self) -> Cached:
+        """The game with its payoffs remembered: what one method asked costs the next nothing."""
+        record: Cached = self.memo.get("record", lambda: cached(self.game))
+        return record
+
+    @property
     def attention(self) -> FloatArray:
         """Attention weights averaged over heads, first layer first: (L, T, T), rows summing to 1."""
-        weights: FloatArray = self._aligned(self.model.attentions(self.seen)).mean(axis=1)
-        return weights
+        return self.memo.get("attention", lambda: self._aligned(self.model.attentions(self.seen)).mean(axis=1))
 
-    @cached_property
     def _slopes(self) -> tuple[FloatArray, FloatArray]:
-        weights, slopes = self.model.attention_gradients(self.seen, self.payoffs.target, self.payoffs.worth)
+        weights, slopes = self.model.attention_gradients(self.seen, self.game.target, self.game.worth)
         return self._aligned(weights), self._aligned(slopes)
 
     def _aligned(self, weights: FloatArray) -> FloatArray:
@@ -75,15 +99,14 @@ class Subject:
         gradient) (agf). (L, T, T)."""
         if tensor == "af":
             return self.attention
-        weights, slopes = self._slopes
+        weights, slopes = self.memo.get("slopes", self._slopes)
         capacities: FloatArray = np.maximum(slopes if tensor == "gf" else weights * slopes, 0.0).mean(axis=1)
         return capacities
 
-    @cached_property
+    @property
     def outputs(self) -> list[int]:
         """The positions of the last layer from which the output is read."""
-        positions: list[int] = np.flatnonzero(self.model.output_tokens(self.seen)).tolist()
-        return positions
+        return self.memo.get("outputs", lambda: np.flatnonzero(self.model.output_tokens(self.seen)).tolist())
 
     def by_player(self, tokens: FloatArray) -> FloatArray:
         """Numbers of tokens summed over everyone's own: (T,) -> (len(everyone),)."""
@@ -94,8 +117,12 @@ class Subject:
         """Everyone's own tokens."""
         return {name: np.flatnonzero(self.owner == k).tolist() for k, name in enumerate(self.everyone)}
 
+    @property
     def prediction(self) -> tuple[tuple[tuple[str, float], ...], str]:
         """The likeliest labels with their probabilities, the target among them, and what those numbers are."""
+        return self.memo.get("prediction", self._predicted)
+
+    def _predicted(self) -> tuple[tuple[tuple[str, float], ...], str]:
         z = self.model.predict(self.seen)
         if self.model.law == "none":
             return tuple((self.model.label(k), float(x)) for k, x in enumerate(z)), "value"
@@ -103,20 +130,23 @@ class Subject:
         p = 1 / (1 + np.exp(-z)) if self.model.law == "sigmoid" else shifted / shifted.sum()
         p = z if self.model.law == "probability" else p
         first = np.argsort(-p, kind="stable")[:LABELS].tolist()
-        if self.payoffs.target not in first:
-            first[-1:] = [self.payoffs.target]
+        if self.game.target not in first:
+            first[-1:] = [self.game.target]
         return tuple((self.model.label(k), float(p[k])) for k in first), "probability"
 
 
 def text_subject(
     model: TextModel | StringModel,
     text: Text,
-    players: str | Mapping[str, Iterable[int]],
-    target: str | int | None,
-    payoff: str | None,
-    removal: str | None,
-    cut: bool,
-    prefix: str,
+    *,
+    players: str | Mapping[str, Iterable[int]] = "word",
+    target: str | int | None = None,
+    payoff: str | None = None,
+    removal: str | None = None,
+    cut: bool = False,
+    prefix: str = "",
+    budget: int | None = None,
+    seed: int = 0,
 ) -> Subject:
     """A text, or a pair of texts, its tokens dealt out to players."""
     seen = model.encode(text, prefix, cut)
@@ -126,7 +156,8 @@ def text_subject(
     partition = game.partition
     names, owner = _with_special(partition.players, partition.owner, seen.tokens)
     unit = players if isinstance(players, str) else "player"
-    return Subject(model, seen, partition, game, unit, _nested(seen, partition), owner, names, players)
+    tree = _nested(seen, partition)
+    return Subject(model, seen, partition, game, unit, tree, owner, names, players, budget, seed)
 
 
 def _game_of(model: TextModel | StringModel, seen: Encoded, asked: dict[str, Any]) -> TextGame | StringGame:
@@ -140,10 +171,13 @@ def _game_of(model: TextModel | StringModel, seen: Encoded, asked: dict[str, Any
 def image_subject(
     model: ImageModel,
     image: Any,
-    players: tuple[int, int] | None,
-    target: str | int | None,
-    payoff: str | None,
-    removal: str | float | None,
+    *,
+    players: tuple[int, int] | None = None,
+    target: str | int | None = None,
+    payoff: str | None = None,
+    removal: str | float | None = None,
+    budget: int | None = None,
+    seed: int = 0,
 ) -> Subject:
     """A picture, its pixels dealt out to patches."""
     from accredit.games import image_game
@@ -160,7 +194,8 @@ def image_subject(
     owner = _patch_tokens(model, seen) if players is None else np.zeros(0, dtype=np.int64)
     special = model.special_tokens(int((owner < 0).sum()))
     names, owner = _with_special(game.players, owner, (*special, *("" for _ in game.players)))
-    return Subject(model, seen, game.partition, game, "patch", list(game.players), owner, names, players)
+    tree = list(game.players)
+    return Subject(model, seen, game.partition, game, "patch", tree, owner, names, players, budget, seed)
 
 
 def _patch_tokens(model: ImageModel, seen: Pixels) -> IntArray:
@@ -188,7 +223,8 @@ def _with_special(
 
 
 def _nested(seen: Encoded, partition: Partition) -> list[Any]:
-    """Players inside their words inside their sentences, of a pair inside their text, told by each player's first token."""
+    """Players nested in their words, words in sentences, sentences of a pair in their text. A player belongs where its
+    first token is."""
     texts: dict[int, dict[int, dict[int, list[str]]]] = {}
     for k, player in enumerate(partition.players):
         first = int(np.flatnonzero(partition.owner == k)[0])

@@ -10,7 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from accredit.core import Attribution, Claim, FloatArray, Holds, InvalidInput, MissingExtra, checked_players
+from accredit.core import (
+    Attribution,
+    Claim,
+    FloatArray,
+    Holds,
+    InvalidInput,
+    Known,
+    MissingExtra,
+    Precision,
+    checked_players,
+)
 from accredit.core.attribution import frozen
 from accredit.core.claims import no_division
 from accredit.core.drawn import Drawn, drawings
@@ -49,7 +59,7 @@ class TableExplanation(Drawn):
     payoff: str = ""  # what of the output is shared: margin, log-odds, probability, value
     model: str = ""
     dependence: str = ""  # what stands in for absent columns, in one sentence
-    because: str = ""  # what the precision rests on: "exact: …", or what the intervals are
+    precision: Precision = Precision.unknown()  # exact, within the intervals, or unknown; and why
     interval: FloatArray | None = None  # (rows, players, outputs, 2)
     claims: tuple[Claim, ...] = ()
     notes: tuple[str, ...] = ()
@@ -66,6 +76,10 @@ class TableExplanation(Drawn):
         put(self, "credit", frozen(self.credit, shape, "credit"))
         put(self, "base", frozen(self.base, shape[2:], "base"))
         put(self, "prediction", frozen(self.prediction, (count, shape[2]), "prediction"))
+        if (self.interval is not None) != (self.precision.known is Known.INTERVAL):
+            raise InvalidInput(
+                f"precision is {self.precision.known}; intervals are given if, and only if, it is interval"
+            )
         if self.interval is not None:
             put(self, "interval", frozen(self.interval, (*shape, 2), "interval"))
         put(self, "values", tuple(tuple(column) for column in self.values))
@@ -132,7 +146,7 @@ class TableExplanation(Drawn):
             self.claims,
             interval=None if self.interval is None else self.interval[row, :, k],
             level=None if self.interval is None else LEVEL,
-            interval_because=self.because,
+            precision=self.precision,
             baseline=float(self.base[k]),
             provenance=facts | dict(self.provenance),
         )
@@ -150,11 +164,11 @@ class TableExplanation(Drawn):
 
         sizes = np.abs(self.credit[:, :, self.place(output)])
         count, mean = len(sizes), sizes.mean(axis=0)
-        interval, because = None, "unknown: one row says nothing about others"
+        interval, precision = None, Precision.unknown("one row says nothing about others")
         if count > 1:
             reach = t.ppf((1 + LEVEL) / 2, count - 1) * sizes.std(axis=0, ddof=1) / np.sqrt(count)
             interval = np.stack([np.maximum(mean - reach, 0.0), mean + reach], axis=1)
-            because = f"Student's t over {count} rows, as if they were drawn at random"
+            precision = Precision.interval(f"Student's t over {count} rows, as if they were drawn at random")
         return Attribution(
             self.players,
             mean,
@@ -163,7 +177,7 @@ class TableExplanation(Drawn):
             no_division("mean sizes of credit rank columns, they do not share anything"),
             interval=interval,
             level=None if interval is None else LEVEL,
-            interval_because=because,
+            precision=precision,
         )
 
     # In and out
@@ -184,6 +198,7 @@ class TableExplanation(Drawn):
     def to_plain(self) -> dict[str, Any]:
         """Everything as JSON types."""
         data = {f.name: getattr(self, f.name) for f in fields(self)}
+        data["precision"] = self.precision.as_plain()
         data["claims"] = [[c.axiom, str(c.holds), c.because] for c in self.claims]
         return {"kind": "table explanation", "format": FORMAT, **plain(data, "table explanation")}
 
@@ -199,6 +214,7 @@ class TableExplanation(Drawn):
             raise InvalidInput("this table explanation has another format; write it again with this version")
         del data["kind"]
         try:
+            data["precision"] = Precision.from_plain(data["precision"])
             data["claims"] = tuple(Claim(axiom, Holds(holds), because) for axiom, holds, because in data["claims"])
             return cls(**data)
         except (TypeError, ValueError, KeyError) as error:

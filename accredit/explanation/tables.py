@@ -8,18 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from accredit.core import Attributions, Claim, FloatArray, InvalidInput, checked_seed
+from accredit.core import Attribution, Attributions, Claim, FloatArray, InvalidInput, Precision, checked_seed
 from accredit.core.version import __version__
 from accredit.explanation.table import TableExplanation
 from accredit.games.rows import DEPENDENCE, columns_as_players, row_game
+from accredit.methods import Chosen
 from accredit.models.additive import is_additive, single_effects
 from accredit.models.frames import Rows, aligned, joined, rows_of
 from accredit.models.labels import label_index
 from accredit.models.partition import Partition
 from accredit.models.rows import RowModel, as_row_model
-from accredit.values import banzhaf, beta, leave_one_out, shapley
 from accredit.values.exact import SHAPLEY_CLAIMS, semivalue_claims
-from accredit.values.semivalues import banzhaf_weights, beta_weights
+from accredit.values.semivalues import banzhaf_weights, beta_weights, check_weights
 
 OWN = 20  # rows from which a table may serve as its own background
 MOST = 1000  # rows drawn for such a background
@@ -42,7 +42,7 @@ class _Asked:
     weights: FloatArray  # (m,), summing to 1
     both: Any  # background and rows in one table; the rows alone without a background
     partition: Partition
-    method: str
+    method: Chosen
     dependence: str
     budget: int | None
     seed: int
@@ -53,7 +53,7 @@ class _Answer:
     credit: FloatArray  # (rows, players, outputs)
     base: FloatArray  # (outputs,)
     method: str
-    because: str
+    precision: Precision
     claims: tuple[Claim, ...]
     interval: FloatArray | None = None
     notes: tuple[str, ...] = ()
@@ -105,7 +105,7 @@ def explain_rows(
         asked.unit,
         asked.model.name,
         COVER if asked.dependence == "cover" else DEPENDENCE[asked.dependence],
-        answer.because,
+        answer.precision,
         answer.interval,
         answer.claims,
         (*notes, *answer.notes, *chosen, *_correlated(asked)),
@@ -210,7 +210,7 @@ def _trees(asked: _Asked) -> _Answer | None:
     """Exact credit of a tree ensemble in the unit that its trees add up in."""
     from accredit.trees import NotTrees, ensemble_of
 
-    rule = _tree_rule(asked.method)
+    rule = _semivalue(asked.method)
     if asked.dependence not in ("interventional", "cover") or rule is None:
         return _no_cover(asked, "a method in closed form") if asked.dependence == "cover" else None
     try:
@@ -230,7 +230,9 @@ def _trees(asked: _Asked) -> _Answer | None:
         weight=None if compared is None else asked.weights,
     )  # fmt: skip
     credit, base = _two_classes(shared.credit, shared.base, len(asked.outputs))
-    return _Answer(credit, base, f"{asked.method}/trees", "exact: in closed form from the trees", _claims(asked))
+    return _Answer(
+        credit, base, f"{asked.method.name}/trees", Precision.exact("in closed form from the trees"), _claims(asked)
+    )
 
 
 def _no_cover(asked: _Asked, needed: str) -> None:
@@ -244,12 +246,15 @@ def _two_classes(credit: FloatArray, base: FloatArray, outputs: int) -> tuple[Fl
     return credit, base
 
 
-def _tree_rule(method: str) -> Any:
-    kind, _, detail = method.partition(":")
-    if kind in ("shapley", "banzhaf") and not detail:
-        return kind
-    if kind == "beta" and detail.count(",") == 1:
-        return ("beta", *map(float, detail.split(",")))
+def _semivalue(method: Chosen) -> Any:
+    """The method as trees take it: a value, or ("beta", α, β), or one weight per size; None where it is not a semivalue."""
+    match method.method.name:
+        case "shapley" | "banzhaf":
+            return method.method.name
+        case "beta":
+            return "beta", method.parameters["alpha"], method.parameters["beta"]
+        case "semivalue":
+            return method.parameters["weights"]
     return None
 
 
@@ -257,7 +262,7 @@ def _additive(asked: _Asked) -> _Answer | None:
     """A sum of columns is its own answer, by every semivalue: each column's effect, less its mean over the background."""
     if asked.dependence != "interventional" or asked.background is None or not is_additive(asked.model, asked.unit):
         return None
-    if _tree_rule(asked.method) is None and asked.method != "leave-one-out":
+    if _semivalue(asked.method) is None and asked.method.name != "leave-one-out":
         return None
     count, players = len(asked.background), len(asked.partition.players)
     everyone = np.arange(count + len(asked.rows))
@@ -272,8 +277,8 @@ def _additive(asked: _Asked) -> _Answer | None:
     return _Answer(
         credit,
         base,
-        f"{asked.method}/additive",
-        "exact: the model is a sum of functions of one column each",
+        f"{asked.method.name}/additive",
+        Precision.exact("the model is a sum of functions of one column each"),
         SHAPLEY_CLAIMS,
     )
 
@@ -283,62 +288,58 @@ def _games(asked: _Asked, watch: Callable[[int], None] | None) -> _Answer:
     if asked.background is None:
         raise InvalidInput("background is missing; write background=some_training_rows")
     count, each = len(asked.background), []
+    solver = asked.method.solver(asked.budget, asked.seed)
     for r in range(len(asked.rows)):
         game = row_game(
             asked.model, asked.unit, asked.outputs, asked.both, count + r, asked.weights, asked.partition,
             dependence=asked.dependence, seed=asked.seed,
         )  # fmt: skip
-        each.append(_solved(game, asked))
+        each.append(solver.solve(game))
         if watch is not None:
             watch(r + 1)
     return _gathered(each, asked)
 
 
-def _solved(game: Any, asked: _Asked) -> Attributions:
-    kind, _, detail = asked.method.partition(":")
-    match kind:
-        case "shapley":
-            return shapley(game, budget=asked.budget, seed=asked.seed)
-        case "banzhaf":
-            return banzhaf(game)
-        case "beta":
-            alpha, b = map(float, detail.split(","))
-            return beta(game, alpha, b)
-        case "leave-one-out":
-            return leave_one_out(game)
-    raise InvalidInput(f"method is {asked.method!r}; write shapley, banzhaf, beta:16,1 or leave-one-out")
-
-
 def _gathered(each: list[Attributions], asked: _Asked) -> _Answer:
-    first = each[0][asked.outputs[0]]
-    intervals = [[one[k].interval for k in asked.outputs] for one in each]
-    known = all(i is not None for row in intervals for i in row)
-    interval = np.stack([np.stack(row, axis=1) for row in intervals]) if known else None  # type: ignore[arg-type]
-    base = np.array([first.baseline if first.baseline is not None else 0.0] * len(asked.outputs))
-    for k, name in enumerate(asked.outputs):
-        base[k] = each[0][name].baseline or 0.0
+    """The rows' answers in one; intervals only where every row has them."""
+    every = [one[name] for one in each for name in asked.outputs]
+    first = every[0]
+    known = all(one.interval is not None for one in every)
+    interval = None
+    if known:
+        interval = np.stack(
+            [np.stack([np.asarray(one[name].interval) for name in asked.outputs], axis=1) for one in each]
+        )
     notes = ("Draws of the normal distribution are shared by all coalitions; their error is not in the intervals.",)
     return _Answer(
         np.stack([one.credit for one in each]),
-        base,
+        np.array([each[0][name].baseline or 0.0 for name in asked.outputs]),
         first.method,
-        first.interval_because,
+        _precision(every, known),
         first.claims,
         interval,
         notes if asked.dependence == "gaussian" else (),
     )
 
 
+def _precision(every: list[Attribution], known: bool) -> Precision:
+    """How well all rows are known: as well as the least known of them."""
+    worst = next((one for one in every if not (known or one.exact)), every[0])
+    assert worst.precision is not None
+    return worst.precision
+
+
 def _claims(asked: _Asked) -> tuple[Claim, ...]:
-    n = len(asked.partition.players)
-    kind, _, detail = asked.method.partition(":")
-    because = "computed in closed form"
-    if kind == "shapley":
-        return SHAPLEY_CLAIMS
-    if kind == "banzhaf":
-        return semivalue_claims(banzhaf_weights(n), because)
-    alpha, b = map(float, detail.split(","))
-    return semivalue_claims(beta_weights(n, alpha, b), because)
+    n, because = len(asked.partition.players), "computed in closed form"
+    match _semivalue(asked.method):
+        case "shapley":
+            return SHAPLEY_CLAIMS
+        case "banzhaf":
+            return semivalue_claims(banzhaf_weights(n), because)
+        case ("beta", alpha, b):
+            return semivalue_claims(beta_weights(n, alpha, b), because)
+        case weights:
+            return semivalue_claims(check_weights(weights, n), because)
 
 
 # What the reader must know

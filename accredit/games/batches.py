@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -29,7 +31,7 @@ class Evaluated(Protocol):
 
 
 @dataclass(frozen=True)
-class Estimate:
+class Cost:
     """What a run will cost, from timed batches on this machine."""
 
     payoffs: int
@@ -40,7 +42,7 @@ class Estimate:
         return f"about {self.payoffs} payoffs, {self.seconds:.3g} s ({self.rows} at a time)"
 
 
-def estimate(game: Evaluated, budget: int) -> Estimate:
+def estimate(game: Evaluated, budget: int) -> Cost:
     """Time a few full batches of random coalitions, and scale to `budget` payoffs."""
     if budget < 1:
         raise InvalidInput(f"budget is {budget}; ask for at least one payoff")
@@ -52,7 +54,7 @@ def estimate(game: Evaluated, budget: int) -> Estimate:
         began = time.perf_counter()
         game.payoff(coalitions)
         seconds.append(time.perf_counter() - began)
-    return Estimate(budget, min(seconds) / asked * budget, rows)
+    return Cost(budget, min(seconds) / asked * budget, rows)
 
 
 def rows_that_fit(bytes_per_row: float, memory: float, tokens: int = 1, device: str = "cpu") -> int:
@@ -67,13 +69,29 @@ def rows_that_fit(bytes_per_row: float, memory: float, tokens: int = 1, device: 
     return int(max(1, min(most, memory // max(bytes_per_row, 1.0))))
 
 
+_TELL: ContextVar[Callable[[int], None]] = ContextVar("tell", default=lambda rows: None)
+
+
+@contextmanager
+def telling(tell: Callable[[int], None]) -> Iterator[None]:
+    """Inside the block, `tell` hears of every batch that is done, and of how many rows it had."""
+    before = _TELL.set(tell)
+    try:
+        yield
+    finally:
+        _TELL.reset(before)
+
+
 def spans(count: int, rows: int) -> Iterator[slice]:
-    """`count` rows cut into slices of `rows`.
+    """`count` rows cut into slices of `rows`; each is told as done when the next is asked for.
 
     >>> [(s.start, s.stop) for s in spans(5, 2)]
     [(0, 2), (2, 4), (4, 5)]
     """
-    return (slice(a, min(a + rows, count)) for a in range(0, count, rows))
+    for start in range(0, count, rows):
+        stop = min(start + rows, count)
+        yield slice(start, stop)
+        _TELL.get()(stop - start)
 
 
 def spans_by_length(lengths: IntArray, tokens: int, even: bool = False) -> Iterator[IntArray]:
@@ -94,6 +112,7 @@ def spans_by_length(lengths: IntArray, tokens: int, even: bool = False) -> Itera
                 break
             stop += 1
         yield order[start:stop]
+        _TELL.get()(stop - start)
         start = stop
 
 

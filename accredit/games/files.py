@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
-from collections.abc import Iterable, Iterator
+import math
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +12,10 @@ import numpy as np
 
 from accredit.core.errors import InvalidInput
 from accredit.core.game import checked_names
+from accredit.core.tables import Sheet, ending, named_once, number, read_content, read_sheet
 from accredit.games.several import TableGames
 from accredit.games.table import TableGame
 
-FILE_LIMIT = 64 << 20  # bytes
 SEPARATOR = "+"
 
 
@@ -26,9 +25,9 @@ Row = tuple[tuple[str, ...], tuple[float, ...], str]  # members, one payoff per 
 def read_game(path: str | Path) -> TableGame:
     """A game from a file.
 
-    CSV: a header line `coalition,payoff`, then one line per coalition, members joined by `+`, nobody left empty. JSON: an
-    object from coalition to payoff written the same way, or `{"players": [...], "payoffs": [{"coalition": [...], "payoff":
-    …}]}` where names may hold a `+`.
+    A table (.csv, .tsv or .jsonl) has the columns `coalition` and `payoff`, then one line per coalition, members joined by
+    `+`, nobody left empty. JSON: an object from coalition to payoff written the same way, or `{"players": [...], "payoffs":
+    [{"coalition": [...], "payoff": …}]}` where names may hold a `+`. `.gz` may follow.
     """
     players, outputs, payoffs = _read(path)
     if outputs != ("payoff",):
@@ -42,8 +41,8 @@ def read_game(path: str | Path) -> TableGame:
 def read_games(path: str | Path) -> TableGames:
     """Games that pay in several outputs, from a file.
 
-    CSV: `coalition` and one column per output, named in the header. JSON: `{"outputs": [...], "payoffs": …}`, the payoffs as
-    for `read_game` but with a list of numbers for each coalition.
+    A table has `coalition` and one column per output, named in the header. JSON: `{"outputs": [...], "payoffs": …}`, the
+    payoffs as for `read_game` but with a list of numbers for each coalition.
     """
     players, outputs, payoffs = _read(path)
     columns = [
@@ -55,19 +54,10 @@ def read_games(path: str | Path) -> TableGames:
 
 def _read(path: str | Path) -> tuple[list[str], tuple[str, ...], dict[frozenset[str], tuple[float, ...]]]:
     """Players, outputs, and the payoffs of every coalition in the file."""
-    file = Path(path)
-    if not file.is_file():
-        what = "is not a file" if file.exists() else "does not exist"
-        raise InvalidInput(f"file {str(path)!r} {what}; give a CSV with the columns coalition,payoff, or a JSON file")
-    if file.stat().st_size > FILE_LIMIT:
-        raise InvalidInput(f"file {str(path)!r} has {file.stat().st_size:,} bytes; the limit is {FILE_LIMIT:,}")
-    try:
-        text = file.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InvalidInput(f"file {str(path)!r} is not UTF-8 text: {error.reason} at byte {error.start}") from None
-    if not text.strip():
-        raise InvalidInput(f"file {str(path)!r} is empty; its first line must be coalition,payoff")
-    rows, outputs, players = _json_rows(text) if file.suffix.lower() == ".json" else (*_csv_rows(text), None)
+    if ending(path) == ".json":
+        rows, outputs, players = _json_rows(read_content(path))
+    else:
+        rows, outputs, players = *_table_rows(read_sheet(path)), None
     payoffs = _payoffs(rows, players)
     return players if players is not None else _names_in_order(payoffs), outputs, payoffs
 
@@ -99,40 +89,26 @@ def _names_in_order(payoffs: Iterable[frozenset[str]]) -> list[str]:
     return singles + sorted({name for who in payoffs for name in who} - set(singles))
 
 
-def _csv_rows(text: str) -> tuple[list[Row], tuple[str, ...]]:
-    reader = csv.reader(io.StringIO(text))
-    header = [cell.strip() for cell in next(_cells(reader), [])]
-    header = [cell.lower() if cell.lower() in ("coalition", "payoff") else cell for cell in header]
-    outputs = tuple(cell for cell in header if cell != "coalition")
+def _table_rows(sheet: Sheet) -> tuple[list[Row], tuple[str, ...]]:
+    header = [name.strip() for name in sheet.names]
+    header = [name.lower() if name.lower() in ("coalition", "payoff") else name for name in header]
+    outputs = tuple(name for name in header if name != "coalition")
     if header.count("coalition") != 1 or not outputs or not all(outputs) or len(set(outputs)) < len(outputs):
         raise InvalidInput(
-            f"the first line is {','.join(header)!r:.80}; it must be coalition,payoff (or coalition and one name per output)"
+            f"the columns of {sheet.file!r} are {','.join(header)!r:.80}; they must be coalition,payoff (or coalition and one "
+            "name per output)"
         )
     who, rows = header.index("coalition"), []
-    for number, cells in enumerate(_cells(reader), start=2):
-        if not any(cell.strip() for cell in cells):
-            continue
-        where = f"line {number}"
-        if len(cells) != len(header):
-            raise InvalidInput(
-                f"{where} has {len(cells)} cells instead of {len(header)}; quote names that hold a comma"
-            )
+    for line, cells in zip(sheet.lines, sheet.rows, strict=True):
+        where = f"line {line} of {sheet.file!r}"
         earned = tuple(_number(cell, where) for place, cell in enumerate(cells) if place != who)
         rows.append((_members(cells[who], where), earned, where))
     return rows, outputs
 
 
-def _cells(reader: Iterator[list[str]]) -> Iterator[list[str]]:
-    """Lines of a CSV file, or an error in place of one that cannot be split."""
-    try:
-        yield from reader
-    except csv.Error as error:
-        raise InvalidInput(f"the file cannot be split into cells: {error}; quote names that hold a comma") from None
-
-
 def _json_rows(text: str) -> tuple[list[Row], tuple[str, ...], list[str] | None]:
     try:
-        data = json.loads(text, object_pairs_hook=_named_once, parse_int=float)
+        data = json.loads(text, object_pairs_hook=named_once, parse_int=float)
     except (json.JSONDecodeError, RecursionError) as error:
         raise InvalidInput(f"the file is not JSON: {error}") from None
     if not isinstance(data, dict):
@@ -173,16 +149,6 @@ def _numbers(value: Any, where: str, outputs: list[str] | None) -> tuple[float, 
     return tuple(_number(number, where) for number in value)
 
 
-def _named_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """A JSON object; the reader of the standard library would keep the last of two equal names without a word."""
-    found: dict[str, Any] = {}
-    for name, value in pairs:
-        if name in found:
-            raise InvalidInput(f"the JSON gives {name!r} twice; keep one entry for it")
-        found[name] = value
-    return found
-
-
 def _listed(members: Any) -> tuple[str, ...]:
     if isinstance(members, str):
         return _members(members, f"coalition {members!r}")
@@ -201,15 +167,15 @@ def _members(cell: str, where: str) -> tuple[str, ...]:
 
 
 def _number(value: Any, where: str) -> float:
-    try:
-        if isinstance(value, bool):
-            raise TypeError
-        number = float(value)
-    except (TypeError, ValueError):
-        raise InvalidInput(f"{where} has the payoff {value!r}; a payoff is a number") from None
-    if number != number or number in (float("inf"), float("-inf")):
-        raise InvalidInput(f"{where} has the payoff {value}; a payoff is a finite number")
-    return number
+    if isinstance(value, str):
+        payoff = number(value, f"the payoff of {where}")
+    elif isinstance(value, float):  # every number of the JSON is one
+        payoff = value
+    else:
+        raise InvalidInput(f"the payoff of {where} is {value!r:.60}; a payoff is a number")
+    if not math.isfinite(payoff):
+        raise InvalidInput(f"the payoff of {where} is {payoff}; a payoff is a finite number")
+    return payoff
 
 
 def read_groups(text: str) -> dict[str, list[str]]:

@@ -9,7 +9,7 @@ from typing import Any, Literal, Protocol, final
 
 from accredit.core import BoolArray, FloatArray, InvalidInput, distinct_names
 from accredit.core.coalitions import unique
-from accredit.games.batches import Estimate, estimate
+from accredit.games.batches import Cost, estimate
 from accredit.models.partition import Partition
 
 
@@ -59,7 +59,7 @@ class PartsGame(ABC):
             raise InvalidInput(f"targets holds {self.model.label(twice)!r} (output {twice}) twice; name it once")
         return PartsGames(self, chosen)
 
-    def estimate(self, budget: int) -> Estimate:
+    def estimate(self, budget: int) -> Cost:
         """Payoffs and seconds that `budget` coalitions will cost, from timed batches."""
         return estimate(self, budget)
 
@@ -98,7 +98,7 @@ class PartsGames:
         """One payoff for each coalition and target: (batch, n) -> (batch, k)."""
         return self.game.worths(coalitions, self.targets)
 
-    def estimate(self, budget: int) -> Estimate:
+    def estimate(self, budget: int) -> Cost:
         """Payoffs and seconds that `budget` coalitions will cost, from timed batches."""
         return estimate(self, budget)
 

@@ -1,8 +1,9 @@
-"""Games made from games: groups as players, fewer players, remembered payoffs, counted payoffs; outputs stay what they are."""
+"""Games made from games: groups as players, fewer players, remembered, counted and watched payoffs. Outputs stay what they
+are."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, overload
 
 import numpy as np
@@ -11,6 +12,7 @@ from accredit.core.coalitions import BoolArray, FloatArray, IntArray, keys
 from accredit.core.errors import InvalidInput
 from accredit.core.game import Game, checked_groups, checked_names, checked_players, coalition_of, named, player_index
 from accredit.core.games import Games, asked
+from accredit.games.batches import telling
 
 
 class _Several:
@@ -179,3 +181,46 @@ def counted(game: Game) -> Counted: ...
 def counted(game: Game) -> Counted:
     """`game` with a ledger: `.payoffs` counts coalitions asked, `.calls` the batches."""
     return (CountedGames if isinstance(game, Games) else Counted)(game)
+
+
+class Watched:
+    """A game that tells how much it was asked. See `watched`."""
+
+    def __init__(self, game: Game, tell: Callable[[int], None]) -> None:
+        self._game, self._tell, self._asked = game, tell, 0
+
+    @property
+    def players(self) -> tuple[str, ...]:
+        return self._game.players
+
+    def payoff(self, coalitions: BoolArray) -> FloatArray:
+        done = self._asked
+
+        def batch(rows: int) -> None:
+            nonlocal done
+            done += rows
+            self._tell(done)
+
+        with telling(batch):
+            earned = self._game.payoff(coalitions)
+        self._asked += len(coalitions)
+        if done < self._asked:
+            self._tell(self._asked)
+        return earned
+
+
+class WatchedGames(_Several, Watched):
+    """Several games that report how much they were asked. See `watched`."""
+
+
+def watched(game: Game, tell: Callable[[int], None]) -> Watched:
+    """`game`, which tells how many payoffs were asked so far: after every batch of its model, and at the end of every call.
+
+    >>> from accredit.games import TableGame
+    >>> asked = []
+    >>> watched(TableGame(("a", "b"), [0, 5, 3, 10]), asked.append).payoff(np.array([[True, False], [True, True]]))
+    array([ 5., 10.])
+    >>> asked
+    [2]
+    """
+    return (WatchedGames if isinstance(game, Games) else Watched)(game, tell)

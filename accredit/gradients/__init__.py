@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 from accredit.core import MissingExtra
 
 if TYPE_CHECKING:
-    from accredit.gradients.concepts import holm, tcav
+    from accredit.gradients.concepts import tcav
     from accredit.gradients.integrated import integrated_gradients
     from accredit.gradients.slopes import input_x_gradient, saliency, smoothgrad
 
 _HOME = {
-    "holm": "concepts", "tcav": "concepts", "integrated_gradients": "integrated", "input_x_gradient": "slopes",
+    "tcav": "concepts", "integrated_gradients": "integrated", "input_x_gradient": "slopes",
     "saliency": "slopes", "smoothgrad": "slopes",
 }  # fmt: skip
 
-__all__ = ["holm", "input_x_gradient", "integrated_gradients", "saliency", "smoothgrad", "tcav"]
+__all__ = ["input_x_gradient", "integrated_gradients", "saliency", "smoothgrad", "tcav"]
 
 
 def __getattr__(name: str) -> Any:

@@ -18,7 +18,18 @@ import torch
 from scipy import stats
 from scipy.optimize import minimize
 
-from accredit.core import AXIOMS, Attribution, Claim, FloatArray, Holds, InvalidInput, NotConverged, no_division
+from accredit.core import (
+    AXIOMS,
+    Attribution,
+    Claim,
+    FloatArray,
+    Holds,
+    InvalidInput,
+    NotConverged,
+    Precision,
+    no_division,
+)
+from accredit.core.statistics import holm
 from accredit.gradients.point import Point, point
 from accredit.models.arrays import ArrayModel
 from accredit.models.image import ImageModel
@@ -77,7 +88,8 @@ def tcav(
     return Attribution(
         tuple(concepts), scores.mean(axis=1), None,
         f"tcav(layer={layer!r}, random_concepts={random_concepts}, negatives={negatives}, test={test!r}, seed={seed})",
-        CLAIMS, stderr=scores.std(axis=1, ddof=1) / np.sqrt(negatives), seed=seed,
+        CLAIMS, precision=Precision.unknown("standard errors over draws of other examples only; see the p-values"),
+        stderr=scores.std(axis=1, ddof=1) / np.sqrt(negatives), seed=seed,
         certificate={
             "p": p, "p corrected": holm(p),
             "random score": [np.mean([other.scores for other in others]) for others in nulls],
@@ -87,7 +99,7 @@ def tcav(
 
 
 @dataclass(frozen=True, eq=False)
-class Measured:
+class Concept:
     """A set of examples taken as a concept."""
 
     scores: FloatArray  # (negatives,) share of inputs with positive slope along it
@@ -116,7 +128,7 @@ def _check(
 
 def _measured(
     concept: FloatArray, pool: FloatArray, slopes: FloatArray, negatives: int, penalty: float, rng: np.random.Generator
-) -> Measured:
+) -> Concept:
     """A concept against `negatives` random sets of its own size."""
     scores, sensitivity, separation = np.empty(negatives), 0.0, 0.0
     for k in range(negatives):
@@ -126,18 +138,18 @@ def _measured(
         scores[k] = (along > 0).mean()
         sensitivity += float(along.mean()) / negatives
         separation += accuracy / negatives
-    return Measured(scores, sensitivity, separation)
+    return Concept(scores, sensitivity, separation)
 
 
 def _random_concept(
     pool: FloatArray, size: int, slopes: FloatArray, negatives: int, penalty: float, rng: np.random.Generator
-) -> Measured:
+) -> Concept:
     """A random set as a concept, against sets from the rest of the pool."""
     order = rng.permutation(len(pool))
     return _measured(pool[order[:size]], pool[order[size:]], slopes, negatives, penalty, rng)
 
 
-def _p_value(own: Measured, others: Sequence[Measured], test: str) -> float:
+def _p_value(own: Concept, others: Sequence[Concept], test: str) -> float:
     """Two-sided p-value of a concept among random ones."""
     if test == "rank":
         null = np.array([other.sensitivity for other in others])
@@ -188,20 +200,6 @@ def concept_vector(concept: FloatArray, negative: FloatArray, penalty: float = 1
     if length == 0.0:
         raise NotConverged("the concept classifier found no direction: its examples look like the random ones")
     return direction / length, float((y * (x @ found.x) > 0).mean())
-
-
-def holm(p: Any) -> FloatArray:
-    """Holm's correction: p-values such that rejecting those ≤ α errs at all with probability at most α.
-
-    >>> holm([0.01, 0.04, 0.03]).tolist()
-    [0.03, 0.06, 0.06]
-    """
-    values = np.asarray(p, dtype=np.float64)
-    order = np.argsort(values, kind="stable")
-    stepped = np.maximum.accumulate(values[order] * np.arange(len(values), 0, -1))
-    corrected = np.empty_like(values)
-    corrected[order] = np.minimum(stepped, 1.0)
-    return corrected
 
 
 def layer_activations(model: Any, inputs: Sequence[Any], layer: str) -> FloatArray:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from captum.attr import IntegratedGradients
 
-from accredit.core import Attribution, Claim, Holds, InvalidInput, NotConverged
+from accredit.core import Attribution, Claim, Holds, InvalidInput, NotConverged, Precision
 from accredit.gradients.point import point
 
 STEPS = 32
@@ -76,5 +76,6 @@ def integrated_gradients(
         at.partition.players, credit, high - low, f"integrated gradients(steps={used})", claims, baseline=low,
         payoffs=used, stopped="the completeness gap met the tolerance",
         certificate={"completeness gap": gap, "tolerance": tolerance, "steps": used, "rule": "Gauss–Legendre"},
+        precision=Precision.unknown("the error is that of the steps along the path; see the completeness gap"),
         provenance=at.provenance,
     )  # fmt: skip

@@ -121,7 +121,7 @@ def _of_module(module: Any, law: Law | None) -> ArrayModel:
     def outputs(rows: Any) -> FloatArray:
         dtype = next((p.dtype for p in module.parameters()), torch.float32)
         with still(module), torch.inference_mode():
-            given = module(torch.as_tensor(np.asarray(rows), dtype=dtype, device=device_of(module)))
+            given = module(torch.tensor(np.asarray(rows), dtype=dtype, device=device_of(module)))
         values: FloatArray = tensor_of(given).double().cpu().numpy()
         return values
 

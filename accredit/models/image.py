@@ -239,7 +239,7 @@ class ImageModel:
     def batch(self, pixels: Pixels) -> torch.Tensor:
         """One picture as a batch of one: (1, C, H, W), in the model's precision."""
         dtype = next((p.dtype for p in self.model.parameters()), torch.float32)
-        return torch.from_numpy(pixels.values)[None].to(device_of(self.model), dtype)
+        return torch.tensor(pixels.values)[None].to(device_of(self.model), dtype)
 
     def predict(self, pixels: Pixels) -> FloatArray:
         """The model's logits for one picture: (classes,)."""

@@ -83,14 +83,14 @@ def _task(
         if group:
             right = bootstrap(answers(model, group).astype(float), seed=seed)
             plural = float(np.mean([p.plural for p in group]))
-            weak += [name] if right.low <= max(plural, 1 - plural) else []
-            rows.append([name, len(group), f"{right.estimate:.3f} [{right.low:.3f}, {right.high:.3f}]",
+            weak += [name] if not right.above(max(plural, 1 - plural)) else []
+            rows.append([name, len(group), f"{right:.3f}",
                          f"{max(plural, 1 - plural):.3f}"])  # fmt: skip
             if name in ("Linzen, all", "news"):
                 report.verdict(
                     f"{name}: the model does better than one that knows the number of most verbs and nothing else",
-                    right.low > max(plural, 1 - plural),
-                    f"{right.estimate:.3f} against {max(plural, 1 - plural):.3f}",
+                    bool(right.above(max(plural, 1 - plural))),
+                    f"{right.value:.3f} against {max(plural, 1 - plural):.3f}",
                 )
     report.table(["held out", "sentences", "right, 95 % interval", "always the more frequent number"], rows)
     if weak:
@@ -112,9 +112,7 @@ def _told(report: Report, studied: int, position: FloatArray, seed: int) -> None
     near = [bootstrap(position[:, t], seed=seed) for t in range(len(TRUTHS))]
     report.say(
         "To have a scale: a reading that looks at nothing and ranks words by their nearness to the verb reaches "
-        + " and ".join(
-            f"{x.estimate:.2f} [{x.low:.2f}, {x.high:.2f}] with {t}" for x, t in zip(near, TRUTHS, strict=True)
-        )
+        + " and ".join(f"{x:.2f} with {t}" for x, t in zip(near, TRUTHS, strict=True))
         + "."
     )
 
@@ -207,8 +205,8 @@ def _tables(report: Report, found: FloatArray, seed: int) -> None:
         gap = bootstrap(last[:, better] - last[:, worse], seed=seed)
         report.verdict(
             f"In the last layer {READINGS[better]} tracks blank-out better than {READINGS[worse]}",
-            gap.low > 0,
-            f"mean difference {gap.estimate:+.3f}, 95 % interval {gap.low:+.3f} … {gap.high:+.3f} over sentences",
+            bool(gap.above(0)),
+            f"mean difference {gap:+.3f}, 95 % interval over sentences",
         )
     flat = float(np.abs(np.diff(mean[2, 0, 2:])).max())
     report.verdict(

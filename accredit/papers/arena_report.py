@@ -120,7 +120,7 @@ def _ranks(table: Standings, name: str) -> bool:
 
 
 def _estimate(standing: Standing) -> float:
-    return standing.share.estimate if standing.share else -np.inf
+    return standing.share.value if standing.share else -np.inf
 
 
 def _slug(title: str) -> str:
@@ -143,7 +143,7 @@ def _verdicts(report: Report, title: str, table: Standings) -> None:
         assert best_in.share is not None and best_out.share is not None
         report.verdict(
             f"{title}: the best method that removes words beats the best that reads gradients or attention",
-            best_in.share.low > best_out.share.high,
+            bool(best_in.share.exceeds(best_out.share)),
             f"{best_in.method} {_estimate(best_in):.2f} for {best_in.passes:.0f} passes, {best_out.method} "
             f"{_estimate(best_out):.2f} for {best_out.passes:.0f}",
         )

@@ -11,9 +11,9 @@ import numpy as np
 
 from accredit.arena.contest import Example
 from accredit.arena.texts import among, loaded
-from accredit.core import AccreditError, FloatArray
+from accredit.core import AccreditError, Estimate, FloatArray
 from accredit.evaluate.agreement import spearman
-from accredit.evaluate.bootstrap import Interval, bootstrap
+from accredit.evaluate.bootstrap import bootstrap
 from accredit.papers.report import Report
 
 if TYPE_CHECKING:
@@ -71,18 +71,16 @@ def flows(models: Sequence[str], examples: Sequence[Example], quick: bool = Fals
 
 def _look(model: Any, example: Example, seed: int) -> Seen:
     from accredit.attention import flow_report
-    from accredit.explanation.methods import recipe
+    from accredit.explanation.stream import attribution_of
     from accredit.explanation.subject import text_subject
 
-    subject = text_subject(model, example.text, "word", example.target, "log-odds", None, False, "")
-    subject.budget, subject.seed = BUDGET, seed
-    subject.flows["measured"] = None  # not drawn here
+    subject = text_subject(model, example.text, target=example.target, payoff="log-odds", budget=BUDGET, seed=seed)
     reports = [flow_report(subject.attention, outputs=out, seed=seed) for out in (None, subject.outputs)]
-    truth = [_credit(recipe(name).run(subject), subject) for name in REFERENCES]
+    truth = [_credit(attribution_of(subject, name), subject) for name in REFERENCES]
     correlations, refused = {}, {}
     for name in READINGS:
         try:
-            mine = _credit(recipe(name).run(subject), subject)
+            mine = _credit(attribution_of(subject, name), subject)
         except AccreditError as error:
             refused[name] = str(error)
             continue
@@ -115,7 +113,7 @@ def _structure(report: Report, model: str, found: Sequence[Seen], seed: int) -> 
     for k, outputs in enumerate(("all tokens", "tokens that the output is read from")):
         cells = [bootstrap(np.array([getattr(s, field)[k] for s in found]), seed=seed)
                  for field in ("width", "free", "collapse", "renumbered")]  # fmt: skip
-        rows.append([outputs, *(f"{i.estimate:.2f} [{i.low:.2f}, {i.high:.2f}]" for i in cells)])
+        rows.append([outputs, *(f"{i:.2f}" for i in cells)])
     report.table(
         ["flow from", "interval / mean credit", "tokens without a fixed credit", "pairs collapsed", "Spearman, renumbered"],
         rows,
@@ -129,7 +127,7 @@ def _structure(report: Report, model: str, found: Sequence[Seen], seed: int) -> 
 
 def _faithfulness(report: Report, model: str, found: Sequence[Seen], seed: int) -> None:
     rows: list[list[Any]] = []
-    best: dict[str, dict[str, Interval]] = {way: {} for way in WAYS}  # way -> reading -> agreement with Shapley
+    best: dict[str, dict[str, Estimate]] = {way: {} for way in WAYS}  # way -> reading -> agreement with Shapley
     for name in READINGS:
         values = np.array(
             [s.correlations[name] for s in found if name in s.correlations]
@@ -140,7 +138,7 @@ def _faithfulness(report: Report, model: str, found: Sequence[Seen], seed: int) 
         cells = [[bootstrap(values[:, r, w], seed=seed) for w in range(len(WAYS))] for r in range(len(REFERENCES))]
         for w, way in enumerate(WAYS):
             best[way][name] = cells[REFERENCES.index("shapley")][w]
-        told = [f"{i.estimate:+.2f} [{i.low:+.2f}, {i.high:+.2f}]" for reference in cells for i in reference]
+        told = [f"{i:+.2f}" for reference in cells for i in reference]
         rows.append([name, *told, len(values)])
     report.table(["reading", *(f"{name}, {way}" for name in REFERENCES for way in WAYS), "sentences"], rows)
     report.say(
@@ -152,14 +150,14 @@ def _faithfulness(report: Report, model: str, found: Sequence[Seen], seed: int) 
         "no path."
     )
     for way in WAYS:
-        plain = max((n for n in best[way] if ":" not in n), key=lambda n: best[way][n].estimate)
-        sloped = max((n for n in best[way] if ":" in n), key=lambda n: best[way][n].estimate, default=plain)
+        plain = max((n for n in best[way] if ":" not in n), key=lambda n: best[way][n].value)
+        sloped = max((n for n in best[way] if ":" in n), key=lambda n: best[way][n].value, default=plain)
         report.verdict(
             f"{model}: gradients in the capacities bring a reading closer to Shapley values than attention alone, "
             f"{way}",
-            best[way][sloped].low > best[way][plain].high,
-            f"best with gradients: {sloped} {best[way][sloped].estimate:+.2f}; best without: {plain} "
-            f"{best[way][plain].estimate:+.2f}",
+            bool(best[way][sloped].exceeds(best[way][plain])),
+            f"best with gradients: {sloped} {best[way][sloped].value:+.2f}; best without: {plain} "
+            f"{best[way][plain].value:+.2f}",
         )
     report.figure(
         _file_name(model),
@@ -172,15 +170,13 @@ def _file_name(model: str) -> str:
     return "".join(c if c.isalnum() else "_" for c in model).strip("_").lower()
 
 
-def _draw(axes: Any, best: dict[str, dict[str, Interval]]) -> None:
+def _draw(axes: Any, best: dict[str, dict[str, Estimate]]) -> None:
     names = list(best[WAYS[0]])
     for w, way in enumerate(WAYS):
         y = np.arange(len(names))[::-1] + (0.15 - 0.3 * w)
-        middle = np.array([best[way][n].estimate for n in names])
-        reach = np.array(
-            [[best[way][n].estimate - best[way][n].low, best[way][n].high - best[way][n].estimate] for n in names]
-        ).T
-        axes.errorbar(middle, y, xerr=np.maximum(reach, 0), fmt="os"[w], ms=3, color=f"C{w}", label=way)
+        middle = np.array([best[way][n].value for n in names])
+        reach = np.abs(np.array([best[way][n].ends for n in names]).T - middle)  # (2, names): below and above
+        axes.errorbar(middle, y, xerr=reach, fmt="os"[w], ms=3, color=f"C{w}", label=way)
     axes.axvline(0, color="0.7", lw=0.8)
     axes.set_yticks(np.arange(len(names))[::-1], names)
     axes.set_xlabel("Spearman with Shapley")

@@ -92,7 +92,7 @@ def plausibility_report(model_name: str, file: str | Path, count: int, quick: bo
     rows = []
     for name, values in sorted(found.items(), key=lambda item: -float(np.mean([v[0] for v in item[1]]))):
         cells = [bootstrap(np.array(column), seed=seed) for column in zip(*values, strict=True)]
-        rows.append([name, *(f"{i.estimate:.3f} [{i.low:.3f}, {i.high:.3f}]" for i in cells)])
+        rows.append([name, *(f"{i:.3f}" for i in cells)])
     report.table(["method", "AUPRC", "token F1", "IOU F1"], rows)
     report.say(
         "Plausible is not faithful. People mark whole phrases; a model may need one word of each. Compare the order of "
@@ -104,17 +104,15 @@ def plausibility_report(model_name: str, file: str | Path, count: int, quick: bo
 
 def _scores(model: Any, passage: Passage, seed: int) -> tuple[dict[str, FloatArray], BoolArray, bool]:
     """Every method's scores for the words, which words people marked, and whether the model agrees with the label."""
-    from accredit.explanation.methods import recipe
+    from accredit.explanation.stream import attribution_of
     from accredit.explanation.subject import text_subject
 
     text = " ".join(passage.words)
     target = int(passage.positive)
-    subject = text_subject(model, text, "word", target, "log-odds", None, True, "")
-    subject.budget, subject.seed = BUDGET, seed
-    subject.flows["measured"] = None  # not drawn here
-    scores: dict[str, FloatArray] = {"random": random_scores(subject.payoffs, seed).credit}
+    subject = text_subject(model, text, target=target, payoff="log-odds", cut=True, budget=BUDGET, seed=seed)
+    scores: dict[str, FloatArray] = {"random": random_scores(subject.game, seed).credit}
     for name in METHODS:
-        result: Any = among(recipe(name).run(subject), subject.players)
+        result: Any = among(attribution_of(subject, name), subject.players)
         scores[name] = result.credit
     agrees = int(model.predict(subject.seen).argmax()) == target
     return scores, _marked(subject, passage), agrees

@@ -10,7 +10,6 @@ The folder holds either the files as their authors publish them or one compact t
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import re
 from collections.abc import Iterator, Sequence
@@ -24,6 +23,7 @@ import numpy.typing as npt
 
 from accredit.core import InvalidInput
 from accredit.core.coalitions import BoolArray, IntArray
+from accredit.core.tables import read_sheet
 from accredit.store.results import put
 
 FIRST_WORDS = 5
@@ -66,14 +66,11 @@ def reviews(folder: Path) -> list[Review]:
 
 
 def _from_table(file: Path) -> Iterator[Review]:
-    with gzip.open(file, "rt", encoding="utf-8") as lines:
-        columns = next(lines).rstrip("\n").split("\t")
-        missing = {"split", "label", "text"} - set(columns)
-        if missing:
-            raise InvalidInput(f"{file} has the columns {columns}; it needs split, label and text")
-        for line in lines:
-            row = dict(zip(columns, line.rstrip("\n").split("\t"), strict=True))
-            yield Review(" ".join(row["text"].split()[:LONGEST]), int(row["label"]), row["split"] == "train")
+    sheet = read_sheet(file)
+    if {"split", "label", "text"} - set(sheet.names):
+        raise InvalidInput(f"{file} has the columns {', '.join(sheet.names)}; it needs split, label and text")
+    for row in sheet.records():
+        yield Review(" ".join(row["text"].split()[:LONGEST]), int(row["label"]), row["split"] == "train")
 
 
 def _from_folder(folder: Path) -> Iterator[Review]:

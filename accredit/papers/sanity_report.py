@@ -38,7 +38,7 @@ def sanity_report(contest: TextContest, examples: Sequence[Example], quick: bool
             rows.append([method, *("refused" for _ in stages), str(error)[:60]])
             continue
         spread = bootstrap(np.array(moved), seed=seed)
-        rows.append([method, *kept.by_size, f"{spread.estimate:.2f} [{spread.low:.2f}, {spread.high:.2f}]"])
+        rows.append([method, *kept.by_size, f"{spread:.2f}"])
     report.say(
         f"{Path(model.name).name}, {len(texts)} sentences, the target held fixed. The model is drawn anew from the "
         "output down, each "
@@ -69,13 +69,12 @@ def _of_text(explain: Explain, text: tuple[str, int], model: Any) -> Attribution
 
 
 def _explained(method: str, contest: TextContest, model: Any, given: tuple[str, int]) -> Attribution:
-    from accredit.explanation.methods import recipe
+    from accredit.explanation.stream import attribution_of
     from accredit.explanation.subject import text_subject
 
     text, target = given
-    subject = text_subject(model, text, contest.players, target, contest.payoff, contest.removal, False, "")
-    subject.budget, subject.seed = contest.budget, contest.seed
-    subject.flows["measured"] = None  # not drawn here
-    result = among(recipe(method).run(subject), subject.players)
+    names = ("players", "payoff", "removal", "budget", "seed")
+    subject = text_subject(model, text, target=target, **{name: getattr(contest, name) for name in names})
+    result = among(attribution_of(subject, method), subject.players)
     assert isinstance(result, Attribution)
     return result

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import re
 from collections import Counter
 from collections.abc import Callable
@@ -12,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from accredit.core import IntArray, InvalidInput
+from accredit.core.tables import read_sheet
 from accredit.learned.inputs import Array, Inputs, Pixels, Words
 
 WORD = re.compile(r"[a-z]+(?:'[a-z]+)?|[0-9]+|[!?]")
@@ -102,14 +102,11 @@ def _texts(file: Path, label: Callable[[dict[str, str]], int | None]) -> dict[st
     """(text, label) of each split; rows whose label is None are left out, as are test texts that training has seen."""
     splits: dict[str, list[tuple[str, int]]] = {"train": [], "test": []}
     try:
-        with gzip.open(file, "rt", encoding="utf-8") as lines:
-            header = next(lines).rstrip("\n").split("\t")
-            for line in lines:
-                row = dict(zip(header, line.rstrip("\n").split("\t"), strict=True))
-                kind = label(row)
-                if kind is not None and row["split"] in splits and words(row["text"]):
-                    splits[row["split"]].append((row["text"], kind))
-    except (OSError, EOFError, UnicodeDecodeError, StopIteration, KeyError, ValueError) as error:
+        for row in read_sheet(file).records():
+            kind = label(row)
+            if kind is not None and row["split"] in splits and words(row["text"]):
+                splits[row["split"]].append((row["text"], kind))
+    except (KeyError, ValueError) as error:
         raise InvalidInput(
             f"{file.name} is not a gzipped TSV with split, label (or stars) and text: {error!r}"
         ) from None

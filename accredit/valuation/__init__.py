@@ -15,15 +15,14 @@ from accredit.valuation.knn import KNNUtility, knn_shapley
 from accredit.valuation.objectives import Objective, Ridge, Softmax, TorchObjective
 from accredit.valuation.retraining import Retraining
 from accredit.valuation.ridge import RidgeUtility
-from accredit.valuation.rules import data_banzhaf, data_beta, data_shapley, rule_named
+from accredit.valuation.rules import data_banzhaf, data_beta, data_shapley
 from accredit.valuation.split import Split, groups_of, split
 from accredit.valuation.text import text_features
 from accredit.valuation.torch_training import Recipe, TorchTraining
-from accredit.valuation.truncated import Truncated
 
 __all__ = [
     "ConjugateGradients", "Datamodels", "ExactHessian", "GaussNewton", "Influences", "KNNUtility", "Neumann", "Objective",
-    "Recipe", "Retraining", "Ridge", "RidgeUtility", "Softmax", "Split", "TorchObjective", "TorchTraining", "Truncated",
+    "Recipe", "Retraining", "Ridge", "RidgeUtility", "Softmax", "Split", "TorchObjective", "TorchTraining",
     "data_banzhaf", "data_beta", "data_shapley", "datamodels", "fit_datamodels", "groups_of", "influence", "knn_shapley",
-    "neumann_error", "neumann_terms", "random_subsets", "rule_named", "spectrum", "split", "text_features",
+    "neumann_error", "neumann_terms", "random_subsets", "spectrum", "split", "text_features",
 ]  # fmt: skip

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from accredit.core import Attribution, Claim, FloatArray, Holds, InvalidInput
+from accredit.core import Attribution, Claim, FloatArray, Holds, InvalidInput, Precision
 from accredit.valuation.curvature import Curvature, ExactHessian
 from accredit.valuation.objectives import Objective
 
@@ -58,7 +58,7 @@ class Influences:
                     "the minimum θ* depends on the objective, not on a payoff that could be added",
                 ),
             ),
-            interval_because="no interval: the error is that of the first order, not of sampling",
+            precision=Precision.unknown("the error is that of the first order, not of sampling"),
             certificate=self.certificate,
         )
 

@@ -16,8 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from accredit.core import Attribution, BoolArray, Claim, FloatArray, Holds, IntArray, InvalidInput
-from accredit.core.attribution import EXACT
+from accredit.core import Attribution, BoolArray, Claim, FloatArray, Holds, IntArray, InvalidInput, Precision
 from accredit.valuation.split import Split
 from accredit.valuation.utility import Utility
 
@@ -96,7 +95,7 @@ def knn_shapley(data: Split, k: int = 5) -> Attribution:
         claims=tuple(
             Claim(axiom, Holds.EXACTLY, why) for axiom in ("efficiency", "symmetry", "null player", "linearity")
         ),
-        interval_because=EXACT,
+        precision=Precision.exact(),
         baseline=0.0,
         payoffs=0,
         stopped="closed form",

@@ -6,48 +6,30 @@ import csv
 import io
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from accredit.core import Attribution, Claim, Game, Holds, InvalidInput, MissingExtra, TooManyPlayers
+from accredit.core import Attribution, Game, InvalidInput, MissingExtra, TooManyPlayers
 from accredit.core.plain import cell, plain
 from accredit.evaluate.data import Curve, random_removal_curve, removal_curve
 from accredit.games import grouped
+from accredit.methods import AUTO_EXACT, Chosen, find
 from accredit.store import Executor, Journal, durable
-from accredit.valuation.curvature import ConjugateGradients, ExactHessian
-from accredit.valuation.datamodels import datamodels
-from accredit.valuation.influence import influence
-from accredit.valuation.knn import KNNUtility, knn_shapley
-from accredit.valuation.objectives import Objective, Ridge, Softmax
+from accredit.valuation.knn import KNNUtility
 from accredit.valuation.retraining import Retraining
 from accredit.valuation.ridge import RidgeUtility
-from accredit.valuation.rules import rule_named
+from accredit.valuation.rules import NEIGHBOURS, WEIGHT_DECAY
 from accredit.valuation.split import Split
+from accredit.valuation.suspects import Suspect, suspects
 from accredit.valuation.tables import Table
-from accredit.values import shapley, shapley_interactions
+from accredit.values import shapley_interactions
 
-METHODS = ("knn", "shapley", "banzhaf", "loo", "influence", "datamodel")
 MODELS = ("logistic", "ridge", "forest")
-NEIGHBOURS = 5
-WEIGHT_DECAY = 0.01  # of the logistic model whose influence is asked
 CURVE_STEPS, CURVE_ORDERS = 10, 3
-SUSPECTS, OUTSTANDING = 20, 2.0  # listed at most; standard deviations below the middle
 FIT_OVERHEAD, SMALL_WORK = 50_000, 50_000_000  # in cells of the training table
 FEW_GROUPS, SYNERGIES = 12, 6  # whose interactions are shown; how many
-MATRIX_PARAMETERS = 3000  # above, the Hessian is not formed
-
-
-@dataclass(frozen=True)
-class Suspect:
-    """A row whose label may be wrong: the model does better without it."""
-
-    player: str
-    label: str
-    credit: float
-    sure: bool  # its whole interval is below zero, or it is exact
-    text: str = ""  # what the row says, where it is a text
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +48,7 @@ class Valuation:
         """Everything, as JSON."""
         data = {
             "kind": "valuation",
-            "format": 1,
+            "format": 2,
             "payoff": self.payoff,
             "trained": self.trained,
             "recalled": self.recalled,
@@ -80,7 +62,7 @@ class Valuation:
 
 def value_table(
     table: Table,
-    method: str = "knn",
+    method: str = "knn-shapley",
     model: str = "logistic",
     *,
     budget: int = 2000,
@@ -91,39 +73,40 @@ def value_table(
     started: Callable[[], None] | None = None,
     curves: bool = True,
 ) -> Valuation:
-    """Value the rows, or the groups of rows, of a table by one method.
+    """Value the rows, or the groups of rows, of a table by one method for training data (see `accredit methods`).
 
     `started` is called when the request and the journal are accepted, before anything is trained; `watch` with the number
     of payoffs known so far.
     """
-    _check(method, model, len(table.groups or table.data.names), budget, table)
-    if method == "knn":
+    chosen = find(method, "training data")
+    _check(chosen, model, len(table.groups or table.data.names), budget, table)
+    if chosen.name == "knn-shapley":
         if started:
             started()
-        return _value_neighbours(table, budget, seed, curves)
+        game = _players(KNNUtility(table.data, NEIGHBOURS), table)
+        values = _credit(chosen, table, game, budget, seed)
+        payoff = f"share of right labels among the {NEIGHBOURS} nearest neighbours"
+        return Valuation(values, suspects(values, table.rows), _curves(game, values) if curves else (), payoff, 0, 0)
     rows = utility(table.data, model, seed)
     with durable(rows, journal, _executor(rows, executor, budget), seed=seed, watch=watch) as kept:
         if started:
             started()
         game = _players(kept, table)
-        if method == "influence":
-            values = _influence(table)
-        elif method == "datamodel":
-            values = datamodels(game, budget, seed=seed).attribution()
-        else:
-            values = rule_named(method, game, budget, seed)
+        values = _credit(chosen, table, game, budget, seed)
         lines = _curves(game, values) if curves else ()
-        pairs = _synergy(game, budget) if table.groups is not None and method == "shapley" else ()
-        payoff = f"test {rows.metric} of {model}{_scored(method, table)}"
-        return Valuation(values, _suspects(values, table), lines, payoff, kept.evaluated, kept.recalled, pairs)
+        pairs = _synergy(game, budget) if table.groups is not None and chosen.name == "shapley" else ()
+        payoff = f"test {rows.metric} of {model}{_scored(chosen.name, table)}"
+        return Valuation(values, suspects(values, table.rows), lines, payoff, kept.evaluated, kept.recalled, pairs)
 
 
-def _value_neighbours(table: Table, budget: int, seed: int, curves: bool) -> Valuation:
-    """Exact for rows; groups of rows have no closed form, so they are valued as any other game."""
-    game = _players(KNNUtility(table.data, NEIGHBOURS), table)
-    values = knn_shapley(table.data, NEIGHBOURS) if table.groups is None else shapley(game, budget=budget, seed=seed)
-    payoff = f"share of right labels among the {NEIGHBOURS} nearest neighbours"
-    return Valuation(values, _suspects(values, table), _curves(game, values) if curves else (), payoff, 0, 0)
+def _credit(chosen: Chosen, table: Table, game: Game, budget: int, seed: int) -> Attribution:
+    """What a method says of the rows or groups: a value of the game, or a rule that knows the rows."""
+    credit: Attribution
+    if chosen.method.kind == "game":
+        credit = chosen.solver(budget, seed, table.nested).solve(game)
+    else:
+        credit = chosen.load()(table, game, budget, seed)
+    return credit
 
 
 def _scored(method: str, table: Table) -> str:
@@ -164,19 +147,6 @@ def _players(game: Game, table: Table) -> Game:
     return game if table.groups is None else grouped(game, table.groups)
 
 
-def _influence(table: Table) -> Attribution:
-    data = table.data
-    objective: Objective = Ridge(data, WEIGHT_DECAY) if data.classes is None else Softmax(data, WEIGHT_DECAY)
-    curvature = ExactHessian() if objective.parameters <= MATRIX_PARAMETERS else ConjugateGradients()
-    rows = influence(objective, curvature).attribution()
-    if table.groups is None:
-        return rows
-    place = {name: i for i, name in enumerate(rows.players)}
-    sums = np.array([rows.credit[[place[m] for m in members]].sum() for members in table.groups.values()])
-    kept = (c if c.axiom != "symmetry" else Claim("symmetry", Holds.UNKNOWN, "sums over groups") for c in rows.claims)
-    return replace(rows, players=tuple(table.groups), credit=sums, claims=tuple(kept), method=rows.method + ", summed")
-
-
 def _curves(game: Game, values: Attribution) -> tuple[Curve, ...]:
     ends = [removal_curve(game, values, steps=CURVE_STEPS, highest_first=first) for first in (True, False)]
     return (*ends, random_removal_curve(game, steps=CURVE_STEPS, orders=CURVE_ORDERS))
@@ -189,57 +159,42 @@ def _synergy(game: Game, budget: int) -> tuple[tuple[tuple[str, ...], float], ..
     return tuple(shapley_interactions(game).strongest(SYNERGIES))
 
 
-def _suspects(values: Attribution, table: Table) -> tuple[Suspect, ...]:
-    """Rows that stand out with negative credit, worst first; only single rows of a class can be mislabelled."""
-    if table.groups is not None or table.data.classes is None:
-        return ()
-    middle = float(np.median(values.credit))
-    spread = 1.4826 * float(np.median(np.abs(values.credit - middle)))  # a standard deviation, if most rows are alike
-    order = np.argsort(values.credit, kind="stable")[:SUSPECTS]
-    return tuple(
-        Suspect(
-            values.players[i],
-            table.labels[i],
-            float(values.credit[i]),
-            bool(values.interval[i, 1] < 0) if values.interval is not None else values.exact,
-            "" if table.texts is None else table.texts[i],
-        )
-        for i in order
-        if values.credit[i] < min(0.0, middle - OUTSTANDING * spread)
-    )
-
-
-def _check(method: str, model: str, players: int, budget: int, table: Table) -> None:
-    kind = method.partition(":")[0]
-    if kind not in (*METHODS, "beta", "tmc"):
-        raise InvalidInput(f"unknown method {method!r}; choose {', '.join(METHODS)}, beta:16,1 or tmc:0.01")
+def _check(chosen: Chosen, model: str, players: int, budget: int, table: Table) -> None:
+    """Refuse, before anything is trained, what cannot be answered."""
+    method = chosen.name
     if model not in MODELS:
         raise InvalidInput(f"unknown model {model!r}; choose {', '.join(MODELS)}")
+    nearest = method == "knn-shapley"
     numbers = table.data.classes is None
-    if numbers and (method == "knn" or model == "logistic"):
-        instead = "shapley" if method == "knn" else method
+    if numbers and (nearest or model == "logistic"):
         raise InvalidInput(
-            f"the target is a number, not a class, and {'knn' if method == 'knn' else '--model logistic'} is for classes; "
-            f"write --method {instead} --model ridge, or --task class if it is one"
+            f"the target is a number, not a class, and {method if nearest else '--model logistic'} is for classes; "
+            f"write --method {'shapley' if nearest else method} --model ridge, or --task class if it is one"
         )
     if method == "influence" and model != ("ridge" if numbers else "logistic"):
         raise InvalidInput(
             f"--model {model} has no influence function here; write --model {'ridge' if numbers else 'logistic'}"
         )
-    if method == "loo" and players + 2 > budget:
-        raise TooManyPlayers(
-            f"leaving out each of {players} players takes {players + 2} trainings, the budget is {budget}; "
-            f"write --budget {players + 2}, or --method knn or influence, or --players COLUMN"
-        )
-    if kind in ("shapley", "banzhaf", "beta", "tmc") and players > 12 and budget < 2 * players:
+    if chosen.method.kind != "game":
+        return
+    if table.nested is not None and "groups" not in chosen.method.takes:
+        raise InvalidInput(f"groups are given with method {method!r}; only owen divides inside groups")
+    chosen.solver(budget, 0, table.nested)  # refuses parameters that no game could use
+    if method == "leave-one-out":
+        if players + 2 > budget:
+            raise TooManyPlayers(
+                f"leaving out each of {players} players takes {players + 2} trainings, the budget is {budget}; "
+                f"write --budget {players + 2}, or --method knn-shapley or influence, or --players COLUMN"
+            )
+    elif players > AUTO_EXACT and budget < 2 * players:
         raise TooManyPlayers(
             f"{budget} trainings say too little about {players} players; write --budget {2 * players} or more, "
-            "or --method knn or influence, or --players COLUMN to value groups"
+            "or --method knn-shapley or influence, or --players COLUMN to value groups"
         )
 
 
 def as_csv(report: Valuation, labels: Sequence[str] | None = None) -> str:
-    """One line a player: credit, and stderr, low and high where known."""
+    """One line per player: credit, and stderr, low and high where known."""
     values = report.values
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")

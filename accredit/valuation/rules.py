@@ -1,12 +1,25 @@
-"""Which rule values the rows: Shapley, Banzhaf, Beta, leave-one-out, all from the same retrainings."""
+"""Which rule values the rows: values of the game of retraining, and the rules that know the rows themselves."""
 
 from __future__ import annotations
 
-from accredit.core import Attribution, Game, InvalidInput
-from accredit.valuation.truncated import Truncated
-from accredit.values import banzhaf, beta, leave_one_out, shapley
-from accredit.values.exact import EXACT_LIMIT
-from accredit.values.sampled_semivalue import SampledBanzhaf, SampledBeta
+from dataclasses import replace
+
+import numpy as np
+
+from accredit.core import Attribution, Claim, Game, Holds
+from accredit.valuation.curvature import ConjugateGradients, ExactHessian
+from accredit.valuation.datamodels import datamodels
+from accredit.valuation.influence import influence
+from accredit.valuation.knn import knn_shapley
+from accredit.valuation.objectives import Objective, Ridge, Softmax
+from accredit.valuation.tables import Table
+from accredit.values import shapley
+from accredit.values.truncated import Truncated
+from accredit.values.within import BanzhafWithin, BetaWithin
+
+NEIGHBOURS = 5
+WEIGHT_DECAY = 0.01  # of the logistic model whose influence is asked
+MATRIX_PARAMETERS = 3000  # above, the Hessian is not formed
 
 
 def data_shapley(game: Game, budget: int, seed: int = 0, *, truncation: float | None = None) -> Attribution:
@@ -25,42 +38,37 @@ def data_shapley(game: Game, budget: int, seed: int = 0, *, truncation: float | 
 
 def data_banzhaf(game: Game, budget: int, seed: int = 0) -> Attribution:
     """Data Banzhaf values, the semivalue least upset by noisy training; exact when 2ⁿ fits the budget."""
-    return banzhaf(game) if _fits(game, budget) else SampledBanzhaf(budget=budget, seed=seed).solve(game)
+    return BanzhafWithin(budget, seed).solve(game)
 
 
-def data_beta(game: Game, alpha: float, beta_: float, budget: int, seed: int = 0) -> Attribution:
+def data_beta(game: Game, alpha: float, beta: float, budget: int, seed: int = 0) -> Attribution:
     """Beta(α, β) values: α > β listens to small coalitions, where a row's own merit shows most."""
-    if _fits(game, budget):
-        return beta(game, alpha, beta_)
-    return SampledBeta(alpha, beta_, budget=budget, seed=seed).solve(game)
+    return BetaWithin(alpha, beta, budget, seed).solve(game)
 
 
-def rule_named(rule: str, game: Game, budget: int, seed: int = 0) -> Attribution:
-    """A value by name: shapley, banzhaf, beta:16,1, loo, or tmc:0.01 (truncated, biased).
-
-    >>> from accredit.games import TableGame
-    >>> rule_named("loo", TableGame(("alice", "bob"), [0, 5, 3, 10]), budget=4).credit
-    array([7., 5.])
-    """
-    kind, _, detail = rule.partition(":")
-    try:
-        numbers = [float(word) for word in detail.split(",")] if detail else []
-    except ValueError:
-        raise InvalidInput(f"rule {rule!r}: {detail!r} is not numbers; write for example beta:16,1") from None
-    match kind, numbers:
-        case "shapley", []:
-            return data_shapley(game, budget, seed)
-        case "tmc", [tolerance]:
-            return data_shapley(game, budget, seed, truncation=tolerance)
-        case "banzhaf", []:
-            return data_banzhaf(game, budget, seed)
-        case "beta", [alpha, beta_]:
-            return data_beta(game, alpha, beta_, budget, seed)
-        case "loo", []:
-            return leave_one_out(game)
-    raise InvalidInput(f"unknown rule {rule!r}; write shapley, banzhaf, beta:16,1, loo or tmc:0.01")
+# Rules that know the rows: what `accredit.methods` names for training data
 
 
-def _fits(game: Game, budget: int) -> bool:
-    n = len(game.players)
-    return n <= EXACT_LIMIT and 2**n <= budget
+def nearest_neighbours(table: Table, game: Game, budget: int, seed: int) -> Attribution:
+    """Shapley values of the nearest-neighbour game: exact for rows. Groups of rows have no closed form, so they are valued
+    as any other game."""
+    return knn_shapley(table.data, NEIGHBOURS) if table.groups is None else shapley(game, budget=budget, seed=seed)
+
+
+def influences(table: Table, game: Game, budget: int, seed: int) -> Attribution:
+    """Influence on the mean test loss; that of a group is the sum over its rows."""
+    data = table.data
+    objective: Objective = Ridge(data, WEIGHT_DECAY) if data.classes is None else Softmax(data, WEIGHT_DECAY)
+    curvature = ExactHessian() if objective.parameters <= MATRIX_PARAMETERS else ConjugateGradients()
+    rows = influence(objective, curvature).attribution()
+    if table.groups is None:
+        return rows
+    place = {name: i for i, name in enumerate(rows.players)}
+    sums = np.array([rows.credit[[place[m] for m in members]].sum() for members in table.groups.values()])
+    kept = (c if c.axiom != "symmetry" else Claim("symmetry", Holds.UNKNOWN, "sums over groups") for c in rows.claims)
+    return replace(rows, players=tuple(table.groups), credit=sums, claims=tuple(kept), method=rows.method + ", summed")
+
+
+def linear_fit(table: Table, game: Game, budget: int, seed: int) -> Attribution:
+    """A lasso over random subsets of the rows or groups."""
+    return datamodels(game, budget, seed=seed).attribution()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from accredit.core import FloatArray, InvalidInput, MissingExtra, checked_seed
+from accredit.core.tables import Sheet, ending, is_table, read_sheet
 from accredit.valuation.split import LARGEST, Split, groups_of, is_number, split
+from accredit.valuation.suspects import RowFacts
 from accredit.valuation.text import text_features
 
 if TYPE_CHECKING:
@@ -29,46 +33,67 @@ class Table:
     groups: dict[str, list[str]] | None  # players by the column that names them; None: every row plays
     columns: tuple[str, ...]  # what the model sees
     texts: tuple[str, ...] | None  # of the training rows
+    nested: dict[str, list[str]] | None = None  # groups inside which rows divide, for Owen values
+
+    @property
+    def rows(self) -> RowFacts:
+        """Labels and texts by row."""
+        names = self.data.names
+        texts = {} if self.texts is None else dict(zip(names, self.texts, strict=True))
+        labels = dict(zip(names, self.labels, strict=True))
+        return RowFacts(labels, texts, self.groups, self.data.classes is not None)
 
     @property
     def facts(self) -> dict[str, Any]:
-        """What a journal keeps of the rows, so that who watches it sees more than their numbers."""
+        """What a journal keeps of the rows, so that whoever watches the run sees more than row numbers."""
         texts = None if self.texts is None else [text[:TEXT_KEPT] for text in self.texts]
         is_class = self.data.classes is not None
         return {"labels": list(self.labels), "texts": texts, "groups": self.groups, "classes": is_class}
 
 
 def read_table(path: str | Path) -> pandas.DataFrame:
-    """A .csv, .tsv (also .gz) or .parquet file as a data frame."""
+    """A table in a .csv, .tsv, .jsonl (.gz may follow) or .parquet file as a data frame; empty cells are missing values."""
+    if ending(path) == ".parquet":
+        frame = _parquet(path)
+    elif is_table(path):
+        frame = _typed(read_sheet(path))
+    else:
+        raise InvalidInput(f"{str(path)!r} ends in neither .csv, .tsv, .jsonl (.gz may follow) nor .parquet")
+    if frame.empty:
+        raise InvalidInput(f"{str(path)!r} holds no rows")
+    doubled = frame.columns[frame.columns.duplicated()]
+    if len(doubled):
+        raise InvalidInput(f"two columns of {str(path)!r} are called {doubled[0]!r}; give each a name of its own")
+    return frame.reset_index(drop=True)
+
+
+def _pandas() -> Any:
     try:
         import pandas
     except ImportError:
         raise MissingExtra("pandas", "data", "reading a table") from None
-    place = Path(path)
-    if not place.is_file():
-        raise InvalidInput(f"there is no file {place}")
-    name = place.name.removesuffix(".gz")
+    return pandas
+
+
+def _parquet(path: str | Path) -> pandas.DataFrame:
+    if not Path(path).is_file():
+        raise InvalidInput(f"{str(path)!r} does not exist; give the path of a file")
     try:
-        if name.endswith(".parquet"):
-            frame = pandas.read_parquet(place)
-        elif name.endswith((".csv", ".tsv")):
-            tabs = name.endswith(".tsv")
-            frame = pandas.read_csv(place, sep="\t" if tabs else ",", quoting=3 if tabs else 0)
-        else:
-            raise InvalidInput(f"{place} ends in neither .csv, .tsv nor .parquet (.gz may follow)")
+        frame: pandas.DataFrame = _pandas().read_parquet(path).rename(columns=str)
     except ImportError:
-        raise InvalidInput(f"reading {place} needs pyarrow: pip install pyarrow, or convert it to .csv") from None
-    except InvalidInput:
-        raise
-    except UnicodeDecodeError as error:
-        raise InvalidInput(f"{place} is not UTF-8 text: {error}; save it as UTF-8") from None
+        raise InvalidInput(f"reading {str(path)!r} needs pyarrow: pip install pyarrow, or convert it to .csv") from None
     except (ValueError, OSError) as error:  # pandas' parser errors are ValueErrors
-        raise InvalidInput(f"{place} cannot be read as a table: {str(error).splitlines()[0]}"[:300]) from None
-    if frame.empty:
-        raise InvalidInput(f"{place} holds no rows")
-    if not name.endswith(".parquet") and not isinstance(frame.index, pandas.RangeIndex):
-        raise InvalidInput(f"{place} has rows with more cells than its first line has names; name every column")
-    return frame.reset_index(drop=True).rename(columns=str)
+        raise InvalidInput(f"{str(path)!r} cannot be read as a table: {str(error).splitlines()[0]}"[:300]) from None
+    return frame
+
+
+def _typed(sheet: Sheet) -> pandas.DataFrame:
+    """Cells as numbers, truth values or words, whichever fits the whole column; pandas reads them from quoted lines."""
+    out = io.StringIO(newline="")
+    csv.writer(out, quoting=csv.QUOTE_ALL, lineterminator="\n").writerows([sheet.names, *sheet.rows])
+    out.seek(0)
+    frame: pandas.DataFrame = _pandas().read_csv(out, names=list(sheet.names), header=0, index_col=False)
+    return frame
 
 
 def table(
@@ -79,21 +104,27 @@ def table(
     test: str | float = 0.25,
     task: str | None = None,
     players: str = "row",
+    groups: str | None = None,
     encoder: str | None = None,
     seed: int = 0,
 ) -> Table:
     """Read a training file and split off or read the test rows.
 
-    Features are all columns but the target and the players' column: numbers as they are, words as categories, standardised
-    by the training rows; with `text`, the frozen encoder's features of that column instead. `task` says whether the target
-    is a `class` or a `number`; left out, numbers are those with fractions or of more than 20 different values.
+    Features are all columns but the target, the players' and the groups' column: numbers as they are, words as categories,
+    standardised by the training rows; with `text`, the frozen encoder's features of that column instead. `task` says
+    whether the target is a `class` or a `number`; left out, numbers are those with fractions or of more than 20 different
+    values.
     """
     frame = read_table(file)
     by_column = None if players == "row" else players
-    _check_columns(frame, file, {"--target": target, "--text": text, "--players": by_column})
+    _check_columns(frame, file, {"--target": target, "--text": text, "--players": by_column, "--groups": groups})
+    if groups is not None and by_column is not None:
+        raise InvalidInput(
+            f"--groups {groups!r} holds rows, and --players {by_column!r} makes groups the players; give one"
+        )
     if encoder is not None and text is None:
         raise InvalidInput(f"--encoder {encoder} reads texts; name their column with --text COLUMN")
-    needed = [target, text] if text is not None else [c for c in frame.columns if c != by_column]
+    needed = [target, text] if text is not None else [c for c in frame.columns if c not in (by_column, groups)]
     train, held, held_name = _parts(frame, file, test, needed, checked_seed(seed))
     for part, name in ((train, str(file)), (held, held_name)):
         if part[target].isna().any():
@@ -105,20 +136,20 @@ def table(
         columns: tuple[str, ...] = (text,)
     else:
         texts = None
-        x, test_x, columns = _features(train, held, {target, by_column})
+        x, test_x, columns = _features(train, held, {target, by_column, groups})
     x, test_x = _standardised(x, test_x)
     regression = _is_number(frame[target]) if task is None else task == "number"
     y, test_y = _numbers(train, held, target) if regression else _classes(train, held, target)
     data = split(x, y, test_x, test_y, names=names, regression=regression)
-    groups = None if by_column is None else _groups(train, by_column)
-    return Table(data, tuple(map(str, train[target])), groups, columns, texts)
+    gathered, nested = _groups(train, by_column, "--players"), _groups(train, groups, "--groups")
+    return Table(data, tuple(map(str, train[target])), gathered, columns, texts, nested)
 
 
 def _check_columns(frame: Any, file: str | Path, options: dict[str, str | None]) -> None:
     for option, column in options.items():
         if column is not None and column not in frame.columns:
             raise InvalidInput(
-                f"{option} {column!r} is no column of {file}; its columns are {', '.join(map(str, frame.columns))}"
+                f"{option} {column!r} is not a column of {file}; its columns are {', '.join(map(str, frame.columns))}"
             )
     if options["--text"] == options["--target"]:
         raise InvalidInput(f"--text and --target are both {options['--text']!r}; a label cannot be learned from itself")
@@ -176,13 +207,15 @@ def _classes(train: Any, held: Any, target: str) -> tuple[list[str], list[str]]:
     return y, test_y
 
 
-def _groups(train: Any, column: str) -> dict[str, list[str]]:
+def _groups(train: Any, column: str | None, option: str) -> dict[str, list[str]] | None:
     """Rows by what a column says of them."""
+    if column is None:
+        return None
     if train[column].isna().any():
-        raise InvalidInput(f"--players {column!r} is missing in {int(train[column].isna().sum())} training rows")
+        raise InvalidInput(f"{option} {column!r} is missing in {int(train[column].isna().sum())} training rows")
     groups = groups_of([f"row {i + 1}" for i in train.index], train[column])
     if len(groups) < 2:
-        raise InvalidInput(f"--players {column!r} has the one value {next(iter(groups))!r}; two players are needed")
+        raise InvalidInput(f"{option} {column!r} has the one value {next(iter(groups))!r}; two are needed")
     return groups
 
 
@@ -194,7 +227,7 @@ def _texts(frame: Any, column: str, file: str) -> list[str]:
 
 
 def _features(train: Any, held: Any, left_out: set[str | None]) -> tuple[FloatArray, FloatArray, tuple[str, ...]]:
-    """Numbers as they are, words as one column a category."""
+    """Numbers as they are, words as one column per category."""
     columns = [c for c in train.columns if c not in left_out]
     if not columns:
         raise InvalidInput("there is no column left to learn from; name a text column with --text")
@@ -230,7 +263,7 @@ def _number_column(column: Any) -> FloatArray:
 
 
 def _categories(train: Any, held: Any, column: str) -> list[FloatArray]:
-    """One column of zeros and ones a word of the training rows: (rows, words) for both parts."""
+    """One column of zeros and ones per word of the training rows: (rows, words) for both parts."""
     kinds = sorted(set(map(str, train[column])))
     if len(kinds) > min(MANY_KINDS, max(2, len(train) // 2)):
         raise InvalidInput(

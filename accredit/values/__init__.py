@@ -17,6 +17,7 @@ from accredit.values.interactions import (
 from accredit.values.owen import owen
 from accredit.values.shapley import shapley
 from accredit.values.solver import Solver, Stop
+from accredit.values.within import value_of
 
 if TYPE_CHECKING:
     from accredit.values.differences import Differences, DifferencesHint
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from accredit.values.regression import KernelShap, Leverage
     from accredit.values.sampled_semivalue import SampledBanzhaf, SampledBeta, SampledSemivalue
     from accredit.values.surrogate import Surrogate
+    from accredit.values.truncated import Truncated
 
 ESTIMATORS = {  # name -> the module it lives in; imported when first used
     "Antithetic": "accredit.values.orders",
@@ -39,14 +41,14 @@ ESTIMATORS = {  # name -> the module it lives in; imported when first used
     "SampledBeta": "accredit.values.sampled_semivalue",
     "SampledSemivalue": "accredit.values.sampled_semivalue",
     "Surrogate": "accredit.values.surrogate",
+    "Truncated": "accredit.values.truncated",
     "permutations_needed": "accredit.values.plan",
 }
 __getattr__ = lazy(__name__, ESTIMATORS)
 
 __all__ = [
-    "Antithetic", "CubeGame", "Cubes", "Differences", "DifferencesHint", "Exact", "Interactions", "KernelShap", "Leverage", "Lime",
-    "Permutations",
-    "SampledBanzhaf", "SampledBeta", "SampledSemivalue", "Solver", "Stop", "Surrogate", "banzhaf", "banzhaf_interactions",
-    "best_subsets", "beta", "leave_one_out", "mobius", "owen", "payoff_of", "permutations_needed", "semivalue", "shapley",
-    "shapley_interactions", "value_given",
+    "Antithetic", "CubeGame", "Cubes", "Differences", "DifferencesHint", "Exact", "Interactions", "KernelShap", "Leverage",
+    "Lime", "Permutations", "SampledBanzhaf", "SampledBeta", "SampledSemivalue", "Solver", "Stop", "Surrogate", "Truncated",
+    "banzhaf", "banzhaf_interactions", "best_subsets", "beta", "leave_one_out", "mobius", "owen", "payoff_of",
+    "permutations_needed", "semivalue", "shapley", "shapley_interactions", "value_given", "value_of",
 ]  # fmt: skip

@@ -26,7 +26,7 @@ from accredit.values.pairs import Pairs, Sample, SizeLaw
 from accredit.values.sampling import FEW_DRAWS, Ledger, Sampled, described, known_whole, reported, run
 
 FOLDS = 5
-FIT_PAIRS = 2  # pairs a player before a control is fitted; with fewer the fit adds more noise than it removes
+FIT_PAIRS = 2  # pairs per player before a control is fitted; with fewer the fit adds more noise than it removes
 LINEAR_PLAYERS = 2000  # with more, the normal equations no longer fit in memory
 ROUNDING = 1e-12  # of the spread of payoffs: scores that vary less vary by rounding alone
 
@@ -189,9 +189,9 @@ def judged(sample: Sample, law: SizeLaw, ledger: Ledger, confidence: Confidence,
         scores.add(sample[fold::FOLDS], control)
     moments, stderr = scores.moments, scores.moments.stderr
     if stderr is None or moments.count < FEW_DRAWS:
-        return Judged(moments, None, f"none: {len(sample)} pairs are too few for a Student t; {FEW_DRAWS} are needed")
+        return Judged(moments, None, f"{len(sample)} pairs are too few for a Student t; {FEW_DRAWS} are needed")
     if ledger.spread == 0:
-        return Judged(moments, None, "none: every payoff seen is the same, so there is no scale for what was not seen")
+        return Judged(moments, None, "every payoff seen is the same, so there is no scale for what was not seen")
     if stderr.max() <= ROUNDING * ledger.spread:
         event = max(abs(bound) for control in controls for bound in score_bounds(law, control, *ledger.bounds))
         because = f"rule of three: the control fits all {len(sample)} pairs, so about 3 in as many may be otherwise"
@@ -208,7 +208,7 @@ def _certified(sample: Sample, law: SizeLaw, ledger: Ledger, error: float) -> Ju
     control, scores = fitted_control(sample[:first], ledger), Scores(law, ledger)
     scores.add(sample[first:], control)
     if scores.moments.count < 2:
-        return Judged(scores.moments, None, "none: one score has no spread; give a larger budget")
+        return Judged(scores.moments, None, "one score has no spread; give a larger budget")
     low, high = score_bounds(law, control, *ledger.bounds)
     widths = empirical_bernstein(scores.moments.variance, scores.moments.count, high - low, error)
     because = "empirical Bernstein on pair scores within the declared payoff range: holds at every number of pairs"
@@ -228,7 +228,7 @@ def semivalue_of_pairs(
     confidence, method = settings.confidence, described(value, settings)
     ledger = Ledger(game, confidence.payoff_range)
     if len(game.players) <= 2:
-        return known_whole(game, ledger, meets, method, confidence, budget, seed)
+        return known_whole(game, ledger, meets, method, budget, seed)
     law = SizeLaw.of(meets)
     pairs = Pairs(law, ledger, seed)
 

@@ -119,7 +119,7 @@ class DifferencesHint(Sampled):
         n, confidence, method = len(game.players), self.confidence, described("shapley", self)
         ledger = Ledger(game, confidence.payoff_range)
         if n <= 2:
-            return known_whole(game, ledger, np.full(n, 1 / n), method, confidence, self.budget, self.seed)
+            return known_whole(game, ledger, np.full(n, 1 / n), method, self.budget, self.seed)
         hint = _Hint(ledger, n, self.seed)
 
         def half_widths(share: float) -> FloatArray | None:
@@ -129,7 +129,7 @@ class DifferencesHint(Sampled):
         moments, widths = hint.moments(), half_widths(ended.share)
         because = mean_because(moments, confidence, "draw")
         if hint.draws < hint.needed:
-            because = f"none: {hint.draws} draws may miss the small sets, which weigh most; {hint.needed} are needed"
+            because = f"{hint.draws} draws may miss the small sets, which weigh most; {hint.needed} are needed"
         claims = (
             Claim(
                 "efficiency", Holds.EXACTLY, "the reference player's credit is chosen so that all sum to v(N) − v(∅)"

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from accredit.core import Attribution, Claim, FloatArray, Game, Holds, TooManyPlayers, payoffs, tabulate
+from accredit.core import Attribution, Claim, FloatArray, Game, Holds, Precision, TooManyPlayers, payoffs, tabulate
+from accredit.methods import EXACT_LIMIT
 from accredit.values.cubes import Cubed, cube_credit, cube_ends
 from accredit.values.every_output import every_output, solves_every_output
 from accredit.values.semivalues import (
@@ -20,9 +21,7 @@ from accredit.values.semivalues import (
 )
 from accredit.values.weighing import BANZHAF, SHAPLEY, Semivalue, beta_semivalue, weighed
 
-__all__ = ["EXACT_LIMIT", "Exact", "banzhaf", "beta", "leave_one_out", "semivalue", "shapley_from_table"]
-
-EXACT_LIMIT = 22  # players; 4 million payoffs
+__all__ = ["Exact", "banzhaf", "beta", "leave_one_out", "semivalue", "shapley_from_table"]
 
 _ALL = "computed from all 2ⁿ payoffs"
 _CUBES = "computed in closed form from the game's cubes"
@@ -59,7 +58,7 @@ def in_closed_form(game: Cubed, rule: Semivalue) -> Attribution:
         total=everybody - nobody,
         method=f"{rule.name}/cubes",
         claims=_claims(rule.efficient, _CUBES),
-        interval_because="exact: there is no sampling error",
+        precision=Precision.exact(),
         baseline=nobody,
         payoffs=0,
         stopped="solved in closed form",
@@ -94,7 +93,7 @@ class Exact:
             total=float(v[-1] - v[0]),
             method=method,
             claims=semivalue_claims(weights),
-            interval_because="exact: there is no sampling error",
+            precision=Precision.exact(),
             baseline=float(v[0]),
             payoffs=v.size,
             stopped="all coalitions evaluated",
@@ -173,7 +172,7 @@ def leave_one_out(game: Game) -> Attribution:
         total=everybody - nobody,
         method="leave-one-out",
         claims=claims,
-        interval_because="exact: there is no sampling error",
+        precision=Precision.exact(),
         baseline=nobody,
         payoffs=n + 2,
         stopped="every player left out once",

@@ -1,6 +1,6 @@
 r"""How far an average may be from the truth: Student t, the empirical Bernstein certificate, and looking more than once.
 
-Every sampled value is a mean of m independent score vectors, one score a player. Three statements can be made about it.
+Every sampled value is a mean of m independent score vectors, one score per player. Three statements can be made about it.
 
 * **Student t** on the scores: asymptotic, narrow, the default. It sees only what was sampled.
 * **Empirical Bernstein** (Maurer & Pontil, 2009): holds at every m, but needs a declared payoff range; it is wide until

@@ -22,6 +22,7 @@ from accredit.core import (
     Game,
     Holds,
     InvalidInput,
+    Precision,
     checked_seed,
     payoffs,
 )
@@ -30,9 +31,7 @@ from accredit.values.sampling import described
 
 LAWS = {"sizes": "a uniform number of players removed", "coins": "every player removed with chance ½"}
 SCREEN = 0.01  # ridge of the first fit, which only chooses the features
-NO_INTERVAL = (
-    "none: the spread of the slopes over other draws of coalitions is not estimated; run another seed to see it"
-)
+NO_INTERVAL = "the spread of the slopes over other draws of coalitions is not estimated; run another seed to see it"
 
 
 def drawn(n: int, count: int, law: str, rng: np.random.Generator) -> BoolArray:
@@ -134,7 +133,7 @@ class Lime:
             None,
             described("lime", self),
             _claims(self.features is None or self.features >= n),
-            interval_because=NO_INTERVAL,
+            precision=Precision.unknown(NO_INTERVAL),
             payoffs=self.budget,
             seed=self.seed,
             stopped=f"the budget of {self.budget} payoffs is spent",

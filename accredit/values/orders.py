@@ -32,7 +32,7 @@ from accredit.values.sampling import (
 
 
 def random_places(rng: np.random.Generator, orders: int, players: int) -> npt.NDArray[np.int32]:
-    """Uniformly random orders, told by the place 0 … n−1 at which each player arrives: (orders, n)."""
+    """Uniformly random orders, each given by the place 0 … n−1 at which each player arrives: (orders, n)."""
     return rng.permuted(np.tile(np.arange(players, dtype=np.int32), (orders, 1)), axis=1)
 
 
@@ -114,7 +114,7 @@ def _solved(game: Game, settings: Permutations | Antithetic, units: int | None, 
     method = described("shapley", settings)
     ledger = Ledger(game, confidence.payoff_range)
     if n == 1:
-        return known_whole(game, ledger, np.ones(1), method, confidence, None, settings.seed)
+        return known_whole(game, ledger, np.ones(1), method, None, settings.seed)
     rng, moments = np.random.default_rng(settings.seed), Moments(n)
 
     def draw(count: int) -> None:

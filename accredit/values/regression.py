@@ -22,10 +22,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from accredit.core import Attribution, Claim, FloatArray, Game, Holds, InvalidInput
+from accredit.core import Attribution, Claim, FloatArray, Game, Holds, InvalidInput, Precision
 from accredit.values.every_output import solves_every_output
 from accredit.values.exact import SHAPLEY_CLAIMS
-from accredit.values.intervals import Confidence
 from accredit.values.sampling import BATCH_BYTES, Ledger, Sampled, checked, described, known_whole
 from accredit.values.solver import progress
 
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
     from accredit.values.surrogate.design import Design
 
 NO_INTERVAL = (
-    "none: least-squares standard errors describe noise around a line, but here the error comes from which coalitions were "
+    "least-squares standard errors describe noise around a line, but here the error comes from which coalitions were "
     "drawn, and the estimate is biased; for an interval use Differences(budget=...) or the default estimator"
 )
 
@@ -107,7 +106,7 @@ def _solved(game: Game, settings: KernelShap | Leverage, power: float) -> Attrib
 
     n, method, ledger = len(game.players), described("shapley", settings), Ledger(game)
     if n <= 2:
-        return known_whole(game, ledger, np.full(n, 1 / n), method, Confidence(), settings.budget, settings.seed)
+        return known_whole(game, ledger, np.full(n, 1 / n), method, settings.budget, settings.seed)
     if settings.budget < 2 * n + 2:
         raise InvalidInput(
             f"budget={settings.budget} is too small to fit {n} players; give at least budget={2 * n + 2}"
@@ -124,7 +123,7 @@ def _solved(game: Game, settings: KernelShap | Leverage, power: float) -> Attrib
         ledger.total,
         method,
         SHAPLEY_CLAIMS if design.complete else _claims(settings.seconds is None),
-        interval_because="exact: there is no sampling error" if design.complete else NO_INTERVAL,
+        precision=Precision.exact() if design.complete else Precision.unknown(NO_INTERVAL),
         baseline=ledger.nobody,
         payoffs=ledger.payoffs,
         seed=settings.seed,

@@ -11,7 +11,7 @@ import numpy as np
 
 from accredit.core import Attribution, Game, InvalidInput, player_index, tabulate
 from accredit.core.plain import plain, rounded
-from accredit.values.exact import banzhaf, beta, leave_one_out
+from accredit.methods import DEFAULT_BUDGET, find
 from accredit.values.interactions import (
     Coalition,
     Interactions,
@@ -20,8 +20,6 @@ from accredit.values.interactions import (
     shapley_interactions,
     value_given,
 )
-from accredit.values.owen import owen
-from accredit.values.shapley import shapley
 
 COUNT = {1: "one", 2: "two", 3: "three", 4: "four", 5: "five", 6: "six", 7: "seven", 8: "eight", 9: "nine"}
 SET = {1: "single", 2: "pair", 3: "triple"}
@@ -60,12 +58,24 @@ class GameReport:
         }
 
 
-def report(game: Game, method: str = "shapley", groups: Mapping[str, list[str]] | None = None) -> GameReport:
-    """Values by `method` (shapley, banzhaf, leave-one-out, owen, or beta:α,β), with everything that a value hides.
+def report(
+    game: Game,
+    method: str = "shapley",
+    groups: Mapping[str, list[str]] | None = None,
+    *,
+    budget: int | None = None,
+    seed: int = 0,
+) -> GameReport:
+    """Values by any method for games (see `accredit methods`), with everything that a value hides.
 
-    Costs 2ⁿ payoffs. `groups` is only for owen.
+    Costs 2ⁿ payoffs, so values that may be exact are; `budget` and `seed` are those of sampled ones. `groups` is only for
+    owen.
     """
-    values = value_by_name(game, method, groups)
+    chosen = find(method, "game")
+    if groups and "groups" not in chosen.method.takes:
+        raise InvalidInput(f"groups are given with method {chosen.name!r}; only owen divides inside groups")
+    spend = budget or max(DEFAULT_BUDGET, 1 << len(game.players))
+    values: Attribution = chosen.solver(spend, seed, groups).solve(game)
     players, noise = game.players, _noise(game)
     everyone = set(players)
 
@@ -93,30 +103,6 @@ def _noise(game: Game) -> float:
     return float(ROUNDING * np.ptp(v) + 4 * np.finfo(np.float64).eps * np.abs(v).max())
 
 
-def value_by_name(game: Game, method: str, groups: Mapping[str, list[str]] | None = None) -> Attribution:
-    """One of the exact values by its name."""
-    if groups and method != "owen":
-        raise InvalidInput(f"groups are given with method {method!r}; only owen divides inside groups")
-    match method.partition(":"):
-        case ("shapley", "", ""):
-            return shapley(game)
-        case ("banzhaf", "", ""):
-            return banzhaf(game)
-        case ("leave-one-out" | "loo", "", ""):
-            return leave_one_out(game)
-        case ("owen", "", ""):
-            if not groups:
-                raise InvalidInput("owen needs groups; write for example --method owen --groups 'stem=B+C,web=A'")
-            return owen(game, groups)
-        case ("beta", ":", parameters):
-            try:
-                alpha, b = (float(x) for x in parameters.split(","))
-            except ValueError:
-                raise InvalidInput(f"method {method!r} needs two numbers; write beta:16,1") from None
-            return beta(game, alpha, b)
-    raise InvalidInput(f"method {method!r} is unknown; choose shapley, banzhaf, leave-one-out, owen or beta:16,1")
-
-
 def _reading(
     game: Game,
     values: Attribution,
@@ -127,7 +113,8 @@ def _reading(
     """The report in plain words."""
     n = len(values)
     lines = []
-    total, baseline = values.total or 0.0, values.baseline or 0.0
+    earned = tabulate(game)
+    total, baseline = float(earned[-1] - earned[0]), float(earned[0])
     start = (
         f"Nobody earns {rounded(baseline)}, everybody {rounded(baseline + total)}"
         if baseline

@@ -23,6 +23,7 @@ from accredit.core import (
     Game,
     Holds,
     InvalidInput,
+    Precision,
     checked_seed,
     payoffs,
 )
@@ -243,9 +244,9 @@ def mean_because(moments: Moments, confidence: Confidence, unit: str) -> str:
     if confidence.certify and m > 1:
         return f"empirical Bernstein on {m} {unit}s, gains within the declared payoff range: holds at any number"
     if m < FEW_DRAWS:
-        return f"none: {m} {unit}s are too few for a Student t; {FEW_DRAWS} are needed"
+        return f"{m} {unit}s are too few for a Student t; {FEW_DRAWS} are needed"
     if moments.high.max() == 0 == moments.low.min() and confidence.span is None:
-        return "none: every gain seen is zero, so there is no scale for what was not seen"
+        return "every gain seen is zero, so there is no scale for what was not seen"
     return f"Student t on {m} {unit}s, widened by the rule of three for gains that none of them has shown"
 
 
@@ -274,7 +275,7 @@ def linearity(settings: Sampled) -> Claim:
 
 
 def known_whole(
-    game: Game, ledger: Ledger, meets: FloatArray, method: str, confidence: Confidence, budget: int | None, seed: int
+    game: Game, ledger: Ledger, meets: FloatArray, method: str, budget: int | None, seed: int
 ) -> Attribution:
     """One or two players: all coalitions are asked, and nothing is left to sample. `meets` is s(k), here p(k) as well."""
     n = len(game.players)
@@ -289,10 +290,7 @@ def known_whole(
         ledger.total,
         method,
         semivalue_claims(meets, exact),
-        stderr=np.zeros(n),
-        interval=np.stack([credit, credit], axis=1),
-        level=confidence.level,
-        interval_because=f"exact: {exact}",
+        precision=Precision.exact(exact),
         baseline=ledger.nobody,
         payoffs=ledger.payoffs,
         seed=seed,
@@ -330,7 +328,7 @@ def reported(
         stderr=moments.stderr,
         interval=None if half_widths is None else np.stack([credit - half_widths, credit + half_widths], axis=1),
         level=confidence.level if kept else None,
-        interval_because=because,
+        precision=Precision.interval(because) if kept else Precision.unknown(because),
         baseline=ledger.nobody,
         payoffs=ledger.payoffs,
         seed=seed,

@@ -91,7 +91,7 @@ def check_weights(weights: FloatArray, n: int) -> FloatArray:
         p = np.full(0, np.nan)
     if p.shape != (n,) or not np.isfinite(p).all() or (p < 0).any():
         raise InvalidInput(
-            f"weights must be {n} non-negative numbers, one a coalition size 0..{n - 1}, got {weights!r:.80}"
+            f"weights must be {n} non-negative numbers, one for each coalition size 0..{n - 1}, got {weights!r:.80}"
         )
     with np.errstate(divide="ignore"):
         mass = float(np.exp(np.log(p) + log_binomial(n - 1)).sum())

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from accredit.core import Attribution, Game, InvalidInput, Tabulated
+from accredit.methods import DEFAULT_BUDGET, EXACT_LIMIT, affordable
 from accredit.values.cubes import Cubed
 from accredit.values.every_output import every_output
-from accredit.values.exact import EXACT_LIMIT, Exact
+from accredit.values.exact import Exact
 from accredit.values.solver import Solver
-
-AUTO_EXACT = 12  # players; without a stated budget, up to 4,096 payoffs are asked without being told to
-DEFAULT_BUDGET = 2000
 
 
 @every_output
@@ -30,9 +28,11 @@ def shapley(
     The one rule that is efficient, symmetric, linear and gives null players nothing (Shapley, 1953). Linearity is about
     adding games; it does not assume that players never interact.
 
-    With a `solver`, that solver decides. Otherwise: exact for a game that knows its table or its cubes, for at most 12 players when no
-    limit is given, and whenever 2ⁿ fits the `budget`; beyond that the default estimator `Surrogate`, stopped by whichever of
+    With a `solver`, that solver decides. Otherwise: exact for a game that knows its table or its cubes, for at most 12
+    players when no limit is given, and whenever 2ⁿ fits the `budget`; beyond that the default estimator `Surrogate`, stopped by whichever of
     `budget` (payoffs), `seconds` and `half_width` (of the interval at `level`) comes first, 2,000 payoffs when none is given.
+
+    Games that pay several outputs get one attribution per output, all from the evaluations of one: `Attributions`.
 
     >>> from accredit.games import TableGame
     >>> shapley(TableGame(("alice", "bob"), [0, 5, 3, 10])).credit
@@ -49,8 +49,7 @@ def shapley(
             )
         return solver.solve(game)
     known = isinstance(game, Cubed) or (isinstance(game, Tabulated) and n <= EXACT_LIMIT)
-    fits = budget is not None and n <= EXACT_LIMIT and 2**n <= budget
-    if known or fits or (unlimited and n <= AUTO_EXACT):
+    if known or ((unlimited or budget is not None) and affordable(n, budget)):
         return Exact().solve(game)
     from accredit.values.surrogate import Surrogate
 

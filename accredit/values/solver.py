@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -17,7 +18,10 @@ PROGRESS_AFTER = 2.0  # seconds a run must last before it draws a bar
 
 
 class Solver(Protocol):
-    """A frozen bundle of settings with one method."""
+    """A frozen bundle of settings with one method.
+
+    To write one, decorate `solve` with `solves_every_output` (`every_output`): it then answers games of several outputs too.
+    """
 
     def solve(self, game: Game) -> Attribution: ...
 
@@ -45,35 +49,74 @@ class Stop:
 
 
 class Progress:
-    """A bar on standard error, drawn only on a terminal and only when a run lasts."""
+    """One line that says how far a long run is: on a terminal, or in a notebook. Elsewhere, and inside a run that has a line
+    already, it is silent."""
 
-    def __init__(self, label: str, total: float) -> None:
-        self._label, self._total, self._began, self._drawn = label, total, time.monotonic(), False
+    def __init__(self, label: str, total: float, show: Callable[[str], None] | None) -> None:
+        self._label, self._total, self._show = label, total, show
+        self._began, self._drawn = time.monotonic(), False
 
-    def update(self, done: float) -> None:
-        """Draw the bar at `done` of `total`."""
+    @property
+    def visible(self) -> bool:
+        """Whether anybody may see it."""
+        return self._show is not None
+
+    def update(self, done: float, label: str = "") -> None:
+        """Draw the line at `done` of the total, once the run has lasted a while."""
         elapsed = time.monotonic() - self._began
-        if elapsed < PROGRESS_AFTER or not sys.stderr.isatty() or self._total <= 0:
+        if self._show is None or elapsed < PROGRESS_AFTER or self._total <= 0:
             return
         share = min(1.0, done / self._total)
         left = f", {elapsed / share - elapsed:.0f} s left" if share > 0 else ""
         bar = "█" * round(24 * share) + "·" * (24 - round(24 * share))
-        sys.stderr.write(f"\r{self._label} {bar} {share:4.0%}{left}\x1b[K")
-        sys.stderr.flush()
+        self._show(f"{label or self._label} {bar} {share:4.0%}{left}")
         self._drawn = True
 
     def close(self) -> None:
-        """Wipe the bar."""
-        if self._drawn:
-            sys.stderr.write("\r\x1b[K")
-            sys.stderr.flush()
+        """Wipe the line."""
+        if self._drawn and self._show is not None:
+            self._show("")
+
+
+def _on_terminal(line: str) -> None:
+    sys.stderr.write(f"\r{line}\x1b[K")
+    sys.stderr.flush()
+
+
+def _in_notebook() -> Callable[[str], None]:
+    """A line under the running cell that is written over."""
+    from IPython.display import display
+
+    shown: Any = None
+
+    def show(line: str) -> None:
+        nonlocal shown
+        content = {"text/plain": line}
+        if shown is None:
+            shown = display(content, raw=True, display_id=True)
+        else:
+            shown.update(content, raw=True)
+
+    return show
+
+
+def _screen() -> Callable[[str], None] | None:
+    """Where a line can be shown: under the cell of a notebook, on a terminal, or nowhere."""
+    if "ipykernel" in sys.modules:
+        return _in_notebook()
+    return _on_terminal if sys.stderr.isatty() else None
+
+
+_INSIDE: ContextVar[bool] = ContextVar("inside", default=False)  # a run that has its line
 
 
 @contextmanager
 def progress(label: str, total: float) -> Iterator[Progress]:
-    """A progress bar that is wiped when the block ends, also by an error."""
-    bar = Progress(label, total)
+    """A line of progress that is wiped when the block ends, also by an error. Runs inside the block draw none."""
+    bar = Progress(label, total, None if _INSIDE.get() else _screen())
+    before = _INSIDE.set(True)
     try:
         yield bar
     finally:
+        _INSIDE.reset(before)
         bar.close()

@@ -1,18 +1,19 @@
-"""An audit on a terminal and as a page: one line a check, then what each verdict means and what the check cannot see."""
+"""An audit on a terminal and as a page: one line per check, then what each verdict means and what the check cannot see."""
 
 from __future__ import annotations
 
 import textwrap
 
 from accredit.audit.finding import Finding, Findings
+from accredit.core.plain import rounded
 from accredit.views.columns import printable, table
-from accredit.views.escape import escape
+from accredit.views.engine import render
+from accredit.views.numbers import BRIEF, fixed, percent
 from accredit.views.page import page
-from accredit.views.parts import grid
 
 MARKS = {"flagged": "✗", "passes": "✓", "unclear": "?"}
 RANDOM = "random"  # what a random selector of the same size gets
-HEADER = ["check", "value", "chance", "excess, 95 % interval", RANDOM, "verdict"]
+HEADER = ["check", "value", "chance", "excess, 95% interval", RANDOM, "verdict"]
 WIDE = 110  # cells of a line of prose
 
 
@@ -20,13 +21,13 @@ def audit_text(report: Findings) -> str:
     """The whole audit as lines of text."""
     lines = [printable(report.subject), *(f"  {printable(note)}" for note in report.notes), ""]
     lines += table(*_table(report))
-    told: set[str] = set()
+    said: set[str] = set()
     for finding in report:
         lines += ["", f"{MARKS[finding.verdict]} {finding.name}: {finding.reading}"]
         for label, sentence in (("asks", finding.asks), ("cannot see", finding.blind), ("also", _details(finding))):
-            if sentence and sentence not in told:
+            if sentence and sentence not in said:
                 lines += _folded(label, sentence)
-        told |= {finding.asks, finding.blind}
+        said |= {finding.asks, finding.blind}
     if report.not_run:
         lines += ["", "not run:"]
         by_reason: dict[str, list[str]] = {}
@@ -37,7 +38,7 @@ def audit_text(report: Findings) -> str:
 
 
 def summary(report: Findings) -> str:
-    """The verdicts in one line; several checks that pass are no proof."""
+    """The verdicts in one line; that several checks pass is not a proof."""
     if report.flagged:
         return f"flagged: {'; '.join(report.flagged)}"
     unclear = [finding.name for finding in report if finding.verdict == "unclear"]
@@ -46,25 +47,15 @@ def summary(report: Findings) -> str:
 
 def audit_page(report: Findings) -> str:
     """The whole audit as one self-contained page."""
-    body = f"<p>{escape(summary(report))}</p>"
-    body += "".join(f"<p>{escape(note)}</p>" for note in report.notes)
-    header, rows = _table(report)
-    body += grid([escape(name) for name in header], [[escape(cell) for cell in row] for row in rows])
-    explained = [
-        [
-            escape(f"{MARKS[finding.verdict]} {finding.name}"),
-            escape(finding.reading),
-            escape(finding.asks),
-            escape(finding.blind),
-            escape(_details(finding)),
-        ]
-        for finding in report
+    header, checks = _table(report)
+    verdicts = [
+        (f"{MARKS[each.verdict]} {each.name}", each.reading, each.asks, each.blind, _details(each)) for each in report
     ]
-    body += "<h2>What each verdict means</h2>"
-    body += grid(["check", "reading", "asks", "cannot see", "also"], explained, "claims")
-    if report.not_run:
-        left = [[escape(name), escape(why)] for name, why in report.not_run.items()]
-        body += "<h2>Not run</h2>" + grid(["check", "why"], left, "claims")
+    body = render(
+        "audit", "body",
+        summary=summary(report), notes=report.notes, header=header, checks=checks, verdicts=verdicts,
+        not_run=list(report.not_run.items()),
+    )  # fmt: skip
     return page(f"Audit: {report.subject}", body)
 
 
@@ -78,27 +69,27 @@ def _table(report: Findings) -> tuple[list[str], list[list[str]]]:
 
 def _cells(finding: Finding) -> list[str]:
     share = finding.unit == "share"
-    low, high = _signed(finding.excess.low, share), _signed(finding.excess.high, share)
+    low, high = (_signed(end, share) for end in finding.excess.ends)
     return [
         finding.name,
         _number(finding.value, share),
         _number(finding.chance, share),
-        _signed(finding.excess.estimate, share) + (f" [{low}, {high}]" if finding.rows > 1 else ""),
+        _signed(finding.excess.value, share) + (f" [{low}, {high}]" if finding.rows > 1 else ""),
         "—" if finding.random is None else _number(finding.random, share),
         f"{MARKS[finding.verdict]} {finding.verdict}",
     ]
 
 
 def _number(value: float, share: bool) -> str:
-    return f"{value:.1%}" if share else f"{value:.3f}"
+    return percent(value, 1) if share else fixed(value, 3)
 
 
 def _signed(value: float, share: bool) -> str:
-    return f"{100 * value:+.1f}" if share else f"{value:+.3f}"
+    return fixed(100 * value, 1, signed=True) if share else fixed(value, 3, signed=True)
 
 
 def _details(finding: Finding) -> str:
-    return ", ".join(f"{printable(name)} {value:.3g}" for name, value in finding.details.items())
+    return ", ".join(f"{printable(name)} {rounded(value, BRIEF)}" for name, value in finding.details.items())
 
 
 def _folded(label: str, sentence: str) -> list[str]:

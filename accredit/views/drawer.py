@@ -1,21 +1,49 @@
-"""One explanation drawn: the first method large, all methods side by side, and every number in one table."""
+"""One explanation as values that a template lays out: strips of tokens, pictures of patches, every number in one table."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
 
 from accredit.core import Attribution
 from accredit.explanation.result import Explanation
-from accredit.views.escape import escape
+from accredit.views.engine import render
+from accredit.views.numbers import brief
 from accredit.views.palette import level
-from accredit.views.parts import bar, bounds, number, span
+from accredit.views.parts import Bar, bar, bounds, span
 from accredit.views.segments import Segment, segments
 from accredit.views.sky import sky
-from accredit.views.words import duration, in_words, title
+from accredit.views.words import costs, in_words, title
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
 
 OPEN_ROWS = 60  # players up to which the table of numbers has bars, and is open when the page loads
 MANY = 80  # players from which the first drawing is set smaller, and what is out of sight is not laid out
 TOGETHER = 28  # characters that stay on one line when no space parts them
+
+Word = tuple[int, str, str, str, str, str, str]  # number, classes, label, text, colour, bar, whisker
+Run = tuple[str, list[Word], bool]  # text that nobody plays, then tokens, and whether these stay on one line
+Patch = tuple[int, str, str, str, str, str, str]  # number, x, y, width, height, colour, label
+Cell = tuple[str, str, str, Bar | None]  # text, colour, interval, bar
+
+
+class About(NamedTuple):
+    """What stands beside a method's drawing."""
+
+    title: str
+    words: str
+    costs: str
+
+
+class Image(NamedTuple):
+    """A picture and the patches that lie on it."""
+
+    width: int
+    height: int
+    name: str
+    data: str
+    patches: list[Patch]
 
 
 @dataclass(frozen=True)
@@ -27,17 +55,17 @@ class _Scale:
     low: list[float]
     high: list[float]
     reach: tuple[float, float]
-    largest: float
     signed: bool
+    text: list[str]
+    colour: list[str]  # classes
 
     @classmethod
     def of(cls, result: Attribution, signed: bool) -> _Scale:
         credit, (low, high) = result.credit.tolist(), bounds(result)
         place = {player: k for k, player in enumerate(result.players)}
-        return cls(place, credit, low, high, span(result), max(map(abs, credit), default=0.0), signed)
-
-    def colour(self, at: int) -> str:
-        return level(self.credit[at], self.largest, self.signed)
+        largest = max(map(abs, credit), default=0.0)
+        text, colour = [brief(x, signed) for x in credit], [level(x, largest, signed) for x in credit]
+        return cls(place, credit, low, high, span(result), signed, text, colour)
 
 
 class Drawer:
@@ -46,139 +74,111 @@ class Drawer:
     def __init__(self, explanation: Explanation, live: bool) -> None:
         self.explanation, self.live = explanation, live
         self.texts = [segments(explanation, part) for part in range(1 if explanation.pair is None else 2)]
-        extra = dict.fromkeys(p for _, a in explanation for p in a.players if p not in explanation.players)
-        self.everyone = [*explanation.players, *extra]
+        named = (p for _, a in explanation for p in a.players)
+        self.everyone = list(dict.fromkeys([*explanation.players, *named]))
         self.number = {player: k for k, player in enumerate(self.everyone)}
         self.scales = {m: _Scale.of(a, m not in explanation.unsigned) for m, a in explanation}
         self.many = len(self.everyone) > MANY
 
-    def lead(self) -> str:
+    def lead(self) -> Markup:
         """The first method that ran, large, with a bar and its interval over every token."""
         method, result = next(iter(self.explanation))
-        caption = f'<p class="small soft">{escape(title(method))}: {escape(in_words(result))}</p>'
+        caption = f"{title(method)}: {in_words(result)}"
         if self.explanation.picture:
-            return f'<div class="plate">{self._image()}{self._image(method)}</div>{caption}'
-        many = " many" if self.many else ""
-        return f'<div class="strip lead{many}">{self._strip(method, large=True)}</div>{caption}'
+            pictures = {"picture": self._image(), "credit": self._image(method)}
+            return render("explanation", "plate", **pictures, live=self.live, caption=caption)
+        texts = self._strip(method, large=True)
+        return render("explanation", "lead", texts=texts, many=self.many, live=self.live, caption=caption)
 
-    def side_by_side(self) -> dict[str, str]:
+    def side_by_side(self) -> dict[str, Markup]:
         """Every method as a strip of coloured tokens, or all of them as coloured pictures."""
-        rows = {}
-        for method, result in self.explanation:
-            costs = [f"{result.payoffs:,} payoffs"] if result.payoffs is not None else []
-            if method in self.explanation.seconds:
-                costs.append(duration(self.explanation.seconds[method]))
-            about = f"<h3>{escape(title(method))}</h3><p class='small'>{escape(in_words(result))}</p>"
-            about += f"<p class='small soft'>{' · '.join(costs)}</p>" if costs else ""
-            if self.explanation.picture:
-                rows[method] = f"<div>{self._image(method)}{about}</div>"
-            else:
-                strip = self._strip(method, large=False)
-                aside = " aside" if self.many else ""
-                rows[method] = f'<div class="method{aside}"><div>{about}</div><p class="strip">{strip}</p></div>'
+        about = {m: self._about(m, result) for m, result in self.explanation}
         if self.explanation.picture:
-            return {"pictures": f'<div class="pictures">{"".join(rows.values())}</div>'}
-        return rows
+            drawn = [(words, self._image(method)) for method, words in about.items()]
+            return {"pictures": render("explanation", "pictures", methods=drawn, live=self.live)}
+        return {
+            method: render(
+                "explanation", "method",
+                about=words, texts=self._strip(method, large=False), many=self.many, live=self.live,
+            )
+            for method, words in about.items()
+        }  # fmt: skip
 
-    def _strip(self, method: str, large: bool) -> str:
-        """The text with its tokens coloured; of a pair, one below the other."""
-        texts = [self._running(text, method, large) for text in self.texts]
-        if len(texts) == 1:
-            return texts[0]
-        return "".join(
-            f'<span class="text"><span class="small soft">{name}</span>{text}</span>'
-            for name, text in zip(("First text", "Second text"), texts, strict=True)
-        )
+    def _about(self, method: str, result: Attribution) -> About:
+        paid = costs(result, self.explanation.seconds.get(method))
+        return About(title(method), in_words(result), " · ".join(paid))
 
-    def _running(self, text: list[Segment], method: str, large: bool) -> str:
-        """One text with its tokens coloured; if `large`, pieces without a space between them stay on one line."""
+    def _strip(self, method: str, large: bool) -> list[tuple[str, list[Run]]]:
+        """The text in runs of coloured tokens; of a pair, both texts with their names."""
+        names = ("First text", "Second text")[: len(self.texts)]
+        return [(name, self._runs(text, method, large)) for name, text in zip(names, self.texts, strict=True)]
+
+    def _runs(self, text: list[Segment], method: str, large: bool) -> list[Run]:
+        """One text, cut where nobody plays; if `large`, pieces without a space between them stay on one line."""
         scale = self.scales[method]
-        parts: list[str] = []
-        together: list[Segment] = []
+        runs: list[Run] = []
+        before, together = "", list[Segment]()
 
-        def flush() -> None:
-            drawn = "".join(self._token(s, scale, large) for s in together)
+        def flush(then: str) -> None:
+            nonlocal before
             short = sum(len(s.text) for s in together) <= TOGETHER
-            parts.append(f'<span class="nb">{drawn}</span>' if large and len(together) > 1 and short else drawn)
+            runs.append(
+                (before, [self._word(s, scale, large) for s in together], large and len(together) > 1 and short)
+            )
             together.clear()
+            before = then
 
         for segment in text:
             if segment.player not in scale.place:
-                flush()
-                parts.append(escape(segment.text) if segment.written else "")
+                flush(segment.text if segment.written else "")
             else:
                 if segment.special or (together and together[-1].special):
-                    flush()
-                    parts.append(" " if parts and not parts[-1].endswith(" ") else "")
+                    spaced = not together and (not runs or before.endswith(" "))
+                    flush("" if spaced else " ")
                 together.append(segment)
-        flush()
-        return "".join(parts)
+        flush("")
+        return runs
 
-    def _token(self, segment: Segment, scale: _Scale, large: bool) -> str:
+    def _word(self, segment: Segment, scale: _Scale, large: bool) -> Word:
         assert segment.player is not None
         at = scale.place[segment.player]
-        credit, colour = scale.credit[at], scale.colour(at)
-        kind = f"t{' special' if segment.special else ''}" + ("" if large else f" {colour}")
-        told = escape(f"{segment.text.strip()}: {number(credit, scale.signed)}")
-        if self.live:
-            k = self.number[segment.player]
-            opened = f'<a class="{kind}" href="#p{k}" data-p="{k}" aria-label="{told}"'
-        else:
-            opened = f'<span class="{kind}" title="{told}"'
-        inner = escape(segment.text)
+        colour, special = scale.colour[at], " special" if segment.special else ""
+        kind = f"t{special}" if large else f"t{special} {colour}"
+        rise, whisker = "", ""
         if large:
-            drawn = sky(credit, (scale.low[at], scale.high[at]), scale.reach, scale.signed)
-            inner = f'{drawn}<span class="{colour}">{inner}</span>'
-        return f"{opened}>{inner}</{'a' if self.live else 'span'}>"
+            rise, whisker = sky(scale.credit[at], (scale.low[at], scale.high[at]), scale.reach, scale.signed)
+        told = f"{segment.text.strip()}: {scale.text[at]}"
+        return self.number[segment.player], kind, told, segment.text, colour, rise, whisker
 
-    def _image(self, method: str | None = None) -> str:
+    def _image(self, method: str | None = None) -> Image:
         """The picture; with a method, its patches coloured by their credit."""
         picture = self.explanation.picture
         assert picture is not None
         (height, width), (down, across) = picture.size, picture.grid
-        patches, name = "", "the picture"
-        if method is not None:
-            scale, tall, wide = self.scales[method], height / down, width / across
-            name = f"the picture, coloured by {self.explanation[method].method}"
-            for k, player in enumerate(self.explanation.players):
-                at = scale.place[player]
-                told = escape(f"{player}: {number(scale.credit[at], scale.signed)}")
-                rect = (
-                    f'<rect x="{k % across * wide:.2f}" y="{k // across * tall:.2f}" width="{wide:.2f}" height="{tall:.2f}" '
-                    f'class="t patch {scale.colour(at)}" data-p="{k}"><title>{told}</title></rect>'
-                )
-                patches += f'<a href="#p{k}" tabindex="-1" aria-label="{told}">{rect}</a>' if self.live else rect
-        return (
-            f'<svg viewBox="0 0 {width} {height}" role="group" aria-label="{escape(name)}">'
-            f'<image href="{escape(picture.data)}" width="{width}" height="{height}"/>{patches}</svg>'
-        )
+        if method is None:
+            return Image(width, height, "the picture", picture.data, [])
+        scale, tall, wide = self.scales[method], height / down, width / across
+        patches = []
+        for k, player in enumerate(self.explanation.players):
+            at = scale.place[player]
+            x, y = f"{k % across * wide:.2f}", f"{k // across * tall:.2f}"
+            patches.append((k, x, y, f"{wide:.2f}", f"{tall:.2f}", scale.colour[at], f"{player}: {scale.text[at]}"))
+        name = f"the picture, coloured by {self.explanation[method].method}"
+        return Image(width, height, name, picture.data, patches)
 
-    def numbers(self) -> str:
-        """Every number in one table: players down, methods across. Tokens link to its rows, the inspector copies from it."""
-        head = "".join(f'<th scope="col">{escape(title(m))}</th>' for m in self.scales)
+    def numbers(self) -> Markup:
+        """Every number in one table: players down, methods across."""
         plain = len(self.everyone) > OPEN_ROWS
-        rows = []
-        for k, player in enumerate(self.everyone):
-            anchor = f' id="p{k}"' if self.live else ""
-            cells = "".join(self._cell(scale, player, plain) for scale in self.scales.values())
-            rows.append(f'<tr{anchor}><th scope="row">{escape(player)}</th>{cells}</tr>')
-        body = f"<table><thead><tr><th></th>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
-        told = "point at a number for its interval" if plain else "thin lines are intervals"
-        return (
-            "<section><h2>Every number</h2>"
-            f'<details{"" if plain else " open"}><summary class="soft">{len(rows)} rows; {told}, where a method has them'
-            f'</summary><div class="numbers{" plain" if plain else ""}" tabindex="0" role="region" aria-label="Every number">'
-            f"{body}</div></details></section>"
-        )
+        rows = [(player, [self._cell(s, player, plain) for s in self.scales.values()]) for player in self.everyone]
+        names = [title(method) for method in self.scales]
+        return render("explanation", "numbers", methods=names, rows=rows, plain=plain, live=self.live)
 
-    def _cell(self, scale: _Scale, player: str, plain: bool) -> str:
+    def _cell(self, scale: _Scale, player: str, plain: bool) -> Cell:
         """A number with its bar; in a long table, one that is only coloured."""
         if player not in scale.place:
-            return "<td>—</td>"
+            return "—", "", "", None
         at = scale.place[player]
-        credit, low, high = scale.credit[at], scale.low[at], scale.high[at]
-        tip = f' title="{number(low)} … {number(high)}"' if high > low else ""
-        if plain:
-            return f'<td class="{scale.colour(at)}"{tip}>{number(credit, scale.signed)}</td>'
-        drawing = bar(credit, scale.reach, (low, high), 44, 14, scale.signed)
-        return f'<td><span class="cell"{tip}>{number(credit, scale.signed)} {drawing}</span></td>'
+        low, high = scale.low[at], scale.high[at]
+        tip = f"{brief(low)} … {brief(high)}" if high > low else ""
+        drawing = None if plain else bar(scale.credit[at], scale.reach, (low, high), 44, 14, scale.signed)
+        return scale.text[at], scale.colour[at], tip, drawing

@@ -2,54 +2,35 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from accredit.core.plain import rounded
 from accredit.values.report import GameReport
-from accredit.views.escape import escape
-from accredit.views.palette import level
-from accredit.views.parts import attribution_table, claims_table, grid, number
+from accredit.views.engine import render
+from accredit.views.numbers import BRIEF
+from accredit.views.parts import attribution_table, claims_table, heat
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
 
 
-def game_body(report: GameReport) -> str:
+def game_body(report: GameReport) -> Markup:
     """The report without a document around it."""
-    reading = "".join(f"<li>{escape(line)}</li>" for line in report.reading)
-    parts = [f'<ul class="reading">{reading}</ul>', "<h2>Values</h2>", attribution_table(report.values)]
-    parts.append(claims_table(report.values))
-    if report.interactions:
-        parts += ["<h2>Interactions</h2>", "<p class='soft'>Positive: the two complement each other; negative: they replace "
-                  "each other.</p>", heat_map(report), "<h2>What each adds, given</h2>", _conditional(report)]  # fmt: skip
-    best = [[str(k), escape(" + ".join(who) or "nobody"), _minus(x)] for k, (who, x) in report.best.items()]
-    parts += ["<h2>Best coalition of each size</h2>", grid(["size", "coalition", "payoff"], best, "best")]
-    return "".join(parts)
+    pairs = report.interactions
+    return render(
+        "game", "body",
+        reading=report.reading, values=attribution_table(report.values), claims=claims_table(report.values),
+        interactions=heat(report.values.players, pairs.matrix(), BRIEF) if pairs else None,
+        conditional=_conditional(report) if pairs else None,
+        best=[(size, " + ".join(who) or "nobody", rounded(x)) for size, (who, x) in report.best.items()],
+    )  # fmt: skip
 
 
-def heat_map(report: GameReport) -> str:
-    """Pairwise interactions as a coloured square."""
-    if report.interactions is None:
-        return ""
-    square = report.interactions.matrix()
-    largest = float(abs(square).max())
+def _conditional(report: GameReport) -> tuple[list[str], list[list[str]]]:
+    """Header and rows: what each player adds to nobody, to each other player, to all others."""
     players = report.values.players
-    rows = []
-    for i, name in enumerate(players):
-        cells = [
-            ""
-            if i == j
-            else f'<span class="{level(square[i, j], largest)}">{number(float(square[i, j]), False)}</span>'
-            for j in range(len(players))
-        ]
-        rows.append([escape(name), *cells])
-    return grid(["", *(escape(p) for p in players)], rows, "heat")
-
-
-def _conditional(report: GameReport) -> str:
-    players = report.values.players
-    header = ["what it adds", "to nobody", *(f"given {escape(j)}" for j in players), "to all others"]
     rows = []
     for i in players:
-        given = ["—" if i == j else _minus(report.given[i][j]) for j in players]
-        rows.append([escape(i), _minus(report.alone[i]), *given, _minus(report.last[i])])
-    return grid(header, rows)
-
-
-def _minus(value: float) -> str:
-    return rounded(value).replace("-", "−")
+        given = ["—" if i == j else rounded(report.given[i][j]) for j in players]
+        rows.append([i, rounded(report.alone[i]), *given, rounded(report.last[i])])
+    return ["what it adds", "to nobody", *(f"given {j}" for j in players), "to all others"], rows

@@ -2,35 +2,49 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from accredit.core import Attribution, Attributions, Selection
+from accredit.core.plain import rounded
 from accredit.explanation.result import Explanation
 from accredit.values.report import GameReport
-from accredit.views.escape import escape
+from accredit.views.engine import render
 from accredit.views.explanation import explanation_body, headline
 from accredit.views.game import game_body
-from accredit.views.page import page, stylesheet
-from accredit.views.parts import attribution_table, claims_table, grid
-from accredit.views.text import text
+from accredit.views.page import framed, page
+from accredit.views.parts import attribution_table, claims_table
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
 
 Result = Attribution | Attributions | Selection | GameReport | Explanation
 
 
 def fragment(result: Result) -> str:
     """An HTML piece that a notebook can show; every name in it is escaped, and it holds no script."""
-    return f'<div class="accredit"><style>{stylesheet()}</style>{_body(result)}</div>'
-
-
-def _body(result: Result) -> str:
     if isinstance(result, Explanation):
-        return f"<h1>{escape(headline(result))}</h1>{explanation_body(result)}"
+        return framed(explanation_body(result), headline(result))
     if isinstance(result, GameReport):
-        return game_body(result)
+        return framed(game_body(result))
     if isinstance(result, Selection):
-        rows = [[escape(p), "chosen" if c else "—"] for p, c in zip(result.players, result.chosen, strict=True)]
-        return f"<p>{escape(result.method)}: {escape(result.rule)}</p>{grid(['player', ''], rows)}"
+        return framed(_selection(result))
     if isinstance(result, Attributions):
-        return f"<pre>{escape(text(result))}</pre>"
-    return attribution_table(result) + claims_table(result)
+        return framed(_by_output(result))
+    return framed(attribution_table(result) + claims_table(result))
+
+
+def _by_output(result: Attributions) -> Markup:
+    """Credit per player and output; what holds for one output holds for all."""
+    rows = [
+        (player, *map(rounded, credit)) for player, credit in zip(result.players, result.credit.tolist(), strict=True)
+    ]
+    first = result[result.outputs[0]]
+    return render("parts", "table", header=["player", *result.outputs], rows=rows) + claims_table(first)
+
+
+def _selection(result: Selection) -> Markup:
+    rows = [(player, "chosen" if chosen else "—") for player, chosen in zip(result.players, result.chosen, strict=True)]
+    return render("parts", "selection", heading=f"{result.method}: {result.rule}", rows=rows)
 
 
 def game_page(report: GameReport, title: str) -> str:

@@ -6,14 +6,18 @@ import base64
 import hashlib
 from functools import cache
 from importlib.resources import files
+from typing import TYPE_CHECKING
 
-from accredit.views.escape import escape
+from accredit.views.engine import render
 from accredit.views.palette import level_rules
 from accredit.views.sky import sky_rules
 
+if TYPE_CHECKING:
+    from markupsafe import Markup
 
-def page(title: str, body: str, *, live: bool = False) -> str:
-    """A whole document around HTML that is already safe; `live` adds the script that shows a token's numbers.
+
+def page(title: str, body: Markup, *, live: bool = False) -> str:
+    """A whole document around rendered pieces; `live` adds the script that shows a token's numbers.
 
     The policy allows exactly this style sheet and, if `live`, exactly this script, both by hash: a token that slipped through
     the escaping could still run nothing and load nothing.
@@ -24,15 +28,22 @@ def page(title: str, body: str, *, live: bool = False) -> str:
         + (f"script-src '{_hash(script)}'; " if live else "")
         + "img-src data:; base-uri 'none'; form-action 'none'"
     )
-    return (
-        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
-        f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
-        '<meta name="viewport" content="width=device-width,initial-scale=1">'
-        f"<title>{escape(title)}</title><style>{style}</style></head>"
-        f'<body><main class="accredit"><h1>{escape(title)}</h1>{body}</main>'
-        + (f'<script type="module">{script}</script>' if live else "")
-        + "</body></html>\n"
+    return str(
+        render(
+            "page",
+            "page",
+            title=title,
+            body=body,
+            style=_verbatim(style),
+            script=_verbatim(script),
+            policy=_verbatim(policy),
+        )
     )
+
+
+def framed(body: Markup, title: str = "") -> str:
+    """Pieces as a notebook shows them in a cell: with their style, without any script."""
+    return str(render("page", "fragment", title=title, body=body, style=_verbatim(stylesheet())))
 
 
 @cache
@@ -55,6 +66,13 @@ def _script() -> str:
 def asset(name: str) -> str:
     """A file that ships beside this module."""
     return files(__package__).joinpath("assets", name).read_text(encoding="utf-8")
+
+
+def _verbatim(shipped: str) -> Markup:
+    """The style, the script and the policy go into a page letter by letter: they come from this package, and are hashed."""
+    from markupsafe import Markup
+
+    return Markup(shipped)
 
 
 def _hash(content: str) -> str:

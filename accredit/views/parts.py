@@ -1,29 +1,19 @@
-"""Pieces that several views share: tables, signed bars, claims. Cells are HTML that is already safe."""
+"""Pieces that several views share: signed bars, heat maps, credit with its intervals, claims."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
-from accredit.core import Attribution
+from accredit.core import Attribution, FloatArray
 from accredit.core.plain import rounded
-from accredit.views.escape import escape
+from accredit.views.engine import render
+from accredit.views.numbers import between
+from accredit.views.palette import level
+from accredit.views.words import credit_word, interval_word, shared
 
-
-def grid(header: Sequence[str], rows: Sequence[Sequence[str]], kind: str = "") -> str:
-    """A table of cells that are already HTML."""
-    head = "".join(f'<th scope="col">{cell}</th>' for cell in header)
-    body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
-    table = f'<table class="{kind}"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
-    return f'<div class="wide" tabindex="0">{table}</div>'
-
-
-def number(value: float, signed: bool = True) -> str:
-    """A number with its sign, if the sign means something, and a true minus.
-
-    >>> number(0.51234), number(-2.0), number(0.0), number(0.51234, signed=False)
-    ('+0.512', '−2', '0', '0.512')
-    """
-    return ("+" * (signed and value > 0) + rounded(value, 3)).replace("-", "−")
+if TYPE_CHECKING:
+    from markupsafe import Markup
 
 
 def bounds(result: Attribution) -> tuple[list[float], list[float]]:
@@ -40,6 +30,17 @@ def span(result: Attribution) -> tuple[float, float]:
     return min(0.0, *low, *credit), max(0.0, *high, *credit)
 
 
+class Bar(NamedTuple):
+    """A bar from zero as paths of a drawing; its whisker, where there is one, is the interval."""
+
+    width: int
+    height: int
+    kind: str
+    fill: str
+    axis: str
+    whisker: str
+
+
 def bar(
     value: float,
     span: tuple[float, float],
@@ -47,8 +48,12 @@ def bar(
     width: int = 200,
     height: int = 18,
     signed: bool = True,
-) -> str:
-    """A bar from zero, with its interval as a thin line. The number stands beside it, so screen readers may pass over it."""
+) -> Bar:
+    """The bar of a value on the scale of `span`.
+
+    >>> bar(1.0, (-1.0, 1.0), (1.0, 1.0), width=104, height=16).fill
+    'M52.0 3h50.0v10H52.0z'
+    """
     low, high = span
     scale = (width - 4) / ((high - low) or 1.0)
 
@@ -56,16 +61,13 @@ def bar(
         return 2 + (v - low) * scale
 
     left, right = sorted((x(0.0), x(value)))
+    fill = f"M{left:.1f} 3h{max(right - left, 0.5):.1f}v{height - 6}H{left:.1f}z"
     whisker = ""
     if interval[1] > interval[0]:
         a, b, middle, reach = x(interval[0]), x(interval[1]), height / 2, height / 4
         ends = "".join(f"M{end:.1f} {middle - reach:g}v{2 * reach:g}" for end in (a, b))
-        whisker = f'<path class="whisker" d="M{a:.1f} {middle:g}H{b:.1f}{ends}"/>'
-    return (
-        f'<svg width="{width}" height="{height}" aria-hidden="true"><path class="{hue(value, signed)}" '
-        f'd="M{left:.1f} 3h{max(right - left, 0.5):.1f}v{height - 6}H{left:.1f}z"/>'
-        f'<path class="axis" d="M{x(0.0):.1f} 0v{height}"/>{whisker}</svg>'
-    )
+        whisker = f"M{a:.1f} {middle:g}H{b:.1f}{ends}"
+    return Bar(width, height, hue(value, signed), fill, f"M{x(0.0):.1f} 0v{height}", whisker)
 
 
 def hue(value: float, signed: bool) -> str:
@@ -73,33 +75,41 @@ def hue(value: float, signed: bool) -> str:
     return "size" if not signed else "up" if value >= 0 else "down"
 
 
-def shared(result: Attribution) -> str:
-    """What the method divides, in a few words."""
-    if result.total is None:
-        return "scores; nothing is divided"
-    return f"{rounded(result.total)} shared"
+Shaded = tuple[str, str]  # a number as text, and the class of its colour
 
 
-def attribution_table(result: Attribution) -> str:
+class Heat(NamedTuple):
+    """A square of numbers, each on the colour of its size."""
+
+    names: list[str]
+    rows: list[tuple[str, list[Shaded]]]
+
+
+def heat(names: Sequence[str], square: FloatArray, digits: int) -> Heat:
+    """Numbers of every two players; the diagonal, and what is not known, stays empty."""
+    rows, largest = [], float(abs(square[square == square]).max(initial=0.0))
+    for i, (name, row) in enumerate(zip(names, square.tolist(), strict=True)):
+        cells = [("", "") if i == j or x != x else (rounded(x, digits), level(x, largest)) for j, x in enumerate(row)]
+        rows.append((name, cells))
+    return Heat(list(names), rows)
+
+
+def attribution_table(result: Attribution) -> Markup:
     """Credit per player with signed bars and, where known, intervals drawn over them."""
     low, high = bounds(result)
-    header = ["player", "credit" if result.total is not None else "score", ""]
-    if result.interval is not None:
-        header.insert(2, f"{result.level or 0.95:.0%} interval")
+    reach, known = span(result), result.interval is not None
+    header = ["player", credit_word(result), *[interval_word(result)] * known, ""]
     rows = []
     for i, (name, credit) in enumerate(zip(result.players, result.credit.tolist(), strict=True)):
-        row = [escape(name), rounded(credit).replace("-", "−"), bar(credit, span(result), (low[i], high[i]))]
-        if result.interval is not None:
-            row.insert(2, f"{rounded(low[i])} … {rounded(high[i])}".replace("-", "−"))
-        rows.append(row)
-    notes = " · ".join(escape(note) for note in (result.interval_because, result.stopped) if note)
-    cost = f" · {result.payoffs:,} payoffs" if result.payoffs is not None else ""
-    return f"<p>{escape(result.method)}: {shared(result)}</p>{grid(header, rows)}<p class='soft'>{notes}{cost}</p>"
+        ends = [between(low[i], high[i])] if known else []
+        rows.append(([name, rounded(credit), *ends], bar(credit, reach, (low[i], high[i]))))
+    cost = f"{result.payoffs:,} payoffs" if result.payoffs is not None else ""
+    notes = " · ".join(note for note in (result.interval_because, result.stopped, cost) if note)
+    return render(
+        "parts", "attribution", heading=f"{result.method}: {shared(result)}", header=header, rows=rows, notes=notes
+    )
 
 
-def claims_table(result: Attribution) -> str:
+def claims_table(result: Attribution) -> Markup:
     """Which axioms hold, and why."""
-    if not result.claims:
-        return ""
-    rows = [[escape(c.axiom), escape(c.holds), escape(c.because)] for c in result.claims]
-    return f"<details open><summary>Why trust this?</summary>{grid(['axiom', 'holds', 'because'], rows, 'claims')}</details>"
+    return render("parts", "claims", rows=[(c.axiom, c.holds, c.because) for c in result.claims])

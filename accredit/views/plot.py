@@ -12,7 +12,7 @@ from accredit.explanation.result import Explanation, FlowPicture
 from accredit.views.columns import printable
 from accredit.views.flow import drawn
 from accredit.views.palette import DARK_INK, LIGHT_INK, NEGATIVE, POSITIVE, css, shade
-from accredit.views.words import title
+from accredit.views.words import layer_word, title
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -62,7 +62,9 @@ def strip(explanation: Explanation, ax: Axes | None = None) -> Axes:
             image[row, column] = np.array(colour) / 255
             if len(explanation.players) <= 16:
                 ink = css(LIGHT_INK if white else DARK_INK)
-                ax.text(column, row, f"{result[player]:.2g}", ha="center", va="center", color=ink, fontsize="x-small")
+                ax.text(
+                    column, row, rounded(result[player], 2), ha="center", va="center", color=ink, fontsize="x-small"
+                )
     ax.imshow(image, aspect="auto", interpolation="nearest")
     ax.set_yticks(range(len(ran)), [title(method) for method, _ in ran])
     ax.set_xticks(range(len(explanation.players)), [_plain(p) for p in explanation.players], rotation=60, ha="right")
@@ -91,8 +93,7 @@ def flow(picture: FlowPicture, ax: Axes | None = None) -> Axes:
     for amounts, level in ((picture.source_cut, picture.layers + 0.16), (picture.sink_cut, -0.16)):
         where = np.flatnonzero(amounts > 0)
         ax.scatter(where, np.full(len(where), level), marker="_", s=90, color=CUT, zorder=3)
-    names = ["input", *(f"layer {k}" for k in range(1, picture.layers)), "output"]
-    ax.set_yticks(range(picture.layers + 1), names)
+    ax.set_yticks(range(picture.layers + 1), [layer_word(k, picture.layers) for k in range(picture.layers + 1)])
     ax.set_xticks(range(len(picture.columns)), [_plain(c) for c in picture.columns], rotation=60, ha="right")
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)

@@ -11,16 +11,17 @@ from accredit.views.parts import hue
 STEPS = 48  # the drawing is about as many pixels high
 
 
-def sky(credit: float, interval: tuple[float, float], reach: tuple[float, float], signed: bool) -> str:
-    """The bar of one credit in a drawing that reaches from `reach[0]` up to `reach[1]`; zero lies at one height for all.
+def sky(credit: float, interval: tuple[float, float], reach: tuple[float, float], signed: bool) -> tuple[str, str]:
+    """The classes of one credit's bar and of its whisker, in a drawing that reaches from `reach[0]` up to `reach[1]`; zero lies
+    at one height for all. Without an interval there is no whisker.
 
     >>> sky(0.5, (0.5, 0.5), (-1.0, 1.0), True)
-    '<i class="bar up y12 h12"></i>'
+    ('bar up y12 h12', '')
     """
     zero, end, low, high = (_step(value, reach) for value in (0.0, credit, *interval))
     top, bottom = sorted((zero, end))
-    line = f'<i class="whisker y{high} h{max(low - high, 1)}"></i>' if interval[1] > interval[0] else ""
-    return f'<i class="bar {hue(credit, signed)} y{top} h{bottom - top}"></i>{line}'
+    whisker = f"whisker y{high} h{max(low - high, 1)}" if interval[1] > interval[0] else ""
+    return f"bar {hue(credit, signed)} y{top} h{bottom - top}", whisker
 
 
 def sky_rules() -> str:

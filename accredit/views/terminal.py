@@ -8,20 +8,21 @@ from typing import TextIO
 
 import numpy as np
 
-from accredit.core import AXIOMS, Attribution, Holds
+from accredit.core import Attribution
 from accredit.core.plain import rounded
 from accredit.explanation.result import Explanation
 from accredit.views.columns import printable, width
+from accredit.views.notation import LEGEND, claim_letters
+from accredit.views.numbers import fixed, percent
 from accredit.views.palette import DARK_INK, LIGHT_INK, shade
 from accredit.views.segments import segments
-from accredit.views.words import duration, in_words, title
+from accredit.views.words import costs, in_words, title
 
 NAME = 22  # cells of the longest player name shown
 HEAD = 12  # cells of a column's heading
 WIDE = 100  # cells of the whole table; more methods go below
 LABELS = 3  # labels of the prediction that are shown
 TEXTS = ("first text", "second text")
-LETTERS = {"efficiency": "E", "symmetry": "S", "null player": "N", "linearity": "L"}
 
 
 def explanation_text(explanation: Explanation, rows: int, colour: bool) -> str:
@@ -37,9 +38,7 @@ def explanation_text(explanation: Explanation, rows: int, colour: bool) -> str:
     if explanation.flow is not None:
         lines += [printable(note) for note in explanation.flow.notes]
     if explanation.attributions:
-        lines.append(
-            "claims: E efficiency, S symmetry, N null player, L linearity; capital exactly, small in the limit, · no or unknown"
-        )
+        lines.append(f"claims: {LEGEND}")
     return "\n".join(lines)
 
 
@@ -48,21 +47,9 @@ def wants_colour(stream: TextIO) -> bool:
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
-def claim_letters(result: Attribution) -> str:
-    """The four axioms at a glance.
-
-    >>> claim_letters(Attribution(("a",), [1.0], 1.0, "by hand"))
-    '····'
-    """
-    marks = {Holds.EXACTLY: str.upper, Holds.IN_EXPECTATION: str.lower, Holds.IN_THE_LIMIT: str.lower}
-    return "".join(
-        marks[holds](LETTERS[axiom]) if (holds := result.claim(axiom).holds) in marks else "·" for axiom in AXIOMS
-    )
-
-
 def _prediction(explanation: Explanation) -> str:
     shown = [
-        f"{printable(label)} {p:.1%}" if explanation.unit == "probability" else f"{printable(label)} {rounded(p)}"
+        f"{printable(label)} {percent(p, 1) if explanation.unit == 'probability' else rounded(p)}"
         for label, p in explanation.prediction[:LABELS]
     ]
     asked = f"credit for the {explanation.payoff} of {printable(explanation.target)}"
@@ -89,7 +76,7 @@ def _painted(explanation: Explanation, colour: bool) -> str:
 
 
 def paint(shown: str, value: float, largest: float, signed: bool = True) -> str:
-    """Text on the colour of a value, for terminals that know 24-bit colours."""
+    """Text on the colour of a value, for terminals with 24-bit colours."""
     if largest <= 0 or abs(value) < largest / 24:
         return shown
     background, white = shade(value, largest, signed=signed)
@@ -177,14 +164,14 @@ def _number(result: Attribution, name: str) -> str:
 
 def _fixed(value: float) -> str:
     """A signed number of constant precision, so that columns can be read down."""
-    return f"{value:+.3f}" if 0.0005 <= abs(value) < 1000 else "0" if value == 0 else f"{value:+.1e}"
+    if 0.0005 <= abs(value) < 1000:
+        return fixed(value, 3, signed=True)
+    return "0" if value == 0 else f"{'+' if value > 0 else '−'}{abs(value):.1e}"
 
 
 def _cost(explanation: Explanation, method: str, result: Attribution) -> str:
-    costs = [f"{result.payoffs:,} payoffs"] if result.payoffs is not None else []
-    if method in explanation.seconds:
-        costs.append(duration(explanation.seconds[method]))
-    return f" ({', '.join(costs)})" if costs else ""
+    paid = costs(result, explanation.seconds.get(method))
+    return f" ({', '.join(paid)})" if paid else ""
 
 
 def _row(name: str, cells: list[str], left: int) -> str:

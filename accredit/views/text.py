@@ -7,7 +7,9 @@ from accredit.core.plain import rounded
 from accredit.explanation.result import Explanation
 from accredit.values.report import GameReport
 from accredit.views.columns import printable, table
+from accredit.views.numbers import between
 from accredit.views.terminal import explanation_text
+from accredit.views.words import PAIRS, credit_word, error_bars, shared
 
 ROWS = 40  # players shown before the table is cut
 COLUMNS = 10  # outputs shown beside one another
@@ -42,8 +44,7 @@ def text(
 
 
 def _attribution(result: Attribution, rows: int) -> str:
-    shared = "scores; nothing is divided" if result.total is None else f"{rounded(result.total)} shared"
-    lines = [f"{result.method}: {shared} among {len(result)} player{'s' * (len(result) > 1)}"]
+    lines = [f"{result.method}: {shared(result)} among {len(result)} player{'s' * (len(result) > 1)}"]
     shown = result if len(result) <= rows else result.top(rows)
     lines += table(*_columns(shown), bars=shown.credit.tolist())
     if len(result) > rows:
@@ -76,14 +77,14 @@ def _attributions(result: Attributions, rows: int) -> str:
 
 
 def _columns(result: Attribution) -> tuple[list[str], list[list[str]]]:
-    header = ["player", "credit" if result.total is not None else "score"]
+    header = ["player", credit_word(result)]
     rows = [[printable(p), rounded(x)] for p, x in zip(result.players, result.credit.tolist(), strict=True)]
     if result.interval is not None:
-        header.append(f"{result.level or 0.95:.0%} interval")
+        header.append(error_bars(result))
         for row, (low, high) in zip(rows, result.interval.tolist(), strict=True):
-            row.append(f"{rounded(low)} … {rounded(high)}")
+            row.append(between(low, high))
     elif result.stderr is not None:
-        header.append("± s.e.")
+        header.append(error_bars(result))
         for row, error in zip(rows, result.stderr.tolist(), strict=True):
             row.append(rounded(error, 2))
     return header, rows
@@ -127,7 +128,7 @@ def _game(report: GameReport) -> str:
     values = report.values
     lines = [_attribution(values, ROWS), ""]
     if report.interactions:
-        lines.append("interactions of pairs (positive: complements, negative: substitutes)")
+        lines.append(PAIRS)
         strongest = report.interactions.strongest(ROWS)
         lines += table(
             ["pair", "index"],

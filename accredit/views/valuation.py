@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -10,15 +11,20 @@ from accredit.core.plain import rounded
 from accredit.evaluate.data import Curve
 from accredit.valuation.report import Valuation
 from accredit.views.columns import printable, table
-from accredit.views.escape import escape
+from accredit.views.engine import render
+from accredit.views.numbers import BRIEF
 from accredit.views.page import page
-from accredit.views.parts import attribution_table, claims_table, grid
+from accredit.views.parts import attribution_table, claims_table
 from accredit.views.text import facts, text
+from accredit.views.words import PAIRS
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
 
 SHOWN = 20  # players in the terminal
 TEXT = 48  # characters of a row's text
 DOTS = "▁▂▃▄▅▆▇█"
-DASHES = ("", "7 3", "2 3")  # highest first, lowest first, at random: told apart without colours, too
+DASHES = ("", "7 3", "2 3")  # highest first, lowest first, at random: so that they differ without colours, too
 
 
 def valuation_text(report: Valuation, rows: int = SHOWN) -> str:
@@ -26,14 +32,12 @@ def valuation_text(report: Valuation, rows: int = SHOWN) -> str:
     lines = [f"payoff: {report.payoff}", *_ranked(report, rows)]
     if report.suspects:
         lines += ["", "likely mislabelled (the model does better without them)"]
-        cells = [
-            [s.player, printable(s.label), rounded(s.credit), "" if s.sure else "uncertain"] for s in report.suspects
-        ]
-        head, *listed = table(["row", "label", "value", ""], cells)
+        cells = [[s.player, printable(s.label), rounded(s.credit), str(s.surely)] for s in report.suspects]
+        head, *listed = table(["row", "label", "value", "certainty"], cells)
         texts = [_short(s.text) for s in report.suspects]
         lines += [head, *(f"{line}  {text}".rstrip() for line, text in zip(listed, texts, strict=True))]
     if report.synergy:
-        lines += ["", "interactions of pairs (positive: complements, negative: substitutes)"]
+        lines += ["", PAIRS]
         pairs = [[printable(" + ".join(pair)), rounded(index)] for pair, index in report.synergy]
         lines += table(["pair", "index"], pairs, [index for _, index in report.synergy])
     if report.curves:
@@ -64,61 +68,52 @@ def _short(text: str) -> str:
 
 def spark(curve: Curve, among: Sequence[Curve]) -> str:
     """A curve in eight heights, on the scale of all curves."""
-    every = np.concatenate([c.payoffs for c in among])
-    low, high = float(every.min()), float(every.max())
+    low, high = _extent(among)
     heights = (curve.payoffs - low) / ((high - low) or 1.0)
     return "".join(DOTS[min(7, int(8 * h))] for h in heights)
 
 
 def valuation_page(report: Valuation, title: str) -> str:
     """The report as one self-contained HTML file."""
-    body = [f"<p>payoff: {escape(report.payoff)}</p>", attribution_table(report.values.ranked())]
-    if report.suspects:
-        header = ["row", "label", "value", "certainty", "text"]
-        shown = len(header) if any(s.text for s in report.suspects) else len(header) - 1
-        rows = [
-            [escape(s.player), escape(s.label), rounded(s.credit), "sure" if s.sure else "uncertain", escape(s.text)]
-            for s in report.suspects
-        ]
-        body.append("<h2>Likely mislabelled</h2>" + grid(header[:shown], [row[:shown] for row in rows]))
-    if report.synergy:
-        pairs = [[escape(" + ".join(pair)), rounded(index)] for pair, index in report.synergy]
-        body.append("<h2>Interactions of pairs</h2>" + grid(["pair", "positive: complements"], pairs))
-    if report.curves:
-        body.append("<h2>Payoff while players are removed</h2>" + curves_svg(report.curves))
-    return page(title, "".join(body) + claims_table(report.values))
+    pairs = [(" + ".join(pair), rounded(index)) for pair, index in report.synergy]
+    body = render(
+        "valuation", "body",
+        payoff=report.payoff, values=attribution_table(report.values.ranked()), suspects=_suspects(report), pairs=pairs,
+        curves=curves_svg(report.curves) if report.curves else "", claims=claims_table(report.values),
+    )  # fmt: skip
+    return page(title, body)
 
 
-def curves_svg(curves: Sequence[Curve], width: int = 560, height: int = 260) -> str:
-    """Curves as one picture with axes, a legend and a description for readers without eyes for it."""
-    every = np.concatenate([c.payoffs for c in curves])
-    low, high = float(every.min()), float(every.max())
+def _suspects(report: Valuation) -> tuple[list[str], list[list[str]]] | None:
+    """Header and rows; the column of texts only where there are any."""
+    if not report.suspects:
+        return None
+    header = ["row", "label", "value", "certainty", "text"]
+    shown = len(header) if any(s.text for s in report.suspects) else len(header) - 1
+    rows = [[s.player, s.label, rounded(s.credit), str(s.surely), s.text][:shown] for s in report.suspects]
+    return header[:shown], rows
+
+
+def curves_svg(curves: Sequence[Curve], width: int = 560, height: int = 260) -> Markup:
+    """Curves as one picture with axes, a legend, and a description for people who do not see it."""
+    low, high = _extent(curves)
     span = (high - low) or 1.0
 
     def at(fraction: float, payoff: float) -> str:
         return f"{50 + fraction * (width - 70):.1f},{20 + (high - payoff) / span * (height - 60):.1f}"
 
-    parts = []
-    for number, curve in enumerate(curves):
+    lines = []
+    for k, curve in enumerate(curves):
         points = " ".join(at(f, p) for f, p in zip(curve.fractions.tolist(), curve.payoffs.tolist(), strict=True))
-        look = f'class="curve c{number % 3}" stroke-dasharray="{DASHES[number % 3]}"'
-        parts.append(f'<polyline points="{points}" {look}/>')
-        parts.append(
-            f'<path d="M50 {height + 12 + 18 * number}h28" {look}/>'
-            f'<text x="86" y="{height + 16 + 18 * number}">{escape(curve.label)}: mean {rounded(curve.area, 3)}</text>'
-        )
-    says = "; ".join(f"{c.label}: mean {rounded(c.area)}" for c in curves)
-    ticks = "".join(
-        f'<text x="{50 + share * (width - 70):.0f}" y="{height - 24}" text-anchor="middle">{share:.0%}</text>'
-        for share in (0.0, 0.5, 1.0)
-    )
-    axes = (
-        f'<text x="4" y="26">{rounded(high, 3)}</text><text x="4" y="{height - 38}">{rounded(low, 3)}</text>{ticks}'
-        f'<text x="{50 + (width - 70) / 2:.0f}" y="{height - 7}" text-anchor="middle">share of players removed</text>'
-        f'<path class="axis" d="M50 20V{height - 40}H{width - 20}"/>'
-    )
-    tall = height + 10 + 18 * len(curves)
-    return (
-        f'<svg class="curves" role="img" aria-label="{escape(says)}" viewBox="0 0 {width} {tall}" width="{width}" '
-        f'height="{tall}">{axes}{"".join(parts)}</svg>'
-    )
+        lines.append((points, k % 3, DASHES[k % 3], f"{curve.label}: mean {rounded(curve.area, BRIEF)}"))
+    return render(
+        "valuation", "curves",
+        width=width, height=height, tall=height + 10 + 18 * len(curves), says="; ".join(line[-1] for line in lines),
+        high=rounded(high, BRIEF), low=rounded(low, BRIEF), lines=lines,
+    )  # fmt: skip
+
+
+def _extent(curves: Sequence[Curve]) -> tuple[float, float]:
+    """The lowest and the highest payoff of all curves."""
+    every = np.concatenate([c.payoffs for c in curves])
+    return float(every.min()), float(every.max())

@@ -1,12 +1,14 @@
-"""Methods and their results in a few words."""
+"""Methods, their results and what is known about them, in a few words: one place for words that several views say."""
 
 from __future__ import annotations
 
 from accredit.core import Attribution, Holds
 from accredit.core.plain import rounded
+from accredit.views.numbers import percent
 
 ALL = 2e-3  # share of the whole that may be missing from what is called all of it
 INITIALS = {"agf": "attention × gradient", "gf": "gradient", "af": "attention"}
+PAIRS = "interactions of pairs (positive: complements, negative: substitutes)"
 
 
 def title(method: str) -> str:
@@ -20,6 +22,40 @@ def title(method: str) -> str:
     return f"{shown} ({INITIALS.get(tensor, tensor)})" if tensor else shown
 
 
+def shared(result: Attribution) -> str:
+    """What the method divides, in a few words."""
+    return "scores; nothing is divided" if result.total is None else f"{rounded(result.total)} shared"
+
+
+def credit_word(result: Attribution) -> str:
+    """What the numbers are called."""
+    return "score" if result.total is None else "credit"
+
+
+def interval_word(result: Attribution) -> str:
+    """What the numbers beside the credit are.
+
+    >>> interval_word(Attribution(("a",), [1.0], 1.0, "m", interval=[[0.5, 1.5]], level=0.9))
+    '90% interval'
+    """
+    return f"{percent(result.level or 0.95)} interval"
+
+
+def error_bars(result: Attribution) -> str:
+    """What is known about the error of a credit: an interval, a standard error, that there is none, or nothing.
+
+    >>> from accredit.games import TableGame
+    >>> from accredit.values import shapley
+    >>> error_bars(shapley(TableGame(("alice", "bob"), [0, 5, 3, 10])))
+    'exact'
+    >>> error_bars(Attribution(("a",), [1.0], 1.0, "by hand"))
+    'no interval'
+    """
+    if result.interval is not None:
+        return interval_word(result)
+    return "± s.e." if result.stderr is not None else "exact" if result.exact else "no interval"
+
+
 def in_words(result: Attribution) -> str:
     """What the numbers are, and whether they add up.
 
@@ -28,12 +64,18 @@ def in_words(result: Attribution) -> str:
     """
     if result.total is None or result.unshared is None:
         return "scores: they rank, they share nothing"
-    credited, total = (rounded(x, 3).replace("-", "−") for x in (float(result.credit.sum()), result.total))
+    credited, total = rounded(float(result.credit.sum()), 3), rounded(result.total, 3)
     if result.claim("efficiency").holds is Holds.NO:
         return f"adds up to {credited}; {total} was there to share"
     if abs(result.unshared) <= ALL * max(abs(result.total), float(abs(result.credit).sum())):
         return f"all {total} shared out"
     return f"{credited} of {total} shared out"
+
+
+def costs(result: Attribution, seconds: float | None) -> list[str]:
+    """What a result cost, as far as that is known."""
+    paid = [f"{result.payoffs:,} payoffs"] if result.payoffs is not None else []
+    return paid if seconds is None else [*paid, duration(seconds)]
 
 
 def duration(seconds: float) -> str:
@@ -43,3 +85,8 @@ def duration(seconds: float) -> str:
     ('< 0.01 s', '0.25 s', '75 s')
     """
     return "< 0.01 s" if seconds < 0.005 else f"{seconds:.2f} s" if seconds < 10 else f"{seconds:.0f} s"
+
+
+def layer_word(layer: int, last: int) -> str:
+    """A layer of a flow by its name."""
+    return "input" if layer == 0 else "output" if layer == last else f"layer {layer}"

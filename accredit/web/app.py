@@ -18,22 +18,23 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp
 
 from accredit.core import AccreditError
-from accredit.games import TableGame
+from accredit.games import TableGame, read_groups
+from accredit.methods import methods_for
 from accredit.values.report import report
 from accredit.views.game import game_body
 from accredit.views.html import game_page
 from accredit.views.page import asset, page, stylesheet
 from accredit.web.jobs import RETRY_SECONDS, Crowded, Jobs, Stream
-from accredit.web.requests import ExplainRequest, FlowRequest, GameRequest
+from accredit.web.requests import METHOD, ExplainRequest, FlowRequest, GameRequest
 from accredit.web.safety import Gate
 from accredit.web.worker import Worker
 
 KINDS = {"html": "text/html; charset=utf-8", "js": "text/javascript; charset=utf-8", "css": "text/css; charset=utf-8",
          "svg": "image/svg+xml"}  # fmt: skip
 EVENTS: dict[int | str, dict[str, Any]] = {
-    200: {"description": "Events, one JSON object a line", "content": {"application/x-ndjson": {}}},
+    200: {"description": "Events, one JSON object per line", "content": {"application/x-ndjson": {}}},
     422: {"description": "The request is not understood"},
-    429: {"description": "Every place in the line is taken"},
+    429: {"description": "Too many requests are waiting"},
 }
 NO_JOURNAL = "no journal is open; start with accredit serve --store run.db"
 
@@ -68,9 +69,9 @@ def application(worker: Worker, store: str | None = None, **limits: Any) -> Fast
 
     @app.exception_handler(RequestValidationError)
     async def not_understood(request: Request, error: RequestValidationError) -> JSONResponse:
-        deepest = max(
-            error.errors(), key=lambda each: len(each["loc"])
-        )  # of several forms, the one that was nearly met
+        deepest = max(error.errors(), key=lambda each: len(each["loc"]))  # of several forms, the one that came closest
+        if deepest["type"] == METHOD:
+            return problem(deepest["msg"], 422)
         where = ".".join(str(part) for part in deepest["loc"] if part != "body")
         return problem(f"{where}: {deepest['msg']}" if where else deepest["msg"], 422)
 
@@ -108,7 +109,11 @@ def application(worker: Worker, store: str | None = None, **limits: Any) -> Fast
     @app.get("/api/about")
     async def about() -> dict[str, Any]:
         """Which models are served, which methods there are, whether a journal is open."""
-        return {**worker.about, "store": store is not None}
+        return {
+            **worker.about,
+            "games": [method.to_plain() for method in methods_for("game")],
+            "store": store is not None,
+        }
 
     @app.post("/api/explain", response_class=Response, responses=EVENTS)
     async def explain(asked: ExplainRequest) -> Response:
@@ -123,7 +128,8 @@ def application(worker: Worker, store: str | None = None, **limits: Any) -> Fast
     @app.post("/api/game")
     async def game(asked: GameRequest) -> dict[str, Any]:
         """Values, interactions, conditional values and best subsets of a small game."""
-        found = await run_in_threadpool(report, TableGame(asked.players, asked.payoffs), asked.method)
+        groups = read_groups(asked.groups) if asked.groups else None
+        found = await run_in_threadpool(report, TableGame(asked.players, asked.payoffs), asked.method, groups)
         return {"html": game_body(found), "report": found.to_plain(), "page": game_page(found, "Who earned what")}
 
     @app.get("/api/data", responses={204: {"description": "Nothing new"}})
@@ -131,8 +137,8 @@ def application(worker: Worker, store: str | None = None, **limits: Any) -> Fast
         """The journal named at the start, if it has changed since `seen`."""
         if store is None:
             return problem(NO_JOURNAL, 404)
+        from accredit.views.data_view import data_body
         from accredit.web.data import state_of, watch
-        from accredit.web.data_view import data_body
 
         state = await run_in_threadpool(state_of, store)
         if state == seen:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import io
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -17,47 +17,21 @@ from typing import Any
 
 import numpy as np
 
-from accredit.core import Attribution, BoolArray, FloatArray, Game, InvalidInput, no_division
+from accredit.core import Attribution, BoolArray, FloatArray, Game, InvalidInput, Precision, no_division
 from accredit.core.coalitions import CHUNK_BYTES, packed, to_index, unique, unpacked
 from accredit.core.plain import cell
 from accredit.evaluate.data import Curve, random_removal_curve, removal_curve
 from accredit.games import TableGame, grouped
 from accredit.store.export import export
 from accredit.store.journal import Journal, existing
-from accredit.valuation.report import CURVE_ORDERS, CURVE_STEPS, OUTSTANDING, SUSPECTS
+from accredit.valuation.report import CURVE_ORDERS, CURVE_STEPS
+from accredit.valuation.suspects import RowFacts, Suspect, suspects
 from accredit.values.interactions import shapley_interactions
 
 LEVEL, NORMAL = 0.95, 1.959964
 PAIRED = 12  # players of largest credit whose interactions are shown
 FEWEST = 5  # coalitions with and without a player before its difference is told
 TABLED = 12  # players up to which a full table is looked for
-
-
-@dataclass(frozen=True)
-class Known:
-    """What the run told of its rows, if it did: their labels and texts by name, and the groups that play."""
-
-    labels: Mapping[str, str]
-    texts: Mapping[str, str]
-    groups: Mapping[str, Sequence[str]] | None
-    classes: bool  # labels are classes, so that one can be wrong
-
-    @classmethod
-    def of(cls, facts: Mapping[str, Any], rows: Sequence[str]) -> Known:
-        def by_row(key: str) -> dict[str, str]:
-            told = facts.get(key) or ()
-            return dict(zip(rows, map(str, told), strict=True)) if len(told) == len(rows) else {}
-
-        return cls(by_row("labels"), by_row("texts"), facts.get("groups"), facts.get("classes", True))
-
-
-@dataclass(frozen=True)
-class Suspected:
-    """A row whose label may be wrong."""
-
-    player: str
-    credit: float
-    sure: bool  # its whole interval is below zero, or it has no sampling error
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,10 +43,10 @@ class Watched:
     failed: int
     seconds: float
     unfinished: bool
-    known: Known
+    known: RowFacts
     values: Attribution | None
     provisional: bool
-    suspects: tuple[Suspected, ...]
+    suspects: tuple[Suspect, ...]
     pair_players: tuple[str, ...]
     square: FloatArray | None  # (pairs, pairs) interactions; nan: too few coalitions to tell
     pairs_because: str
@@ -97,7 +71,7 @@ def watch(path: str) -> Watched:
             games[-1] if games else {"players": (), "ok": 0, "failed": 0, "quarantined": 0, "seconds": 0.0}
         )
         rows: tuple[str, ...] = game["players"] or (result.players if result else ())
-        known = Known.of(journal.description(runs[-1].id) if runs else {}, rows)
+        known = RowFacts.of(journal.description(runs[-1].id) if runs else {}, rows)
         masks, worth = (
             _stored(journal, game["id"], len(rows)) if games else (np.zeros((0, len(rows)), dtype=bool), np.zeros(0))
         )
@@ -112,7 +86,7 @@ def watch(path: str) -> Watched:
     square, pair_players, because = _interactions(values, names, together, worth)
     return Watched(
         len(rows), game["ok"], game["failed"] + game["quarantined"], game["seconds"], unfinished, known, values,
-        result is None, _suspects(values, known), pair_players, square, because, _curves(result, playing),
+        result is None, suspects(values, known), pair_players, square, because, _curves(result, playing),
     )  # fmt: skip
 
 
@@ -166,23 +140,8 @@ def _difference(players: tuple[str, ...], masks: BoolArray, worth: FloatArray) -
         f"difference of means over {len(worth):,} stored payoffs",
         no_division("means over whatever was stored first: they rank players until the run has its result"),
         stderr=stderr, interval=np.column_stack([credit - NORMAL * stderr, credit + NORMAL * stderr]), level=LEVEL,
-        interval_because="Welch's normal interval, as if stored coalitions were drawn at random",
+        precision=Precision.interval("Welch's normal interval, as if stored coalitions were drawn at random"),
     )  # fmt: skip
-
-
-def _suspects(values: Attribution | None, known: Known) -> tuple[Suspected, ...]:
-    """Rows with negative credit far below the middle, worst first; only a single row of a class can be mislabelled."""
-    if values is None or len(values) < 10 or known.groups or not known.classes:
-        return ()
-    credit = values.credit
-    middle = float(np.median(credit))
-    spread = 1.4826 * float(np.median(np.abs(credit - middle)))
-    worst = np.argsort(credit, kind="stable")[:SUSPECTS].tolist()
-    return tuple(
-        Suspected(values.players[i], float(credit[i]), values.interval is None or bool(values.interval[i, 1] < 0))
-        for i in worst
-        if credit[i] < min(0.0, middle - OUTSTANDING * spread)
-    )
 
 
 def _interactions(
@@ -265,7 +224,7 @@ def as_csv(path: str) -> str:
 
 
 def values_csv(path: str) -> str:
-    """One line a player: credit, interval, label and text as far as they are known."""
+    """One line per player: credit, interval, label and text as far as they are known."""
     seen = watch(path)
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")

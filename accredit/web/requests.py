@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic_core import PydanticCustomError
+
+from accredit.core import InvalidInput
+from accredit.methods import METHODS, Place, find
 
 CHARACTERS = 20_000
 IMAGE_CHARACTERS = 7_000_000  # base64 of about 5 MB
@@ -12,6 +16,20 @@ GAME_PLAYERS = 10
 
 Text = Annotated[str, Field(max_length=CHARACTERS)]
 Name = Annotated[str, Field(min_length=1, max_length=80)]
+METHOD = "unknown method"  # the kind of error that a name gives
+
+
+def _usual(name: str, place: Place) -> str:
+    """The usual name of a method, or what the library says of another."""
+    try:
+        return find(name, place).name
+    except InvalidInput as error:
+        raise PydanticCustomError(METHOD, "{said}", {"said": str(error)}) from None
+
+
+Spelled = Field(min_length=1, max_length=400)
+GameMethod = Annotated[str, Spelled, AfterValidator(lambda name: _usual(name, "game"))]
+ExplainMethod = Annotated[str, Spelled, AfterValidator(lambda name: _usual(name, "explain"))]
 Positions = Annotated[list[Annotated[int, Field(ge=0, le=4096)]], Field(min_length=1, max_length=512)]
 
 
@@ -26,7 +44,7 @@ class ExplainRequest(Request):
 
     text: Text = ""
     image: Annotated[str, Field(max_length=IMAGE_CHARACTERS)] | None = None
-    methods: Annotated[list[Name], Field(min_length=1, max_length=20)] | None = None
+    methods: Annotated[list[ExplainMethod], Field(min_length=1, max_length=2 * len(METHODS))] | None = None
     target: Name | None = None
     players: Literal["word", "token", "sentence"] | Annotated[dict[Name, Positions], Field(max_length=512)] = "word"
     payoff: Literal["log-odds", "logit", "probability", "margin"] | None = None
@@ -44,8 +62,9 @@ class FlowRequest(Request):
 
 
 class GameRequest(Request):
-    """Players and all 2ⁿ payoffs; bit i of the index tells whether player i plays."""
+    """Players and all 2ⁿ payoffs, where bit i of the index says whether player i plays; groups as in `accredit game`."""
 
     players: Annotated[list[Name], Field(min_length=1, max_length=GAME_PLAYERS)]
     payoffs: Annotated[list[Annotated[float, Field(ge=-1e12, le=1e12)]], Field(max_length=1 << GAME_PLAYERS)]
-    method: Literal["shapley", "banzhaf", "leave-one-out", "beta:16,1"] = "shapley"
+    method: GameMethod = "shapley"
+    groups: Annotated[str, Field(max_length=400)] | None = None

@@ -10,16 +10,15 @@ from collections.abc import Callable, Hashable, Iterator
 from contextlib import suppress
 from typing import Any, TypeVar
 
-from accredit.core import AccreditError, Attribution, InvalidInput
-from accredit.explanation.explainer import builtin_model, chosen, explanation_of, subject_of, timed
+from accredit.core import InvalidInput
+from accredit.explanation.explainer import asked_methods, builtin_model, subject_of
 from accredit.explanation.flows import REPORTED, columns, picture
-from accredit.explanation.methods import DEFAULT, RECIPES
+from accredit.explanation.stream import Ended, Explained, Progress, Started, assembled, events
 from accredit.explanation.subject import Subject, tokens_of
+from accredit.methods import DEFAULT, methods_for
 from accredit.views import explanation_page
-from accredit.views.escape import escape
 from accredit.views.explanation import explanation_blocks, headline
-from accredit.views.page import page
-from accredit.web.flow_view import flow_body
+from accredit.views.flow_view import flow_body, flow_page
 
 TOKENS = 512
 PIXELS = 16_000_000
@@ -85,7 +84,7 @@ class Models:
         """Run every usual method once on a short text, and one on a picture, so that the first request pays for no import."""
         tasks = [WARM_UP, {**WARM_UP, "text": "", "image": DOT, "methods": ["leave-one-out"]}]
         for task in tasks if self.builtin else tasks[:1]:
-            with suppress(Exception):  # what fails here fails again, and is told, when it is asked for
+            with suppress(Exception):  # what fails here fails again, and is reported, when it is asked for
                 for _ in explain(self, task):
                     pass
 
@@ -96,19 +95,19 @@ class Models:
             "text": None if text is None else {"name": text.name, "labels": _labels(text), "layers": self._layers()},
             "image": self.builtin or "image" in self.by_kind,
             "builtin": self.builtin,
-            "methods": list(RECIPES),
+            "methods": [method.to_plain() for method in methods_for("explain")],
             "default": list(DEFAULT),
         }
 
     def _layers(self) -> int | None:
         """Layers through which attention flows, if the model shows any."""
-        with suppress(Exception):  # what fails here fails again, and is told, when it is asked for
+        with suppress(Exception):  # what fails here fails again, and is reported, when it is asked for
             return len(self.attention_of(WARM_UP["text"]).attention)
         return None
 
     def attention_of(self, text: str) -> Subject:
         """A text as the model reads it."""
-        return self.recent.get(text, lambda: _short(subject_of(self.of("text"), text, "token")))
+        return self.recent.get(text, lambda: _short(subject_of(self.of("text"), text, players="token")))
 
 
 def _labels(model: Any) -> list[str]:
@@ -126,35 +125,33 @@ def _short(subject: Subject) -> Subject:
 
 def explain(models: Models, task: Event) -> Iterator[Event]:
     """Method after method, the quickest first; after each, the blocks of the page that it changes."""
-    recipes = chosen(task["methods"])
+    asked = asked_methods(task["methods"])
     kind = "image" if task["image"] else "text"
     given = _picture(task["image"]) if task["image"] else task["text"]
     players = task["players"] if kind == "text" else None
-    subject = _short(subject_of(models.of(kind), given, players, task["target"], task["payoff"]))
-    subject.budget, subject.seed = task["budget"], task["seed"]
-    attributions: dict[str, Attribution] = {}
-    refused: dict[str, str] = {}
-    seconds: dict[str, float] = {}
-    explanation, shown = None, dict[str, str]()
-    quickest = sorted(recipes, key=lambda each: each.payoffs(len(subject.players), subject.budget))
-    for done, each in enumerate(quickest):
-        yield {"event": "progress", "method": each.name, "done": done, "of": len(recipes)}
-        try:
-            attributions[each.name], seconds[each.name] = timed(each, subject)
-        except AccreditError as error:
-            refused[each.name] = str(error)
-        ran = [other for other in recipes if other.name in attributions or other.name in refused]
-        explanation = explanation_of(subject, ran, attributions, refused, seconds)
-        blocks = explanation_blocks(explanation, live=True)
-        fresh = {name: block for name, block in blocks.items() if shown.get(name) != block}
-        shown = blocks
-        yield {
-            "event": "result", "done": done + 1, "of": len(recipes), "title": headline(explanation),
-            "order": list(blocks), "blocks": fresh,
-            "tokens": [[t.shown, t.player, t.special] for t in explanation.tokens],
-        }  # fmt: skip
-    assert explanation is not None
-    yield {"event": "done", "page": explanation_page(explanation), "json": explanation.to_json()}
+    settings = {name: task[name] for name in ("target", "payoff", "budget", "seed")}
+    subject = _short(subject_of(models.of(kind), given, players=players, **settings))
+    ended: list[Ended] = []
+    shown: dict[str, str] = {}
+    for event in events(subject, asked, progress=True, quickest_first=True):
+        if isinstance(event, Started):
+            yield {"event": "progress", "method": event.method, "done": len(ended), "of": len(asked)}
+        elif isinstance(event, Progress):
+            share = {"share": event.done / max(event.of, 1), "seconds_left": event.seconds_left}
+            yield {"event": "progress", "method": event.method, "done": len(ended), "of": len(asked), **share}
+        elif isinstance(event, Explained):
+            yield {"event": "done", "page": explanation_page(event.explanation), "json": event.explanation.to_json()}
+        else:
+            ended.append(event)
+            explanation = assembled(subject, asked, ended)
+            blocks = explanation_blocks(explanation, live=True)
+            fresh = {name: block for name, block in blocks.items() if shown.get(name) != block}
+            shown = blocks
+            yield {
+                "event": "result", "done": len(ended), "of": len(asked), "title": headline(explanation),
+                "order": list(blocks), "blocks": fresh,
+                "tokens": [[t.shown, t.player, t.special] for t in explanation.tokens],
+            }  # fmt: skip
 
 
 def _picture(encoded: str) -> Any:
@@ -206,11 +203,11 @@ def flow(models: Models, task: Event) -> Iterator[Event]:
     ranges = credit_intervals(FlowGame(network, layer=layer, groups=subject.groups)) if small else None
     report = keep(
         (task["text"], task["residual"]),
-        lambda: flow_report(subject.attention, intervals=False, pairs=64, trials=0, **settings),
+        lambda: flow_report(subject.attention, intervals=False, pairs=64, trials=0, flow=solved, **settings),
     )
     body = flow_body(drawing, credit, layer, rule, tokens, ranges, report)
     yield {"event": "result", "done": 2, "of": 2, "html": body, **facts}
-    yield {"event": "done", "page": page("How attention flows", f'<p class="quoted">{escape(task["text"])}</p>{body}')}
+    yield {"event": "done", "page": flow_page(task["text"], body)}
 
 
 TASKS: dict[str, Callable[[Models, Event], Iterator[Event]]] = {"explain": explain, "flow": flow}

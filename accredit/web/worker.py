@@ -1,7 +1,7 @@
 """The one process that holds the model, seen from the server: start it, give it a task, read its events, replace it.
 
 The model may crash, hang or eat all memory; then only this process ends, and a fresh one takes its place. Both sides speak
-JSON, one object a line, over the process's standard input and output.
+JSON, one object per line, over the process's standard input and output.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Worker:
             self.about = first["models"]
 
     async def run(self, task: Event, emit: Callable[[Event], None], stop: asyncio.Event, seconds: float) -> None:
-        """Run a task; its events go to `emit`. Ends early, without a word, once `stop` is set."""
+        """Run a task; its events go to `emit`. Ends early and silently once `stop` is set."""
         stopping = asyncio.ensure_future(stop.wait())
         try:
             loading = asyncio.ensure_future(self.ready())
@@ -127,7 +127,7 @@ class Worker:
 
     async def _write(self, message: Event) -> None:
         assert self._process is not None and self._process.stdin is not None
-        with suppress(BrokenPipeError, ConnectionResetError):  # the end of its output tells the same
+        with suppress(BrokenPipeError, ConnectionResetError):  # the end of its output says the same
             self._process.stdin.write(json.dumps(message).encode() + b"\n")
             await self._process.stdin.drain()
 

@@ -21,7 +21,7 @@ class ToyContest:
 
     methods: tuple[str, ...] = ("shapley", "leave-one-out", "banzhaf", "position", "chosen", "brittle")
     metrics: tuple[str, ...] = ("comprehensiveness", "deletion", "insertion", "sensitivity-n", "infidelity")
-    pause: float = 0.0
+    stands_at: int | None = None  # the row at which it stands still, to be killed there
     seed: int = 0
 
     def settings(self):
@@ -44,7 +44,8 @@ class ToyContest:
         return METRICS[name]
 
     def explain(self, method, example):
-        time.sleep(self.pause)
+        if example.row == self.stands_at:
+            time.sleep(600)
         game = self.game(example)
         if method == "brittle" and example.row == 3:
             raise ArithmeticError("no convergence on this row")

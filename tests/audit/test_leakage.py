@@ -73,7 +73,7 @@ def test_a_cheat_is_flagged_by_every_detector_and_its_numbers_are_the_exact_ones
     report = report_on(CHEAT)
     assert report.flagged == NAMES
     error = 5 / np.sqrt(1500)  # five standard errors of a share, and of nats with a spread below 1: false alarms < 1e-6
-    assert abs(report[METER].excess.estimate - CHEAT.encoding) < error
+    assert abs(report[METER].excess.value - CHEAT.encoding) < error
     assert abs(report[PROBE].details["bits at least"] * np.log(2) - CHEAT.information) < error
     accuracy = CHEAT.labels_given_mask.max(axis=1) @ CHEAT.of_masks
     assert abs(report[PROBE].value - accuracy) < error
@@ -86,7 +86,7 @@ def test_a_code_that_needs_the_values_is_seen_by_the_encode_meter_only():
     """One of two features is shown, by a switch that is not: mask and values together say what neither says alone."""
     report = report_on(CONDITIONAL, (PROBE, METER, SCRAMBLE))
     assert report.flagged == (METER,)
-    assert abs(report[METER].excess.estimate - CONDITIONAL.encoding) < 5 / np.sqrt(1500)
+    assert abs(report[METER].excess.value - CONDITIONAL.encoding) < 5 / np.sqrt(1500)
 
 
 def test_without_surrogate_or_black_box_the_rest_still_runs_and_the_report_says_what_is_missing():
@@ -299,7 +299,7 @@ def test_a_probe_that_could_learn_nothing_does_not_pass_a_cheat():
     masks, labels = np.eye(2)[np.arange(24) % 2], np.arange(24) % 2
     assert mask_only_probe(masks, labels).verdict == "flagged"  # so plain that twelve rows show it
     alike = mask_only_probe(np.ones((24, 2)), labels)
-    assert alike.excess.estimate == 0 and alike.verdict == "unclear"
+    assert alike.excess.value == 0 and alike.verdict == "unclear"
 
 
 @pytest.mark.slow

@@ -68,10 +68,10 @@ def test_empty_texts_and_failing_rows_do_not_stop_the_run(tmp_path):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--data", "{data}", "--text", "review"], "no column 'review'; its columns are text, label"),
+        (["--data", "{data}", "--text", "review"], "its columns are text, label: pick one with --text"),
         (["--data", "{data}", "--target", "gold"], "no column 'gold'"),
         (["--data", "{data}", "--where", "split"], "COLUMN=VALUE"),
-        (["--data", "missing.csv"], "cannot be read"),
+        (["--data", "missing.csv"], "'missing.csv' does not exist"),
         (["--methods", "tea-leaves"], "'tea-leaves' is unknown"),
         (["--metrics", "beauty"], "unknown metric 'beauty'"),
         (["--executor", "hamsters"], "unknown executor 'hamsters'"),

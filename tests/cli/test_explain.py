@@ -47,7 +47,7 @@ def test_a_text_gives_prediction_methods_claims_and_seconds(run, folders):
     assert code == 0 and err == ""
     assert TEXT in out
     assert "%" in out.splitlines()[0] and "credit for the log-odds of" in out.splitlines()[0]
-    assert "gripping" in out and "ESNL" in out and "shapley: all" in out and " s)" in out
+    assert "gripping" in out and "E S N L" in out and "shapley: all" in out and " s)" in out
 
 
 def test_json_and_html_hold_the_same_explanation(run, folders, tmp_path):
@@ -111,7 +111,7 @@ def test_a_table_gives_its_column(run, folders, tmp_path, name, mark):
 
 
 def test_quotes_of_a_table_are_read_and_those_of_a_tsv_may_be_only_characters(run, folders, tmp_path):
-    (tmp_path / "t.csv").write_text('\ufeff"the text",x\n"He said ""wow"",\ntwice",1\nbad', encoding="utf-8")
+    (tmp_path / "t.csv").write_text('\ufeff"the text",x\n"He said ""wow"",\ntwice",1\nbad,', encoding="utf-8")
     (tmp_path / "t.tsv").write_text('the text\tx\n"Good" film\t1\n"bad\t2\n', encoding="utf-8")
     for name, texts in (("t.csv", ['He said "wow",\ntwice', "bad"]), ("t.tsv", ['"Good" film', '"bad'])):
         code, out, _ = run(name, "--model", folders / "text", "--methods", "leave-one-out", "--text", "the text")
@@ -260,10 +260,9 @@ BAD = {
     "pair of lines": (["lines.txt", "--pair", "good"], "--pair names a column"),
     "pair that is no column": (["t.csv", "--text", "text", "--pair", "nope"], "pick one with --pair"),
     "empty pair": ([TEXT, "--pair", " "], "empty"),
-    "two columns of one name": (["twice.csv", "--text", "text"], "2 columns are called 'text'"),
-    "a comma without quotes": (["comma.csv", "--text", "text"], "row 2 of 'comma.csv' has 3 cells and the header 2"),
+    "two columns of one name": (["twice.csv", "--text", "text"], "2 columns of 'twice.csv' are called 'text'"),
+    "a comma without quotes": (["comma.csv", "--text", "text"], "line 3 of 'comma.csv' has 3 cells and the header 2"),
     "quotes that do not close": (["open.csv", "--text", "text"], "unexpected end of data"),
-    "a cell without an end": (["vast.tsv", "--text", "text"], "field limit"),
     "out for a text": ([TEXT, "--out", "rows.jsonl"], "--out is for a FILE"),
     "page of a file": (["t.csv", "--text", "text", "--html", "x.html"], "--html is for one"),
     "page into no folder": ([TEXT, "--html", "no/such/x.html"], "folder does not exist"),
@@ -287,7 +286,6 @@ def test_bad_input_is_one_line_and_leaves_no_file(run, folders, tmp_path, case):
     (tmp_path / "twice.csv").write_text("text,text\ngood,bad\n")
     (tmp_path / "comma.csv").write_text('id,text\n1,"good, film"\n2,good, film\n')
     (tmp_path / "open.csv").write_text('id,text\n1,"good\n2,bad\n')
-    (tmp_path / "vast.tsv").write_text("id\ttext\n1\t" + "good " * 40_000)
     for name, fill in {"empty": lambda folder: None, "pickled": pickled, "remote": remote}.items():
         (tmp_path / name).mkdir()
         fill(tmp_path / name)

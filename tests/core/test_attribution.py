@@ -6,9 +6,23 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from accredit.core import Attribution, Claim, Holds, InvalidInput, Selection
+from accredit.core import Attribution, Claim, Estimate, Holds, InvalidInput, Known, Precision, Selection
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
+
+
+@st.composite
+def known(draw, n):
+    """Standard errors, interval and precision as they go together."""
+    rows = st.lists(st.tuples(finite, finite).map(sorted), min_size=n, max_size=n)
+    errors = st.none() | st.lists(finite.map(abs), min_size=n, max_size=n)
+    why = draw(st.text(max_size=5))
+    return draw(
+        st.sampled_from(
+            [{"precision": Precision.exact(why)}, {"precision": Precision.unknown(why), "stderr": draw(errors)}]
+        )
+        | st.just({"precision": Precision.interval(why), "stderr": draw(errors), "interval": draw(rows)})
+    )
 
 
 @st.composite
@@ -24,8 +38,7 @@ def attributions(draw):
         claims=tuple(
             Claim(a, draw(st.sampled_from(Holds)), draw(st.text(max_size=5))) for a in ("efficiency", "symmetry")
         ),
-        stderr=draw(st.none() | numbers),
-        interval=draw(st.none() | st.lists(st.tuples(finite, finite), min_size=n, max_size=n)),
+        **draw(known(n)),
         level=0.95,
         baseline=draw(st.none() | finite),
         payoffs=draw(st.none() | st.integers(0, 10**9)),
@@ -41,6 +54,87 @@ def test_json_gives_back_an_equal_attribution(attribution):
     assert again == attribution
     assert again.credit.tobytes() == attribution.credit.tobytes()
     assert json.loads(attribution.to_json())["kind"] == "attribution"
+
+
+@pytest.mark.parametrize(
+    ("given", "known", "words"),
+    [
+        ({}, Known.UNKNOWN, ""),
+        ({"stderr": [0.1, 0.1]}, Known.UNKNOWN, ""),
+        ({"interval": [(0, 2), (1, 3)]}, Known.INTERVAL, ""),
+        ({"precision": Precision.exact()}, Known.EXACT, "exact: there is no sampling error"),
+        ({"precision": Precision.unknown("two draws")}, Known.UNKNOWN, "no interval: two draws"),
+        ({"interval": [(0, 2), (1, 3)], "precision": Precision.interval("Student t")}, Known.INTERVAL, "Student t"),
+    ],
+)
+def test_a_result_says_how_well_it_is_known(given, known, words):
+    found = Attribution(("x", "y"), [1, 2], 3, "m", **given)
+    assert found.precision.known is known and found.interval_because == words
+    assert found.exact == (known is Known.EXACT)
+    ends = {Known.EXACT: (1, 1), Known.INTERVAL: (0, 2), Known.UNKNOWN: (None, None)}[known]
+    one = found.estimate("x")
+    assert (one.value, one.low, one.high) == (1, *ends)
+    assert one.above(0.5) is {Known.EXACT: True, Known.INTERVAL: False, Known.UNKNOWN: None}[known]
+    assert Attribution.from_json(found.to_json()).precision == found.precision
+    assert found[["y"]].ranked().precision == found.precision
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ({"interval": [(0, 2), (1, 3)], "precision": Precision.exact()}, "says 'exact' and an interval is given"),
+        ({"interval": [(0, 2), (1, 3)], "precision": Precision.unknown()}, "says 'unknown' and an interval is given"),
+        ({"precision": Precision.interval("Student t")}, "says 'interval' and no interval is given"),
+        ({"interval": [(2, 0), (1, 3)]}, "low end above its high end"),
+        ({"stderr": [0.1, -0.1]}, r"stderr holds -0\.1"),
+        ({"stderr": [0.1, 0.1], "precision": Precision.exact()}, "leave out stderr"),
+        ({"precision": "exact"}, r"write for example Precision\.exact\(\)"),
+        ({"level": 95}, "level is 95"),
+        ({"level": True}, "level is True"),
+    ],
+)
+def test_statements_about_the_error_agree(given, why):
+    with pytest.raises(InvalidInput, match=why):
+        Attribution(("x", "y"), [1, 2], 3, "m", **given)
+
+
+@pytest.mark.parametrize(
+    "precision",
+    [None, "exact", {"known": "exact"}, {"known": "surely", "because": ""}, {"known": "exact", "because": 3},
+     {"known": "interval", "because": ""}],
+)  # fmt: skip
+def test_json_without_a_sound_precision_is_refused(precision):
+    data = json.loads(Attribution(("x",), [1], 1, "m", precision=Precision.exact()).to_json()) | {
+        "precision": precision
+    }
+    with pytest.raises(InvalidInput):
+        Attribution.from_json(json.dumps(data))
+    del data["precision"]
+    with pytest.raises(InvalidInput, match="precision is None"):
+        Attribution.from_json(json.dumps(data))
+
+
+@pytest.mark.parametrize(
+    "given",
+    [(1.0, 2.0), (1.0, 2.0, 0.0), (1.0, 0.0, 2.0, Precision.exact()), (1.0, 0.0, 2.0, Precision.unknown()),
+     (1.0, None, None, Precision.interval()), (1.0, None, None)],
+)  # fmt: skip
+def test_an_estimate_is_whole(given):
+    with pytest.raises(InvalidInput):
+        Estimate(*given)
+
+
+def test_estimates_compare_by_their_whole_intervals():
+    low, high, point = Estimate(1, 0, 2), Estimate(4, 3, 5), Estimate.exact(2.5)
+    guess = Estimate.unknown(9, "one draw")
+    assert high.exceeds(low) and point.exceeds(low) and high.exceeds(point) and not low.exceeds(high)
+    assert guess.exceeds(low) is None and high.exceeds(guess) is None and 9 not in guess
+    assert (f"{low:.0f}", f"{point:.1f}", f"{guess:.0f}", str(high)) == (
+        "1 [0, 2]",
+        "2.5",
+        "9 [unknown]",
+        "4.000 [3.000, 5.000]",
+    )
 
 
 def test_json_notices_one_changed_bit():

@@ -12,15 +12,16 @@ from accredit.evaluate import bootstrap, holm, paired_test
 from accredit.evaluate.bootstrap import sign_flips
 
 
-def test_a_constant_sample_has_a_point_interval():
-    same = bootstrap(np.full(10, 3.0))
-    assert (same.estimate, same.low, same.high) == (3.0, 3.0, 3.0)
-    assert 3.0 in same
+@pytest.mark.parametrize("values", [np.full(10, 3.0), np.array([3.0])])
+def test_a_sample_without_spread_has_no_interval(values):
+    same = bootstrap(values)
+    assert (same.value, same.low, same.high) == (3.0, None, None)
+    assert 3.0 not in same and same.above(0) is None
 
 
 def test_percentile_of_two_examples_by_hand():
     both = bootstrap(np.array([0.0, 1.0]), kind="percentile", level=0.2)
-    assert (both.estimate, both.low, both.high) == (0.5, 0.5, 0.5)  # means 0, ½, ½, 1: from 32 % to 68 % it is ½
+    assert (both.value, both.low, both.high) == (0.5, 0.5, 0.5)  # means 0, ½, ½, 1: from 32 % to 68 % it is ½
     assert bootstrap(np.array([0.0, 1.0]), kind="percentile", level=0.99).low == 0.0
 
 

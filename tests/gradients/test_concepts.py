@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 from scipy import stats
 
 from accredit.core import InvalidInput
-from accredit.gradients import holm, tcav
+from accredit.gradients import tcav
 from accredit.gradients.concepts import (
     _measured,
     _p_value,
@@ -102,12 +102,6 @@ def test_concept_vectors_are_those_of_scikit_learn():
         .coef_[0]
     )
     assert_allclose(concept_vector(a, b)[0], theirs / np.linalg.norm(theirs), atol=1e-5)
-
-
-def test_holm_against_hand_work():
-    assert_allclose(holm([0.01, 0.04, 0.03, 0.005]), [0.03, 0.06, 0.06, 0.02])
-    assert_allclose(holm([0.6, 0.7]), [1.0, 1.0])
-    assert_allclose(holm([0.2]), [0.2])
 
 
 def test_slopes_are_those_of_moving_every_token_together():

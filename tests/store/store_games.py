@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -56,19 +57,31 @@ class Breaks(Sizes):
 
 
 class Traced(Sizes):
-    """Leaves a file for every coalition evaluated."""
+    """Leaves a file for every coalition evaluated. The first process to leave one may be `held` until it is killed."""
 
     players = tuple("abcdefghij")
 
-    def __init__(self, folder: str, seconds: float) -> None:
-        super().__init__(seconds)
-        self.folder = folder
+    def __init__(self, folder: str, held: bool = False) -> None:
+        super().__init__()
+        self.folder, self.held = folder, held
+
+    def kill_held(self) -> int:
+        """Kill the process that is held, once there is one; its number."""
+        while not os.path.islink(f"{self.folder}.held"):
+            time.sleep(0.01)
+        process = int(os.readlink(f"{self.folder}.held"))
+        os.kill(process, signal.SIGKILL)
+        return process
 
     def payoff(self, coalitions: BoolArray) -> FloatArray:
         earned = super().payoff(coalitions)
         for row in coalitions:
             name = "".join("1" if plays else "0" for plays in row)
             (Path(self.folder) / f"{name}-{os.getpid()}-{time.monotonic_ns()}").touch()
+        if self.held:
+            with suppress(FileExistsError):
+                os.symlink(str(os.getpid()), f"{self.folder}.held")  # of one process alone, whole or not at all
+                time.sleep(600)
         return earned
 
 

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import threading
-import time
 from pathlib import Path
 
 import numpy as np
@@ -23,17 +20,11 @@ pytest.importorskip("distributed", reason="Dask is not installed: pip install 'a
 def test_a_dask_worker_killed_mid_run_loses_nothing(tmp_path: Path) -> None:
     trace = tmp_path / "trace"
     trace.mkdir()
-    game = Traced(str(trace), 0.004)
+    game = Traced(str(trace), held=True)
     coalitions = from_index(np.arange(400), 10)
     killed: list[int] = []
 
-    def kill_one() -> None:
-        while not any(trace.iterdir()):
-            time.sleep(0.01)
-        killed.append(int(next(trace.iterdir()).name.split("-")[1]))
-        os.kill(killed[0], signal.SIGKILL)
-
-    killer = threading.Thread(target=kill_one)
+    killer = threading.Thread(target=lambda: killed.append(game.kill_held()))
     killer.start()
     with Journal(tmp_path / "run.db") as journal, durable(game, journal, Dask(workers=2)) as run:
         earned = run.payoff(coalitions)
@@ -47,6 +38,6 @@ def test_a_dask_worker_killed_mid_run_loses_nothing(tmp_path: Path) -> None:
 def test_an_unreachable_cluster_is_an_error_that_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("accredit.store.executors.CONNECT_SECONDS", 0.5)
     why = r"no Dask scheduler answers at tcp://127.0.0.1:9.*dask scheduler"
-    nowhere = durable(Traced(str(tmp_path), 0.0), executor="dask:tcp://127.0.0.1:9")
+    nowhere = durable(Traced(str(tmp_path)), executor="dask:tcp://127.0.0.1:9")
     with nowhere as game, pytest.raises(ExecutorError, match=why):
         game.payoff(np.ones((1, 10), dtype=bool))

@@ -14,15 +14,13 @@ from accredit.store import Journal, durable
 from accredit.valuation import (
     Retraining,
     RidgeUtility,
-    Truncated,
     data_banzhaf,
     data_beta,
     data_shapley,
     groups_of,
-    rule_named,
     split,
 )
-from accredit.values import best_subsets, shapley, shapley_interactions, value_given
+from accredit.values import Truncated, best_subsets, shapley, shapley_interactions, value_given, value_of
 
 svm = pytest.importorskip("sklearn.svm")
 linear_model = pytest.importorskip("sklearn.linear_model")
@@ -130,24 +128,18 @@ def test_every_rule_reads_the_same_journal(tmp_path) -> None:
         assert paid == 256
         assert_allclose(data_banzhaf(kept, budget=256).credit, data_banzhaf(game, budget=256).credit)
         assert_allclose(data_beta(kept, 16, 1, budget=256).credit, data_beta(game, 16, 1, budget=256).credit)
-        rule_named("loo", kept, budget=10)
+        value_of(kept, "loo", budget=10)
         assert kept.evaluated == paid  # not one more training
 
 
 @pytest.mark.parametrize("rule", ["shapley", "banzhaf", "beta:4,1", "tmc:0.05", "loo"])
 def test_rules_by_name_estimate_where_the_table_does_not_fit(rule: str) -> None:
     game = counted(RidgeUtility(blobs(25), l2=0.5))
-    values = rule_named(rule, game, budget=300, seed=1)
+    values = value_of(game, rule, budget=300, seed=1)
     assert len(values) == 25
     assert values.payoffs is not None
     assert values.payoffs <= 300
     assert game.payoffs <= 300 + 2
-
-
-@pytest.mark.parametrize("rule", ["fame", "beta:4", "tmc", "beta:a,b"])
-def test_unknown_rules_are_refused(rule: str) -> None:
-    with pytest.raises(InvalidInput, match="rule"):
-        rule_named(rule, RidgeUtility(blobs(5)), budget=50)
 
 
 def test_truncation_is_biased_and_says_so() -> None:

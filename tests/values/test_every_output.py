@@ -10,7 +10,6 @@ from accredit.core.coalitions import keys
 from accredit.core.games import Record
 from accredit.evaluate import ClaimRefuted, check_claims
 from accredit.games import FunctionGame, FunctionGames, TableGames, cached, counted, grouped, restricted
-from accredit.valuation.truncated import Truncated
 from accredit.values import (
     Exact,
     Lime,
@@ -29,6 +28,7 @@ from accredit.values import (
     shapley_interactions,
     value_given,
 )
+from accredit.values.truncated import Truncated
 from tests.values.sampling_games import names
 from tests.values.test_sampling import ESTIMATORS, estimator, game_with_equal_and_null_players, lopsided_weights
 

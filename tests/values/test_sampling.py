@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 from scipy.stats import binom
 from scipy.stats import t as student
 
-from accredit.core import Attribution, BadPayoff, Holds, InvalidInput
+from accredit.core import Attribution, BadPayoff, Holds, InvalidInput, Known
 from accredit.evaluate import check_claims
 from accredit.games import FunctionGame, TableGame, counted
 from accredit.values import sampling
@@ -173,14 +173,14 @@ def test_numbers_do_not_depend_on_how_draws_are_batched(name, monkeypatch):
 def test_one_and_two_players(name):
     one = estimator(name, 1, budget=20).solve(TableGame("a", [3, 10]))
     assert (one.credit[0], one.baseline, one.payoffs) == (7, 3, 2)
-    assert_allclose(one.interval, [[7, 7]])
+    assert one.exact and one.estimate("a").ends == (7, 7)
     cookies = TableGame(("alice", "bob"), [1, 6, 4, 11])
     two = estimator(name, 2, budget=402).solve(cookies)
     if name in ("Permutations", "Antithetic"):
         assert abs(two.credit - truth(name, cookies)).max() <= 8 * two.stderr.max()
         return
     assert_allclose(two.credit, truth(name, cookies))
-    assert_allclose(two.interval, two.credit[:, None] * [[1, 1]])  # all four coalitions are known: no width
+    assert two.exact and two.interval is None and two.stderr is None  # all four coalitions are known
     assert two.payoffs == 4
 
 
@@ -191,7 +191,7 @@ def test_a_constant_game_gives_nothing_and_no_interval(name):
     assert_allclose(found.credit, 0, atol=1e-12)
     assert found.baseline == 5
     assert found.interval is None
-    assert found.interval_because.startswith("none")
+    assert found.interval_because.startswith("no interval: ") and found.precision.known is Known.UNKNOWN
 
 
 @pytest.mark.parametrize("name", WITH_INTERVAL)

@@ -8,7 +8,7 @@ import re
 
 import numpy as np
 
-from accredit.core import Attribution, Claim, Holds, distinct_names, no_division
+from accredit.core import Attribution, Claim, Holds, Precision, distinct_names, no_division
 from accredit.explanation import Explanation, FlowPicture, Picture, Token
 
 SENTENCE = "A gripping, beautifully shot film that never quite lands."
@@ -42,7 +42,8 @@ def sample(
     attributions = {
         "shapley": Attribution(players, raw, total, "shapley/Surrogate(2000)", ALL, stderr=half / 2,
                                interval=np.stack([raw - half, raw + half], axis=1), level=0.95, payoffs=2000, seed=seed,
-                               baseline=0.31, interval_because="Gaussian-process posterior", stopped="budget spent"),
+                               baseline=0.31, precision=Precision.interval("Gaussian-process posterior"),
+                               stopped="budget spent"),
         "leave-one-out": Attribution(players, raw * 0.7 + rng.normal(0, 0.05, n), total, "leave-one-out", payoffs=n + 2,
                                      claims=(Claim("efficiency", Holds.NO, "only Shapley's weights share all"), *ALL[1:])),
         "integrated-gradients": Attribution(players, raw + rng.normal(0, 0.1, n), total, "integrated-gradients/steps=64",

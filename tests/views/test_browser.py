@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from accredit import views
-from accredit.core import Attribution, Claim, Holds
+from accredit.core import Attribution, Claim, Holds, Precision
 from accredit.explanation import Explanation, Token, explain
 from accredit.games import TableGame
 from accredit.values.report import report
@@ -97,7 +97,7 @@ def hostile_explanation() -> Explanation:
         text += name + " "
     claims = tuple(Claim("efficiency", Holds.NO, name) for name in names[:20])
     result = Attribution(names, [(-1) ** k * (k % 13) for k in range(len(names))], None, names[0], claims, stopped=names[1],
-                         certificate={names[2]: names[3]}, interval_because=names[4])  # fmt: skip
+                         certificate={names[2]: names[3]}, precision=Precision.unknown(names[4]))  # fmt: skip
     base = Explanation(text, tuple((n, 0.004) for n in names), names[0], tuple(names), ("shapley", names[5]),
                        {"shapley": result}, {names[5]: names[6]}, tokens=tuple(tokens), notes=tuple(names),
                        provenance={"model": names[7], "command": names[8], names[9]: names[10]})  # fmt: skip

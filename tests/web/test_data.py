@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from accredit.core import Attribution, InvalidInput
+from accredit.core import Attribution, InvalidInput, Precision
 from accredit.core.coalitions import packed
 from accredit.games import TableGame
 from accredit.store import Entry, Journal, fingerprint
-from accredit.valuation.report import CURVE_STEPS
+from accredit.valuation.report import CURVE_STEPS, Valuation
+from accredit.valuation.suspects import RowFacts, Sureness, Suspect, suspects
 from accredit.values.interactions import shapley_interactions
-from accredit.web.data import Suspected, as_csv, state_of, values_csv, watch
-from accredit.web.data_view import data_body
+from accredit.views.data_view import data_body
+from accredit.views.valuation import valuation_page, valuation_text
+from accredit.web.data import as_csv, state_of, values_csv, watch
 from tests.web.conftest import ROWS, WORTH, additive, random_masks, store
 
 
@@ -80,11 +83,53 @@ def test_a_finished_run_shows_its_own_result_and_its_curves(path):
     result = finished(path, credit)
     seen = watch(path)
     assert not seen.provisional and seen.values == result
-    assert [s.player for s in seen.suspects] == ["row 15"] and seen.suspects[0].sure
+    assert [(s.player, s.surely) for s in seen.suspects] == [("row 15", Sureness.CANNOT_TELL)]
     assert [c.label for c in seen.curves] == ["remove highest first", "remove lowest first"]
     assert_allclose(seen.curves[0].payoffs[[0, -1]], additive(np.array([[True] * 16, [False] * 16])))
     body = data_body(seen)
     assert "Likely mislabelled" in body and "Payoff while rows are removed" in body and "Provisional" not in body
+
+
+LOW = np.where(np.arange(16) < 14, 1.0, -6.0)
+
+
+@pytest.mark.parametrize(
+    ("known", "surely"),
+    [
+        ({}, "cannot tell"),
+        ({"precision": Precision.unknown("59 pairs are too few")}, "cannot tell"),
+        ({"stderr": np.ones(16)}, "cannot tell"),
+        ({"precision": Precision.exact()}, "sure"),
+        ({"interval": np.column_stack([LOW - 1, LOW + 1]), "level": 0.95}, "sure"),
+        ({"interval": np.column_stack([LOW - 9, LOW + 9]), "level": 0.95}, "unsure"),
+    ],
+)
+def test_page_command_and_json_agree_who_is_suspect_and_how_surely(path, known, surely):
+    """A result without an interval is not a result without an error."""
+    result = Attribution(ROWS, LOW, None, "by hand", **known)
+    facts = {"labels": ["x"] * 16, "texts": None, "groups": None, "classes": True}
+    with Journal(path) as journal:
+        run = journal.begin_run(["value"], "/nowhere")
+        journal.describe(run, facts)
+        journal.end_run(run, result.to_json())
+    seen = watch(path)
+    report = Valuation(result, suspects(result, RowFacts.of(facts, ROWS)), (), "accuracy", 0, 0)
+    assert seen.suspects == report.suspects and {s.surely for s in seen.suspects} == {surely}
+    assert [s.player for s in seen.suspects] == ["row 14", "row 15"]
+    page, command, file = data_body(seen), valuation_text(report), valuation_page(report, "films")
+    listed = command[command.index("likely mislabelled") :].splitlines()[2:4]
+    assert page.count(f">{surely}<") == file.count(f">{surely}<") == 2
+    assert all(surely in line for line in listed)
+    assert [s["surely"] for s in json.loads(report.to_json())["suspects"]] == [surely] * 2
+
+
+def test_few_rows_groups_and_numbers_have_no_suspects():
+    values = Attribution(ROWS, LOW, None, "by hand")
+    assert len(suspects(values, RowFacts({}, {}))) == 2
+    assert suspects(values[[*range(5), 14, 15]], RowFacts({}, {})) == ()
+    assert suspects(values, RowFacts({}, {}, {"all": ROWS})) == ()
+    assert suspects(values, RowFacts({}, {}, classes=False)) == ()
+    assert suspects(None, RowFacts({}, {})) == ()
 
 
 def test_rows_that_always_play_together_are_one_player_and_a_full_table_gives_exact_interactions(path):
@@ -151,7 +196,7 @@ def test_names_in_a_journal_are_shown_and_never_obeyed(path):
         for seed in range(6):
             entries = [Entry(bytes([k]), "ok", float(k), 0.1) for k in range(4)]
             journal.record(game, seed, entries)
-    seen = replace(watch(path), suspects=(Suspected(hostile[0], -1.0, True),))
+    seen = replace(watch(path), suspects=(Suspect(hostile[0], -1.0, Sureness.SURE),))
     body = data_body(seen)
     assert "<script" not in body and "<img" not in body and "&lt;script&gt;" in body
 
@@ -203,7 +248,7 @@ def test_a_run_over_rows_tells_their_labels(films):
     seen = watch(films("rows.db", "--budget", "200"))
     assert seen.values is not None and not seen.provisional and len(seen.curves) == 3
     assert set(seen.known.labels) == set(seen.values.players) and set(seen.known.labels.values()) == {"yes", "no"}
-    body = data_body(replace(seen, suspects=(Suspected(seen.values.players[0], -1.0, True),)))
+    body = data_body(replace(seen, suspects=(Suspect(seen.values.players[0], -1.0, Sureness.SURE),)))
     assert body.count("<b>yes</b>") > 3 and "does not hold labels" not in body and "45 rows" in body
 
 

@@ -375,7 +375,7 @@ def test_files_that_are_no_pictures_are_refused_in_words(browser, server):
     visit = Visit(browser, server)
     page = visit.page
     drop(page, ("notes.txt", "text/plain", b"not a picture"))
-    visit.see("#explain-form .problem").to_contain_text("notes.txt is no picture")
+    visit.see("#explain-form .problem").to_contain_text("notes.txt is not a picture")
     drop(page, ("large.png", "image/png", b"0" * 5_000_001))
     visit.see("#explain-form .problem").to_contain_text("5.0 MB")
     drop(page, ("fake.png", "image/png", b"not a picture either"))

@@ -123,10 +123,10 @@ def _too_few(asked: Asked) -> str:
     if m >= FEW_PAIRS:
         return ""
     if asked.two_valued:
-        return f"no interval: {m} pairs of two-valued payoffs are too few to see rare events; ask {2 * FEW_PAIRS + 2} payoffs"
+        return f"{m} pairs of two-valued payoffs are too few to see rare events; ask {2 * FEW_PAIRS + 2} payoffs"
     if n + 1 < m < 3 * n:
         enough = 2 * min(3 * n, FEW_PAIRS) + 2
-        return f"no interval: {m} pairs are too few to fit the relevance of {n} players honestly; ask {enough} payoffs"
+        return f"{m} pairs are too few to fit the relevance of {n} players honestly; ask {enough} payoffs"
     return ""
 
 
@@ -135,15 +135,15 @@ def _without_surrogate(asked: Asked) -> Estimate | None:
     m, n = len(asked.design), asked.design.players
     seen = "which is what was seen, not what is certain"
     if m == 0:
-        return Estimate(_shared(asked, np.zeros(n)), None, 0.0, "no interval: only v(∅) and v(N) were asked")
+        return Estimate(_shared(asked, np.zeros(n)), None, 0.0, "only v(∅) and v(N) were asked")
     if np.sqrt(np.mean(asked.uneven**2)) <= 1e-13 * max(abs(asked.total), asked.largest):
-        because = f"no interval: the {m} pairs asked show no difference between players, {seen}"
+        because = f"the {m} pairs asked show no difference between players, {seen}"
         return Estimate(_shared(asked, np.zeros(n)), None, 0.0, because)
     if m >= n + 10:
         additive = Regression(asked.design).apply(asked.uneven)
         z = asked.design.pairs - (asked.design.sizes / n)[:, None]
         if np.abs(asked.uneven - z @ additive).max() <= 1e-11 * float(np.abs(asked.odd).max()):
-            because = f"no interval: an additive game explains the {m} pairs asked to rounding, {seen}"
+            because = f"an additive game explains the {m} pairs asked to rounding, {seen}"
             return Estimate(_shared(asked, additive), None, 0.0, because)
     return None
 

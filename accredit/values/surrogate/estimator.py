@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from accredit.core import Attribution, Claim, FloatArray, Game, Holds, InvalidInput, payoffs
+from accredit.core import Attribution, Claim, FloatArray, Game, Holds, InvalidInput, Precision, payoffs
 from accredit.values.every_output import solves_every_output
 from accredit.values.exact import SHAPLEY_CLAIMS, Exact
 from accredit.values.intervals import look_error
@@ -87,7 +87,7 @@ class Surrogate:
 
     def _estimate(self, asked: Asked, error: float, rng: np.random.Generator) -> Estimate:
         if asked.design.complete:
-            return Estimate(exact(asked), None, 0.0, "exact: every coalition was asked")
+            return Estimate(exact(asked), None, 0.0, "every coalition was asked")
         return estimate(asked, error, self.centre == "debiased", rng)
 
     @property
@@ -149,13 +149,19 @@ class Surrogate:
             stderr=found.stderr,
             interval=None if width is None else np.stack([found.credit - width, found.credit + width], axis=1),
             level=None if width is None else self.level,
-            interval_because=found.because,
+            precision=_precision(asked, found),
             baseline=asked.nobody,
             payoffs=2 + 2 * len(asked.design),
             seed=self.seed,
             stopped=stopped,
             certificate=found.certificate,
         )
+
+
+def _precision(asked: Asked, found: Estimate) -> Precision:
+    if asked.design.complete:
+        return Precision.exact(found.because)
+    return Precision.unknown(found.because) if found.stderr is None else Precision.interval(found.because)
 
 
 def _fit_seconds(pairs: int) -> float:

@@ -43,9 +43,13 @@ export function explainView(about, frame) {
   let shown = ""; // the settings of the last result that came to its end
 
   text.value = EXAMPLES[0];
-  for (const method of new Set([...(about.default ?? []), ...(about.methods ?? [])])) {
-    const box = element("input", { type: "checkbox", value: method, checked: about.default.includes(method) });
-    by("methods").append(element("label", {}, box, ` ${method}`));
+  // Methods with one number per player are for games whose size is known before; the usual ones come first.
+  const place = (method) => (about.default ?? []).indexOf(method.name) >>> 0; // those that are not there come last
+  const listed = (about.methods ?? []).filter((method) => !method.parameters?.per_player);
+  const [first, others] = by("methods").querySelectorAll(".checks");
+  for (const method of listed.toSorted((a, b) => place(a) - place(b))) {
+    const box = element("input", { type: "checkbox", value: method.spelled, checked: about.default.includes(method.name) });
+    (method.estimates ? others : first).append(element("label", { title: method.note }, box, ` ${method.spelled}`));
   }
   for (const label of about.text?.labels ?? []) by("target").append(element("option", { value: label }, label));
   if (!about.image) form.querySelector(".file").hidden = true;
@@ -75,11 +79,11 @@ export function explainView(about, frame) {
     };
   }
 
-  // Takes what a link says; returns what of it there is no more.
+  // Takes what a link says; returns the parts of it that no longer exist.
   function restore(query) {
     forget();
     text.value = query.get("text");
-    const methods = query.get("methods")?.split(",") ?? about.default;
+    const methods = query.get("methods")?.split(/,(?!\d)/) ?? about.default;
     for (const box of form.querySelectorAll("#methods input")) box.checked = methods.includes(box.value);
     const lost = CHOICES.filter((id) => !pick(by(id), query.get(id)) && query.get(id));
     try {

@@ -36,7 +36,32 @@ export function gameView(about, frame) {
   let payoffs = [];
   let controller = null;
 
-  const settings = () => ({ players: JSON.stringify(players), payoffs: payoffs.join(","), method: by("game-method").value });
+  // What a method needs besides its name: parameters after a colon, or groups to divide inside.
+  const methods = new Map((about.games ?? []).map((method) => [method.name, method]));
+  by("game-method").append(...[...methods.keys()].filter((name) => name !== "shapley").map((name) => element("option", {}, name)));
+  const chosen = () => methods.get(by("game-method").value);
+
+  function offer(given) {
+    const { parameters, groups } = chosen() ?? {};
+    by("game-more").hidden = !parameters && !groups;
+    by("game-more").querySelector("span").textContent = groups ? "Groups, such as pair=A+B" : "Parameters";
+    const equal = players.map(() => 2 ** (1 - players.length)).join(","); // all coalitions alike: Banzhaf's weights
+    by("game-given").value = given ?? (groups ? players.slice(0, 2).join("+") : parameters?.per_player ? equal : (parameters?.example ?? ""));
+  }
+
+  function asked() {
+    const method = by("game-method").value;
+    const { parameters, groups } = chosen() ?? {};
+    const given = by("game-given").value.trim();
+    return { method: parameters && given ? `${method}:${given}` : method, groups: groups ? given : null };
+  }
+
+  const settings = () => ({
+    players: JSON.stringify(players),
+    payoffs: payoffs.join(","),
+    method: by("game-method").value,
+    given: by("game-more").hidden ? "" : by("game-given").value,
+  });
 
   function tell(message) {
     problem.textContent = message;
@@ -73,7 +98,7 @@ export function gameView(about, frame) {
     frame.remember("game", settings());
     const own = (controller = new AbortController());
     try {
-      const answer = await ask("/api/game", { players, payoffs, method: by("game-method").value }, own.signal);
+      const answer = await ask("/api/game", { players, payoffs, ...asked() }, own.signal);
       put(result, ...nodes(answer.html));
       view.page = () => answer.page;
       frame.savable();
@@ -112,7 +137,11 @@ export function gameView(about, frame) {
     const inputs = [...rows.querySelectorAll("input")];
     inputs[inputs.indexOf(event.target) + (event.shiftKey ? -1 : 1)]?.focus();
   });
-  by("game-method").addEventListener("change", compute);
+  by("game-method").addEventListener("change", () => {
+    offer();
+    compute();
+  });
+  by("game-given").addEventListener("change", compute);
   // Another list of players keeps what the coalitions of the old ones earned; new players at first add nothing.
   by("game-players").addEventListener("change", (event) => {
     const names = event.target.value.split(",").map((name) => name.trim()).filter(Boolean);
@@ -139,6 +168,7 @@ export function gameView(about, frame) {
       }
       if (names.length && names.length <= MOST && given.length === 1 << names.length && given.every(Number.isFinite)) {
         pick(by("game-method"), query.get("method"));
+        offer(query.get("given") ?? undefined);
         take({ players: names, payoffs: given });
       } else if (players.length) frame.remember("game", settings());
       else take(EXAMPLES.Pricing, EXAMPLES.Pricing.story);

@@ -148,8 +148,8 @@ export class Asking {
     try {
       for await (const event of events(path, asked, controller.signal)) {
         if (event.event === "queued") status.textContent = event.ahead ? `${event.ahead} before this` : "starting";
-        if (event.event === "progress") status.textContent = `${event.method} …`;
-        if (event.of) bar.value = event.done / event.of;
+        if (event.event === "progress") status.textContent = `${event.method} …${event.seconds_left >= 1 ? ` ${Math.round(event.seconds_left)} s left` : ""}`;
+        if (event.of) bar.value = (event.done + (event.share ?? 0)) / event.of;
         if (event.event === "failed") throw new Problem(event.problem);
         seen(event);
         if (event.event === "done") return true;

@@ -21,7 +21,7 @@ export function pictures(section, { able, taken, left, tell }) {
     shown?.remove();
     shown = file && element("img", { src: URL.createObjectURL(file), alt: `The picture ${file.name}` });
     if (shown) {
-      // A file that is no picture has nothing to show; what is wrong with it is told by the answer.
+      // A file that is not a picture has nothing to show; the answer says what is wrong with it.
       shown.addEventListener("error", (event) => event.target.remove());
       by("picture").prepend(shown);
     }
@@ -34,7 +34,7 @@ export function pictures(section, { able, taken, left, tell }) {
     const file = files[0];
     if (!file) return;
     if (!able) return tell("No model for pictures is served. Start with: accredit serve --model FOLDER");
-    if (!KINDS.includes(file.type)) return tell(`${file.name} is no picture that can be read; drop a PNG, JPEG, GIF, WEBP or BMP.`);
+    if (!KINDS.includes(file.type)) return tell(`${file.name} is not a picture that this page can read; drop a PNG, JPEG, GIF, WEBP or BMP.`);
     if (file.size > LARGEST) return tell(`${file.name} has ${(file.size / 1e6).toFixed(1)} MB; pictures of up to 5 MB are read.`);
     const data = await encoded(file);
     show(file);

@@ -1,4 +1,4 @@
-// Requests to the server: one answer, or one event a line as they come. Aborting the signal cancels the work behind it.
+// Requests to the server: one answer, or one event per line as they come. Aborting the signal cancels the work behind it.
 
 export class Problem extends Error {}
 export const UNREACHABLE = "the server cannot be reached; is accredit serve still running?";

@@ -7,7 +7,18 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from accredit.core import Attribution, Claim, FloatArray, Game, Holds, InvalidInput, checked_seed, endpoints, payoffs
+from accredit.core import (
+    Attribution,
+    Claim,
+    FloatArray,
+    Game,
+    Holds,
+    InvalidInput,
+    Precision,
+    checked_seed,
+    endpoints,
+    payoffs,
+)
 from accredit.values.every_output import solves_every_output
 from accredit.values.orders import random_places
 
@@ -33,7 +44,9 @@ class Truncated:
 
     def __post_init__(self) -> None:
         if not 0 < self.tolerance < 1:
-            raise InvalidInput(f"tolerance must be between 0 and 1, got {self.tolerance!r}; for none use data_shapley")
+            raise InvalidInput(
+                f"tolerance must be between 0 and 1, got {self.tolerance!r}; for none use shapley or Permutations"
+            )
         checked_seed(self.seed)
 
     @solves_every_output
@@ -67,7 +80,7 @@ class Truncated:
                 Claim("linearity", Holds.NO, "where an order stops is not a linear function of the payoffs"),
             ),
             stderr=scores.std(axis=0, ddof=1) / np.sqrt(len(scores)) if len(scores) > 1 else None,
-            interval_because="no interval: truncation biases the credit by an unknown amount; stderr is that of sampling alone",
+            precision=Precision.unknown("truncation biases the credit; stderr is that of sampling alone"),
             baseline=nobody,
             payoffs=spent,
             seed=self.seed,

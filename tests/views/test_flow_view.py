@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from accredit.core import Attribution
-from accredit.web.flow_view import ROWS, flow_body
+from accredit.views.flow_view import ROWS, flow_body
 from accredit.web.tasks import Recent
 from tests.views.samples import flow_picture
 

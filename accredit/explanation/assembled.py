@@ -1,0 +1,76 @@
+"""What several methods said of a subject, put together with what the model said and what was drawn."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from accredit.core import AccreditError, Attribution
+from accredit.explanation.flows import DRAWN, drawn_flow
+from accredit.explanation.result import Explanation, FlowPicture
+from accredit.explanation.subject import Subject, picture_of, tokens_of
+from accredit.methods import Chosen
+
+
+def explanation_of(
+    subject: Subject,
+    methods: Sequence[Chosen],
+    attributions: Mapping[str, Attribution],
+    refused: Mapping[str, str],
+    seconds: Mapping[str, float],
+) -> Explanation:
+    """The explanation by some methods that have ended, in this order; the first flow among them is drawn."""
+    from accredit.core.version import __version__
+
+    versions: dict[str, str] = {
+        name: sys.modules[name].__version__ for name in ("torch", "transformers", "numpy") if name in sys.modules
+    }
+    game = subject.game
+    prediction, unit = subject.prediction
+    flow, undrawn = _drawing(subject, [chosen for chosen in methods if chosen.name in attributions])
+    return Explanation(
+        text=game.provenance.get("text", game.provenance.get("image", "")),
+        prediction=prediction,
+        target=subject.model.label(game.target),
+        players=subject.players,
+        methods=tuple(each.name for each in methods),
+        attributions=attributions,
+        refused=refused,
+        seconds=seconds,
+        tokens=tokens_of(subject),
+        picture=picture_of(subject),
+        flow=flow,
+        unsigned=tuple(each.name for each in methods if not each.method.signed),
+        payoff=game.worth,
+        unit="probability" if unit == "probability" else "value",
+        notes=(*notes_on(subject.seen), *undrawn),
+        pair=game.provenance.get("pair"),
+        provenance={
+            "model": subject.model.name, "architecture": game.provenance["architecture"], "players": subject.unit,
+            "removal": game.removal, "budget": subject.budget, "seed": subject.seed, "accredit": __version__, **versions,
+        },
+    )  # fmt: skip
+
+
+def _drawing(subject: Subject, ran: Sequence[Chosen]) -> tuple[FlowPicture | None, tuple[str, ...]]:
+    """The drawing of the first flow that ran; or why there is none."""
+    for chosen in ran:
+        if chosen.method.name in DRAWN:
+            try:
+                return drawn_flow(subject, chosen), ()
+            except AccreditError as error:
+                return None, (f"The drawing of {chosen.name} is left out: {error}",)
+    return None, ()
+
+
+def notes_on(seen: Any) -> Iterator[str]:
+    """What the reader must know of an input as the model reads it."""
+    if left_out := getattr(seen, "cut", "").strip():
+        yield f"The model did not read all; left out: {left_out!r:.80}"
+    if getattr(seen, "pair", None) is not None:
+        ends = np.flatnonzero((seen.part == 0) & ~seen.special)[-1], np.flatnonzero((seen.part == 1) & ~seen.special)[0]
+        if ends[1] == ends[0] + 1 and (seen.types is None or seen.types[ends[0]] == seen.types[ends[1]]):
+            yield "The tokenizer puts nothing between the two texts: the model cannot tell where the second begins."

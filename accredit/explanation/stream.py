@@ -1,0 +1,196 @@
+"""The explain loop as a stream of events. The command, files of texts, the page, the arena and notebooks all consume it.
+
+Every method is announced (`Started`), then tells how far it is (`Progress`, if asked for), then ends: `Done` with its
+credit and its own seconds, or `Refused` with the reason. When all have ended, drawings are made and `Explained` is last.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextvars import copy_context
+from dataclasses import dataclass, replace
+from typing import Any
+
+from accredit.core import AccreditError, Attribution, Game
+from accredit.explanation.assembled import explanation_of
+from accredit.explanation.result import Explanation
+from accredit.explanation.subject import Subject
+from accredit.games.wrappers import watched
+from accredit.methods import Chosen, find
+
+PACE = 0.2  # seconds between two tellings of progress
+
+
+@dataclass(frozen=True)
+class Started:
+    """A method begins."""
+
+    method: str
+
+
+@dataclass(frozen=True)
+class Progress:
+    """A method has asked `done` of about `of` payoffs."""
+
+    method: str
+    done: int
+    of: int
+    seconds_left: float
+
+
+@dataclass(frozen=True, eq=False)
+class Done:
+    """What a method says, and the seconds that it alone took."""
+
+    method: str
+    attribution: Attribution
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Refused:
+    """Why a method does not apply."""
+
+    method: str
+    why: str
+
+
+@dataclass(frozen=True, eq=False)
+class Explained:
+    """All methods have ended."""
+
+    explanation: Explanation
+
+
+Ended = Done | Refused
+Event = Started | Progress | Done | Refused | Explained
+
+
+def events(
+    subject: Subject,
+    methods: Sequence[Chosen],
+    *,
+    progress: bool = False,
+    pace: float = PACE,
+    quickest_first: bool = False,
+) -> Generator[Event]:
+    """Run some methods on a subject, one after the other.
+
+    With `progress`, what asks payoffs runs in a thread of its own, and tells how far it is at most every `pace` seconds;
+    its numbers are the same. Whoever stops reading stops the run, after the batch of payoffs it is in.
+    """
+    ended: list[Ended] = []
+    players = len(subject.players)
+    order = sorted(methods, key=lambda each: each.payoffs(players, subject.budget)) if quickest_first else methods
+    for chosen in order:
+        yield Started(chosen.name)
+        asks = progress and chosen.method.kind == "game"
+        for event in _told(subject, chosen, pace) if asks else (answer(subject, chosen),):
+            if isinstance(event, Ended):
+                ended.append(event)
+            yield event
+    yield Explained(assembled(subject, methods, ended))
+
+
+def assembled(subject: Subject, methods: Sequence[Chosen], ended: Sequence[Ended]) -> Explanation:
+    """The explanation by those methods that have ended, in the order asked, with its drawings."""
+    done = {event.method: event for event in ended if isinstance(event, Done)}
+    refused = {event.method: event.why for event in ended if isinstance(event, Refused)}
+    return explanation_of(
+        subject,
+        [chosen for chosen in methods if chosen.name in done or chosen.name in refused],
+        {name: event.attribution for name, event in done.items()},
+        refused,
+        {name: event.seconds for name, event in done.items()},
+    )
+
+
+def answer(subject: Subject, chosen: Chosen, tell: Callable[[int], None] | None = None) -> Ended:
+    """One method's answer. What it imports, the attention it shares with others and its drawing are not in its seconds."""
+    try:
+        find(chosen.name, subject.kind)
+        chosen.load()
+        if chosen.method.kind == "attention":
+            from accredit.explanation.attention import ready
+
+            ready(subject, **chosen.parameters)
+        game = subject.record if tell is None else watched(subject.record, tell)
+        began = time.perf_counter()
+        credit = _solved(subject, chosen, game)
+        seconds = time.perf_counter() - began
+        return Done(chosen.name, _noted(credit, subject), seconds)
+    except AccreditError as error:
+        return Refused(chosen.name, str(error))
+
+
+def attribution_of(subject: Subject, method: str) -> Attribution:
+    """One method's credit, without a stream; a method that does not apply raises.
+
+    >>> from accredit.explanation.explainer import builtin_model
+    >>> from accredit.explanation.subject import text_subject
+    >>> attribution_of(text_subject(builtin_model("text"), "Not good."), "loo").players
+    ('Not', 'good', '.')
+    """
+    chosen = find(method, subject.kind)
+    return _noted(_solved(subject, chosen, subject.record), subject)
+
+
+def _solved(subject: Subject, chosen: Chosen, game: Game) -> Attribution:
+    credit: Attribution
+    if chosen.method.kind == "game":
+        credit = chosen.solver(subject.budget, subject.seed, subject.tree).solve(game)
+    else:
+        credit = chosen.load()(subject, **chosen.parameters)
+    return credit
+
+
+def _noted(credit: Attribution, subject: Subject) -> Attribution:
+    """The credit, with what was explained noted in it."""
+    facts = subject.game.provenance
+    shared = {k: facts[k] for k in ("model", "target", "payoff", "removal")}
+    own = {k: v for k, v in credit.provenance.items() if k not in ("text", "image")}
+    return replace(credit, provenance=shared | own)
+
+
+class _Abandoned(BaseException):
+    """Nobody reads on."""
+
+
+def _told(subject: Subject, chosen: Chosen, pace: float) -> Iterator[Progress | Ended]:
+    """One method in a thread of its own, telling how far it is. The first batch is always told."""
+    said: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    stop = threading.Event()
+    of = chosen.payoffs(len(subject.players), subject.budget)
+    began, last = time.monotonic(), -pace
+
+    def tell(done: int) -> None:
+        nonlocal last
+        if stop.is_set():
+            raise _Abandoned
+        elapsed = time.monotonic() - began
+        if elapsed - last >= pace:
+            last = elapsed
+            said.put(Progress(chosen.name, min(done, of), of, elapsed / max(done, 1) * max(of - done, 0)))
+
+    def work() -> None:
+        try:
+            said.put(answer(subject, chosen, tell))
+        except BaseException as error:  # raised again where the stream is read
+            said.put(error)
+
+    thread = threading.Thread(target=copy_context().run, args=(work,), name=f"explain {chosen.name}", daemon=True)
+    thread.start()
+    try:
+        while True:
+            event = said.get()
+            if isinstance(event, BaseException):
+                raise event
+            yield event
+            if isinstance(event, Ended):
+                return
+    finally:
+        stop.set()
+        thread.join()

@@ -1,0 +1,29 @@
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.stats import rankdata, spearmanr
+
+from accredit.core import InvalidInput
+from accredit.core.statistics import holm, rank_correlation, ranks
+
+
+def test_ranks_are_those_of_scipy_ties_and_all():
+    rng = np.random.default_rng(0)
+    for shape in ((1,), (7,), (3, 12), (2, 4, 9)):
+        scores = rng.integers(0, 5, size=shape).astype(float)
+        assert_array_equal(ranks(scores), rankdata(scores, axis=-1))
+
+
+def test_rank_correlation_is_spearmans_and_zero_where_there_is_no_order():
+    rng = np.random.default_rng(1)
+    a, b = rng.integers(0, 6, size=(2, 20, 15)).astype(float)
+    assert_allclose(rank_correlation(a, b), [spearmanr(x, y).statistic for x, y in zip(a, b, strict=True)], atol=1e-12)
+    assert rank_correlation(a[0], np.ones(15)) == 0
+
+
+def test_holm_against_hand_work():
+    assert_allclose(holm([0.01, 0.04, 0.03, 0.005]), [0.03, 0.06, 0.06, 0.02])
+    assert_allclose(holm([0.6, 0.7]), [1.0, 1.0])
+    assert_allclose(holm([0.2]), [0.2])
+    with pytest.raises(InvalidInput, match="from 0 to 1"):
+        holm([0.2, np.nan])

@@ -1,0 +1,95 @@
+"""Every view that is not an explanation, made by hand around any names: players, labels, methods, notes and titles."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from accredit import views
+from accredit.arena.standings import Standing, Standings
+from accredit.audit.finding import Finding, Findings
+from accredit.core import Attribution, Claim, Holds, Selection
+from accredit.evaluate.bootstrap import Interval
+from accredit.evaluate.data import Curve
+from accredit.games import TableGame
+from accredit.valuation.report import Suspect, Valuation
+from accredit.values.report import report
+from accredit.views.arena_page import arena_page
+from accredit.views.audit import audit_page
+from accredit.views.data_view import data_body
+from accredit.views.flow_view import flow_body, flow_page
+from accredit.views.page import page
+from accredit.views.valuation import valuation_page
+from accredit.web.data import Known, Suspected, Watched
+from tests.views.samples import flow_picture
+
+Names = Sequence[str]
+COUNT = 40  # names that each view takes
+
+
+def attribution(names: Names) -> Attribution:
+    credit = np.linspace(1, -1, len(names))
+    claims = (Claim(names[0], Holds.NO, names[1]), Claim("symmetry", Holds.EXACTLY, names[2]))
+    around = np.stack([credit - 0.1, credit + 0.1], axis=1)
+    return Attribution(names, credit, None, names[3], claims, interval=around, level=0.9, stopped=names[5])
+
+
+def curve(names: Names) -> Curve:
+    return Curve(names[0], np.array([0.0, 1.0]), np.array([1.0, 0.0]))
+
+
+def game(names: Names) -> str:
+    found = report(TableGame(names[:3], [0, 1, 2, 4, 8, 9, 11, 20]))
+    return views.game_page(replace(found, reading=tuple(names)), names[4])
+
+
+def valuation(names: Names) -> str:
+    suspects = tuple(Suspect(name, name, -1.0, True, name) for name in names)
+    made = Valuation(
+        attribution(names), suspects, (curve(names),), names[0], 3, 4, synergy=(((names[1], names[2]), 0.5),)
+    )
+    return valuation_page(made, names[3])
+
+
+def audit(names: Names) -> str:
+    found = tuple(
+        Finding(n, n, 0.8, 0.5, Interval(0.3, 0.2, 0.4), 0.05, "flagged", n, n, 9, details={n: 0.5}) for n in names
+    )
+    return audit_page(Findings(names[0], found, {n: n for n in names}, tuple(names)))
+
+
+def arena(names: Names) -> str:
+    lines = tuple(
+        Standing(n, Interval(0.5, 0.4, 0.6), {}, {n: n}, {}, 9.0, 0.1, {"efficiency": "exactly"}, 3, {0: n})
+        for n in names
+    )
+    curves = {n: {"deletion": [1.0, 0.0], "insertion": [0.0, 1.0]} for n in names}
+    square = np.full((len(names), len(names)), 0.5)
+    return arena_page(Standings(lines, tuple(names), square, tuple(names), 3, {1: names[0]}, curves, 0.95), names[1])
+
+
+def flow(names: Names) -> str:
+    tokens = [(name, name) for name in names]
+    picture = replace(flow_picture([f"c{k}" for k in range(5)]), columns=tuple(names[:5]), notes=tuple(names))
+    credit = replace(attribution([*names, *(f"t{k}" for k in range(30))]), interval=None)
+    return flow_page(names[0], flow_body(picture, credit, 0, "shapley", tokens, None, None))
+
+
+def data(names: Names) -> str:
+    known = Known({n: n for n in names}, {n: n for n in names}, None, True)
+    suspects = tuple(Suspected(name, -1.0, True) for name in names)
+    seen = Watched(9, 9, 0, 1.0, True, known, attribution(names), True, suspects, tuple(names[:2]), np.eye(2)[::-1], names[3],
+                   (curve(names),))  # fmt: skip
+    return page("What each row is worth", data_body(seen))
+
+
+def cell(names: Names) -> str:
+    chosen = Selection(names, [True] * len(names), names[0], names[1])
+    return views.fragment(attribution(names)) + views.fragment(chosen)
+
+
+VIEWS: dict[str, Callable[[Names], str]] = {
+    "game": game, "valuation": valuation, "audit": audit, "arena": arena, "flow": flow, "data": data, "cell": cell,
+}  # fmt: skip

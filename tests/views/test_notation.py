@@ -1,0 +1,54 @@
+"""Claims and numbers are written in one way, wherever they are written."""
+
+from __future__ import annotations
+
+import html
+import re
+from itertools import product
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from accredit import views
+from accredit.arena.standings import Standing, Standings
+from accredit.cli.methods import methods
+from accredit.core import AXIOMS, Holds
+from accredit.views.arena import markdown_table, text_table
+from accredit.views.arena_page import arena_page
+from accredit.views.notation import LEGEND, letters
+from tests.views.pages import COUNT, VIEWS
+from tests.views.samples import picture_sample, sample
+
+
+def test_no_two_sets_of_claims_look_the_same():
+    kept = (Holds.EXACTLY, Holds.IN_EXPECTATION, Holds.IN_THE_LIMIT, None)
+    written = [letters({a: h for a, h in zip(AXIOMS, holds, strict=True) if h}) for holds in product(kept, repeat=4)]
+    assert len(set(written)) == 4**4
+    assert letters(dict.fromkeys(AXIOMS, Holds.NO)) == letters(dict.fromkeys(AXIOMS, Holds.UNKNOWN)) == letters({})
+
+
+def test_terminal_page_arena_and_list_of_methods_write_claims_alike():
+    explanation = sample()  # of whose methods one is efficient in the limit, and one keeps all four axioms
+    assert (
+        "E≈" in views.text(explanation) and "E S N L" in views.text(explanation) and LEGEND in views.text(explanation)
+    )
+    assert "<b>E≈</b> in the limit" in views.explanation_page(explanation)
+    claims = {"efficiency": "in the limit", "symmetry": "no"}
+    table = Standings((Standing("m", None, {}, {}, {}, 1, 1, claims, 1, {}),), (), np.eye(1), ("m",), 1, {}, {}, 0.95)
+    for drawn in (text_table(table), markdown_table(table), html.unescape(arena_page(table, "x"))):
+        assert "E≈" in drawn and "E≈ S" not in drawn
+    assert LEGEND in text_table(table) and LEGEND in html.unescape(arena_page(table, "x"))
+    assert "E S N L" in CliRunner().invoke(methods).output
+
+
+PAGES = {name: lambda view=view: view([f"name {k}" for k in range(COUNT)]) for name, view in VIEWS.items()}
+PAGES |= {"text": lambda: views.explanation_page(sample()), "picture": lambda: views.explanation_page(picture_sample())}
+PAGES |= {"terminal": lambda: views.text(sample()) + views.text(sample()["shapley"])}
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_negative_number_has_a_true_minus(name):
+    seen = re.sub(r"<(style|script)\b.*?</\1>|<[^>]*>", " ", PAGES[name](), flags=re.S)
+    assert not re.findall(r"(?<![\w.])-\.?\d[\d.]*", seen)
+    assert name in ("audit", "arena", "flow", "game") or "−" in seen
