@@ -138,7 +138,7 @@ def _asked(
         counted,
         both,
         partition,
-        method,
+        find(method, "game"),
         way,
         budget,
         seed,
