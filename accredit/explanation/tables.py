@@ -12,7 +12,7 @@ from accredit.core import Attribution, Attributions, Claim, FloatArray, InvalidI
 from accredit.core.version import __version__
 from accredit.explanation.table import TableExplanation
 from accredit.games.rows import DEPENDENCE, columns_as_players, row_game
-from accredit.methods import Chosen
+from accredit.methods import Chosen, find
 from accredit.models.additive import is_additive, single_effects
 from accredit.models.frames import Rows, aligned, joined, rows_of
 from accredit.models.labels import label_index
@@ -390,8 +390,8 @@ def _correlated(asked: _Asked) -> tuple[str, ...]:
         return ()
     names = [asked.rows.columns[usable[i]] for i in np.flatnonzero(steady)[[a, b]].tolist()]
     return (
-        f"Columns {names[0]!r} and {names[1]!r} go together (correlation {together[a, b]:.2f} in size): the credit says what the "
-        "model does with each, not what each says about the other. dependence='empirical' answers that instead.",
+        f"Columns {names[0]!r} and {names[1]!r} go together (correlation {together[a, b]:.2f} in size): the credit says what "
+        "the model does with each, not what each says about the other. dependence='empirical' answers that instead.",
     )
 
 
