@@ -1,10 +1,8 @@
-"""Results made visible: terminal tables, self-contained HTML. Figures are in `accredit.views.plot`."""
+"""Results made visible: terminal tables, self-contained HTML. Figures are in `accredit.views.plot` and `table_plot`."""
 
-from accredit.views.html import explanation_page, fragment, game_page
+from accredit.views.html import explanation_page, fragment, game_page, table_page, to_page
 from accredit.views.page import page
 from accredit.views.show import show
 from accredit.views.text import text
 
-to_page = explanation_page
-
-__all__ = ["explanation_page", "fragment", "game_page", "page", "show", "text", "to_page"]
+__all__ = ["explanation_page", "fragment", "game_page", "page", "show", "table_page", "text", "to_page"]

@@ -7,23 +7,28 @@ from typing import TYPE_CHECKING
 from accredit.core import Attribution, Attributions, Selection
 from accredit.core.plain import rounded
 from accredit.explanation.result import Explanation
+from accredit.explanation.table import TableExplanation
 from accredit.values.report import GameReport
 from accredit.views.engine import render
 from accredit.views.explanation import explanation_body, headline
 from accredit.views.game import game_body
 from accredit.views.page import framed, page
 from accredit.views.parts import attribution_table, claims_table
+from accredit.views.table_view import headline as table_headline
+from accredit.views.table_view import table_body
 
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-Result = Attribution | Attributions | Selection | GameReport | Explanation
+Result = Attribution | Attributions | Selection | GameReport | Explanation | TableExplanation
 
 
 def fragment(result: Result) -> str:
     """An HTML piece that a notebook can show; every name in it is escaped, and it holds no script."""
     if isinstance(result, Explanation):
         return framed(explanation_body(result), headline(result))
+    if isinstance(result, TableExplanation):
+        return framed(table_body(result), table_headline(result))
     if isinstance(result, GameReport):
         return framed(game_body(result))
     if isinstance(result, Selection):
@@ -50,6 +55,16 @@ def _selection(result: Selection) -> Markup:
 def game_page(report: GameReport, title: str) -> str:
     """A game report as one file."""
     return page(title, game_body(report))
+
+
+def table_page(explanation: TableExplanation) -> str:
+    """An explained table as one file."""
+    return page(table_headline(explanation), table_body(explanation))
+
+
+def to_page(result: Explanation | TableExplanation) -> str:
+    """A result as one file."""
+    return table_page(result) if isinstance(result, TableExplanation) else explanation_page(result)
 
 
 def explanation_page(explanation: Explanation) -> str:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from accredit.core import Attribution, Attributions, Selection
 from accredit.core.plain import rounded
 from accredit.explanation.result import Explanation
+from accredit.explanation.table import TableExplanation
 from accredit.values.report import GameReport
 from accredit.views.columns import printable, table
 from accredit.views.numbers import between
+from accredit.views.table_view import table_text
 from accredit.views.terminal import explanation_text
 from accredit.views.words import PAIRS, credit_word, error_bars, shared
 
@@ -16,7 +18,9 @@ COLUMNS = 10  # outputs shown beside one another
 
 
 def text(
-    result: Attribution | Attributions | Selection | GameReport | Explanation, rows: int = ROWS, colour: bool = False
+    result: Attribution | Attributions | Selection | GameReport | Explanation | TableExplanation,
+    rows: int = ROWS,
+    colour: bool = False,
 ) -> str:
     """A table that fits a terminal; the largest credits when there are too many players to show.
 
@@ -34,6 +38,8 @@ def text(
     """
     if isinstance(result, Explanation):
         return explanation_text(result, rows, colour)
+    if isinstance(result, TableExplanation):
+        return table_text(result, rows)
     if isinstance(result, GameReport):
         return _game(result)
     if isinstance(result, Selection):
