@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from accredit.arena.contest import Contest, Example, RowResult, run_all
 from accredit.arena.standings import Standings, standings
 from accredit.arena.store import FinishedRows
-from accredit.arena.workers import workers
+from accredit.store.workers import workers
 from accredit.values.solver import progress
 
 

@@ -1,4 +1,4 @@
-"""`accredit explain`: which words or patches earned the model's output."""
+"""`accredit explain`: which words, patches or columns earned the model's output."""
 
 from __future__ import annotations
 
@@ -25,9 +25,11 @@ LONG = 10.0  # seconds from which a run over many rows is announced
 
 
 @click.command()
-@click.argument("subject", metavar="TEXT|FILE|IMAGE")
+@click.argument("subject", metavar="TEXT|FILE|IMAGE", required=False)
 @click.option(
-    "--model", help="A folder with a Hugging Face model, or a name in the local cache. Default: the built-in one."
+    "--model",
+    help="A folder with a Hugging Face model, or a name in the local cache; for rows of a table a model file: xgboost, "
+    "lightgbm, catboost, skops or ONNX. Default: the built-in one.",
 )
 @click.option("--methods", type=MethodNames("explain"), help=MethodNames.help)
 @click.option("--target", help="The label or token that credit is given for, or all. Default: what the model predicts.")
@@ -50,10 +52,22 @@ LONG = 10.0  # seconds from which a run over many rows is announced
 @click.option(
     "--out", type=click.Path(dir_okay=False), help="Write the rows of FILE here; a stopped run goes on where it was."
 )
+@click.option("--table", is_flag=True, help="Explain the built-in table of patients: a first try without any data.")
+@click.option("--background", type=click.Path(), help="A table of rows that rows are compared with.")
+@click.option("--dependence", help="What stands in for absent columns: interventional, empirical, gaussian or cover.")
+@click.option("--trust", default="", help="Types in a skops file that may be loaded, with commas between them.")
+@click.option(
+    "--executor", default="serial", show_default=True, help="Where rows are explained: serial, processes:2, dask."
+)
 @click.option("--html", "html_file", type=click.Path(dir_okay=False), help="Also write one self-contained page.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
 def explain(
-    subject: str,
+    subject: str | None,
+    table: bool,
+    background: str | None,
+    dependence: str | None,
+    trust: str,
+    executor: str,
     pair: str | None,
     column: str | None,
     out: str | None,
@@ -62,10 +76,45 @@ def explain(
     model: str | None,
     **options: Any,
 ) -> None:
-    """Which words of a text, or patches of an image, earned the model's output, by several methods.
+    """Which words of a text, patches of an image or columns of a table earned the model's output.
 
-    A FILE with one text a line, or a CSV or TSV (--text names its column), is explained row by row into JSON lines.
+    A FILE with one text per line, or a CSV or TSV (--text names its column), is explained row by row into JSON lines. With a
+    model file of rows (--model model.json), the rows of a table are explained, all classes at once.
     """
+    from accredit.models.row_files import is_row_model_file
+
+    if table or (subject is not None and model is not None and is_row_model_file(model)):
+        from accredit.cli.rows import RowOptions, explain_table
+
+        if subject is not None and table:
+            raise InvalidInput(f"--table explains the built-in table, and {subject!r:.40} was given; leave one out")
+        unfit = {
+            "--pair": pair,
+            "--text": column,
+            "--removal": options["removal"],
+            "--prefix": options["prefix"] or None,
+        }
+        given = next((name for name, value in unfit.items() if value is not None), None)
+        if given is not None:
+            raise InvalidInput(f"{given} is for texts and images, and rows of a table are explained")
+        rows = RowOptions(
+            subject,
+            model,
+            background,
+            dependence,
+            tuple(filter(None, trust.split(","))),
+            executor,
+            out,
+            html_file,
+            as_json,
+        )
+        explain_table(rows, options)
+        return
+    for option, value in (("--background", background), ("--dependence", dependence), ("--trust", trust or None)):
+        if value is not None:
+            raise InvalidInput(f"{option} is for rows of a table; name a model of rows, for example --model model.json")
+    if subject is None:
+        raise click.UsageError("Missing argument 'TEXT|FILE|IMAGE'.")
     kind = kind_of(subject)
     settings = options | {"players": players_of(options["players"]), "removal": removal_of(options["removal"])}
     for option, value, fits in (("--text", column, "file"), ("--out", out, "file")):

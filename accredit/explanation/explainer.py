@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeGuard, cast
+from typing import TYPE_CHECKING, Any, TypeGuard, cast, overload
 
 from accredit.core import InvalidInput
 from accredit.explanation.result import Explanation
@@ -18,6 +18,7 @@ from accredit.models.strings import StringModel, as_string_model, reads_strings
 from accredit.values.solver import Progress, progress
 
 if TYPE_CHECKING:
+    from accredit.explanation.table import TableExplanation
     from accredit.models import ImageModel, TextModel
 
 LONG = 5.0  # seconds from which a run is announced
@@ -26,8 +27,14 @@ Announce = Callable[[str], None]
 Players = str | Mapping[str, Iterable[int]] | tuple[int, int] | None
 
 
+@overload
 def explain(
-    text_or_image: Any,
+    given: str | tuple[str, str] | Path, model: Any = None, tokenizer: Any = None, **settings: Any
+) -> Explanation: ...
+@overload
+def explain(given: Any, model: Any = None, tokenizer: Any = None, **settings: Any) -> Any: ...
+def explain(
+    given: Any,
     model: Any = None,
     tokenizer: Any = None,
     *,
@@ -41,8 +48,13 @@ def explain(
     cut: bool = False,
     prefix: str = "",
     announce: Announce | None = None,
-) -> Explanation:
-    """Which words of a text, or patches of a picture, earned the model's output: several methods side by side.
+    background: Any = None,
+    **table: Any,
+) -> Explanation | TableExplanation:
+    """Which words of a text, patches of a picture or columns of a table's rows earned the model's output.
+
+    Rows of a table (a data frame, a Series or mapping of one row, or an array beside a `background` or an estimator) go to
+    `explain_rows`, which takes further settings; everything else on this page is about texts and pictures.
 
     A text is a string, or a pair of strings that the model reads together (premise and hypothesis); a picture is a path, a
     PIL image or an array. `model` is None (the built-in one), a folder, a name in the local cache, a transformers model with
@@ -66,11 +78,26 @@ def explain(
     >>> explanation.target, explanation.players
     ('POSITIVE', ('A', 'gripping', 'film', '.'))
     """
+    if _are_rows(given, model, background):
+        return _explained_rows(
+            given,
+            model,
+            background,
+            methods,
+            target=target,
+            players=players,
+            payoff=payoff,
+            budget=budget,
+            seed=seed,
+            **table,
+        )
+    if table:
+        raise InvalidInput(f"{next(iter(table))} is for rows of a table, and a {type(given).__name__} was given")
     asked_methods(methods)  # an unknown name is refused before a model is loaded
-    loaded = loaded_model(text_or_image, model, tokenizer)
+    loaded = loaded_model(given, model, tokenizer)
     asked = asked_methods(methods, loaded)
     settings: dict[str, Any] = {"players": players, "target": target, "payoff": payoff, "removal": removal}
-    subject = subject_of(loaded, text_or_image, **settings, cut=cut, prefix=prefix, budget=budget, seed=seed)
+    subject = subject_of(loaded, given, **settings, cut=cut, prefix=prefix, budget=budget, seed=seed)
     costs = {each.name: each.payoffs(len(subject.players), budget) for each in asked}
     with (
         progress("explain", sum(costs.values())) as bar,
@@ -81,6 +108,33 @@ def explain(
         name, why = next(iter(explanation.refused.items()))
         raise InvalidInput(why if len(asked) == 1 else f"none of the methods applies; {name}: {why}")
     return explanation
+
+
+def _are_rows(given: Any, model: Any, background: Any) -> bool:
+    """Are these rows of a table? A frame is; an array is where its model reads rows, or other rows come with it."""
+    if isinstance(given, str | tuple | Path):
+        return False
+    if background is not None or isinstance(given, Mapping) or hasattr(given, "iloc"):
+        return True
+    from accredit.models.rows import reads_rows
+
+    return reads_rows(model)
+
+
+def _explained_rows(
+    rows: Any, model: Any, background: Any, methods: Sequence[str] | str | None, **settings: Any
+) -> TableExplanation:
+    from accredit.explanation.tables import explain_rows
+
+    chosen = find_all(("shapley",) if methods is None else methods, "game")
+    if len(chosen) > 1:
+        raise InvalidInput(
+            f"rows of a table are explained by one method at a time, and {len(chosen)} are named; write "
+            f"methods={chosen[0].name!r}"
+        )
+    if model is None:
+        raise InvalidInput("model is missing; rows need the model that read them: explain(rows, model, background=…)")
+    return explain_rows(rows, model, background, method=chosen[0].name, **settings)
 
 
 def asked_methods(methods: Sequence[str] | str | None, model: Any = None) -> list[Chosen]:

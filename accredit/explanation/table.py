@@ -59,7 +59,7 @@ class TableExplanation(Drawn):
     payoff: str = ""  # what of the output is shared: margin, log-odds, probability, value
     model: str = ""
     dependence: str = ""  # what stands in for absent columns, in one sentence
-    precision: Precision = Precision(Known.UNKNOWN)  # exact, within the intervals, or unknown; and why
+    precision: Precision = field(default_factory=Precision.unknown)  # exact, within the intervals, or unknown; and why
     interval: FloatArray | None = None  # (rows, players, outputs, 2)
     claims: tuple[Claim, ...] = ()
     notes: tuple[str, ...] = ()

@@ -84,6 +84,12 @@ def as_row_model(model: Any) -> RowModel:
     )
 
 
+def reads_rows(model: Any) -> bool:
+    """Does this model read rows of a table, and nothing else? Estimators and boosters do; functions and networks may."""
+    home = type(model).__module__.split(".")[0]
+    return isinstance(model, RowModel) or home in _BOOSTERS or (hasattr(model, "predict") and hasattr(model, "fit"))
+
+
 def _of_estimator(model: Any) -> RowModel:
     """Classifiers by their decision value where they have one, else by probabilities; outlier detectors by their score."""
     name, classes = type(_last(model)).__name__, getattr(model, "classes_", None)

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from accredit.core import FloatArray, InvalidInput, MissingExtra, checked_seed
-from accredit.core.tables import Sheet, ending, is_table, read_sheet
+from accredit.core import FloatArray, InvalidInput, checked_seed
+from accredit.store.frames import read_frame
 from accredit.valuation.split import LARGEST, Split, groups_of, is_number, split
 from accredit.valuation.suspects import RowFacts
 from accredit.valuation.text import text_features
 
 if TYPE_CHECKING:
-    import pandas
+    pass
 
 MANY_VALUES = 20  # a target of more different whole numbers is a number to predict, not a class
 TEXT_KEPT = 200  # characters of a row's text in a journal
@@ -51,51 +49,6 @@ class Table:
         return {"labels": list(self.labels), "texts": texts, "groups": self.groups, "classes": is_class}
 
 
-def read_table(path: str | Path) -> pandas.DataFrame:
-    """A table in a .csv, .tsv, .jsonl (.gz may follow) or .parquet file as a data frame; empty cells are missing values."""
-    if ending(path) == ".parquet":
-        frame = _parquet(path)
-    elif is_table(path):
-        frame = _typed(read_sheet(path))
-    else:
-        raise InvalidInput(f"{str(path)!r} ends in neither .csv, .tsv, .jsonl (.gz may follow) nor .parquet")
-    if frame.empty:
-        raise InvalidInput(f"{str(path)!r} holds no rows")
-    doubled = frame.columns[frame.columns.duplicated()]
-    if len(doubled):
-        raise InvalidInput(f"two columns of {str(path)!r} are called {doubled[0]!r}; give each a name of its own")
-    return frame.reset_index(drop=True)
-
-
-def _pandas() -> Any:
-    try:
-        import pandas
-    except ImportError:
-        raise MissingExtra("pandas", "data", "reading a table") from None
-    return pandas
-
-
-def _parquet(path: str | Path) -> pandas.DataFrame:
-    if not Path(path).is_file():
-        raise InvalidInput(f"{str(path)!r} does not exist; give the path of a file")
-    try:
-        frame: pandas.DataFrame = _pandas().read_parquet(path).rename(columns=str)
-    except ImportError:
-        raise InvalidInput(f"reading {str(path)!r} needs pyarrow: pip install pyarrow, or convert it to .csv") from None
-    except (ValueError, OSError) as error:  # pandas' parser errors are ValueErrors
-        raise InvalidInput(f"{str(path)!r} cannot be read as a table: {str(error).splitlines()[0]}"[:300]) from None
-    return frame
-
-
-def _typed(sheet: Sheet) -> pandas.DataFrame:
-    """Cells as numbers, truth values or words, whichever fits the whole column; pandas reads them from quoted lines."""
-    out = io.StringIO(newline="")
-    csv.writer(out, quoting=csv.QUOTE_ALL, lineterminator="\n").writerows([sheet.names, *sheet.rows])
-    out.seek(0)
-    frame: pandas.DataFrame = _pandas().read_csv(out, names=list(sheet.names), header=0, index_col=False)
-    return frame
-
-
 def table(
     file: str | Path,
     target: str,
@@ -115,7 +68,7 @@ def table(
     whether the target is a `class` or a `number`; left out, numbers are those with fractions or of more than 20 different
     values.
     """
-    frame = read_table(file)
+    frame = read_frame(file)
     by_column = None if players == "row" else players
     _check_columns(frame, file, {"--target": target, "--text": text, "--players": by_column, "--groups": groups})
     if groups is not None and by_column is not None:
@@ -160,7 +113,7 @@ def _parts(frame: Any, file: str | Path, test: str | float, needed: list[str], s
     try:
         share = float(test)
     except ValueError:
-        held = read_table(str(test))
+        held = read_frame(str(test))
         missing = [c for c in needed if c not in held.columns]
         if missing:
             raise InvalidInput(f"the test file {test} lacks the columns {', '.join(missing)}") from None

@@ -29,8 +29,9 @@ def shapley(
     adding games; it does not assume that players never interact.
 
     With a `solver`, that solver decides. Otherwise: exact for a game that knows its table or its cubes, for at most 12
-    players when no limit is given, and whenever 2ⁿ fits the `budget`; beyond that the default estimator `Surrogate`, stopped by whichever of
-    `budget` (payoffs), `seconds` and `half_width` (of the interval at `level`) comes first, 2,000 payoffs when none is given.
+    players when no limit is given, and whenever 2ⁿ fits the `budget`; beyond that the default estimator `Surrogate`, stopped
+    by whichever of `budget` (payoffs), `seconds` and `half_width` (of the interval at `level`) comes first, 2,000 payoffs
+    when none is given.
 
     Games that pay several outputs get one attribution per output, all from the evaluations of one: `Attributions`.
 

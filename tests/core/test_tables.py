@@ -13,11 +13,11 @@ from accredit.core import InvalidInput, tables
 from accredit.core.tables import read_content, read_sheet
 from accredit.explanation.rows import read_texts
 from accredit.games import read_game
-from accredit.valuation.tables import read_table
+from accredit.store.frames import read_frame
 
 READERS = {
     "explain": lambda file: read_texts(file, "a"),
-    "value": read_table,
+    "value": read_frame,
     "compare": lambda file: read_examples(file, "a", None),
     "game": read_game,
     "audit": lambda file: read_arrays(file, "a"),
@@ -78,7 +78,7 @@ def test_what_a_program_that_quotes_has_written_comes_back(tmp_path, name, style
     assert read_sheet(file).column("text", "--text") == TEXTS
     assert read_texts(file, "text") == TEXTS
     assert [row.text for row in read_examples(file, "text", None)] == TEXTS
-    assert read_table(file)["text"].tolist() == TEXTS
+    assert read_frame(file)["text"].tolist() == TEXTS
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_what_a_program_that_quotes_has_written_comes_back(tmp_path, name, style
 def test_marks_of_a_plain_tsv_are_characters(tmp_path, texts):
     file = put(tmp_path, "t.tsv", "text\tn\n" + "".join(f"{text}\t{k}\n" for k, text in enumerate(texts)))
     assert read_sheet(file).column("text", "--text") == texts
-    assert read_table(file)["text"].tolist() == read_texts(file, "text") == texts
+    assert read_frame(file)["text"].tolist() == read_texts(file, "text") == texts
     assert [row.text for row in read_examples(file, "text", None)] == texts
 
 
@@ -110,7 +110,7 @@ def test_json_lines_leave_cells_empty(tmp_path):
 
 
 def test_columns_get_the_type_that_fits_all_their_cells(tmp_path):
-    frame = read_table(put(tmp_path, "t.csv", 'n,word,yes,m\n1,a,True,\n2,"b,c",False,7\n'))
+    frame = read_frame(put(tmp_path, "t.csv", 'n,word,yes,m\n1,a,True,\n2,"b,c",False,7\n'))
     assert [frame[c].dtype.kind for c in ("n", "yes", "m")] == ["i", "b", "f"]
     assert frame["word"].tolist() == ["a", "b,c"] and np.isnan(frame["m"][0])
 

@@ -227,7 +227,7 @@ def _lightgbm_tree(section: dict[str, str], output: int, scale: float) -> Tree:
     kind, threshold = numbers("decision_type", np.int64), numbers("threshold")
     left, right = (np.where(c < 0, inner - 1 - c, c) for c in (numbers(n, np.int64) for n in ("left_child", "right_child")))
     missing, by_set = kind >> 2 & 3, (kind & 1).astype(bool)
-    default_left = np.where(missing == 0, 0.0 <= threshold, kind & 2 > 0) & ~by_set
+    default_left = np.where(missing == 0, threshold >= 0.0, kind & 2 > 0) & ~by_set
     sets, bounds, words = {}, numbers("cat_boundaries", np.int64), numbers("cat_threshold", np.uint32)
     for node in np.flatnonzero(by_set):
         index = int(threshold[node])

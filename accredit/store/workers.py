@@ -1,4 +1,4 @@
-"""Where rows of the arena are run: in this process, in worker processes, or on a Dask cluster."""
+"""Where rows are run, of the arena or of a table: in this process, in worker processes, or on a Dask cluster."""
 
 from __future__ import annotations
 

@@ -1,0 +1,105 @@
+"""`accredit explain` for rows of a table: read, explain, show or stream."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import click
+
+from accredit.core.errors import InvalidInput
+
+
+@dataclass(frozen=True)
+class RowOptions:
+    """What was asked about rows, besides the settings that texts have too."""
+
+    file: str | None  # None: the built-in table
+    model: str | None
+    background: str | None
+    dependence: str | None
+    trusted: tuple[str, ...]
+    executor: str
+    out: str | None
+    html_file: str | None
+    as_json: bool
+
+
+def explain_table(asked: RowOptions, options: dict[str, Any]) -> None:
+    """Explain rows and print them, or stream them into a file."""
+    from accredit.store.frames import read_frame
+
+    settings = _settings(asked, options)
+    if asked.file is None:
+        _show(_builtin(settings), asked)
+        return
+    if asked.model is None:
+        raise InvalidInput("--model is missing; name the file of the model that reads these rows")
+    rows = read_frame(asked.file)
+    background = None if asked.background is None else read_frame(asked.background)
+    if asked.out is not None:
+        _stream(asked, rows, background, settings)
+        return
+    from accredit.explanation.tables import explain_rows
+    from accredit.models.row_files import load_row_model
+
+    _show(explain_rows(rows, load_row_model(asked.model, asked.trusted), background, **settings), asked)
+
+
+def _settings(asked: RowOptions, options: dict[str, Any]) -> dict[str, Any]:
+    methods = options["methods"] or ("shapley",)
+    if len(methods) > 1:
+        raise InvalidInput(f"rows are explained by one method at a time; write --methods {methods[0]}")
+    players = None
+    if options["players"] is not None:
+        try:
+            players = json.loads(options["players"])
+        except ValueError:
+            raise InvalidInput(
+                f'--players is {options["players"]!r:.40}; for rows write groups of columns as JSON: \'{{"person": ["age", "sex"]}}\''
+            ) from None
+    target = None if options["target"] == "all" else options["target"]
+    return {"method": methods[0], "target": target, "players": players, "payoff": options["payoff"],
+            "budget": options["budget"], "seed": options["seed"], "dependence": asked.dependence}  # fmt: skip
+
+
+def _builtin(settings: dict[str, Any]) -> Any:
+    from accredit.explanation.tables import explain_rows
+    from accredit.models.builtin.table import builtin_table
+
+    model, rows, background = builtin_table()
+    cover = settings["dependence"] == "cover"
+    return explain_rows(rows, model, None if cover else background, **settings)
+
+
+def _show(explained: Any, asked: RowOptions) -> None:
+    from accredit import views
+    from accredit.cli.output import write_whole
+
+    if asked.html_file:
+        write_whole(asked.html_file, views.to_page(explained))
+    click.echo(explained.to_json() if asked.as_json else views.text(explained))
+    if asked.html_file and not asked.as_json:
+        click.echo(f"\nwritten: {asked.html_file}")
+
+
+def _stream(asked: RowOptions, rows: Any, background: Any, settings: dict[str, Any]) -> None:
+    from accredit.explanation.table_run import TableRun, explain_table_file
+    from accredit.values.solver import progress
+
+    assert asked.model is not None and asked.out is not None
+    if asked.html_file is not None:
+        raise InvalidInput("--html is for rows that are shown; leave out --out, or leave out --html")
+    run = TableRun(asked.model, background, asked.trusted, settings)
+    with progress("explain", len(rows)) as bar:
+        seen = 0
+
+        def watch(more: int) -> None:
+            nonlocal seen
+            seen += more
+            bar.update(seen)
+
+        count, done = explain_table_file(run, rows, asked.out, asked.executor, watch)
+    said = f"{count:,} rows" + (f", {done:,} of them already there" if done else "")
+    click.echo(f"{said}; written: {asked.out}", err=True)
