@@ -73,7 +73,7 @@ def arena(names: Names) -> str:
 def flow(names: Names) -> str:
     tokens = [(name, name) for name in names]
     picture = replace(flow_picture([f"c{k}" for k in range(5)]), columns=tuple(names[:5]), notes=tuple(names))
-    credit = replace(attribution([*names, *(f"t{k}" for k in range(30))]), interval=None)
+    credit = replace(attribution([*names, *(f"t{k}" for k in range(30))]), interval=None, precision=None)
     return flow_page(names[0], flow_body(picture, credit, 0, "shapley", tokens, None, None))
 
 
