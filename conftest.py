@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import random
 
 import pytest
 from hypothesis import settings
+
+# Threads that wait for work give their core away: with several of them in every worker, spinning made tests ten times slower.
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 settings.register_profile("accredit", deadline=None, derandomize=True, database=None)
 settings.load_profile("accredit")

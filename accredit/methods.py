@@ -295,7 +295,7 @@ def find(spelled: str, place: Place) -> Chosen:
     there = methods_for(place)
     listed = f"{SAID[place]} there are {', '.join(method.spelled for method in there)}"
     if base not in BY_NAME:
-        near = get_close_matches(base.lower().replace("_", "-"), BY_NAME, n=1, cutoff=0.6)
+        near = get_close_matches(base.lower().replace("_", "-"), BY_NAME, n=1, cutoff=0.7)
         meant = f"did you mean {near[0]}? " if near else ""
         raise InvalidInput(
             f"method {spelled!r} is unknown; {meant}{listed[0].upper() + listed[1:] if near else listed}"

@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from accredit.audit.attention import FAR, SAME, jensen_shannon, total_variation
 from accredit.audit.finding import Finding, judged
 from accredit.core import FloatArray, InvalidInput
+from accredit.learned.epochs import batches, downhill, finite, train
 from accredit.learned.weighting import rmsprop
 from accredit.shortcuts.cures import Cure, Plain, RandomPretraining
 from accredit.shortcuts.models import AttentionClassifier, AttentionData
@@ -219,13 +220,15 @@ def _disguised(
 def _descend(network: nn.Module, rows: int, training: Retraining, seed: int, loss: Callable[[Tensor], Tensor]) -> None:
     """Epochs of RMSprop over shuffled rows."""
     rng, optimiser = np.random.default_rng(seed), rmsprop(list(network.parameters()), rate=training.rate)
+
+    def epoch(_number: int) -> None:
+        for part in batches(rng.permutation(rows), training.batch):
+            found = loss(torch.from_numpy(part))
+            finite(float(found.detach()))
+            downhill(found, optimiser)
+
     network.train()
-    for _ in range(training.epochs):
-        order = torch.from_numpy(rng.permutation(rows))
-        for start in range(0, rows, training.batch):
-            optimiser.zero_grad()
-            torch.autograd.backward(loss(order[start : start + training.batch]))
-            optimiser.step()
+    train([network], training.epochs, epoch).warn("adversary")
     network.eval()
 
 

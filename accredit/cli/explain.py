@@ -30,7 +30,7 @@ LONG = 10.0  # seconds from which a run over many rows is announced
     "--model", help="A folder with a Hugging Face model, or a name in the local cache. Default: the built-in one."
 )
 @click.option("--methods", type=MethodNames("explain"), help=MethodNames.help)
-@click.option("--target", help="The label or token that credit is given for. Default: what the model predicts.")
+@click.option("--target", help="The label or token that credit is given for, or all. Default: what the model predicts.")
 @click.option(
     "--players", help="word (default), token or sentence; for an image a grid such as 4x4. Default: its patches."
 )

@@ -21,8 +21,12 @@ def explanation_of(
     attributions: Mapping[str, Attribution],
     refused: Mapping[str, str],
     seconds: Mapping[str, float],
+    others: Mapping[str, Mapping[str, Attribution]],
 ) -> Explanation:
-    """The explanation by some methods that have ended, in this order; the first flow among them is drawn."""
+    """The explanation by some methods that have ended, in this order; the first flow among them is drawn.
+
+    `others` holds, by method, its credit for other targets.
+    """
     from accredit.core.version import __version__
 
     versions: dict[str, str] = {
@@ -44,10 +48,11 @@ def explanation_of(
         picture=picture_of(subject),
         flow=flow,
         unsigned=tuple(each.name for each in methods if not each.method.signed),
-        payoff=game.worth,
+        payoff=game.payoff_name,
         unit="probability" if unit == "probability" else "value",
-        notes=(*notes_on(subject.seen), *undrawn),
+        notes=(*notes_on(subject.seen), *undrawn, *_on_targets(subject, methods, others)),
         pair=game.provenance.get("pair"),
+        others={target: {name: credit[target] for name, credit in others.items()} for target in _targets(others)},
         provenance={
             "model": subject.model.name, "architecture": game.provenance["architecture"], "players": subject.unit,
             "removal": game.removal, "budget": subject.budget, "seed": subject.seed, "accredit": __version__, **versions,
@@ -64,6 +69,23 @@ def _drawing(subject: Subject, ran: Sequence[Chosen]) -> tuple[FlowPicture | Non
             except AccreditError as error:
                 return None, (f"The drawing of {chosen.name} is left out: {error}",)
     return None, ()
+
+
+def _targets(others: Mapping[str, Mapping[str, Attribution]]) -> tuple[str, ...]:
+    return tuple(next(iter(others.values()), {}))
+
+
+def _on_targets(
+    subject: Subject, methods: Sequence[Chosen], others: Mapping[str, Mapping[str, Attribution]]
+) -> Iterator[str]:
+    """How many targets were explained besides, and by which methods."""
+    targets = _targets(others)
+    if not targets:
+        return
+    count = f"{len(targets)} other target{'s' if len(targets) > 1 else ''}"
+    alone = [each.name for each in methods if each.method.kind != "game"]
+    limits = f" {', '.join(alone)} answer{'s' if len(alone) == 1 else ''} for this one only." if alone else ""
+    yield f"Credit for {count} comes from the same passes: explanation.of({targets[0]!r}), in JSON under others.{limits}"
 
 
 def notes_on(seen: Any) -> Iterator[str]:

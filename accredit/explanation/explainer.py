@@ -47,13 +47,18 @@ def explain(
     A text is a string, or a pair of strings that the model reads together (premise and hypothesis); a picture is a path, a
     PIL image or an array. `model` is None (the built-in one), a folder, a name in the local cache, a transformers model with
     its `tokenizer` (for pictures: its image processor) or a pipeline of the two, or anything that reads a list of strings: a
-    scikit-learn pipeline, a function. `methods` are names from `accredit methods`; flows
-    take an information tensor after a colon: "flow:agf". `target` is a label, token or index, by default what the model
-    predicts. `players` are "word", "token", "sentence" or named groups of token positions; for pictures the model's patches
-    or a grid (rows, columns). `payoff` is "log-odds" (the default), "logit", "probability" or "margin"; `removal` is how
-    players leave: see `text_game` and `image_game`. `budget` bounds the payoffs that each game method may ask. A text longer
-    than the model reads is refused unless `cut`; `prefix` is what an encoder–decoder has said so far. `announce` is called
-    once, early in a long run, with what it will cost. On a terminal and in a notebook a long run shows how far it is.
+    scikit-learn pipeline, a function. `methods` are names from `accredit methods`; some take parameters after a colon:
+    "flow:agf", "beta:16,1".
+
+    `target` is a label, token or index, by default what the model predicts; "all" explains that one and, from the same
+    passes, every other output: see `.of(label)`. `players` are "word", "token", "sentence" or named groups of token
+    positions; for pictures the model's patches or a grid (rows, columns). `payoff` is "log-odds" (the default), "logit",
+    "probability" or "margin"; `removal` is how players leave: see `text_game` and `image_game`. `budget` bounds the payoffs
+    that each game method may ask. A text longer than the model reads is refused unless `cut`; `prefix` is what an
+    encoder–decoder has said so far.
+
+    On a terminal and in a notebook a long run shows how far it is. `announce` is called once, early in a long run, with
+    what it will cost.
 
     A method that does not apply to this model is listed in `.refused` with the reason.
 

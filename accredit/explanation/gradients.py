@@ -32,4 +32,4 @@ def smoothed(subject: Subject) -> Attribution:
 
 
 def _slope_of(subject: Subject) -> dict[str, Any]:
-    return {"target": subject.game.target, "payoff": subject.game.worth, "players": subject.asked}
+    return {"target": subject.game.target, "payoff": subject.game.payoff_name, "players": subject.asked}

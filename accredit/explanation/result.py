@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -122,6 +122,7 @@ class Explanation(Drawn):
     notes: tuple[str, ...] = ()  # what the reader must know, for example what was cut off
     provenance: Mapping[str, Any] = field(default_factory=dict)  # model, settings, versions: enough to run it again
     pair: str | None = None  # the second text, where two were read together
+    others: Mapping[str, Mapping[str, Attribution]] = field(default_factory=dict)  # other target -> method -> credit
 
     def __post_init__(self) -> None:
         put = object.__setattr__
@@ -132,7 +133,8 @@ class Explanation(Drawn):
             self.refused
         ):
             raise InvalidInput(f"methods {list(self.methods)} must each be either in attributions or in refused")
-        for name, attribution in self.attributions.items():
+        every = [self.attributions, *self.others.values()]
+        for name, attribution in (pair for credited in every for pair in credited.items()):
             missing = set(self.players) - set(attribution.players)
             if missing:
                 raise InvalidInput(f"attributions[{name!r}] lacks the player {sorted(missing)[0]!r}")
@@ -150,6 +152,28 @@ class Explanation(Drawn):
             raise InvalidInput(f"method {method!r} did not run; there are {', '.join(self.attributions)}")
         return self.attributions[method]
 
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """Every target that was explained, the main one first."""
+        return (self.target, *self.others)
+
+    def of(self, target: str) -> Explanation:
+        """The explanation for another target, where all were asked for: by the methods that play a game.
+
+        Seconds are those for all targets together.
+        """
+        if target not in self.targets:
+            raise InvalidInput(f"target {target!r} was not explained; there are {', '.join(map(repr, self.targets))}")
+        if target == self.target:
+            return replace(self, others={})
+        credited = self.others[target]
+        methods = tuple(name for name in self.methods if name in credited)
+        seconds = {name: took for name, took in self.seconds.items() if name in credited}
+        return replace(
+            self, target=target, methods=methods, attributions=credited, refused={}, seconds=seconds, flow=None,
+            unsigned=tuple(name for name in self.unsigned if name in credited), notes=(), others={},
+        )  # fmt: skip
+
     def __iter__(self) -> Iterator[tuple[str, Attribution]]:
         """Methods that ran, in the order asked."""
         return ((name, self.attributions[name]) for name in self.methods if name in self.attributions)
@@ -165,6 +189,12 @@ class Explanation(Drawn):
         """Everything as JSON types."""
         data: dict[str, Any] = {f.name: getattr(self, f.name) for f in fields(self)}
         data["attributions"] = {name: json.loads(attribution.to_json()) for name, attribution in self}
+        data["others"] = {
+            target: {name: json.loads(one.to_json()) for name, one in credited.items()}
+            for target, credited in self.others.items()
+        }
+        if not self.others:
+            del data["others"]
         data["tokens"] = [[t.shown, t.start, t.end, t.player, t.special, t.part] for t in self.tokens]
         for name in ("picture", "flow"):
             part = data[name]
@@ -188,6 +218,10 @@ class Explanation(Drawn):
         values = {key: value for key, value in data.items() if key in known}
         try:
             values["attributions"] = {name: Attribution.from_plain(a) for name, a in values["attributions"].items()}
+            values["others"] = {
+                target: {name: Attribution.from_plain(one) for name, one in credited.items()}
+                for target, credited in values.get("others", {}).items()
+            }
             values["tokens"] = tuple(Token(*token) for token in values.get("tokens", ()))
             values["flow"] = FlowPicture(**values["flow"]) if values.get("flow") else None
             values["picture"] = Picture(**values["picture"]) if values.get("picture") else None

@@ -9,12 +9,12 @@ from __future__ import annotations
 import queue
 import threading
 import time
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextvars import copy_context
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from accredit.core import AccreditError, Attribution, Game
+from accredit.core import AccreditError, Attribution, Attributions, Game
 from accredit.explanation.assembled import explanation_of
 from accredit.explanation.result import Explanation
 from accredit.explanation.subject import Subject
@@ -48,6 +48,9 @@ class Done:
     method: str
     attribution: Attribution
     seconds: float
+    others: Mapping[str, Attribution] = field(
+        default_factory=dict
+    )  # the same for other targets, where all were asked for
 
 
 @dataclass(frozen=True)
@@ -105,6 +108,7 @@ def assembled(subject: Subject, methods: Sequence[Chosen], ended: Sequence[Ended
         {name: event.attribution for name, event in done.items()},
         refused,
         {name: event.seconds for name, event in done.items()},
+        {name: event.others for name, event in done.items() if event.others},
     )
 
 
@@ -121,13 +125,14 @@ def answer(subject: Subject, chosen: Chosen, tell: Callable[[int], None] | None 
         began = time.perf_counter()
         credit = _solved(subject, chosen, game)
         seconds = time.perf_counter() - began
-        return Done(chosen.name, _noted(credit, subject), seconds)
+        main, others = _by_target(credit, subject)
+        return Done(chosen.name, main, seconds, others)
     except AccreditError as error:
         return Refused(chosen.name, str(error))
 
 
 def attribution_of(subject: Subject, method: str) -> Attribution:
-    """One method's credit, without a stream; a method that does not apply raises.
+    """One method's credit for the subject's target, without a stream; a method that does not apply raises.
 
     >>> from accredit.explanation.explainer import builtin_model
     >>> from accredit.explanation.subject import text_subject
@@ -135,11 +140,11 @@ def attribution_of(subject: Subject, method: str) -> Attribution:
     ('Not', 'good', '.')
     """
     chosen = find(method, subject.kind)
-    return _noted(_solved(subject, chosen, subject.record), subject)
+    return _by_target(_solved(subject, chosen, subject.record), subject)[0]
 
 
-def _solved(subject: Subject, chosen: Chosen, game: Game) -> Attribution:
-    credit: Attribution
+def _solved(subject: Subject, chosen: Chosen, game: Game) -> Attribution | Attributions:
+    credit: Attribution | Attributions
     if chosen.method.kind == "game":
         credit = chosen.solver(subject.budget, subject.seed, subject.tree).solve(game)
     else:
@@ -147,9 +152,18 @@ def _solved(subject: Subject, chosen: Chosen, game: Game) -> Attribution:
     return credit
 
 
-def _noted(credit: Attribution, subject: Subject) -> Attribution:
-    """The credit, with what was explained noted in it."""
+def _by_target(credit: Attribution | Attributions, subject: Subject) -> tuple[Attribution, dict[str, Attribution]]:
+    """The credit for the subject's target, and for the others, with what was explained noted in each."""
     facts = subject.game.provenance
+    if isinstance(credit, Attribution):
+        return _noted(credit, facts), {}
+    noted = {name: _noted(one, facts | {"target": name}) for name, one in credit.items()}
+    main = subject.games.outputs[subject.games.targets.index(subject.game.target)]
+    return noted.pop(main), noted
+
+
+def _noted(credit: Attribution, facts: Mapping[str, Any]) -> Attribution:
+    """The credit, with what was explained noted in it."""
     shared = {k: facts[k] for k in ("model", "target", "payoff", "removal")}
     own = {k: v for k, v in credit.provenance.items() if k not in ("text", "image")}
     return replace(credit, provenance=shared | own)

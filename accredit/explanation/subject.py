@@ -6,13 +6,14 @@ import base64
 import io
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 import numpy as np
 
 from accredit.core import FloatArray, IntArray, InvalidInput, distinct_names
 from accredit.explanation.result import PICTURE, Picture, Token
 from accredit.games import StringGame, cached, string_game
+from accredit.games.parts import PartsGame, PartsGames
 from accredit.games.wrappers import Cached
 from accredit.models.strings import StringModel
 
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from accredit.models.text import Text
 
 LABELS = 5  # of the prediction that are kept
+ALL: Final = "all"  # as a target: every output of the model
+OUTPUTS = 1000  # that are explained at once
 Made = TypeVar("Made")
 
 
@@ -60,6 +63,7 @@ class Subject:
     asked: Any  # players as they were asked for
     budget: int | None = None  # payoffs that each sampled value may ask
     seed: int = 0
+    games: Any = None  # the game as it pays for every output of the model at once; None: one target is asked for
     memo: Memo = field(default_factory=Memo, repr=False)
 
     @property
@@ -73,8 +77,8 @@ class Subject:
 
     @property
     def record(self) -> Cached:
-        """The game with its payoffs remembered: what one method asked costs the next nothing."""
-        record: Cached = self.memo.get("record", lambda: cached(self.game))
+        """The game, or games, with payoffs remembered: what one method asked costs the next nothing."""
+        record: Cached = self.memo.get("record", lambda: cached(self.games or self.game))
         return record
 
     @property
@@ -83,7 +87,7 @@ class Subject:
         return self.memo.get("attention", lambda: self._aligned(self.model.attentions(self.seen)).mean(axis=1))
 
     def _slopes(self) -> tuple[FloatArray, FloatArray]:
-        weights, slopes = self.model.attention_gradients(self.seen, self.game.target, self.game.worth)
+        weights, slopes = self.model.attention_gradients(self.seen, self.game.target, self.game.payoff_name)
         return self._aligned(weights), self._aligned(slopes)
 
     def _aligned(self, weights: FloatArray) -> FloatArray:
@@ -123,7 +127,7 @@ class Subject:
         return self.memo.get("prediction", self._predicted)
 
     def _predicted(self) -> tuple[tuple[tuple[str, float], ...], str]:
-        z = self.model.predict(self.seen)
+        z = said(self.model, self.seen, self.memo)
         if self.model.law == "none":
             return tuple((self.model.label(k), float(x)) for k, x in enumerate(z)), "value"
         shifted = np.exp(z - z.max())
@@ -150,14 +154,36 @@ def text_subject(
 ) -> Subject:
     """A text, or a pair of texts, its tokens dealt out to players."""
     seen = model.encode(text, prefix, cut)
-    asked: dict[str, Any] = {"players": players, "removal": removal, "target": target}
+    asked: dict[str, Any] = {"players": players, "removal": removal, "target": None if target == ALL else target}
     asked["payoff"] = payoff or natural_payoff(model.law)
     game = _game_of(model, seen, asked)
     partition = game.partition
     names, owner = _with_special(partition.players, partition.owner, seen.tokens)
     unit = players if isinstance(players, str) else "player"
-    tree = _nested(seen, partition)
-    return Subject(model, seen, partition, game, unit, tree, owner, names, players, budget, seed)
+    tree, memo = _nested(seen, partition), Memo()
+    games = _paying(game, seen, memo, target)
+    return Subject(model, seen, partition, game, unit, tree, owner, names, players, budget, seed, games, memo)
+
+
+def said(model: Any, seen: Any, memo: Memo) -> FloatArray:
+    """The model's outputs for the whole input: (outputs,)."""
+    return memo.get("said", lambda: model.predict(seen))
+
+
+def _paying(game: PartsGame, seen: Any, memo: Memo, target: str | int | None) -> PartsGames | None:
+    """The game of every output, if all are asked for."""
+    if target != ALL:
+        return None
+    count = len(said(game.model, seen, memo))
+    if count > OUTPUTS:
+        raise InvalidInput(
+            f"target is 'all', and {game.provenance['model']} has {count:,} outputs; up to {OUTPUTS:,} are explained at "
+            "once, so name one"
+        )
+    games = PartsGames(game, tuple(range(count)))
+    if ALL in map(str.lower, games.outputs):
+        raise InvalidInput("target is 'all', which is also a label of this model; give the index of that label instead")
+    return games
 
 
 def _game_of(model: TextModel | StringModel, seen: Encoded, asked: dict[str, Any]) -> TextGame | StringGame:
@@ -189,13 +215,15 @@ def image_subject(
         players=players,
         removal="mean" if removal is None else removal,
         payoff=payoff or natural_payoff(model.law),
-        target=target,
+        target=None if target == ALL else target,
     )
     owner = _patch_tokens(model, seen) if players is None else np.zeros(0, dtype=np.int64)
     special = model.special_tokens(int((owner < 0).sum()))
     names, owner = _with_special(game.players, owner, (*special, *("" for _ in game.players)))
-    tree = list(game.players)
-    return Subject(model, seen, game.partition, game, "patch", tree, owner, names, players, budget, seed)
+    tree, memo = list(game.players), Memo()
+    games = _paying(game, seen, memo, target)
+    part = game.partition
+    return Subject(model, seen, part, game, "patch", tree, owner, names, players, budget, seed, games, memo)
 
 
 def _patch_tokens(model: ImageModel, seen: Pixels) -> IntArray:

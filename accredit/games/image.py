@@ -37,7 +37,7 @@ class ImageGame(PartsGame):
         memory: float,
     ) -> None:
         self.model, self.pixels, self.partition = model, pixels, partition
-        self.removal, self.worth, self.target = removal, payoff, target
+        self.removal, self.payoff_name, self.target = removal, payoff, target
         self._there = model.batch(pixels)[0]  # (C, H, W)
         self._gone = torch.from_numpy(painted_over(pixels, removal)).to(self._there)
         config = getattr(model.model, "config", None)
@@ -56,7 +56,7 @@ class ImageGame(PartsGame):
             for part in spans(len(kept), self.rows):
                 stays = torch.from_numpy(pixels[part]).to(self._there.device)
                 outputs = self.model.outputs(torch.where(stays, self._there, self._gone))
-                earned[part] = payoffs_of(outputs.cpu(), targets, self.worth, self.model.law).numpy()
+                earned[part] = payoffs_of(outputs.cpu(), targets, self.payoff_name, self.model.law).numpy()
         return earned
 
     @property
@@ -64,19 +64,19 @@ class ImageGame(PartsGame):
         """What the payoffs rest on."""
         return {
             "model": self.model.name, "architecture": type(self.model.model).__name__, "image": self.pixels.name,
-            "target": self.model.label(self.target), "payoff": self.worth, "removal": self.removal,
+            "target": self.model.label(self.target), "payoff": self.payoff_name, "removal": self.removal,
         }  # fmt: skip
 
     def fingerprint_parts(self) -> dict[str, Any]:
         """What decides the payoffs, for a journal of them."""
         return {
             "model": self.model.model, "pixels": self.pixels.values, "owner": self.partition.owner,
-            "removal": self.removal, "payoff": self.worth, "target": self.target,
+            "removal": self.removal, "payoff": self.payoff_name, "target": self.target,
         }  # fmt: skip
 
     def __repr__(self) -> str:
         label = self.model.label(self.target)
-        return f"ImageGame({len(self.players)} players, {self.worth} of {label!r}, removal by {self.removal})"
+        return f"ImageGame({len(self.players)} players, {self.payoff_name} of {label!r}, removal by {self.removal})"
 
 
 def image_game(

@@ -27,7 +27,7 @@ class StringGame(PartsGame):
 
     def __init__(self, model: StringModel, encoded: Encoded, partition: Partition, payoff: str, target: int) -> None:
         self.model, self.encoded, self.partition = model, encoded, partition
-        self.worth, self.target, self.rows = payoff, target, ROWS
+        self.payoff_name, self.target, self.rows = payoff, target, ROWS
         starts = [0, *encoded.spans[:-1, 1].tolist()]  # the space before a word is what follows the word before
         self._pieces = [encoded.text[a:b] for a, b in zip(starts, encoded.spans[:, 1].tolist(), strict=True)]
 
@@ -39,7 +39,7 @@ class StringGame(PartsGame):
         earned = np.empty((len(kept), len(targets)))
         for part in spans(len(kept), self.rows):
             outputs = self.model.outputs([self.left(stays) for stays in kept[part]])
-            earned[part] = payoffs_of(outputs, targets, self.worth, self.model.law)
+            earned[part] = payoffs_of(outputs, targets, self.payoff_name, self.model.law)
         return earned
 
     def left(self, stays: BoolArray) -> str:
@@ -51,11 +51,11 @@ class StringGame(PartsGame):
         """What the payoffs rest on."""
         return {
             "model": self.model.name, "architecture": type(self.model.model).__name__, "text": self.encoded.text,
-            "target": self.model.label(self.target), "payoff": self.worth, "removal": self.removal,
+            "target": self.model.label(self.target), "payoff": self.payoff_name, "removal": self.removal,
         }  # fmt: skip
 
     def __repr__(self) -> str:
-        return f"StringGame({len(self.players)} players, {self.worth} of {self.model.label(self.target)!r})"
+        return f"StringGame({len(self.players)} players, {self.payoff_name} of {self.model.label(self.target)!r})"
 
 
 def string_game(

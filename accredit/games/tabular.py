@@ -40,7 +40,7 @@ class TabularGame(PartsGame):
         target: int,
         memory: float,
     ) -> None:
-        self.model, self.partition, self.worth, self.target = model, partition, payoff, target
+        self.model, self.partition, self.payoff_name, self.target = model, partition, payoff, target
         self._row, self._background = row, background
         fits = memory // (8 * max(1, row.shape[1]) * len(background))
         self.rows = int(max(1, min(CALL_ROWS // len(background), fits)))
@@ -54,20 +54,19 @@ class TabularGame(PartsGame):
         earned = np.empty((len(targets), len(kept)))
         for part in spans(len(kept), self.rows):
             outputs = self.model.outputs(mixed(self._row, self._background, kept[part]))
-            worth = np.ascontiguousarray(
-                payoffs_of(outputs, targets, self.worth, self.model.law).T
-            )  # a mean runs along a row
-            earned[:, part] = worth.reshape(len(targets), -1, len(self._background)).mean(axis=2)
+            worth = payoffs_of(outputs, targets, self.payoff_name, self.model.law)
+            by_target = np.ascontiguousarray(worth.T)  # summed along a row, as for one target: the same rounding
+            earned[:, part] = by_target.reshape(len(targets), -1, len(self._background)).mean(axis=2)
         return earned.T
 
     @property
     def provenance(self) -> dict[str, Any]:
         """What the payoffs rest on."""
-        return {"model": self.model.name, "payoff": self.worth, "target": self.target, "removal": "background",
+        return {"model": self.model.name, "payoff": self.payoff_name, "target": self.target, "removal": "background",
                 "background rows": len(self._background)}  # fmt: skip
 
     def __repr__(self) -> str:
-        return f"TabularGame({len(self.players)} players, {self.worth}, {len(self._background)} background rows)"
+        return f"TabularGame({len(self.players)} players, {self.payoff_name}, {len(self._background)} background rows)"
 
 
 def mixed(row: Any, background: Any, kept: BoolArray) -> Any:

@@ -48,7 +48,7 @@ class TextGame(PartsGame):
     ) -> None:
         check_payoff(payoff, model.law, model.classes)
         self.model, self.encoded, self.partition = model, encoded, partition
-        self.removal, self.worth, self.target = removal, payoff, target
+        self.removal, self.payoff_name, self.target = removal, payoff, target
         self._device = device_of(model.model)
         self._replacement = self._substitute()
         vocabulary = 0 if model.task == "classify" else model.classes
@@ -69,7 +69,7 @@ class TextGame(PartsGame):
         """What the payoffs rest on."""
         return {
             "model": self.model.name, "architecture": type(self.model.model).__name__, "text": self.encoded.text,
-            "pair": self.encoded.pair, "target": self.model.label(self.target), "payoff": self.worth,
+            "pair": self.encoded.pair, "target": self.model.label(self.target), "payoff": self.payoff_name,
             "removal": self.removal, "cut": self.encoded.cut,
         }  # fmt: skip
 
@@ -78,12 +78,12 @@ class TextGame(PartsGame):
         return {
             "model": self.model.model, "ids": self.encoded.ids, "prefix": self.encoded.prefix,
             "types": self.encoded.types, "owner": self.partition.owner, "removal": self.removal,
-            "payoff": self.worth, "target": self.target,
+            "payoff": self.payoff_name, "target": self.target,
         }  # fmt: skip
 
     def __repr__(self) -> str:
         label = self.model.label(self.target)
-        return f"TextGame({len(self.players)} players, {self.worth} of {label!r}, removal by {self.removal})"
+        return f"TextGame({len(self.players)} players, {self.payoff_name} of {label!r}, removal by {self.removal})"
 
     def _substitute(self) -> int:
         """The id that stands in for removed tokens."""
@@ -184,7 +184,9 @@ class TextGame(PartsGame):
         return torch.from_numpy(kept[:, : self.encoded.read].sum(axis=1)).to(self._device)
 
     def _worth(self, batch: TokenBatch, targets: tuple[int, ...]) -> FloatArray:
-        worth: FloatArray = payoffs_of(self.model.outputs(batch).cpu(), targets, self.worth, self.model.law).numpy()
+        worth: FloatArray = payoffs_of(
+            self.model.outputs(batch).cpu(), targets, self.payoff_name, self.model.law
+        ).numpy()
         return worth
 
 

@@ -99,7 +99,7 @@ def tcav(
 
 
 @dataclass(frozen=True, eq=False)
-class Measured:
+class Concept:
     """A set of examples taken as a concept."""
 
     scores: FloatArray  # (negatives,) share of inputs with positive slope along it
@@ -128,7 +128,7 @@ def _check(
 
 def _measured(
     concept: FloatArray, pool: FloatArray, slopes: FloatArray, negatives: int, penalty: float, rng: np.random.Generator
-) -> Measured:
+) -> Concept:
     """A concept against `negatives` random sets of its own size."""
     scores, sensitivity, separation = np.empty(negatives), 0.0, 0.0
     for k in range(negatives):
@@ -138,18 +138,18 @@ def _measured(
         scores[k] = (along > 0).mean()
         sensitivity += float(along.mean()) / negatives
         separation += accuracy / negatives
-    return Measured(scores, sensitivity, separation)
+    return Concept(scores, sensitivity, separation)
 
 
 def _random_concept(
     pool: FloatArray, size: int, slopes: FloatArray, negatives: int, penalty: float, rng: np.random.Generator
-) -> Measured:
+) -> Concept:
     """A random set as a concept, against sets from the rest of the pool."""
     order = rng.permutation(len(pool))
     return _measured(pool[order[:size]], pool[order[size:]], slopes, negatives, penalty, rng)
 
 
-def _p_value(own: Measured, others: Sequence[Measured], test: str) -> float:
+def _p_value(own: Concept, others: Sequence[Concept], test: str) -> float:
     """Two-sided p-value of a concept among random ones."""
     if test == "rank":
         null = np.array([other.sensitivity for other in others])

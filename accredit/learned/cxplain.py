@@ -11,7 +11,6 @@ resampled rows give an interval for every share.
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, final
@@ -19,9 +18,10 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput, Selection
+from accredit.learned.epochs import batches, downhill, finite, train
 from accredit.learned.folders import DAMAGE, read, tensors, write
 from accredit.learned.inputs import (
     SEEDS,
@@ -214,36 +214,25 @@ class CXPlain:
         entropy = float(torch.special.entr(goal[held]).sum(dim=1).mean())
         optimiser = torch.optim.Adam(network.parameters(), lr=self.rate)
         rng = np.random.default_rng(seed)
-        best, least, since = _weights(network), np.inf, 0
         losses: list[float] = []
-        why = f"all {self.epochs} epochs were run"
+
+        def epoch(number: int) -> float:
+            network.train()
+            for part in batches(rng.permutation(drawn), self.batch):
+                downhill(nn.functional.cross_entropy(network(data[part]), goal[part]), optimiser)
+            with torch.inference_mode():
+                network.eval()
+                seen = finite(float(nn.functional.cross_entropy(network(data[held]), goal[held])) - entropy)
+            losses.append(seen)
+            told(number)
+            return seen
+
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
-            for epoch in range(self.epochs):
-                network.train()
-                shuffled = rng.permutation(drawn)
-                for start in range(0, len(shuffled), self.batch):
-                    part = shuffled[start : start + self.batch]
-                    loss = nn.functional.cross_entropy(network(data[part]), goal[part])
-                    optimiser.zero_grad()
-                    torch.autograd.backward(loss)
-                    optimiser.step()
-                with torch.inference_mode():
-                    network.eval()
-                    seen = float(nn.functional.cross_entropy(network(data[held]), goal[held])) - entropy
-                if not np.isfinite(seen):
-                    why = f"the loss was {seen}: the {'last good' if losses else 'untrained'} weights are kept"
-                    warnings.warn(f"training stopped: {why}; lower the rate", RuntimeWarning, stacklevel=4)
-                    break
-                losses.append(seen)
-                told(epoch + 1)
-                best, least, since = (_weights(network), seen, 0) if seen < least else (best, least, since + 1)
-                if since >= self.patience:
-                    why = f"no better for {self.patience} epochs"
-                    break
-        network.load_state_dict(best)
+            ended = train([network], self.epochs, epoch, self.patience)
+        ended.warn(stacklevel=5)
         network.eval()
-        return losses, why
+        return losses, str(ended)
 
     def each(self, x: npt.ArrayLike) -> FloatArray:
         """Shares that every network predicts: (models, N, n); those of a block are spread evenly over its players."""
@@ -348,7 +337,3 @@ def _blocks(inputs: Inputs, block: int) -> Inputs:
 def _softmaxes(network: nn.Module, x: Array) -> FloatArray:
     parts = [network(torch.tensor(x[k : k + ASKED_AT_ONCE])) for k in range(0, len(x), ASKED_AT_ONCE)]
     return torch.cat(parts).double().softmax(dim=1).numpy()
-
-
-def _weights(network: nn.Module) -> dict[str, Tensor]:
-    return {name: value.clone() for name, value in network.state_dict().items()}

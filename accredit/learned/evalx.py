@@ -7,7 +7,6 @@ not depend on any explainer, and one serves all explainers of the same data.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any, final
 
@@ -17,6 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from accredit.core import FloatArray, IntArray, InvalidInput
+from accredit.learned.epochs import batches, downhill, finite, train
 from accredit.learned.inputs import (
     SEEDS,
     Array,
@@ -140,33 +140,21 @@ def train_masked(
     data, goal = torch.from_numpy(x), torch.from_numpy(wanted).float()
     judged = _numbers(masks(np.random.default_rng(seed + 1), held))
     optimiser = torch.optim.Adam(network.parameters(), lr=rate)
-    best, best_loss, since = _state(network), np.inf, 0
+
+    def epoch(_number: int) -> float:
+        network.train()
+        shuffled = rng.permutation(kept)
+        drawn = _numbers(masks(rng, shuffled))
+        for at in batches(np.arange(len(shuffled)), batch, fewest=2):
+            part = shuffled[at]
+            downhill(_cross_entropy(network(data[part], drawn[at]), goal[part]), optimiser)
+        network.eval()
+        with torch.inference_mode():
+            return finite(float(_cross_entropy(network(data[held], judged), goal[held])))
+
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        for _ in range(epochs):
-            network.train()
-            shuffled = rng.permutation(kept)
-            drawn = _numbers(masks(rng, shuffled))
-            for start in range(0, len(shuffled) - 1, batch):  # a batch of one row has no spread to normalise by
-                part = shuffled[start : start + batch]
-                loss = _cross_entropy(network(data[part], drawn[start : start + batch]), goal[part])
-                optimiser.zero_grad()
-                torch.autograd.backward(loss)
-                optimiser.step()
-            network.eval()
-            with torch.inference_mode():
-                seen = float(_cross_entropy(network(data[held], judged), goal[held]))
-            if not np.isfinite(seen):
-                which = "untrained" if np.isinf(best_loss) else "last good"
-                warnings.warn(
-                    f"training stopped: the loss was {seen}; the {which} weights are kept; lower the rate of {rate:g}",
-                    RuntimeWarning, stacklevel=2,
-                )  # fmt: skip
-                break
-            best, best_loss, since = (_state(network), seen, 0) if seen < best_loss else (best, best_loss, since + 1)
-            if since >= patience:
-                break
-    network.load_state_dict(best)
+        train([network], epochs, epoch, patience).warn()
     network.eval()
 
 
@@ -184,7 +172,3 @@ def _cross_entropy(logits: Tensor, goal: Tensor) -> Tensor:
 
 def _numbers(masks: Any) -> Tensor:
     return torch.tensor(np.asarray(masks, dtype=np.float32))
-
-
-def _state(network: nn.Module) -> dict[str, Tensor]:
-    return {name: value.clone() for name, value in network.state_dict().items()}

@@ -1,9 +1,8 @@
-"""One stage of training: pass over the rows, watch a part kept aside, stop early, survive a loss that is no number."""
+"""One stage of training an explainer: what it learns from, what it is judged by, and what is remembered of it."""
 
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import final
@@ -12,7 +11,9 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from accredit.core import IntArray, InvalidInput
+from accredit.core import InvalidInput
+from accredit.learned.epochs import batches as in_order
+from accredit.learned.epochs import finite, train
 from accredit.learned.inputs import whole
 from accredit.values.solver import Progress
 
@@ -25,7 +26,7 @@ OPTIMISERS: dict[str, Callable[..., torch.optim.Optimizer]] = {
 @final
 @dataclass(frozen=True)
 class Training:
-    """How networks are trained: passes over the rows, rows a step, step size, and when to stop early.
+    """How networks are trained: passes over the rows, rows per step, step size, and when to stop early.
 
     A share `validation` of the rows is kept aside; a stage ends when it has not become better on them for `patience`
     epochs, and the best weights are kept.
@@ -60,7 +61,7 @@ class Training:
 
 @dataclass
 class History:
-    """What happened while training: one entry an epoch, over all stages."""
+    """What happened while training: one entry per epoch, over all stages."""
 
     stages: list[str] = field(default_factory=list)
     losses: list[float] = field(default_factory=list)  # mean over the training rows
@@ -104,45 +105,28 @@ def run(
     stage: Stage, everything: Sequence[nn.Module], learning: Batch, watched: Batch, training: Training, history: History,
     rng: np.random.Generator, bar: Progress,
 ) -> bool:  # fmt: skip
-    """Train until the epochs are done, nothing improves any more, or the loss is no number; keep the best weights.
+    """Train one stage; keep the best weights. Returns whether they can be trusted: False after a loss that was not finite."""
 
-    Returns whether the weights can be trusted: False after a loss that is no number, with the last good weights kept.
-    """
-    best, best_loss, since = snapshot(stage.trained), math.inf, 0
-    kept = "the untrained ones"
-    for epoch in range(1, stage.epochs + 1):
+    def epoch(_number: int) -> float:
         for module in everything:
             module.train(module in stage.trained)
-        total, seen, bad = 0.0, 0, ""
+        total, seen = 0.0, 0
         for rows in batches(learning, training.batch, rng):
-            loss = stage.step(learning[rows])
-            if not math.isfinite(loss):
-                bad = f"the loss was {loss}"
-                break
-            total, seen = total + loss * len(rows), seen + len(rows)
+            total, seen = total + finite(stage.step(learning[rows])) * len(rows), seen + len(rows)
             bar.update(len(history.losses) + seen / len(learning))
-        watched_loss = math.nan if bad else judged(stage, everything, watched, max(training.batch, 256))
-        if not math.isfinite(watched_loss):
-            restore(stage.trained, best)
-            bad = bad or f"the validation loss was {watched_loss}"
-            history.stopped_because = f"{stage.name}: {bad} in epoch {epoch}; the weights are {kept}"
-            warnings.warn(f"training stopped: {history.stopped_because}; lower the rate", RuntimeWarning, stacklevel=3)
-            return False
+        watched_loss = finite(judged(stage, everything, watched, max(training.batch, 256)), "the validation loss")
         history.stages.append(stage.name)
         history.losses.append(total / len(learning))
         history.validation.append(watched_loss)
         if stage.weights:
             history.ess.append(effective_share(stage.weights))
             stage.weights.clear()
-        since = 0 if watched_loss < best_loss else since + 1
-        if since == 0:
-            best, best_loss, kept = snapshot(stage.trained), watched_loss, f"those of epoch {epoch}"
-        elif since >= training.patience:
-            break
-    restore(stage.trained, best)
-    why = f"no better for {since} epochs" if since >= training.patience else f"{stage.epochs} epochs are done"
-    history.stopped_because = f"{stage.name}: {why}; the weights are {kept}"
-    return True
+        return watched_loss
+
+    ended = train(stage.trained, stage.epochs, epoch, training.patience)
+    history.stopped_because = f"{stage.name}: {ended}"
+    ended.warn(stage.name, stacklevel=4)
+    return ended.finite
 
 
 def batches(rows: Batch, size: int, rng: np.random.Generator) -> Iterator[Tensor]:
@@ -153,9 +137,7 @@ def batches(rows: Batch, size: int, rng: np.random.Generator) -> Iterator[Tensor
     if lengths.min() < lengths.max():
         parts = [order[k : k + stretch] for k in range(0, len(order), stretch)]
         order = np.concatenate([part[np.argsort(lengths[part], kind="stable")] for part in parts])
-    cuts: list[IntArray] = [order[k : k + size] for k in range(0, len(order), size)]
-    if len(cuts) > 1 and len(cuts[-1]) == 1:  # batch normalisation needs two rows
-        cuts[-2:] = [np.concatenate(cuts[-2:])]
+    cuts = in_order(order, size, fewest=2)
     for k in rng.permutation(len(cuts)):
         yield torch.from_numpy(cuts[k])
 
@@ -179,17 +161,6 @@ def descend(loss: Tensor, optimiser: torch.optim.Optimizer, *modules: nn.Module,
     for parameter, slope in zip(parameters, slopes, strict=True):
         parameter.grad = slope
     optimiser.step()
-
-
-def snapshot(modules: Sequence[nn.Module]) -> list[dict[str, Tensor]]:
-    """Copies of all weights."""
-    return [{name: value.clone() for name, value in module.state_dict().items()} for module in modules]
-
-
-def restore(modules: Sequence[nn.Module], weights: list[dict[str, Tensor]]) -> None:
-    """Put copied weights back."""
-    for module, state in zip(modules, weights, strict=True):
-        module.load_state_dict(state)
 
 
 def effective_share(weights: Sequence[Tensor]) -> float:

@@ -26,7 +26,7 @@ CHOSEN = {"xor": 2, "orange skin": 4, "additive": 4, "switch": 5}  # telling col
 
 
 @dataclass(frozen=True, eq=False)
-class World:
+class SyntheticRows:
     """Rows (N, 10), the chances (N, 2) that made their labels (N,), and which columns tell (N, 10)."""
 
     name: str
@@ -46,7 +46,7 @@ class World:
         return (self.k + 1) / 2
 
 
-def world(name: str, rows: int, seed: int = 0) -> World:
+def world(name: str, rows: int, seed: int = 0) -> SyntheticRows:
     """Draw a world of that name.
 
     >>> drawn = world("switch", rows=4, seed=0)
@@ -61,7 +61,7 @@ def world(name: str, rows: int, seed: int = 0) -> World:
         x[:, 9] += np.where(rng.random(rows) < 0.5, 3.0, -3.0)
     chances = answers(name, x)
     labels = (rng.random(rows) < chances[:, 1]).astype(np.int64)
-    return World(name, x, chances, labels, telling_columns(name, x))
+    return SyntheticRows(name, x, chances, labels, telling_columns(name, x))
 
 
 def answers(name: str, x: npt.ArrayLike) -> FloatArray:

@@ -13,7 +13,7 @@ from accredit.core import InvalidInput
 from accredit.papers.report import Report
 from accredit.papers.selection_data import SOURCES, kind, needed
 from accredit.papers.selection_report import Cells, selection_report
-from accredit.papers.selection_runs import FULL, METHODS, QUICK, Measured, Run, Sizes, measured
+from accredit.papers.selection_runs import FULL, METHODS, QUICK, Outcome, Run, Sizes, measured
 from accredit.store.finished import Finished
 from accredit.values.solver import progress
 
@@ -53,7 +53,7 @@ def finished(runs: Sequence[Run], store: str | Path, workers: int) -> Cells:
         missing: list[tuple[Run, list[str]]] = []
         for run in runs:
             found = {method: kept.found(run.key(method)) for method in METHODS}
-            cells |= {(run.name, m, run.seed): Measured(**cell) for m, cell in found.items() if cell is not None}
+            cells |= {(run.name, m, run.seed): Outcome(**cell) for m, cell in found.items() if cell is not None}
             if None in found.values():
                 missing.append((run, [method for method, cell in found.items() if cell is None]))
         if workers == 1:
@@ -72,7 +72,7 @@ def finished(runs: Sequence[Run], store: str | Path, workers: int) -> Cells:
     return cells
 
 
-def _run(run: Run, methods: list[str], store: str) -> dict[str, Measured]:
+def _run(run: Run, methods: list[str], store: str) -> dict[str, Outcome]:
     """One black box with its methods, in a process of its own."""
     results = {}
     with Finished(store) as kept:

@@ -10,7 +10,7 @@ import numpy as np
 from accredit.core import FloatArray
 from accredit.papers.report import Report
 from accredit.papers.selection_data import SOURCES, kind
-from accredit.papers.selection_runs import METHODS, Measured, Run, Sizes, read
+from accredit.papers.selection_runs import METHODS, Outcome, Run, Sizes, read
 
 PUBLISHED = {  # post-hoc accuracy in %, Table 3 of "Why is Attention Not So Attentive?" (Bai et al., 2020)
     "gradient": (85.6, 82.3, 98.2, 58.6), "lime": (89.8, 87.4, 80.4, 75.6), "cxplain": (90.6, 97.7, 99.4, 59.7),
@@ -28,7 +28,7 @@ ORDERS = (  # statements of the paper's table, first against second
 )  # fmt: skip
 NEAR = 2.0  # points
 
-Cells = dict[tuple[str, str, int], Measured]  # (set, method, seed)
+Cells = dict[tuple[str, str, int], Outcome]  # (set, method, seed)
 
 
 def selection_report(command: str, runs: Sequence[Run], cells: Cells) -> Report:

@@ -75,7 +75,7 @@ class Run:
 
 
 @dataclass(frozen=True)
-class Measured:
+class Outcome:
     """What became of one method's selections; shares of test rows. None: there is no such thing for this method."""
 
     post_hoc: float  # the black box on the kept players gives its own full answer
@@ -89,7 +89,7 @@ class Measured:
 
 
 @dataclass(frozen=True, eq=False)
-class World:
+class Bench:
     """A data set with its trained black box and its judge."""
 
     task: Task
@@ -99,7 +99,7 @@ class World:
     choice: IntArray  # the black box's class of every test row
 
 
-def measured(run: Run, methods: list[str]) -> Iterator[tuple[str, Measured]]:
+def measured(run: Run, methods: list[str]) -> Iterator[tuple[str, Outcome]]:
     """Methods on one black box, one after another; on one thread, so that the numbers are the same everywhere."""
     import torch
 
@@ -113,14 +113,14 @@ def measured(run: Run, methods: list[str]) -> Iterator[tuple[str, Measured]]:
         torch.set_num_threads(threads)
 
 
-def _measure(world: World, run: Run, method: str) -> Measured:
+def _measure(world: Bench, run: Run, method: str) -> Outcome:
     began = time.process_time()
     chosen, surrogate, ended = EXPLAIN[method](world, run)
     spent = time.process_time() - began
     given, rows = world.task, len(chosen)
     x, choice = given.x_test[:rows], world.choice[:rows]
     kept = world.black_box(given.inputs.keep(x, chosen))
-    return Measured(
+    return Outcome(
         float((kept.argmax(axis=1) == choice).mean()),
         world.judge.accuracy(x, chosen, choice),
         None if surrogate is None else float((surrogate.argmax(axis=1) == choice).mean()),
@@ -132,7 +132,7 @@ def _measure(world: World, run: Run, method: str) -> Measured:
     )
 
 
-def built(run: Run) -> World:
+def built(run: Run) -> Bench:
     """Train the black box on true labels and EVAL-X on its answers; both stop by rows of the training split."""
     from accredit.learned.evalx import EvalX, train_masked
     from accredit.learned.networks import as_black_box, network_for
@@ -147,7 +147,7 @@ def built(run: Run) -> World:
     width = sizes.width if isinstance(given.inputs, Pixels) else None
     judge = EvalX(given.inputs, k=given.k, width=width, epochs=sizes.judge_epochs, patience=3)
     judge.fit(given.x, black_box, seed=run.seed + 1000)
-    return World(given, network, black_box, judge, black_box(given.x_test).argmax(axis=1))
+    return Bench(given, network, black_box, judge, black_box(given.x_test).argmax(axis=1))
 
 
 def read(run: Run) -> Task:
@@ -165,14 +165,14 @@ def _task(data: str, name: str, train: int, test: int) -> Task:
 Explained = tuple[BoolArray, FloatArray | None, str]
 
 
-def _random(world: World, run: Run) -> Explained:
+def _random(world: Bench, run: Run) -> Explained:
     x = world.task.x_test
     drawn = np.random.default_rng(run.seed).random((len(x), world.task.inputs.n))
     return top(drawn, world.task.k, world.task.inputs.present(x)), None, "nothing is trained"
 
 
-def _gradient(times_input: bool) -> Callable[[World, Run], Explained]:
-    def explain(world: World, run: Run) -> Explained:
+def _gradient(times_input: bool) -> Callable[[Bench, Run], Explained]:
+    def explain(world: Bench, run: Run) -> Explained:
         from accredit.learned.gradient import Gradient
 
         explainer = Gradient(world.task.inputs, world.task.k, world.network, times_input)
@@ -181,8 +181,8 @@ def _gradient(times_input: bool) -> Callable[[World, Run], Explained]:
     return explain
 
 
-def _lime(rank: str) -> Callable[[World, Run], Explained]:
-    def explain(world: World, run: Run) -> Explained:
+def _lime(rank: str) -> Callable[[Bench, Run], Explained]:
+    def explain(world: Bench, run: Run) -> Explained:
         x = world.task.x_test[: run.sizes.lime_rows]
         slopes = _slopes(world, run)
         scores = np.abs(slopes) if rank == "magnitude" else slopes
@@ -192,7 +192,7 @@ def _lime(rank: str) -> Callable[[World, Run], Explained]:
 
 
 @lru_cache(maxsize=1)
-def _slopes(world: World, run: Run) -> FloatArray:
+def _slopes(world: Bench, run: Run) -> FloatArray:
     """LIME's slopes, which both of its rows read."""
     from accredit.learned.lime import LimeExplainer
     from accredit.values.lime import Lime
@@ -203,7 +203,7 @@ def _slopes(world: World, run: Run) -> FloatArray:
     return explainer.fit(x, world.black_box, seed=run.seed).lines(x)[0]
 
 
-def _cxplain(world: World, run: Run) -> Explained:
+def _cxplain(world: Bench, run: Run) -> Explained:
     from accredit.learned.cxplain import CXPlain
 
     sizes = run.sizes
@@ -216,8 +216,8 @@ def _cxplain(world: World, run: Run) -> Explained:
     return explainer.select(world.task.x_test), None, explainer.history["stopped_because"]
 
 
-def _trained(name: str) -> Callable[[World, Run], Explained]:
-    def explain(world: World, run: Run) -> Explained:
+def _trained(name: str) -> Callable[[Bench, Run], Explained]:
+    def explain(world: Bench, run: Run) -> Explained:
         from dataclasses import replace
 
         from accredit.learned.recipes import defaults, recipe
@@ -231,7 +231,7 @@ def _trained(name: str) -> Callable[[World, Run], Explained]:
     return explain
 
 
-EXPLAIN: dict[str, Callable[[World, Run], Explained]] = {
+EXPLAIN: dict[str, Callable[[Bench, Run], Explained]] = {
     "random": _random,
     "gradient": _gradient(False),
     "gradient x input": _gradient(True),

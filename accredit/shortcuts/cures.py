@@ -23,12 +23,9 @@ import torch
 from torch import Tensor, nn
 
 from accredit.core import BoolArray, FloatArray, InvalidInput
+from accredit.learned.epochs import NotFinite
 from accredit.learned.weighting import MaskLabels, rmsprop
 from accredit.shortcuts.models import AttentionClassifier, AttentionData
-
-
-class NotFinite(ArithmeticError):
-    """A loss is no finite number any more."""
 
 
 @dataclass(frozen=True)
@@ -229,7 +226,7 @@ def answered(model: AttentionClassifier, data: AttentionData, mask: Tensor | Non
     logits = model.answer(data.tokens, mask, data.present)
     losses = nn.functional.cross_entropy(logits, data.labels, reduction="none")
     if not bool(torch.isfinite(losses).all()):
-        raise NotFinite
+        raise NotFinite("the loss was not finite")
     return Passed(losses, logits.argmax(dim=1) == data.labels)
 
 

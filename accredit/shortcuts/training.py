@@ -1,10 +1,8 @@
-"""Training an attention classifier by a cure: epochs, early stopping, and what to do when a loss is no number."""
+"""Training an attention classifier by a cure: epochs, early stopping, and a record of every epoch."""
 
 from __future__ import annotations
 
 import time
-import warnings
-from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,8 +10,9 @@ import numpy as np
 import torch
 
 from accredit.core import InvalidInput
+from accredit.learned.epochs import Ending, NotFinite, batches, finite, train
 from accredit.learned.weighting import effective_sample_size
-from accredit.shortcuts.cures import Cure, MaskNeutral, NotFinite, Passed, Stage
+from accredit.shortcuts.cures import Cure, MaskNeutral, Passed, Stage
 from accredit.shortcuts.models import AttentionClassifier, AttentionData
 
 LOW_SHARE = 0.5  # of the sample that is effective
@@ -37,13 +36,9 @@ class History:
     """How a training went, epoch by epoch, and why it ended."""
 
     epochs: list[Epoch] = field(default_factory=list)
-    stopped_because: str = "all epochs are done"
+    stopped_because: str = "not trained"  # how the last stage ended
+    diverged: bool = False  # a loss was not a number, and the model holds the last good weights
     notes: list[str] = field(default_factory=list)
-
-    @property
-    def diverged(self) -> bool:
-        """Whether a loss stopped being a number; the model then holds the weights of the last good epoch."""
-        return "not finite" in self.stopped_because
 
     @property
     def effective_share(self) -> float | None:
@@ -69,9 +64,9 @@ def train_attention(
     """Train `model` in place by a cure, and tell how it went.
 
     `validation` holds out that share of the rows. With `patience`, a stage ends when its own loss there has not improved
-    for so many epochs, and the best weights are kept. If a loss is not finite, training ends, the weights of the last
-    good epoch are put back, and `stopped_because` and a warning say so. The order of rows, random masks and the start
-    of P(Y|M) depend on `seed` alone. `MaskNeutral` takes about twice the time of `Plain`.
+    for so many epochs, and the best weights are kept. If a loss is not finite, training ends, the last good weights are
+    put back (with `patience` the best ones), and `stopped_because` and a warning say so. The order of rows, random masks
+    and the start of P(Y|M) depend on `seed` alone. `MaskNeutral` takes about twice the time of `Plain`.
 
     >>> from accredit.shortcuts.models import AttentionShape
     >>> from accredit.shortcuts.cures import RandomPretraining
@@ -94,11 +89,10 @@ def train_attention(
     history = History()
     model.train()
     for stage in cure.stages(model, learned, rate, seed):
-        reason = _run(stage, model, learned, held_out, history, rng, batch, patience, progress)
-        if reason:
-            history.stopped_because = reason
+        ended = _run(stage, model, learned, held_out, history, rng, batch, patience, progress)
+        history.stopped_because, history.diverged = f"{stage.name}: {ended}", not ended.finite
+        ended.warn(f"{type(cure).__name__}, {stage.name}")
         if history.diverged:
-            warnings.warn(f"{type(cure).__name__}: {reason}", stacklevel=2)
             break
     model.eval()
     share = history.effective_share
@@ -119,52 +113,23 @@ def _run(
     batch: int,
     patience: int | None,
     progress: bool,
-) -> str:
-    """One stage; returns why it ended early, or nothing."""
-    good = best = deepcopy(model.state_dict())
-    lowest, since, reason = float("inf"), 0, ""
-    for number in range(1, stage.epochs + 1):
-        try:
-            epoch = _epoch(stage, model, data, held_out, rng.permutation(len(data)), batch)
-        except NotFinite:
-            model.load_state_dict(good)
-            kept = f"those after epoch {number - 1}" if number > 1 else "those it began with"
-            return f"stage {stage.name!r}: the loss is not finite in epoch {number}; the weights kept are {kept}"
-        history.epochs.append(epoch)
-        good = deepcopy(model.state_dict())
+) -> Ending:
+    """One stage: its epochs, recorded in `history`, and how it ended."""
+
+    def epoch(number: int) -> float | None:
+        began = time.perf_counter()
+        parts = batches(rng.permutation(len(data)), batch)
+        passed = [stage.step(data.take(torch.as_tensor(rows))) for rows in parts]
+        if not all(bool(torch.isfinite(p).all()) for p in model.parameters()):
+            raise NotFinite("a weight was not finite")
+        with torch.no_grad():
+            judged = None if held_out is None else finite(float(stage.judge(held_out)), "the loss on the rows held out")
+        history.epochs.append(_summary(stage.name, passed, time.perf_counter() - began, judged))
         if progress:
-            _tell(stage, number, epoch)
-        if patience is None or epoch.held_out is None:
-            continue
-        since += 1
-        if epoch.held_out < lowest:
-            lowest, since, best = epoch.held_out, 0, good
-        if since >= patience:
-            reason = f"stage {stage.name!r}: no better on the rows held out for {patience} epochs, after epoch {number}"
-            break
-    if patience is not None:
-        model.load_state_dict(best)
-    return reason
+            _tell(stage, number, history.epochs[-1])
+        return judged
 
-
-def _epoch(
-    stage: Stage,
-    model: AttentionClassifier,
-    data: AttentionData,
-    held_out: AttentionData | None,
-    order: np.ndarray[Any, np.dtype[np.int64]],
-    batch: int,
-) -> Epoch:
-    began = time.perf_counter()
-    rows = torch.as_tensor(order)
-    passed = [stage.step(data.take(rows[k : k + batch])) for k in range(0, len(rows), batch)]
-    if not all(bool(torch.isfinite(p).all()) for p in model.parameters()):
-        raise NotFinite
-    with torch.no_grad():
-        judged = None if held_out is None else float(stage.judge(held_out))
-    if judged is not None and not np.isfinite(judged):
-        raise NotFinite
-    return _summary(stage.name, passed, time.perf_counter() - began, judged)
+    return train([model], stage.epochs, epoch, patience)
 
 
 def _summary(stage: str, passed: list[Passed], seconds: float, held_out: float | None) -> Epoch:

@@ -15,7 +15,7 @@ from accredit.core.predicting import Predicting
 from accredit.store.executors import Crew, Executor, crew_of
 from accredit.store.fingerprint import Fingerprint, fingerprint, fingerprint_of
 from accredit.store.journal import Entry, Journal
-from accredit.store.schedule import Finished, Schedule
+from accredit.store.schedule import FinishedBatch, Schedule
 
 COMMIT_SECONDS = 0.2  # the longest that a finished payoff waits in memory
 COMMIT_ROWS = 2000
@@ -177,7 +177,7 @@ class _AsTargets:
         return earned[:, 0], earned
 
 
-def _entries(part: Finished, names: list[bytes]) -> list[Entry]:
+def _entries(part: FinishedBatch, names: list[bytes]) -> list[Entry]:
     entries = []
     for position, row in enumerate(part.rows):
         if position in part.problems:

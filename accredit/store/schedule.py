@@ -30,7 +30,7 @@ DEAD_ON_ARRIVAL = 3  # coalitions that kill their worker before any payoff was e
 
 
 @dataclass(frozen=True)
-class Finished:
+class FinishedBatch:
     """Part of the work that is done: rows of the batch, and what became of them."""
 
     rows: list[int]
@@ -56,7 +56,7 @@ class Schedule:
     _set_aside: int = 0
     _rebuilt: int = 0  # crews since the last payoff
 
-    def __iter__(self) -> Iterator[Finished]:
+    def __iter__(self) -> Iterator[FinishedBatch]:
         waiting = deque(range(len(self.coalitions)))
         under_way: dict[Future[Evaluated], list[int]] = {}
         try:
@@ -109,7 +109,7 @@ class Schedule:
                 return error
         return None
 
-    def _digest(self, rows: list[int], result: Evaluated, waiting: deque[int]) -> Iterator[Finished]:
+    def _digest(self, rows: list[int], result: Evaluated, waiting: deque[int]) -> Iterator[FinishedBatch]:
         """Pass on what is good, queue what failed for another try, set aside what failed too often."""
         self._rebuilt = 0
         self._measure(result.seconds / len(rows))
@@ -124,7 +124,7 @@ class Schedule:
         self._succeeded |= len(result.problems) < len(rows)
         if again:
             keep = [p for p in range(len(rows)) if p not in again]
-            yield Finished(
+            yield FinishedBatch(
                 [rows[p] for p in again],
                 np.full(len(again), np.nan),
                 None,
@@ -136,11 +136,11 @@ class Schedule:
             outputs = None if result.outputs is None else result.outputs[keep]
             problems = {keep.index(p): text for p, text in result.problems.items() if p in keep}
             if rows:
-                yield Finished(rows, result.values[keep], outputs, each, problems)
+                yield FinishedBatch(rows, result.values[keep], outputs, each, problems)
         else:
-            yield Finished(rows, result.values, result.outputs, each, result.problems)
+            yield FinishedBatch(rows, result.values, result.outputs, each, result.problems)
 
-    def _died(self, rows: list[int], error: Exception, alone: bool) -> Iterator[Finished]:
+    def _died(self, rows: list[int], error: Exception, alone: bool) -> Iterator[FinishedBatch]:
         """A worker is gone. If it had one coalition and nobody beside it, that coalition is to blame."""
         if alone:
             row = rows[0]
@@ -153,7 +153,7 @@ class Schedule:
                         "`if __name__ == '__main__':`; or try executor='serial' to see the cause"
                     )
                 problem = f"its worker died {self._tries[row]} times: {type(error).__name__}: {error}"[:500]
-                yield Finished([row], np.array([np.nan]), None, 0.0, {0: problem})
+                yield FinishedBatch([row], np.array([np.nan]), None, 0.0, {0: problem})
                 return
         self._suspects.extend(rows)
 

@@ -92,8 +92,8 @@ def test_prints_a_table_with_one_column_per_output():
         "by hand: 2 outputs shared among 3 players",
         "player  maths  music",
         "alice       6      1",
-        "bob        -4      2",
-        "carol       1     -9",
+        "bob        −4      2",
+        "carol       1     −9",
         "8 payoffs, asked once for all outputs",
     ]
     many = Attributions({f"<b>{k}": Attribution(("x", "y"), [1, 2], 3, "m") for k in range(12)})

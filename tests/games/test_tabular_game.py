@@ -55,7 +55,7 @@ def test_pipelines_over_named_columns_of_any_type():
     for row in (data.iloc[[3]], data.iloc[3], data.iloc[3].to_dict(), data.iloc[3].tolist()):
         game = tabular_game(model, row, data.iloc[10:30], target="yes")
         nobody, everybody = endpoints(game)
-        assert game.players == ("age", "town", "pay", "name") and game.worth == "probability"
+        assert game.players == ("age", "town", "pay", "name") and game.payoff_name == "probability"
         assert_allclose(everybody, model.predict_proba(data.iloc[[3]])[0, 1])
         assert_allclose(nobody, model.predict_proba(data.iloc[10:30])[:, 1].mean())
     by_hand = data.iloc[10:30].assign(age=data["age"][3], name=data["name"][3])

@@ -162,7 +162,7 @@ def test_a_loss_that_is_no_number_ends_training_with_a_warning_and_says_which_we
     x, labels = rows
     with pytest.warns(RuntimeWarning, match="training stopped: the loss was nan"):
         explainer = CXPlain(Tabular(4), k=1, rate=1e30, epochs=5).fit(x, graded, labels)
-    assert "untrained weights" in explainer.history["stopped_because"]
+    assert "the untrained ones" in explainer.history["stopped_because"]
     assert np.isfinite(explainer.scores(x)).all()
 
 

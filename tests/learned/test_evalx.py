@@ -88,5 +88,5 @@ def test_masks_of_the_wrong_width_are_refused():
 
 def test_a_loss_that_is_no_number_is_told():
     x = np.random.default_rng(0).normal(size=(60, 3))
-    with pytest.warns(RuntimeWarning, match="the untrained weights are kept; lower the rate"):
+    with pytest.warns(RuntimeWarning, match="the weights are the untrained ones; lower the rate"):
         EvalX(Tabular(3), rate=1e30, epochs=2).fit(x, x[:, 0] > 0)

@@ -18,7 +18,7 @@ from click.testing import CliRunner
 from accredit.cli import accredit
 from accredit.core import InvalidInput
 from accredit.papers import selection, selection_data, selection_report, selection_runs
-from accredit.papers.selection_runs import METHODS, Measured, Run, Sizes
+from accredit.papers.selection_runs import METHODS, Outcome, Run, Sizes
 from accredit.store.finished import Finished
 from tests.real_data import real_data
 
@@ -155,7 +155,7 @@ def test_two_processes_find_the_same_numbers(report, folder, tmp_path):
 @pytest.mark.slow
 def test_a_run_takes_up_where_it_was_left(report, folder, tmp_path):
     run = Run(str(folder), "mnist", 0, TINY["pictures"])
-    cell = Measured(0.125, 0.25, None, 0.5, 0.5, 20, 1.0, "kept")
+    cell = Outcome(0.125, 0.25, None, 0.5, 0.5, 20, 1.0, "kept")
     store = tmp_path / "cells.sqlite"
     with Finished(store) as cells:
         for method in METHODS[1:]:
@@ -187,7 +187,7 @@ def test_measures_mean_what_they_say(folder):
 
 def test_the_sentence_names_the_cures_that_help():
     def cell(post_hoc):
-        return Measured(post_hoc, 0.5, None, 1.0, 1.0, 9, 0.0, "")
+        return Outcome(post_hoc, 0.5, None, 1.0, 1.0, 9, 0.0, "")
 
     values = {"l2x": 0.9, "l2x+answer": 0.5, "l2x+answer+pretraining": 0.75, "l2x+answer+weighting": 0.625}
     cells = {("imdb", m, seed): cell(v + seed / 8) for m, v in values.items() for seed in (0, 1)}

@@ -10,7 +10,6 @@ from accredit.core.coalitions import keys
 from accredit.core.games import Record
 from accredit.evaluate import ClaimRefuted, check_claims
 from accredit.games import FunctionGame, FunctionGames, TableGames, cached, counted, grouped, restricted
-from accredit.valuation.truncated import Truncated
 from accredit.values import (
     Exact,
     Lime,
@@ -29,6 +28,7 @@ from accredit.values import (
     shapley_interactions,
     value_given,
 )
+from accredit.values.truncated import Truncated
 from tests.values.sampling_games import names
 from tests.values.test_sampling import ESTIMATORS, estimator, game_with_equal_and_null_players, lopsided_weights
 
@@ -239,6 +239,27 @@ def test_bad_payoffs_name_the_coalition_and_the_output(pay, words):
 def test_a_game_that_pays_several_without_names_is_told_how():
     with pytest.raises(BadPayoff, match="names them in `outputs`"):
         leave_one_out(FunctionGame("abc", lambda s: np.zeros((len(s), 2))))
+
+
+def test_outputs_that_are_not_names_are_refused():
+    class Confused:
+        players = ("a", "b")
+
+        def outputs(self):
+            return 3
+
+        def payoff(self, coalitions):
+            return np.zeros(len(coalitions))
+
+    with pytest.raises(InvalidInput, match=r"outputs is <bound method .* write a tuple of names"):
+        leave_one_out(Confused())
+
+
+def test_what_a_solver_does_to_its_payoffs_stays_with_it():
+    record = Record(FunctionGames("ab", ("",), lambda s: s.sum(axis=1, keepdims=True)))
+    everybody = np.ones((1, 2), bool)
+    record[""].payoff(everybody)[:] = -1
+    assert record[""].payoff(everybody) == 2
 
 
 def test_errors_of_one_output_say_which():

@@ -84,7 +84,9 @@ def test_only_what_changed_is_sent_again(server):
 
 def test_bad_requests_are_answered_in_words(server):
     with server.client() as client:
-        assert "banana" in events(client, {**SHORT, "methods": ["banana"]})[-1]["problem"]
+        answer = client.post("/api/explain", json={**SHORT, "methods": ["banana"]})
+        assert answer.status_code == 422
+        assert answer.json()["problem"].startswith("method 'banana' is unknown; to explain an output there are shapley")
         assert events(client, {"text": ""})[-1]["event"] == "failed"
         assert "label" in events(client, {**SHORT, "target": "MAYBE"})[-1]["problem"]
         assert (
