@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from accredit.core.errors import InvalidInput
-from accredit.core.tables import Sheet, ending, named_once, number, read_content, read_sheet
+from accredit.core.plain import named_once
+from accredit.core.tables import Sheet, ending, number, read_content, read_sheet
 from accredit.games.table import TableGame
 
 SEPARATOR = "+"

@@ -14,18 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from accredit.core import (
-    Attribution,
-    BoolArray,
-    Claim,
-    FloatArray,
-    Game,
-    Holds,
-    InvalidInput,
-    Precision,
-    checked_seed,
-    payoffs,
-)
+from accredit.core import Attribution, BoolArray, Claim, FloatArray, Game, Holds, InvalidInput, checked_seed, payoffs
+from accredit.core.estimate import Precision
 from accredit.core.predicting import Predicting
 from accredit.valuation.lasso import gram, lasso
 

@@ -7,18 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from accredit.core import (
-    Attribution,
-    Claim,
-    FloatArray,
-    Game,
-    Holds,
-    InvalidInput,
-    Precision,
-    checked_seed,
-    endpoints,
-    payoffs,
-)
+from accredit.core import Attribution, Claim, FloatArray, Game, Holds, InvalidInput, checked_seed, endpoints, payoffs
+from accredit.core.estimate import Precision
 from accredit.values.orders import random_places
 
 ABREAST = 32  # orders that advance side by side, so that every call asks a batch

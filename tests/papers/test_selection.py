@@ -20,7 +20,7 @@ from click.testing import CliRunner
 from accredit.cli import accredit
 from accredit.core import InvalidInput
 from accredit.papers import selection, selection_data, selection_report, selection_runs
-from accredit.papers.selection_runs import METHODS, Run, Sizes
+from accredit.papers.selection_runs import METHODS, Outcome, Run, Sizes
 from accredit.store.finished import Finished
 
 TINY = {
