@@ -8,9 +8,8 @@ import sys
 
 import click
 
-AXIOMS = ("efficiency", "symmetry", "null player", "linearity")
 PLACES = {"game": "G", "text": "T", "image": "I", "strings": "S", "training data": "R"}
-HEADER = ["method", "ESNL", "for", "divides", "also", "players", "cost", "note"]
+HEADER = ["method", "claims", "for", "divides", "also", "players", "cost", "note"]
 
 
 @click.command()

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +15,19 @@ OPTIONS = [
     click.option("--out", default="reports", show_default=True, type=click.Path(), help="Folder for the report."),
     click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True),
 ]  # fmt: skip
+TEXTS = [
+    click.option("--model", "models", multiple=True, default=["builtin"], show_default=True,
+                 help="A classifier's folder; repeat it."),
+    click.option("--data", "data_file", type=click.Path(), help="A table with a column 'text'; default: 40 sentences."),
+    click.option("--where", multiple=True, metavar="COLUMN=VALUE", help="Keep only these rows, for example split=dev."),
+    click.option("--limit", type=click.IntRange(min=1), help="Use the first rows only."),
+]  # fmt: skip
+Command = Callable[..., Any]
 
 
-def _with_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    for option in reversed(OPTIONS):
-        command = option(command)
-    return command
+def _with(options: Sequence[Callable[[Command], Command]]) -> Callable[[Command], Command]:
+    """A decorator that gives a command several options, in this order."""
+    return lambda command: reduce(lambda made, option: option(made), reversed(options), command)
 
 
 @click.group()
@@ -28,7 +36,7 @@ def reproduce() -> None:
 
 
 @reproduce.command()
-@_with_options
+@_with(OPTIONS)
 def chapter(quick: bool, out: str, seed: int) -> None:
     """Every worked problem of the chapter on credit attribution, with its errata."""
     from accredit.papers.chapter import chapter as run
@@ -40,7 +48,7 @@ def chapter(quick: bool, out: str, seed: int) -> None:
 @click.option(
     "--model", default="builtin", show_default=True, help="A folder with a Hugging Face classifier, or 'builtin'."
 )
-@_with_options
+@_with(OPTIONS)
 def propositions(model: str, quick: bool, out: str, seed: int) -> None:
     """Propositions 1 to 3 on attention, flows and leave-one-out, on a real model."""
     from accredit.arena.texts import loaded
@@ -50,13 +58,8 @@ def propositions(model: str, quick: bool, out: str, seed: int) -> None:
 
 
 @reproduce.command()
-@click.option(
-    "--model", "models", multiple=True, default=["builtin"], show_default=True, help="A classifier's folder; repeat it."
-)
-@click.option("--data", "data_file", type=click.Path(), help="CSV or TSV with a column 'text'; default: 40 sentences.")
-@click.option("--where", multiple=True, metavar="COLUMN=VALUE", help="Keep only these rows, for example split=dev.")
-@click.option("--limit", type=click.IntRange(min=1), help="Use the first rows only.")
-@_with_options
+@_with(TEXTS)
+@_with(OPTIONS)
 def flows(
     models: tuple[str, ...],
     data_file: str | None,
@@ -82,7 +85,7 @@ def flows(
     help="Folder with the Linzen sentences, GloVe and plain text.",
 )
 @click.option("--weights", type=click.Path(), help="Folder of a trained model: loaded if there, else written.")
-@_with_options
+@_with(OPTIONS)
 def agreement(data: str, weights: str | None, quick: bool, out: str, seed: int) -> None:
     """The verb-number study: attention, rollout and flow against blank-out, layer by layer."""
     from accredit.papers.agreement import agreement as run
@@ -91,20 +94,15 @@ def agreement(data: str, weights: str | None, quick: bool, out: str, seed: int) 
 
 
 @reproduce.command()
-@click.option(
-    "--model", "models", multiple=True, default=["builtin"], show_default=True, help="A classifier's folder; repeat it."
-)
-@click.option("--data", "data_file", type=click.Path(), help="CSV or TSV with a column 'text'; default: 40 sentences.")
-@click.option("--where", multiple=True, metavar="COLUMN=VALUE", help="Keep only these rows, for example split=dev.")
+@_with(TEXTS)
 @click.option("--longest", type=click.IntRange(min=1), help="Keep only texts of at most this many words.")
-@click.option("--limit", type=click.IntRange(min=1), help="Use the first rows only.")
 @click.option("--budget", type=click.IntRange(min=4), default=128, show_default=True, help="Payoffs of a game method.")
 @click.option("--judge", multiple=True, help="Rank the first model again, measured by this removal; repeat it.")
 @click.option("--store", type=click.Path(), help="File that keeps finished rows.")
 @click.option(
     "--executor", default="serial", show_default=True, help="serial, processes:2, dask, or dask:tcp://host:8786."
 )
-@_with_options
+@_with(OPTIONS)
 def arena(
     models: tuple[str, ...],
     data_file: str | None,
@@ -143,7 +141,7 @@ def arena(
 )
 @click.option("--limit", type=click.IntRange(min=1), default=12, show_default=True, help="Sentences.")
 @click.option("--budget", type=click.IntRange(min=4), default=64, show_default=True, help="Payoffs of a game method.")
-@_with_options
+@_with(OPTIONS)
 def sanity(model: str, limit: int, budget: int, quick: bool, out: str, seed: int) -> None:
     """Does an explanation depend on what the model knows, and does it hold still? Random layers, nudged embeddings."""
     from accredit.arena.examples import sample
@@ -161,7 +159,7 @@ def sanity(model: str, limit: int, budget: int, quick: bool, out: str, seed: int
     "--model", default="builtin", show_default=True, help="A folder with a Hugging Face classifier, or 'builtin'."
 )
 @click.option("--limit", type=click.IntRange(min=1), default=100, show_default=True, help="Reviews.")
-@_with_options
+@_with(OPTIONS)
 def plausibility(data: str, model: str, limit: int, quick: bool, out: str, seed: int) -> None:
     """Do people agree? Explanations of movie reviews against human rationales (ERASER)."""
     from accredit.papers.plausibility_report import plausibility_report
@@ -176,7 +174,7 @@ def plausibility(data: str, model: str, limit: int, quick: bool, out: str, seed:
 @click.option("--seeds", type=click.IntRange(min=1), help="Runs of each row; default 5, with --quick 2.")
 @click.option("--store", type=click.Path(file_okay=False), help="Folder of finished runs; default: inside --out.")
 @click.option("--workers", type=click.IntRange(min=1), default=2, show_default=True, help="Runs at the same time.")
-@_with_options
+@_with(OPTIONS)
 def shortcuts(data: str, seeds: int | None, store: str | None, workers: int, quick: bool, out: str, seed: int) -> None:
     """Attention as a code for the answer, and two cures: Tables 1 and 2 of "Why is Attention Not So Attentive?"."""
     from accredit.papers.shortcuts import shortcuts as run
@@ -203,7 +201,7 @@ def shortcuts(data: str, seeds: int | None, store: str | None, workers: int, qui
 )
 @click.option("--store", type=click.Path(dir_okay=False), help="File that keeps finished cells: a stopped run goes on.")
 @click.option("--workers", type=click.IntRange(min=1), default=2, show_default=True, help="Processes.")
-@_with_options
+@_with(OPTIONS)
 def selection(
     data: str,
     sets: str,

@@ -12,10 +12,11 @@ import numpy as np
 from accredit.core.claims import Claim, Holds
 from accredit.core.coalitions import FloatArray, IntArray
 from accredit.core.drawn import Drawn
-from accredit.core.errors import InvalidInput, MissingExtra
+from accredit.core.errors import InvalidInput
 from accredit.core.estimate import Estimate, Known, Precision, checked_level
 from accredit.core.game import checked_players, player_index
-from accredit.core.plain import plain, read_object
+from accredit.core.plain import fields_of, plain, read_object
+from accredit.core.tables import player_frame
 
 if TYPE_CHECKING:
     import pandas
@@ -216,12 +217,7 @@ class Attribution(Drawn):
     @classmethod
     def from_plain(cls, data: Mapping[str, Any]) -> Attribution:
         """An attribution from the object that `to_json` writes."""
-        if data.get("format") != FORMAT:
-            raise InvalidInput(
-                f"attribution format {data.get('format')!r} is not {FORMAT}; write it again with this version"
-            )
-        known = {f.name for f in fields(cls)}
-        values = {key: value for key, value in data.items() if key in known}
+        values = fields_of(cls, data, "attribution", FORMAT)
         try:
             values["claims"] = tuple(Claim(a, Holds(h), b) for a, h, b in values.get("claims", ()))
             values["precision"] = Precision.from_plain(values.get("precision"))
@@ -231,16 +227,12 @@ class Attribution(Drawn):
 
     def to_pandas(self) -> pandas.DataFrame:
         """One row per player: credit, and stderr, low, high where known."""
-        try:
-            import pandas
-        except ImportError:
-            raise MissingExtra("pandas", "data", "to_pandas") from None
         columns: dict[str, Any] = {"credit": self.credit}
         if self.stderr is not None:
             columns["stderr"] = self.stderr
         if self.interval is not None:
             columns |= {"low": self.interval[:, 0], "high": self.interval[:, 1]}
-        return pandas.DataFrame(columns, index=pandas.Index(self.players, name="player"))
+        return player_frame(self.players, columns)
 
 
 def largest(sizes: FloatArray, count: int) -> list[int]:

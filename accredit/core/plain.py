@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -38,13 +39,34 @@ def plain(value: Any, where: str = "value") -> Any:
 def read_object(text: str, kind: str) -> dict[str, Any]:
     """Parse JSON text that must hold one object of the given kind."""
     try:
-        data = json.loads(text)
+        data = json.loads(text, object_pairs_hook=named_once)
     except (json.JSONDecodeError, RecursionError) as error:
         raise InvalidInput(f"not JSON: {error}; write one with .to_json()") from None
     if not isinstance(data, dict) or data.get("kind") != kind:
         seen = data.get("kind") if isinstance(data, dict) else type(data).__name__
         raise InvalidInput(f"expected JSON of kind {kind!r}, got {seen!r}; write one with .to_json()")
     return data
+
+
+def named_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object; the reader of the standard library would keep the last of two equal names without a word."""
+    found: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in found:
+            raise InvalidInput(f"the JSON gives {name!r} twice; keep one entry for it")
+        found[name] = value
+    return found
+
+
+def fields_of(kind: type[Any], data: Mapping[str, Any], name: str, format: int) -> dict[str, Any]:
+    """The fields of a dataclass in what its `to_json` wrote; another format, or a field that it does not have, is refused."""
+    if data.get("format") != format:
+        raise InvalidInput(f"{name} format {data.get('format')!r} is not {format}; write it again with this version")
+    known = {field.name for field in fields(kind)}
+    other = sorted(set(data) - known - {"kind", "format"})
+    if other:
+        raise InvalidInput(f"{name} JSON has the unknown field {other[0]!r}; the fields are {', '.join(sorted(known))}")
+    return {key: value for key, value in data.items() if key in known}
 
 
 def cell(text: str) -> str:

@@ -9,15 +9,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from accredit.core.attribution import FORMAT, frozen
+from accredit.core.attribution import frozen
 from accredit.core.coalitions import BoolArray, FloatArray
 from accredit.core.drawn import Drawn
-from accredit.core.errors import InvalidInput, MissingExtra
+from accredit.core.errors import InvalidInput
 from accredit.core.game import checked_players
-from accredit.core.plain import plain, read_object
+from accredit.core.plain import fields_of, plain, read_object
+from accredit.core.tables import player_frame
 
 if TYPE_CHECKING:
     import pandas
+
+
+FORMAT = 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,23 +101,15 @@ class Selection(Drawn):
     @classmethod
     def from_json(cls, text: str) -> Selection:
         """Read what `to_json` wrote; anything else is refused."""
-        data = read_object(text, "selection")
-        if data.get("format") != FORMAT:
-            raise InvalidInput(
-                f"selection format {data.get('format')!r} is not {FORMAT}; write it again with this version"
-            )
+        values = fields_of(cls, read_object(text, "selection"), "selection", FORMAT)
         try:
-            return cls(**{f.name: data[f.name] for f in fields(cls) if f.name in data})
+            return cls(**values)
         except (TypeError, ValueError) as error:
             raise InvalidInput(f"selection JSON is damaged: {error}") from None
 
     def to_pandas(self) -> pandas.DataFrame:
-        """One row a player: chosen or not, and the score where there is one."""
-        try:
-            import pandas
-        except ImportError:
-            raise MissingExtra("pandas", "data", "to_pandas") from None
+        """One row per player: chosen or not, and the score where there is one."""
         columns: dict[str, Any] = {"chosen": self.chosen}
         if self.scores is not None:
             columns["score"] = self.scores
-        return pandas.DataFrame(columns, index=pandas.Index(self.players, name="player"))
+        return player_frame(self.players, columns)

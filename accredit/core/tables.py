@@ -13,12 +13,16 @@ import io
 import json
 import zlib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from accredit.core.errors import InvalidInput
+from accredit.core.errors import InvalidInput, MissingExtra
+from accredit.core.plain import named_once
+
+if TYPE_CHECKING:
+    import pandas
 
 LIMIT = 256 << 20  # bytes of text, after unpacking
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
@@ -220,16 +224,6 @@ def number(cell: str, where: str) -> float:
         raise InvalidInput(f"{where} is {cell!r:.60}, which is not a number; write for example 0.5") from None
 
 
-def named_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """A JSON object; the reader of the standard library would keep the last of two equal names without a word."""
-    found: dict[str, Any] = {}
-    for name, value in pairs:
-        if name in found:
-            raise InvalidInput(f"the JSON gives {name!r} twice; keep one entry for it")
-        found[name] = value
-    return found
-
-
 def _text(value: Any) -> str:
     if value is None:
         return ""
@@ -238,3 +232,12 @@ def _text(value: Any) -> str:
 
 def _count(number: int, noun: str) -> str:
     return f"{number} {noun}{'s' * (number != 1)}"
+
+
+def player_frame(players: Sequence[str], columns: Mapping[str, Any]) -> pandas.DataFrame:
+    """A pandas frame with one row per player."""
+    try:
+        import pandas
+    except ImportError:
+        raise MissingExtra("pandas", "data", "to_pandas") from None
+    return pandas.DataFrame(dict(columns), index=pandas.Index(players, name="player"))

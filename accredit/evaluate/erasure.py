@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,7 +15,7 @@ BINS = (0.01, 0.05, 0.1, 0.2, 0.5)  # of the players; the thresholds of ERASER
 
 
 def _chosen(result: Result, fractions: Sequence[float]) -> BoolArray:
-    """The players called important, one row a bin; a selection is its own single bin: (bins, n)."""
+    """The players called important, one row per bin; a selection is its own single bin: (bins, n)."""
     if isinstance(result, Selection):
         return result.chosen[None]
     return tops(ordering(result.credit), sizes_of(fractions, len(result)))
@@ -24,6 +24,34 @@ def _chosen(result: Result, fractions: Sequence[float]) -> BoolArray:
 def _bins(fractions: Sequence[float], players: int) -> FloatArray:
     """How often each coalition size k = 0..n is a bin, as shares: (n + 1,)."""
     return np.bincount(sizes_of(fractions, players), minlength=players + 1) / len(fractions)
+
+
+def _without(chosen: BoolArray) -> BoolArray:
+    """Everybody, then everybody but the chosen of each bin: (1 + bins, n)."""
+    return np.vstack([np.ones_like(chosen[:1]), ~chosen])
+
+
+def _alone(chosen: BoolArray) -> BoolArray:
+    """Everybody, then the chosen of each bin alone: (1 + bins, n)."""
+    return np.vstack([np.ones_like(chosen[:1]), chosen])
+
+
+def _mean_loss(earned: FloatArray, empty_bin: bool) -> float:
+    """What the bins lose of v(N), averaged; `empty_bin` counts one more that loses nothing."""
+    return float((earned[0] - earned[1:]).sum() / (len(earned) - 1 + empty_bin))
+
+
+def _least_left(
+    game: Game, fractions: Sequence[float], worth: Callable[[FloatArray], FloatArray] = lambda v: v
+) -> Attribution:
+    """The order whose first players, removed, leave the least."""
+    bins = _bins(fractions, len(game.players))[::-1]
+    return ranked(game, best_chain(game, bins, grow=False, worth=worth)[::-1], "oracle: least left")
+
+
+def _most_kept(game: Game, bins: FloatArray) -> Attribution:
+    """The order whose first players, kept, keep the most."""
+    return ranked(game, best_chain(game, -bins, grow=True), "oracle: most kept")
 
 
 def ranked(game: Game, order: IntArray, method: str) -> Attribution:
@@ -42,7 +70,7 @@ class Comprehensiveness:
     top_q holds the ⌈qn⌉ players of highest signed credit (ties by position). The average over the bins B is called AOPC in
     ERASER (DeYoung et al., 2020); bins are averaged as its released scorer does, where the printed formula also counts an
     empty bin worth 0 (`empty_bin=True`). A selection is measured on its chosen set alone. ERASER's payoff is the probability
-    of the predicted class; any payoff works, in its own units. One payoff a bin.
+    of the predicted class; any payoff works, in its own units. One payoff per bin.
     """
 
     fractions: tuple[float, ...] = BINS
@@ -55,16 +83,13 @@ class Comprehensiveness:
         checked_fractions(self.fractions)
 
     def plan(self, result: Result) -> BoolArray:
-        chosen = _chosen(result, self.fractions)
-        return np.vstack([np.ones_like(chosen[:1]), ~chosen])
+        return _without(_chosen(result, self.fractions))
 
     def score(self, result: Result, earned: FloatArray) -> float:
-        return float((earned[0] - earned[1:]).sum() / (len(earned) - 1 + self.empty_bin))
+        return _mean_loss(earned, self.empty_bin)
 
     def oracle(self, game: Game) -> Attribution:
-        n = len(game.players)
-        joins = best_chain(game, _bins(self.fractions, n)[::-1], grow=False)
-        return ranked(game, joins[::-1], "oracle: least left")
+        return _least_left(game, self.fractions)
 
 
 @dataclass(frozen=True)
@@ -86,15 +111,13 @@ class Sufficiency:
         checked_fractions(self.fractions)
 
     def plan(self, result: Result) -> BoolArray:
-        chosen = _chosen(result, self.fractions)
-        return np.vstack([np.ones_like(chosen[:1]), chosen])
+        return _alone(_chosen(result, self.fractions))
 
     def score(self, result: Result, earned: FloatArray) -> float:
-        return float((earned[0] - earned[1:]).sum() / (len(earned) - 1 + self.empty_bin))
+        return _mean_loss(earned, self.empty_bin)
 
     def oracle(self, game: Game) -> Attribution:
-        joins = best_chain(game, -_bins(self.fractions, len(game.players)), grow=True)
-        return ranked(game, joins, "oracle: most kept")
+        return _most_kept(game, _bins(self.fractions, len(game.players)))
 
 
 @dataclass(frozen=True)
@@ -117,17 +140,14 @@ class LogOdds:
         checked_fractions(self.fractions)
 
     def plan(self, result: Result) -> BoolArray:
-        chosen = _chosen(result, self.fractions)
-        return np.vstack([np.ones_like(chosen[:1]), ~chosen])
+        return _without(_chosen(result, self.fractions))
 
     def score(self, result: Result, earned: FloatArray) -> float:
         log = _log_probability(earned)
         return float((log[1:] - log[0]).mean())
 
     def oracle(self, game: Game) -> Attribution:
-        weights = _bins(self.fractions, len(game.players))[::-1]
-        joins = best_chain(game, weights, grow=False, worth=_log_probability)
-        return ranked(game, joins[::-1], "oracle: least left")
+        return _least_left(game, self.fractions, _log_probability)
 
 
 def _log_probability(earned: FloatArray) -> FloatArray:
@@ -174,7 +194,7 @@ class AOPC:
 
 @dataclass(frozen=True)
 class PostHocAccuracy:
-    """Whether the most credited players alone lead to the same decision as everybody: 1 or 0 an input.
+    """Whether the most credited players alone lead to the same decision as everybody: 1 or 0 per input.
 
     The decision is `payoff > threshold`: 0.5 for the probability of one of two classes, 0 for a margin (which covers any
     number of classes). Averaged over inputs this is the post-hoc accuracy of L2X (Chen et al., 2018). A selection is measured
@@ -192,8 +212,7 @@ class PostHocAccuracy:
         checked_fractions((self.fraction,))
 
     def plan(self, result: Result) -> BoolArray:
-        chosen = _chosen(result, (self.fraction,))
-        return np.vstack([np.ones_like(chosen), chosen])
+        return _alone(_chosen(result, (self.fraction,)))
 
     def score(self, result: Result, earned: FloatArray) -> float:
         return float((earned[0] > self.threshold) == (earned[1] > self.threshold))
@@ -203,5 +222,4 @@ class PostHocAccuracy:
         n = len(game.players)
         everyone = payoffs(game, np.ones((1, n), dtype=bool))[0]
         side = 1.0 if everyone > self.threshold else -1.0
-        joins = best_chain(game, -side * _bins((self.fraction,), n), grow=True)
-        return ranked(game, joins, "oracle: most kept")
+        return _most_kept(game, side * _bins((self.fraction,), n))

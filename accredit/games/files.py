@@ -12,7 +12,8 @@ import numpy as np
 
 from accredit.core.errors import InvalidInput
 from accredit.core.game import checked_names
-from accredit.core.tables import Sheet, ending, named_once, number, read_content, read_sheet
+from accredit.core.plain import named_once
+from accredit.core.tables import Sheet, ending, number, read_content, read_sheet
 from accredit.games.several import TableGames
 from accredit.games.table import TableGame
 

@@ -125,16 +125,10 @@ class TextGame(PartsGame):
                 batch = TokenBatch(ids.expand(len(stays), -1), None, stays.long(), read, prefix, types)
             else:
                 assert vectors is not None
-                empty = self._baseline(vectors)
-                there = torch.where(stays[..., None], vectors, empty)
+                there = torch.where(stays[..., None], vectors, self.model.absent(self.removal))
                 batch = TokenBatch(None, there, everywhere, read, prefix, types)
             earned[part] = self._worth(batch, targets)
         return earned
-
-    def _baseline(self, vectors: torch.Tensor) -> torch.Tensor:
-        if self.removal == "zero":
-            return torch.zeros_like(vectors[:1])
-        return self.model.embed(torch.tensor([self._replacement], device=self._device))
 
     def _by_deletion(self, kept: BoolArray, targets: tuple[int, ...]) -> FloatArray:
         """Payoffs of texts that shrink: texts of similar length share a batch, where padding changes nothing."""

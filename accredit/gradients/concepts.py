@@ -18,17 +18,8 @@ import torch
 from scipy import stats
 from scipy.optimize import minimize
 
-from accredit.core import (
-    AXIOMS,
-    Attribution,
-    Claim,
-    FloatArray,
-    Holds,
-    InvalidInput,
-    NotConverged,
-    Precision,
-    no_division,
-)
+from accredit.core import AXIOMS, Attribution, Claim, FloatArray, Holds, InvalidInput, NotConverged, no_division
+from accredit.core.estimate import Precision
 from accredit.core.statistics import holm
 from accredit.gradients.point import Point, point
 from accredit.models.arrays import ArrayModel

@@ -101,23 +101,12 @@ def _of_text(
     with torch.no_grad():
         here = model.embed(ids)
         owned = torch.from_numpy(partition.owned).to(here.device)[:, None]
-        away = torch.where(owned, _empty(model, name, here), here)
+        away = torch.where(owned, model.absent(name), here)
     return Point(
         worth, here[None], away[None], partition, lambda values: values.sum(axis=-1), model.held,
         max(1, TOKENS // len(encoded)),
         {"model": model.name, "text": encoded.text, "target": model.label(index), "payoff": payoff, "baseline": name},
     )  # fmt: skip
-
-
-def _empty(model: TextModel, name: str, here: torch.Tensor) -> torch.Tensor:
-    """The word embedding that stands for an absent token: (1, D)."""
-    if name == "zero":
-        return torch.zeros_like(here[:1])
-    if name == "pad":
-        return model.embed(torch.tensor([model.padding()], device=here.device))
-    if name == "mask" and model.masks:
-        return model.embed(torch.tensor([model.tokenizer.mask_token_id], device=here.device))
-    raise InvalidInput(f"baseline is {name!r}; write 'pad' or 'zero', or 'mask' where the tokenizer has a mask token")
 
 
 def _of_image(model: ImageModel, image: Any, target: Any, payoff: str, players: Any, baseline: str | float) -> Point:

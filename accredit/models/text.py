@@ -337,6 +337,16 @@ class TextModel:
         vectors: torch.Tensor = self.model.get_input_embeddings()(ids)
         return vectors
 
+    def absent(self, way: str) -> torch.Tensor:
+        """The word embedding that stands for a token that has left, by "mask", "pad" or "zero": (1, D)."""
+        if way not in ("pad", "zero") and not (way == "mask" and self.masks):
+            raise InvalidInput(
+                f"baseline is {way!r}; write 'pad' or 'zero', or 'mask' where the tokenizer has a mask token"
+            )
+        token = self.padding() if way == "pad" else self.tokenizer.mask_token_id if way == "mask" else 0
+        vector = self.embed(torch.tensor([token], device=device_of(self.model)))
+        return torch.zeros_like(vector) if way == "zero" else vector
+
     # Names of outputs
 
     @property

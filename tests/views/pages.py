@@ -10,11 +10,11 @@ import numpy as np
 from accredit import views
 from accredit.arena.standings import Standing, Standings
 from accredit.audit.finding import Finding, Findings
-from accredit.core import Attribution, Claim, Holds, Selection
-from accredit.evaluate.bootstrap import Interval
+from accredit.core import Attribution, Claim, Estimate, Holds, Selection
 from accredit.evaluate.data import Curve
 from accredit.games import TableGame
-from accredit.valuation.report import Suspect, Valuation
+from accredit.valuation.report import Valuation
+from accredit.valuation.suspects import RowFacts, Sureness, Suspect
 from accredit.values.report import report
 from accredit.views.arena_page import arena_page
 from accredit.views.audit import audit_page
@@ -22,7 +22,7 @@ from accredit.views.data_view import data_body
 from accredit.views.flow_view import flow_body, flow_page
 from accredit.views.page import page
 from accredit.views.valuation import valuation_page
-from accredit.web.data import Known, Suspected, Watched
+from accredit.web.data import Watched
 from tests.views.samples import flow_picture
 
 Names = Sequence[str]
@@ -46,7 +46,7 @@ def game(names: Names) -> str:
 
 
 def valuation(names: Names) -> str:
-    suspects = tuple(Suspect(name, name, -1.0, True, name) for name in names)
+    suspects = tuple(Suspect(name, -1.0, Sureness.SURE, name, name) for name in names)
     made = Valuation(
         attribution(names), suspects, (curve(names),), names[0], 3, 4, synergy=(((names[1], names[2]), 0.5),)
     )
@@ -55,14 +55,14 @@ def valuation(names: Names) -> str:
 
 def audit(names: Names) -> str:
     found = tuple(
-        Finding(n, n, 0.8, 0.5, Interval(0.3, 0.2, 0.4), 0.05, "flagged", n, n, 9, details={n: 0.5}) for n in names
+        Finding(n, n, 0.8, 0.5, Estimate(0.3, 0.2, 0.4), 0.05, "flagged", n, n, 9, details={n: 0.5}) for n in names
     )
     return audit_page(Findings(names[0], found, {n: n for n in names}, tuple(names)))
 
 
 def arena(names: Names) -> str:
     lines = tuple(
-        Standing(n, Interval(0.5, 0.4, 0.6), {}, {n: n}, {}, 9.0, 0.1, {"efficiency": "exactly"}, 3, {0: n})
+        Standing(n, Estimate(0.5, 0.4, 0.6), {}, {n: n}, {}, 9.0, 0.1, {"efficiency": "exactly"}, 3, {0: n})
         for n in names
     )
     curves = {n: {"deletion": [1.0, 0.0], "insertion": [0.0, 1.0]} for n in names}
@@ -73,13 +73,13 @@ def arena(names: Names) -> str:
 def flow(names: Names) -> str:
     tokens = [(name, name) for name in names]
     picture = replace(flow_picture([f"c{k}" for k in range(5)]), columns=tuple(names[:5]), notes=tuple(names))
-    credit = replace(attribution([*names, *(f"t{k}" for k in range(30))]), interval=None)
+    credit = replace(attribution([*names, *(f"t{k}" for k in range(30))]), interval=None, precision=None)
     return flow_page(names[0], flow_body(picture, credit, 0, "shapley", tokens, None, None))
 
 
 def data(names: Names) -> str:
-    known = Known({n: n for n in names}, {n: n for n in names}, None, True)
-    suspects = tuple(Suspected(name, -1.0, True) for name in names)
+    known = RowFacts({n: n for n in names}, {n: n for n in names}, None, True)
+    suspects = tuple(Suspect(name, -1.0, Sureness.SURE) for name in names)
     seen = Watched(9, 9, 0, 1.0, True, known, attribution(names), True, suspects, tuple(names[:2]), np.eye(2)[::-1], names[3],
                    (curve(names),))  # fmt: skip
     return page("What each row is worth", data_body(seen))
