@@ -57,7 +57,8 @@ def _settings(asked: RowOptions, options: dict[str, Any]) -> dict[str, Any]:
             players = json.loads(options["players"])
         except ValueError:
             raise InvalidInput(
-                f'--players is {options["players"]!r:.40}; for rows write groups of columns as JSON: \'{{"person": ["age", "sex"]}}\''
+                f"--players is {options['players']!r:.40}; for rows write groups of columns as JSON, for example "
+                '{"person": ["age", "sex"]}'
             ) from None
     target = None if options["target"] == "all" else options["target"]
     return {"method": methods[0], "target": target, "players": players, "payoff": options["payoff"],

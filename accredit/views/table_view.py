@@ -80,7 +80,7 @@ def shown(value: Cell) -> str:
 
 def table_text(explanation: TableExplanation, rows: int) -> str:
     """Columns over all rows and the first few rows; one row alone step by step."""
-    lines = [headline(explanation), _asked(explanation)]
+    lines = [printable(headline(explanation)), _asked(explanation)]
     if len(explanation) > 1:
         overall = explanation.importance().ranked()[: min(rows, len(explanation.players))]
         ends = overall.interval
@@ -113,7 +113,7 @@ def _asked(explanation: TableExplanation) -> str:
 
 def _facts(explanation: TableExplanation) -> list[str]:
     dependence = f"{explanation.dependence[:1].upper()}{explanation.dependence[1:]}." if explanation.dependence else ""
-    return [line for line in (str(explanation.precision), dependence, *explanation.notes) if line]
+    return [printable(line) for line in (str(explanation.precision), dependence, *explanation.notes) if line]
 
 
 # As a page

@@ -21,9 +21,9 @@ from accredit.arena.examples import read_examples, sample
 from accredit.arena.hold import finished, hold
 from accredit.arena.standings import standings
 from accredit.arena.store import FinishedRows
-from accredit.store.workers import WorkerLost, workers
 from accredit.core import Attribution, InvalidInput
 from accredit.evaluate import holm
+from accredit.store.workers import WorkerLost, workers
 from accredit.views.arena import markdown_table, notes_of, text_table
 from accredit.views.arena_page import arena_page
 

@@ -1,0 +1,70 @@
+"""`accredit explain` for rows of a table: files in, lines out, resumed to the same bytes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+pytest.importorskip("xgboost")
+import xgboost
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    data = pd.DataFrame({"age": rng.integers(20, 60, 60), "pay": rng.normal(size=60).round(3)})
+    label = (data["age"] > 40).astype(int)
+    data[:40].to_csv("rows.csv", index=False)
+    data[40:].to_csv("train.csv", index=False)
+    xgboost.XGBClassifier(n_estimators=4, max_depth=2, n_jobs=1).fit(data, label).save_model("model.json")
+    return data
+
+
+def test_rows_are_shown_and_written(typed, files):
+    code, out, _ = typed(
+        "explain", "rows.csv", "--model", "model.json", "--background", "train.csv", "--html", "page.html"
+    )
+    assert code == 0 and "40 rows: age matters most" in out and "exact: in closed form" in out
+    assert "age matters most" in Path("page.html").read_text(encoding="utf-8")
+
+
+def test_a_stopped_run_goes_on_and_ends_with_the_same_bytes(typed, files, monkeypatch):
+    monkeypatch.setattr("accredit.explanation.table_run.PART", 8)
+    words = ("explain", "rows.csv", "--model", "model.json", "--background", "train.csv", "--out")
+    assert typed(*words, "whole.jsonl")[0] == 0
+    whole = Path("whole.jsonl").read_bytes()
+    lines = whole.splitlines(keepends=True)
+    Path("part.jsonl").write_bytes(b"".join(lines[:17]) + lines[17][:30])
+    code, _, err = typed(*words, "part.jsonl")
+    assert code == 0 and "17 of them already there" in err and Path("part.jsonl").read_bytes() == whole
+    one = json.loads(lines[0])["outputs"]["1"]
+    assert one["base"] + sum(one["credit"].values()) == pytest.approx(one["prediction"], abs=1e-6)
+    code, _, err = typed(*words[:-1], "--seed", "3", "--out", "part.jsonl")
+    assert code == 2 and "is not row 0 of this run" in err
+
+
+def test_the_built_in_table_needs_no_data(typed):
+    code, out, _ = typed("explain", "--table", "--json")
+    assert code == 0 and json.loads(out)["kind"] == "table explanation"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("explain", "rows.csv", "--model", "model.pkl"), "runs code when it is opened"),
+        (("explain", "rows.csv", "--model", "none.json"), "there is no file 'none.json'"),
+        (("explain", "rows.csv", "--model", "model.json", "--text", "age"), "--text is for texts"),
+        (("explain", "some text", "--background", "train.csv"), "--background is for rows"),
+        (("explain", "--table", "rows.csv"), "leave one out"),
+        (("explain", "rows.csv", "--model", "model.json", "--players", "word"), "groups of columns as JSON"),
+        (("explain", "rows.csv", "--model", "train.csv.txt"), "there is no file"),
+    ],
+)
+def test_what_does_not_fit_is_named(typed, files, words, said):
+    code, _, err = typed(*words)
+    assert code == 2 and said in err
