@@ -45,6 +45,7 @@ def tree_credit(
     value: Any = "shapley",
     interactions: bool = False,
     players: Any = None,  # (features,) the player of each column
+    count: int | None = None,  # how many players there are, where some have no column
     weight: Any = None,  # (m,)
 ) -> TreeCredit:
     """Exact credit of every column in every output of every row.
@@ -58,7 +59,7 @@ def tree_credit(
     """
     matrix = forest.matrix(rows)
     of = _players(players, forest.features)
-    count = int(of.max()) + 1
+    count = max(int(of.max()) + 1, count or 0)
     rule = semivalue_of(value, count)
     compared = None if background is None else _background(forest, background, weight)
     if compared is None and weight is not None:
