@@ -62,6 +62,8 @@ def tree_credit(
     count = max(int(of.max()) + 1, count or 0)
     rule = semivalue_of(value, count)
     compared = None if background is None else _background(forest, background, weight)
+    if compared is None and not (forest.cover[forest.roots] > 0).all():
+        raise InvalidInput(f"{forest.source} does not say how much training weight came to its nodes; give a background")
     if compared is None and weight is not None:
         raise InvalidInput("weight is given without a background; weights count its rows")
     credit = np.zeros((count, forest.outputs, len(matrix)))

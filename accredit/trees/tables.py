@@ -85,10 +85,10 @@ def _ratios(forest: Forest, paths: Paths) -> FloatArray:
 
 
 def shares(forest: Forest, paths: Paths) -> FloatArray:
-    """The share of its parent's training weight that came to each node: (nodes,); 1 at a root."""
+    """The share of its parent's training weight that came to each node: (nodes,); 1 at a root, half where none came."""
     cover = forest.cover[paths.nodes]
     above = np.where(paths.parent < 0, cover, cover[paths.parent])
-    return np.divide(cover, above, out=np.zeros_like(cover), where=above > 0)
+    return np.divide(cover, above, out=np.full_like(cover, 0.5), where=above > 0)
 
 
 def _histograms(forest: Forest, blocks: Blocks, background: Background) -> list[FloatArray]:
