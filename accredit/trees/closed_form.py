@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 
 from accredit.core import FloatArray, IntArray, InvalidInput
-from accredit.trees.credit import tree_credit
+from accredit.trees.credit import TreeCredit, tree_credit
 from accredit.trees.linear import Linear, linear_of
 from accredit.trees.reading import Ensemble, NotTrees, ensemble_of
 from accredit.trees.separable import owners
+from accredit.values.weighing import semivalue_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +55,9 @@ def closed_form(
     """
     rows, background = _table(rows, "rows"), None if background is None else _table(background, "background")
     if background is not None and background.shape[1] != rows.shape[1]:
-        raise InvalidInput(f"rows have {rows.shape[1]} columns and the background {background.shape[1]}; they must match")
+        raise InvalidInput(
+            f"rows have {rows.shape[1]} columns and the background {background.shape[1]}; they must match"
+        )
     final, before = _steps(model)
     inner, inner_background = (None if r is None else before(r) for r in (rows, background))
     solver = _solver(final)
@@ -63,10 +66,22 @@ def closed_form(
         players = owners(lambda some: solver.matrix(before(some)), _stacked(rows, background))
     matrix = solver.matrix(inner)
     compared = None if inner_background is None else solver.matrix(inner_background)
-    credit, base, pairs, means = solver.share(matrix, compared, players, rows.shape[1], value, interactions, weight)
+    got = solver.share(matrix, compared, Asked(players, rows.shape[1], value, interactions, weight))
     return RowCredit(
-        credit, base, solver.margin(matrix), pairs, _columns(rows), solver.outputs, solver.payoff, _words(model), means
-    )
+        got.credit, got.base, solver.margin(matrix), got.pairs, _columns(rows), solver.outputs, solver.payoff, _words(model),
+        got.means,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """What is wanted of a model: whose columns, which value."""
+
+    players: IntArray  # (encoded columns,) the input column of each
+    count: int  # input columns
+    value: Any
+    interactions: bool
+    weight: Any
 
 
 class _Trees:
@@ -81,13 +96,11 @@ class _Trees:
     def margin(self, matrix: FloatArray) -> FloatArray:
         return self.read.forest.margin(matrix)
 
-    def share(
-        self, matrix: FloatArray, background: FloatArray | None, players: IntArray, count: int, value: Any, pairs: bool, weight: Any
-    ) -> tuple[FloatArray, FloatArray, FloatArray | None, str]:
-        got = tree_credit(
-            self.read.forest, matrix, background, value=value, interactions=pairs, players=players, weight=weight, count=count
-        )
-        return got.credit, got.base, got.pairs, got.means
+    def share(self, matrix: FloatArray, background: FloatArray | None, asked: Asked) -> TreeCredit:
+        return tree_credit(
+            self.read.forest, matrix, background, value=asked.value, interactions=asked.interactions,
+            players=asked.players, count=asked.count, weight=asked.weight,
+        )  # fmt: skip
 
 
 class _Weighted:
@@ -104,18 +117,19 @@ class _Weighted:
     def margin(self, matrix: FloatArray) -> FloatArray:
         return self.linear.margin(matrix)
 
-    def share(
-        self, matrix: FloatArray, background: FloatArray | None, players: IntArray, count: int, value: Any, pairs: bool, weight: Any
-    ) -> tuple[FloatArray, FloatArray, FloatArray | None, str]:
+    def share(self, matrix: FloatArray, background: FloatArray | None, asked: Asked) -> TreeCredit:
         if background is None:
-            raise InvalidInput("a linear model needs a background to compare with; pass background=rows of the training data")
-        mean = np.average(background, axis=0, weights=weight)
-        belongs = np.zeros((len(players), count))
-        belongs[np.arange(len(players)), players] = 1.0
+            raise InvalidInput(
+                "a linear model needs a background to compare with; pass background=rows of the training data"
+            )
+        semivalue_of(asked.value, asked.count)  # they all agree here, but one that does not exist is refused
+        mean = np.average(background, axis=0, weights=asked.weight)
+        belongs = np.zeros((len(asked.players), asked.count))
+        belongs[np.arange(len(asked.players)), asked.players] = 1.0
         shares = (matrix - mean)[:, None, :] * self.linear.weights  # (rows, outputs, encoded)
         credit = np.moveaxis(shares @ belongs, 1, 2)
-        nothing = np.zeros((len(matrix), count, count, len(self.outputs))) if pairs else None
-        return credit, self.linear.margin(mean[None])[0], nothing, f"background of {len(background)} rows"
+        nothing = np.zeros((len(matrix), asked.count, asked.count, len(self.outputs))) if asked.interactions else None
+        return TreeCredit(credit, self.linear.margin(mean[None])[0], nothing, f"background of {len(background)} rows")
 
 
 def _solver(model: Any) -> _Trees | _Weighted:

@@ -24,6 +24,7 @@ from accredit.values.weighing import Semivalue, semivalue_of
 
 MOST_BITS = 14  # distinct players on a path for which a table is ever built
 PORTION = 1 << 23  # numbers kept at once for some trees
+NODE = 1000  # numbers that a leaf and its share of the tests take beside its table
 STEADY = 1e4  # the largest sum of |weights| of a rule that keeps nine digits
 
 
@@ -63,7 +64,9 @@ def tree_credit(
     rule = semivalue_of(value, count)
     compared = None if background is None else _background(forest, background, weight)
     if compared is None and not (forest.cover[forest.roots] > 0).all():
-        raise InvalidInput(f"{forest.source} does not say how much training weight came to its nodes; give a background")
+        raise InvalidInput(
+            f"{forest.source} does not say how much training weight came to its nodes; give a background"
+        )
     if compared is None and weight is not None:
         raise InvalidInput("weight is given without a background; weights count its rows")
     credit = np.zeros((count, forest.outputs, len(matrix)))
@@ -103,9 +106,7 @@ def _add(
         mask_credit(forest, paths, np.flatnonzero(rest), matrix, background, rule, pairs, players, earned)
 
 
-def _by_table(
-    forest: Forest, paths: Paths, rows: int, background: Background | None, pairs: bool
-) -> BoolArray:
+def _by_table(forest: Forest, paths: Paths, rows: int, background: Background | None, pairs: bool) -> BoolArray:
     """Which leaves are cheaper by table than by comparing rows, or than walking their tree: (nodes,). Costs in nanoseconds."""
     leaf = np.flatnonzero(~paths.inner)
     k, values = paths.count[leaf].astype(np.float64), forest.value.shape[1]
@@ -137,7 +138,9 @@ def _players(players: Any, features: int) -> IntArray:
         return np.arange(features)
     of = np.asarray(players)
     if of.shape != (features,) or of.dtype.kind not in "iu" or of.min(initial=0) < 0:
-        raise InvalidInput(f"players has shape {of.shape} of {of.dtype}; give one number from 0 for each of {features} columns")
+        raise InvalidInput(
+            f"players has shape {of.shape} of {of.dtype}; give one number from 0 for each of {features} columns"
+        )
     return of.astype(np.int64)
 
 
@@ -147,7 +150,9 @@ def _background(forest: Forest, rows: Any, weight: Any) -> Background:
         raise InvalidInput("background has no rows; give at least one, or leave it out for cover ratios")
     counts = np.ones(len(matrix)) if weight is None else np.asarray(weight, dtype=np.float64)
     if counts.shape != (len(matrix),) or not (counts >= 0).all() or not 0 < counts.sum() < np.inf:
-        raise InvalidInput(f"weight must be {len(matrix)} non-negative numbers, one per background row, and not all zero")
+        raise InvalidInput(
+            f"weight must be {len(matrix)} non-negative numbers, one per background row, and not all zero"
+        )
     return Background(matrix, counts / counts.sum())
 
 
@@ -171,10 +176,13 @@ def _portions(forest: Forest, players: IntArray, background: Background | None) 
     leaf = np.flatnonzero(~paths.inner)
     k = paths.count[leaf].astype(np.float64)
     table = np.where(k > MOST_BITS, 0, 2.0**k * (k + 1) * forest.value.shape[1])
-    cells = np.bincount(paths.tree[leaf], table + (0 if background is None else len(background.matrix)), forest.trees)
+    each = NODE + (0 if background is None else len(background.matrix))
+    cells = np.bincount(paths.tree[leaf], table + each, forest.trees)
     depth = np.zeros(forest.trees)
     np.maximum.at(depth, paths.tree[leaf], k)
-    order = np.argsort(depth, kind="stable")  # trees of like depth, so that none is walked with more nodes than it needs
+    order = np.argsort(
+        depth, kind="stable"
+    )  # trees of like depth, so that none is walked with more nodes than it needs
     turn = np.cumsum(cells[order]) // PORTION
     return np.split(order, np.flatnonzero(np.diff(turn)) + 1)
 

@@ -189,7 +189,10 @@ class Forest:
 
 def _flags(given: list[Any], trees: Sequence[Tree]) -> BoolArray:
     return np.concatenate(
-        [np.zeros(len(t.feature), bool) if g is None else np.asarray(g, bool) for g, t in zip(given, trees, strict=True)]
+        [
+            np.zeros(len(t.feature), bool) if g is None else np.asarray(g, bool)
+            for g, t in zip(given, trees, strict=True)
+        ]
     )
 
 

@@ -87,7 +87,9 @@ def _disjoint(theirs: Masks, own: Masks) -> BoolArray:
 def _bits(words: list[npt.NDArray[Any]], count: int) -> BoolArray:
     """Words (m,) of up to 64 players each -> (m, count)."""
     bits = [
-        np.unpackbits(np.ascontiguousarray(w).view(np.uint8).reshape(len(w), w.dtype.itemsize), axis=1, bitorder="little")
+        np.unpackbits(
+            np.ascontiguousarray(w).view(np.uint8).reshape(len(w), w.dtype.itemsize), axis=1, bitorder="little"
+        )
         for w in words
     ]
     return np.concatenate(bits, axis=1)[:, :count].astype(bool)

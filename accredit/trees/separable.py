@@ -45,8 +45,8 @@ def owners(encode: Callable[[Any], FloatArray], rows: Any) -> IntArray:
         which = int(np.argmax(several))
         names = [_name(some, c) for c in np.flatnonzero(changed[which])[:4]]
         raise NotSeparable(
-            f"encoded column {which} depends on the columns {', '.join(names)} together; credit it to a group of these, or explain "
-            "the model as a function of rows"
+            f"encoded column {which} depends on the columns {', '.join(names)} together; credit it to a group of these, or "
+            "explain the model as a function of rows"
         )
     own = changed.argmax(axis=1)  # a column that never changes belongs to anybody
     _try_mixtures(encode, rows, encoded, own)
@@ -67,7 +67,7 @@ def _try_mixtures(encode: Callable[[Any], FloatArray], rows: Any, encoded: Float
 
 
 def mixtures(rows: Any, first: IntArray, second: IntArray, kept: BoolArray) -> Any:
-    """Rows that take kept columns from the first row and the others from the second: (m,), (m,), (m, columns) -> (m, columns)."""
+    """Rows that take kept columns from one row and the others from a second: (m,), (m,), (m, columns) -> (m, columns)."""
     source = np.where(kept, first[:, None], second[:, None])
     if isinstance(rows, np.ndarray):
         return np.take_along_axis(rows, source, axis=0)

@@ -42,8 +42,8 @@ ESTIMATORS = {  # name -> the module it lives in; imported when first used
 __getattr__ = lazy(__name__, ESTIMATORS)
 
 __all__ = [
-    "Antithetic", "CubeGame", "Cubes", "Differences", "DifferencesHint", "Exact", "Interactions", "KernelShap", "Leverage", "Permutations",
-    "SampledBanzhaf", "SampledBeta", "SampledSemivalue", "Solver", "Stop", "Surrogate", "banzhaf", "banzhaf_interactions",
-    "best_subsets", "beta", "leave_one_out", "mobius", "owen", "payoff_of", "permutations_needed", "semivalue", "shapley",
-    "shapley_interactions", "value_given",
+    "Antithetic", "CubeGame", "Cubes", "Differences", "DifferencesHint", "Exact", "Interactions", "KernelShap", "Leverage",
+    "Permutations", "SampledBanzhaf", "SampledBeta", "SampledSemivalue", "Solver", "Stop", "Surrogate", "banzhaf",
+    "banzhaf_interactions", "best_subsets", "beta", "leave_one_out", "mobius", "owen", "payoff_of", "permutations_needed",
+    "semivalue", "shapley", "shapley_interactions", "value_given",
 ]  # fmt: skip

@@ -107,7 +107,14 @@ def lightgbm(seed: int) -> tuple[Any, Any]:
 def catboost(seed: int) -> tuple[Any, Any]:
     import catboost as cat
 
-    settings = {"iterations": 4, "depth": 3, "thread_count": 1, "random_seed": seed, "verbose": 0, "allow_writing_files": False}
+    settings = {
+        "iterations": 4,
+        "depth": 3,
+        "thread_count": 1,
+        "random_seed": seed,
+        "verbose": 0,
+        "allow_writing_files": False,
+    }
     if seed % 3 == 0:
         x, y = numbers(seed, missing=False)
         return cat.CatBoostClassifier(**settings, grow_policy="Lossguide").fit(x, three(y)), x

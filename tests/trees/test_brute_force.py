@@ -106,7 +106,8 @@ def covered(forest: Any, matrix: np.ndarray, plays: np.ndarray) -> np.ndarray:
             walk(sides[0] if left else sides[1], share, first)
         else:
             for side in sides:
-                walk(side, share * forest.cover[side] / forest.cover[node], first)
+                split = forest.cover[side] / forest.cover[node] if forest.cover[node] > 0 else 0.5
+                walk(side, share * split, first)
 
     for root, first in zip(forest.roots, forest.output, strict=True):
         walk(root, 1.0, first)

@@ -29,7 +29,11 @@ def encoder() -> Any:
     return ColumnTransformer(
         [
             ("towns", preprocessing.OneHotEncoder(handle_unknown="ignore"), ["town"]),
-            ("numbers", make_pipeline(SimpleImputer(add_indicator=True), preprocessing.StandardScaler()), ["c", "a", "b"]),
+            (
+                "numbers",
+                make_pipeline(SimpleImputer(add_indicator=True), preprocessing.StandardScaler()),
+                ["c", "a", "b"],
+            ),
             ("sizes", preprocessing.OrdinalEncoder(), ["size"]),
         ]
     )
@@ -69,8 +73,8 @@ def test_input_columns_of_a_pipeline_get_the_credit_of_all_coalitions(kind):
 @pytest.mark.parametrize(
     "model",
     [
-        linear_model.LinearRegression(), linear_model.Lasso(0.01), linear_model.PoissonRegressor(), linear_model.SGDClassifier(),
-        linear_model.RidgeClassifier(), LinearSVC(),
+        linear_model.LinearRegression(), linear_model.Lasso(0.01), linear_model.PoissonRegressor(),
+        linear_model.SGDClassifier(), linear_model.RidgeClassifier(), LinearSVC(),
     ],
     ids=lambda m: type(m).__name__,
 )  # fmt: skip

@@ -66,8 +66,8 @@ def _split(split: Any, info: Any) -> Split:
         goes_left[feature["values"].index(split["value"])] = False
         return feature["flat_feature_index"], 0.0, goes_left
     raise NotTrees(
-        f"catboost turned categories into statistics of the target ({kind}), which mix columns; fit with one_hot_max_size at least "
-        "the number of categories, or explain it as a function of rows"
+        f"catboost turned categories into statistics of the target ({kind}), which mix columns; fit with one_hot_max_size at "
+        "least the number of categories, or explain it as a function of rows"
     )
 
 
@@ -85,7 +85,8 @@ def _symmetric(tree: Any, info: Any) -> Tree:
     weight = np.asarray(tree.get("leaf_weights") or np.zeros(leaves), dtype=np.float64)
     level = np.concatenate([np.full(1 << i, i) for i in range(depth)]) if depth else np.zeros(0, dtype=np.int64)
     at = np.arange(inner)
-    order = np.array([int(format(i, f"0{depth}b")[::-1], 2) if depth else 0 for i in range(leaves)])  # the way down, first split first
+    bits = np.arange(leaves)[:, None] >> np.arange(depth) & 1
+    order = bits @ (1 << np.arange(depth)[::-1])  # leaves from left to right, the first split at the root
     cover = np.concatenate([np.zeros(inner), weight[order]])
     for node in reversed(range(inner)):
         cover[node] = cover[2 * node + 1] + cover[2 * node + 2]
@@ -135,8 +136,10 @@ def _encoded(model: Any, rows: Any, info: Any) -> FloatArray:
 
     categories = [f["flat_feature_index"] for f in features]
     written = trusted(lambda: _json(model, Pool(rows, cat_features=categories)), "catboost")
-    hashes = {h["value"]: int(np.uint32(h["hash"]).astype(np.int32)) for h in written["features_info"]["cat_features_hash"]}
-    places = {f["flat_feature_index"]: {v: i for i, v in enumerate(f["values"])} for f in features}
+    hashes = {
+        h["value"]: int(np.uint32(h["hash"]).astype(np.int32)) for h in written["features_info"]["cat_features_hash"]
+    }
+    places = {f["flat_feature_index"]: {v: i for i, v in enumerate(f.get("values", []))} for f in features}
     matrix = np.empty(table.shape)
     for column in range(table.shape[1]):
         values = table.iloc[:, column] if hasattr(table, "iloc") else table[:, column]
