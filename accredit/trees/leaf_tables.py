@@ -77,7 +77,7 @@ def _tables(weights: FloatArray, rule: Semivalue, kinds: tuple[tuple[int, int], 
     t, omega = rule.rule(max(k, 1))
     size = np.bitwise_count(np.arange(patterns))
     outside = (k - size.astype(np.int64))[:, None]
-    made = {}
+    made: dict[tuple[int, int], FloatArray] = {}
     for least in sorted({v for _, v in kinds}):
         power = np.where(size[:, None] >= least, t ** size[:, None], 0.0)  # (2ᵏ, nodes)
         sums = _subset_sums(weights[:, None, :] * power[:, :, None])

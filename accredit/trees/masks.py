@@ -78,7 +78,7 @@ def _failed(forest: Forest, paths: Paths, leaf: IntArray, matrix: FloatArray) ->
 
 def _disjoint(theirs: Masks, own: Masks) -> BoolArray:
     """Is no player failed by both? Masks (leaves, background) and (rows, leaves) -> (rows, leaves, background)."""
-    free = (own[0][:, :, None] & theirs[0]) == 0
+    free: BoolArray = (own[0][:, :, None] & theirs[0]) == 0
     for x, b in zip(own[1:], theirs[1:], strict=True):
         free &= (x[:, :, None] & b) == 0
     return free

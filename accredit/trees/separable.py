@@ -48,7 +48,7 @@ def owners(encode: Callable[[Any], FloatArray], rows: Any) -> IntArray:
             f"encoded column {which} depends on the columns {', '.join(names)} together; credit it to a group of these, or "
             "explain the model as a function of rows"
         )
-    own = changed.argmax(axis=1)  # a column that never changes belongs to anybody
+    own: IntArray = changed.argmax(axis=1)  # a column that never changes belongs to anybody
     _try_mixtures(encode, rows, encoded, own)
     return own
 
@@ -78,7 +78,7 @@ def mixtures(rows: Any, first: IntArray, second: IntArray, kept: BoolArray) -> A
 
 
 def _same(a: FloatArray, b: FloatArray) -> BoolArray:
-    return (a == b) | (np.isnan(a) & np.isnan(b))
+    return np.asarray((a == b) | (np.isnan(a) & np.isnan(b)))
 
 
 def _take(rows: Any, which: IntArray) -> Any:

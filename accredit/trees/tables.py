@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 
 from accredit.core import BoolArray, FloatArray, IntArray
-from accredit.trees.blocks import Blocks, Group
+from accredit.trees.blocks import Blocks, Entries, Group
 from accredit.trees.forest import Forest
 from accredit.trees.leaf_tables import coin_weights, leaf_credits, leaf_pairs
 from accredit.trees.paths import Paths
@@ -87,7 +87,7 @@ def _counts(forest: Forest, blocks: Blocks, background: Background) -> Weights:
         k = int(blocks.paths.count[leaf[0]])
         place = blocks.patterns(blocks.groups[group], leaf) + (np.arange(len(leaf)) << k)[:, None]
         found = np.bincount(place.ravel(), counts[group][block].ravel(), len(leaf) << k)
-        return found.reshape(len(leaf), -1).T.copy()
+        return np.asarray(found, dtype=np.float64).reshape(len(leaf), -1).T.copy()
 
     return weights
 
@@ -184,7 +184,7 @@ def _batches(blocks: Blocks, group: Group) -> Iterator[tuple[IntArray, IntArray]
             yield group.leaf[chosen[part]], group.block[chosen[part]]
 
 
-def _look_up(lookup: Lookup, entry: IntArray, earned: FloatArray) -> None:
+def _look_up(lookup: Lookup, entry: Entries, earned: FloatArray) -> None:
     """Add what every row finds: entry (blocks, rows) -> earned (targets, rows)."""
     from scipy.sparse import csr_array
 

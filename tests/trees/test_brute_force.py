@@ -21,7 +21,7 @@ from accredit.values.semivalues import semivalue_from_table
 from accredit.values.weighing import semivalue_of
 from tests.trees.families import FAMILIES
 
-COUNT = int(os.environ.get("ACCREDIT_ENSEMBLES", "10"))
+COUNT = int(os.environ.get("ACCREDIT_ENSEMBLES", "6"))
 UNEVEN = [0.3, 0.05, 1 / 60, 0.1, 0.2]  # for five players; Σ C(4, k)·p(k) = 1.2 before it is divided
 VALUES = ("shapley", "banzhaf", ("beta", 2, 3), [p / 1.2 for p in UNEVEN])
 
