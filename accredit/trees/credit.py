@@ -95,6 +95,8 @@ def _add(
     earned: FloatArray,
 ) -> None:
     """Add the credit of some trees, each leaf by the way that costs least."""
+    if paths.most == 0 or not len(matrix):
+        return  # trees without a test share nothing
     by_table = _by_table(forest, paths, len(matrix), background, pairs)
     rest = ~by_table & ~paths.inner
     if by_table.any():

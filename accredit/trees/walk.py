@@ -35,8 +35,6 @@ def walk_credit(
     earned: FloatArray,  # (players or players², outputs, rows): added to in place
 ) -> None:
     """Add the credit (or pair interactions i < j) of these leaves under cover ratios."""
-    if paths.most == 0:
-        return
     walk = Walk(forest, paths, leaves, rule)
     flat = earned.reshape(-1, earned.shape[-1])
     for part in spans(len(matrix), CELLS // (len(paths.nodes) * len(walk.t))):

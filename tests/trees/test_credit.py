@@ -97,6 +97,14 @@ def test_weights_of_background_rows_count_like_copies():
     assert_allclose(weighted.base, copied.base)
 
 
+@pytest.mark.parametrize("background", [None, np.zeros((2, 3))])
+def test_trees_without_a_test_and_no_rows_share_nothing(background):
+    constant = Forest.of([Tree([-1], [0], [0], [0], [2.5], [1.0])], 3, base=1.0)
+    got = tree_credit(constant, np.zeros((2, 3)), background, interactions=True)
+    assert not got.credit.any() and got.base.tolist() == [3.5]
+    assert tree_credit(constant, np.zeros((0, 3)), background).credit.shape == (0, 3, 1)
+
+
 def test_a_leaf_with_one_background_row_is_one_cube():
     forest = Forest.of([chain(3, 0)], 3)
     row, other = np.array([[-1.0, 1.0, -1.0]]), np.array([[1.0, -1.0, -1.0]])
