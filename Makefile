@@ -11,7 +11,7 @@ export OMP_NUM_THREADS ?= 1
 export TOKENIZERS_PARALLELISM ?= false
 export HF_HUB_OFFLINE ?= 1
 
-.PHONY: demo test quick check bench soak clean
+.PHONY: demo test quick check bench soak soak-trees clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -55,9 +55,13 @@ bench: $(VENV)/bench.done  ## measure against the peers; each ends with one JSON
 	$(BIN)/python -m benchmarks.explain
 	$(BIN)/python -m benchmarks.valuation
 	$(BIN)/python -m benchmarks.arena
+	$(BIN)/python -m benchmarks.tables --large
 
 soak: $(VENV)/test.done  ## kill a journalled run 200 times and compare what it resumes to
 	$(BIN)/python tools/soak_journal.py --trials 200
+
+soak-trees: $(VENV)/test.done  ## exact credit of 200 random ensembles of every family against all coalitions
+	ACCREDIT_ENSEMBLES=200 $(BIN)/python -m pytest tests/trees/test_brute_force.py
 
 clean:
 	rm -rf $(VENV) build dist out

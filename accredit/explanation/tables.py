@@ -13,7 +13,6 @@ from accredit.core.version import __version__
 from accredit.explanation.table import TableExplanation
 from accredit.games.rows import DEPENDENCE, columns_as_players, row_game
 from accredit.methods import Chosen, find
-from accredit.models.additive import is_additive, single_effects
 from accredit.models.frames import Rows, aligned, joined, rows_of
 from accredit.models.labels import label_index
 from accredit.models.partition import Partition
@@ -24,7 +23,11 @@ from accredit.values.semivalues import banzhaf_weights, beta_weights, check_weig
 OWN = 20  # rows from which a table may serve as its own background
 MOST = 1000  # rows drawn for such a background
 CORRELATED = 0.7  # from which two columns are named
-ROUNDING = 1e-9  # relative: how exactly credits of a closed form must add up
+UNIT = {
+    "margin": "logit",
+    "probability": "probability",
+    "value": "value",
+}  # what a closed form shares -> our word for it
 COVER = (
     "absent columns send the row down both sides of their tests, in the proportion of the training rows (cover ratios)"
 )
@@ -87,7 +90,7 @@ def explain_rows(
     ({'x0': 4.0, 'x1': 2.0}, [4.0])
     """
     asked, notes = _asked(rows, model, background, method, payoff, players, dependence, weights, names, budget, seed)
-    answer = _trees(asked) or _additive(asked) or _games(asked, watch)
+    answer = _closed(asked) or _games(asked, watch)
     start = 0 if asked.background is None else len(asked.background)
     explained = _part(asked.both, start, start + len(asked.rows))
     prediction = asked.model.outputs(explained, asked.unit)
@@ -193,7 +196,7 @@ def _weights(weights: Any, compared: Rows | None) -> FloatArray:
     return np.asarray(counted / counted.sum())
 
 
-# Three ways to an answer: trees, sums of columns, games
+# Two ways to an answer: in closed form, or as games
 
 
 def _readable_trees(model: RowModel) -> bool:
@@ -206,37 +209,30 @@ def _readable_trees(model: RowModel) -> bool:
     return True
 
 
-def _trees(asked: _Asked) -> _Answer | None:
-    """Exact credit of a tree ensemble in the unit that its trees add up in."""
-    from accredit.trees import NotTrees, ensemble_of
+def _closed(asked: _Asked) -> _Answer | None:
+    """Exact credit of trees, linear models and pipelines of either, in the unit that they add up in."""
+    from accredit.trees import NotLinear, NotSeparable, NotTrees, closed_form
 
-    rule = _semivalue(asked.method)
-    if asked.dependence not in ("interventional", "cover") or rule is None:
-        return _no_cover(asked, "a method in closed form") if asked.dependence == "cover" else None
+    rule, cover = _semivalue(asked.method), asked.dependence == "cover"
+    if rule is None or asked.dependence not in ("interventional", "cover"):
+        return _no_cover(f"{asked.method.name} has no closed form") if cover else None
+    start = 0 if asked.background is None else len(asked.background)
+    rows = _part(asked.both, start, start + len(asked.rows))
+    compared = None if asked.background is None else _part(asked.both, 0, start)
+    weights = None if compared is None else asked.weights
     try:
-        ensemble = ensemble_of(asked.model.model)
-        count = 0 if asked.background is None else len(asked.background)
-        given = ensemble.matrix(_part(asked.both, count, count + len(asked.rows)))
-        compared = None if asked.background is None else ensemble.matrix(_part(asked.both, 0, count))
-    except NotTrees as why:
-        return _no_cover(asked, str(why)) if asked.dependence == "cover" else None
-    natural = asked.model.unit(None)
-    if asked.unit != natural:
-        return _no_cover(asked, f"payoff={natural!r}") if asked.dependence == "cover" else None
-    from accredit.trees import tree_credit
-
-    shared = tree_credit(
-        ensemble.forest, given, compared, value=rule, players=asked.partition.owner,
-        weight=None if compared is None else asked.weights,
-    )  # fmt: skip
-    credit, base = _two_classes(shared.credit, shared.base, len(asked.outputs))
-    return _Answer(
-        credit, base, f"{asked.method.name}/trees", Precision.exact("in closed form from the trees"), _claims(asked)
-    )
+        got = closed_form(asked.model.model, rows, compared, value=rule, weight=weights, players=asked.partition.owner)
+    except (NotTrees, NotLinear, NotSeparable) as why:
+        return _no_cover(str(why)) if cover else None
+    if UNIT.get(got.payoff) != asked.unit:
+        return _no_cover(f"its trees add up to {got.payoff}, not {asked.unit}") if cover else None
+    credit, base = _two_classes(got.credit, got.base, len(asked.outputs))
+    precision = Precision.exact("in closed form, checked against the model's own output")
+    return _Answer(credit, base, f"{asked.method.name}/closed form", precision, _claims(asked))
 
 
-def _no_cover(asked: _Asked, needed: str) -> None:
-    raise InvalidInput(f"dependence='cover' cannot be had here: {needed}; give background=… instead")
+def _no_cover(why: str) -> None:
+    raise InvalidInput(f"dependence='cover' cannot be had here: {why}; give background=… instead")
 
 
 def _two_classes(credit: FloatArray, base: FloatArray, outputs: int) -> tuple[FloatArray, FloatArray]:
@@ -256,31 +252,6 @@ def _semivalue(method: Chosen) -> Any:
         case "semivalue":
             return method.parameters["weights"]
     return None
-
-
-def _additive(asked: _Asked) -> _Answer | None:
-    """A sum of columns is its own answer, by every semivalue: each column's effect, less its mean over the background."""
-    if asked.dependence != "interventional" or asked.background is None or not is_additive(asked.model, asked.unit):
-        return None
-    if _semivalue(asked.method) is None and asked.method.name != "leave-one-out":
-        return None
-    count, players = len(asked.background), len(asked.partition.players)
-    everyone = np.arange(count + len(asked.rows))
-    effects = single_effects(asked.model, asked.unit, asked.both, everyone, asked.partition.owner, players)
-    usual = np.einsum("m,mpk->pk", asked.weights, effects[:count])
-    outputs = asked.model.outputs(asked.both, asked.unit)
-    base = asked.weights @ outputs[:count]
-    credit = effects[count:] - usual
-    missed = np.abs(outputs[count:] - base - credit.sum(axis=1)).max()
-    if missed > ROUNDING * max(1.0, float(np.abs(outputs).max())):
-        return None
-    return _Answer(
-        credit,
-        base,
-        f"{asked.method.name}/additive",
-        Precision.exact("the model is a sum of functions of one column each"),
-        SHAPLEY_CLAIMS,
-    )
 
 
 def _games(asked: _Asked, watch: Callable[[int], None] | None) -> _Answer:

@@ -11,11 +11,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from accredit.core import BoolArray, FloatArray, IntArray
 from accredit.trees.forest import Forest
 from accredit.trees.paths import Paths, decided
 
+Entries = npt.NDArray[np.uint16]  # (blocks, rows): where each row looks in each block's table
 TESTS = 3  # in one block
 WIDEST = 10  # bits of a block of more than one leaf
 
@@ -101,7 +103,7 @@ class Blocks:
             leaf = leaves[number[self.root[leaves]] >= 0]
             yield Group(above, count, mine, test, leaf, number[self.root[leaf]])
 
-    def entries(self, forest: Forest, matrix: FloatArray) -> list[IntArray]:
+    def entries(self, forest: Forest, matrix: FloatArray) -> list[Entries]:
         """The entry of every row in every block's table, one array (blocks, rows) per group."""
         p = self.paths
         left = decided(forest, p, matrix)

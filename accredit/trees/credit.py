@@ -24,6 +24,7 @@ from accredit.values.weighing import Semivalue, semivalue_of
 
 MOST_BITS = 14  # distinct players on a path for which a table is ever built
 PORTION = 1 << 23  # numbers kept at once for some trees
+NODE = 1000  # numbers that a leaf and its share of the tests take beside its table
 STEADY = 1e4  # the largest sum of |weights| of a rule that keeps nine digits
 
 
@@ -45,6 +46,7 @@ def tree_credit(
     value: Any = "shapley",
     interactions: bool = False,
     players: Any = None,  # (features,) the player of each column
+    count: int | None = None,  # how many players there are, where some have no column
     weight: Any = None,  # (m,)
 ) -> TreeCredit:
     """Exact credit of every column in every output of every row.
@@ -58,9 +60,13 @@ def tree_credit(
     """
     matrix = forest.matrix(rows)
     of = _players(players, forest.features)
-    count = int(of.max()) + 1
+    count = max(int(of.max()) + 1, count or 0)
     rule = semivalue_of(value, count)
     compared = None if background is None else _background(forest, background, weight)
+    if compared is None and not (forest.cover[forest.roots] > 0).all():
+        raise InvalidInput(
+            f"{forest.source} does not say how much training weight came to its nodes; give a background"
+        )
     if compared is None and weight is not None:
         raise InvalidInput("weight is given without a background; weights count its rows")
     credit = np.zeros((count, forest.outputs, len(matrix)))
@@ -89,6 +95,8 @@ def _add(
     earned: FloatArray,
 ) -> None:
     """Add the credit of some trees, each leaf by the way that costs least."""
+    if paths.most == 0 or not len(matrix):
+        return  # trees without a test share nothing
     by_table = _by_table(forest, paths, len(matrix), background, pairs)
     rest = ~by_table & ~paths.inner
     if by_table.any():
@@ -100,9 +108,7 @@ def _add(
         mask_credit(forest, paths, np.flatnonzero(rest), matrix, background, rule, pairs, players, earned)
 
 
-def _by_table(
-    forest: Forest, paths: Paths, rows: int, background: Background | None, pairs: bool
-) -> BoolArray:
+def _by_table(forest: Forest, paths: Paths, rows: int, background: Background | None, pairs: bool) -> BoolArray:
     """Which leaves are cheaper by table than by comparing rows, or than walking their tree: (nodes,). Costs in nanoseconds."""
     leaf = np.flatnonzero(~paths.inner)
     k, values = paths.count[leaf].astype(np.float64), forest.value.shape[1]
@@ -134,7 +140,9 @@ def _players(players: Any, features: int) -> IntArray:
         return np.arange(features)
     of = np.asarray(players)
     if of.shape != (features,) or of.dtype.kind not in "iu" or of.min(initial=0) < 0:
-        raise InvalidInput(f"players has shape {of.shape} of {of.dtype}; give one number from 0 for each of {features} columns")
+        raise InvalidInput(
+            f"players has shape {of.shape} of {of.dtype}; give one number from 0 for each of {features} columns"
+        )
     return of.astype(np.int64)
 
 
@@ -144,7 +152,9 @@ def _background(forest: Forest, rows: Any, weight: Any) -> Background:
         raise InvalidInput("background has no rows; give at least one, or leave it out for cover ratios")
     counts = np.ones(len(matrix)) if weight is None else np.asarray(weight, dtype=np.float64)
     if counts.shape != (len(matrix),) or not (counts >= 0).all() or not 0 < counts.sum() < np.inf:
-        raise InvalidInput(f"weight must be {len(matrix)} non-negative numbers, one per background row, and not all zero")
+        raise InvalidInput(
+            f"weight must be {len(matrix)} non-negative numbers, one per background row, and not all zero"
+        )
     return Background(matrix, counts / counts.sum())
 
 
@@ -168,10 +178,13 @@ def _portions(forest: Forest, players: IntArray, background: Background | None) 
     leaf = np.flatnonzero(~paths.inner)
     k = paths.count[leaf].astype(np.float64)
     table = np.where(k > MOST_BITS, 0, 2.0**k * (k + 1) * forest.value.shape[1])
-    cells = np.bincount(paths.tree[leaf], table + (0 if background is None else len(background.matrix)), forest.trees)
+    each = NODE + (0 if background is None else len(background.matrix))
+    cells = np.bincount(paths.tree[leaf], table + each, forest.trees)
     depth = np.zeros(forest.trees)
     np.maximum.at(depth, paths.tree[leaf], k)
-    order = np.argsort(depth, kind="stable")  # trees of like depth, so that none is walked with more nodes than it needs
+    order = np.argsort(
+        depth, kind="stable"
+    )  # trees of like depth, so that none is walked with more nodes than it needs
     turn = np.cumsum(cells[order]) // PORTION
     return np.split(order, np.flatnonzero(np.diff(turn)) + 1)
 

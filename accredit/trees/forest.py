@@ -82,16 +82,15 @@ class Forest:
         place = list(zip(trees, start[:-1].tolist(), strict=True))
         feature = np.concatenate([np.asarray(t.feature, dtype=np.int64) for t in trees])
         leaf, own = feature < 0, np.arange(len(feature))
-        children = [
-            np.where(leaf, own, np.concatenate([np.asarray(c(t), dtype=np.int64) + s for t, s in place]))
-            for c in (lambda t: t.left, lambda t: t.right)
-        ]
+        left, right = (np.concatenate([np.asarray(c, dtype=np.int64) + s for c, s in zip(side, start, strict=False)])
+                       for side in ([t.left for t in trees], [t.right for t in trees]))  # fmt: skip
         value = np.concatenate([np.asarray(t.value, dtype=np.float64).reshape(len(t.feature), -1) for t in trees])
         set_of, sets = _category_sets(place, len(feature))
         return cls(
             feature,
             np.concatenate([np.asarray(t.threshold, dtype=np.float64) for t in trees]),
-            *children,
+            np.where(leaf, own, left),
+            np.where(leaf, own, right),
             np.where(leaf[:, None], value, 0.0),
             np.concatenate([np.asarray(t.cover, dtype=np.float64) for t in trees]),
             _flags([t.missing_left for t in trees], trees),
@@ -189,7 +188,10 @@ class Forest:
 
 def _flags(given: list[Any], trees: Sequence[Tree]) -> BoolArray:
     return np.concatenate(
-        [np.zeros(len(t.feature), bool) if g is None else np.asarray(g, bool) for g, t in zip(given, trees, strict=True)]
+        [
+            np.zeros(len(t.feature), bool) if g is None else np.asarray(g, bool)
+            for g, t in zip(given, trees, strict=True)
+        ]
     )
 
 

@@ -72,12 +72,12 @@ def _split2(table: FloatArray, i: int, j: int) -> FloatArray:
 
 def _tables(weights: FloatArray, rule: Semivalue, kinds: tuple[tuple[int, int], ...]) -> list[FloatArray]:
     """E_uv[p] for each kind (u, v), from sets z of at least v players: each (2ᵏ, leaves)."""
-    patterns, leaves = weights.shape
+    patterns = weights.shape[0]
     k = patterns.bit_length() - 1
     t, omega = rule.rule(max(k, 1))
     size = np.bitwise_count(np.arange(patterns))
     outside = (k - size.astype(np.int64))[:, None]
-    made = {}
+    made: dict[tuple[int, int], FloatArray] = {}
     for least in sorted({v for _, v in kinds}):
         power = np.where(size[:, None] >= least, t ** size[:, None], 0.0)  # (2ᵏ, nodes)
         sums = _subset_sums(weights[:, None, :] * power[:, :, None])

@@ -78,7 +78,7 @@ def _failed(forest: Forest, paths: Paths, leaf: IntArray, matrix: FloatArray) ->
 
 def _disjoint(theirs: Masks, own: Masks) -> BoolArray:
     """Is no player failed by both? Masks (leaves, background) and (rows, leaves) -> (rows, leaves, background)."""
-    free = (own[0][:, :, None] & theirs[0]) == 0
+    free: BoolArray = (own[0][:, :, None] & theirs[0]) == 0
     for x, b in zip(own[1:], theirs[1:], strict=True):
         free &= (x[:, :, None] & b) == 0
     return free
@@ -87,7 +87,9 @@ def _disjoint(theirs: Masks, own: Masks) -> BoolArray:
 def _bits(words: list[npt.NDArray[Any]], count: int) -> BoolArray:
     """Words (m,) of up to 64 players each -> (m, count)."""
     bits = [
-        np.unpackbits(np.ascontiguousarray(w).view(np.uint8).reshape(len(w), w.dtype.itemsize), axis=1, bitorder="little")
+        np.unpackbits(
+            np.ascontiguousarray(w).view(np.uint8).reshape(len(w), w.dtype.itemsize), axis=1, bitorder="little"
+        )
         for w in words
     ]
     return np.concatenate(bits, axis=1)[:, :count].astype(bool)

@@ -58,21 +58,19 @@ def paths_of(forest: Forest, trees: IntArray, players: IntArray) -> Paths:
     return Paths(nodes, levels, tree, parent, is_left, inner, player, count, slot, path, before)
 
 
-def _by_level(forest: Forest, trees: IntArray):  # type: ignore[no-untyped-def]
+def _by_level(forest: Forest, trees: IntArray) -> tuple[IntArray, list[slice], IntArray, IntArray, BoolArray]:
     """Nodes of some trees level by level: positions, one slice per level, tree, parent, side."""
     nodes, tree = [forest.roots[trees]], [trees]
     parent, is_left = [np.full(len(trees), -1)], [np.zeros(len(trees), bool)]
     levels = [slice(0, len(trees))]
-    while True:
-        split = np.flatnonzero(forest.feature[nodes[-1]] >= 0)
-        if not len(split):
-            return (*(np.concatenate(x) for x in (nodes,)), levels, *(np.concatenate(x) for x in (tree, parent, is_left)))
+    while len(split := np.flatnonzero(forest.feature[nodes[-1]] >= 0)):
         above = nodes[-1][split]
         nodes.append(np.stack([forest.left[above], forest.right[above]], axis=1).ravel())
         tree.append(np.repeat(tree[-1][split], 2))
         parent.append(np.repeat(split + levels[-1].start, 2))
         is_left.append(np.tile([True, False], len(split)))
         levels.append(slice(levels[-1].stop, levels[-1].stop + 2 * len(split)))
+    return np.concatenate(nodes), levels, np.concatenate(tree), np.concatenate(parent), np.concatenate(is_left)
 
 
 def decided(forest: Forest, paths: Paths, matrix: FloatArray) -> BoolArray:

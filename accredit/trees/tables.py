@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import combinations
+from functools import partial
 
 import numpy as np
 
 from accredit.core import BoolArray, FloatArray, IntArray
-from accredit.trees.blocks import Blocks, Group
+from accredit.trees.blocks import Blocks, Entries, Group
 from accredit.trees.forest import Forest
 from accredit.trees.leaf_tables import coin_weights, leaf_credits, leaf_pairs
 from accredit.trees.paths import Paths
@@ -55,22 +55,41 @@ def table_credit(
 ) -> None:
     """Add the credit (or pair interactions i < j) of these leaves."""
     blocks = Blocks(paths, leaves)
-    counts = None if background is None else _histograms(forest, blocks, background)
-    ratio = _ratios(forest, paths) if counts is None else None
-    lookups = []
-    for number, group in enumerate(blocks.groups):
-
-        def weights(leaves: IntArray, of: IntArray, group: Group = group, number: int = number) -> FloatArray:
-            if counts is None:
-                assert ratio is not None
-                return coin_weights(ratio[leaves, : paths.count[leaves[0]]].T)
-            return _leaf_weights(blocks, group, leaves, counts[number][of])
-
-        lookups.append(_lookup(forest, blocks, group, weights, rule, pairs, players))
+    weights = _coins(forest, blocks) if background is None else _counts(forest, blocks, background)
+    lookups = [
+        _lookup(forest, blocks, group, partial(weights, number), rule, pairs, players)
+        for number, group in enumerate(blocks.groups)
+    ]
     flat = earned.reshape(-1, earned.shape[-1])
     for part in spans(len(matrix), ROWS):
         for lookup, entry in zip(lookups, blocks.entries(forest, matrix[part]), strict=True):
             _look_up(lookup, entry, flat[:, part])
+
+
+Weights = Callable[[int, IntArray, IntArray], FloatArray]  # group, leaves, their blocks -> N[z], (2ᵏ, leaves)
+
+
+def _coins(forest: Forest, blocks: Blocks) -> Weights:
+    """N[z] under cover ratios: every player is a coin."""
+    ratio = _ratios(forest, blocks.paths)
+
+    def weights(group: int, leaf: IntArray, block: IntArray) -> FloatArray:
+        return coin_weights(ratio[leaf, : blocks.paths.count[leaf[0]]].T)
+
+    return weights
+
+
+def _counts(forest: Forest, blocks: Blocks, background: Background) -> Weights:
+    """N[z] of a background: how many of its rows fail exactly z, from histograms of the blocks."""
+    counts = _histograms(forest, blocks, background)
+
+    def weights(group: int, leaf: IntArray, block: IntArray) -> FloatArray:
+        k = int(blocks.paths.count[leaf[0]])
+        place = blocks.patterns(blocks.groups[group], leaf) + (np.arange(len(leaf)) << k)[:, None]
+        found = np.bincount(place.ravel(), counts[group][block].ravel(), len(leaf) << k)
+        return np.asarray(found, dtype=np.float64).reshape(len(leaf), -1).T.copy()
+
+    return weights
 
 
 def _ratios(forest: Forest, paths: Paths) -> FloatArray:
@@ -85,10 +104,10 @@ def _ratios(forest: Forest, paths: Paths) -> FloatArray:
 
 
 def shares(forest: Forest, paths: Paths) -> FloatArray:
-    """The share of its parent's training weight that came to each node: (nodes,); 1 at a root."""
+    """The share of its parent's training weight that came to each node: (nodes,); 1 at a root, half where none came."""
     cover = forest.cover[paths.nodes]
     above = np.where(paths.parent < 0, cover, cover[paths.parent])
-    return np.divide(cover, above, out=np.zeros_like(cover), where=above > 0)
+    return np.divide(cover, above, out=np.full_like(cover, 0.5), where=above > 0)
 
 
 def _histograms(forest: Forest, blocks: Blocks, background: Background) -> list[FloatArray]:
@@ -105,13 +124,6 @@ def _histograms(forest: Forest, blocks: Blocks, background: Background) -> list[
     return [c.reshape(len(g.root), -1) for g, c in zip(blocks.groups, counts, strict=True)]
 
 
-def _leaf_weights(blocks: Blocks, group: Group, leaves: IntArray, counts: FloatArray) -> FloatArray:
-    """N[z] of leaves from the histograms (leaves, 2ᴷ) of their blocks: (2ᵏ, leaves)."""
-    k = int(blocks.paths.count[leaves[0]])
-    place = blocks.patterns(group, leaves) + (np.arange(len(leaves)) << k)[:, None]
-    return np.bincount(place.ravel(), counts.ravel(), len(leaves) << k).reshape(len(leaves), -1).T.copy()
-
-
 def _lookup(
     forest: Forest,
     blocks: Blocks,
@@ -122,48 +134,57 @@ def _lookup(
     players: int,
 ) -> Lookup:
     """Sum the tables of all leaves of each block of a group."""
-    bits, values = group.bits, forest.value.shape[1]
-    who = blocks.players(group)
-    if pairs:
-        number = np.zeros((bits, bits), dtype=np.int64)
-        both = np.array(list(combinations(range(bits), 2)), dtype=np.int64).reshape(-1, 2)
-        number[both[:, 0], both[:, 1]] = number[both[:, 1], both[:, 0]] = np.arange(len(both))
-        low, high = np.sort(np.stack([who[:, both[:, 0]], who[:, both[:, 1]]]), axis=0)
-        who = low * players + high
-    table = np.zeros((len(group.root), who.shape[1], values, 1 << bits))
-    used = np.zeros(table.shape[:2], dtype=bool)
-    k = blocks.paths.count[group.leaf]
-    ordinal = np.arange(len(group.block)) - np.searchsorted(np.sort(group.block), np.sort(group.block))
-    order = np.argsort(group.block, kind="stable")
-    turn = np.empty(len(order), dtype=np.int64)
-    turn[order] = ordinal  # leaves of one turn are of different blocks, so that they can be added at once
-    for players_here, now in np.unique(np.stack([k, turn], axis=1), axis=0).tolist():
-        chosen = np.flatnonzero((k == players_here) & (turn == now))
-        nodes = max(1, (players_here + 1) // 2)
-        for part in spans(len(chosen), max(1, CELLS // (nodes << players_here))):
-            leaf, block = group.leaf[chosen[part]], group.block[chosen[part]]
-            if players_here < 1 + pairs:
-                continue
-            earned = (leaf_pairs if pairs else leaf_credits)(weights(leaf, block), rule)
-            place = blocks.places(group, leaf)
-            if pairs:
-                ij = np.array(list(combinations(range(players_here), 2)), dtype=np.int64)
-                place = number[place[:, ij[:, 0]], place[:, ij[:, 1]]]
-            used[block[:, None], place] = True
-            failed = blocks.patterns(group, leaf)
-            entry = ((1 << players_here) - 1 - failed) + (np.arange(len(leaf)) << players_here)[:, None]
-            value = forest.value[blocks.paths.nodes[leaf]]
-            for i in range(place.shape[1]):
-                by_leaf = earned[i].T.ravel().take(entry)
-                for v in range(values):
-                    table[block, place[:, i], v] += by_leaf * value[:, v, None]
+    who, number = _targets(blocks.players(group), pairs, players)
+    values = forest.value.shape[1]
+    table = np.zeros((*who.shape, values, 1 << group.bits))
+    used = np.zeros(who.shape, dtype=bool)
+    for leaf, block in _batches(blocks, group):
+        k = int(blocks.paths.count[leaf[0]])
+        if k < 1 + pairs:
+            continue
+        earned = (leaf_pairs if pairs else leaf_credits)(weights(leaf, block), rule)
+        place = blocks.places(group, leaf)
+        if pairs:
+            i, j = np.triu_indices(k, 1)
+            place = number[place[:, i], place[:, j]]
+        used[block[:, None], place] = True
+        passed = ((1 << k) - 1 - blocks.patterns(group, leaf)) + (np.arange(len(leaf)) << k)[:, None]
+        value = forest.value[blocks.paths.nodes[leaf]]
+        for target, by_pattern in zip(place.T, earned, strict=True):
+            by_entry = by_pattern.T.ravel().take(passed)
+            for v in range(values):
+                table[block, target, v] += by_entry * value[:, v, None]
     own, target = np.nonzero(used)
     output = forest.output[blocks.paths.tree[group.root]]
     goal = (who[own, target] * forest.outputs + output[own])[:, None] + np.arange(values)
-    return Lookup(np.repeat(own, values), goal.ravel(), table[own, target].reshape(-1, 1 << bits))
+    return Lookup(np.repeat(own, values), goal.ravel(), table[own, target].reshape(-1, 1 << group.bits))
 
 
-def _look_up(lookup: Lookup, entry: IntArray, earned: FloatArray) -> None:
+def _targets(who: IntArray, pairs: bool, players: int) -> tuple[IntArray, IntArray]:
+    """Whom the bits (or pairs of bits) of each block stand for, (blocks, targets), and the number of each pair of bits."""
+    bits = who.shape[1]
+    number = np.zeros((bits, bits), dtype=np.int64)
+    if not pairs:
+        return who, number
+    i, j = np.triu_indices(bits, 1)
+    number[i, j] = number[j, i] = np.arange(len(i))
+    return np.minimum(who[:, i], who[:, j]) * players + np.maximum(who[:, i], who[:, j]), number
+
+
+def _batches(blocks: Blocks, group: Group) -> Iterator[tuple[IntArray, IntArray]]:
+    """Leaves with equally many players, each of another block so that they can be added at once, and these blocks."""
+    k = blocks.paths.count[group.leaf]
+    order = np.argsort(group.block, kind="stable")
+    ordered = group.block[order]
+    turn = np.empty(len(order), dtype=np.int64)
+    turn[order] = np.arange(len(order)) - np.searchsorted(ordered, ordered)
+    for players, now in np.unique(np.stack([k, turn], axis=1), axis=0).tolist():
+        chosen = np.flatnonzero((k == players) & (turn == now))
+        for part in spans(len(chosen), CELLS // (max(1, (players + 1) // 2) << players)):
+            yield group.leaf[chosen[part]], group.block[chosen[part]]
+
+
+def _look_up(lookup: Lookup, entry: Entries, earned: FloatArray) -> None:
     """Add what every row finds: entry (blocks, rows) -> earned (targets, rows)."""
     from scipy.sparse import csr_array
 

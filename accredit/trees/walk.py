@@ -4,7 +4,7 @@ At a node t of the semivalue's rule a leaf of value w pays $w \prod_j g_j(t)$ wi
 the row passes player j's tests, r_j is the share of training weight that does. Going down, each edge multiplies by its
 player's g and divides by the g that an earlier test of the same player gave. Going up, H(t) sums the leaves below, and
 
-$$\phi_i = \sum_{e \text{ tests } i} \sum_t \omega_t\, H_e(t)\, [c_e(t) - c_{\text{before } e}(t)], \qquad c = \frac{s - r}{g},$$
+$$\phi_i = \sum_{e \text{ tests } i} \sum_t \omega_t\, H_e(t)\, [c_e(t) - c_{\text{before}}(t)], \qquad c = \frac{s - r}{g},$$
 
 where the edge that tested i before e takes back what it gave for the leaves below e. All of g is positive and each product
 is a share, so nothing cancels but s − r itself. With s = 0, c is −1/(1−t) whatever r.
@@ -35,8 +35,6 @@ def walk_credit(
     earned: FloatArray,  # (players or players², outputs, rows): added to in place
 ) -> None:
     """Add the credit (or pair interactions i < j) of these leaves under cover ratios."""
-    if paths.most == 0:
-        return
     walk = Walk(forest, paths, leaves, rule)
     flat = earned.reshape(-1, earned.shape[-1])
     for part in spans(len(matrix), CELLS // (len(paths.nodes) * len(walk.t))):

@@ -98,7 +98,7 @@ def weighed(weights: Any, players: int) -> Semivalue:
         x, _ = np.polynomial.legendre.leggauss(k)
         t, s, binomial = (x + 1) / 2, np.arange(k)[:, None], np.exp(log_binomial(k - 1))
         bernstein = binomial[:, None] * t**s * (1 - t) ** (k - 1 - s)
-        return t, np.linalg.solve(bernstein, binomial * restricted(k))
+        return t, np.asarray(np.linalg.solve(bernstein, binomial * restricted(k)), dtype=np.float64)
 
     efficient = bool(np.allclose(p, shapley_weights(players), rtol=1e-12, atol=0))
     return Semivalue(f"semivalue/{[float(w) for w in p]}", restricted, interpolated, efficient)

@@ -74,7 +74,7 @@ def test_columns_before_a_pipeline_are_the_players_and_a_one_hot_block_is_one():
     columns = make_column_transformer((StandardScaler(), ["age", "pay"]), (OneHotEncoder(), ["town"]))
     model = make_pipeline(columns, LogisticRegression()).fit(FRAME, OLD)
     explained = accredit.explain(FRAME[:3], model, background=FRAME[40:])
-    assert explained.players == ("age", "pay", "town") and explained.method == "shapley/additive"
+    assert explained.players == ("age", "pay", "town") and explained.method == "shapley/closed form"
     as_function = accredit.explain(FRAME[:3], model.decision_function, background=FRAME[40:])
     assert_allclose(explained.of("1").credit[:, :, 1], as_function.credit[:, :, 0], atol=1e-9)
     assert explained.values[2] == tuple(FRAME["town"][:3])

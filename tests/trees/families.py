@@ -104,4 +104,27 @@ def lightgbm(seed: int) -> tuple[Any, Any]:
     return lgb.LGBMClassifier(**settings).fit(x, y > 0).booster_, x
 
 
-FAMILIES: dict[str, Family] = {"scikit": scikit, "histogram": histogram, "xgboost": xgboost, "lightgbm": lightgbm}
+def catboost(seed: int) -> tuple[Any, Any]:
+    import catboost as cat
+
+    settings = {
+        "iterations": 4,
+        "depth": 3,
+        "thread_count": 1,
+        "random_seed": seed,
+        "verbose": 0,
+        "allow_writing_files": False,
+    }
+    if seed % 3 == 0:
+        x, y = numbers(seed, missing=False)
+        return cat.CatBoostClassifier(**settings, grow_policy="Lossguide").fit(x, three(y)), x
+    x, y = frame(seed)
+    x["town"], x["size"] = x["town"].astype(object).fillna("none"), x["size"].astype(int)
+    settings |= {"cat_features": ["town", "size"], "one_hot_max_size": 10}
+    if seed % 3 == 1:
+        return cat.CatBoostClassifier(**settings).fit(x, y > 0), x
+    return cat.CatBoostRegressor(**settings, nan_mode="Max").fit(x, y), x
+
+
+FAMILIES: dict[str, Family] = {"scikit": scikit, "histogram": histogram, "xgboost": xgboost, "lightgbm": lightgbm,
+                               "catboost": catboost}  # fmt: skip

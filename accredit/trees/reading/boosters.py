@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -42,7 +43,9 @@ def read_xgboost(booster: Any, source: str = "xgboost", classes: Any = None, own
         return np.asarray(booster.predict(data, output_margin=True)).reshape(len(matrix), -1)
 
     def raw(rows: Any) -> FloatArray:
-        return np.asarray(trusted(lambda: predict(_xgboost_rows(rows, own, columns, kinds)), source)).reshape(len(rows), -1)
+        return np.asarray(trusted(lambda: predict(_xgboost_rows(rows, own, columns, kinds)), source)).reshape(
+            len(rows), -1
+        )
 
     codes = _xgboost_categories(model.get("cats"), features)
     forest = Forest.of(trees, features, inclusive=False, single=True, source=source)
@@ -113,7 +116,7 @@ def _xgboost_categories(cats: Any, features: int) -> list[Category]:
     for column, entry in enumerate((cats or {}).get("enc", [])):
         if "offsets" in entry and len(entry["offsets"]) > 1:
             text, at = bytes(v % 256 for v in entry["values"]), entry["offsets"]
-            found[column] = [text[a:b].decode() for a, b in zip(at, at[1:], strict=False)]
+            found[column] = [text[a:b].decode() for a, b in pairwise(at)]
         elif "offsets" not in entry and entry.get("values"):
             found[column] = list(entry["values"])
     return found
@@ -152,7 +155,9 @@ def _coded(column: Any, categories: Category, source: str) -> FloatArray:
     present = column.dropna().unique()
     unseen = [value for value in present if value not in place]
     if unseen:
-        raise InvalidInput(f"column {column.name!r} holds the category {unseen[0]!r}, which {source} never saw in training")
+        raise InvalidInput(
+            f"column {column.name!r} holds the category {unseen[0]!r}, which {source} never saw in training"
+        )
     return np.array([place.get(value, np.nan) for value in column.astype(object)], dtype=np.float64)
 
 
@@ -225,9 +230,11 @@ def _lightgbm_tree(section: dict[str, str], output: int, scale: float) -> Tree:
     value = numbers("leaf_value") * scale
     leaves, inner = len(value), len(value) - 1
     kind, threshold = numbers("decision_type", np.int64), numbers("threshold")
-    left, right = (np.where(c < 0, inner - 1 - c, c) for c in (numbers(n, np.int64) for n in ("left_child", "right_child")))
+    left, right = (
+        np.where(c < 0, inner - 1 - c, c) for c in (numbers(n, np.int64) for n in ("left_child", "right_child"))
+    )
     missing, by_set = kind >> 2 & 3, (kind & 1).astype(bool)
-    default_left = np.where(missing == 0, threshold >= 0.0, kind & 2 > 0) & ~by_set
+    default_left = np.where(missing == 0, threshold >= 0, kind & 2 > 0) & ~by_set
     sets, bounds, words = {}, numbers("cat_boundaries", np.int64), numbers("cat_threshold", np.uint32)
     for node in np.flatnonzero(by_set):
         index = int(threshold[node])

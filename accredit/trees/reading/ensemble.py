@@ -67,8 +67,8 @@ class Ensemble:
             row, output = np.argwhere(wrong)[0]
             raise NotTrees(
                 f"the trees read from {self.forest.source} give {own[row, output]:.9g} where the model gives "
-                f"{said[row, output]:.9g} (row {row} of {what}, output {output}); its values cannot be computed from its trees: "
-                "explain it as a function of rows instead"
+                f"{said[row, output]:.9g} (row {row} of {what}, output {output}); its values cannot be computed from its "
+                "trees: explain it as a function of rows instead"
             )
 
 

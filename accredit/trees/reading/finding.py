@@ -76,7 +76,9 @@ def load_ensemble(path: str | Path) -> Ensemble:
             return ensemble_of(lightgbm.Booster(model_file=str(file)))
         import catboost
 
-        return ensemble_of(catboost.CatBoost().load_model(str(file), format="json" if file.suffix == ".json" else "cbm"))
+        return ensemble_of(
+            catboost.CatBoost().load_model(str(file), format="json" if file.suffix == ".json" else "cbm")
+        )
     except ImportError:
         raise MissingExtra(library, "trees", f"reading {file.name}") from None
 
@@ -95,6 +97,6 @@ def _library_of(file: Path) -> str:
     if start[:1] == b"{" and file.suffix == ".ubj":
         return "xgboost"
     raise InvalidInput(
-        f"{file.name} is not an xgboost (.json, .ubj), lightgbm (.txt) or catboost (.json, .cbm) model; pickle and joblib files "
-        "run code when they are opened and are never read"
+        f"{file.name} is not an xgboost (.json, .ubj), lightgbm (.txt) or catboost (.json, .cbm) model; pickle and joblib "
+        "files run code when they are opened and are never read"
     )

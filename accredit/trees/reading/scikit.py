@@ -113,7 +113,9 @@ def _boosted(model: Any) -> Ensemble:
     ]
     forest = Forest.of(trees, model.n_features_in_, np.zeros(outputs), single=True, source=source)
     own = model.decision_function if hasattr(model, "classes_") else model.predict
-    return _with_base(_of(model, forest, _labels(model, outputs), "margin" if hasattr(model, "classes_") else "value", own))
+    return _with_base(
+        _of(model, forest, _labels(model, outputs), "margin" if hasattr(model, "classes_") else "value", own)
+    )
 
 
 def _labels(model: Any, outputs: int) -> tuple[str, ...]:

@@ -1,0 +1,69 @@
+r"""Linear models: the margin is $\alpha + \sum_i w_i x_i$, so column i earns $w_i\,(x_i - \bar b_i)$ under every semivalue."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from accredit.core import FloatArray, InvalidInput
+
+CHECKED = 1000  # rows that are compared with the model's own output
+
+
+class NotLinear(InvalidInput):
+    """This model's raw output is not a weighted sum of its columns."""
+
+
+@dataclass(frozen=True, eq=False)
+class Linear:
+    """Weights and start of a linear model, one row per output."""
+
+    weights: FloatArray  # (outputs, columns)
+    start: FloatArray  # (outputs,)
+    outputs: tuple[str, ...]
+    payoff: str  # what the outputs are: margin, value, or log of the value
+    model: Any
+
+    def margin(self, matrix: FloatArray) -> FloatArray:
+        """(rows, columns) -> (rows, outputs)."""
+        return matrix @ self.weights.T + self.start
+
+    def check(self, rows: Any, matrix: FloatArray) -> None:
+        """Refuse when the model's own raw output of these rows is another."""
+        few = rows.iloc[:CHECKED] if hasattr(rows, "iloc") else rows[:CHECKED]
+        own, said = self.margin(matrix[:CHECKED]), _own(self.model, few)
+        size = np.abs(matrix[:CHECKED]) @ np.abs(self.weights).T + np.abs(self.start)
+        if own.shape != said.shape or (np.abs(own - said) > 1e-9 * size + 1e-12).any():
+            raise NotLinear(
+                f"{type(self.model).__name__} has coefficients, but its raw output is not their weighted sum; explain it as a "
+                "function of rows"
+            )
+
+
+def linear_of(model: Any) -> Linear:
+    """The weights of a fitted scikit-learn model that has `coef_` and `intercept_`; check them on rows with `check`."""
+    name = type(model).__name__
+    if not hasattr(model, "coef_") or not hasattr(model, "intercept_"):
+        raise NotLinear(f"{name} has no coefficients; it is not a fitted linear model")
+    coefficients = model.coef_.toarray() if hasattr(model.coef_, "toarray") else np.asarray(model.coef_)
+    weights = np.atleast_2d(np.asarray(coefficients, dtype=np.float64))
+    start = np.broadcast_to(np.asarray(model.intercept_, dtype=np.float64).ravel(), len(weights)).copy()
+    classes = getattr(model, "classes_", None)
+    if classes is None:
+        labels = ("value",) if len(weights) == 1 else tuple(map(str, range(len(weights))))
+        return Linear(weights, start, labels, "log of the value" if _log_link(model) else "value", model)
+    labels = tuple(map(str, classes if len(weights) > 1 else classes[1:]))
+    return Linear(weights, start, labels, "margin", model)
+
+
+def _log_link(model: Any) -> bool:
+    return type(model).__name__ in ("PoissonRegressor", "GammaRegressor") or getattr(model, "link", None) == "log"
+
+
+def _own(model: Any, rows: Any) -> FloatArray:
+    """The model's own raw output: (rows, outputs)."""
+    decide = model.decision_function if hasattr(model, "decision_function") else model.predict
+    said = np.asarray(decide(rows), dtype=np.float64).reshape(len(rows), -1)
+    return np.log(said) if _log_link(model) else said

@@ -1,0 +1,114 @@
+"""Exact credit of trees against the definition: all coalitions, by the model's own output on mixed rows.
+
+`ACCREDIT_ENSEMBLES` sets how many ensembles of each family are tried; `make soak-trees` tries 200.
+"""
+
+from __future__ import annotations
+
+import os
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from accredit.core.coalitions import from_index
+from accredit.games.tabular import mixed
+from accredit.trees import Ensemble, ensemble_of, tree_credit
+from accredit.trees import credit as ways
+from accredit.values.semivalues import semivalue_from_table
+from accredit.values.weighing import semivalue_of
+from tests.trees.families import FAMILIES
+
+COUNT = int(os.environ.get("ACCREDIT_ENSEMBLES", "6"))
+UNEVEN = [0.3, 0.05, 1 / 60, 0.1, 0.2]  # for five players; Σ C(4, k)·p(k) = 1.2 before it is divided
+VALUES = ("shapley", "banzhaf", ("beta", 2, 3), [p / 1.2 for p in UNEVEN])
+
+
+def table(read: Ensemble, row: Any, background: Any) -> np.ndarray:
+    """v(S) of every coalition and output, by the model where it computes in double precision: (2ⁿ, outputs)."""
+    n = row.shape[1]
+    every = mixed(row, background, from_index(np.arange(1 << n), n))
+    trees = read.forest.margin(read.forest.matrix(read.encode(every)))
+    said = read.raw(every)
+    assert_allclose(trees, said, rtol=2e-6, atol=2e-6)
+    v = said if read.tolerance < 1e-8 else trees
+    return v.reshape(1 << n, len(background), -1).mean(axis=1)
+
+
+def pairs_by_definition(v: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Σ p(|S|)·[v(S ∪ ij) − v(S ∪ i) − v(S ∪ j) + v(S)] over S without i and j: (n, n)."""
+    n = len(v).bit_length() - 1
+    s, matrix = np.arange(len(v)), np.zeros((n, n))
+    for i, j in combinations(range(n), 2):
+        t = s[(s >> i & 1 == 0) & (s >> j & 1 == 0)]
+        gain = v[t | 1 << i | 1 << j] - v[t | 1 << i] - v[t | 1 << j] + v[t]
+        matrix[i, j] = matrix[j, i] = weights[np.bitwise_count(t)] @ gain
+    return matrix
+
+
+@pytest.mark.parametrize("seed", range(COUNT))
+@pytest.mark.parametrize("family", FAMILIES)
+def test_credit_and_interactions_are_those_of_all_coalitions(family: str, seed: int, monkeypatch: Any) -> None:
+    model, rows = FAMILIES[family](seed)
+    part = rows.iloc if hasattr(rows, "iloc") else rows
+    explained, background = part[40:42], part[:6]
+    read = ensemble_of(model)
+    matrix, compared = read.matrix(explained), read.matrix(background)
+    expected = [table(read, explained[r : r + 1], background) for r in range(2)]
+    value = VALUES[seed % 4]
+    rule = semivalue_of(value, 5)
+    for by_table in (True, False):
+        monkeypatch.setattr(ways, "_by_table", lambda forest, paths, *_, t=by_table: ~paths.inner & t)
+        got = tree_credit(read.forest, matrix, compared, value=value, interactions=True)
+        assert got.pairs is not None
+        for r, v in enumerate(expected):
+            assert_allclose(got.base, v[0], atol=1e-9)
+            for output in range(v.shape[1]):
+                worth = v[:, output]
+                assert_allclose(got.credit[r, :, output], semivalue_from_table(worth, rule.weights(5)), atol=1e-9)
+                assert_allclose(got.pairs[r, ..., output], pairs_by_definition(worth, rule.weights(4)), atol=1e-9)
+
+
+@pytest.mark.parametrize("by_table", [True, False])
+@pytest.mark.parametrize("seed", range(COUNT))
+def test_cover_ratios_are_those_of_all_coalitions(seed: int, by_table: bool, monkeypatch: Any) -> None:
+    """v(S) by walking each tree: players of S decide, the others are split by cover."""
+    names = list(FAMILIES)
+    model, rows = FAMILIES[names[seed % len(names)]](seed)
+    forest = ensemble_of(model).forest
+    matrix = ensemble_of(model).matrix(rows)[40:41]
+    players = np.array([0, 1, 1, 2, 3]) if seed % 2 else np.arange(5)
+    n = players.max() + 1
+    v = np.array([covered(forest, matrix, from_index(np.array([s]), n)[0][players]) for s in range(1 << n)])
+    monkeypatch.setattr(ways, "_by_table", lambda forest, paths, *_: ~paths.inner & by_table)
+    got = tree_credit(forest, matrix, value="shapley", interactions=True, players=players)
+    rule = semivalue_of("shapley", n)
+    assert got.pairs is not None
+    for output in range(v.shape[1]):
+        assert_allclose(got.credit[0, :, output], semivalue_from_table(v[:, output], rule.weights(n)), atol=1e-9)
+        assert_allclose(got.pairs[0, ..., output], pairs_by_definition(v[:, output], rule.weights(n - 1)), atol=1e-9)
+    assert_allclose(got.base, v[0], atol=1e-9)
+
+
+def covered(forest: Any, matrix: np.ndarray, plays: np.ndarray) -> np.ndarray:
+    """What columns that play earn when the others are split by the training weight: (outputs,)."""
+    total = forest.base.copy()
+
+    def walk(node: int, share: float, first: int) -> None:
+        if forest.feature[node] < 0:
+            total[first : first + forest.value.shape[1]] += share * forest.value[node]
+            return
+        sides = forest.left[node], forest.right[node]
+        if plays[forest.feature[node]]:
+            left = forest.decisions(np.array([node]), matrix)[0, 0]
+            walk(sides[0] if left else sides[1], share, first)
+        else:
+            for side in sides:
+                split = forest.cover[side] / forest.cover[node] if forest.cover[node] > 0 else 0.5
+                walk(side, share * split, first)
+
+    for root, first in zip(forest.roots, forest.output, strict=True):
+        walk(root, 1.0, first)
+    return total
