@@ -47,12 +47,12 @@ def _is_count(detail: str) -> bool:
 
 @contextmanager
 def _processes(count: int | None) -> Iterator[Submit]:
-    from concurrent.futures import ProcessPoolExecutor
     from concurrent.futures.process import BrokenProcessPool
-    from multiprocessing import get_context
+
+    from accredit.store.executors import fresh_processes
 
     try:
-        with ProcessPoolExecutor(count, mp_context=get_context("spawn")) as pool:
+        with fresh_processes(count) as pool:
             yield pool.submit
     except BrokenProcessPool:
         raise WorkerLost(

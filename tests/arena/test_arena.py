@@ -254,6 +254,7 @@ def test_a_file_that_is_no_store_is_refused(tmp_path):
         FinishedRows(tmp_path / "notes.txt", ToyContest())
 
 
+@pytest.mark.processes
 @pytest.mark.slow
 def test_worker_processes_give_the_same_table(table):
     assert hold(ToyContest(), TEXTS, None, "processes:2").to_plain() == table.to_plain()
@@ -268,6 +269,7 @@ class Deadly(ToyContest):
         return super().game(example)
 
 
+@pytest.mark.processes
 @pytest.mark.slow
 def test_a_worker_that_is_killed_is_told_in_one_line_and_finished_rows_are_kept(tmp_path):
     store = tmp_path / "rows.db"
@@ -397,6 +399,7 @@ def test_standings_do_not_depend_on_the_order_of_rows(table):
     assert standings(rows[::-1]).to_plain() == table.to_plain()
 
 
+@pytest.mark.processes
 @pytest.mark.slow
 def test_a_dask_cluster_gives_the_same_table(table):
     pytest.importorskip("distributed")
