@@ -78,7 +78,8 @@ class Subject:
     @property
     def record(self) -> Cached:
         """The game, or games, with payoffs remembered: what one method asked costs the next nothing."""
-        return self.memo.get("record", lambda: cached(self.games or self.game))
+        record: Cached = self.memo.get("record", lambda: cached(self.games or self.game))
+        return record
 
     @property
     def attention(self) -> FloatArray:
