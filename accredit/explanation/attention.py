@@ -18,8 +18,10 @@ SCORE_CLAIMS = (
 
 
 def ready(subject: Subject, tensor: str = "") -> None:
-    """Read the attention that all these methods share, and for a flow import its solver: no method's own time."""
+    """Read the attention that all these methods share, and where the output is read; for a flow, import its solver. None of
+    this is a method's own time."""
     subject.information(tensor or "af")
+    subject.outputs  # noqa: B018  # kept by the subject's memo
     if tensor:
         simple_max_flow()
 

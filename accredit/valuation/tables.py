@@ -14,7 +14,7 @@ from accredit.core import FloatArray, InvalidInput, MissingExtra, checked_seed
 from accredit.core.tables import Sheet, ending, is_table, read_sheet
 from accredit.valuation.split import LARGEST, Split, groups_of, is_number, split
 from accredit.valuation.suspects import RowFacts
-from accredit.valuation.text import text_features
+from accredit.valuation.text import text_encoder
 
 if TYPE_CHECKING:
     import pandas
@@ -132,7 +132,8 @@ def table(
     names = tuple(f"row {i + 1}" for i in train.index)
     if text is not None:
         texts = tuple(_texts(train, text, str(file)))
-        x, test_x = text_features(texts, encoder), text_features(_texts(held, text, held_name), encoder)
+        features = text_encoder(encoder)
+        x, test_x = features(texts), features(_texts(held, text, held_name))
         columns: tuple[str, ...] = (text,)
     else:
         texts = None

@@ -554,6 +554,30 @@ def test_the_game_is_computed_as_you_type(browser, server, tmp_path):
     again.close()
 
 
+def test_the_game_takes_every_value_with_what_it_needs(browser, server):
+    """The list comes from the server: a value that needs parameters or groups offers a field with an example."""
+    visit = Visit(browser, server, "#game")
+    page = visit.page
+    visit.see("#game-method option").not_to_have_count(1)
+    visit.see("#game-more").to_be_hidden()
+    others = page.locator("#game-method option").all_text_contents()[1:]
+    assert {"beta", "semivalue", "owen", "kernel-shap"} <= set(others)
+    for name in others:
+        with page.expect_response("**/api/game") as answer:
+            page.select_option("#game-method", name)
+        assert answer.value.ok, name
+    page.select_option("#game-method", "owen")
+    page.fill("#game-given", "stem=B+C, A")
+    page.keyboard.press("Tab")
+    visit.see("#game-result").to_contain_text("equal players in different groups may differ")
+    link, shown = visit.link, page.locator("#game-result").text_content()
+    visit.close()
+    again = Visit(browser, server, link)
+    again.see("#game-result").to_have_text(shown)
+    again.see("#game-given").to_have_value("stem=B+C, A")
+    again.close()
+
+
 def test_an_answer_that_comes_late_does_not_hide_what_is_wrong_now(browser, server):
     visit = Visit(browser, server, "#game")
     page = visit.page
