@@ -63,7 +63,7 @@ def test_error_bars_are_drawn_only_where_they_are_known():
     assert len(drawn.findall(views.explanation_page(explanation))) == 2 * len(
         explanation.players
     )  # large, and in the table
-    bare = replace(explanation["shapley"], interval=None)
+    bare = replace(explanation["shapley"], interval=None, precision=None)
     without = replace(explanation, attributions={**explanation.attributions, "shapley": bare})
     assert not drawn.search(views.explanation_page(without))
 
