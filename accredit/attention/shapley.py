@@ -205,9 +205,9 @@ def _sampled(game: FlowGame, total: float, orders: int, rng: np.random.Generator
     _, spent = gains_on_arrival(game, pool, pilot, total)
     control = pool.kept(pilot, CUTS)  # of the pilot only, so that what follows is independent of it
     batch = max(1, 2_000_000 // (len(control.bases) * (n + 1)))
-    cheap = np.concatenate([
-        control.gains(_orders(rng, min(batch, CHEAP_ORDERS - done), n)) for done in range(0, CHEAP_ORDERS, batch)
-    ])  # fmt: skip
+    cheap = np.concatenate(
+        [control.gains(_orders(rng, min(batch, CHEAP_ORDERS - done), n)) for done in range(0, CHEAP_ORDERS, batch)]
+    )
     drawn = _orders(rng, orders, n)
     gains, solves = gains_on_arrival(game, pool, drawn, total)
     difference = gains - control.gains(drawn)

@@ -77,16 +77,22 @@ def tcav(
     p = np.array([_p_value(own, others, test) for own, others in zip(found, nulls, strict=True)])
     scores = np.stack([own.scores for own in found])  # (concepts, negatives)
     return Attribution(
-        tuple(concepts), scores.mean(axis=1), None,
+        tuple(concepts),
+        scores.mean(axis=1),
+        None,
         f"tcav(layer={layer!r}, random_concepts={random_concepts}, negatives={negatives}, test={test!r}, seed={seed})",
-        CLAIMS, precision=Precision.unknown("standard errors over draws of other examples only; see the p-values"),
-        stderr=scores.std(axis=1, ddof=1) / np.sqrt(negatives), seed=seed,
+        CLAIMS,
+        precision=Precision.unknown("standard errors over draws of other examples only; see the p-values"),
+        stderr=scores.std(axis=1, ddof=1) / np.sqrt(negatives),
+        seed=seed,
         certificate={
-            "p": p, "p corrected": holm(p),
+            "p": p,
+            "p corrected": holm(p),
             "random score": [np.mean([other.scores for other in others]) for others in nulls],
-            "sensitivity": [own.sensitivity for own in found], "separation": [own.separation for own in found],
+            "sensitivity": [own.sensitivity for own in found],
+            "separation": [own.separation for own in found],
         },
-    )  # fmt: skip
+    )
 
 
 @dataclass(frozen=True, eq=False)

@@ -73,9 +73,15 @@ def integrated_gradients(
         Claim("linearity", Holds.IN_THE_LIMIT, "slopes of a sum add up; the step counts may differ"),
     )
     return Attribution(
-        at.partition.players, credit, high - low, f"integrated gradients(steps={used})", claims, baseline=low,
-        payoffs=used, stopped="the completeness gap met the tolerance",
+        at.partition.players,
+        credit,
+        high - low,
+        f"integrated gradients(steps={used})",
+        claims,
+        baseline=low,
+        payoffs=used,
+        stopped="the completeness gap met the tolerance",
         certificate={"completeness gap": gap, "tolerance": tolerance, "steps": used, "rule": "Gauss–Legendre"},
         precision=Precision.unknown("the error is that of the steps along the path; see the completeness gap"),
         provenance=at.provenance,
-    )  # fmt: skip
+    )

@@ -28,9 +28,16 @@ from accredit.core.version import __version__
 
 DIGEST_BYTES = 16
 FED = (  # what an object has that is fed by more than its attributes
-    "fingerprint_parts", "state_dict", "detach", "to_numpy", "tocoo", "get_params", "__code__", "__mro__",
+    "fingerprint_parts",
+    "state_dict",
+    "detach",
+    "to_numpy",
+    "tocoo",
+    "get_params",
+    "__code__",
+    "__mro__",
     "__dataclass_fields__",
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True)
