@@ -47,7 +47,7 @@ class Sheet:
         return (dict(zip(self.names, row, strict=True)) for row in self.rows)
 
     def column(self, name: str | None, option: str) -> list[str]:
-        """The cells of one column, by its name; without a name, of the only one. `option` is where a name can be given."""
+        """The cells of one column, by name; without a name, those of the only one. `option` is what a person sets to name it."""
         if name is None and len(self.names) == 1:
             name = self.names[0]
         if name is None or name not in self.names:
@@ -77,7 +77,7 @@ def read_sheet(path: str | Path) -> Sheet:
     file, kind = str(path), ending(path)
     if not is_table(path):
         raise InvalidInput(
-            f"{file!r} ends in neither .csv, .tsv nor .jsonl (.gz may follow); name it after what it holds"
+            f"{file!r} ends in neither .csv, .tsv nor .jsonl (.gz may follow); rename it to match its contents"
         )
     content = read_content(path)
     lines = _json_lines(content, file) if kind in JSON_LINES else _split(content, file, SEPARATORS[kind])
@@ -126,7 +126,7 @@ def _check_names(names: Sequence[str], file: str, kind: str) -> None:
         raise InvalidInput(f"the first line of {file!r} holds a {other!r} and no comma; {instead}")
     name, times = Counter(names).most_common(1)[0]
     if times > 1:
-        raise InvalidInput(f"{times} columns of {file!r} are called {name!r}; give each a name of its own")
+        raise InvalidInput(f"{times} columns of {file!r} are called {name!r}; give each its own name")
 
 
 def _split(content: str, file: str, mark: str) -> Lines:
@@ -158,8 +158,12 @@ def _enclose(quoted: Lines, plain: Lines) -> bool:
         return True
     if len(quoted) != len(plain):
         return False
-    changed = [(k, raw) for k, (a, b) in enumerate(zip(quoted, plain, strict=True))
-               for read, raw in zip(a[1], b[1], strict=True) if read != raw]  # fmt: skip
+    changed = [
+        (k, raw)
+        for k, (a, b) in enumerate(zip(quoted, plain, strict=True))
+        for read, raw in zip(a[1], b[1], strict=True)
+        if read != raw
+    ]
     return any(k == 0 or '""' in raw[1:-1] for k, raw in changed)
 
 

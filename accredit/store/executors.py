@@ -51,11 +51,11 @@ class Evaluated:
 
 
 def evaluate(game: Game, coalitions: BoolArray) -> Evaluated:
-    """Payoffs of a batch; a coalition that raises or earns no finite number is named and does not hurt the others."""
+    """Payoffs of a batch; a coalition that raises or earns no finite number is named and does not affect the others."""
     began = time.perf_counter()
     try:
         values, outputs = _asked(game, coalitions)
-    except Exception as error:  # whatever a user's model may raise is that coalition's problem, not ours
+    except Exception as error:  # whatever a user's model raises is recorded for that coalition only
         if len(coalitions) == 1:
             problem = f"{type(error).__name__}: {error}"[:500]
             return Evaluated(np.array([np.nan]), None, time.perf_counter() - began, {0: problem})
@@ -108,7 +108,7 @@ class Crew(Protocol):
     def start(self, game: Game) -> None: ...
     def submit(self, coalitions: BoolArray) -> Future[Evaluated]: ...
     def rebuild(self) -> None:
-        """Make the crew usable again after its workers died."""
+        """Make the crew usable again after its workers have died."""
         ...
 
     def close(self) -> None: ...
@@ -179,7 +179,7 @@ _enlisted: list[Game] = []  # the game of a worker process
 
 
 def _enlist(game: Game, lifeline: Connection) -> None:
-    """Prepare a worker process: one thread each, deaf to Ctrl-C (the parent decides), gone when the parent is gone."""
+    """Prepare a worker process: one thread, ignoring Ctrl-C (the parent decides), and ending with its parent."""
     _enlisted[:] = [game]
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_leave_with, args=(lifeline,), daemon=True).start()
@@ -326,7 +326,9 @@ def crew_of(executor: str | Executor | Crew | None) -> Crew:
     if kind == "dask" and detail and not detail.isdigit():
         return Dask(detail)
     if detail and not detail.isdigit():
-        raise InvalidInput(f"executor {executor!r}: {detail!r} is no number of workers; write for example '{kind}:4'")
+        raise InvalidInput(
+            f"executor {executor!r}: {detail!r} is not a number of workers; write for example '{kind}:4'"
+        )
     workers = int(detail) if detail else None
     match kind:
         case "serial":
