@@ -17,7 +17,7 @@ RESAMPLES = 300
 def linear_datamodeling_score(
     scores: FloatArray, subsets: BoolArray, outputs: FloatArray, *, level: float = 0.95, seed: int = 0
 ) -> Estimate:
-    r"""LDS (Park et al., 2023): do the scores of its members predict what a model trained on a subset will answer?
+    r"""LDS (Park et al., 2023): do the scores of the rows in a subset predict what a model trained on it will answer?
 
     For each target t, the Spearman correlation over subsets S between Σ_{i∈S} score_it and the true output of a model
     trained on S; averaged over targets. `scores` is (N, T), `subsets` (m, N), `outputs` (m, T), higher meaning better
@@ -70,7 +70,7 @@ def _rank_agreement(a: FloatArray, b: FloatArray, level: float, seed: int, what:
 def mislabel_auc(credit: Attribution | FloatArray, mislabelled: Any, *, level: float = 0.95) -> Estimate:
     """Chance that a wrongly labelled row gets less credit than a rightly labelled one; ½ is chance level.
 
-    The interval is DeLong's (1988); where every wrong row lies below every right one, it has none.
+    The interval is DeLong's (1988); there is none where every wrong row lies below every right one.
 
     >>> print(mislabel_auc(np.array([-1.0, 0.2, 0.5, -0.1, 0.9]), [True, False, False, True, False]))
     1.000 [unknown]
@@ -87,7 +87,7 @@ def mislabel_auc(credit: Attribution | FloatArray, mislabelled: Any, *, level: f
     variance = sum(part.var(ddof=1) / len(part) for part in (beats.mean(axis=1), beats.mean(axis=0)) if len(part) > 1)
     if variance == 0:
         return Estimate.unknown(
-            area, f"no pair of the {wrong.sum()} wrong and {(~wrong).sum()} right rows tells a spread"
+            area, f"the {wrong.sum()} wrong and {(~wrong).sum()} right rows show no spread"
         )
     half = _normal_quantile(level) * float(np.sqrt(variance))
     because = Precision.interval("DeLong's variance of the area")
@@ -102,7 +102,7 @@ def _normal_quantile(level: float) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """Payoff as players are taken out or brought in, one step after another."""
+    """Payoff as players are taken out or brought in, step by step."""
 
     label: str
     fractions: FloatArray  # (steps + 1,) of the players taken or brought
@@ -116,7 +116,7 @@ class Curve:
 
 
 def removal_curve(game: Game, credit: Attribution, *, steps: int = 20, highest_first: bool = True) -> Curve:
-    """Take players out by credit and play on. Good credit falls fast from the top and late from the bottom.
+    """The payoff as players are taken out by credit. With good credit it falls fast if the highest go first, late if the lowest do.
 
     >>> from accredit.games import TableGame
     >>> from accredit.values import shapley
@@ -130,7 +130,7 @@ def removal_curve(game: Game, credit: Attribution, *, steps: int = 20, highest_f
 
 
 def addition_curve(game: Game, credit: Attribution, *, steps: int = 20, highest_first: bool = True) -> Curve:
-    """Bring players in by credit. Good credit rises fast from the top."""
+    """The payoff as players are brought in by credit. With good credit it rises fast if the highest come first."""
     order = _order(game, credit, highest_first)
     label = f"add {'highest' if highest_first else 'lowest'} first"
     return _curve(game, label, order, steps, lambda there: there)

@@ -15,14 +15,14 @@ LONGEST = 512  # tokens, where the encoder states no limit
 
 
 def text_features(texts: Sequence[str], encoder: str | Path | None = None) -> FloatArray:
-    """One row of features a text: the encoder's last hidden states, averaged over the tokens of the text.
+    """One row of features per text: the encoder's last hidden states, averaged over the tokens of the text.
 
     `encoder` is a folder with any Hugging Face text model; left out, the built-in one. Texts longer than the encoder reads
     are cut. Texts are encoded in batches of like length, so that little is spent on padding.
     """
     if isinstance(texts, str) or not all(isinstance(text, str) and text.strip() for text in texts):
         bad = texts if isinstance(texts, str) else next(t for t in texts if not isinstance(t, str) or not t.strip())
-        raise InvalidInput(f"texts must be non-empty strings, one a row; got {bad!r:.60}")
+        raise InvalidInput(f"texts must be non-empty strings, one per row; got {bad!r:.60}")
     try:
         import torch
         import transformers  # noqa: F401
