@@ -47,7 +47,7 @@ class Retraining:
 
     def __post_init__(self) -> None:
         if self.seeds < 2 or self.epochs < 1 or not self.strengths or min(self.strengths) < 0:
-            raise InvalidInput(f"{self}: give two seeds or more, at least one epoch and strengths of 0 and more")
+            raise InvalidInput(f"{self}: give two seeds or more, at least one epoch and strengths of 0 or more")
 
 
 def counterchecks(

@@ -1,6 +1,6 @@
 """A folder of one trained explainer: `explainer.json` and `explainer.safetensors`. No pickle, so nothing is executed.
 
-What is read is checked before memory is taken: the file must hold exactly the expected tensors, by name, shape and type.
+What is read is checked before memory is allocated: the file must hold exactly the expected tensors, by name, shape and type.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def write(folder: str | Path, kind: str, about: Mapping[str, Any], state: Mappin
 
 
 def read(folder: str | Path, kind: str) -> tuple[dict[str, Any], Path]:
-    """The JSON object of `write`, and where the tensors are: they are what was written, by their hash."""
+    """The JSON object of `write`, and where the tensors are; their hash shows that they are what was written."""
     place, about = Path(folder) / "explainer.safetensors", described(folder)
     if about.get("kind") != kind:
         raise InvalidInput(

@@ -1,4 +1,4 @@
-"""Section 10.5 of the chapter: where one number a player hides what players do together."""
+"""Section 10.5 of the chapter: where one number per player hides what players do together."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from accredit.values import banzhaf, best_subsets, leave_one_out, mobius, shaple
 class MatchedPair:
     """Training rows as players: easy rows far from the line y = x, and the two critical ones close to it.
 
-    The payoff is the accuracy of a linear support vector machine, trained on the rows that play, on a grid of test points. No
-    row, or rows of one class only, predict that class; nobody predicts the first class.
+    The payoff is the accuracy of a linear support vector machine, trained on the rows that play, on a grid of test points. Rows
+    of one class only predict that class; no rows at all predict the first class.
     """
 
     def __init__(self, seed: int, easy: int = 6) -> None:

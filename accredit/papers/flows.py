@@ -138,8 +138,8 @@ def _faithfulness(report: Report, model: str, found: Sequence[Seen], seed: int) 
         cells = [[bootstrap(values[:, r, w], seed=seed) for w in range(len(WAYS))] for r in range(len(REFERENCES))]
         for w, way in enumerate(WAYS):
             best[way][name] = cells[REFERENCES.index("shapley")][w]
-        told = [f"{i:+.2f}" for reference in cells for i in reference]
-        rows.append([name, *told, len(values)])
+        shown = [f"{i:+.2f}" for reference in cells for i in reference]
+        rows.append([name, *shown, len(values)])
     report.table(["reading", *(f"{name}, {way}" for name in REFERENCES for way in WAYS), "sentences"], rows)
     report.say(
         "Mean Spearman over words with 95 % bootstrap intervals over sentences: *by size*, magnitudes against "

@@ -37,7 +37,7 @@ class Passage:
 
 
 def passages(file: str | Path, split: str = "test") -> Iterator[Passage]:
-    """One passage a review that has a rationale."""
+    """One passage for each review that has a rationale."""
     path = Path(file)
     if not path.exists():
         raise InvalidInput(f"data file {file} does not exist; give eraser_movies.jsonl.gz with --data")

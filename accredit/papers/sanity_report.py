@@ -50,11 +50,11 @@ def sanity_report(contest: TextContest, examples: Sequence[Example], quick: bool
     )
     report.table(["method", *(stage for stage, _ in stages), "max-sensitivity"], rows)
     names = [stage for stage, _ in stages]
-    for stage, told in ((names[-1], "the whole model is random"), (names[-3], "all layers but the first are random")):
+    for stage, when in ((names[-1], "the whole model is random"), (names[-3], "all layers but the first are random")):
         column = 1 + names.index(stage)
         stuck = [row[0] for row in rows if isinstance(row[column], float) and row[column] > LEFT]
         report.verdict(
-            f"Every explanation changes when {told}",
+            f"Every explanation changes when {when}",
             not stuck,
             f"a correlation above {LEFT:g} remains for {', '.join(stuck)}" if stuck else f"none above {LEFT:g} remains",
         )

@@ -43,7 +43,7 @@ def selection_report(command: str, runs: Sequence[Run], cells: Cells) -> Report:
 
 
 def _of(cells: Cells, name: str, method: str, what: str) -> FloatArray | None:
-    """One figure of a method, a number a seed, in %; None where the method has none."""
+    """One figure of a method, one number per seed, in %; None where the method has none."""
     found = [getattr(cell, what) for (s, m, _), cell in sorted(cells.items()) if (s, m) == (name, method)]
     return None if None in found else 100 * np.array(found)
 
@@ -79,7 +79,7 @@ def _introduce(report: Report, runs: Sequence[Run], cells: Cells, seeds: int) ->
     for what in ("texts", "pictures"):
         sizes = next((run.sizes for run in runs if kind(run.name) == what), None)
         if sizes is not None:
-            report.say(_told(what, sizes))
+            report.say(_described(what, sizes))
     spent = sum(cell.seconds for cell in cells.values())
     report.say(
         f"Explaining took {spent / 60:.0f} CPU-minutes in all, beside the training of black boxes and judges. Published "
@@ -89,7 +89,7 @@ def _introduce(report: Report, runs: Sequence[Run], cells: Cells, seeds: int) ->
     )
 
 
-def _told(what: str, sizes: Sizes) -> str:
+def _described(what: str, sizes: Sizes) -> str:
     black_box = (
         f"a convolution of three words, {sizes.width} filters, maximum over the text; selector {sizes.selector} filters; "
         "surrogate and EVAL-X are bags of words"
@@ -115,7 +115,7 @@ def _one_set(report: Report, name: str, cells: Cells, runs: Sequence[Run]) -> No
     report.heading(SOURCES[name].title)
     accuracy, judge = _of(cells, name, "random", "accuracy"), _of(cells, name, "random", "judge")
     report.say(
-        f"{read(run).told} Black box right on {_mean(accuracy)} % of test "
+        f"{read(run).description} Black box right on {_mean(accuracy)} % of test "
         f"inputs; EVAL-X agrees with it on {_mean(judge)} % of whole inputs."
     )
     rows = []
@@ -145,11 +145,11 @@ def _one_set(report: Report, name: str, cells: Cells, runs: Sequence[Run]) -> No
 
 def _which_cure(name: str, cells: Cells) -> str:
     """Which cure helps, and by how much: paired over seeds, against the same explainer without it."""
-    told, helps = [], []
+    changes, helps = [], []
     for cure in CURES:
         title = TITLES[cure].split(", ")[1]
         post_hoc, evalx = (_gap(cells, name, cure, "l2x+answer", what) for what in ("post_hoc", "evalx"))
-        told.append(
+        changes.append(
             f"{title} changes post-hoc accuracy by {_gain(post_hoc)} points ({_clarity(post_hoc)}) and EVAL-X by "
             f"{_gain(evalx)} ({_clarity(evalx)})"
         )
@@ -157,7 +157,7 @@ def _which_cure(name: str, cells: Cells) -> str:
     verdict = f"By post-hoc accuracy {' and '.join(helps)} clearly helps" if helps else "No cure clearly helps here"
     answer = _gap(cells, name, "l2x+answer", "l2x", "post_hoc")
     return (
-        f"**Which cure helps.** Against L2X + ŷ, seed by seed: {'; '.join(told)}. {verdict} (*clearly*: in every seed, and by "
+        f"**Which cure helps.** Against L2X + ŷ, seed by seed: {'; '.join(changes)}. {verdict} (*clearly*: in every seed, and by "
         f"more than two standard errors). Telling L2X the answer changes its post-hoc accuracy by {_gain(answer)} points "
         f"({_clarity(answer)})."
     )
