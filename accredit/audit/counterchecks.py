@@ -150,8 +150,9 @@ def diagnostic_network(
             "unclear": "this attention helps another model a little",
         },
         blind="a code in the mask helps another model as well: read it beside the mask-only probe",
-        margin=USEFUL, wanted=True,
-    )  # fmt: skip
+        margin=USEFUL,
+        wanted=True,
+    )
 
 
 def _guided(

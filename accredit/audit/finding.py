@@ -103,7 +103,7 @@ def judged(
 ) -> Finding:
     """A finding from one number per row, and what chance gives in each row (or in all of them).
 
-    >>> readings = {"flagged": "the mask tells the label", "passes": "it does not", "unclear": "more rows would tell"}
+    >>> readings = {"flagged": "the mask gives the label", "passes": "it does not", "unclear": "more rows would tell"}
     >>> judged("probe", np.ones(50), 0.5, asks="?", readings=readings, blind="", margin=0.05).verdict
     'flagged'
     """

@@ -119,7 +119,7 @@ def surrogate_gap(x: Array, masks: FloatArray, labels: IntArray, surrogate: Read
         blind="a black box reads inputs with holes badly, which widens the gap without any code; a black box that is "
         "fooled by the same holes narrows it",
         margin=MARGIN,
-    )  # fmt: skip
+    )
 
 
 def evalx_gap(
@@ -227,7 +227,9 @@ def inert_players(masks: FloatArray, inert: npt.ArrayLike, present: BoolArray | 
         raise NothingToJudge("the masks are empty in all rows, so no player is preferred")
     mass = (masks * useless).sum(axis=1)[kept] / total[kept]
     return judged(
-        INERT, mass, (useless.sum(axis=1) / there.sum(axis=1))[kept],
+        INERT,
+        mass,
+        (useless.sum(axis=1) / there.sum(axis=1))[kept],
         asks="share of the mask on players that cannot inform; chance: their share of the players",
         readings={
             "flagged": "players that cannot inform are preferred, so the mask is not about information",
@@ -236,7 +238,7 @@ def inert_players(masks: FloatArray, inert: npt.ArrayLike, present: BoolArray | 
         },
         blind="erratic from seed to seed: a code may use informative players as well; a low share proves nothing",
         margin=MARGIN,
-    )  # fmt: skip
+    )
 
 
 def value_scramble(x: Array, masks: FloatArray, labels: IntArray, surrogate: Reader, *, seed: int = 0) -> Finding:
@@ -245,7 +247,9 @@ def value_scramble(x: Array, masks: FloatArray, labels: IntArray, surrogate: Rea
     said = _ask(surrogate, swapped, masks, labels).argmax(axis=1)
     share = np.bincount(labels, minlength=int(said.max()) + 1) / len(labels)
     return judged(
-        SCRAMBLE, said == labels, share[said],
+        SCRAMBLE,
+        said == labels,
+        share[said],
         asks="share of answers that stay although the shown values come from another row",
         readings={
             "flagged": "the answer stays when the values go: it came from the mask",
@@ -254,7 +258,7 @@ def value_scramble(x: Array, masks: FloatArray, labels: IntArray, surrogate: Rea
         },
         blind="need not fall to chance on images, where the mask is a partial picture; blind to codes that need the values",
         margin=MARGIN,
-    )  # fmt: skip
+    )
 
 
 def mask_transplant(x: Array, masks: FloatArray, labels: IntArray, surrogate: Reader, *, seed: int = 0) -> Finding:
@@ -263,7 +267,9 @@ def mask_transplant(x: Array, masks: FloatArray, labels: IntArray, surrogate: Re
     Rows that get neither answer are left out.
     """
     if labels.min() == labels.max():
-        raise NothingToJudge(f"all scored rows have the answer {labels[0]}, so there is no mask from another answer to try")
+        raise NothingToJudge(
+            f"all scored rows have the answer {labels[0]}, so there is no mask from another answer to try"
+        )
     rng = np.random.default_rng(seed)
     donor = np.array([rng.choice(np.flatnonzero(labels != label)) for label in labels])
     said = _ask(surrogate, x, masks[donor], labels).argmax(axis=1)

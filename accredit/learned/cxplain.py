@@ -200,9 +200,11 @@ class CXPlain:
                 stops.append(stop)
         self.seed, self._networks = seed, networks
         self.history = {
-            "losses": losses, "seconds": asked + time.monotonic() - began, "seconds_asking": asked,
+            "losses": losses,
+            "seconds": asked + time.monotonic() - began,
+            "seconds_asking": asked,
             "stopped_because": stops[0] if len(set(stops)) == 1 else "; ".join(stops),
-        }  # fmt: skip
+        }
         return self
 
     def _train(

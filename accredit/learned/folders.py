@@ -73,8 +73,10 @@ def tensors(place: Path, expected: Mapping[str, Tensor]) -> dict[str, Tensor]:
             for name, like in expected.items():
                 part = file.get_slice(name)
                 if tuple(part.get_shape()) != tuple(like.shape) or part.get_dtype() != TYPES.get(like.dtype):
-                    raise InvalidInput(f"{place}: tensor {name} has shape {part.get_shape()} of {part.get_dtype()}, not "
-                                       f"{list(like.shape)} of {like.dtype}")  # fmt: skip
+                    raise InvalidInput(
+                        f"{place}: tensor {name} has shape {part.get_shape()} of {part.get_dtype()}, not "
+                        f"{list(like.shape)} of {like.dtype}"
+                    )
             found = {name: file.get_tensor(name).clone() for name in expected}  # aligned as torch aligns its own
     except InvalidInput:
         raise

@@ -43,9 +43,10 @@ FEWEST = 4  # words of a sentence on which ranks are compared
 def agreement(data: Path, weights: Path | None = None, quick: bool = False, seed: int = 0) -> Report:
     """Train the model (or load `weights`), measure, and print our table beside the published one."""
     report = Report(
-        "agreement", "Attention, rollout and flow on verb number",
+        "agreement",
+        "Attention, rollout and flow on verb number",
         "accredit reproduce agreement" + " --quick" * quick,
-    )  # fmt: skip
+    )
     sentences = linzen(data)
     order = np.random.default_rng(seed).permutation(len(sentences))
     held_out = [sentences[k] for k in order[:HELD_OUT]]
@@ -84,8 +85,7 @@ def _task(
             right = bootstrap(answers(model, group).astype(float), seed=seed)
             plural = float(np.mean([p.plural for p in group]))
             weak += [name] if not right.above(max(plural, 1 - plural)) else []
-            rows.append([name, len(group), f"{right:.3f}",
-                         f"{max(plural, 1 - plural):.3f}"])  # fmt: skip
+            rows.append([name, len(group), f"{right:.3f}", f"{max(plural, 1 - plural):.3f}"])
             if name in ("Linzen, all", "news"):
                 report.verdict(
                     f"{name}: the model does better than one that knows the number of most verbs and nothing else",

@@ -109,9 +109,10 @@ def matched_pair(report: Report, seed: int, draws: int) -> None:
         "shown beside the values it tells the buyer to take both or neither."
     )
     report.figure(
-        "matched_pair", "What a critical row adds to the easy rows before and after its partner, and its Shapley value.",
+        "matched_pair",
+        "What a critical row adds to the easy rows before and after its partner, and its Shapley value.",
         lambda axes: _draw_pair(axes, a, t, phi_mean),
-    )  # fmt: skip
+    )
 
 
 def _draw_pair(axes: object, alone: FloatArray, together: FloatArray, values: FloatArray) -> None:

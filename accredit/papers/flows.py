@@ -86,9 +86,11 @@ def _look(model: Any, example: Example, seed: int) -> Seen:
             continue
         correlations[name] = [[spearman(np.abs(mine), np.abs(t)), spearman(mine, t)] for t in truth]
     widths, free, collapse, renumbered = (
-        tuple(pair) for pair in zip(*((_width(r), r.free_share or 0.0, r.collapse_share,
-                                       _renumbered(r)) for r in reports), strict=True)
-    )  # fmt: skip
+        tuple(pair)
+        for pair in zip(
+            *((_width(r), r.free_share or 0.0, r.collapse_share, _renumbered(r)) for r in reports), strict=True
+        )
+    )
     return Seen(len(subject.owner), widths, free, collapse, renumbered, correlations, refused)
 
 
@@ -111,8 +113,10 @@ def _width(report: Any) -> float:
 def _structure(report: Report, model: str, found: Sequence[Seen], seed: int) -> None:
     rows = []
     for k, outputs in enumerate(("all tokens", "tokens that the output is read from")):
-        cells = [bootstrap(np.array([getattr(s, field)[k] for s in found]), seed=seed)
-                 for field in ("width", "free", "collapse", "renumbered")]  # fmt: skip
+        cells = [
+            bootstrap(np.array([getattr(s, field)[k] for s in found]), seed=seed)
+            for field in ("width", "free", "collapse", "renumbered")
+        ]
         rows.append([outputs, *(f"{i:.2f}" for i in cells)])
     report.table(
         ["flow from", "interval / mean credit", "tokens without a fixed credit", "pairs collapsed", "Spearman, renumbered"],

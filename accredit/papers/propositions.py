@@ -21,9 +21,10 @@ TWICE = "A superb film with superb acting."
 def propositions(model: Any, quick: bool = False, seed: int = 0) -> Report:
     """Run all three; `model` is a `TextModel` whose attention is read."""
     report = Report(
-        "propositions", "Attention, flows, leave-one-out and Shapley: three propositions, run",
+        "propositions",
+        "Attention, flows, leave-one-out and Shapley: three propositions, run",
         "accredit reproduce propositions" + " --quick" * quick,
-    )  # fmt: skip
+    )
     report.say(
         "Ethayarajh and Jurafsky (2021) prove that attention weights are not Shapley values (Proposition 1), that "
         "attention flows "
@@ -173,9 +174,10 @@ def flows(report: Report, attention: FloatArray, tokens: tuple[str, ...], renumb
         f"{agree:.2f}); the widest interval over all max flows is {np.max(high - low):.3f}",
     )
     report.figure(
-        "intervals", "What each token can receive in any max flow (line), in one (open), and its Shapley value (filled).",
+        "intervals",
+        "What each token can receive in any max flow (line), in one (open), and its Shapley value (filled).",
         lambda axes: _draw(axes, tokens, low, high, first, phi.credit),
-    )  # fmt: skip
+    )
     realised = MaximumFlows(LayeredNetwork.from_attention(attention)).value(demand=phi.credit)
     inside = bool(((phi.credit >= low - 1e-9) & (phi.credit <= high + 1e-9)).all())
     report.verdict(
@@ -206,9 +208,9 @@ def _draw(
 def projected_game(rng: np.random.Generator, players: int) -> TableGame:
     """A random game moved to the nearest one in which leave-one-out values are the Shapley values."""
     size = 1 << players
-    rules = np.array([
-        shapley_from_table(row) - semivalue_from_table(row, leave_one_out_weights(players)) for row in np.eye(size)
-    ]).T  # (players, size): φ − leave-one-out as a linear map of the table  # fmt: skip
+    rules = np.array(
+        [shapley_from_table(row) - semivalue_from_table(row, leave_one_out_weights(players)) for row in np.eye(size)]
+    ).T  # (players, size): φ − leave-one-out as a linear map of the table
     rules = np.vstack([rules, np.eye(size)[0]])  # and v(∅) = 0
     table = rng.normal(size=size)
     return TableGame(tuple("abcdefgh"[:players]), table - np.linalg.pinv(rules) @ (rules @ table))

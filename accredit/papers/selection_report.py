@@ -24,8 +24,10 @@ TITLES = {
 }  # fmt: skip
 CURES = ("l2x+answer+pretraining", "l2x+answer+weighting")
 ORDERS = (  # statements of the paper's table, first against second
-    ("l2x+answer", "l2x"), *((cure, "l2x+answer") for cure in CURES), CURES,
-)  # fmt: skip
+    ("l2x+answer", "l2x"),
+    *((cure, "l2x+answer") for cure in CURES),
+    CURES,
+)
 NEAR = 2.0  # points
 
 Cells = dict[tuple[str, str, int], Outcome]  # (set, method, seed)
@@ -138,9 +140,11 @@ def _one_set(report: Report, name: str, cells: Cells, runs: Sequence[Run]) -> No
     report.say(_which_cure(name, cells))
     report.say(_what_it_rewards(name, cells))
     report.figure(
-        name, f"{SOURCES[name].title}: share of test inputs whose answer survives, mean and standard error over seeds.",
-        lambda axes: _draw(axes, name, cells), (6.4, 3.8),
-    )  # fmt: skip
+        name,
+        f"{SOURCES[name].title}: share of test inputs whose answer survives, mean and standard error over seeds.",
+        lambda axes: _draw(axes, name, cells),
+        (6.4, 3.8),
+    )
 
 
 def _which_cure(name: str, cells: Cells) -> str:

@@ -153,9 +153,11 @@ def _report(rows: list[Row], tried: list[Row], texts: ReviewTexts, quick: bool, 
         if row.setting.method in ("Pretraining", "Weighting"):
             _cure_verdict(report, row)
     report.figure(
-        "mass_and_accuracy", "Each seed: accuracy on the training rows, and the attention spent on inert tokens.",
-        lambda axes: _draw(axes, [r for r in rows if r.setting.method != "Baseline"]), (6.4, 3.6),
-    )  # fmt: skip
+        "mass_and_accuracy",
+        "Each seed: accuracy on the training rows, and the attention spent on inert tokens.",
+        lambda axes: _draw(axes, [r for r in rows if r.setting.method != "Baseline"]),
+        (6.4, 3.6),
+    )
     _beside_the_paper(report, rows)
     _how_chosen(report, tried)
     return report

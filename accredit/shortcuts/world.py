@@ -188,7 +188,7 @@ class Choices:
 
     @property
     def information(self) -> float:
-        """I(Y; M) in nats: what the mask alone tells about the label, whatever it shows."""
+        """I(Y; M) in nats: what the mask alone says about the label, whatever it shows."""
         return _mean_log_ratio(self.joint.sum(axis=0).T, self.labels_given_mask, self.joint.sum(axis=(0, 2)))
 
     @cached_property
