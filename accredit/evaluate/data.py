@@ -86,9 +86,7 @@ def mislabel_auc(credit: Attribution | FloatArray, mislabelled: Any, *, level: f
     area = float(beats.mean())
     variance = sum(part.var(ddof=1) / len(part) for part in (beats.mean(axis=1), beats.mean(axis=0)) if len(part) > 1)
     if variance == 0:
-        return Estimate.unknown(
-            area, f"the {wrong.sum()} wrong and {(~wrong).sum()} right rows show no spread"
-        )
+        return Estimate.unknown(area, f"the {wrong.sum()} wrong and {(~wrong).sum()} right rows show no spread")
     half = _normal_quantile(level) * float(np.sqrt(variance))
     because = Precision.interval("DeLong's variance of the area")
     return Estimate(area, max(0.0, area - half), min(1.0, area + half), because, level)

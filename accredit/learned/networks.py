@@ -267,7 +267,11 @@ class ColumnSelector(nn.Module):
     def __init__(self, inputs: Tabular, extra: int, width: int) -> None:
         super().__init__()
         self.layers = nn.Sequential(
-            nn.Linear(inputs.n + extra, width), nn.ReLU(), nn.Linear(width, width), nn.ReLU(), nn.Linear(width, inputs.n)
+            nn.Linear(inputs.n + extra, width),
+            nn.ReLU(),
+            nn.Linear(width, width),
+            nn.ReLU(),
+            nn.Linear(width, inputs.n),
         )
 
     def forward(self, x: Tensor, answer: Tensor | None = None) -> Tensor:

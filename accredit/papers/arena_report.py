@@ -37,11 +37,10 @@ def arena_report(
     """Hold every contest (rows found in the store are not run again) and write what came out."""
     report = Report("arena", "Which explanation to trust: the arena", _command(contests) + " --quick" * quick)
     report.say(
-        f"{subject}. Every method explains the probability of the predicted class; words that are removed become the mask "
-        "token, for the methods that remove words and for the metrics alike, which favours the former; where a table "
-        "says so, "
-        f"metrics remove words in a different way from the methods. Game methods may ask {contests[0].budget or 2000} "
-        "payoffs per sentence."
+        f"{subject}. Every method explains the probability of the predicted class; words that are removed become the "
+        "mask token, for the methods that remove words and for the metrics alike, which favours the former; where a "
+        "table says so, metrics remove words in a different way from the methods. Game methods may ask "
+        f"{contests[0].budget or 2000} payoffs per sentence."
     )
     tables = {}
     for contest in contests:
@@ -97,8 +96,7 @@ def _by_cost(report: Report, tables: Mapping[str, Standings]) -> None:
         )
         report.say(
             f"Methods whose share is at least {STEADY} in every column: {', '.join(steady) or 'none'}. The others, "
-            "column by "
-            f"column: {others}."
+            f"column by column: {others}."
         )
 
 
@@ -191,6 +189,5 @@ def _intervals(report: Report, title: str, model: Any, examples: Sequence[Exampl
         f"{title}: our Shapley estimate lies within its 95 % interval of the exact value",
         float(np.mean(held)) >= 0.9,
         f"{np.mean(held):.1%} of {len(held)} credits in {used} sentences of {FEWEST} to {MOST} words, from a quarter "
-        "of the 2ⁿ payoffs; mean "
-        f"error {np.mean(errors):.4f} where the mean credit is {np.mean(spans):.4f}",
+        f"of the 2ⁿ payoffs; mean error {np.mean(errors):.4f} where the mean credit is {np.mean(spans):.4f}",
     )

@@ -49,14 +49,11 @@ def flows(models: Sequence[str], examples: Sequence[Example], quick: bool = Fals
     report = Report("flows", "Attention flow on real models", command)
     report.say(
         "A max flow through the attention graph is not unique. For each sentence and model this measures how far a "
-        "token's share may "
-        "move between max flows, how many pairs carry no more than the trivial bound (then the layers in between do "
-        "not matter), "
-        "what renumbering the tokens does to a plain solver's answer, and how every reading of attention ranks the "
-        "words compared "
-        "with leave-one-out, Shapley values and integrated gradients of the same output. AF: attention; GF: "
-        "relu(gradient); AGF: "
-        "relu(attention × gradient), heads averaged; no residual for the last two."
+        "token's share may move between max flows, how many pairs carry no more than the trivial bound (then the "
+        "layers in between do not matter), what renumbering the tokens does to a plain solver's answer, and how every "
+        "reading of attention ranks the words compared with leave-one-out, Shapley values and integrated gradients of "
+        "the same output. AF: attention; GF: relu(gradient); AGF: relu(attention × gradient), heads averaged; no "
+        "residual for the last two."
     )
     for name in models:
         model = loaded(name)
@@ -133,9 +130,8 @@ def _faithfulness(report: Report, model: str, found: Sequence[Seen], seed: int) 
     rows: list[list[Any]] = []
     best: dict[str, dict[str, Estimate]] = {way: {} for way in WAYS}  # way -> reading -> agreement with Shapley
     for name in READINGS:
-        values = np.array(
-            [s.correlations[name] for s in found if name in s.correlations]
-        )  # (sentences, references, ways)
+        measured = [s.correlations[name] for s in found if name in s.correlations]
+        values = np.array(measured)  # (sentences, references, ways)
         if not len(values):
             rows.append([name, *("refused" for _ in range(len(REFERENCES) * len(WAYS))), 0])
             continue
@@ -147,11 +143,9 @@ def _faithfulness(report: Report, model: str, found: Sequence[Seen], seed: int) 
     report.table(["reading", *(f"{name}, {way}" for name in REFERENCES for way in WAYS), "sentences"], rows)
     report.say(
         "Mean Spearman over words with 95 % bootstrap intervals over sentences: *by size*, magnitudes against "
-        "magnitudes; *signed*, the "
-        "reading against credit that may be negative. Relu'd gradients keep only what raises the output, so their "
-        "flows are "
-        "closer to signed credit. A sentence counts for a reading only where it is defined: relu'd gradients may leave "
-        "no path."
+        "magnitudes; *signed*, the reading against credit that may be negative. Relu'd gradients keep only what "
+        "raises the output, so their flows are closer to signed credit. A sentence counts for a reading only where it "
+        "is defined: relu'd gradients may leave no path."
     )
     for way in WAYS:
         plain = max((n for n in best[way] if ":" not in n), key=lambda n: best[way][n].value)

@@ -41,12 +41,10 @@ def sanity_report(contest: TextContest, examples: Sequence[Example], quick: bool
         rows.append([method, *kept.by_size, f"{spread:.2f}"])
     report.say(
         f"{Path(model.name).name}, {len(texts)} sentences, the target held fixed. The model is drawn anew from the "
-        "output down, each "
-        "column including the ones before it; numbers are rank correlations, by magnitude, with the explanation of the "
-        "true model. "
-        f"Near 0 is right. Max-sensitivity: how far the explanation moves, relative to its length, among {len(near)} "
-        "models whose word "
-        f"embeddings are nudged by at most {NUDGE:g} of their spread; low is stable."
+        "output down, each column including the ones before it; numbers are rank correlations, by magnitude, with the "
+        "explanation of the true model. Near 0 is right. Max-sensitivity: how far the explanation moves, relative to "
+        f"its length, among {len(near)} models whose word embeddings are nudged by at most {NUDGE:g} of their spread; "
+        "low is stable."
     )
     report.table(["method", *(stage for stage, _ in stages), "max-sensitivity"], rows)
     names = [stage for stage, _ in stages]

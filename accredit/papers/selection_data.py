@@ -116,7 +116,13 @@ def _texts(file: Path, label: Callable[[dict[str, str]], int | None]) -> dict[st
 
 
 def _of_texts(
-    name: str, title: str, label: Callable[[dict[str, str]], int | None], length: int, size: int, k: int, description: str
+    name: str,
+    title: str,
+    label: Callable[[dict[str, str]], int | None],
+    length: int,
+    size: int,
+    k: int,
+    description: str,
 ) -> Callable[[Path, int, int, int], Task]:
     def read(file: Path, train: int, test: int, seed: int) -> Task:
         splits = _texts(file, label)

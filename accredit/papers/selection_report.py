@@ -101,14 +101,12 @@ def _described(what: str, sizes: Sizes) -> str:
     )
     removal = "words one by one" if what == "texts" else "2×2 blocks, whose pixels share one score"
     return (
-        f"**{what.capitalize()}**: black box {black_box}; black box and EVAL-X at most {sizes.judge_epochs} epochs; trained "
-        f"explainers {sizes.epochs} epochs in steps of {sizes.batch} rows (Pretraining: {sizes.epochs} on random masks, then "
-        f"{sizes.epochs} for the selector). "
-        f"LIME: {sizes.lime_budget} coalitions for each of {sizes.lime_rows} test inputs, chosen by |slope|; *supporting* "
-        "chooses by signed slope. "
-        f"CXPlain: removal losses of {sizes.cxplain_rows} training rows ({removal}), {sizes.cxplain_models} network(s); it "
-        "alone is given true labels. "
-        "Gradient: |∂logit/∂x| (length at the word's vector)."
+        f"**{what.capitalize()}**: black box {black_box}; black box and EVAL-X at most {sizes.judge_epochs} epochs; "
+        f"trained explainers {sizes.epochs} epochs in steps of {sizes.batch} rows (Pretraining: {sizes.epochs} on "
+        f"random masks, then {sizes.epochs} for the selector). LIME: {sizes.lime_budget} coalitions for each of "
+        f"{sizes.lime_rows} test inputs, chosen by |slope|; *supporting* chooses by signed slope. CXPlain: removal "
+        f"losses of {sizes.cxplain_rows} training rows ({removal}), {sizes.cxplain_models} network(s); it alone is "
+        "given true labels. Gradient: |∂logit/∂x| (length at the word's vector)."
     )
 
 
