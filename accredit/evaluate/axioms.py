@@ -226,11 +226,7 @@ def _linearity(holds: Holds, attribution: Attribution, game: Game, method: Metho
         return Finding("linearity", holds, "untested", 0.0, "only exact linearity can be tried on one pair of games")
     if len(game.players) > WITNESS_LIMIT:
         return Finding(
-            "linearity",
-            holds,
-            "untested",
-            0.0,
-            f"a random second game of {len(game.players)} players needs 2^n payoffs",
+            "linearity", holds, "untested", 0.0, f"a second game of {len(game.players)} players needs 2^n payoffs"
         )
     v = tabulate(game)
     scale = max(float(np.abs(v).max()), 1e-300)

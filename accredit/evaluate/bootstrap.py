@@ -72,7 +72,8 @@ def tails(level: float, examples: int) -> FloatArray:
     $$\Phi\Big(\pm\sqrt{\tfrac{n}{n-1}}\;t_{n-1}\Big)$$
 
     instead of $(1 \mp \text{level})/2$, with t the two-sided quantile of Student's law: resamples of n examples vary
-    too little, by a factor (n − 1)/n, and their spread is itself estimated (Hesterberg, 2015). For many examples it is the plain percentile.
+    too little, by a factor (n − 1)/n, and their spread is itself estimated (Hesterberg, 2015). For many examples it is the
+    plain percentile.
 
     >>> tails(0.95, 10).round(4), tails(0.95, 10_000).round(4)
     (array([0.0086, 0.9914]), array([0.025, 0.975]))

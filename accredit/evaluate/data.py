@@ -114,7 +114,7 @@ class Curve:
 
 
 def removal_curve(game: Game, credit: Attribution, *, steps: int = 20, highest_first: bool = True) -> Curve:
-    """The payoff as players are taken out by credit. With good credit it falls fast if the highest go first, late if the lowest do.
+    """The payoff as players are taken out by credit. Good credit makes it fall fast from the top, late from the bottom.
 
     >>> from accredit.games import TableGame
     >>> from accredit.values import shapley
@@ -128,7 +128,7 @@ def removal_curve(game: Game, credit: Attribution, *, steps: int = 20, highest_f
 
 
 def addition_curve(game: Game, credit: Attribution, *, steps: int = 20, highest_first: bool = True) -> Curve:
-    """The payoff as players are brought in by credit. With good credit it rises fast if the highest come first."""
+    """The payoff as players are brought in by credit. Good credit makes it rise fast from the top."""
     order = _order(game, credit, highest_first)
     label = f"add {'highest' if highest_first else 'lowest'} first"
     return _curve(game, label, order, steps, lambda there: there)

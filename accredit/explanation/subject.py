@@ -47,7 +47,7 @@ class Memo:
 
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """One input of one model, and all that decides the answers about it. Two subjects are equal only if they are the same object.
+    """One input of one model, and all that decides the answers about it. Two are equal only if they are one object.
 
     `everyone` are the players, then the special tokens through which attention passes.
     """

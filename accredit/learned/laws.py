@@ -25,7 +25,7 @@ WIDEST = 30.0  # logits of Bernoulli laws are held within ±30: e⁻³⁰ is nev
 
 @dataclass(frozen=True, eq=False)
 class Draw:
-    """A mask (N, n), its losses (N,), and an objective (N,) to differentiate: only its gradient means something, its value does not."""
+    """A mask (N, n), its losses (N,), and an objective (N,) to differentiate: its gradient counts, not its value."""
 
     mask: Tensor
     losses: Tensor
@@ -165,10 +165,10 @@ class Bernoulli:
 
     `gradient` says how the coins learn, with b the coins and ℓ the loss:
 
-    - `relaxed`: the mask is σ((logit + logistic noise) / temperature), and ℓ is differentiated through it. Biased, little noise.
+    - `relaxed`: the mask is σ((logit + logistic noise) / temperature), and ℓ is differentiated through it. Biased, low noise.
     - `reinforce`: $(\ell(b) - \mathrm{baseline})\,\nabla\log\pi(b)$. Unbiased with any baseline that does not see b,
       noisy (Williams, 1992).
-    - `rebar`: the same with a relaxed twin of the coins as control variate. Unbiased, little noise, three losses per draw
+    - `rebar`: the same with a relaxed twin of the coins as control variate. Unbiased, low noise, three losses per draw
       (Tucker et al., 2017).
     """
 

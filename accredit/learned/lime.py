@@ -26,7 +26,7 @@ class LimeExplainer:
 
     v(S) is the probability of the class that the black box gives the whole input. `rank` "magnitude" chooses by |β|, as
     LIME does; "support" by β, so that players that support the answer come first. Nothing is trained: `fit` takes the
-    black box. Rows with equally many players share their coalitions and so one factorisation; cost: `lime.budget` calls per row.
+    black box. Rows of one size share their coalitions and so one factorisation; cost: `lime.budget` calls per row.
 
     >>> from accredit.learned import Tabular
     >>> def black_box(x):

@@ -1,7 +1,7 @@
 """The networks of trained explainers, one family per kind of input: classifiers of masked inputs, and selectors.
 
-A classifier answers $q(y \\mid x \\odot m)$ from an input and a mask with one number in 0..1 per player: where the mask is 0 the
-replacement stands, where it is 1 the player, and between them a mixture of the two (of their vectors, for words). It serves
+A classifier answers $q(y \\mid x \\odot m)$ from an input and a mask with one number in 0..1 per player: where the mask is 0
+the replacement stands, where it is 1 the player, and between them a mixture of the two (of their vectors, for words). It serves
 as surrogate, as black box (mask left out: everything is kept) and as the independent judge of explanations. A selector
 gives every player one logit; with `query` it is also given the black box's answer.
 
@@ -108,13 +108,14 @@ def _classifier(inputs: Inputs, classes: int, width: int | None, kind: str, coun
     raise InvalidInput(f"kind {kind!r} does not fit {type(inputs).__name__} inputs; write kind='auto'")
 
 
-def _selector(inputs: Inputs, extra: int, width: int | None) -> nn.Module:
+def _selector(inputs: Inputs, more: int, width: int | None) -> nn.Module:
+    """A selector that is given `more` numbers beside the input: the black box's answer."""
     if isinstance(inputs, Words):
-        return WordSelector(inputs, extra, width or 100)
+        return WordSelector(inputs, more, width or 100)
     if isinstance(inputs, Pixels):
-        return PixelSelector(inputs, extra, width or 8)
+        return PixelSelector(inputs, more, width or 8)
     if isinstance(inputs, Tabular):
-        return ColumnSelector(inputs, extra, width or 100)
+        return ColumnSelector(inputs, more, width or 100)
     raise InvalidInput(f"no selector is known for {type(inputs).__name__}; use Words, Pixels or Tabular inputs")
 
 
@@ -211,14 +212,14 @@ class LayersOfColumns(nn.Module):
 class WordSelector(nn.Module):
     """One logit per word: what its neighbourhood says, beside what the whole text says (Chen et al., 2018)."""
 
-    def __init__(self, inputs: Words, extra: int, width: int) -> None:
+    def __init__(self, inputs: Words, more: int, width: int) -> None:
         super().__init__()
         self.pad = inputs.pad
         self.vectors = word_vectors(inputs)
         self.first, self.second, self.third = Windows(EMBEDDING, width), Windows(width, width), Windows(width, width)
         self.whole = nn.Linear(width, width)
         self.join_near = nn.Linear(width, width)
-        self.join_whole = nn.Linear(width + extra, width, bias=False)
+        self.join_whole = nn.Linear(width + more, width, bias=False)
         self.logit = nn.Linear(width, 1)
         self.dropout = nn.Dropout(0.2)
 
@@ -238,11 +239,11 @@ class WordSelector(nn.Module):
 class PixelSelector(nn.Module):
     """One logit per pixel or block: two 5×5 convolutions, averaged over the block, and a separate bias for each player."""
 
-    def __init__(self, inputs: Pixels, extra: int, width: int) -> None:
+    def __init__(self, inputs: Pixels, more: int, width: int) -> None:
         super().__init__()
         self.inputs = inputs
         self.filters = nn.Sequential(
-            nn.Conv2d(inputs.channels + extra, width, 5, padding=2),
+            nn.Conv2d(inputs.channels + more, width, 5, padding=2),
             nn.ReLU(),
             nn.Conv2d(width, width, 5, padding=2),
             nn.ReLU(),
@@ -250,7 +251,7 @@ class PixelSelector(nn.Module):
         self.shrink = nn.AvgPool2d(inputs.block)
         self.logit = nn.Conv2d(width, 1, 5, padding=2)
         self.place = nn.Parameter(torch.zeros(inputs.n))
-        self.told = nn.Linear(extra, inputs.n, bias=False) if extra else None
+        self.told = nn.Linear(more, inputs.n, bias=False) if more else None
 
     def forward(self, x: Tensor, answer: Tensor | None = None) -> Tensor:
         picture = x.reshape(len(x), self.inputs.channels, self.inputs.height, self.inputs.width)
@@ -264,14 +265,10 @@ class PixelSelector(nn.Module):
 class ColumnSelector(nn.Module):
     """One logit per column from two hidden layers."""
 
-    def __init__(self, inputs: Tabular, extra: int, width: int) -> None:
+    def __init__(self, inputs: Tabular, more: int, width: int) -> None:
         super().__init__()
         self.layers = nn.Sequential(
-            nn.Linear(inputs.n + extra, width),
-            nn.ReLU(),
-            nn.Linear(width, width),
-            nn.ReLU(),
-            nn.Linear(width, inputs.n),
+            nn.Linear(inputs.n + more, width), nn.ReLU(), nn.Linear(width, width), nn.ReLU(), nn.Linear(width, inputs.n)
         )
 
     def forward(self, x: Tensor, answer: Tensor | None = None) -> Tensor:

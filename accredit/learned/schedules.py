@@ -87,7 +87,7 @@ class Joint:
 @final
 @dataclass(frozen=True)
 class Reinforce:
-    """Selector and surrogate together; the selector is rewarded for a smaller loss than that of a network that sees everything."""
+    """Selector and surrogate together; the selector is rewarded for losing less than a network that sees everything."""
 
     def stages(self, job: Job) -> list[Stage]:
         both, seer = (job.selector, job.surrogate), job.classifier()

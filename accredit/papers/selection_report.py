@@ -115,7 +115,7 @@ def _one_set(report: Report, name: str, cells: Cells, runs: Sequence[Run]) -> No
     report.heading(SOURCES[name].title)
     accuracy, judge = _of(cells, name, "random", "accuracy"), _of(cells, name, "random", "judge")
     report.say(
-        f"{read(run).description} Black box right on {_mean(accuracy)} % of test "
+        f"{read(run).used} Black box right on {_mean(accuracy)} % of test "
         f"inputs; EVAL-X agrees with it on {_mean(judge)} % of whole inputs."
     )
     rows = []
@@ -159,8 +159,8 @@ def _which_cure(name: str, cells: Cells) -> str:
     verdict = f"By post-hoc accuracy {' and '.join(helps)} clearly helps" if helps else "No cure clearly helps here"
     answer = _gap(cells, name, "l2x+answer", "l2x", "post_hoc")
     return (
-        f"**Which cure helps.** Against L2X + ŷ, seed by seed: {'; '.join(changes)}. {verdict} (*clearly*: in every seed, and by "
-        f"more than two standard errors). Telling L2X the answer changes its post-hoc accuracy by {_gain(answer)} points "
+        f"**Which cure helps.** Against L2X + ŷ, seed by seed: {'; '.join(changes)}. {verdict} (*clearly*: in every seed, and "
+        f"by more than two standard errors). Telling L2X the answer changes its post-hoc accuracy by {_gain(answer)} points "
         f"({_clarity(answer)})."
     )
 

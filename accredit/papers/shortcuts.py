@@ -65,16 +65,16 @@ class Row:
 
     def percent(self, measure: str) -> str:
         """Mean ± standard error over seeds, in percent."""
-        return mean_and_error(100 * self.values(measure), 1)
+        return mean_error(100 * self.values(measure), 1)
 
 
 ENCODERS = {"pooling": "pooling", "rcnn": "RCNN"}
 
 
-def mean_and_error(values: FloatArray, digits: int) -> str:
+def mean_error(values: FloatArray, digits: int) -> str:
     """Mean ± standard error; the mean alone for one value, a dash for none.
 
-    >>> mean_and_error(np.array([1.0, 3.0]), 1), mean_and_error(np.array([]), 1)
+    >>> mean_error(np.array([1.0, 3.0]), 1), mean_error(np.array([]), 1)
     ('2.0 ± 1.0', '–')
     """
     if not len(values):
@@ -204,7 +204,7 @@ def _published(row: Row) -> tuple[str, str]:
 def _measured(row: Row) -> tuple[str, ...]:
     return (
         row.percent("accuracy"), row.percent("mass"), row.percent("probe"), row.percent("scramble"),
-        row.percent("scramble_answer"), mean_and_error(row.values("neutral_loss"), 3), row.percent("other_accuracy"),
+        row.percent("scramble_answer"), mean_error(row.values("neutral_loss"), 3), row.percent("other_accuracy"),
         row.percent("effective_share"),
     )  # fmt: skip
 
@@ -237,13 +237,13 @@ def _cure_verdict(report: Report, row: Row) -> None:
         f"{row.name}: on average less than 15 % of attention on inert tokens, at an accuracy of at least {100 * enough:.0f} %",
         mass < 0.15 and accuracy >= enough,
         f"inert {row.percent('mass')} % (seeds {_range(row, 'mass')}, below 15 in {int((row.values('mass') < 0.15).sum())} of "
-        f"{len(row.outcomes)}), accuracy {row.percent('accuracy')} % (seeds {_range(row, 'accuracy')}); {row.setting.description()}",
+        f"{len(row.outcomes)}), accuracy {row.percent('accuracy')} % (seeds {_range(row, 'accuracy')}); {row.setting.words()}",
     )
     losses = row.values("neutral_loss")
     report.verdict(
         f"{row.name}: with another review's words under its mask, the label is guessed within 5 points of chance",
         abs(scramble - COIN) <= 0.05,
-        f"scramble {100 * scramble:.1f} % (seeds {_range(row, 'scramble')}); neutral loss {mean_and_error(losses, 3)}, at or above "
+        f"scramble {100 * scramble:.1f} % (seeds {_range(row, 'scramble')}); neutral loss {mean_error(losses, 3)}, at or above "
         f"ln 2 in {int((losses >= log(2)).sum())} of {len(losses)} seeds",
     )
 
@@ -276,7 +276,7 @@ def _beside_the_paper(report: Report, rows: Sequence[Row]) -> None:
     report.heading("Beside the paper's figures")
     report.table(
         ("row", "setting", "accuracy: ours − paper, points", "inert: ours − paper, points", "CPU s per run"),
-        [(row.name, row.setting.description(), *_gaps(row), f"{row.mean('seconds'):.0f}") for row in rows],
+        [(row.name, row.setting.words(), *_gaps(row), f"{row.mean('seconds'):.0f}") for row in rows],
     )
     behind = [
         row.name for row in rows if row.mean("accuracy") < PUBLISHED[row.setting.method, row.setting.encoder][0] - 0.02
@@ -322,7 +322,7 @@ def _how_chosen(report: Report, tried: Sequence[Row]) -> None:
     report.table(
         ("cure", "setting", "neutral loss", "accuracy", "inert", "probe", "scramble", "held out", "effective", "chosen"),
         [
-            (r.name, r.setting.description(), mean_and_error(r.values("neutral_loss"), 3), r.percent("accuracy"), r.percent("mass"),
+            (r.name, r.setting.words(), mean_error(r.values("neutral_loss"), 3), r.percent("accuracy"), r.percent("mass"),
              r.percent("probe"), r.percent("scramble"), r.percent("other_accuracy"), r.percent("effective_share"),
              r.setting in taken)
             for r in tried
@@ -332,6 +332,6 @@ def _how_chosen(report: Report, tried: Sequence[Row]) -> None:
     if fallen:
         report.say(
             "Collapsed, with more than 90 % of attention on inert tokens: "
-            + "; ".join(f"{r.name} ({r.setting.description()}), accuracy {100 * o.accuracy:.1f} %" for r, o in fallen)
+            + "; ".join(f"{r.name} ({r.setting.words()}), accuracy {100 * o.accuracy:.1f} %" for r, o in fallen)
             + ". Weights cannot help where masks give the label away before the encoder has learned to read words."
         )

@@ -89,9 +89,7 @@ def _ranked_by(table: Standings) -> list[str]:
             "(orders: exact up to 12 players, greedy beyond, so that a method can come out a little above it)."
         ]
     else:
-        notes = [
-            f"{inputs}; no method is ranked, because no metric has a scale here. Give more inputs or other metrics."
-        ]
+        notes = [f"{inputs}; no method is ranked, because no metric has a scale. Give more inputs or other metrics."]
     if flat:
         notes.append(f"Not ranked by {', '.join(flat)}: the oracle is not above random there on these inputs.")
     if table.rows == 1:
