@@ -57,7 +57,7 @@ def _processes(count: int | None) -> Iterator[Submit]:
     except BrokenProcessPool:
         raise WorkerLost(
             "a worker process ended before its row was done: it was killed, or memory ran out. With --store the finished rows "
-            "are kept: give the same command again, with fewer processes"
+            "are kept: run the same command again, with fewer processes"
         ) from None
 
 
@@ -80,7 +80,7 @@ def _dask(address: str) -> Iterator[Submit]:
     except KilledWorker:
         raise WorkerLost(
             "workers of the Dask cluster ended again and again on one row: they were killed, or memory ran out. With --store "
-            "the finished rows are kept: give the same command again"
+            "the finished rows are kept: run the same command again"
         ) from None
     finally:
         client.close()

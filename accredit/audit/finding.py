@@ -103,9 +103,9 @@ def judged(
     unit: Literal["share", "nats", "τ", "distance"] = "share",
     details: Mapping[str, float] | None = None,
 ) -> Finding:
-    """A finding from one number a row, and what chance gives in each row (or in all of them).
+    """A finding from one number per row, and what chance gives in each row (or in all of them).
 
-    >>> readings = {"flagged": "the mask tells the label", "passes": "it does not", "unclear": "more rows would tell"}
+    >>> readings = {"flagged": "the mask gives the label", "passes": "it does not", "unclear": "more rows would tell"}
     >>> judged("probe", np.ones(50), 0.5, asks="?", readings=readings, blind="", margin=0.05).verdict
     'flagged'
     """
@@ -180,7 +180,7 @@ def right(answers: FloatArray, labels: npt.NDArray[np.int64], lead: float = 0.0)
     """1 where the most probable answer is the label, else 0: (N, classes), (N,) -> (N,).
 
     Answers that the best one leads by less than `lead` are a toss among them: a reader who knows nothing answers 0.51 or 0.49,
-    and which of the two may hang on the mask it was shown.
+    and which of the two may depend on the mask it was shown.
 
     >>> right(np.array([[0.9, 0.1], [0.51, 0.49]]), np.array([0, 0]), lead=0.1)
     array([1. , 0.5])

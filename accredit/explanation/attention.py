@@ -38,13 +38,13 @@ def rolled_out(subject: Subject) -> Attribution:
 
 
 def pairwise(subject: Subject, tensor: str) -> Attribution:
-    """A max flow of its own from every output position to every token."""
+    """A separate max flow from every output position to every token."""
     flows = pairwise_flow(subject.information(tensor), outputs=subject.outputs, **flow_options(tensor))
     return scored(subject, flows.mean(axis=0), f"pairwise-flow/{tensor}")
 
 
 def scored(subject: Subject, tokens: FloatArray, method: str) -> Attribution:
-    """Scores of the model's tokens, (T,), summed over each player's own."""
+    """Scores of the model's tokens, (T,), summed over each player's tokens."""
     return Attribution(subject.everyone, subject.by_player(tokens), None, method, SCORE_CLAIMS)
 
 

@@ -47,7 +47,7 @@ class Setting:
     attention: Literal["additive", "uniform"] = "additive"
     batch: int = 256
 
-    def told(self) -> str:
+    def words(self) -> str:
         """What distinguishes it, in a few words."""
         head = "MLP head" if self.head else "linear head"
         match self.cure:

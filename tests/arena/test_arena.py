@@ -159,9 +159,9 @@ def test_without_a_scale_nobody_is_ranked_and_it_says_so():
     same = {n: Entry(scores={"insertion": 0.5}) for n in ("a", RANDOM, ORACLE)}
     table = standings([RowResult(0, "", 1, same, 0.0)])
     notes = " ".join(notes_of(table))
-    assert "nobody is ranked" in notes and "Not ranked by insertion" in notes and "ranked by ." not in notes
+    assert "no method is ranked" in notes and "Not ranked by insertion" in notes and "ranked by ." not in notes
     assert "the intervals say nothing" in notes
-    assert "nobody is ranked" in arena_page(table, "a page of it")
+    assert "no method is ranked" in arena_page(table, "a page of it")
 
 
 def test_a_method_that_worked_only_where_nothing_can_be_told_apart_is_not_ranked():

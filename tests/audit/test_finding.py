@@ -1,4 +1,4 @@
-"""Intervals and verdicts from one number a row."""
+"""Intervals and verdicts from one number per row."""
 
 from __future__ import annotations
 

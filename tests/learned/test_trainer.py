@@ -254,7 +254,7 @@ def test_an_explanation_states_k_law_and_replacement():
     assert said.names == ("x1", "x4") and said.seed == 3
     assert said.rule == (
         "the 2 highest of 6; trained with relaxed top-2, temperature 0.5; removed columns become 0; "
-        "the selector is told the black box's answer"
+        "the selector sees the black box's answer"
     )
     assert explainer.explain(TABLE[0], k=3).chosen.sum() == 3
     np.testing.assert_allclose(said.certificate["surrogate_answer"], explainer.predict(TABLE[:1])[0])
