@@ -47,7 +47,8 @@ class Sheet:
         return (dict(zip(self.names, row, strict=True)) for row in self.rows)
 
     def column(self, name: str | None, option: str) -> list[str]:
-        """The cells of one column, by name; without a name, those of the only one. `option` is what a person sets to name it."""
+        """The cells of one column, by name; without a name, those of the only one. `option` is what a person sets to name
+        it."""
         if name is None and len(self.names) == 1:
             name = self.names[0]
         if name is None or name not in self.names:
@@ -74,6 +75,7 @@ def is_table(path: str | Path) -> bool:
 
 def read_sheet(path: str | Path) -> Sheet:
     """The table in a .csv, .tsv, .jsonl or .ndjson file (.gz may follow)."""
+    check_is_file(path)
     file, kind = str(path), ending(path)
     if not is_table(path):
         raise InvalidInput(
@@ -96,11 +98,8 @@ def read_sheet(path: str | Path) -> Sheet:
 
 def read_content(path: str | Path) -> str:
     """The text of a file in UTF-8, unpacked where its name ends in .gz. No more than `LIMIT` bytes are ever held."""
+    check_is_file(path)
     place, file = Path(path), str(path)
-    if not place.is_file():
-        raise InvalidInput(
-            f"{file!r} {'is not a file' if place.exists() else 'does not exist'}; give the path of a file"
-        )
     try:
         with gzip.open(place) if place.name.lower().endswith(".gz") else place.open("rb") as opened:
             raw = opened.read(LIMIT + 1)
@@ -117,6 +116,13 @@ def read_content(path: str | Path) -> str:
             f"{file!r} holds more than {LIMIT >> 20} MiB of text; split it, or keep only the rows you need"
         )
     return text
+
+
+def check_is_file(path: str | Path) -> None:
+    """Refuse what is not there, and what is not a file."""
+    if not Path(path).is_file():
+        what = "is not a file" if Path(path).exists() else "does not exist"
+        raise InvalidInput(f"{str(path)!r} {what}; give the path of a file")
 
 
 def _check_names(names: Sequence[str], file: str, kind: str) -> None:

@@ -33,7 +33,7 @@ def read_texts(file: str | Path, column: str | None = None) -> list[str]:
             f"a column {column!r} was named, but {str(file)!r} ends in neither .csv, .tsv nor .jsonl: it has one text per line"
         )
     else:
-        texts = [line for line in read_content(file).split("\n") if line.strip()]
+        texts = [line for line in read_content(file).replace("\r\n", "\n").split("\n") if line.strip()]
     if not texts:
         raise InvalidInput(f"{str(file)!r} holds no text; give one per line, or a table with a header")
     return texts
