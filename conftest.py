@@ -8,6 +8,8 @@ import random
 import pytest
 from hypothesis import settings
 
+from accredit.store.executors import processes_can_run
+
 # Threads that wait for work give their core away: with several of them in every worker, spinning made tests ten times slower.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
@@ -25,5 +27,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         for need in {"server", "browser"}.intersection(getattr(item, "fixturenames", ())):
             item.add_marker(need)
+        if item.get_closest_marker("processes") and not processes_can_run():
+            item.add_marker(
+                pytest.mark.skip(reason="worker processes cannot share locks: there is no /dev/shm to write in")
+            )
     if config.option.shuffle is not None:
         random.Random(config.option.shuffle).shuffle(items)

@@ -20,7 +20,7 @@ from typing import Any, Literal
 
 from accredit.core.errors import InvalidInput
 
-AUTO_EXACT = 12  # players; without a stated budget, up to 4,096 payoffs are asked without being told to
+AUTO_EXACT = 12  # players; without a stated budget, up to 4,096 payoffs are asked for by default
 EXACT_LIMIT = 22  # players; 4 million payoffs
 DEFAULT_BUDGET = 2000  # payoffs of one sampled value when no budget is stated
 
@@ -28,7 +28,7 @@ Kind = Literal["game", "gradients", "attention", "training rows"]
 Place = Literal["game", "explain", "text", "image", "strings", "training data"]
 
 EVERYWHERE = ("game", "text", "image", "strings", "training data")
-NEEDS: Mapping[Kind, tuple[str, tuple[str, ...]]] = {  # kind -> what a method of it needs, and where that is there
+NEEDS: Mapping[Kind, tuple[str, tuple[str, ...]]] = {  # kind -> what a method of it needs, and where that exists
     "game": ("a game", EVERYWHERE),
     "gradients": ("a model's gradients", ("text", "image")),
     "attention": ("a model's attention", ("text", "image")),
@@ -117,7 +117,7 @@ class Method:
     aliases: tuple[str, ...] = ()
     parameters: Parameters | None = None
     signed: bool = True  # its numbers say which way, not only how much
-    estimates: str = ""  # the value that it is one solver of
+    estimates: str = ""  # the value of which it is one solver
     takes: tuple[str, ...] = ("budget", "seed")  # settings of a solver; "groups" are those to divide inside
 
     @property
@@ -268,11 +268,12 @@ METHODS = (
 BY_NAME = {name: method for method in METHODS for name in (method.name, *method.aliases)}
 DEFAULT = ("shapley", "leave-one-out", "integrated-gradients", "flow", "rollout", "attention")
 FOR_STRINGS = ("shapley", "leave-one-out", "owen")  # the default where a model reads strings, and only games apply
+# The default of the arena: one solver of each value, flows also on gradients
 COMPARED = (
     *(m.name for m in METHODS if "text" in m.applies and not m.estimates and m.spelled == m.name),
     "flow:gf",
     "flow:agf",
-)  # the default of the arena: one solver of each value, flows also on gradients
+)
 
 
 def methods_for(place: Place) -> list[Method]:
@@ -306,7 +307,9 @@ def find(spelled: str, place: Place) -> Chosen:
     parameters = method.parameters
     if parameters is None:
         if colon:
-            raise InvalidInput(f"method {spelled!r} has {text!r} after the colon, where nothing belongs; write {base}")
+            raise InvalidInput(
+                f"method {spelled!r} has {text!r} after the colon, but takes no parameters; write {base}"
+            )
         return Chosen(method, method.name)
     given = parameters.read(spelled, text if colon else parameters.default)
     usual = ",".join(_written(x) for _, value in given for x in (value if isinstance(value, tuple) else (value,)))
@@ -314,7 +317,7 @@ def find(spelled: str, place: Place) -> Chosen:
 
 
 def _written(x: float | str) -> str:
-    """A parameter as one writes it, without loss."""
+    """A parameter as people write it, without loss."""
     return str(x) if isinstance(x, str) else f"{x:g}" if float(f"{x:g}") == x else repr(x)
 
 

@@ -28,9 +28,9 @@ METRICS: dict[str, Metric] = {
         Infidelity(), AOPC(),
     )
 }  # fmt: skip
-DEFAULT_METRICS = tuple(name for name in METRICS if name != "aopc")  # aopc over all players is deletion, turned over
+DEFAULT_METRICS = tuple(name for name in METRICS if name != "aopc")  # aopc over all players is deletion upside down
 CURVES = (Deletion(), Insertion())
-SAID = 400  # characters kept of what a failure says
+SAID = 400  # characters kept of an error message
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Contest(Protocol):
         ...
 
     def steady(self) -> AbstractContextManager[None]:
-        """What must hold while a row runs, so that it gives the same digits wherever that is."""
+        """What must hold while a row runs, so that it gives the same digits wherever it runs."""
         ...
 
     def game(self, example: Example) -> Game:
@@ -144,7 +144,7 @@ def _run_row(contest: Contest, example: Example) -> RowResult:
 
     try:
         game = cached(contest.game(example))
-    except Exception as error:  # an input's fault is that row's, never the end of the run
+    except Exception as error:  # a bad input spoils its own row, never the run
         return refused(error)
     found: dict[str, Explained] = {}
     seconds: dict[str, float] = {}
@@ -153,7 +153,7 @@ def _run_row(contest: Contest, example: Example) -> RowResult:
         start = time.perf_counter()
         try:
             found[method] = _fitting(contest.explain(method, example), game)
-        except Exception as error:  # a method's fault is that method's entry, never the end of the run
+        except Exception as error:  # a method that fails spoils its own entry, never the run
             failed[method] = _said(error)
         seconds[method] = time.perf_counter() - start
     metrics = tuple(contest.metric(metric.name) for metric in metrics_named(contest.metrics))
@@ -181,8 +181,8 @@ def _measured(
     results[RANDOM] = random_scores(game, seed)
     asked = {m.name: m for m in (*metrics, *CURVES)}
     best = _oracles(game, asked.values())
-    told = {f"{ORACLE}: {name}": result for name, result in best.items()}
-    scores = measure_all(game, {**results, **told}, asked.values())
+    oracles = {f"{ORACLE}: {name}": result for name, result in best.items()}
+    scores = measure_all(game, {**results, **oracles}, asked.values())
     curves = _curves(game, results, best)
     entries = {}
     for name, result in results.items():
@@ -228,7 +228,7 @@ def _curves(game: Game, results: Mapping[str, Result], best: Mapping[str, Result
 
 
 def _said(error: BaseException) -> str:
-    """What went wrong. Errors made on purpose speak for themselves; of others the kind is half of the message."""
+    """What went wrong. Errors made on purpose speak for themselves; for others the type is half the message."""
     said = str(error) if isinstance(error, AccreditError) else f"{type(error).__name__}: {error}"
     return said if len(said) <= SAID else said[: SAID - 1] + "…"
 
@@ -253,7 +253,7 @@ def run_all(
     while waiting:
         ready, waiting = wait(waiting, return_when=FIRST_COMPLETED)
         finished_first = sorted(ready, key=lambda f: f.exception() is not None)
-        for future in finished_first:  # what is done is kept before a loss is told
+        for future in finished_first:  # what is done is kept before a lost worker is reported
             keep(future.result())
             done += 1
             on_row(done)

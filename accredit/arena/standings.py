@@ -28,8 +28,8 @@ from accredit.evaluate.bootstrap import bootstrap, resamples, sign_flips, tails
 
 UNITS_ONLY = frozenset({"infidelity"})  # shown, not ranked by: it does not apply to scores
 RESAMPLES = 2000
-NO_SCALE = 1e-12  # an oracle that is above random by no more leaves nothing to measure with
-FLIPS = 100_000  # random signs of a test; the least p-value is one over this, before it is corrected
+NO_SCALE = 1e-12  # an oracle above random by no more than this gives no scale to measure with
+FLIPS = 100_000  # random signs per test; before correction the smallest p-value is one over this
 
 
 @dataclass(frozen=True)
@@ -41,8 +41,8 @@ class Standing:
     metrics: dict[str, Estimate]
     missing: dict[str, str]  # metric -> why it was not measured, on any input or on some
     measured_on: dict[str, int]  # metric -> inputs on which it was measured
-    passes: float  # model passes an explanation, mean
-    seconds: float  # wall time an explanation, median: the first one also loads what it needs
+    passes: float  # mean model passes per explanation
+    seconds: float  # median wall time per explanation: the first one also loads what it needs
     claims: dict[str, str]  # axiom -> how it holds, weakest over inputs
     rows: int
     failures: dict[int, str]  # row -> what went wrong
@@ -197,7 +197,7 @@ def _standing(rows: Sequence[RowResult], name: str, scores: _Scores, level: floa
 def _share_interval(scores: _Scores, name: str, level: float, seed: int) -> Estimate | None:
     """Percentile interval of the share; numerators and denominators are resampled together, rows as units.
 
-    None where a method has scores only on inputs that tell the oracle from random on no metric.
+    None where a method has scores only on inputs where no metric separates the oracle from random.
     """
     estimate = float(scores.share(name, np.arange(scores.rows)[None])[0])
     if not np.isfinite(estimate):

@@ -1,4 +1,4 @@
-"""Rows of the arena on disk, keyed by everything the numbers depend on: a killed contest goes on where it was."""
+"""Rows of the arena on disk, keyed by everything the numbers depend on: a killed contest goes on where it left off."""
 
 from __future__ import annotations
 

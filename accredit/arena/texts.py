@@ -33,7 +33,7 @@ class TextContest:
     judge: str | None = None  # removal by which explanations are measured, if another than the methods use
 
     def checked(self) -> None:
-        """Refuse what would fail on every row: unknown words, a model that cannot be loaded or does not classify."""
+        """Refuse what would fail on every row: unknown names, a model that cannot be loaded or does not classify."""
         from accredit.games.text import REMOVALS
         from accredit.models.payoffs import check_payoff
 
@@ -85,13 +85,13 @@ class TextContest:
         decides = self.payoff == "margin" or model.law == "sigmoid" or (model.classes == 2 and self.payoff != "logit")
         if name == "post-hoc accuracy" and not decides:
             return (
-                f"post-hoc accuracy needs a payoff that tells the decision, and the {self.payoff} of one class of "
+                f"post-hoc accuracy needs a payoff that shows the decision, and the {self.payoff} of one class of "
                 f"{model.classes} does not; ask for the margin"
             )
         usual = self.removal or ("delete" if model.tokenizer.mask_token_id is None else "mask")
         if name == "infidelity" and self.judge not in (None, usual):
             return (
-                f"infidelity compares credit with payoff lost, and credit of removal={usual} is no share of what is lost by "
+                f"infidelity compares credit with payoff lost, and credit of removal={usual} is not a share of what is lost by "
                 f"removal={self.judge}"
             )
         return ""

@@ -19,9 +19,9 @@ def pairwise_flow(
 
     Every entry is a different flow that has the network for itself, so a row is not a division of anything: its sum
     can exceed all that the output token can emit many times over. Use `joint_flow` to share one flow. Deep attention
-    often makes entry (i, j) equal to min(all that leaves i, all that enters j); `flow_report` tells how often.
+    often makes entry (i, j) equal to min(all that leaves i, all that enters j); `flow_report` shows how often.
 
-    Cost: one max flow a pair (about 2 ms at T = 64, L = 12), or O(T²) for pairs whose bound is met by a flow that can
+    Cost: one max flow per pair (about 2 ms at T = 64, L = 12), or O(T²) for pairs whose bound is met by a flow that can
     be written down; see `accredit.flow.pairs`.
 
     >>> pairwise_flow([[[0.5, 0.5], [0.0, 1.0]]], outputs=0, residual=0.0)

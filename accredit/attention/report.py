@@ -1,4 +1,4 @@
-"""What a max flow on this attention can and cannot tell: its cut, its freedom, its collapse, and whether numbering matters."""
+"""What a max flow on this attention determines and what it leaves open: cut, freedom, collapse, and if numbering matters."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def flow_report(
         if isinstance(count, bool) or not isinstance(count, int) or count < least:
             raise InvalidInput(f"{name} is {count!r}; it must be a whole number from {least}")
     if flow is not None and trials:
-        raise InvalidInput(f"trials is {trials} and a flow is given; renumbering solves flows anew, so give trials=0")
+        raise InvalidInput(f"trials is {trials} and a flow is given; renumbering solves flows again, so give trials=0")
     network = LayeredNetwork.from_attention(attention, outputs=outputs, residual=residual, normalise=normalise)
     game = FlowGame(network, players=players)
     rng = np.random.default_rng(checked_seed(seed))
@@ -182,7 +182,7 @@ def _cut_edges(network: LayeredNetwork, exact: MaximumFlow) -> tuple[tuple[int, 
 
 
 def _collapse(network: LayeredNetwork, limit: int, rng: np.random.Generator) -> tuple[float, int, bool]:
-    """Share of (open output, input) pairs whose max flow meets its trivial bound, how many were seen, if sampled."""
+    """Share of (open output, input) pairs whose max flow meets its trivial bound, how many were seen, and whether sampled."""
     rows = np.flatnonzero(network.supply)
     columns = np.flatnonzero(network.demand)
     every = [(int(i), int(j)) for i in rows for j in columns]

@@ -25,7 +25,7 @@ from accredit.flow.game import FlowGame
 from accredit.values.semivalues import shapley_from_table
 
 EXACT_PLAYERS = 12  # 2^12 max flows cost no more than the sampling they replace
-PILOT = 12  # orders that collect cuts and are then forgotten
+PILOT = 12  # orders that collect cuts and are then discarded
 CUTS = 160  # kept for the control variate
 CHEAP_ORDERS = 4_000  # orders of the cut game
 TIGHT = 1e-9  # a bound this near to v, as a share of the max flow, is met
@@ -205,9 +205,9 @@ def _sampled(game: FlowGame, total: float, orders: int, rng: np.random.Generator
     _, spent = gains_on_arrival(game, pool, pilot, total)
     control = pool.kept(pilot, CUTS)  # of the pilot only, so that what follows is independent of it
     batch = max(1, 2_000_000 // (len(control.bases) * (n + 1)))
-    cheap = np.concatenate([
-        control.gains(_orders(rng, min(batch, CHEAP_ORDERS - done), n)) for done in range(0, CHEAP_ORDERS, batch)
-    ])  # fmt: skip
+    cheap = np.concatenate(
+        [control.gains(_orders(rng, min(batch, CHEAP_ORDERS - done), n)) for done in range(0, CHEAP_ORDERS, batch)]
+    )
     drawn = _orders(rng, orders, n)
     gains, solves = gains_on_arrival(game, pool, drawn, total)
     difference = gains - control.gains(drawn)
@@ -218,8 +218,8 @@ def _sampled(game: FlowGame, total: float, orders: int, rng: np.random.Generator
         freedom = variance**2 / (parts[0] ** 2 / (len(cheap) - 1) + parts[1] ** 2 / (orders - 1))
     freedom = np.where(variance > 0, freedom, orders - 1)
     half = stats.t.ppf((1 + LEVEL) / 2, freedom) * np.sqrt(variance)
-    # Differences are skewed and rare: an interval must not forget the orders that were not drawn. Allow for one more as bad as
-    # the worst seen; where none was seen, for a share of orders by the rule of three, as bad as the worst of any player.
+    # Differences are skewed and rare, so an interval must allow for orders that were not drawn: for one more as bad as the
+    # worst seen; where none was seen, for a share of orders by the rule of three, as bad as the worst of any player.
     seen = np.ptp(difference, axis=0)
     unseen = (seen <= TIGHT * total) & (cheap.max(axis=0) > 0)
     half += np.where(unseen, (1 - (1 - LEVEL) ** (1 / orders)) * np.abs(difference).max(), seen / orders)

@@ -103,9 +103,9 @@ def adversary(
     allowed: float = SAME,
     seed: int = 0,
 ) -> Adversarial:
-    r"""Search attention far from the model's own that gives the same answer (Jain & Wallace, 2019, §4.2.2).
+    r"""Search for attention far from the model's own that gives the same answer (Jain & Wallace, 2019, §4.2.2).
 
-    Several candidates a row start from $3\,\mathcal N(0,1)$ logits and descend, all rows and candidates at once, on
+    Several candidates per row start from $3\,\mathcal N(0,1)$ logits and descend, all rows and candidates at once, on
 
     $$ -\mathrm{JSD}(\tilde\alpha, \alpha) + 500\,\max(0, \mathrm{TVD} - 0.01) - \mathrm{JSD\ among\ the\ candidates} $$
 
@@ -147,7 +147,7 @@ def adversary(
 
 
 def rank_finding(name: str, against: str, tau: FloatArray, details: dict[str, float] | None = None) -> Finding:
-    """Rank correlation of attention with another importance, one τ a row; rows without two tokens are left out."""
+    """Rank correlation of attention with another importance, one τ per row; rows without two tokens are left out."""
     measured = tau[~np.isnan(tau)]
     if len(measured) == 0:
         raise NothingToRank(f"no text has two tokens that attention and {against} rank; give longer texts")
@@ -189,7 +189,7 @@ def adversary_finding(divergence: FloatArray, found: BoolArray) -> Finding:
             "passes": "no very different attention gives the same answer",
             "unclear": "for some inputs different attention gives the same answer, or there are too few of them",
         },
-        blind="made for one input at a time, with hidden states held: it shows no model that attends so "
+        blind="made for one input at a time, with hidden states held: it does not show a model that attends like this "
         "(see the model-level adversary)",
         margin=FAR, unit="nats", details={"found": float(found.mean())},
     )  # fmt: skip

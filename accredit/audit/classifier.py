@@ -82,10 +82,11 @@ def audit_attention(
         not_run |= report.not_run
     kept = tuple(found[name] for name in TESTS if name in tests and name in found)
     return Findings(
-        f"attention of a {model.shape.encoder} classifier", kept,
+        f"attention of a {model.shape.encoder} classifier",
+        kept,
         {name: why for name, why in not_run.items() if name in tests},
         (f"{len(data)} rows; leave-one-out removes a token, not its trace in the query",),
-    )  # fmt: skip
+    )
 
 
 def _jain_wallace(

@@ -47,7 +47,7 @@ class Retraining:
 
     def __post_init__(self) -> None:
         if self.seeds < 2 or self.epochs < 1 or not self.strengths or min(self.strengths) < 0:
-            raise InvalidInput(f"{self}: give two seeds or more, at least one epoch and strengths of 0 and more")
+            raise InvalidInput(f"{self}: give two seeds or more, at least one epoch and strengths of 0 or more")
 
 
 def counterchecks(
@@ -150,8 +150,9 @@ def diagnostic_network(
             "unclear": "this attention helps another model a little",
         },
         blind="a code in the mask helps another model as well: read it beside the mask-only probe",
-        margin=USEFUL, wanted=True,
-    )  # fmt: skip
+        margin=USEFUL,
+        wanted=True,
+    )
 
 
 def _guided(

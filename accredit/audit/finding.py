@@ -42,7 +42,9 @@ class Finding:
     @property
     def interval(self) -> Estimate:
         """The interval around `value`, with chance held where it is."""
-        low, high = (None if end is None else self.chance + end for end in (self.excess.low, self.excess.high))
+        if self.rows == 1:
+            return Estimate.exact(self.value, self.excess.precision.because)
+        low, high = (self.chance + end for end in self.excess.ends)
         return Estimate(self.value, low, high, self.excess.precision, self.excess.level)
 
     def to_plain(self) -> dict[str, Any]:
@@ -101,9 +103,9 @@ def judged(
     unit: Literal["share", "nats", "τ", "distance"] = "share",
     details: Mapping[str, float] | None = None,
 ) -> Finding:
-    """A finding from one number a row, and what chance gives in each row (or in all of them).
+    """A finding from one number per row, and what chance gives in each row (or in all of them).
 
-    >>> readings = {"flagged": "the mask tells the label", "passes": "it does not", "unclear": "more rows would tell"}
+    >>> readings = {"flagged": "the mask gives the label", "passes": "it does not", "unclear": "more rows would tell"}
     >>> judged("probe", np.ones(50), 0.5, asks="?", readings=readings, blind="", margin=0.05).verdict
     'flagged'
     """
@@ -123,9 +125,9 @@ def interval_of(excess: FloatArray) -> Estimate:
     r"""Student's interval for the mean of one number per row, at level 0.95: $\bar d \pm t_{N-1} s / \sqrt N$.
 
     Where all N rows agree, s is 0 and says nothing: a row unlike them may still have a chance of $1 - 0.025^{1/N}$, about
-    3.7/N, and the interval is wide enough for such rows to differ by 1. One row has no interval, and its
-    verdict is unclear. With few rows and skewed numbers (mean 0.05, exponential, ten rows) the upper end was too low in 10 % of
-    trials instead of 2.5 %; otherwise both ends held what they say.
+    3.7/N, and the interval is wide enough for such rows to differ by 1. One row stands for itself alone:
+    its number is exact, and says nothing about others. With few rows and skewed numbers (mean 0.05, exponential, ten rows)
+    the upper end was too low in 10 % of trials instead of 2.5 %; otherwise both ends held what they say.
 
     >>> interval_of(np.zeros(37))
     Estimate(value=0.0, low=-0.094..., high=0.094..., ...)
@@ -134,7 +136,7 @@ def interval_of(excess: FloatArray) -> Estimate:
 
     count, mean = len(excess), float(excess.mean())
     if count == 1:
-        return Estimate.unknown(mean, "one row has no spread")
+        return Estimate.exact(mean, "one row stands for itself alone")
     if excess.min() == excess.max():
         reach = 1 - ((1 - LEVEL) / 2) ** (1 / count)
     else:
@@ -178,7 +180,7 @@ def right(answers: FloatArray, labels: npt.NDArray[np.int64], lead: float = 0.0)
     """1 where the most probable answer is the label, else 0: (N, classes), (N,) -> (N,).
 
     Answers that the best one leads by less than `lead` are a toss among them: a reader who knows nothing answers 0.51 or 0.49,
-    and which of the two may hang on the mask it was shown.
+    and which of the two may depend on the mask it was shown.
 
     >>> right(np.array([[0.9, 0.1], [0.51, 0.49]]), np.array([0, 0]), lead=0.1)
     array([1. , 0.5])

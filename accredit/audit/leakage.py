@@ -2,10 +2,10 @@
 
 An explainer shows x_S and hides the rest. If it was trained together with the network that reads x_S, the two may have
 agreed on a code: *where* it looks says the answer, whatever is there (Bai et al., 2020; Jethani et al., 2021; Puli et al.,
-2024). No single number settles this, so each detector tells its value, the value of chance, an interval over rows, a
+2024). No single number settles this, so each detector reports its value, the value of chance, an interval over rows, a
 verdict and what it cannot see. All compare with ŷ, the answer that is explained.
 
-Masks have one number a player in 0..1 (hard selections or attention); readers are functions (x, mask) -> probabilities.
+Masks have one number per player in 0..1 (hard selections or attention); readers are functions (x, mask) -> probabilities.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class NothingToJudge(InvalidInput):
 def mask_only_probe(
     masks: FloatArray, labels: IntArray, *, fit: IntArray | None = None, score: IntArray | None = None, seed: int = 0
 ) -> Finding:
-    """How well ŷ can be told from the mask alone, by boosted trees fitted on other rows; chance is the commonest answer.
+    """How well ŷ can be predicted from the mask alone, by boosted trees fitted on other rows; chance is the commonest answer.
 
     Masks (N, n) are rounded first, to 0.05 or half of an even share 1/n: trees read finer differences, which few networks
     downstream use. `details` hold a lower bound on I(Ŷ; M) in bits, H(Ŷ) − cross-entropy.
@@ -62,20 +62,20 @@ def mask_only_probe(
     rounded = np.round(given / min(ROUND, 0.5 / given.shape[1]))
     believed = _trees(rounded[fit], labels[fit], rounded[score], int(labels.max()) + 1, seed)
     commonest = np.bincount(labels[fit]).argmax()
-    told = np.log2(np.maximum(believed[np.arange(len(score)), labels[score]], 1e-3))
+    bits = np.log2(np.maximum(believed[np.arange(len(score)), labels[score]], 1e-3))
     share = np.bincount(labels[score]) / len(score)
     entropy = -float((share[share > 0] * np.log2(share[share > 0])).sum())
     return judged(
         PROBE, right(believed, labels[score]), labels[score] == commonest,
-        asks="accuracy of the answer told from the mask alone, the values unseen",
+        asks="accuracy of the answer predicted from the mask alone, the values unseen",
         readings={
-            "flagged": "where the explainer looks tells its answer",
-            "passes": "from the mask alone boosted trees tell no more than the commonest answer",
-            "unclear": "the mask may tell a little; more rows would show",
+            "flagged": "where the explainer looks reveals its answer",
+            "passes": "from the mask alone boosted trees do no better than the commonest answer",
+            "unclear": "the mask may reveal a little; more rows would show",
         },
         blind="overstates on images, where a mask of inked pixels is a partial picture; misses codes that need the values, "
         "and codes in fine digits of soft masks, which are rounded",
-        margin=MARGIN, details={"bits at least": max(0.0, entropy + float(told.mean())), "bits of the answer": entropy},
+        margin=MARGIN, details={"bits at least": max(0.0, entropy + float(bits.mean())), "bits of the answer": entropy},
     )  # fmt: skip
 
 
@@ -99,7 +99,7 @@ def _trees(x: FloatArray, y: IntArray, new: FloatArray, classes: int, seed: int)
 
 
 def _patience(rows: int) -> tuple[int, int]:
-    """Epochs of a small training, and how many of them without progress end it: few rows are few steps an epoch."""
+    """Epochs of a small training, and how many of them without progress end it: few rows make few steps per epoch."""
     passes = min(30, max(1, round(1500 / rows)))
     return 40 * passes, 5 * passes
 
@@ -119,7 +119,7 @@ def surrogate_gap(x: Array, masks: FloatArray, labels: IntArray, surrogate: Read
         blind="a black box reads inputs with holes badly, which widens the gap without any code; a black box that is "
         "fooled by the same holes narrows it",
         margin=MARGIN,
-    )  # fmt: skip
+    )
 
 
 def evalx_gap(
@@ -172,7 +172,7 @@ def encode_meter(
         METER, gains[0], gains[1],
         asks="nats about the answer in the choice, beyond the values shown; chance column: masks dealt out at random",
         readings={
-            "flagged": "what is chosen tells of the answer what the chosen values do not",
+            "flagged": "the choice says more about the answer than the chosen values do",
             "passes": "a reader of values and choice finds nothing in the choice beyond the values",
             "unclear": "the choice may add a little; more rows would show",
         },
@@ -182,7 +182,7 @@ def encode_meter(
 
 
 class _MaskAware(nn.Module):
-    """A network of x ⊙ m that is also told the mask, which removed words or dark pixels do not always show."""
+    """A network of x ⊙ m that also sees the mask, which removed words or dark pixels do not always show."""
 
     def __init__(self, inputs: Inputs, classes: int, width: int | None, seed: int) -> None:
         super().__init__()
@@ -224,10 +224,12 @@ def inert_players(masks: FloatArray, inert: npt.ArrayLike, present: BoolArray | 
     total = (masks * there).sum(axis=1)
     kept = total > 0
     if not kept.any():
-        raise NothingToJudge("the masks are empty in all rows, so that nobody is preferred")
+        raise NothingToJudge("the masks are empty in all rows, so no player is preferred")
     mass = (masks * useless).sum(axis=1)[kept] / total[kept]
     return judged(
-        INERT, mass, (useless.sum(axis=1) / there.sum(axis=1))[kept],
+        INERT,
+        mass,
+        (useless.sum(axis=1) / there.sum(axis=1))[kept],
         asks="share of the mask on players that cannot inform; chance: their share of the players",
         readings={
             "flagged": "players that cannot inform are preferred, so the mask is not about information",
@@ -236,7 +238,7 @@ def inert_players(masks: FloatArray, inert: npt.ArrayLike, present: BoolArray | 
         },
         blind="erratic from seed to seed: a code may use informative players as well; a low share proves nothing",
         margin=MARGIN,
-    )  # fmt: skip
+    )
 
 
 def value_scramble(x: Array, masks: FloatArray, labels: IntArray, surrogate: Reader, *, seed: int = 0) -> Finding:
@@ -245,7 +247,9 @@ def value_scramble(x: Array, masks: FloatArray, labels: IntArray, surrogate: Rea
     said = _ask(surrogate, swapped, masks, labels).argmax(axis=1)
     share = np.bincount(labels, minlength=int(said.max()) + 1) / len(labels)
     return judged(
-        SCRAMBLE, said == labels, share[said],
+        SCRAMBLE,
+        said == labels,
+        share[said],
         asks="share of answers that stay although the shown values come from another row",
         readings={
             "flagged": "the answer stays when the values go: it came from the mask",
@@ -254,23 +258,25 @@ def value_scramble(x: Array, masks: FloatArray, labels: IntArray, surrogate: Rea
         },
         blind="need not fall to chance on images, where the mask is a partial picture; blind to codes that need the values",
         margin=MARGIN,
-    )  # fmt: skip
+    )
 
 
 def mask_transplant(x: Array, masks: FloatArray, labels: IntArray, surrogate: Reader, *, seed: int = 0) -> Finding:
-    """Put on a row the mask of a row with another answer: whom does the surrogate follow? Chance is one half.
+    """Put on a row the mask of a row with another answer: which of the two does the surrogate follow? Chance is one half.
 
-    Rows answered by neither of the two are left out.
+    Rows that get neither answer are left out.
     """
     if labels.min() == labels.max():
-        raise NothingToJudge(f"all scored rows have the answer {labels[0]}, so that no other row can lend a mask")
+        raise NothingToJudge(
+            f"all scored rows have the answer {labels[0]}, so there is no mask from another answer to try"
+        )
     rng = np.random.default_rng(seed)
     donor = np.array([rng.choice(np.flatnonzero(labels != label)) for label in labels])
     said = _ask(surrogate, x, masks[donor], labels).argmax(axis=1)
     followed = said == labels[donor]
     counted = followed | (said == labels)
     if not counted.any():
-        raise NothingToJudge("no row is answered by either of its two labels; the surrogate does not fit these labels")
+        raise NothingToJudge("the surrogate gives no row either of its two labels; it does not fit these labels")
     return judged(
         TRANSPLANT, followed[counted], 0.5,
         asks="share of answers that follow the mask's donor and not the values' owner",
@@ -293,11 +299,11 @@ def random_selector(
         RANDOM, right(_ask(judge, x, masks, labels), labels, TOSS), right(_ask(judge, x, drawn, labels), labels, TOSS),
         asks="accuracy of an outside judge on what is shown; chance column: on a random choice of the same size",
         readings={
-            "passes": "what is shown tells more than a random choice",
+            "passes": "what is shown says more than a random choice",
             "flagged": "what is shown tells an outsider no more than a random choice",
             "unclear": "not clearly better than a random choice",
         },
-        blind="says whether the choice is useful, not whether it is honest: cherry-picked values also tell",
+        blind="says whether the choice is useful, not whether it is honest: cherry-picked values are useful too",
         margin=MARGIN, wanted=True,
     )  # fmt: skip
 
@@ -317,7 +323,7 @@ def leakage_report(
     seed: int = 0,
     subject: str = "explainer",
 ) -> Findings:
-    """Every detector that the parts at hand allow, on rows that the explainer was not trained on.
+    """Every detector that has the parts it needs, on rows that the explainer was not trained on.
 
     `x` (N, ...) are inputs, `masks` (N, n) what the explainer chose for them, `labels` (N,) the answers it explains. Half of
     the rows fit the probe, the reader of the encode-meter and, where none is given, EVAL-X; the other half is scored. Without
@@ -342,7 +348,7 @@ def leakage_report(
     drawn = random_masks(chosen, present, seed)
 
     def on(masks: FloatArray) -> dict[str, Callable[[], Finding]]:
-        """The detectors for which there is all that they need."""
+        """The detectors that have everything they need."""
         shown, hidden, said = rows[score], masks[score], answer[score]
         ready: dict[str, Callable[[], Finding]] = {
             PROBE: lambda: mask_only_probe(masks, answer, fit=fit, score=score, seed=seed)
@@ -393,7 +399,7 @@ NEEDS: Mapping[str, str] = {
 def halves(rows: int, seed: int) -> tuple[IntArray, IntArray]:
     """Row numbers to fit on and to score on, half of the rows each, in random order."""
     if rows < 20:
-        raise InvalidInput(f"{rows} rows are too few for a leakage report; give at least 20, better some hundreds")
+        raise InvalidInput(f"{rows} rows are too few for a leakage report; give at least 20, better a few hundred")
     order = np.random.default_rng(seed).permutation(rows)
     return order[: rows // 2], order[rows // 2 :]
 
@@ -429,7 +435,7 @@ def _checked(
     chosen = np.asarray(masks, dtype=np.float64)
     if chosen.ndim != 2 or len(chosen) != len(rows) or (inputs is not None and chosen.shape[1] != inputs.n):
         wanted = f"({len(rows)}, {inputs.n if inputs is not None else 'players'})"
-        raise InvalidInput(f"masks must have shape {wanted}, one column a player; got {chosen.shape}")
+        raise InvalidInput(f"masks must have shape {wanted}, one column per player; got {chosen.shape}")
     if not ((chosen >= 0) & (chosen <= 1)).all():
         raise InvalidInput("masks must be finite numbers in 0..1")
     return rows, chosen, checked_labels(labels, len(rows))
@@ -453,11 +459,11 @@ def _inert(inert: npt.ArrayLike, shape: tuple[int, ...]) -> BoolArray:
 
 
 def _ask(reader: Reader, x: Array, masks: FloatArray, labels: IntArray) -> FloatArray:
-    """What a reader answers to masked rows, one column for each label at least: (N, classes)."""
+    """What a reader answers to masked rows, with a column for every label: (N, classes)."""
     said = checked_answers(reader(x, masks), len(x), "the answers of a reader (surrogate, EVAL-X or black box)")
     if labels.max() >= said.shape[1]:
         raise InvalidInput(
-            f"labels go up to {labels.max()}, but a reader (the surrogate, EVAL-X or the black box) tells {said.shape[1]} "
+            f"labels go up to {labels.max()}, but a reader (the surrogate, EVAL-X or the black box) gives {said.shape[1]} "
             "classes from 0; give the answers that are explained as labels"
         )
     return said

@@ -16,8 +16,8 @@ from accredit.core.tables import is_table, number, read_sheet
 from accredit.learned.inputs import Array, BlackBox, checked_answers
 
 ARRAYS = (
-    "arrays 'x' and 'labels' (or 'answers', the black box's probabilities) for an explainer; 'tokens', 'query' and, where "
-    "there are, 'labels' and 'present' for an attention classifier; 'inert' marks players that cannot inform"
+    "arrays 'x' and 'labels' (or 'answers', the black box's probabilities) for an explainer; 'tokens', 'query' and, if "
+    "known, 'labels' and 'present' for an attention classifier; 'inert' marks players that cannot inform"
 )
 
 
@@ -66,7 +66,7 @@ def _explainer(place: Path, arrays: dict[str, Array], tests: Sequence[str] | Non
             explainer.black_box = recorded(x, answers)
         elif explainer.query:
             raise InvalidInput(
-                f"{explainer.method} is told the black box's answer when it chooses; save its probabilities beside the "
+                f"{explainer.method} needs the black box's answer to choose; save its probabilities beside the "
                 "rows: np.savez(file, x=x, answers=black_box(x))"
             )
         method, masks, surrogate = explainer.method, explainer.masks(x), explainer.answer
@@ -77,7 +77,7 @@ def _explainer(place: Path, arrays: dict[str, Array], tests: Sequence[str] | Non
 
 
 def _of_rows(name: str, array: Array) -> bool:
-    """Whether an array has one entry a row; `inert` may have one a player instead."""
+    """Whether an array has one entry per row; `inert` may have one per player instead."""
     return array.ndim > (1 if name == "inert" else 0)
 
 
@@ -102,7 +102,7 @@ def recorded(x: Array, answers: FloatArray) -> BlackBox:
             return np.array([known[row.tobytes()] for row in rows])
         except KeyError:
             raise InvalidInput(
-                "the black box is known by its recorded answers only, and was asked for others"
+                "only the recorded answers of the black box are known, and it was asked for others"
             ) from None
 
     return answer

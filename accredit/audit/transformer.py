@@ -2,7 +2,7 @@
 
 The model is run with an attention kernel of our own, which is the eager one with a hook for the weights: they can be
 detached (so that gradients flow through values only, as Jain & Wallace ask) or, in the last layer and in the rows of the
-positions that the classifier reads, replaced. Earlier layers answer from memory then, so one pass costs one layer. The
+positions that the classifier reads, replaced. Earlier layers then answer from memory, so one pass costs one layer. The
 model's weights and settings are as before when the call ends.
 
 What cannot be done without training the classifier again is named in the result, not imitated.
@@ -64,12 +64,12 @@ def audit_texts(
     A token's attention is what the positions that the classifier reads give it in one layer, averaged over heads; rollout is
     tested beside it. Correlations leave special tokens out; shuffles and adversaries move the weights of all tokens.
 
-    Cost a text: one backward pass, one pass for each token, `permutations` passes of the last layer, `steps` forward and
+    Cost per text: one backward pass, one pass for each token, `permutations` passes of the last layer, `steps` forward and
     backward passes of the last layer with five rows.
     """
     if model.task != "classify" or getattr(model.model.config, "is_encoder_decoder", False):
         raise InvalidInput(
-            f"{model.name} is no encoder classifier ({model.task}); attention is audited for classifiers"
+            f"{model.name} is not an encoder classifier ({model.task}); attention is audited for classifiers"
         )
     unknown = sorted(set(tests) - set(TESTS))
     if unknown:
@@ -77,7 +77,7 @@ def audit_texts(
     if not texts or isinstance(texts, str) or not tests:
         raise InvalidInput("there is nothing to audit; give a list of at least one text, and at least one test")
     if model.law == "none":
-        raise InvalidInput(f"{model.name} tells one number and no probabilities; attention is audited for classifiers")
+        raise InvalidInput(f"{model.name} gives one number, not probabilities; attention is audited for classifiers")
     measured: list[dict[str, Any]] = []
     skipped: list[str] = []
     with progress("audit", len(texts) if bar else 0) as line:
@@ -90,11 +90,11 @@ def audit_texts(
     if not measured:
         raise InvalidInput(skipped[0].removeprefix("text 1 was left out: ") if len(texts) == 1 else skipped[0])
     found, not_run = _findings(measured, tests)
-    texts_told = (
+    texts_read = (
         "1 text, so no interval can say how other texts would do" if len(measured) == 1 else f"{len(measured)} texts"
     )
     notes = [
-        f"{texts_told}; attention of the last layer where the classifier reads it, unless rollout is named",
+        f"{texts_read}; attention of the last layer where the classifier reads it, unless rollout is named",
         *skipped,
     ]
     return Findings(f"attention of {model.name}", tuple(found), not_run, tuple(notes))
@@ -218,7 +218,7 @@ def last_layer(model: TextModel, encoded: Encoded) -> Iterator[tuple[Callable[[T
     said = int(plain[0].argmax())
 
     def probabilities(outputs: Tensor) -> Tensor:
-        """Of all classes; labels that are told apart from one another by sigmoids: of the highest one, and of its absence."""
+        """Of all classes; where each label has its own sigmoid, of the highest one and of its absence."""
         if model.law == "softmax":
             return outputs.softmax(dim=-1)
         return torch.stack([-outputs[:, said], outputs[:, said]], dim=-1).sigmoid()
@@ -249,12 +249,12 @@ def _check_kernel(model: TextModel, batch: TokenBatch, found: Tensor, seen: list
     if not seen:
         raise CannotImpose(f"{type(model.model).__name__} does not let its attention be replaced")
     if not torch.allclose(found, expected, atol=1e-3, rtol=1e-3):
-        raise CannotImpose(f"{type(model.model).__name__} computes attention in a way of its own; it is not imposed")
+        raise CannotImpose(f"{type(model.model).__name__} computes attention in its own way, so it cannot be imposed")
 
 
 @contextmanager
 def _remembered(model: nn.Module, last: nn.Module) -> Iterator[Callable[[int], None]]:
-    """Layers below the one that holds `last` answer with what they gave to the first batch of as many rows.
+    """Layers below the one that holds `last` answer with what they gave to the first batch of that many rows.
 
     Yields a function to be called with the number of rows before each pass. Where no list of layers is found, nothing is
     remembered and all layers run.

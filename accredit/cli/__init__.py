@@ -21,7 +21,7 @@ COMMANDS = {  # name -> (module, one line of help)
     "reproduce": ("accredit.cli.reproduce", "Run the papers' claims and tables, and print what holds."),
     "runs": ("accredit.cli.runs", "List, export and resume the runs of a journal."),
     "methods": ("accredit.cli.methods", "List every method, what it divides and which axioms it keeps."),
-    "doctor": ("accredit.cli.doctor", "Tell versions, what is installed and what would fail."),
+    "doctor": ("accredit.cli.doctor", "Show versions, what is installed and what would fail."),
 }
 
 
@@ -67,9 +67,11 @@ def main() -> None:
         click.echo(error.ctx.get_help() if error.ctx else error.format_message())
         sys.exit(2)
     except click.UsageError as error:
-        told = error.format_message()
-        stop = "" if told.endswith((".", "?", "?)")) else "."
-        click.echo(f"accredit: {told}{stop} See {error.ctx.command_path if error.ctx else 'accredit'} --help", err=True)
+        message = error.format_message()
+        stop = "" if message.endswith((".", "?", "?)")) else "."
+        click.echo(
+            f"accredit: {message}{stop} See {error.ctx.command_path if error.ctx else 'accredit'} --help", err=True
+        )
         sys.exit(2)
     except click.ClickException as error:
         click.echo(f"accredit: {error.format_message()}", err=True)

@@ -35,7 +35,7 @@ def audit(
 ) -> None:  # fmt: skip
     """Put attention or a trained explainer to the test.
 
-    TEXT, or a FILE with one text a line (or a CSV or TSV), audits the attention of a classifier: does it agree with
+    TEXT, or a FILE with one text per line (or a CSV or TSV), audits the attention of a classifier: does it agree with
     gradients and with leave-one-out, does the answer change when it is shuffled, would other attention give the same?
 
     --explainer FOLDER --data FILE audits what accredit.learned saved: does where it looks give its answer away?
@@ -48,7 +48,7 @@ def audit(
     asked = None if tests is None else [name for name in tests.split(",") if name.strip()]
     if explainer is not None:
         if subject is not None or data_file is None:
-            raise InvalidInput("--explainer FOLDER takes its rows from --data FILE, and no TEXT beside it")
+            raise InvalidInput("--explainer FOLDER takes its rows from --data FILE, so leave TEXT out")
         report = _saved(explainer, data_file, asked, target, limit, seed)
     else:
         if data_file is not None:
@@ -86,6 +86,6 @@ def _texts(
     if kind == "image":
         raise InvalidInput(f"{subject!r} is an image; attention is audited on text classifiers")
     if kind == "text" and column is not None:
-        raise InvalidInput(f"--text is for a FILE of texts, and {subject!r:.40} is one text")
+        raise InvalidInput(f"--text is for a FILE of texts, but {subject!r:.40} is one text")
     texts = read_texts(subject, column) if kind == "file" else [subject]
     return audit_texts(loaded(model), texts[: limit or DEFAULT_LIMIT], tests=wanted, steps=steps, seed=seed, bar=True)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     "--data",
     "data_file",
     type=click.Path(),
-    help="CSV, TSV or JSONL (also .gz), one text a row; default: 40 sentences.",
+    help="CSV, TSV or JSONL (also .gz), one text per row; default: 40 sentences.",
 )
 @click.option("--text", default="text", show_default=True, help="The column with the texts.")
 @click.option("--target", help="The column with the label to explain; default: what the model predicts.")
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 @click.option("--budget", type=click.IntRange(min=4), help="Payoffs that each game method may ask.")
 @click.option("--seed", default=0, show_default=True)
 @click.option(
-    "--store", type=click.Path(), help="File that keeps finished rows, so that a killed run goes on where it was."
+    "--store", type=click.Path(), help="File that keeps finished rows, so that a killed run goes on where it left off."
 )
 @click.option(
     "--executor", default="serial", show_default=True, help="serial, processes:2, dask, or dask:tcp://host:8786."

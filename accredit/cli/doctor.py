@@ -28,7 +28,7 @@ EXTRAS = {  # extra -> (packages, what does not work without them)
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
 def doctor(as_json: bool) -> None:
-    """Tell versions, what is installed and what would fail."""
+    """Show versions, what is installed and what would fail."""
     found = {extra: {package: _version(package) for package in packages} for extra, (packages, _) in EXTRAS.items()}
     if as_json:
         click.echo(json.dumps({"accredit": __version__, "python": platform.python_version(), "extras": found}))

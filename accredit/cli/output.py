@@ -1,4 +1,4 @@
-"""Where a command writes: whole files or nothing, and a wrong place is told before the work begins."""
+"""Where a command writes: whole files or nothing, and a path that cannot be written is reported before the work begins."""
 
 from __future__ import annotations
 

@@ -11,10 +11,12 @@ from typing import Any
 import click
 
 OPTIONS = [
-    click.option("--quick", is_flag=True, help="Fewer draws and examples: a look in seconds or minutes, not for quoting."),
+    click.option(
+        "--quick", is_flag=True, help="Fewer draws and examples: a look in seconds or minutes, not for quoting."
+    ),
     click.option("--out", default="reports", show_default=True, type=click.Path(), help="Folder for the report."),
     click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True),
-]  # fmt: skip
+]
 TEXTS = [
     click.option("--model", "models", multiple=True, default=["builtin"], show_default=True,
                  help="A classifier's folder; repeat it."),
@@ -126,13 +128,15 @@ def arena(
     chosen = filters(where)
     examples = read_examples(data_file, "text", None, limit, chosen, longest) if data_file else sample()[:limit]
     examples = examples[:4] if quick else examples
-    told = f"{len(examples)} sentences" + (f" of {Path(data_file).name}" if data_file else " written for this project")
-    told += "".join(f", {k} = {v}" for k, v in chosen.items()) + (
+    subject = f"{len(examples)} sentences" + (
+        f" of {Path(data_file).name}" if data_file else " written for this project"
+    )
+    subject += "".join(f", {k} = {v}" for k, v in chosen.items()) + (
         f", at most {longest} words, in file order" if longest else ""
     )
     contests = [TextContest(COMPARED, model=name, budget=budget, seed=seed) for name in models]
     contests += [replace(contests[0], judge=removal) for removal in judge]
-    _finish(arena_report(contests, examples, store, executor, told, quick, seed), out)
+    _finish(arena_report(contests, examples, store, executor, subject, quick, seed), out)
 
 
 @reproduce.command()

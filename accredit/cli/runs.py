@@ -52,12 +52,12 @@ def runs(file: str, export_file: str | None, resume: bool, check: bool, as_json:
 
 
 def _go_on(run: Run, journal: Path, as_json: bool) -> None:
-    """The same command, in the folder where it was given; the journal may have been moved since."""
+    """The same command, in the folder where it was started; the journal may have been moved since."""
     from accredit.cli.value import value
     from accredit.core import InvalidInput
 
     if not Path(run.folder).is_dir():
-        raise InvalidInput(f"run {run.id} was given in {run.folder}, which is not there; give its line again elsewhere")
+        raise InvalidInput(f"run {run.id} was started in {run.folder}, which is gone; run its command again elsewhere")
     words = [*run.command[1:], "--store", str(journal), *(["--json"] if as_json else [])]
     click.echo(f"resuming: accredit value {shlex.join(words)}", err=True)
     with contextlib.chdir(run.folder):

@@ -21,7 +21,7 @@ ELSEWHERE = ("store", "form", "html_file")  # where results go is not part of wh
     "--test", default="0.25", show_default=True, metavar="FILE|FRACTION", help="Test rows: a file, or a share of FILE."
 )
 @click.option(
-    "--task", type=click.Choice(["class", "number"]), help="What the target is. Default: told from its values."
+    "--task", type=click.Choice(["class", "number"]), help="What the target is. Default: inferred from its values."
 )
 @click.option("--method", type=METHOD, default="knn-shapley", show_default=True, help=METHOD.help)
 @click.option(
@@ -30,7 +30,7 @@ ELSEWHERE = ("store", "form", "html_file")  # where results go is not part of wh
 @click.option("--players", default="row", show_default=True, metavar="row|COLUMN", help="Who is valued.")
 @click.option("--groups", metavar="COLUMN", help="With --method owen: rows of one group arrive together.")
 @click.option(
-    "--store", type=click.Path(), metavar="RUN.db", help="Keep every training here; the same line again resumes."
+    "--store", type=click.Path(), metavar="RUN.db", help="Keep every training here; the same command again resumes."
 )
 @click.option("--executor", metavar="WHERE", help="serial, threads:4, processes:4, dask or dask:tcp://host:8786.")
 @click.option("--budget", type=click.IntRange(min=1), default=2000, show_default=True, help="Trainings to spend.")
@@ -40,7 +40,7 @@ ELSEWHERE = ("store", "form", "html_file")  # where results go is not part of wh
 )
 @click.option("--curves/--no-curves", default=True, help="Also retrain along removal curves.")
 @click.option("--json", "form", flag_value="json", help="Print one JSON object.")
-@click.option("--csv", "form", flag_value="csv", help="Print one line a player.")
+@click.option("--csv", "form", flag_value="csv", help="Print one line per player.")
 @click.option("--html", "html_file", type=NewFile(), help="Also write the report as one self-contained HTML file.")
 @click.pass_context
 def value(
@@ -103,7 +103,7 @@ def value(
             journal.end_run(run, report.values.to_json())
     except KeyboardInterrupt:
         if store:
-            click.echo(f"what is trained is kept in {store}; the same line again resumes", err=True)
+            click.echo(f"what is trained is kept in {store}; the same command again resumes", err=True)
         raise
     finally:
         if journal:
@@ -121,7 +121,7 @@ def value(
 
 
 def _words(context: click.Context) -> list[str]:
-    """The command line that gives these settings, in one order, so that the same run is known again, also in a copy of
+    """The command line that gives these settings, in one order, so that the same run is recognised, also in a copy of
     its journal."""
     words = ["value"]
     for parameter in context.command.params:

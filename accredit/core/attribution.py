@@ -41,9 +41,7 @@ class Attribution(Drawn):
     method: str  # enough to run it again
     claims: tuple[Claim, ...] = ()
     stderr: FloatArray | None = None  # (n,); None: there is no sampling error, or no honest estimate of it
-    interval: FloatArray | None = (
-        None  # (n, 2) low and high; None: none is needed, or none can be given: see `precision`
-    )
+    interval: FloatArray | None = None  # (n, 2) low and high; None where `precision` is exact or unknown
     level: float | None = None  # the share of runs in which the interval should hold the truth, player by player
     precision: Precision | None = None  # exact, interval or unknown, and why; None: whichever `interval` says
     baseline: float | None = None  # v(∅), what nobody earns
@@ -179,8 +177,8 @@ class Attribution(Drawn):
             return np.asarray(np.arange(len(self))[listed])
         except (TypeError, IndexError):
             raise InvalidInput(
-                f"{which!r:.60} picks no part of {len(self)} players; write a name, a slice such as [:3], a list of names, or "
-                f"a list of positions from 0 to {len(self) - 1}"
+                f"{which!r:.60} does not pick any of the {len(self)} players; write a name, a slice such as [:3], a list of "
+                f"names, or a list of positions from 0 to {len(self) - 1}"
             ) from None
 
     def _picked(self, rows: Any) -> Attribution:
@@ -236,7 +234,7 @@ class Attribution(Drawn):
 
 
 def largest(sizes: FloatArray, count: int) -> list[int]:
-    """Positions of the `count` largest, largest first; of equals the first."""
+    """Positions of the `count` largest, largest first; ties stay in order."""
     if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 1:
         raise InvalidInput(f"count must be a whole number of at least 1, got {count!r}; write for example top(3)")
     rows: list[int] = np.argsort(-sizes, kind="stable")[:count].tolist()

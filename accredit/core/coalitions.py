@@ -1,6 +1,6 @@
 """Coalitions: boolean rows outside, packed bits inside.
 
-A batch of coalitions is a boolean array of shape (batch, n): row b, column i tells whether player i plays in coalition b.
+A batch of coalitions is a boolean array of shape (batch, n): row b, column i says whether player i plays in coalition b.
 Wherever coalitions are remembered or compared they are packed to ⌈n/8⌉ bytes per row, so 10 players and 10,000 both fit.
 """
 
@@ -19,7 +19,7 @@ CHUNK_BYTES = 1 << 24  # rows of one enumeration chunk stay below 16 MB
 
 
 def packed(coalitions: BoolArray) -> npt.NDArray[np.uint8]:
-    """Bits of every coalition, eight players a byte: (batch, n) -> (batch, ⌈n/8⌉)."""
+    """Bits of every coalition, eight players per byte: (batch, n) -> (batch, ⌈n/8⌉)."""
     return np.packbits(coalitions, axis=1, bitorder="little")
 
 
@@ -50,7 +50,7 @@ def unique(coalitions: BoolArray) -> tuple[BoolArray, IntArray]:
 
 
 def from_index(index: IntArray, players: int) -> BoolArray:
-    """Coalitions from table indices, bit i of an index telling whether player i plays.
+    """Coalitions from table indices, where bit i of an index says whether player i plays.
 
     >>> from_index(np.array([0, 1, 6]), 3).astype(int)
     array([[0, 0, 0],

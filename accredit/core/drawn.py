@@ -22,7 +22,7 @@ class Drawn:
     """A result that prints as a table, and shows itself as a page in a notebook."""
 
     def show(self) -> None:
-        """A page in a notebook, a table on a terminal, in colour where that is understood."""
+        """A page in a notebook, a table on a terminal, in colour where the terminal supports it."""
         drawings().show(self)
 
     def __str__(self) -> str:

@@ -68,7 +68,7 @@ class Precision:
 
 @dataclass(frozen=True)
 class Estimate:
-    """One number and how well it is known. An exact one lies between itself and itself; of an unknown one nothing is said.
+    """One number and how well it is known. An exact one lies between itself and itself; an unknown one has no ends.
 
     >>> share = Estimate(0.5, 0.41, 0.6)
     >>> f"{share:.2f}", 0.45 in share, share.above(0.4), share.above(0.45)

@@ -11,7 +11,7 @@ from accredit.core.coalitions import BoolArray, FloatArray, IntArray, all_coalit
 from accredit.core.errors import BadPayoff, InvalidInput, TooManyPlayers
 
 TABLE_LIMIT = 24  # players; a table of 2^24 payoffs is 128 MB
-LARGEST = 1e150  # payoffs beyond it could not be squared
+LARGEST = 1e150  # the squares of larger payoffs would overflow
 Member = TypeVar("Member")
 
 
@@ -29,7 +29,7 @@ class Game(Protocol):
 
 @runtime_checkable
 class Tabulated(Game, Protocol):
-    """A game that already knows all 2ⁿ payoffs; bit i of the index tells whether player i plays."""
+    """A game that already knows all 2ⁿ payoffs; bit i of the index says whether player i plays."""
 
     @property
     def table(self) -> FloatArray: ...
@@ -50,7 +50,7 @@ def payoffs(game: Game, coalitions: BoolArray) -> FloatArray:
 def _of_several(game: Game) -> str:
     """What to do with a game that pays several numbers where one is asked for."""
     if not hasattr(game, "outputs"):
-        return ". A game that pays several names them in `outputs`"
+        return ". A game that pays several numbers names them in `outputs`"
     return f". This game pays {len(game.outputs)}: pick one with output(game, {game.outputs[0]!r})"
 
 
@@ -66,7 +66,7 @@ def real_numbers(returned: Any) -> FloatArray:
 
 
 def check_finite(earned: FloatArray, who: Callable[[int], str]) -> None:
-    """Refuse payoffs (rows,) that cannot be reckoned with; `who` names the coalition of a row."""
+    """Refuse payoffs (rows,) that are not finite, or too large to compute with; `who` names the coalition of a row."""
     if earned.size == 0 or (earned.min() >= -LARGEST and earned.max() <= LARGEST):
         return
     row = int(np.argmax(~(np.abs(earned) <= LARGEST)))

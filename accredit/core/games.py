@@ -41,7 +41,7 @@ def every_payoff(games: Games, coalitions: BoolArray) -> FloatArray:
 
 
 def check_every_finite(earned: FloatArray, outputs: tuple[str, ...], who: Callable[[int], str]) -> None:
-    """Refuse payoffs (rows, k) that cannot be reckoned with; `who` names the coalition of a row."""
+    """Refuse payoffs (rows, k) that are not finite, or too large to compute with; `who` names the coalition of a row."""
 
     def named_place(place: int) -> str:
         row, column = divmod(place, len(outputs))
@@ -75,9 +75,9 @@ def output_index(outputs: tuple[str, ...], name: str) -> int:
 class Record:
     """What several games were asked, so that each of them can be played from the same evaluations.
 
-    The first output to ask has its batches evaluated as they come. When another asks for the same batch, as it does unless
-    its solver looks at payoffs or the clock to decide what to ask, it gets what it would have got alone, to the last bit;
-    of any other batch only the coalitions that nobody has asked yet are evaluated.
+    For the first output that asks, every batch is evaluated as it comes. The other outputs usually ask for the same batches
+    (unless their solver looks at payoffs or the clock to decide what to ask) and get what they would have got alone, to the
+    last bit. Of any other batch, only the coalitions that have not been asked before are evaluated.
 
     >>> from accredit.games import FunctionGames, counted
     >>> sums = counted(FunctionGames("ab", ("sum", "square"), lambda s: s.sum(axis=1, keepdims=True) ** [1, 2]))
@@ -117,7 +117,7 @@ class Record:
         return self._batches[batch]
 
     def _complete(self, coalitions: BoolArray) -> FloatArray:
-        """A batch of which a part may be known from other batches."""
+        """A batch that other batches may already cover in part."""
         self._sort()
         names = keys(coalitions)
         missing = {name: row for row, name in enumerate(names) if name not in self._rows}

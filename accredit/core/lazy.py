@@ -1,4 +1,4 @@
-"""Names that are imported when they are first used, so that the door stays light."""
+"""Names that are imported when they are first used, so that importing the package stays fast."""
 
 from __future__ import annotations
 

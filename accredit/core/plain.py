@@ -49,7 +49,7 @@ def read_object(text: str, kind: str) -> dict[str, Any]:
 
 
 def named_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """A JSON object; the reader of the standard library would keep the last of two equal names without a word."""
+    """A JSON object; the reader of the standard library would silently keep the last of two equal names."""
     found: dict[str, Any] = {}
     for name, value in pairs:
         if name in found:

@@ -41,7 +41,7 @@ def rank_correlation(a: FloatArray, b: FloatArray) -> FloatArray:
 
 
 def holm(p: npt.ArrayLike) -> FloatArray:
-    """p-values corrected for their number, step down (Holm, 1979): below α means that the family errs at most with α.
+    """p-values corrected for how many there are (Holm, 1979): rejecting those below α errs anywhere with chance at most α.
 
     >>> holm([0.01, 0.04, 0.03])
     array([0.03, 0.06, 0.06])

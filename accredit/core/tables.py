@@ -47,7 +47,8 @@ class Sheet:
         return (dict(zip(self.names, row, strict=True)) for row in self.rows)
 
     def column(self, name: str | None, option: str) -> list[str]:
-        """The cells of one column, by its name; without a name, of the only one. `option` is where a name can be given."""
+        """The cells of one column, by name; without a name, those of the only one. `option` is what a person sets to name
+        it."""
         if name is None and len(self.names) == 1:
             name = self.names[0]
         if name is None or name not in self.names:
@@ -74,10 +75,11 @@ def is_table(path: str | Path) -> bool:
 
 def read_sheet(path: str | Path) -> Sheet:
     """The table in a .csv, .tsv, .jsonl or .ndjson file (.gz may follow)."""
+    check_is_file(path)
     file, kind = str(path), ending(path)
     if not is_table(path):
         raise InvalidInput(
-            f"{file!r} ends in neither .csv, .tsv nor .jsonl (.gz may follow); name it after what it holds"
+            f"{file!r} ends in neither .csv, .tsv nor .jsonl (.gz may follow); rename it to match its contents"
         )
     content = read_content(path)
     lines = _json_lines(content, file) if kind in JSON_LINES else _split(content, file, SEPARATORS[kind])
@@ -96,11 +98,8 @@ def read_sheet(path: str | Path) -> Sheet:
 
 def read_content(path: str | Path) -> str:
     """The text of a file in UTF-8, unpacked where its name ends in .gz. No more than `LIMIT` bytes are ever held."""
+    check_is_file(path)
     place, file = Path(path), str(path)
-    if not place.is_file():
-        raise InvalidInput(
-            f"{file!r} {'is not a file' if place.exists() else 'does not exist'}; give the path of a file"
-        )
     try:
         with gzip.open(place) if place.name.lower().endswith(".gz") else place.open("rb") as opened:
             raw = opened.read(LIMIT + 1)
@@ -119,6 +118,13 @@ def read_content(path: str | Path) -> str:
     return text
 
 
+def check_is_file(path: str | Path) -> None:
+    """Refuse what is not there, and what is not a file."""
+    if not Path(path).is_file():
+        what = "is not a file" if Path(path).exists() else "does not exist"
+        raise InvalidInput(f"{str(path)!r} {what}; give the path of a file")
+
+
 def _check_names(names: Sequence[str], file: str, kind: str) -> None:
     other = next((mark for mark in "\t;" if kind == ".csv" and len(names) == 1 and mark in names[0]), None)
     if other is not None:
@@ -126,7 +132,7 @@ def _check_names(names: Sequence[str], file: str, kind: str) -> None:
         raise InvalidInput(f"the first line of {file!r} holds a {other!r} and no comma; {instead}")
     name, times = Counter(names).most_common(1)[0]
     if times > 1:
-        raise InvalidInput(f"{times} columns of {file!r} are called {name!r}; give each a name of its own")
+        raise InvalidInput(f"{times} columns of {file!r} are called {name!r}; give each its own name")
 
 
 def _split(content: str, file: str, mark: str) -> Lines:
@@ -158,8 +164,12 @@ def _enclose(quoted: Lines, plain: Lines) -> bool:
         return True
     if len(quoted) != len(plain):
         return False
-    changed = [(k, raw) for k, (a, b) in enumerate(zip(quoted, plain, strict=True))
-               for read, raw in zip(a[1], b[1], strict=True) if read != raw]  # fmt: skip
+    changed = [
+        (k, raw)
+        for k, (a, b) in enumerate(zip(quoted, plain, strict=True))
+        for read, raw in zip(a[1], b[1], strict=True)
+        if read != raw
+    ]
     return any(k == 0 or '""' in raw[1:-1] for k, raw in changed)
 
 

@@ -29,7 +29,7 @@ from accredit.core.games import Record
 from accredit.games import TableGame
 
 TOLERANCE = 1e-9  # of the largest |v(S) − v(∅)|
-ROUNDING = 1e-15  # of the largest payoff: no sum of payoffs is known better
+ROUNDING = 1e-15  # of the largest payoff: no sum of payoffs is more precise than this
 WITNESS_LIMIT = 16  # players; finding null and equal players needs the whole table
 SIGMAS = 8.0  # in-expectation claims: a normal error exceeds this with probability 1.2e-15
 
@@ -84,7 +84,8 @@ def check_claims(
 ) -> tuple[Finding, ...] | dict[str, tuple[Finding, ...]]:
     """Test every claim of `attribution` about `game`; a refuted one raises `ClaimRefuted` with its witness.
 
-    Null and equal players are looked for in the full table, so only up to 16 players; beyond, efficiency needs two payoffs.
+    Null and equal players are looked for in the full table, up to 16 players; beyond that only efficiency is tested, from two
+    payoffs.
     Linearity is a statement about other games: it is tested only when the `method` that made the attribution is given.
     Claims in expectation or in the limit are held to 8 standard errors; without standard errors they stay untested.
     `Attributions` are tested output by output against games that pay the same outputs.
@@ -116,8 +117,8 @@ def _paying(game: Game, outputs: tuple[str, ...]) -> Games:
 def axioms_kept(method: Method, game: Game, seed: int = 0) -> tuple[Finding, ...]:
     """Which of the four axioms does `method` keep, whatever it claims?
 
-    A game seldom has null or equal players, so some are made: a player that never matters is added, and two
-    players are evened out by averaging the game with itself after their exchange. Linearity is tried with a random second game.
+    A game seldom has null or equal players, so some are made: a player that never matters is added, and two players are made
+    equal by averaging the game with its copy in which they have swapped roles. Linearity is tried with a random second game.
 
     >>> from accredit.games import TableGame
     >>> from accredit.values import leave_one_out
@@ -155,7 +156,7 @@ def _test(axiom: str, holds: Holds, attribution: Attribution, game: Game, method
 
 
 def _allowed(holds: Holds, attribution: Attribution, scale: float) -> FloatArray | None:
-    """How far each credit may be off; None: there is nothing to hold a statistical claim against."""
+    """How far each credit may be off; None: a statistical claim cannot be tested without standard errors."""
     slack = np.full(len(attribution), TOLERANCE * scale)
     if holds is Holds.EXACTLY:
         return slack
@@ -163,7 +164,7 @@ def _allowed(holds: Holds, attribution: Attribution, scale: float) -> FloatArray
 
 
 def _scale(v: FloatArray) -> float:
-    """What a tolerance is a share of: the largest |v(S) − v(∅)|, and enough to cover the rounding of large payoffs."""
+    """What tolerances are relative to: the largest |v(S) − v(∅)|, and enough to cover the rounding of large payoffs."""
     return float(np.abs(v - v[0]).max() + ROUNDING / TOLERANCE * np.abs(v).max())
 
 
@@ -225,7 +226,7 @@ def _linearity(holds: Holds, attribution: Attribution, game: Game, method: Metho
         return Finding("linearity", holds, "untested", 0.0, "only exact linearity can be tried on one pair of games")
     if len(game.players) > WITNESS_LIMIT:
         return Finding(
-            "linearity", holds, "untested", 0.0, f"a random second game of {len(game.players)} players does not fit"
+            "linearity", holds, "untested", 0.0, f"a second game of {len(game.players)} players needs 2^n payoffs"
         )
     v = tabulate(game)
     scale = max(float(np.abs(v).max()), 1e-300)

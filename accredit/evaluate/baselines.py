@@ -21,10 +21,10 @@ def random_scores(game: Game, seed: int = 0) -> Attribution:
 
 
 def oracle(metric: Metric, game: Game) -> Result:
-    """The result that scores best on `metric`, found with the game in hand: no explanation, but the top of the scale.
+    """The result that scores best on `metric`, found by looking at the game itself: the top of the scale, not an explanation.
 
-    Orders are best exactly up to 12 players and greedy beyond; for sums of credit it is a least-squares fit to the very
-    removals that the metric looks at. An explanation may beat the oracle where the oracle is greedy.
+    Orders are optimal up to 12 players and greedy beyond; for sums of credit the oracle is a least-squares fit to the
+    very removals that the metric looks at. An explanation may beat the oracle where the oracle is greedy.
 
     >>> from accredit.games import TableGame
     >>> from accredit.evaluate import Deletion

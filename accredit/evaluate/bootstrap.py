@@ -38,7 +38,7 @@ def bootstrap(
     widened for few examples, see `tails`. With fewer than two examples, or when all of them agree, there is no interval:
     nothing is known about the spread, which does not mean that there is none. Coverage of a mean in trials at
     level 0.95, by "bca": normal law 0.92 with five examples, 0.95 with ten; exponential 0.92 with ten, 0.94 with forty. It is
-    less where rare values decide the mean: no resampling sees what did not occur.
+    lower where rare values decide the mean: no resampling sees what did not occur.
 
     >>> even = bootstrap(np.array([0.0, 1.0, 0.0, 1.0]), seed=1)
     >>> even.value, 0.5 in even
@@ -71,8 +71,9 @@ def tails(level: float, examples: int) -> FloatArray:
 
     $$\Phi\Big(\pm\sqrt{\tfrac{n}{n-1}}\;t_{n-1}\Big)$$
 
-    instead of $(1 \mp \text{level})/2$, with t the two-sided quantile of Student's law: resamples of n examples vary by n − 1
-    over n too little, and their spread is itself estimated (Hesterberg, 2015). For many examples it is the plain percentile.
+    instead of $(1 \mp \text{level})/2$, with t the two-sided quantile of Student's law: resamples of n examples vary
+    too little, by a factor (n − 1)/n, and their spread is itself estimated (Hesterberg, 2015). For many examples it is the
+    plain percentile.
 
     >>> tails(0.95, 10).round(4), tails(0.95, 10_000).round(4)
     (array([0.0086, 0.9914]), array([0.025, 0.975]))
@@ -105,7 +106,7 @@ def paired_test(first: FloatArray, second: FloatArray, *, count: int = 10_000, s
 
     Under the hypothesis that the methods could be swapped on any example without changing the law of the result, so that
     differences are symmetric around 0, the test rejects no more often than it says, with any number of examples. If only
-    their means are equal, it is right for many examples and can err for few that are skewed. Exact up to 12 examples that
+    their means are equal, it is right for many examples and can err for a few skewed ones. Exact up to 12 examples that
     differ; beyond that `count` random assignments of signs, the observed one counted too, so p is never 0.
 
     >>> paired_test(np.array([2.0, 3.0, 4.0]), np.array([1.0, 1.0, 1.0]))

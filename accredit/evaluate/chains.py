@@ -64,7 +64,7 @@ def best_chain(
     """The order in which players join ∅ so that Σ_k weights[k]·worth(v(S_k)) is least.
 
     Exact up to 12 players: a shortest path through the lattice of coalitions, O(n·2ⁿ). Beyond, greedy: with `grow` from ∅
-    upward, else from N downward, always taking the step that costs least next; n(n+1)/2 payoffs, and no promise to be best.
+    upward, else from N downward, always taking the step that costs least next; n(n+1)/2 payoffs, and not guaranteed to be best.
     """
     n = len(game.players)
     if n <= CHAIN_LIMIT:

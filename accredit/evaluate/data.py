@@ -17,7 +17,7 @@ RESAMPLES = 300
 def linear_datamodeling_score(
     scores: FloatArray, subsets: BoolArray, outputs: FloatArray, *, level: float = 0.95, seed: int = 0
 ) -> Estimate:
-    r"""LDS (Park et al., 2023): do the scores of its members predict what a model trained on a subset will answer?
+    r"""LDS (Park et al., 2023): do the scores of the rows in a subset predict what a model trained on it will answer?
 
     For each target t, the Spearman correlation over subsets S between Σ_{i∈S} score_it and the true output of a model
     trained on S; averaged over targets. `scores` is (N, T), `subsets` (m, N), `outputs` (m, T), higher meaning better
@@ -70,7 +70,7 @@ def _rank_agreement(a: FloatArray, b: FloatArray, level: float, seed: int, what:
 def mislabel_auc(credit: Attribution | FloatArray, mislabelled: Any, *, level: float = 0.95) -> Estimate:
     """Chance that a wrongly labelled row gets less credit than a rightly labelled one; ½ is chance level.
 
-    The interval is DeLong's (1988); where every wrong row lies below every right one, it has none.
+    The interval is DeLong's (1988); there is none where every wrong row lies below every right one.
 
     >>> print(mislabel_auc(np.array([-1.0, 0.2, 0.5, -0.1, 0.9]), [True, False, False, True, False]))
     1.000 [unknown]
@@ -86,9 +86,7 @@ def mislabel_auc(credit: Attribution | FloatArray, mislabelled: Any, *, level: f
     area = float(beats.mean())
     variance = sum(part.var(ddof=1) / len(part) for part in (beats.mean(axis=1), beats.mean(axis=0)) if len(part) > 1)
     if variance == 0:
-        return Estimate.unknown(
-            area, f"no pair of the {wrong.sum()} wrong and {(~wrong).sum()} right rows tells a spread"
-        )
+        return Estimate.unknown(area, f"the {wrong.sum()} wrong and {(~wrong).sum()} right rows show no spread")
     half = _normal_quantile(level) * float(np.sqrt(variance))
     because = Precision.interval("DeLong's variance of the area")
     return Estimate(area, max(0.0, area - half), min(1.0, area + half), because, level)
@@ -102,7 +100,7 @@ def _normal_quantile(level: float) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """Payoff as players are taken out or brought in, one step after another."""
+    """Payoff as players are taken out or brought in, step by step."""
 
     label: str
     fractions: FloatArray  # (steps + 1,) of the players taken or brought
@@ -116,7 +114,7 @@ class Curve:
 
 
 def removal_curve(game: Game, credit: Attribution, *, steps: int = 20, highest_first: bool = True) -> Curve:
-    """Take players out by credit and play on. Good credit falls fast from the top and late from the bottom.
+    """The payoff as players are taken out by credit. Good credit makes it fall fast from the top, late from the bottom.
 
     >>> from accredit.games import TableGame
     >>> from accredit.values import shapley
@@ -130,7 +128,7 @@ def removal_curve(game: Game, credit: Attribution, *, steps: int = 20, highest_f
 
 
 def addition_curve(game: Game, credit: Attribution, *, steps: int = 20, highest_first: bool = True) -> Curve:
-    """Bring players in by credit. Good credit rises fast from the top."""
+    """The payoff as players are brought in by credit. Good credit makes it rise fast from the top."""
     order = _order(game, credit, highest_first)
     label = f"add {'highest' if highest_first else 'lowest'} first"
     return _curve(game, label, order, steps, lambda there: there)

@@ -48,13 +48,13 @@ class Metric(Protocol):
         ...
 
     def oracle(self, game: Game) -> Result:
-        """A result that scores as well as can be found with the game in hand, for the top of the scale."""
+        """The best-scoring result that can be found by looking at the game itself, for the top of the scale."""
         ...
 
 
 @dataclass(frozen=True)
 class Unfit:
-    """A metric that means nothing for any result here, for example because of what the payoff is; says so when asked."""
+    """A metric that does not apply to any result here, for example because of the payoff; it says so when asked."""
 
     name: str
     better: Better

@@ -17,7 +17,7 @@ Span = tuple[int, int]  # [start, end)
 def _checked(chosen: BoolArray, rationale: BoolArray) -> tuple[BoolArray, BoolArray]:
     a, b = _booleans(chosen, "chosen"), _booleans(rationale, "rationale")
     if a.shape != b.shape or a.ndim != 1:
-        raise InvalidInput(f"chosen has shape {a.shape} and rationale {b.shape}; give one boolean a token in both")
+        raise InvalidInput(f"chosen has shape {a.shape} and rationale {b.shape}; give one boolean per token in both")
     return a, b
 
 
@@ -26,7 +26,7 @@ def _booleans(values: BoolArray, name: str) -> BoolArray:
     array = np.asarray(values)
     if not np.isin(array, (0, 1)).all():
         raise InvalidInput(
-            f"{name} must be True or False a token, got {array.dtype} numbers; choose first, e.g. scores > 0.5"
+            f"{name} must be True or False for each token, got {array.dtype} numbers; choose first, e.g. scores > 0.5"
         )
     return array.astype(bool)
 
@@ -53,7 +53,7 @@ def auprc(scores: FloatArray, rationale: BoolArray) -> float:
     """
     scores = np.asarray(scores, dtype=np.float64)
     if scores.ndim != 1 or not np.isfinite(scores).all():
-        raise InvalidInput(f"scores must be one finite number a token, got {scores!r}")
+        raise InvalidInput(f"scores must be one finite number per token, got {scores!r}")
     _, b = _checked(np.zeros(len(scores), dtype=bool), rationale)
     if not b.any():
         raise InvalidInput("rationale marks no token; precision and recall are undefined, leave this example out")

@@ -40,7 +40,7 @@ def model_randomisation(
     randomised: Iterable[tuple[str, Model]],
     inputs: Sequence[Input],
 ) -> Sanity:
-    """Explain the same inputs with the true model and with ever more of it randomised.
+    """Explain the same inputs with the true model and with more and more of it randomised.
 
     `randomised` yields (stage, model), by convention from the output downwards (cascading). Targets must be held fixed by
     `explain`, or the check measures the change of the prediction as well. Inputs with one player are left out: one number has
@@ -51,7 +51,7 @@ def model_randomisation(
     explained = [(x, explain(model, x)) for x in inputs]
     ranked = [(x, attribution) for x, attribution in explained if len(attribution) > 1]
     if not ranked:
-        raise InvalidInput("every input has one player, which has no rank to lose; give inputs with several")
+        raise InvalidInput("every input has one player, and one number has no rank; give inputs with several players")
     truth = [attribution for _, attribution in ranked]
     stages, signed, by_size = [], [], []
     for stage, broken in randomised:
@@ -84,10 +84,10 @@ def _mean(numbers: Sequence[float]) -> float:
 
 
 def randomised_layers(model: TextModel, seed: int = 0) -> Iterator[tuple[str, TextModel]]:
-    """A text model with ever more of it drawn anew, from the output down: the head, then each layer, then the embeddings.
+    """A text model with more and more of it drawn anew, from the output down: the head, then each layer, then the embeddings.
 
-    Weights are drawn from a normal law with the spread that the model's own weights have, biases and norms keep their values'
-    spread too, so every stage is a working model that knows less. The model given is not touched.
+    Weights are drawn from a normal law with the spread of the model's own; biases and norms keep their mean as well as
+    their spread, so every stage is a working model that knows less. The model given is not touched.
     """
     import torch
 
@@ -106,7 +106,7 @@ def randomised_layers(model: TextModel, seed: int = 0) -> Iterator[tuple[str, Te
 
 
 def _stages(parameters: Mapping[str, Any]) -> list[tuple[str, list[str]]]:
-    """Parameter names by stage: what is no layer and no embedding is the head; layers from the last to the first."""
+    """Parameter names by stage: what is neither a layer nor an embedding is the head; layers from the last to the first."""
     layers: dict[int, list[str]] = {}
     head, embeddings = [], []
     for name in parameters:

@@ -36,7 +36,7 @@ class Shaken:
 
 
 def shaken(game: Game, radius: float, seed: int) -> Game:
-    """`game` with fixed noise: each coalition's payoff is moved by its own amount in [−radius, radius], the same at every ask.
+    """`game` with fixed noise: each coalition's payoff is moved by its own amount in [−radius, radius], the same each time.
 
     >>> from accredit.games import TableGame
     >>> near = shaken(TableGame(("a",), [0, 1]), 0.1, seed=1)
@@ -54,7 +54,7 @@ def max_sensitivity(method: Callable[[Thing], Attribution], here: Thing, neighbo
     $$\max_{y \in B_r(x)} \frac{\|\phi(y) - \phi(x)\|_2}{\|\phi(x)\|_2}$$
 
     Yeh et al. (2019), who define it without the divisor; with it, methods in different units can be compared. The maximum is
-    taken over the neighbours given, so it is a lower bound on the true one. What a neighbour is must be said by the caller:
+    taken over the neighbours given, so it is a lower bound on the true one. The caller says what a neighbour is:
     `shaken(game, radius, seed)` for methods that ask a game; for methods that read a model, the model with noise of at most r
     on its input embeddings. Lower is better; a method that ignores its input scores 0.
     """

@@ -14,7 +14,7 @@ from accredit.core.coalitions import from_index
 from accredit.evaluate.metric import Better, NotApplicable, Result
 
 SAME = 0.01  # totals that differ by more than this share are totals of different things
-FLAT = 1e-12  # of the largest value: a spread below this is no spread
+FLAT = 1e-12  # of the largest value: a smaller spread counts as none
 
 
 def _credit(result: Result, metric: str) -> FloatArray:
@@ -25,7 +25,7 @@ def _credit(result: Result, metric: str) -> FloatArray:
 
 @lru_cache(maxsize=8)
 def removals_by_size(players: int, sizes: tuple[int, ...], count: int, seed: int) -> list[BoolArray]:
-    """Removals of each size; remembered, because every method of one input is asked about the same ones."""
+    """Removals of each size; cached, because every method that explains an input is asked about the same ones."""
     rng = np.random.default_rng(seed)
     return [removals_of_size(players, size, count, rng) for size in sizes]
 
@@ -75,7 +75,7 @@ class SensitivityN:
     def plan(self, result: Result) -> BoolArray:
         n = len(_credit(result, self.name))
         if n < 2:
-            raise NotApplicable("sensitivity-n compares removals of equal size, and one player has only one")
+            raise NotApplicable("sensitivity-n compares removals of equal size, and with one player there is only one")
         return np.vstack([np.ones((1, n), dtype=bool), *(~removed for removed in self._removed(n))])
 
     def score(self, result: Result, earned: FloatArray) -> float:
@@ -129,8 +129,8 @@ class Infidelity:
 
     Yeh et al. (2019) with removal as the perturbation. R is uniform over the non-empty subsets: all of them when 2ⁿ − 1 ≤
     `removals`, else `removals` random ones from `seed`. The least-squares best credit under this law is close to the Banzhaf
-    value, so the law favours Banzhaf over Shapley a little. Not applicable to scores, which are in no unit, nor to credit that
-    divides something else than this game's payoff, such as a flow.
+    value, so the law favours Banzhaf over Shapley a little. Not applicable to scores, which have no unit, nor to credit that
+    divides something other than this game's payoff, such as a flow.
     """
 
     removals: int = 128
@@ -153,7 +153,7 @@ class Infidelity:
         n = len(_credit(result, self.name))
         if isinstance(result, Attribution) and result.total is None:
             raise NotApplicable(
-                f"infidelity compares credit with payoff lost, and {result.method} gives scores in no unit"
+                f"infidelity compares credit with payoff lost, and {result.method} gives scores without a unit"
             )
         return np.vstack([np.ones((1, n), dtype=bool), np.zeros((1, n), dtype=bool), ~self._removed(n)])
 
@@ -165,7 +165,7 @@ class Infidelity:
             abs(divided), abs(everybody - nobody)
         ):
             raise NotApplicable(
-                f"infidelity compares credit with payoff lost, and {result.method} divides something else than this "
+                f"infidelity compares credit with payoff lost, and {result.method} divides something other than this "
                 "game's payoff"
             )
         lost = everybody - earned[2:]

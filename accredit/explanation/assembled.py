@@ -23,7 +23,7 @@ def explanation_of(
     seconds: Mapping[str, float],
     others: Mapping[str, Mapping[str, Attribution]],
 ) -> Explanation:
-    """The explanation by some methods that have ended, in this order; the first flow among them is drawn.
+    """The explanation by the methods that have ended, in this order; the first flow among them is drawn.
 
     `others` holds, by method, its credit for other targets.
     """
@@ -78,7 +78,7 @@ def _targets(others: Mapping[str, Mapping[str, Attribution]]) -> tuple[str, ...]
 def _on_targets(
     subject: Subject, methods: Sequence[Chosen], others: Mapping[str, Mapping[str, Attribution]]
 ) -> Iterator[str]:
-    """How many targets were explained besides, and by which methods."""
+    """How many other targets were explained, and by which methods."""
     targets = _targets(others)
     if not targets:
         return
@@ -89,9 +89,9 @@ def _on_targets(
 
 
 def notes_on(seen: Any) -> Iterator[str]:
-    """What the reader must know of an input as the model reads it."""
+    """What the reader must know about how the model read the input."""
     if left_out := getattr(seen, "cut", "").strip():
-        yield f"The model did not read all; left out: {left_out!r:.80}"
+        yield f"The model did not read the whole text; left out: {left_out!r:.80}"
     if getattr(seen, "pair", None) is not None:
         ends = np.flatnonzero((seen.part == 0) & ~seen.special)[-1], np.flatnonzero((seen.part == 1) & ~seen.special)[0]
         if ends[1] == ends[0] + 1 and (seen.types is None or seen.types[ends[0]] == seen.types[ends[1]]):

@@ -18,8 +18,10 @@ SCORE_CLAIMS = (
 
 
 def ready(subject: Subject, tensor: str = "") -> None:
-    """Read the attention that all these methods share, and for a flow import its solver: no method's own time."""
+    """Read the attention that all these methods share, and where the output is read; for a flow, import its solver. None of
+    this is a method's own time."""
     subject.information(tensor or "af")
+    subject.outputs  # noqa: B018  # kept by the subject's memo
     if tensor:
         simple_max_flow()
 
@@ -36,13 +38,13 @@ def rolled_out(subject: Subject) -> Attribution:
 
 
 def pairwise(subject: Subject, tensor: str) -> Attribution:
-    """A max flow of its own from every output position to every token."""
+    """A separate max flow from every output position to every token."""
     flows = pairwise_flow(subject.information(tensor), outputs=subject.outputs, **flow_options(tensor))
     return scored(subject, flows.mean(axis=0), f"pairwise-flow/{tensor}")
 
 
 def scored(subject: Subject, tokens: FloatArray, method: str) -> Attribution:
-    """Scores of the model's tokens, (T,), summed over each player's own."""
+    """Scores of the model's tokens, (T,), summed over each player's tokens."""
     return Attribution(subject.everyone, subject.by_player(tokens), None, method, SCORE_CLAIMS)
 
 

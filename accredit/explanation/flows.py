@@ -36,7 +36,7 @@ def network_of(subject: Subject, tensor: str) -> LayeredNetwork:
 
 
 def solved_flow(subject: Subject, tensor: str, rule: FlowRule) -> Flow:
-    """The flow that a rule picks, edge by edge; solved once for all who ask."""
+    """The flow that a rule picks, edge by edge; solved once, whoever asks."""
     from accredit.flow import unique_flow
 
     return subject.memo.get(("flow", tensor, rule), lambda: unique_flow(network_of(subject, tensor), rule))
@@ -62,7 +62,7 @@ def _drawn(subject: Subject, chosen: Chosen) -> FlowPicture | None:
     report = flow_report(subject.information(tensor), pairs=PAIRS, trials=0, flow=flow, **settings)
     notes = report.summary.splitlines()
     if chosen.method.name == "flow-shapley":
-        notes.append("Drawn is the barrier's flow: the Shapley rule shares without choosing edges.")
+        notes.append("The drawing shows the barrier's flow: the Shapley rule shares without choosing edges.")
     names, members = columns(subject, flow.demand)
     return picture(network, flow, chosen.name, names, members, tuple(notes))
 
@@ -76,7 +76,7 @@ def columns(subject: Subject, arriving: FloatArray) -> tuple[tuple[str, ...], Bo
     owners = subject.owner
     if len(subject.everyone) > COLUMNS:
         reached = subject.by_player(arriving)
-        reached[subject.owner[subject.outputs]] = np.inf  # where the flow starts must be seen
+        reached[subject.owner[subject.outputs]] = np.inf  # where the flow starts must stay visible
         kept = np.sort(np.argsort(-reached, kind="stable")[: COLUMNS - 1])
     else:
         kept = np.arange(len(subject.everyone))

@@ -10,7 +10,7 @@ from accredit.gradients import input_x_gradient, integrated_gradients, saliency,
 
 
 def integrated(subject: Subject) -> Attribution:
-    """From the input in which nobody plays, where its removal is a point in the space of embeddings or pixels."""
+    """From the input in which nobody plays, if that is a point in the space of embeddings or pixels."""
     removal = subject.game.removal
     baseline = None if removal in ("delete", "attention") else removal
     return integrated_gradients(subject.model, subject.seen, baseline=baseline, **_slope_of(subject))

@@ -28,7 +28,7 @@ class Token:
     start: int  # first character in its text; start = end where the token covers none
     end: int
     player: str  # several tokens of one word may share a player
-    special: bool = False  # put there by the tokenizer: it is nobody's to remove, but attention passes through it
+    special: bool = False  # put there by the tokenizer: no player removes it, but attention passes through it
     part: int = 0  # of a pair of texts, 0 or 1: which one it is from
 
 
@@ -95,7 +95,7 @@ class Explanation(Drawn):
     """Why a model said what it said, by several methods side by side.
 
     `explanation["shapley"]` is one method's `Attribution`; a method that does not apply to this model is in `refused`, with
-    the reason. Every attribution has all of `players`; methods in which special tokens take part have those besides.
+    the reason. Every attribution has all of `players`; methods in which special tokens take part have those too.
 
     >>> from accredit.core import Attribution
     >>> e = Explanation("Good.", (("POSITIVE", 0.9), ("NEGATIVE", 0.1)), "POSITIVE", ("Good", "."), ("by hand",),
@@ -158,7 +158,7 @@ class Explanation(Drawn):
         return (self.target, *self.others)
 
     def of(self, target: str) -> Explanation:
-        """The explanation for another target, where all were asked for: by the methods that play a game.
+        """The explanation for another target, if all were asked for, by those methods that play a game.
 
         Seconds are those for all targets together.
         """

@@ -1,4 +1,4 @@
-"""A file of texts, explained row by row into JSON lines; a run that was stopped goes on where it was."""
+"""A file of texts, explained row by row into JSON lines; a run that was stopped goes on where it left off."""
 
 from __future__ import annotations
 
@@ -19,14 +19,9 @@ from accredit.explanation.subject import Subject
 if TYPE_CHECKING:
     from accredit.models.text import Text
 
-PROBE = 8  # payoffs that are timed to tell what a run will take
-NOT_KEPT = (
-    "seconds",
-    "flow",
-    "picture",
-    "kind",
-    "format",
-)  # what differs between equal runs, and what only drawings need
+PROBE = 8  # payoffs that are timed to estimate how long a run will take
+# What differs between equal runs, and what only drawings need
+NOT_KEPT = ("seconds", "flow", "picture", "kind", "format")
 
 
 def read_texts(file: str | Path, column: str | None = None) -> list[str]:
@@ -35,10 +30,10 @@ def read_texts(file: str | Path, column: str | None = None) -> list[str]:
         texts = read_sheet(file).column(column, "--text")
     elif column is not None:
         raise InvalidInput(
-            f"a column {column!r} was named and {str(file)!r} ends in neither .csv, .tsv nor .jsonl; it has one text per line"
+            f"a column {column!r} was named, but {str(file)!r} ends in neither .csv, .tsv nor .jsonl: it has one text per line"
         )
     else:
-        texts = [line for line in read_content(file).split("\n") if line.strip()]
+        texts = [line for line in read_content(file).replace("\r\n", "\n").split("\n") if line.strip()]
     if not texts:
         raise InvalidInput(f"{str(file)!r} holds no text; give one per line, or a table with a header")
     return texts
@@ -47,7 +42,7 @@ def read_texts(file: str | Path, column: str | None = None) -> list[str]:
 def read_pairs(file: str | Path, column: str | None, pair: str) -> list[tuple[str, str]]:
     """The pairs of texts in two columns of a table with a header."""
     if not is_table(file):
-        raise InvalidInput(f"--pair names a column, and {str(file)!r} ends in neither .csv, .tsv nor .jsonl")
+        raise InvalidInput(f"--pair names a column, but {str(file)!r} ends in neither .csv, .tsv nor .jsonl")
     sheet = read_sheet(file)
     pairs = list(zip(sheet.column(column, "--text"), sheet.column(pair, "--pair"), strict=True))
     if not pairs:
@@ -63,7 +58,7 @@ def run_name(model: Any, settings: Mapping[str, Any]) -> str:
 
 
 def check_settings(texts: Sequence[Text], model: Any, settings: Mapping[str, Any]) -> None:
-    """Raise now what every row would raise (an unknown label, method or payoff), before a file is begun."""
+    """Raise now what every row would raise (an unknown label, method or payoff), before the file is opened."""
     asked_methods(settings.get("methods"), model)
     some = next((text for text in texts if _has_words(text)), None)
     if some is not None:
@@ -80,8 +75,8 @@ def _subject(text: Text, model: Any, settings: Mapping[str, Any]) -> Subject:
 
 
 def expected_seconds(texts: Sequence[Text], model: Any, settings: Mapping[str, Any]) -> float:
-    """About what the payoffs of all texts will take, judged by a few of a text of middle length; gradients, attention and the
-    methods' own arithmetic come on top."""
+    """About how long the payoffs of all texts will take, judged by a few for a text of middle length; gradients, attention and
+    the methods' own arithmetic come on top."""
     fit = sorted(filter(_has_words, texts), key=lambda text: len("".join(text)))
     try:
         subject = _subject(fit[len(fit) // 2], model, settings) if fit else None
@@ -95,7 +90,7 @@ def expected_seconds(texts: Sequence[Text], model: Any, settings: Mapping[str, A
 
 
 def _payoff_seconds(subject: Subject, asked: int) -> float:
-    """About what that many payoffs take. A few of them show whether a careful estimate is worth its cost."""
+    """About how long that many payoffs take. A few of them show whether a careful estimate is worth its cost."""
     if asked == 0:
         return 0.0
     few = np.random.default_rng(subject.seed).random((PROBE, len(subject.players))) < 0.5
@@ -135,7 +130,7 @@ def _kept(explanation: Explanation) -> dict[str, Any]:
 def finished(out: Path, texts: Sequence[Text], run: str) -> int:
     """How many rows `out` already holds. A last line that was cut off by a crash is removed.
 
-    Rows of another run, or of other texts, are refused: they are somebody's results.
+    Rows of another run, or of other texts, are refused rather than overwritten: they are somebody's results.
     """
     if not out.exists():
         return 0
@@ -155,7 +150,7 @@ def finished(out: Path, texts: Sequence[Text], run: str) -> int:
                 "give a new file with --out"
             )
     if not lines and content:
-        raise InvalidInput(f"{str(out)!r} holds something else than rows; give a new file with --out")
+        raise InvalidInput(f"{str(out)!r} holds something other than rows; give a new file with --out")
     if len(whole) < len(content):
         with out.open("r+b") as file:
             file.truncate(len(whole))

@@ -1,6 +1,6 @@
 """The explain loop as a stream of events. The command, files of texts, the page, the arena and notebooks all consume it.
 
-Every method is announced (`Started`), then tells how far it is (`Progress`, if asked for), then ends: `Done` with its
+Every method is announced (`Started`), then reports how far it is (`Progress`, if asked for), then ends: `Done` with its
 credit and its own seconds, or `Refused` with the reason. When all have ended, drawings are made and `Explained` is last.
 """
 
@@ -21,7 +21,7 @@ from accredit.explanation.subject import Subject
 from accredit.games.wrappers import watched
 from accredit.methods import Chosen, find
 
-PACE = 0.2  # seconds between two tellings of progress
+PACE = 0.2  # seconds between two reports of progress
 
 
 @dataclass(frozen=True)
@@ -48,9 +48,7 @@ class Done:
     method: str
     attribution: Attribution
     seconds: float
-    others: Mapping[str, Attribution] = field(
-        default_factory=dict
-    )  # the same for other targets, where all were asked for
+    others: Mapping[str, Attribution] = field(default_factory=dict)  # for other targets, where all were asked for
 
 
 @dataclass(frozen=True)
@@ -82,7 +80,7 @@ def events(
 ) -> Generator[Event]:
     """Run some methods on a subject, one after the other.
 
-    With `progress`, what asks payoffs runs in a thread of its own, and tells how far it is at most every `pace` seconds;
+    With `progress`, what asks payoffs runs in a thread of its own, and reports how far it is at most every `pace` seconds;
     its numbers are the same. Whoever stops reading stops the run, after the batch of payoffs it is in.
     """
     ended: list[Ended] = []
@@ -91,7 +89,7 @@ def events(
     for chosen in order:
         yield Started(chosen.name)
         asks = progress and chosen.method.kind == "game"
-        for event in _told(subject, chosen, pace) if asks else (answer(subject, chosen),):
+        for event in _reported(subject, chosen, pace) if asks else (answer(subject, chosen),):
             if isinstance(event, Ended):
                 ended.append(event)
             yield event
@@ -112,7 +110,7 @@ def assembled(subject: Subject, methods: Sequence[Chosen], ended: Sequence[Ended
     )
 
 
-def answer(subject: Subject, chosen: Chosen, tell: Callable[[int], None] | None = None) -> Ended:
+def answer(subject: Subject, chosen: Chosen, report: Callable[[int], None] | None = None) -> Ended:
     """One method's answer. What it imports, the attention it shares with others and its drawing are not in its seconds."""
     try:
         find(chosen.name, subject.kind)
@@ -121,7 +119,7 @@ def answer(subject: Subject, chosen: Chosen, tell: Callable[[int], None] | None 
             from accredit.explanation.attention import ready
 
             ready(subject, **chosen.parameters)
-        game = subject.record if tell is None else watched(subject.record, tell)
+        game = subject.record if report is None else watched(subject.record, report)
         began = time.perf_counter()
         credit = _solved(subject, chosen, game)
         seconds = time.perf_counter() - began
@@ -170,17 +168,17 @@ def _noted(credit: Attribution, facts: Mapping[str, Any]) -> Attribution:
 
 
 class _Abandoned(BaseException):
-    """Nobody reads on."""
+    """The reader has stopped reading."""
 
 
-def _told(subject: Subject, chosen: Chosen, pace: float) -> Iterator[Progress | Ended]:
-    """One method in a thread of its own, telling how far it is. The first batch is always told."""
+def _reported(subject: Subject, chosen: Chosen, pace: float) -> Iterator[Progress | Ended]:
+    """One method in a thread of its own, reporting how far it is. The first batch is always reported."""
     said: queue.SimpleQueue[Any] = queue.SimpleQueue()
     stop = threading.Event()
     of = chosen.payoffs(len(subject.players), subject.budget)
     began, last = time.monotonic(), -pace
 
-    def tell(done: int) -> None:
+    def report(done: int) -> None:
         nonlocal last
         if stop.is_set():
             raise _Abandoned
@@ -191,7 +189,7 @@ def _told(subject: Subject, chosen: Chosen, pace: float) -> Iterator[Progress | 
 
     def work() -> None:
         try:
-            said.put(answer(subject, chosen, tell))
+            said.put(answer(subject, chosen, report))
         except BaseException as error:  # raised again where the stream is read
             said.put(error)
 

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from accredit.models import Encoded, ImageModel, Partition, Pixels, TextModel
     from accredit.models.text import Text
 
-LABELS = 5  # of the prediction that are kept
+LABELS = 5  # how many of the prediction are kept
 ALL: Final = "all"  # as a target: every output of the model
-OUTPUTS = 1000  # that are explained at once
+OUTPUTS = 1000  # how many are explained at once, at most
 Made = TypeVar("Made")
 
 
@@ -47,7 +47,7 @@ class Memo:
 
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """One input of one model, and all that decides the answers about it. Two subjects are the same only if they are one.
+    """One input of one model, and all that decides the answers about it. Two are equal only if they are one object.
 
     `everyone` are the players, then the special tokens through which attention passes.
     """
@@ -113,12 +113,12 @@ class Subject:
         return self.memo.get("outputs", lambda: np.flatnonzero(self.model.output_tokens(self.seen)).tolist())
 
     def by_player(self, tokens: FloatArray) -> FloatArray:
-        """Numbers of tokens summed over everyone's own: (T,) -> (len(everyone),)."""
+        """Numbers of tokens summed over each one's own tokens: (T,) -> (len(everyone),)."""
         return np.bincount(self.owner, tokens, minlength=len(self.everyone)).astype(np.float64)
 
     @property
     def groups(self) -> dict[str, list[int]]:
-        """Everyone's own tokens."""
+        """The tokens that belong to each of `everyone`."""
         return {name: np.flatnonzero(self.owner == k).tolist() for k, name in enumerate(self.everyone)}
 
     @property
@@ -227,7 +227,7 @@ def image_subject(
 
 
 def _patch_tokens(model: ImageModel, seen: Pixels) -> IntArray:
-    """For each of the model's tokens its patch; no token at all where they are not patches."""
+    """For each of the model's tokens its patch; empty where its tokens are not patches."""
     try:
         return model.patch_tokens(seen)
     except InvalidInput:
@@ -242,7 +242,7 @@ def natural_payoff(law: str) -> str:
 def _with_special(
     players: tuple[str, ...], owner: IntArray, shown: tuple[str, ...]
 ) -> tuple[tuple[str, ...], IntArray]:
-    """Players followed by the tokens that are nobody's, each a name of its own; and for each token its place among them."""
+    """Players, then the tokens that belong to no player, each under its own name; and for each token its owner among them."""
     nobody = np.flatnonzero(owner < 0)
     names = distinct_names([*players, *(shown[i] for i in nobody)])
     everyone = owner.copy()

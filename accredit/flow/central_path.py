@@ -25,6 +25,10 @@ from accredit.flow.network import LayeredNetwork
 MAX_ITERATIONS = 200
 PIECE = 1 << 14  # numbers handled at once: seven such arrays stay in a 1 MB cache
 TO_THE_WALL = 0.995  # share of the longest feasible step that is taken
+AIM = 1.5  # power of the share of μ that the predictor leaves: the corrector aims at that much of it
+NEAR = 100.0  # times the wanted μ: from here on it is measured how well the point is centred
+CENTRING = 3.0  # times the wanted μ: from here on only centring is left, and plain Newton steps do best
+NO_DECREASE = 1e-30  # largest relative decrease of a step that shrinks nothing
 ROUNDED = 1e-5  # off-centre share that rounding may leave where capacities differ by many powers of ten
 CLOSED = 1e-30  # room of a dead edge, in units of the largest capacity
 CONSERVED = 1e-11  # node balance that counts as zero, in units of the largest capacity
@@ -80,9 +84,10 @@ class _Path:
         self.w = self.z.copy()
         self.p = np.repeat(np.arange(1.0, self.layers + 2)[:, None] / (self.layers + 2), self.tokens, axis=1)
         arrays = (np.empty_like(room) for _ in range(8))
-        self.d, self.theta, self.per_f, self.per_s, self.pull, self.move, self.a, self.b = arrays
+        self.d, self.theta, self.per_f, self.per_s, self.pull, *within_a_step = arrays
+        self.move, self.for_z, self.for_w = within_a_step  # df, dz and dw at its end; the methods say what before
         self.pieces = [slice(k, k + PIECE) for k in range(0, room.size, PIECE)]
-        self.t = np.empty(PIECE)
+        self.scratch = np.empty(PIECE)
         self.ones = np.ones(self.tokens)
         self.laplacian = LayeredLaplacian(self.layers, self.tokens)
         self.mu = self.off_centre = self.unbalanced = np.inf
@@ -128,26 +133,25 @@ class _Path:
     def measure(self, mu: float) -> None:
         """Weigh the edges, and see how far this point is from the wanted one."""
         total, low, high = 0.0, 0.0, np.inf
-        near = self.mu < 100 * mu  # far from the end nobody asks how well the point is centred
+        near = self.mu < NEAR * mu
         if near:
             low, high = np.inf, 0.0
         for piece in self.pieces:
             f, s, z, w, d = self._of(piece, self.f, self.s, self.z, self.w, self.d)
             theta, pull, per_f, per_s = self._of(piece, self.theta, self.pull, self.per_f, self.per_s)
-            t = self.t[: f.size]
+            scratch = self.scratch[: f.size]
             for flow, multiplier in ((f, z), (s, w)):
-                np.multiply(flow, multiplier, out=t)
-                total += float(t.sum())
+                product = np.multiply(flow, multiplier, out=scratch)
+                total += float(product.sum())
                 if near:
-                    low, high = min(low, float(t.min())), max(high, float(t.max()))
+                    low, high = min(low, float(product.min())), max(high, float(product.max()))
             np.reciprocal(f, out=per_f)
             np.reciprocal(s, out=per_s)
-            np.multiply(z, per_f, out=t)
-            np.multiply(w, per_s, out=theta)
-            theta += t
+            stiffness = np.multiply(w, per_s, out=theta)  # 1/θ = q + z/f + w/s
+            stiffness += np.multiply(z, per_f, out=scratch)
             if self.q:
-                theta += self.q
-            np.reciprocal(theta, out=theta)
+                stiffness += self.q
+            np.reciprocal(stiffness, out=theta)
             if self.q:  # the pull of a step to μ = 0
                 np.multiply(f, -self.q, out=pull)
                 pull -= d
@@ -170,83 +174,90 @@ class _Path:
     def step(self, mu: float) -> None:
         """One predictor–corrector step towards the barrier weight `mu`."""
         self.laplacian.factor(*self._parts(self.theta))
-        if self.mu < 3 * mu:  # near the end only centring is left, and there a plain Newton step does best
+        if self.mu < CENTRING * mu:
             self._correct(mu, second_order=False)
         else:
             primal, dual = self._predict()
-            self._correct(max(mu, self.mu * ((1 - primal) * (1 - dual)) ** 1.5), second_order=True)
+            self._correct(max(mu, self.mu * ((1 - primal) * (1 - dual)) ** AIM), second_order=True)
 
     def _towards(self) -> FloatArray:
-        """The potential step that the pull θ·g asks for; its flow step θ·(g - dd) is left in `move`."""
+        """The potential step that the pull θ·g asks for; its drops dd are left in `move`, for `_flow_step`."""
         dp = self.laplacian.solve(self._balance(self.pull) + self.net)
         self._drops(dp, 0.0, self.move)
         return dp
 
+    def _flow_step(self, piece: slice) -> FloatArray:
+        """The flow step df = θ·g - θ·dd of one piece, in place of the drops dd in `move`."""
+        drops = self.move[piece]
+        drops *= self.theta[piece]
+        return np.subtract(self.pull[piece], drops, out=drops)
+
     def _predict(self) -> tuple[float, float]:
-        """The Newton direction for μ = 0: relative flow steps into a = df/f and b = df/s, and the step lengths it allows."""
+        """The step lengths that the Newton direction for μ = 0 allows. Leaves df/f in `for_z` and df/s in `for_w`."""
         self._towards()
-        flow = multiplier = 1e-30  # largest relative decrease
+        flow = multiplier = NO_DECREASE
         for piece in self.pieces:
-            theta, pull, move, a, b = self._of(piece, self.theta, self.pull, self.move, self.a, self.b)
-            move *= theta
-            np.subtract(pull, move, out=move)
-            np.multiply(move, self.per_f[piece], out=a)
-            np.multiply(move, self.per_s[piece], out=b)
-            flow = max(flow, -float(a.min()), float(b.max()))
-            multiplier = max(multiplier, 1 + float(a.max()), 1 - float(b.min()))
+            df = self._flow_step(piece)
+            by_f = np.multiply(df, self.per_f[piece], out=self.for_z[piece])
+            by_s = np.multiply(df, self.per_s[piece], out=self.for_w[piece])
+            flow = max(flow, -float(by_f.min()), float(by_s.max()))
+            multiplier = max(multiplier, 1 + float(by_f.max()), 1 - float(by_s.min()))
         return min(1.0, 1 / flow), min(1.0, 1 / multiplier)
 
     def _correct(self, target: float, second_order: bool) -> None:
-        """Step to the barrier weight `target`, with Mehrotra's second-order terms from a and b where asked."""
+        """Step to the barrier weight `target`, where asked with Mehrotra's second-order terms from what `_predict` left."""
         for piece in self.pieces:
-            f, theta, a, b, pull = self._of(piece, self.f, self.theta, self.a, self.b, self.pull)
-            t = self.t[: f.size]
-            for relative, per, dual, towards in ((a, self.per_f, self.z, 1), (b, self.per_s, self.w, -1)):
-                if second_order:  # from here on a and b hold the z and w that a flow standing still would get
-                    np.add(relative, towards, out=t)
-                    relative *= t
-                    relative *= dual[piece]
-                    relative += np.multiply(per[piece], target, out=t)
-                else:
-                    np.multiply(per[piece], target, out=relative)
-            np.subtract(a, b, out=pull)
+            z_at_rest = self._at_rest(self.for_z[piece], self.z[piece], self.per_f[piece], 1, target, second_order)
+            w_at_rest = self._at_rest(self.for_w[piece], self.w[piece], self.per_s[piece], -1, target, second_order)
+            pull = np.subtract(z_at_rest, w_at_rest, out=self.pull[piece])
             pull -= self.d[piece]
             if self.q:
-                pull -= np.multiply(f, self.q, out=t)
-            pull *= theta
+                pull -= np.multiply(self.f[piece], self.q, out=self.scratch[: pull.size])
+            pull *= self.theta[piece]
         dp = self._towards()
-        flow = multiplier = 1e-30  # largest relative decrease
+        flow = multiplier = NO_DECREASE
         for piece in self.pieces:
-            theta, pull, move, a, b = self._of(piece, self.theta, self.pull, self.move, self.a, self.b)
-            z, w, t = self.z[piece], self.w[piece], self.t[: a.size]
-            move *= theta
-            np.subtract(pull, move, out=move)
-            np.multiply(move, self.per_f[piece], out=t)
-            flow = max(flow, -float(t.min()))
-            t += 1
-            t *= z
-            a -= t
-            np.divide(a, z, out=t)
-            multiplier = max(multiplier, -float(t.min()))
-            np.multiply(move, self.per_s[piece], out=t)
-            flow = max(flow, float(t.max()))
-            t -= 1
-            t *= w
-            b += t
-            np.divide(b, w, out=t)
-            multiplier = max(multiplier, -float(t.min()))
+            z, w, z_at_rest, w_at_rest = self._of(piece, self.z, self.w, self.for_z, self.for_w)
+            df, scratch = self._flow_step(piece), self.scratch[: z.size]
+            by_f = np.multiply(df, self.per_f[piece], out=scratch)
+            flow = max(flow, -float(by_f.min()))
+            by_f += 1
+            by_f *= z
+            dz = np.subtract(z_at_rest, by_f, out=z_at_rest)  # - z·(1 + df/f)
+            multiplier = max(multiplier, -float(np.divide(dz, z, out=scratch).min()))
+            by_s = np.multiply(df, self.per_s[piece], out=scratch)
+            flow = max(flow, float(by_s.max()))
+            by_s -= 1
+            by_s *= w
+            dw = np.add(w_at_rest, by_s, out=w_at_rest)  # + w·(df/s - 1)
+            multiplier = max(multiplier, -float(np.divide(dw, w, out=scratch).min()))
         self._move(min(1.0, TO_THE_WALL / flow), min(1.0, TO_THE_WALL / multiplier), dp)
+
+    def _at_rest(
+        self, relative: FloatArray, dual: FloatArray, per: FloatArray, sign: int, target: float, second_order: bool
+    ) -> FloatArray:
+        """The multiplier that a flow standing still would get: `target`/f, and to second order z·(df/f)·(df/f ± 1) more.
+
+        It takes the place of the predicted `relative` step df/f or df/s; `sign` is + for z and - for w.
+        """
+        if not second_order:
+            return np.multiply(per, target, out=relative)
+        scratch = self.scratch[: relative.size]
+        relative *= np.add(relative, sign, out=scratch)
+        relative *= dual
+        relative += np.multiply(per, target, out=scratch)
+        return relative
 
     def _move(self, primal: float, dual: float, dp: FloatArray) -> None:
         """Take the steps. With q > 0 unequal lengths leave a dual residual of q·df, which the next step removes."""
         for piece in self.pieces:
-            move, a, b = self._of(piece, self.move, self.a, self.b)
-            move *= primal
-            self.f[piece] += move
-            self.s[piece] -= move
-            a *= dual
-            self.z[piece] += a
-            b *= dual
-            self.w[piece] += b
+            df, dz, dw = self._of(piece, self.move, self.for_z, self.for_w)
+            df *= primal
+            self.f[piece] += df
+            self.s[piece] -= df
+            dz *= dual
+            self.z[piece] += dz
+            dw *= dual
+            self.w[piece] += dw
         self.p += dual * dp
         self._drops(self.p, 1.0, self.d)

@@ -8,7 +8,7 @@ $$ \max\, -u^\top s_u \;:\; B y + s_l - s_u = c,\; s_l, s_u \ge 0. $$
 
 The Lagrangian that gives this pair is c·f - y·Bᵀf + s_u·(f - u) - s_l·f. The optimum satisfies the KKT conditions:
 stationarity c - By + s_u - s_l = 0, complementary slackness s_u(u - f) = 0 and s_l f = 0, and both feasibilities. In
-the words of `central_path`: y = -p up to a constant, s_l = z, s_u = w.
+the notation of `central_path`: y = -p up to a constant, s_l = z, s_u = w.
 """
 
 from __future__ import annotations

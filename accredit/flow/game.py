@@ -7,8 +7,8 @@ Shapley value is one of them. In an inner layer v is still monotone and the mini
 but it need not be submodular.
 
 In the *frozen* game (Ethayarajh & Jurafsky 2021, Proposition 2) one max flow is computed once and v(S) adds up what
-it sends through S. That game is additive, so any flow whatever is "its own Shapley value": the proposition chooses no
-flow.
+it sends through S. That game is additive, so every flow is "its own Shapley value": the proposition does not single one
+out.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def members(tokens: int, groups: Groups, players: Iterable[str] | None = None) -
     """
     names = checked_players(players) if players is not None else tuple(str(k) for k in range(tokens))
     if len(names) != tokens:
-        raise InvalidInput(f"players has {len(names)} names for {tokens} tokens; give one name a token")
+        raise InvalidInput(f"players has {len(names)} names for {tokens} tokens; give one name per token")
     if groups is None:
         return names, np.eye(tokens, dtype=bool)
     owner: dict[int, str] = {}
@@ -52,7 +52,7 @@ def members(tokens: int, groups: Groups, players: Iterable[str] | None = None) -
         raise InvalidInput(f"groups[{empty[0]!r}] is empty; name at least one token")
     clash = [name for k, name in enumerate(names) if k not in owner and name in groups]
     if clash:
-        raise InvalidInput(f"groups has a group named like the single token {clash[0]!r}; choose another name")
+        raise InvalidInput(f"groups has a group with the same name as the single token {clash[0]!r}; choose another")
     whole = tuple(dict.fromkeys(owner.get(k, names[k]) for k in range(tokens)))
     belongs = np.zeros((len(whole), tokens), dtype=bool)
     for k in range(tokens):

@@ -1,8 +1,8 @@
 r"""How far each player's credit can move over all max flows.
 
-Through player j of one layer a max flow carries at least F* - v(N∖j), for the others cannot carry more than v(N∖j),
+Through player j of one layer a max flow carries at least F* - v(N∖j), because the others cannot carry more than v(N∖j),
 and at most v({j}). At the input and output layers both ends are reached by some max flow, because there the credits
-of all max flows form the base polytope of the polymatroid v. Cost: two max flows a player.
+of all max flows form the base polytope of the polymatroid v. Cost: two max flows per player.
 """
 
 from __future__ import annotations

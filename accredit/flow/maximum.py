@@ -2,8 +2,8 @@
 
 Capacities are multiplied by a power of two and cut off below one unit, which leaves a flow that is feasible in the
 real network and a cut that bounds every flow of it. Both are reported in real units, so the error of the integers is
-known, not assumed: it is at most one unit an edge of the cut. Capacity that no flow can use is cut off first, so that
-the unit is small beside the flow, not beside the widest edge.
+known, not assumed: it is at most one unit per edge of the cut. Capacity that no flow can use is cut off first, so that
+the unit is small compared with the flow, not just with the widest edge.
 """
 
 from __future__ import annotations

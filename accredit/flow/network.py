@@ -18,7 +18,7 @@ import numpy.typing as npt
 from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput
 
 ROW_SUM_TOLERANCE = 1e-3  # half-precision softmax rows miss 1 by about this much
-LARGEST = 1e150  # capacities beyond it could not be squared
+LARGEST = 1e150  # the squares of larger capacities would overflow
 NEGLIGIBLE = 1e-18  # capacities below this share of the largest count as zero: together they carry less than rounding
 LEAST_ROOM = 1e-6  # of the widest node, kept at every node: room that rounds to no integer unit would look like a cut
 INTEGER_BITS = 61  # the sum of all integer capacities at the source stays below 2^61, far from where int64 wraps

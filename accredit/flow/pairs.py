@@ -4,8 +4,8 @@ A pair (i, j) can never carry more than min(all that leaves i, all that enters j
 exactly that, and then a flow that shows it is easy to write down: spread what i emits forward in proportion to the
 capacities, spread what j collects backward in the same way, and join the two in a middle layer by scaling rows and
 columns of its capacities (Sinkhorn) until both sides fit. If no edge is overfilled, the pair is settled without a
-solver; otherwise OR-tools solves it. For one output the join costs O(T³) BLAS flops a round for all inputs together,
-a solve costs a max flow for each.
+solver; otherwise OR-tools solves it. For one output the join costs O(T³) BLAS flops per round for all inputs together,
+a solve costs one max flow per input.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ to the analytic centre of all max flows. (A barrier is subtracted from a cost: -
 `l2` is the max flow of least Σ f². It solves max value - (q/2) Σ f²: below some weight q the value is the max flow
 exactly and the flow no longer depends on q, so q is lowered until the value meets the exact max flow.
 
-`l1` is no rule: every source–sink path of a layered network has L + 2 edges, so Σ f = (L + 2)·value for every flow.
+`l1` is not a rule: every source–sink path of a layered network has L + 2 edges, so Σ f = (L + 2)·value for every flow.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ QUADRATIC = (3e-2, 3e-3, 3e-4, 3e-5, 3e-6)  # weights q of Σ f² that l2 tries,
 SHARP = 1e-15  # barrier weight of l2 as a share of q: flows are then within about 1e-8 of the least-squares flow
 EXACT = 1e-9  # value deficit of l2 that counts as none, as a share of the max flow
 CONSERVED = 1e-9  # as a share of the largest capacity or of the flow, whichever is less
-FINEST = 1e-12  # smallest ε as a share of the max flow: below, the deficit drowns in rounding
+FINEST = 1e-12  # smallest ε as a share of the max flow: below it, the deficit is lost in rounding
 
 
 def unique_flow(network: LayeredNetwork, rule: FlowRule | str = "barrier", *, epsilon: float = 1e-6) -> Flow:
-    """The one flow that a rule picks, with its certificate. O(L·T³) flops an iteration, 10–25 of them (`l2`: 20–80).
+    """The one flow that a rule picks, with its certificate. O(L·T³) flops per iteration, 10–25 of them (`l2`: 20–80).
 
     >>> equal = LayeredNetwork.from_attention(np.full((2, 3, 3), 1 / 3))
     >>> unique_flow(equal, "l2").demand.round(6)
@@ -61,9 +61,7 @@ def unique_flow(network: LayeredNetwork, rule: FlowRule | str = "barrier", *, ep
             f"epsilon {epsilon:.1e} is below the rounding of a max flow of {exact.value:.6g}; "
             f"use {FINEST * max(1.0, exact.value):.1e} or more"
         )
-    narrowed = epsilon * min(
-        1.0, exact.value
-    )  # small capacities, such as gradients, are solved to the same relative accuracy
+    narrowed = epsilon * min(1.0, exact.value)  # small capacities, such as gradients, get the same relative accuracy
     point = central_point(pruned, mu=narrowed / (2 * pruned.edges))
     flow = _certified(pruned, exact, point, 0.0, "barrier", epsilon)
     if flow.certificate.epsilon_reached > epsilon + exact.error:

@@ -69,21 +69,21 @@ def rows_that_fit(bytes_per_row: float, memory: float, tokens: int = 1, device: 
     return int(max(1, min(most, memory // max(bytes_per_row, 1.0))))
 
 
-_TELL: ContextVar[Callable[[int], None]] = ContextVar("tell", default=lambda rows: None)
+_REPORT: ContextVar[Callable[[int], None]] = ContextVar("report", default=lambda rows: None)
 
 
 @contextmanager
-def telling(tell: Callable[[int], None]) -> Iterator[None]:
-    """Inside the block, `tell` hears of every batch that is done, and of how many rows it had."""
-    before = _TELL.set(tell)
+def reporting(report: Callable[[int], None]) -> Iterator[None]:
+    """Inside the block, `report` is called after every batch with the number of its rows."""
+    before = _REPORT.set(report)
     try:
         yield
     finally:
-        _TELL.reset(before)
+        _REPORT.reset(before)
 
 
 def spans(count: int, rows: int) -> Iterator[slice]:
-    """`count` rows cut into slices of `rows`; each is told as done when the next is asked for.
+    """`count` rows cut into slices of `rows`; each is reported as done when the next is asked for.
 
     >>> [(s.start, s.stop) for s in spans(5, 2)]
     [(0, 2), (2, 4), (4, 5)]
@@ -91,7 +91,7 @@ def spans(count: int, rows: int) -> Iterator[slice]:
     for start in range(0, count, rows):
         stop = min(start + rows, count)
         yield slice(start, stop)
-        _TELL.get()(stop - start)
+        _REPORT.get()(stop - start)
 
 
 def spans_by_length(lengths: IntArray, tokens: int, even: bool = False) -> Iterator[IntArray]:
@@ -112,7 +112,7 @@ def spans_by_length(lengths: IntArray, tokens: int, even: bool = False) -> Itera
                 break
             stop += 1
         yield order[start:stop]
-        _TELL.get()(stop - start)
+        _REPORT.get()(stop - start)
         start = stop
 
 

@@ -63,16 +63,24 @@ class ImageGame(PartsGame):
     def provenance(self) -> dict[str, Any]:
         """What the payoffs rest on."""
         return {
-            "model": self.model.name, "architecture": type(self.model.model).__name__, "image": self.pixels.name,
-            "target": self.model.label(self.target), "payoff": self.payoff_name, "removal": self.removal,
-        }  # fmt: skip
+            "model": self.model.name,
+            "architecture": type(self.model.model).__name__,
+            "image": self.pixels.name,
+            "target": self.model.label(self.target),
+            "payoff": self.payoff_name,
+            "removal": self.removal,
+        }
 
     def fingerprint_parts(self) -> dict[str, Any]:
         """What decides the payoffs, for a journal of them."""
         return {
-            "model": self.model.model, "pixels": self.pixels.values, "owner": self.partition.owner,
-            "removal": self.removal, "payoff": self.payoff_name, "target": self.target,
-        }  # fmt: skip
+            "model": self.model.model,
+            "pixels": self.pixels.values,
+            "owner": self.partition.owner,
+            "removal": self.removal,
+            "payoff": self.payoff_name,
+            "target": self.target,
+        }
 
     def __repr__(self) -> str:
         label = self.model.label(self.target)
@@ -92,7 +100,7 @@ def image_game(
     """The game in which the patches of a picture earn the model's output for one target.
 
     `players` are the model's own patches, a grid (rows, columns), or an (H, W) array of whole numbers that names the
-    segment of every pixel (a negative number: nobody's, always there).
+    segment of every pixel (negative: the pixel belongs to nobody and always stays).
     """
     pixels = model.encode(image)
     check_payoff(payoff, model.law, len(model.predict(pixels)))

@@ -22,7 +22,7 @@ class Model(Protocol):
 
 
 class PartsGame(ABC):
-    """v(S) = payoff of an input in which only the parts of S are left; how the others leave is the subclass's."""
+    """v(S) = payoff of an input in which only the parts of S are left; the subclass decides how the others leave."""
 
     model: Model
     partition: Partition
@@ -45,7 +45,7 @@ class PartsGame(ABC):
     def paying(self, targets: Literal["all"] | Iterable[str | int] = "all") -> PartsGames:
         """The same game, paid for several targets at once: all outputs of the model, or those listed by label or index.
 
-        The model is asked what it is asked for one target. For every target the rest (payoff, removal, players) is the same.
+        The model is called as often as for one target. Payoff, removal and players are the same for every target.
         """
         if isinstance(targets, str) and targets != "all":
             raise InvalidInput(f"targets is {targets!r}; write paying('all'), or a list: paying([{targets!r}])")
@@ -71,11 +71,11 @@ class PartsGame(ABC):
     @property
     @abstractmethod
     def _whole(self) -> Any:
-        """The input of which nothing has left, as the model reads it."""
+        """The whole input, as the model reads it."""
 
     @abstractmethod
     def _earned(self, kept: BoolArray, targets: tuple[int, ...]) -> FloatArray:
-        """Payoffs of inputs of which these parts are left: (batch, T) -> (batch, targets)."""
+        """Payoffs of inputs in which only these parts are left: (batch, T) -> (batch, targets)."""
 
 
 @final

@@ -50,9 +50,13 @@ class StringGame(PartsGame):
     def provenance(self) -> dict[str, Any]:
         """What the payoffs rest on."""
         return {
-            "model": self.model.name, "architecture": type(self.model.model).__name__, "text": self.encoded.text,
-            "target": self.model.label(self.target), "payoff": self.payoff_name, "removal": self.removal,
-        }  # fmt: skip
+            "model": self.model.name,
+            "architecture": type(self.model.model).__name__,
+            "text": self.encoded.text,
+            "target": self.model.label(self.target),
+            "payoff": self.payoff_name,
+            "removal": self.removal,
+        }
 
     def __repr__(self) -> str:
         return f"StringGame({len(self.players)} players, {self.payoff_name} of {self.model.label(self.target)!r})"

@@ -21,7 +21,7 @@ from accredit.core.game import (
 
 
 class TableGame:
-    """A game given by all its 2ⁿ payoffs; bit i of the index tells whether player i plays.
+    """A game given by all its 2ⁿ payoffs; bit i of the index says whether player i plays.
 
     >>> cookies = TableGame(("alice", "bob"), [0, 5, 3, 10])
     >>> cookies.payoff(np.array([[True, False], [True, True]]))
@@ -48,7 +48,7 @@ class TableGame:
 
     @classmethod
     def from_payoffs(cls, payoffs: Mapping[Any, float], players: Iterable[str] | None = None) -> TableGame:
-        """A game from coalition -> payoff. Every coalition must be there, nobody's too.
+        """A game from coalition -> payoff. Every coalition must be there, the empty one too.
 
         >>> TableGame.from_payoffs({(): 0, ("a",): 1, ("b",): 2, ("a", "b"): 4}).table
         array([0., 1., 2., 4.])
@@ -70,13 +70,13 @@ class TableGame:
             try:
                 table[index], filled[index] = value, True
             except (TypeError, ValueError):
-                raise InvalidInput(f"payoffs gives {named(names, coalition_of(names, who))} the payoff {value!r:.60}; "
-                                   "a payoff is a number") from None  # fmt: skip
+                whose = named(names, coalition_of(names, who))
+                raise InvalidInput(f"the payoff of {whose} is {value!r:.60}; a payoff is a number") from None
         if not filled.all():
             missing = np.flatnonzero(~filled)
             who_text = named(names, missing[0] >> np.arange(len(names)) & 1)
             raise InvalidInput(
-                f"payoffs lacks {len(missing)} of {len(table)} coalitions, the first is {who_text}; give each one's payoff"
+                f"payoffs lacks {len(missing)} of {len(table)} coalitions, the first is {who_text}; give a payoff for each"
             )
         return cls(names, table)
 

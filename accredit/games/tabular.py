@@ -26,7 +26,7 @@ CALL_ROWS = 1 << 16  # rows in one call of the model
 
 @final
 class TabularGame(PartsGame):
-    """v(S) = mean payoff of the row in which only the columns of S keep their value; see the module's text."""
+    """v(S) = mean payoff of the row in which only columns of S keep their value; see the formula in the module's docstring."""
 
     model: ArrayModel
 
@@ -62,8 +62,13 @@ class TabularGame(PartsGame):
     @property
     def provenance(self) -> dict[str, Any]:
         """What the payoffs rest on."""
-        return {"model": self.model.name, "payoff": self.payoff_name, "target": self.target, "removal": "background",
-                "background rows": len(self._background)}  # fmt: skip
+        return {
+            "model": self.model.name,
+            "payoff": self.payoff_name,
+            "target": self.target,
+            "removal": "background",
+            "background rows": len(self._background),
+        }
 
     def __repr__(self) -> str:
         return f"TabularGame({len(self.players)} players, {self.payoff_name}, {len(self._background)} background rows)"
@@ -102,7 +107,7 @@ def tabular_game(
     `model` is an estimator, pipeline, torch module, function or `ArrayModel`; `row` one row (array, Series, DataFrame of
     one row or mapping); `background` the rows it is compared with (array or DataFrame). `players` are the columns, or
     named groups of them (by name or position); columns in no group play for themselves. `payoff` is the probability
-    where the model tells one, else its raw output ("logit").
+    where the model reports one, else its raw output ("logit").
 
     >>> game = tabular_game(lambda rows: rows @ [2.0, 1.0], [3.0, 4.0], [[1.0, 1.0], [1.0, 3.0]])
     >>> game.payoff(np.array([[False, False], [True, False], [True, True]]))

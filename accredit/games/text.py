@@ -18,7 +18,7 @@ from accredit.models.payoffs import check_payoff, payoffs_of
 from accredit.models.state import device_of
 from accredit.models.text import Text, TextModel, TokenBatch
 
-NEARLY = 64  # roundings by which equal outputs may differ
+NEARLY = 64  # rounding errors by which equal outputs may differ
 REMOVALS = ("mask", "delete", "attention", "pad", "zero")
 
 
@@ -30,8 +30,8 @@ class TextGame(PartsGame):
     "attention" keeps them in place but nobody may attend to them; "pad" and "zero" put the pad token's embedding or
     zeros in place of their word embedding (positions stay). Special tokens are not players: they always stay.
 
-    Under "delete" a text of which nothing is left (a tokenizer without special tokens, the empty coalition) is read as
-    one beginning-of-text token.
+    Under "delete" a text with nothing left (the empty coalition, where the tokenizer adds no special tokens) is read as one
+    beginning-of-text token.
     """
 
     model: TextModel
@@ -68,18 +68,28 @@ class TextGame(PartsGame):
     def provenance(self) -> dict[str, Any]:
         """What the payoffs rest on."""
         return {
-            "model": self.model.name, "architecture": type(self.model.model).__name__, "text": self.encoded.text,
-            "pair": self.encoded.pair, "target": self.model.label(self.target), "payoff": self.payoff_name,
-            "removal": self.removal, "cut": self.encoded.cut,
-        }  # fmt: skip
+            "model": self.model.name,
+            "architecture": type(self.model.model).__name__,
+            "text": self.encoded.text,
+            "pair": self.encoded.pair,
+            "target": self.model.label(self.target),
+            "payoff": self.payoff_name,
+            "removal": self.removal,
+            "cut": self.encoded.cut,
+        }
 
     def fingerprint_parts(self) -> dict[str, Any]:
         """What decides the payoffs, for a journal of them."""
         return {
-            "model": self.model.model, "ids": self.encoded.ids, "prefix": self.encoded.prefix,
-            "types": self.encoded.types, "owner": self.partition.owner, "removal": self.removal,
-            "payoff": self.payoff_name, "target": self.target,
-        }  # fmt: skip
+            "model": self.model.model,
+            "ids": self.encoded.ids,
+            "prefix": self.encoded.prefix,
+            "types": self.encoded.types,
+            "owner": self.partition.owner,
+            "removal": self.removal,
+            "payoff": self.payoff_name,
+            "target": self.target,
+        }
 
     def __repr__(self) -> str:
         label = self.model.label(self.target)
@@ -134,13 +144,13 @@ class TextGame(PartsGame):
         """Payoffs of texts that shrink: texts of similar length share a batch, where padding changes nothing."""
         lengths = np.maximum(kept.sum(axis=1), 1)
         earned = np.empty((len(kept), len(targets)))
-        for rows in spans_by_length(lengths, self.rows * len(self.encoded), even=self._padding_tells):
+        for rows in spans_by_length(lengths, self.rows * len(self.encoded), even=self._padding_matters):
             earned[rows] = self._worth(self._closed_up(kept[rows], int(lengths[rows].max())), targets)
         return earned
 
     @cached_property
-    def _padding_tells(self) -> bool:
-        """Whether a shorter text earns something else beside a longer one, so that only equal lengths may share a batch.
+    def _padding_matters(self) -> bool:
+        """Whether padding a short text changes its payoff, so that only texts of equal length may share a batch.
 
         A causal model is read at its last token, which padding would hide. Convolutions over neighbours (ConvBERT,
         MobileBERT) see padding, and a model without an attention mask (FNet) reads it like any token.

@@ -1,4 +1,4 @@
-"""Games made from games: groups as players, fewer players, remembered, counted and watched payoffs. Outputs stay what they
+"""Games made from games: groups as players, fewer players, remembered, counted and watched payoffs. Outputs stay as they
 are."""
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from accredit.core.coalitions import BoolArray, FloatArray, IntArray, keys
 from accredit.core.errors import InvalidInput
 from accredit.core.game import Game, checked_groups, checked_names, checked_players, coalition_of, named, player_index
 from accredit.core.games import Games, asked
-from accredit.games.batches import telling
+from accredit.games.batches import reporting
 
 
 class _Several:
-    """What a game made from several games has besides: their outputs."""
+    """The outputs of a game made from several games."""
 
     _game: Any  # Games, which a game made from one game does not know
 
@@ -66,7 +66,7 @@ def grouped(game: Game, groups: Mapping[str, Iterable[str]]) -> Game:
     names = checked_players(dict.fromkeys(owner.get(i, game.players[i]) for i in range(n)))
     clash = [p for i, p in enumerate(game.players) if i not in owner and p in groups]
     if clash:
-        raise InvalidInput(f"groups has a group named like the single player {clash[0]!r}; choose another name")
+        raise InvalidInput(f"groups has a group with the same name as the single player {clash[0]!r}; choose another")
     members = np.zeros((len(names), n), dtype=bool)
     for i in range(n):
         members[names.index(owner.get(i, game.players[i])), i] = True
@@ -184,10 +184,10 @@ def counted(game: Game) -> Counted:
 
 
 class Watched:
-    """A game that tells how much it was asked. See `watched`."""
+    """A game that reports how much it was asked. See `watched`."""
 
-    def __init__(self, game: Game, tell: Callable[[int], None]) -> None:
-        self._game, self._tell, self._asked = game, tell, 0
+    def __init__(self, game: Game, report: Callable[[int], None]) -> None:
+        self._game, self._report, self._asked = game, report, 0
 
     @property
     def players(self) -> tuple[str, ...]:
@@ -199,13 +199,13 @@ class Watched:
         def batch(rows: int) -> None:
             nonlocal done
             done += rows
-            self._tell(done)
+            self._report(done)
 
-        with telling(batch):
+        with reporting(batch):
             earned = self._game.payoff(coalitions)
         self._asked += len(coalitions)
         if done < self._asked:
-            self._tell(self._asked)
+            self._report(self._asked)
         return earned
 
 
@@ -213,8 +213,8 @@ class WatchedGames(_Several, Watched):
     """Several games that report how much they were asked. See `watched`."""
 
 
-def watched(game: Game, tell: Callable[[int], None]) -> Watched:
-    """`game`, which tells how many payoffs were asked so far: after every batch of its model, and at the end of every call.
+def watched(game: Game, report: Callable[[int], None]) -> Watched:
+    """`game`, which reports how many payoffs were asked so far: after every batch of its model and at the end of every call.
 
     >>> from accredit.games import TableGame
     >>> asked = []
@@ -223,4 +223,4 @@ def watched(game: Game, tell: Callable[[int], None]) -> Watched:
     >>> asked
     [2]
     """
-    return (WatchedGames if isinstance(game, Games) else Watched)(game, tell)
+    return (WatchedGames if isinstance(game, Games) else Watched)(game, report)

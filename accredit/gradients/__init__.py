@@ -13,9 +13,12 @@ if TYPE_CHECKING:
     from accredit.gradients.slopes import input_x_gradient, saliency, smoothgrad
 
 _HOME = {
-    "tcav": "concepts", "integrated_gradients": "integrated", "input_x_gradient": "slopes",
-    "saliency": "slopes", "smoothgrad": "slopes",
-}  # fmt: skip
+    "tcav": "concepts",
+    "integrated_gradients": "integrated",
+    "input_x_gradient": "slopes",
+    "saliency": "slopes",
+    "smoothgrad": "slopes",
+}
 
 __all__ = ["input_x_gradient", "integrated_gradients", "saliency", "smoothgrad", "tcav"]
 

@@ -3,7 +3,8 @@ r"""Concepts (TCAV; Kim et al., 2018): does the payoff grow in the direction of 
 Activations of a layer for examples of a concept are separated from those of random examples by a linear classifier; its
 unit normal v is the *concept activation vector*. The sensitivity of an input is the slope of the payoff along v at the
 layer, $S = \nabla_h f \cdot v$, and the score of the concept is the share of inputs with $S > 0$. A score means something
-only if random sets of examples, taken as concepts, score otherwise: hence a test, corrected for the number of concepts.
+only if random sets of examples, taken as concepts, score differently. That is tested, and corrected for the number of
+concepts.
 """
 
 from __future__ import annotations
@@ -77,16 +78,22 @@ def tcav(
     p = np.array([_p_value(own, others, test) for own, others in zip(found, nulls, strict=True)])
     scores = np.stack([own.scores for own in found])  # (concepts, negatives)
     return Attribution(
-        tuple(concepts), scores.mean(axis=1), None,
+        tuple(concepts),
+        scores.mean(axis=1),
+        None,
         f"tcav(layer={layer!r}, random_concepts={random_concepts}, negatives={negatives}, test={test!r}, seed={seed})",
-        CLAIMS, precision=Precision.unknown("standard errors over draws of other examples only; see the p-values"),
-        stderr=scores.std(axis=1, ddof=1) / np.sqrt(negatives), seed=seed,
+        CLAIMS,
+        precision=Precision.unknown("standard errors over draws of other examples only; see the p-values"),
+        stderr=scores.std(axis=1, ddof=1) / np.sqrt(negatives),
+        seed=seed,
         certificate={
-            "p": p, "p corrected": holm(p),
+            "p": p,
+            "p corrected": holm(p),
             "random score": [np.mean([other.scores for other in others]) for others in nulls],
-            "sensitivity": [own.sensitivity for own in found], "separation": [own.separation for own in found],
+            "sensitivity": [own.sensitivity for own in found],
+            "separation": [own.separation for own in found],
         },
-    )  # fmt: skip
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,7 +201,7 @@ def concept_vector(concept: FloatArray, negative: FloatArray, penalty: float = 1
 
 
 def layer_activations(model: Any, inputs: Sequence[Any], layer: str) -> FloatArray:
-    """What a layer says about each input: (count, d). Layers over tokens are averaged over them, others flattened."""
+    """The activations of a layer for each input: (count, d). Layers over tokens are averaged over them, others flattened."""
     rows = []
     for given in inputs:
         at = point(model, given, target=0)
@@ -251,7 +258,7 @@ def _module(model: Any, layer: str) -> torch.nn.Module:
 
 def _flat(seen: list[torch.Tensor], layer: str, mean: bool) -> FloatArray:
     if not seen or not isinstance(seen[-1], torch.Tensor):
-        raise InvalidInput(f"layer {layer!r} gives no tensor for this input; name another")
+        raise InvalidInput(f"layer {layer!r} gives no tensor for this input; name another layer")
     value = seen[-1][0].detach().double().cpu().numpy()
     if value.ndim == 2:  # tokens × width: a concept moves all tokens together
         value = value.mean(axis=0) if mean else value.sum(axis=0)

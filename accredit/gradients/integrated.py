@@ -36,10 +36,10 @@ def integrated_gradients(
     steps: int = STEPS,
     most_steps: int = MOST_STEPS,
 ) -> Attribution:
-    """Share f(input) − f(baseline) by slopes along the straight line; see the module's text for the formula.
+    """Share f(input) − f(baseline) by slopes along the straight line; the formula is in the module's docstring.
 
     The integral is a Gauss–Legendre sum. Its `steps` are doubled until the completeness gap |Σ credit − total| is at most
-    `tolerance` times Σ |credit|; beyond `most_steps` it gives up with `NotConverged`. One forward and backward pass a
+    `tolerance` times Σ |credit|; beyond `most_steps` it gives up with `NotConverged`. One forward and backward pass per
     step. A word earns the sum of its tokens.
     """
     if steps < 1 or most_steps < steps or not tolerance > 0:
@@ -68,14 +68,24 @@ def integrated_gradients(
             Holds.IN_THE_LIMIT,
             f"exact as steps grow; with {used} the credits miss the total by {gap:.2g}",
         ),
-        Claim("symmetry", Holds.NO, f"only coordinates that the model treats alike get alike; {ON_THE_LINE}"),
-        Claim("null player", Holds.NO, f"only coordinates that the model ignores surely get 0; {ON_THE_LINE}"),
+        Claim(
+            "symmetry",
+            Holds.NO,
+            f"only coordinates that the model treats alike are sure to get equal credit; {ON_THE_LINE}",
+        ),
+        Claim("null player", Holds.NO, f"only coordinates that the model ignores are sure to get 0; {ON_THE_LINE}"),
         Claim("linearity", Holds.IN_THE_LIMIT, "slopes of a sum add up; the step counts may differ"),
     )
     return Attribution(
-        at.partition.players, credit, high - low, f"integrated gradients(steps={used})", claims, baseline=low,
-        payoffs=used, stopped="the completeness gap met the tolerance",
+        at.partition.players,
+        credit,
+        high - low,
+        f"integrated gradients(steps={used})",
+        claims,
+        baseline=low,
+        payoffs=used,
+        stopped="the completeness gap met the tolerance",
         certificate={"completeness gap": gap, "tolerance": tolerance, "steps": used, "rule": "Gauss–Legendre"},
         precision=Precision.unknown("the error is that of the steps along the path; see the completeness gap"),
         provenance=at.provenance,
-    )  # fmt: skip
+    )

@@ -103,10 +103,15 @@ def _of_text(
         owned = torch.from_numpy(partition.owned).to(here.device)[:, None]
         away = torch.where(owned, model.absent(name), here)
     return Point(
-        worth, here[None], away[None], partition, lambda values: values.sum(axis=-1), model.held,
+        worth,
+        here[None],
+        away[None],
+        partition,
+        lambda values: values.sum(axis=-1),
+        model.held,
         max(1, TOKENS // len(encoded)),
         {"model": model.name, "text": encoded.text, "target": model.label(index), "payoff": payoff, "baseline": name},
-    )  # fmt: skip
+    )
 
 
 def _of_image(model: ImageModel, image: Any, target: Any, payoff: str, players: Any, baseline: str | float) -> Point:

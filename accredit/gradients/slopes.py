@@ -94,9 +94,16 @@ def smoothgrad(
     claim = Claim("linearity", Holds.NO, "|slope| of a sum is not the sum of |slopes|")
     method = f"smoothgrad(noise={noise}, samples={samples}, seed={seed})"
     return Attribution(
-        at.partition.players, credit, None, method, _claims(claim), stderr=stderr, seed=seed, provenance=at.provenance,
+        at.partition.players,
+        credit,
+        None,
+        method,
+        _claims(claim),
+        stderr=stderr,
+        seed=seed,
+        provenance=at.provenance,
         precision=Precision.unknown("standard errors over the draws of noise only"),
-    )  # fmt: skip
+    )
 
 
 def _coordinates(at: Point, owned: torch.Tensor) -> torch.Tensor:
@@ -122,6 +129,11 @@ def _claims(linearity: Claim) -> tuple[Claim, ...]:
 
 def _scores(at: Point, values: torch.Tensor, method: str, linearity: Claim) -> Attribution:
     return Attribution(
-        at.partition.players, at.shares(values), None, method, _claims(linearity), provenance=at.provenance,
+        at.partition.players,
+        at.shares(values),
+        None,
+        method,
+        _claims(linearity),
+        provenance=at.provenance,
         precision=Precision.exact("slopes are computed, not sampled"),
-    )  # fmt: skip
+    )

@@ -1,4 +1,4 @@
-"""Trained explainers: a network learns to choose the players that tell the black box's answer, and how to choose honestly."""
+"""Trained explainers: a network learns to choose the players that reveal the black box's answer, and how to keep it honest."""
 
 from typing import Any
 

@@ -42,7 +42,7 @@ from accredit.values.solver import progress as progress_bar
 
 KIND = "cxplain explainer"
 ASKED_AT_ONCE = 4096  # inputs in one call of the black box
-LEAST = 1e-6  # ε: what a player that helps nobody counts as
+LEAST = 1e-6  # ε: what a player whose removal costs nothing counts as
 MOST_MODELS = 1000
 SURE = 1e-7  # probabilities are kept this far from 0, so that losses are finite
 
@@ -53,7 +53,7 @@ def removal_losses(
     """How much the loss at the true label grows without each player: (N, n), zero for players that do not exist.
 
     A player whose removal leaves the input as it is (a pixel that already has the replacement's colour) is not asked for:
-    its Δ is 0. Cost: at most n + 1 calls a row.
+    its Δ is 0. Cost: at most n + 1 calls per row.
 
     >>> from accredit.learned import Tabular
     >>> black_box = lambda x: np.stack([1 - x[:, 0], x[:, 0]], axis=1)  # P(1) is the first column
@@ -109,11 +109,11 @@ def _losses(black_box: BlackBox, x: Array, labels: IntArray) -> FloatArray:
 class CXPlain:
     """Shares of the removal loss, predicted; the `k` players of largest share are chosen.
 
-    `block` (pictures only) removes squares of that many players a side, which then share one number: fewer calls, and less
+    `block` (pictures only) removes squares with that many players on a side, which then share one number: fewer calls, and less
     noise. `models` networks, each trained on rows drawn with replacement, give the mean share and an interval from
     their quantiles: it shows how far the rows and the starting weights matter, not errors that all networks share.
-    One number a network is a point, so `models=1` has no interval. Training stops when the loss on a tenth of the rows
-    has not improved for `patience` epochs; the best weights are kept. Cost: n + 1 calls of the black box a training row.
+    One network alone gives a point, so `models=1` has no interval. Training stops when the loss on a tenth of the rows
+    has not improved for `patience` epochs; the best weights are kept. Cost: n + 1 calls of the black box per training row.
 
     >>> from accredit.learned import Tabular
     >>> x = np.random.default_rng(0).normal(size=(200, 3))
@@ -191,25 +191,27 @@ class CXPlain:
                 start = int(rng.integers(2**31))
                 network = selector_for(self.removed, width=self.width, seed=start)
 
-                def told(epoch: int, before: int = member * self.epochs) -> None:
+                def passed(epoch: int, before: int = member * self.epochs) -> None:
                     bar.update(before + epoch)
 
-                loss, stop = self._train(network, rows, wanted, drawn, held, start, told)
+                loss, stop = self._train(network, rows, wanted, drawn, held, start, passed)
                 networks.append(network)
                 losses.append(loss)
                 stops.append(stop)
         self.seed, self._networks = seed, networks
         self.history = {
-            "losses": losses, "seconds": asked + time.monotonic() - began, "seconds_asking": asked,
+            "losses": losses,
+            "seconds": asked + time.monotonic() - began,
+            "seconds_asking": asked,
             "stopped_because": stops[0] if len(set(stops)) == 1 else "; ".join(stops),
-        }  # fmt: skip
+        }
         return self
 
     def _train(
         self, network: nn.Module, x: Array, wanted: FloatArray, drawn: IntArray, held: IntArray, seed: int,
-        told: Callable[[int], None],
+        passed: Callable[[int], None],
     ) -> tuple[list[float], str]:  # fmt: skip
-        """Train one network in place; the held-out losses (KL, in nats) and why it ended."""
+        """Train one network in place; returns the held-out losses (KL, in nats) and why it ended."""
         data, goal = torch.from_numpy(x), torch.from_numpy(wanted).float()
         entropy = float(torch.special.entr(goal[held]).sum(dim=1).mean())
         optimiser = torch.optim.Adam(network.parameters(), lr=self.rate)
@@ -224,7 +226,7 @@ class CXPlain:
                 network.eval()
                 seen = finite(float(nn.functional.cross_entropy(network(data[held]), goal[held])) - entropy)
             losses.append(seen)
-            told(number)
+            passed(number)
             return seen
 
         with torch.random.fork_rng(devices=[]):

@@ -1,7 +1,7 @@
 """The training loop: passes over shuffled rows, early stopping on rows kept aside, and what to do when a loss is not finite.
 
 Every network of this package that learns from batches is trained here: trained explainers, CXPlain, EVAL-X, attention
-classifiers and the adversaries of the audits. What one pass does is theirs to say.
+classifiers and the adversaries of the audits. Each of them says what one pass does.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ class NotFinite(ArithmeticError):
 
 @dataclass(frozen=True)
 class Ending:
-    """How training ended, and whose weights are kept.
+    """How training ended, and which weights are kept.
 
     >>> str(Ending(7, 4, "no better for 3 epochs"))
     'no better for 3 epochs; the weights are those of epoch 4'
     """
 
-    epochs: int  # that were run to their end
+    epochs: int  # that were completed
     kept: int  # the epoch whose weights are kept; 0: those it began with
     because: str
     finite: bool = True  # False: a loss was not a number
@@ -52,7 +52,7 @@ def train(
 ) -> Ending:
     """Run `one(number)` for epochs 1, 2, …; it learns from every row once and returns the loss on rows kept aside, if any.
 
-    With `patience`, training ends when that loss has not become smaller for so many epochs, and the best weights are put
+    With `patience`, training ends when that loss has not fallen for that many epochs, and the best weights are put
     back. When `one` raises `NotFinite`, or its loss is not finite, training ends at the best weights so far; without
     `patience`, at those after the last whole epoch.
     """

@@ -1,7 +1,7 @@
 """EVAL-X: an independent judge of selections, trained on random masks alone (Jethani et al., 2021).
 
 A surrogate that was trained together with its selector may have agreed with it on a code. This one cannot have: it has
-seen every input under masks that know nothing, so the best it can learn is P(y | x_S). It is used for scoring only, it does
+seen every input under masks drawn blindly, so the best it can learn is P(y | x_S). It is used for scoring only, it does
 not depend on any explainer, and one serves all explainers of the same data.
 """
 

@@ -1,6 +1,6 @@
 """A folder of one trained explainer: `explainer.json` and `explainer.safetensors`. No pickle, so nothing is executed.
 
-What is read is checked before memory is taken: the file must hold exactly the expected tensors, by name, shape and type.
+What is read is checked before memory is allocated: the file must hold exactly the expected tensors, by name, shape and type.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def write(folder: str | Path, kind: str, about: Mapping[str, Any], state: Mappin
 
 
 def read(folder: str | Path, kind: str) -> tuple[dict[str, Any], Path]:
-    """The JSON object of `write`, and where the tensors are: they are what was written, by their hash."""
+    """The JSON object of `write`, and where the tensors are; their hash shows that they are what was written."""
     place, about = Path(folder) / "explainer.safetensors", described(folder)
     if about.get("kind") != kind:
         raise InvalidInput(
@@ -73,8 +73,10 @@ def tensors(place: Path, expected: Mapping[str, Tensor]) -> dict[str, Tensor]:
             for name, like in expected.items():
                 part = file.get_slice(name)
                 if tuple(part.get_shape()) != tuple(like.shape) or part.get_dtype() != TYPES.get(like.dtype):
-                    raise InvalidInput(f"{place}: tensor {name} has shape {part.get_shape()} of {part.get_dtype()}, not "
-                                       f"{list(like.shape)} of {like.dtype}")  # fmt: skip
+                    raise InvalidInput(
+                        f"{place}: tensor {name} has shape {part.get_shape()} of {part.get_dtype()}, not "
+                        f"{list(like.shape)} of {like.dtype}"
+                    )
             found = {name: file.get_tensor(name).clone() for name in expected}  # aligned as torch aligns its own
     except InvalidInput:
         raise

@@ -25,7 +25,7 @@ class Gradient:
     `network(x, mask)` is a classifier of masked inputs (`network_for`). The score of a pixel or column is |∂f/∂x|,
     summed over what belongs to the player; that of a word is the length of the gradient at its vector. With `times_input`
     it is |∂f/∂m| at the full mask instead: the slope along the way from the replacement to the value. One backward pass
-    a row; nothing is trained.
+    per row; nothing is trained.
 
     >>> from accredit.learned import Tabular
     >>> from accredit.learned.networks import network_for

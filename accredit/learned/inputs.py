@@ -1,6 +1,6 @@
 """What the players of an input are, and what stands in for one that is removed: columns, words, pixels or blocks of pixels.
 
-Everything here is numpy. A mask has one column a player: 1 keeps the player, 0 puts the replacement in its place.
+Everything here is numpy. A mask has one column per player: 1 keeps the player, 0 puts the replacement in its place.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput, distinc
 Array = npt.NDArray[Any]
 BlackBox = Callable[[Array], Array]  # (N, ...) inputs -> (N, classes) probabilities
 LARGEST = 1 << 24  # players, words of a vocabulary: more than this in a saved file is damage, not data
-SEEDS = 2**62  # seeds lie below: torch takes 63 bits, and some seeds are made from others
+SEEDS = 2**62  # seeds lie below this: torch takes 63 bits, and some seeds are made from others
 
 
 @runtime_checkable
@@ -62,7 +62,7 @@ class Inputs(Protocol):
 @final
 @dataclass(frozen=True)
 class Tabular:
-    """Rows of `n` numbers, one player a column; a removed column takes the value `replace` (one number, or one a column).
+    """Rows of `n` numbers, one player per column; a removed column takes the value `replace` (one number, or one per column).
 
     >>> Tabular(3).keep(np.array([[1.0, 2.0, 3.0]]), [[True, False, True]])
     array([[1., 0., 3.]])
@@ -112,7 +112,7 @@ class Tabular:
 @final
 @dataclass(frozen=True)
 class Words:
-    """Texts of at most `length` words as ids below `vocabulary`; a removed word becomes `pad`, which is nobody's player.
+    """Texts of at most `length` words as ids below `vocabulary`; a removed word becomes `pad`, which is not a player.
 
     >>> text = np.array([[7, 5, 9, 0]])
     >>> Words(4, 10).keep(text, [[True, False, True, False]])
@@ -230,7 +230,7 @@ class Pixels:
         return _numbers(x, self.shape, "pictures")
 
     def spread(self, mask: npt.ArrayLike, rows: int) -> FloatArray:
-        """One number a pixel from one a player: (N, n) -> (N, H, W)."""
+        """One number per pixel from one per player: (N, n) -> (N, H, W)."""
         squares = checked_mask(mask, rows, self.n).reshape(rows, *self.grid)
         return squares.repeat(self.block, axis=1).repeat(self.block, axis=2)
 
@@ -275,10 +275,10 @@ def inputs_from(settings: Mapping[str, Any]) -> Tabular | Words | Pixels:
 
 
 def checked_mask(mask: npt.ArrayLike, rows: int, players: int) -> FloatArray:
-    """The mask as numbers in 0..1, one row an input and one column a player."""
+    """The mask as numbers in 0..1, one row per input and one column per player."""
     given = np.asarray(mask, dtype=np.float64)
     if given.shape != (rows, players):
-        raise InvalidInput(f"mask must have shape ({rows}, {players}), got {given.shape}: one column a player")
+        raise InvalidInput(f"mask must have shape ({rows}, {players}), got {given.shape}: one column per player")
     if given.size and not (given.min() >= 0 and given.max() <= 1):
         raise InvalidInput(f"mask must lie in 0..1, got {given.min()}..{given.max()}")
     return given
@@ -314,8 +314,8 @@ def checked_answers(answers: Any, rows: int, name: str = "black_box's answers") 
     >>> checked_answers([[0.25, 0.75]], rows=1)
     array([[0.25, 0.75]])
     """
-    told = answers.detach().cpu() if hasattr(answers, "detach") else answers  # a tensor may still hang on its gradient
-    given = _array(told, np.float64)
+    plain = answers.detach().cpu() if hasattr(answers, "detach") else answers  # a tensor may still carry its gradient
+    given = _array(plain, np.float64)
     if given is None or given.ndim != 2 or len(given) != rows or given.shape[1] < 2:
         seen = type(answers).__name__ if given is None or given.ndim == 0 else f"shape {given.shape}"
         raise InvalidInput(
@@ -342,7 +342,7 @@ def checked_labels(labels: npt.ArrayLike, rows: int, classes: int | None = None)
     given = _array(labels)
     if given is None or given.shape != (rows,):
         seen = "rows of different lengths" if given is None else f"shape {given.shape}"
-        raise InvalidInput(f"labels must be {rows} class numbers, one a row, got {seen}")
+        raise InvalidInput(f"labels must be {rows} class numbers, one per row, got {seen}")
     if given.dtype.kind not in "iub":
         raise InvalidInput(
             f"labels must be whole numbers 0, 1, …, got {given.dtype}; number the classes with "
@@ -352,8 +352,8 @@ def checked_labels(labels: npt.ArrayLike, rows: int, classes: int | None = None)
         most = "" if classes is None else f"..{classes - 1}"
         raise InvalidInput(f"labels must be class numbers from 0{most}, got {given.min()}..{given.max()}")
     if len(np.unique(given)) < 2:
-        told = f"all {given[0]}" if rows else "missing"
-        raise InvalidInput(f"labels are {told}: with one class there is nothing to tell; give rows of two classes")
+        found = f"all {given[0]}" if rows else "missing"
+        raise InvalidInput(f"labels are {found}: with one class there is nothing to learn; give rows of two classes")
     return given.astype(np.int64)
 
 
@@ -374,7 +374,7 @@ def whole(name: str, value: Any, least: int = 1, most: int = LARGEST) -> int:
 def one_input(
     inputs: Inputs, one: npt.ArrayLike, names: Sequence[str] | None = None
 ) -> tuple[Array, tuple[str, ...], BoolArray]:
-    """One input as a row (1, *shape), the distinct names of the players that exist in it, and where they stand, (n,).
+    """One input as a row (1, *shape), the distinct names of the players that exist in it, and their positions, (n,).
 
     `names` holds one for each of them, or one for every position.
     """

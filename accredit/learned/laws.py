@@ -1,4 +1,4 @@
-r"""Mask laws: how one logit a player becomes a mask, and how a loss of that mask teaches the logits.
+r"""Mask laws: how one logit per player becomes a mask, and how a loss of that mask teaches the logits.
 
 Every law answers three questions. `draw` takes logits (N, n) and a loss of masks, and gives losses together with an
 objective whose gradient estimates $\nabla E[\mathrm{loss}(m)]$; `random` draws masks that know nothing of the input, as
@@ -25,7 +25,7 @@ WIDEST = 30.0  # logits of Bernoulli laws are held within ±30: e⁻³⁰ is nev
 
 @dataclass(frozen=True, eq=False)
 class Draw:
-    """A mask (N, n), its losses (N,), and an objective (N,) to differentiate: its value has no meaning, its gradient has."""
+    """A mask (N, n), its losses (N,), and an objective (N,) to differentiate: its gradient counts, not its value."""
 
     mask: Tensor
     losses: Tensor
@@ -111,7 +111,7 @@ class RelaxedTopK:
         _positive(self, "k", "temperature")
 
     def relaxed(self, logits: Tensor, present: Tensor, generator: torch.Generator) -> Tensor:
-        """One soft set a row: (N, n) -> (N, n)."""
+        """One soft set per row: (N, n) -> (N, n)."""
         rows, n = logits.shape
         noise = torch.empty(rows, self.k, n).exponential_(generator=generator).clamp_(min=1e-30).log_()  # −Gumbel
         return ((logits[:, None] - noise) / self.temperature).softmax(dim=2).amax(dim=1) * present
@@ -161,15 +161,15 @@ class RandomTopK:
 @final
 @dataclass(frozen=True)
 class Bernoulli:
-    r"""Every player by its own coin, with chance σ(logit); random masks keep each with chance `rate`.
+    r"""Every player is kept by its own coin, with chance σ(logit); random masks keep each with chance `rate`.
 
-    `gradient` says how the coins are taught, with b the coins and ℓ the loss:
+    `gradient` says how the coins learn, with b the coins and ℓ the loss:
 
-    - `relaxed`: the mask is σ((logit + logistic noise) / temperature), and ℓ is differentiated through it. Biased, calm.
-    - `reinforce`: $(\ell(b) - \mathrm{baseline})\,\nabla\log\pi(b)$. Unbiased whatever the baseline (one that does not
-      see b), noisy (Williams, 1992).
-    - `rebar`: the same with a relaxed twin of the coins as control variate. Unbiased, calm, three losses a draw (Tucker
-      et al., 2017).
+    - `relaxed`: the mask is σ((logit + logistic noise) / temperature), and ℓ is differentiated through it. Biased, low noise.
+    - `reinforce`: $(\ell(b) - \mathrm{baseline})\,\nabla\log\pi(b)$. Unbiased with any baseline that does not see b,
+      noisy (Williams, 1992).
+    - `rebar`: the same with a relaxed twin of the coins as control variate. Unbiased, low noise, three losses per draw
+      (Tucker et al., 2017).
     """
 
     gradient: str = "reinforce"
@@ -313,7 +313,7 @@ def logistic(shape: torch.Size, generator: torch.Generator) -> Tensor:
 
 
 def conditioned(logits: Tensor, coins: Tensor, generator: torch.Generator) -> Tensor:
-    """logit + logistic noise, given on which side of 0 it fell: its distribution over coins ~ σ(logits) is the free one."""
+    """logit + logistic noise, given on which side of 0 it fell: over coins ~ σ(logits) it is distributed as without them."""
     uniform = torch.rand(logits.shape, generator=generator).clamp(1e-7, 1 - 1e-7)
     odds = uniform / (1 - uniform)
     heads, tails = (odds / (-logits).sigmoid()).log1p(), -(odds / logits.sigmoid()).log1p()

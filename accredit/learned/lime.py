@@ -22,11 +22,11 @@ ASKED_AT_ONCE = 4096  # masked inputs in one call of the black box
 
 @final
 class LimeExplainer:
-    """LIME for many inputs of one black box: a line a row, and the `k` players of largest slope.
+    """LIME for many inputs of one black box: a line per row, and the `k` players of largest slope.
 
     v(S) is the probability of the class that the black box gives the whole input. `rank` "magnitude" chooses by |β|, as
-    LIME does; "support" by β, so that only players speaking for the answer come first. Nothing is trained: `fit` takes the
-    black box. Rows with as many players share their coalitions and so one factorisation; cost: `lime.budget` calls a row.
+    LIME does; "support" by β, so that players that support the answer come first. Nothing is trained: `fit` takes the
+    black box. Rows of one size share their coalitions and so one factorisation; cost: `lime.budget` calls per row.
 
     >>> from accredit.learned import Tabular
     >>> def black_box(x):

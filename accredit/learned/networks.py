@@ -1,12 +1,12 @@
-"""The networks of trained explainers, one family a kind of input: classifiers of masked inputs, and selectors.
+"""The networks of trained explainers, one family per kind of input: classifiers of masked inputs, and selectors.
 
-A classifier answers $q(y \\mid x \\odot m)$ from an input and a mask with one number in 0..1 a player: where the mask is 0 the
-replacement stands, where it is 1 the player, and between them a mixture of the two (of their vectors, for words). It serves
+A classifier answers $q(y \\mid x \\odot m)$ from an input and a mask with one number in 0..1 per player: where the mask is 0
+the replacement stands, where it is 1 the player, and between them a mixture of the two (of their vectors, for words). It serves
 as surrogate, as black box (mask left out: everything is kept) and as the independent judge of explanations. A selector
-gives every player one logit; with `query` it is also told what the black box answered.
+gives every player one logit; with `query` it is also given the black box's answer.
 
-Sizes are those of the published experiments where there are such (Chen et al., 2018), scaled by `width`. Absent players
-(padding) are nobody's: their vectors are zero in every layer, so that more padding changes nothing.
+Sizes are those of the published experiments where there are any (Chen et al., 2018), scaled by `width`. Absent players
+(padding) have zero vectors in every layer, so that more padding changes nothing.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from accredit.core import InvalidInput
 from accredit.learned.inputs import Array, BlackBox, Inputs, Pixels, Tabular, Words, whole
 
 LOWEST = -1e9  # the logit of an absent player: finite, so that no gradient is NaN
-EMBEDDING = 50  # numbers a word
+EMBEDDING = 50  # numbers per word
 
 
 def network_for(
@@ -38,7 +38,7 @@ def network_for(
     | inputs | kind | what it is | `width` |
     |---|---|---|---|
     | words | `bag` (auto) | mean of the kept words' vectors, one hidden layer | 250, of the hidden layer |
-    | words | `convolution` | three words a filter, maximum over the text, one hidden layer | 250 filters |
+    | words | `convolution` | filters over three words, maximum over the text, one hidden layer | 250 filters |
     | pixels | `convolution` (auto) | two 5×5 convolutions with pooling, one linear layer | 32 filters, then twice that |
     | tabular | `layers` (auto) | two hidden layers with batch normalisation | 200 |
 
@@ -56,7 +56,7 @@ def network_for(
 def selector_for(
     inputs: Inputs, classes: int = 2, *, query: bool = False, width: int | None = None, seed: int = 0
 ) -> nn.Module:
-    """A selector: `selector(x, answer)` gives one logit a player, (N, n).
+    """A selector: `selector(x, answer)` gives one logit per player, (N, n).
 
     With `query` the black box's probabilities `answer` (N, classes) are part of the question: beside the global vector of
     a text, as constant planes and a bias of every player for pictures, as further columns of a table.
@@ -108,13 +108,14 @@ def _classifier(inputs: Inputs, classes: int, width: int | None, kind: str, coun
     raise InvalidInput(f"kind {kind!r} does not fit {type(inputs).__name__} inputs; write kind='auto'")
 
 
-def _selector(inputs: Inputs, told: int, width: int | None) -> nn.Module:
+def _selector(inputs: Inputs, more: int, width: int | None) -> nn.Module:
+    """A selector that is given `more` numbers beside the input: the black box's answer."""
     if isinstance(inputs, Words):
-        return WordSelector(inputs, told, width or 100)
+        return WordSelector(inputs, more, width or 100)
     if isinstance(inputs, Pixels):
-        return PixelSelector(inputs, told, width or 8)
+        return PixelSelector(inputs, more, width or 8)
     if isinstance(inputs, Tabular):
-        return ColumnSelector(inputs, told, width or 100)
+        return ColumnSelector(inputs, more, width or 100)
     raise InvalidInput(f"no selector is known for {type(inputs).__name__}; use Words, Pixels or Tabular inputs")
 
 
@@ -138,8 +139,8 @@ class BagOfWords(nn.Module):
 class Windows(nn.Module):
     """A convolution over three words, (N, T, wide) -> (N, T + 2 (margin - 1), filters).
 
-    Words stand in rows as an embedding gives them, which a one-row picture with its channels last is too: in torch 2.13
-    that costs about 0.6 of the time of `Conv1d` on a CPU.
+    Words are laid out as an embedding gives them, like a one-row picture with its channels last: in torch 2.13 that
+    takes about 0.6 of the time of `Conv1d` on a CPU.
     """
 
     def __init__(self, wide: int, filters: int, margin: int = 1) -> None:
@@ -209,16 +210,16 @@ class LayersOfColumns(nn.Module):
 
 
 class WordSelector(nn.Module):
-    """One logit a word: what its neighbourhood says, beside what the whole text says (Chen et al., 2018)."""
+    """One logit per word: what its neighbourhood says, beside what the whole text says (Chen et al., 2018)."""
 
-    def __init__(self, inputs: Words, told: int, width: int) -> None:
+    def __init__(self, inputs: Words, more: int, width: int) -> None:
         super().__init__()
         self.pad = inputs.pad
         self.vectors = word_vectors(inputs)
         self.first, self.second, self.third = Windows(EMBEDDING, width), Windows(width, width), Windows(width, width)
         self.whole = nn.Linear(width, width)
         self.join_near = nn.Linear(width, width)
-        self.join_whole = nn.Linear(width + told, width, bias=False)
+        self.join_whole = nn.Linear(width + more, width, bias=False)
         self.logit = nn.Linear(width, 1)
         self.dropout = nn.Dropout(0.2)
 
@@ -229,20 +230,20 @@ class WordSelector(nn.Module):
         near = self.first(self.vectors(ids)).relu() * there  # (N, T, width)
         whole = self.whole(near.amax(dim=1)).relu()
         near = self.third(self.second(near).relu() * there).relu()
-        told = self.dropout(whole) if answer is None else torch.cat([self.dropout(whole), answer], dim=1)
-        joined = (self.join_near(self.dropout(near)) + self.join_whole(told)[:, None]).relu()
+        known = self.dropout(whole) if answer is None else torch.cat([self.dropout(whole), answer], dim=1)
+        joined = (self.join_near(self.dropout(near)) + self.join_whole(known)[:, None]).relu()
         logits = self.logit(joined).masked_fill(there == 0, LOWEST).squeeze(2)
         return nn.functional.pad(logits, (begin, x.shape[1] - end), value=LOWEST)
 
 
 class PixelSelector(nn.Module):
-    """One logit a pixel or block: two 5×5 convolutions, averaged over the block, and a bias of each player's own."""
+    """One logit per pixel or block: two 5×5 convolutions, averaged over the block, and a separate bias for each player."""
 
-    def __init__(self, inputs: Pixels, told: int, width: int) -> None:
+    def __init__(self, inputs: Pixels, more: int, width: int) -> None:
         super().__init__()
         self.inputs = inputs
         self.filters = nn.Sequential(
-            nn.Conv2d(inputs.channels + told, width, 5, padding=2),
+            nn.Conv2d(inputs.channels + more, width, 5, padding=2),
             nn.ReLU(),
             nn.Conv2d(width, width, 5, padding=2),
             nn.ReLU(),
@@ -250,7 +251,7 @@ class PixelSelector(nn.Module):
         self.shrink = nn.AvgPool2d(inputs.block)
         self.logit = nn.Conv2d(width, 1, 5, padding=2)
         self.place = nn.Parameter(torch.zeros(inputs.n))
-        self.told = nn.Linear(told, inputs.n, bias=False) if told else None
+        self.told = nn.Linear(more, inputs.n, bias=False) if more else None
 
     def forward(self, x: Tensor, answer: Tensor | None = None) -> Tensor:
         picture = x.reshape(len(x), self.inputs.channels, self.inputs.height, self.inputs.width)
@@ -262,12 +263,12 @@ class PixelSelector(nn.Module):
 
 
 class ColumnSelector(nn.Module):
-    """One logit a column from two hidden layers."""
+    """One logit per column from two hidden layers."""
 
-    def __init__(self, inputs: Tabular, told: int, width: int) -> None:
+    def __init__(self, inputs: Tabular, more: int, width: int) -> None:
         super().__init__()
         self.layers = nn.Sequential(
-            nn.Linear(inputs.n + told, width), nn.ReLU(), nn.Linear(width, width), nn.ReLU(), nn.Linear(width, inputs.n)
+            nn.Linear(inputs.n + more, width), nn.ReLU(), nn.Linear(width, width), nn.ReLU(), nn.Linear(width, inputs.n)
         )
 
     def forward(self, x: Tensor, answer: Tensor | None = None) -> Tensor:
@@ -290,7 +291,7 @@ def text_span(ids: Tensor, pad: int) -> tuple[int, int]:
 
 
 def spread(mask: Tensor, inputs: Pixels) -> Tensor:
-    """One number a pixel from one a player: (N, n) -> (N, 1, H, W)."""
+    """One number per pixel from one per player: (N, n) -> (N, 1, H, W)."""
     squares = mask.reshape(len(mask), 1, *inputs.grid)
     if inputs.block == 1:
         return squares

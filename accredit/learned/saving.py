@@ -23,7 +23,7 @@ from accredit.learned.trainer import KIND, TrainedExplainer
 def load(folder: str | Path, black_box: BlackBox | None = None) -> TrainedExplainer | cxplain.CXPlain:
     """The explainer that `explainer.save(folder)` wrote, of whichever kind.
 
-    One that is told the black box's answer (`query`) needs the black box to explain.
+    One whose selector sees the black box's answer (`query`) needs the black box to explain.
     """
     if described(folder).get("kind") == cxplain.KIND:
         return cxplain.CXPlain.load(folder)

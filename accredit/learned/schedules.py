@@ -5,7 +5,7 @@ With selector $s$, surrogate $q$, mask $m \sim \mathrm{law}(s(x))$ and $\ell = -
 - `Joint`: both down E[ℓ] (L2X; with a price on the choice, VIBI).
 - `Reinforce`: the same, the reward measured against a network that sees the whole input (INVASE).
 - `RandomFirst`: q on masks that know nothing of x, then frozen while s learns (REAL-X; random-mask pretraining). What s
-  then finds is read by a q that never heard of s, so q cannot have agreed on a code with it.
+  then finds is read by a q that never met s, so q cannot have agreed on a code with it.
 - `Weighted`: q down E[w ℓ] with w = P(y)/P(y|m), s down E[ℓ], through the same pass (mask-neutral learning).
 """
 
@@ -87,7 +87,7 @@ class Joint:
 @final
 @dataclass(frozen=True)
 class Reinforce:
-    """Selector and surrogate together; the selector is praised for losing less than a network that sees everything."""
+    """Selector and surrogate together; the selector is rewarded for losing less than a network that sees everything."""
 
     def stages(self, job: Job) -> list[Stage]:
         both, seer = (job.selector, job.surrogate), job.classifier()
@@ -170,16 +170,16 @@ class Weighted:
     def stages(self, job: Job) -> list[Stage]:
         from accredit.learned.weighting import MaskLabels
 
-        told = MaskLabels(job.players, len(job.prior), self.hidden, seed=job.seed)
+        mask_labels = MaskLabels(job.players, len(job.prior), self.hidden, seed=job.seed)
         reading, choosing = job.training.optimise(job.surrogate), job.training.optimise(job.selector)
         seen: list[Tensor] = []
 
         def weights(batch: Batch, mask: Tensor) -> Tensor:
-            return told.weights(mask.detach(), batch.choice, job.prior, self.floor, self.cap)
+            return mask_labels.weights(mask.detach(), batch.choice, job.prior, self.floor, self.cap)
 
         def step(batch: Batch) -> float:
             drawn = job.draw(batch, job.generator)
-            told.learn(drawn.mask, batch.choice, self.steps)
+            mask_labels.learn(drawn.mask, batch.choice, self.steps)
             w = weights(batch, drawn.mask)
             seen.append(w)
             weighted = (w * drawn.losses).mean()

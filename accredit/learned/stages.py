@@ -1,4 +1,4 @@
-"""One stage of training an explainer: what it learns from, what it is judged by, and what is remembered of it."""
+"""One stage of training an explainer: what it learns from, what it is judged by, and what is recorded of it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ OPTIMISERS: dict[str, Callable[..., torch.optim.Optimizer]] = {
 class Training:
     """How networks are trained: passes over the rows, rows per step, step size, and when to stop early.
 
-    A share `validation` of the rows is kept aside; a stage ends when it has not become better on them for `patience`
+    A share `validation` of the rows is kept aside; a stage ends when it has not improved on them for `patience`
     epochs, and the best weights are kept.
     """
 
@@ -130,7 +130,7 @@ def run(
 
 
 def batches(rows: Batch, size: int, rng: np.random.Generator) -> Iterator[Tensor]:
-    """All rows once, in batches in random order; rows with like numbers of players share a batch, for texts cost by length."""
+    """All rows once, in batches in random order; rows with about as many players share a batch: texts cost by length."""
     order = rng.permutation(len(rows))
     lengths = rows.present.sum(dim=1).numpy()
     stretch = 50 * size

@@ -22,12 +22,12 @@ import numpy.typing as npt
 from accredit.core import BoolArray, FloatArray, InvalidInput
 
 COLUMNS = 10
-CHOSEN = {"xor": 2, "orange skin": 4, "additive": 4, "switch": 5}  # telling columns a row
+CHOSEN = {"xor": 2, "orange skin": 4, "additive": 4, "switch": 5}  # telling columns per row
 
 
 @dataclass(frozen=True, eq=False)
 class SyntheticRows:
-    """Rows (N, 10), the chances (N, 2) that made their labels (N,), and which columns tell (N, 10)."""
+    """Rows (N, 10), the chances (N, 2) that made their labels (N,), and which columns are telling (N, 10)."""
 
     name: str
     x: FloatArray
@@ -37,7 +37,7 @@ class SyntheticRows:
 
     @property
     def k(self) -> int:
-        """Telling columns a row."""
+        """Telling columns per row."""
         return CHOSEN[self.name]
 
     @property

@@ -40,14 +40,14 @@ ROWS = 512  # rows asked of a network or a black box at once
 
 
 class TrainedExplainer:
-    """A selector that learned which k players tell a black box's answer, and the surrogate that read them.
+    """A selector that learned which k players reveal a black box's answer, and the surrogate that reads them.
 
     `fit` trains both; afterwards one pass of the selector explains an input, without asking the black box (unless `query`).
-    A selection can carry the answer in *which* players it shows rather than in what they say: ask
-    `accredit.audit.leakage_report` before it is believed.
+    A selection can carry the answer in *which* players it shows rather than in what they say: run
+    `accredit.audit.leakage_report` before you believe it.
 
-    `target` is what the surrogate must tell: the black box's probabilities ("answers"), the class it chooses ("choices"),
-    or the true class ("labels"). With `query` the selector is told the black box's answer. `k=None` is for laws of
+    `target` is what the surrogate must predict: the black box's probabilities ("answers"), the class it chooses ("choices"),
+    or the true class ("labels"). With `query` the selector is given the black box's answer. `k=None` is for laws of
     independent coins: then every player with chance above ½ is chosen.
     """
 
@@ -97,9 +97,9 @@ class TrainedExplainer:
     ) -> Self:
         """Train on inputs (N, ...) and what the black box answers to them; the same seed gives the same explainer.
 
-        Part of the rows is kept aside for early stopping (`training.validation`). The black box is asked once a row. When
-        the loss is no number any more, training stops, the last good weights are kept, a warning says so, and
-        `history.stopped_because` remembers it.
+        Part of the rows is kept aside for early stopping (`training.validation`). The black box is asked once per row. When
+        the loss is no longer a number, training stops, the last good weights are kept, and a warning and
+        `history.stopped_because` say so.
         """
         began = time.perf_counter()
         given = self.inputs.check(x)
@@ -136,7 +136,7 @@ class TrainedExplainer:
         return self.law.scores(logits, present).double().numpy()
 
     def select(self, x: npt.ArrayLike, k: int | None = None) -> BoolArray:
-        """Exactly k players a row (all that are present, if fewer), ties to the lowest index: (N, n)."""
+        """Exactly k players per row (all that are present, if fewer), ties to the lowest index: (N, n)."""
         return self._chosen(*self._logits(self.inputs.check(x)), self.k if k is None else k)
 
     def masks(self, x: npt.ArrayLike) -> FloatArray:
@@ -146,12 +146,12 @@ class TrainedExplainer:
         return self.law.shown(logits, present, chosen).double().numpy()
 
     def answer(self, x: npt.ArrayLike, mask: npt.ArrayLike) -> FloatArray:
-        """The surrogate's answer from x under any mask (N, n): audits put foreign masks in there. (N, classes)."""
+        """The surrogate's answer from x under any mask (N, n), also one that audits make up: (N, classes)."""
         given = self.inputs.check(x)
         shown = torch.from_numpy(checked_mask(mask, len(given), self.inputs.n)).float()
         surrogate = self._fitted()[1]
-        told = _in_parts(lambda part: surrogate(torch.tensor(given[part]), shown[part]), len(given))
-        return told.double().softmax(dim=1).numpy()
+        logits = _in_parts(lambda part: surrogate(torch.tensor(given[part]), shown[part]), len(given))
+        return logits.double().softmax(dim=1).numpy()
 
     def predict(self, x: npt.ArrayLike) -> FloatArray:
         """The surrogate's own answer from what the explainer shows it: (N, classes)."""
@@ -161,7 +161,7 @@ class TrainedExplainer:
         """The chosen players of one input, among those that are present; `names` for them, or for every position."""
         given, named, present = one_input(self.inputs, one, names)
         chosen = self.select(given, k)[0][present]
-        told = self.predict(given)[0]
+        answer = self.predict(given)[0]
         return Selection(
             named,
             chosen,
@@ -169,7 +169,7 @@ class TrainedExplainer:
             rule=self.rule(k),
             scores=self.scores(given)[0][present],
             seed=self.seed,
-            certificate={"surrogate_answer": told.tolist(), "stopped_because": self.history.stopped_because},
+            certificate={"surrogate_answer": answer.tolist(), "stopped_because": self.history.stopped_because},
             provenance={"settings": self.settings()},
         )
 
@@ -177,8 +177,8 @@ class TrainedExplainer:
         """How many are chosen, by which mask law, and what replaces the others."""
         k = self.k if k is None else k
         many = "every player with chance above 1/2" if k is None else f"the {k} highest of {self.inputs.n}"
-        told = "; the selector is told the black box's answer" if self.query else ""
-        return f"{many}; trained with {self.law.describe()}; {self.inputs.describe()}{told}"
+        query = "; the selector sees the black box's answer" if self.query else ""
+        return f"{many}; trained with {self.law.describe()}; {self.inputs.describe()}{query}"
 
     def settings(self) -> dict[str, Any]:
         """Everything but the weights, as plain JSON."""
@@ -229,7 +229,7 @@ class TrainedExplainer:
         for answers in parts:
             if answers.shape[1] != self.classes:
                 raise InvalidInput(
-                    f"black_box tells {answers.shape[1]} classes, the explainer was made for {self.classes}"
+                    f"black_box gives {answers.shape[1]} classes, but the explainer was made for {self.classes}"
                 )
         return np.concatenate([np.empty((0, self.classes)), *parts])
 

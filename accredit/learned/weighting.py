@@ -1,4 +1,4 @@
-"""Mask-neutral weights: what a mask tells about the label, and how to weigh it away (Bai et al., 2020, Theorem 1)."""
+"""Mask-neutral weights: what a mask says about the label, and how to weigh that away (Bai et al., 2020, Theorem 1)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from accredit.core import InvalidInput
 class MaskLabels(nn.Module):
     r"""The classifier P(Y|M): what the mask alone says about the label, and the weights that make it say nothing.
 
-    Under $w = P(y) / P(y \mid m)$ the expected loss of $f(x \odot m)$ is the one of a world where labels and masks are
+    Under $w = P(y) / P(y \mid m)$ the expected loss of $f(x \odot m)$ is that of a world where labels and masks are
     independent, **if** a row was kept with a chance that depends on $(y, m)$ alone and is never zero. A mask that gives
     the label away breaks the second condition: then $P(y \mid m)$ of the rare contrary rows is near 0, their weights
     stand at `cap`, and the effective sample size falls. What the mask encodes *together with* the values it lets

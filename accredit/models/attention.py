@@ -32,7 +32,7 @@ FIELDS = {
 
 @contextmanager
 def attention_kernel(model: Any, kernel: str) -> Iterator[None]:
-    """The model with this kernel of attention ("eager" is the one that forms the weights); its own is put back."""
+    """The model with this attention kernel ("eager" is the one that forms the weights); its own is put back."""
     parts = [m for m in model.modules() if hasattr(getattr(m, "config", None), "_attn_implementation")]
     before = [(part.config, part.config._attn_implementation) for part in parts]
     if not hasattr(model, "set_attn_implementation"):
@@ -66,7 +66,7 @@ def captured(model: Any, forward: Callable[..., Any], part: str) -> tuple[Any, t
     if any(w.ndim != 4 or w.shape != weights[0].shape for w in weights):
         shapes = sorted({tuple(w.shape) for w in weights})
         raise InvalidInput(
-            f"attentions of {type(model).__name__} differ in shape between layers, {shapes}; no graph joins them"
+            f"attentions of {type(model).__name__} differ in shape between layers, {shapes}, so they cannot form one graph"
         )
     _check_rows(weights)
     return output, tuple(weights)
@@ -78,7 +78,7 @@ def _check_rows(weights: tuple[torch.Tensor, ...]) -> None:
         off = float((w.detach().double().sum(dim=-1) - 1).abs().max())
         if not off <= tolerance:  # also catches NaN
             raise InvalidInput(
-                f"attention rows of layer {layer} miss the sum 1 by {off:.3g}; weights must be a distribution"
+                f"attention rows of layer {layer} do not sum to 1 (off by {off:.3g}); each must be a distribution"
             )
 
 
@@ -103,7 +103,7 @@ def _check_same(model: Any, said: torch.Tensor, now: torch.Tensor) -> None:
     off = float((said - now).abs().max())
     if not off <= tolerance:
         raise InvalidInput(
-            f"{type(model).__name__} gives another output, by {off:.3g}, when it is asked for attentions; load it with "
+            f"{type(model).__name__} gives a different output (by {off:.3g}) when asked for attentions; load it with "
             "from_pretrained(..., attn_implementation='eager'), or explain it by a game or by gradients"
         )
 

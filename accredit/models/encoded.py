@@ -18,14 +18,13 @@ JOINERS = "\u200d\ufe0e\ufe0f"  # they tie emoji together, and belong to the one
 OF_PAIR = "(pair)"  # follows the name of a player of the second text whose namesake is in the first
 
 _SENTENCE_END = re.compile(r"[.!?…][\"'”’)\]]*(?=\s)|[。！？][”’」』）]*|\n+")
-_OWN_WORDS = re.compile(
-    r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]"
-)  # kana and Han: written without spaces
+# Kana and Han, which are written without spaces.
+_OWN_WORDS = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
 
 
 @dataclass(frozen=True, eq=False)
 class Encoded:
-    """One text, cut into the T tokens that a model reads. Special tokens ([CLS], BOS, …) never are players."""
+    """One text, cut into the T tokens that a model reads. Special tokens ([CLS], BOS, …) are never players."""
 
     text: str
     ids: IntArray  # (T,)
@@ -94,7 +93,7 @@ class Encoded:
 def word_spans(text: str) -> list[tuple[int, int]]:
     """Words as character spans: runs between spaces, without the punctuation around them, which is a word of its own.
 
-    The rule knows no tokenizer, so words are the same for every model. Kana and Han characters are one word each.
+    The rule does not use the tokenizer, so words are the same for every model. Kana and Han characters are one word each.
 
     >>> [("It's well-made, :)")[a:b] for a, b in word_spans("It's well-made, :)")]
     ["It's", 'well-made', ',', ':)']

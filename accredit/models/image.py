@@ -298,7 +298,7 @@ class ImageModel:
         """The last layer's tokens: (1, tokens, D)."""
         hidden = getattr(output, "hidden_states", None)
         if not hidden or hidden[-1].ndim != 3:
-            raise InvalidInput(f"{self.name} has no tokens of one layer, so there is no attention between them")
+            raise InvalidInput(f"{self.name} returns no tokens of its last layer, so there is no attention to show")
         last: torch.Tensor = hidden[-1]
         return last
 
@@ -317,7 +317,7 @@ class ImageModel:
 
 
 def painted_over(pixels: Pixels, removal: str | float) -> npt.NDArray[np.float32]:
-    """What stands where nobody plays: (C, H, W)."""
+    """What the picture looks like where nobody plays: (C, H, W)."""
     values = pixels.values
     if isinstance(removal, int | float) and not isinstance(removal, bool):
         return np.full_like(values, removal)

@@ -17,7 +17,7 @@ def label_of(config: Any, index: int) -> str:
 
 
 def law_of(config: Any, outputs: int) -> Law:
-    """How a classifier's outputs become probabilities, told from its configuration; a regression's do not."""
+    """How a classifier's outputs become probabilities, as its configuration says; a regression's do not."""
     kind = getattr(config, "problem_type", None)
     if kind == "multi_label_classification":
         return "sigmoid"
@@ -56,4 +56,4 @@ def label_index(name: str, labels: tuple[str, ...]) -> int:
     some = ", ".join(labels[:12]) + (", …" if len(labels) > 12 else "")
     if len(folded) > 1:
         raise InvalidInput(f"target {name!r} is the name of {len(folded)} outputs; give an index: {folded}")
-    raise InvalidInput(f"target {name!r} is no label of this model; its labels are {some}")
+    raise InvalidInput(f"target {name!r} is not a label of this model; its labels are {some}")

@@ -67,8 +67,8 @@ def quiet() -> Iterator[None]:
 def settled(model: Any) -> Any:
     """The model with its weights in torch's own memory instead of a mapped file, where they may lie at any address.
 
-    Matrix kernels take another way, with other last digits, for weights that are not aligned: only after this does a
-    loaded model give the very numbers of the one that was saved.
+    Matrix kernels take a different path, with different last digits, for weights that are not aligned. Only after this does
+    a loaded model give exactly the numbers of the one that was saved.
     """
     for held in (*model.parameters(), *model.buffers()):
         held.data = held.data.clone()

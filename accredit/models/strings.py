@@ -17,7 +17,7 @@ from accredit.models.payoffs import Law
 class StringModel:
     """A function from texts to outputs, ready to be explained. Its tokens are the words of the text.
 
-    There is no tokenizer whose tokens could be masked, and no attention: players leave by deletion, and the games apply.
+    It has no tokenizer whose tokens could be masked, and no attention: words are removed by deletion, and games explain it.
     """
 
     def __init__(self, rows: ArrayModel, model: Any) -> None:

@@ -55,7 +55,7 @@ class TokenBatch:
 class TextModel:
     """A text model and its tokenizer, ready to be explained.
 
-    Four tasks, told from the model's class: *classify* (credit for a label), *fill* (a masked language model: for the
+    Four tasks, inferred from the model's class: *classify* (credit for a label), *fill* (a masked language model: for the
     token at the one mask in the text), *continue* (a causal one: credit for the next token) and *translate* (an
     encoder–decoder: credit of source tokens for the next decoder token, after an optional prefix).
     """
@@ -131,7 +131,7 @@ class TextModel:
                 )
         if len(texts) == 2 and self.task not in ("classify", "fill"):
             raise InvalidInput(
-                f"{self.name} writes on from one text, and a pair was given; put both into one text. Pairs are for "
+                f"{self.name} continues one text, and a pair was given; put both into one text. Pairs are for "
                 "classifiers and masked language models"
             )
         return texts
@@ -158,10 +158,10 @@ class TextModel:
         }
         try:
             row = self.tokenizer(*texts, truncation=False, **wanted)
-        except (TypeError, UnicodeEncodeError):  # a lone surrogate is no character
+        except (TypeError, UnicodeEncodeError):  # a lone surrogate is not a character
             strange = next((each for each in texts if not each.isprintable()), texts[0])
             raise InvalidInput(
-                f"text {strange!a:.40} holds something that is no character; decode it as UTF-8"
+                f"text {strange!a:.40} holds something that is not a character; decode it as UTF-8"
             ) from None
         count, most = len(row["input_ids"]), self.longest()
         if count <= most:
@@ -272,7 +272,7 @@ class TextModel:
         return int(self.model.get_input_embeddings().num_embeddings)
 
     def outputs(self, batch: TokenBatch) -> torch.Tensor:
-        """Logits that are explained, one row a text: (B, classes or vocabulary). Call inside `held`."""
+        """Logits that are explained, one row per text: (B, classes or vocabulary). Call inside `held`."""
         return finite(self._logits(self._forward(batch), batch), self.name)
 
     def _forward(self, batch: TokenBatch, **extra: Any) -> Any:
@@ -453,7 +453,7 @@ class TextModel:
 
 
 def task_of(model: Any) -> Task:
-    """What a transformers model does with a text, told from its class."""
+    """What a transformers model does with a text, inferred from its class."""
     names = [kind.__name__ for kind in type(model).__mro__]
     for ending, task in HEADS.items():
         if any(name.endswith(ending) for name in names):

@@ -43,9 +43,10 @@ FEWEST = 4  # words of a sentence on which ranks are compared
 def agreement(data: Path, weights: Path | None = None, quick: bool = False, seed: int = 0) -> Report:
     """Train the model (or load `weights`), measure, and print our table beside the published one."""
     report = Report(
-        "agreement", "Attention, rollout and flow on verb number",
+        "agreement",
+        "Attention, rollout and flow on verb number",
         "accredit reproduce agreement" + " --quick" * quick,
-    )  # fmt: skip
+    )
     sentences = linzen(data)
     order = np.random.default_rng(seed).permutation(len(sentences))
     held_out = [sentences[k] for k in order[:HELD_OUT]]
@@ -60,7 +61,7 @@ def agreement(data: Path, weights: Path | None = None, quick: bool = False, seed
     _task(report, model, held_out, plain[:HELD_OUT], len(set(training)), seed)
     studied = [prefix for prefix in held_out if len(prefix.words) >= FEWEST][: 30 if quick else None]
     compared = [_correlations(model, prefix) for prefix in studied]
-    _told(report, len(studied), np.array([x.position for x in compared]), seed)
+    _compared(report, len(studied), np.array([x.position for x in compared]), seed)
     _tables(report, np.array([x.readings for x in compared]), seed)
     return report
 
@@ -70,7 +71,7 @@ def _task(
 ) -> None:
     """Does the model do the task at all?"""
     report.say(
-        "A transformer of 6 layers, 8 heads and width 128 reads the words before a verb and tells its number from its "
+        "A transformer of 6 layers, 8 heads and width 128 reads the words before a verb and predicts its number from its "
         f"first token. It was trained on {examples:,} different prefixes: other Linzen sentences, minimal pairs, and "
         "plain text in which the verb gives the number away. The published model was fitted to 1.5 million sentences and "
         f"is right on {PUBLISHED_ACCURACY} of its test set, in which attractors (nouns of the other number between "
@@ -84,8 +85,7 @@ def _task(
             right = bootstrap(answers(model, group).astype(float), seed=seed)
             plural = float(np.mean([p.plural for p in group]))
             weak += [name] if not right.above(max(plural, 1 - plural)) else []
-            rows.append([name, len(group), f"{right:.3f}",
-                         f"{max(plural, 1 - plural):.3f}"])  # fmt: skip
+            rows.append([name, len(group), f"{right:.3f}", f"{max(plural, 1 - plural):.3f}"])
             if name in ("Linzen, all", "news"):
                 report.verdict(
                     f"{name}: the model does better than one that knows the number of most verbs and nothing else",
@@ -100,7 +100,7 @@ def _task(
         )
 
 
-def _told(report: Report, studied: int, position: FloatArray, seed: int) -> None:
+def _compared(report: Report, studied: int, position: FloatArray, seed: int) -> None:
     """What is compared, on how many sentences, and what no attention at all would reach; position is (sentences, truths)."""
     report.say(
         f"For the {studied:,} held-out Linzen sentences with at least {FEWEST} words before the verb: *blank-out* is the "
@@ -111,7 +111,7 @@ def _told(report: Report, studied: int, position: FloatArray, seed: int) -> None
     )
     near = [bootstrap(position[:, t], seed=seed) for t in range(len(TRUTHS))]
     report.say(
-        "To have a scale: a reading that looks at nothing and ranks words by their nearness to the verb reaches "
+        "For scale: a reading that looks at nothing and ranks words by their nearness to the verb reaches "
         + " and ".join(f"{x:.2f} with {t}" for x, t in zip(near, TRUTHS, strict=True))
         + "."
     )
@@ -164,8 +164,8 @@ def _blank_out(model: VerbNumberModel, prefix: Prefix) -> FloatArray:
     batch[torch.arange(1, len(ids)), torch.arange(1, len(ids))] = UNKNOWN
     with torch.inference_mode():
         p = torch.softmax(model.network(input_ids=batch).logits.double(), dim=1).numpy()
-    told = int(p[0].argmax())
-    return np.asarray(np.abs(p[0, told] - p[1:, told]))
+    predicted = int(p[0].argmax())
+    return np.asarray(np.abs(p[0, predicted] - p[1:, predicted]))
 
 
 def _input_gradient(model: VerbNumberModel, prefix: Prefix) -> FloatArray:
@@ -197,7 +197,7 @@ def _tables(report: Report, found: FloatArray, seed: int) -> None:
     report.say(
         "In layer 1 raw attention and rollout rank words alike, since the residual changes only what a token gives itself "
         f"(here they differ by at most {rounded(apart, 1)}). The published rows differ there, so the study's raw "
-        "attention is read in some other way, which its table does not tell; compare the rows of rollout and flow rather "
+        "attention is read in some other way, which its table does not say; compare the rows of rollout and flow rather "
         "than that one."
     )
     last = found[:, :, 0, -1]

@@ -30,18 +30,17 @@ def arena_report(
     examples: Sequence[Example],
     store: str | None,
     executor: str,
-    told: str,
+    subject: str,
     quick: bool,
     seed: int,
 ) -> Report:
     """Hold every contest (rows found in the store are not run again) and write what came out."""
     report = Report("arena", "Which explanation to trust: the arena", _command(contests) + " --quick" * quick)
     report.say(
-        f"{told}. Every method explains the probability of the predicted class; words that are removed become the mask "
-        "token, for the methods that remove words and for the metrics alike, which favours the former; where a table "
-        "says so, "
-        f"metrics remove words in another way than the methods do. Game methods may ask {contests[0].budget or 2000} "
-        "payoffs a sentence."
+        f"{subject}. Every method explains the probability of the predicted class; words that are removed become the "
+        "mask token, for the methods that remove words and for the metrics alike, which favours the former; where a "
+        "table says so, metrics remove words in a different way from the methods. Game methods may ask "
+        f"{contests[0].budget or 2000} payoffs per sentence."
     )
     tables = {}
     for contest in contests:
@@ -64,7 +63,7 @@ def arena_report(
 
 
 def _command(contests: Sequence[TextContest]) -> str:
-    """The command that made the report, without the places where things lie."""
+    """The command that made the report, without the paths of its files."""
     models = dict.fromkeys(Path(contest.model).name for contest in contests)
     judges = dict.fromkeys(contest.judge for contest in contests if contest.judge)
     return (
@@ -73,7 +72,7 @@ def _command(contests: Sequence[TextContest]) -> str:
 
 
 def _by_cost(report: Report, tables: Mapping[str, Standings]) -> None:
-    """The best method that a number of passes buys, for each model."""
+    """The best method for a given number of passes, for each model."""
     report.heading("What a number of passes buys")
     rows = []
     for most in PASSES:
@@ -83,7 +82,7 @@ def _by_cost(report: Report, tables: Mapping[str, Standings]) -> None:
             best = max(within, key=_estimate, default=None)
             row.append(f"{best.method} ({_estimate(best):.2f})" if best else "none")
         rows.append(row)
-    report.table(["model passes a sentence", *tables], rows)
+    report.table(["model passes per sentence", *tables], rows)
     shared = [
         name
         for name in next(iter(tables.values())).agreement_of
@@ -97,8 +96,7 @@ def _by_cost(report: Report, tables: Mapping[str, Standings]) -> None:
         )
         report.say(
             f"Methods whose share is at least {STEADY} in every column: {', '.join(steady) or 'none'}. The others, "
-            "column by "
-            f"column: {others}."
+            f"column by column: {others}."
         )
 
 
@@ -191,6 +189,5 @@ def _intervals(report: Report, title: str, model: Any, examples: Sequence[Exampl
         f"{title}: our Shapley estimate lies within its 95 % interval of the exact value",
         float(np.mean(held)) >= 0.9,
         f"{np.mean(held):.1%} of {len(held)} credits in {used} sentences of {FEWEST} to {MOST} words, from a quarter "
-        "of the 2ⁿ payoffs; mean "
-        f"error {np.mean(errors):.4f} where the mean credit is {np.mean(spans):.4f}",
+        f"of the 2ⁿ payoffs; mean error {np.mean(errors):.4f} where the mean credit is {np.mean(spans):.4f}",
     )

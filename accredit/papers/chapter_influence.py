@@ -97,7 +97,7 @@ def series(report: Report, seed: int, matrices: int) -> None:
     report.verdict(
         "Problem 10.1.3: A⁻¹ = Σ (I−A)ⁱ for positive definite A with λ_max < 2",
         worst < 1e-9 and outside > 1,
-        f"{matrices} random matrices: largest relative error after 200 terms {worst:.1e}; with λ_max = 2.1 the sum runs away "
+        f"{matrices} random matrices: largest relative error after 200 terms {worst:.1e}; with λ_max = 2.1 the sum diverges "
         f"(error {outside:.1e}). What is needed is ‖I − A‖ < 1",
     )
     report.heading("10.1.4 How many terms")

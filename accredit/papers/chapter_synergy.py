@@ -1,4 +1,4 @@
-"""Section 10.5 of the chapter: where one number a player hides what players do together."""
+"""Section 10.5 of the chapter: where one number per player hides what players do together."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from accredit.values import banzhaf, best_subsets, leave_one_out, mobius, shaple
 class MatchedPair:
     """Training rows as players: easy rows far from the line y = x, and the two critical ones close to it.
 
-    The payoff is the accuracy of a linear support vector machine, trained on the rows that play, on a grid of test points. No
-    row, or rows of one class only, predict that class; nobody predicts the first class.
+    The payoff is the accuracy of a linear support vector machine, trained on the rows that play, on a grid of test points. Rows
+    of one class only predict that class; no rows at all predict the first class.
     """
 
     def __init__(self, seed: int, easy: int = 6) -> None:
@@ -109,9 +109,10 @@ def matched_pair(report: Report, seed: int, draws: int) -> None:
         "shown beside the values it tells the buyer to take both or neither."
     )
     report.figure(
-        "matched_pair", "What a critical row adds to the easy rows before and after its partner, and its Shapley value.",
+        "matched_pair",
+        "What a critical row adds to the easy rows before and after its partner, and its Shapley value.",
         lambda axes: _draw_pair(axes, a, t, phi_mean),
-    )  # fmt: skip
+    )
 
 
 def _draw_pair(axes: object, alone: FloatArray, together: FloatArray, values: FloatArray) -> None:

@@ -49,14 +49,11 @@ def flows(models: Sequence[str], examples: Sequence[Example], quick: bool = Fals
     report = Report("flows", "Attention flow on real models", command)
     report.say(
         "A max flow through the attention graph is not unique. For each sentence and model this measures how far a "
-        "token's share may "
-        "move between max flows, how many pairs carry no more than the trivial bound (then the layers in between do "
-        "not matter), "
-        "what renumbering the tokens does to a plain solver's answer, and how every reading of attention ranks the "
-        "words compared "
-        "with leave-one-out, Shapley values and integrated gradients of the same output. AF: attention; GF: "
-        "relu(gradient); AGF: "
-        "relu(attention × gradient), heads averaged; no residual for the last two."
+        "token's share may move between max flows, how many pairs carry no more than the trivial bound (then the "
+        "layers in between do not matter), what renumbering the tokens does to a plain solver's answer, and how every "
+        "reading of attention ranks the words compared with leave-one-out, Shapley values and integrated gradients of "
+        "the same output. AF: attention; GF: relu(gradient); AGF: relu(attention × gradient), heads averaged; no "
+        "residual for the last two."
     )
     for name in models:
         model = loaded(name)
@@ -86,9 +83,11 @@ def _look(model: Any, example: Example, seed: int) -> Seen:
             continue
         correlations[name] = [[spearman(np.abs(mine), np.abs(t)), spearman(mine, t)] for t in truth]
     widths, free, collapse, renumbered = (
-        tuple(pair) for pair in zip(*((_width(r), r.free_share or 0.0, r.collapse_share,
-                                       _renumbered(r)) for r in reports), strict=True)
-    )  # fmt: skip
+        tuple(pair)
+        for pair in zip(
+            *((_width(r), r.free_share or 0.0, r.collapse_share, _renumbered(r)) for r in reports), strict=True
+        )
+    )
     return Seen(len(subject.owner), widths, free, collapse, renumbered, correlations, refused)
 
 
@@ -111,8 +110,10 @@ def _width(report: Any) -> float:
 def _structure(report: Report, model: str, found: Sequence[Seen], seed: int) -> None:
     rows = []
     for k, outputs in enumerate(("all tokens", "tokens that the output is read from")):
-        cells = [bootstrap(np.array([getattr(s, field)[k] for s in found]), seed=seed)
-                 for field in ("width", "free", "collapse", "renumbered")]  # fmt: skip
+        cells = [
+            bootstrap(np.array([getattr(s, field)[k] for s in found]), seed=seed)
+            for field in ("width", "free", "collapse", "renumbered")
+        ]
         rows.append([outputs, *(f"{i:.2f}" for i in cells)])
     report.table(
         ["flow from", "interval / mean credit", "tokens without a fixed credit", "pairs collapsed", "Spearman, renumbered"],
@@ -129,25 +130,22 @@ def _faithfulness(report: Report, model: str, found: Sequence[Seen], seed: int) 
     rows: list[list[Any]] = []
     best: dict[str, dict[str, Estimate]] = {way: {} for way in WAYS}  # way -> reading -> agreement with Shapley
     for name in READINGS:
-        values = np.array(
-            [s.correlations[name] for s in found if name in s.correlations]
-        )  # (sentences, references, ways)
+        measured = [s.correlations[name] for s in found if name in s.correlations]
+        values = np.array(measured)  # (sentences, references, ways)
         if not len(values):
             rows.append([name, *("refused" for _ in range(len(REFERENCES) * len(WAYS))), 0])
             continue
         cells = [[bootstrap(values[:, r, w], seed=seed) for w in range(len(WAYS))] for r in range(len(REFERENCES))]
         for w, way in enumerate(WAYS):
             best[way][name] = cells[REFERENCES.index("shapley")][w]
-        told = [f"{i:+.2f}" for reference in cells for i in reference]
-        rows.append([name, *told, len(values)])
+        shown = [f"{i:+.2f}" for reference in cells for i in reference]
+        rows.append([name, *shown, len(values)])
     report.table(["reading", *(f"{name}, {way}" for name in REFERENCES for way in WAYS), "sentences"], rows)
     report.say(
         "Mean Spearman over words with 95 % bootstrap intervals over sentences: *by size*, magnitudes against "
-        "magnitudes; *signed*, the "
-        "reading against credit that may be negative. Relu'd gradients keep only what raises the output, so their "
-        "flows are "
-        "closer to signed credit. A sentence counts for a reading only where it is defined: relu'd gradients may leave "
-        "no path."
+        "magnitudes; *signed*, the reading against credit that may be negative. Relu'd gradients keep only what "
+        "raises the output, so their flows are closer to signed credit. A sentence counts for a reading only where it "
+        "is defined: relu'd gradients may leave no path."
     )
     for way in WAYS:
         plain = max((n for n in best[way] if ":" not in n), key=lambda n: best[way][n].value)

@@ -37,7 +37,7 @@ class Passage:
 
 
 def passages(file: str | Path, split: str = "test") -> Iterator[Passage]:
-    """One passage a review that has a rationale."""
+    """One passage for each review that has a rationale."""
     path = Path(file)
     if not path.exists():
         raise InvalidInput(f"data file {file} does not exist; give eraser_movies.jsonl.gz with --data")
@@ -82,12 +82,10 @@ def plausibility_report(model_name: str, file: str | Path, count: int, quick: bo
         raise InvalidInput(f"data file {Path(file).name} has no test review with a rationale that could be explained")
     report.say(
         f"{Path(model.name).name}, {used} test reviews of ERASER movies, each a passage of at most {WINDOW} words "
-        "around its first "
-        f"rationale; the model is right on {np.mean(right):.0%}. The label that people gave reasons for is explained "
-        "(log-odds, words "
-        f"masked). People marked {np.mean(shares):.0%} of the words, which is the AUPRC of chance. F1: as many top "
-        "words as people "
-        "marked; IOU F1: runs of them that overlap a marked run by half."
+        f"around its first rationale; the model is right on {np.mean(right):.0%}. The label that people gave reasons "
+        f"for is explained (log-odds, words masked). People marked {np.mean(shares):.0%} of the words, which is the "
+        "AUPRC of chance. F1: as many top words as people marked; IOU F1: runs of them that overlap a marked run by "
+        "half."
     )
     rows = []
     for name, values in sorted(found.items(), key=lambda item: -float(np.mean([v[0] for v in item[1]]))):
@@ -95,9 +93,8 @@ def plausibility_report(model_name: str, file: str | Path, count: int, quick: bo
         rows.append([name, *(f"{i:.3f}" for i in cells)])
     report.table(["method", "AUPRC", "token F1", "IOU F1"], rows)
     report.say(
-        "Plausible is not faithful. People mark whole phrases; a model may need one word of each. Compare the order of "
-        "methods here with "
-        "their order by faithfulness."
+        "Plausible is not faithful. People mark whole phrases; a model may need one word of each. Compare the order "
+        "of methods here with their order by faithfulness."
     )
     return report
 

@@ -21,16 +21,15 @@ TWICE = "A superb film with superb acting."
 def propositions(model: Any, quick: bool = False, seed: int = 0) -> Report:
     """Run all three; `model` is a `TextModel` whose attention is read."""
     report = Report(
-        "propositions", "Attention, flows, leave-one-out and Shapley: three propositions, run",
+        "propositions",
+        "Attention, flows, leave-one-out and Shapley: three propositions, run",
         "accredit reproduce propositions" + " --quick" * quick,
-    )  # fmt: skip
+    )
     report.say(
         "Ethayarajh and Jurafsky (2021) prove that attention weights are not Shapley values (Proposition 1), that "
-        "attention flows "
-        "are (Proposition 2), and that leave-one-out values are not (Proposition 3). Each is run here as a program. "
-        "The first "
-        "holds for the game that its proof builds, the second only for a frozen flow, the third not for every game it "
-        "covers."
+        "attention flows are (Proposition 2), and that leave-one-out values are not (Proposition 3). Each is run here "
+        "as a program. The first holds for the game that its proof builds, the second only for a frozen flow, the "
+        "third not for every game it covers."
     )
     seen = model.encode(SENTENCE)
     attention = model.attentions(seen).mean(axis=1)
@@ -78,24 +77,22 @@ def weights(report: Report, attention: FloatArray, tokens: tuple[str, ...]) -> N
         "Proposition 1 for the game of its proof: total attention is not the Shapley value",
         off > 1e-3,
         "every row sums to 1, so each member of a coalition adds exactly 1 and every Shapley value is 1; the "
-        "attention paid to "
-        f"tokens runs from {paid_to.min():.3f} to {paid_to.max():.3f}. The contradiction is {off:.3f} wide",
+        f"attention paid to tokens runs from {paid_to.min():.3f} to {paid_to.max():.3f}. The contradiction is "
+        f"{off:.3f} wide",
     )
     report.verdict(
         "The same without renormalising: total attention is not the Shapley value",
         float(np.abs(paid_to - plain).max()) > 1e-3,
         f"then φ_i = (1 + attention paid to i)/2 (checked to {np.abs(plain - (1 + paid_to) / 2).max():.0e}), which is "
-        "the attention "
-        "only where that is 1",
+        "the attention only where that is 1",
     )
     same = float(np.abs(shapley(additive).credit - paid_to).max())
     report.verdict(
         "Proposition 1 as stated: there is *no* game whose Shapley values are the attention weights",
         same > 1e-9,
         "v(S) = total attention paid to members of S is a game, additive, and its Shapley values are those totals "
-        "(gap "
-        f"{same:.0e}). Any numbers are the Shapley values of some game; the proposition needs the game that its proof "
-        "builds",
+        f"(gap {same:.0e}). Any numbers are the Shapley values of some game; the proposition needs the game that its "
+        "proof builds",
     )
 
 
@@ -148,16 +145,14 @@ def flows(report: Report, attention: FloatArray, tokens: tuple[str, ...], renumb
         "Proposition 2 for one frozen flow: each token's inflow is its Shapley value",
         np.abs(shapley(TableGame(tokens, frozen)).credit - first).max() < 1e-9,
         "v(S) adds up what one fixed flow brings to S: an additive game, in which any numbers are their own Shapley "
-        "values. Nothing about "
-        "flows is used",
+        "values. Nothing about flows is used",
     )
     gap = float((v - frozen).max())
     report.verdict(
         "The frozen payoff is the max flow through S",
         gap < 1e-6,
         f"solving anew for S finds up to {gap:.3f} more (max flow in all: {total:.3f}), in "
-        f"{np.mean(v - frozen > 1e-6):.0%} of the "
-        f"{v.size:,} coalitions",
+        f"{np.mean(v - frozen > 1e-6):.0%} of the {v.size:,} coalitions",
     )
     report.verdict(
         "Proposition 2 for the max flow through S, solved anew: the inflow of a max flow is the Shapley value",
@@ -169,13 +164,13 @@ def flows(report: Report, attention: FloatArray, tokens: tuple[str, ...], renumb
         "Attention flow is well defined: a max flow gives each token one number",
         spread.max() < 1e-6,
         f"renumbering the tokens {renumberings} times moves a token's inflow by up to {spread.max():.3f} (mean "
-        "Spearman "
-        f"{agree:.2f}); the widest interval over all max flows is {np.max(high - low):.3f}",
+        f"Spearman {agree:.2f}); the widest interval over all max flows is {np.max(high - low):.3f}",
     )
     report.figure(
-        "intervals", "What each token can receive in any max flow (line), in one (open), and its Shapley value (filled).",
+        "intervals",
+        "What each token can receive in any max flow (line), in one (open), and its Shapley value (filled).",
         lambda axes: _draw(axes, tokens, low, high, first, phi.credit),
-    )  # fmt: skip
+    )
     realised = MaximumFlows(LayeredNetwork.from_attention(attention)).value(demand=phi.credit)
     inside = bool(((phi.credit >= low - 1e-9) & (phi.credit <= high + 1e-9)).all())
     report.verdict(
@@ -183,8 +178,7 @@ def flows(report: Report, attention: FloatArray, tokens: tuple[str, ...], renumb
         "flow",
         abs(phi.credit.sum() - total) < 1e-6 and inside and abs(realised - total) < 1e-6,
         f"it sums to {phi.credit.sum():.6f} of {total:.6f}, lies in every token's interval, and with these numbers as "
-        "sink "
-        f"capacities the max flow is still {realised:.6f}",
+        f"sink capacities the max flow is still {realised:.6f}",
     )
 
 
@@ -206,9 +200,9 @@ def _draw(
 def projected_game(rng: np.random.Generator, players: int) -> TableGame:
     """A random game moved to the nearest one in which leave-one-out values are the Shapley values."""
     size = 1 << players
-    rules = np.array([
-        shapley_from_table(row) - semivalue_from_table(row, leave_one_out_weights(players)) for row in np.eye(size)
-    ]).T  # (players, size): φ − leave-one-out as a linear map of the table  # fmt: skip
+    rules = np.array(
+        [shapley_from_table(row) - semivalue_from_table(row, leave_one_out_weights(players)) for row in np.eye(size)]
+    ).T  # (players, size): φ − leave-one-out as a linear map of the table
     rules = np.vstack([rules, np.eye(size)[0]])  # and v(∅) = 0
     table = rng.normal(size=size)
     return TableGame(tuple("abcdefgh"[:players]), table - np.linalg.pinv(rules) @ (rules @ table))
@@ -237,8 +231,8 @@ def erasure(report: Report, games: int, seed: int) -> None:
         "Proposition 3 as stated: if some player matters elsewhere than in N∖i, leave-one-out is not the Shapley value",
         gap > 1e-9,
         f"an additive game with weights {', '.join(f'{w:.2f}' for w in weights)}: nobody is null anywhere, and both "
-        "give the weights "
-        f"(gap {gap:.0e}). The proof shows that a term is not zero; it does not show that the terms do not add up",
+        f"give the weights (gap {gap:.0e}). The proof shows that a term is not zero; it does not show that the terms "
+        "do not add up",
     )
     other = projected_game(rng, 4)
     pair = other.table[3] - other.table[1] - other.table[2]
@@ -247,8 +241,7 @@ def erasure(report: Report, games: int, seed: int) -> None:
         "Additive games are the only exception",
         same > 1e-9,
         f"a game of four players that is not additive (a and b together earn {pair:+.2f} beyond their own) in which "
-        "both are equal "
-        f"to {same:.0e}. The two agree on a linear space of games: n equations for 2ⁿ − 1 payoffs",
+        f"both are equal to {same:.0e}. The two agree on a linear space of games: n equations for 2ⁿ − 1 payoffs",
     )
 
 

@@ -143,7 +143,7 @@ class ReviewTexts:
 
     @classmethod
     def load(cls, folder: str | Path, cache: str | Path | None = None, rows: int | None = None) -> ReviewTexts:
-        """Read and encode the reviews (about a minute for all); `rows` keeps so many of each half, evenly spread.
+        """Read and encode the reviews (about a minute for all); `rows` keeps that many of each half, evenly spread.
 
         With a `cache` folder the numbers are kept there as .npz and read from it the next time.
         """

@@ -41,20 +41,18 @@ def sanity_report(contest: TextContest, examples: Sequence[Example], quick: bool
         rows.append([method, *kept.by_size, f"{spread:.2f}"])
     report.say(
         f"{Path(model.name).name}, {len(texts)} sentences, the target held fixed. The model is drawn anew from the "
-        "output down, each "
-        "column including the ones before it; numbers are rank correlations, by magnitude, with the explanation of the "
-        "true model. "
-        f"Near 0 is right. Max-sensitivity: how far the explanation moves, relative to its length, among {len(near)} "
-        "models whose word "
-        f"embeddings are nudged by at most {NUDGE:g} of their spread; low is stable."
+        "output down, each column including the ones before it; numbers are rank correlations, by magnitude, with the "
+        "explanation of the true model. Near 0 is right. Max-sensitivity: how far the explanation moves, relative to "
+        f"its length, among {len(near)} models whose word embeddings are nudged by at most {NUDGE:g} of their spread; "
+        "low is stable."
     )
     report.table(["method", *(stage for stage, _ in stages), "max-sensitivity"], rows)
     names = [stage for stage, _ in stages]
-    for stage, told in ((names[-1], "the whole model is random"), (names[-3], "all layers but the first are random")):
+    for stage, when in ((names[-1], "the whole model is random"), (names[-3], "all layers but the first are random")):
         column = 1 + names.index(stage)
         stuck = [row[0] for row in rows if isinstance(row[column], float) and row[column] > LEFT]
         report.verdict(
-            f"Every explanation changes when {told}",
+            f"Every explanation changes when {when}",
             not stuck,
             f"a correlation above {LEFT:g} remains for {', '.join(stuck)}" if stuck else f"none above {LEFT:g} remains",
         )

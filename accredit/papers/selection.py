@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import as_completed
 from dataclasses import asdict
-from multiprocessing import get_context
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -14,6 +13,7 @@ from accredit.papers.report import Report
 from accredit.papers.selection_data import SOURCES, kind, needed
 from accredit.papers.selection_report import Cells, selection_report
 from accredit.papers.selection_runs import FULL, METHODS, QUICK, Outcome, Run, Sizes, measured
+from accredit.store.executors import fresh_processes
 from accredit.store.finished import Finished
 from accredit.values.solver import progress
 
@@ -63,7 +63,7 @@ def finished(runs: Sequence[Run], store: str | Path, workers: int) -> Cells:
                     cells[run.name, method, run.seed] = result
                     bar.update(len(cells))
             return cells
-        with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+        with fresh_processes(workers) as pool:
             waiting = {pool.submit(_run, run, methods, str(store)): run for run, methods in missing}
             for done in as_completed(waiting):
                 run = waiting[done]

@@ -31,7 +31,7 @@ class Task:
     y: IntArray  # (N,) 0 or 1
     x_test: Array
     y_test: IntArray
-    told: str  # what was used, for the report
+    used: str  # what was used, for the report
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ def kind(name: str) -> str:
 
 
 def task(folder: str | Path, name: str, train: int, test: int, seed: int = 0) -> Task:
-    """One data set of the folder, cut to so many rows."""
+    """One data set of the folder, cut to that many rows."""
     source = SOURCES[name]
     return source.read(needed(folder, [name])[name], train, test, seed)
 
@@ -116,7 +116,7 @@ def _texts(file: Path, label: Callable[[dict[str, str]], int | None]) -> dict[st
 
 
 def _of_texts(
-    name: str, title: str, label: Callable[[dict[str, str]], int | None], length: int, size: int, k: int, told: str
+    name: str, title: str, label: Callable[[dict[str, str]], int | None], length: int, size: int, k: int, used: str
 ) -> Callable[[Path, int, int, int], Task]:
     def read(file: Path, train: int, test: int, seed: int) -> Task:
         splits = _texts(file, label)
@@ -131,7 +131,7 @@ def _of_texts(
         y, y_test = (np.array([kind for _, kind in chosen[split]]) for split in ("train", "test"))
         return Task(
             name, title, inputs, k, x, y, x_test, y_test,
-            f"{told} {len(y):,} training and {len(y_test):,} test texts, half of each class, first {length} words, "
+            f"{used} {len(y):,} training and {len(y_test):,} test texts, half of each class, first {length} words, "
             f"vocabulary {inputs.vocabulary:,}; test texts that also occur in training are dropped; k = {k} words.",
         )  # fmt: skip
 
@@ -157,7 +157,7 @@ def balanced(labels: IntArray, count: int, rng: np.random.Generator, repeat: boo
 
 
 def _of_pictures(
-    name: str, title: str, first: int, second: int, k: int, told: str
+    name: str, title: str, first: int, second: int, k: int, used: str
 ) -> Callable[[Path, int, int, int], Task]:
     def read(file: Path, train: int, test: int, seed: int) -> Task:
         rng = np.random.default_rng(seed)
@@ -166,7 +166,7 @@ def _of_pictures(
         )
         return Task(
             name, title, Pixels((SIDE, SIDE)), k, x, y, x_test, y_test,
-            f"{told} {len(y):,} training and {len(y_test):,} test pictures, half of each class; k = {k} of "
+            f"{used} {len(y):,} training and {len(y_test):,} test pictures, half of each class; k = {k} of "
             f"{SIDE * SIDE} pixels.",
         )  # fmt: skip
 

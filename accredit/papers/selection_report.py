@@ -24,8 +24,10 @@ TITLES = {
 }  # fmt: skip
 CURES = ("l2x+answer+pretraining", "l2x+answer+weighting")
 ORDERS = (  # statements of the paper's table, first against second
-    ("l2x+answer", "l2x"), *((cure, "l2x+answer") for cure in CURES), CURES,
-)  # fmt: skip
+    ("l2x+answer", "l2x"),
+    *((cure, "l2x+answer") for cure in CURES),
+    CURES,
+)
 NEAR = 2.0  # points
 
 Cells = dict[tuple[str, str, int], Outcome]  # (set, method, seed)
@@ -43,7 +45,7 @@ def selection_report(command: str, runs: Sequence[Run], cells: Cells) -> Report:
 
 
 def _of(cells: Cells, name: str, method: str, what: str) -> FloatArray | None:
-    """One figure of a method, a number a seed, in %; None where the method has none."""
+    """One figure of a method, one number per seed, in %; None where the method has none."""
     found = [getattr(cell, what) for (s, m, _), cell in sorted(cells.items()) if (s, m) == (name, method)]
     return None if None in found else 100 * np.array(found)
 
@@ -79,7 +81,7 @@ def _introduce(report: Report, runs: Sequence[Run], cells: Cells, seeds: int) ->
     for what in ("texts", "pictures"):
         sizes = next((run.sizes for run in runs if kind(run.name) == what), None)
         if sizes is not None:
-            report.say(_told(what, sizes))
+            report.say(_described(what, sizes))
     spent = sum(cell.seconds for cell in cells.values())
     report.say(
         f"Explaining took {spent / 60:.0f} CPU-minutes in all, beside the training of black boxes and judges. Published "
@@ -89,7 +91,7 @@ def _introduce(report: Report, runs: Sequence[Run], cells: Cells, seeds: int) ->
     )
 
 
-def _told(what: str, sizes: Sizes) -> str:
+def _described(what: str, sizes: Sizes) -> str:
     black_box = (
         f"a convolution of three words, {sizes.width} filters, maximum over the text; selector {sizes.selector} filters; "
         "surrogate and EVAL-X are bags of words"
@@ -99,14 +101,12 @@ def _told(what: str, sizes: Sizes) -> str:
     )
     removal = "words one by one" if what == "texts" else "2×2 blocks, whose pixels share one score"
     return (
-        f"**{what.capitalize()}**: black box {black_box}; black box and EVAL-X at most {sizes.judge_epochs} epochs; trained "
-        f"explainers {sizes.epochs} epochs in steps of {sizes.batch} rows (Pretraining: {sizes.epochs} on random masks, then "
-        f"{sizes.epochs} for the selector). "
-        f"LIME: {sizes.lime_budget} coalitions for each of {sizes.lime_rows} test inputs, chosen by |slope|; *supporting* "
-        "chooses by signed slope. "
-        f"CXPlain: removal losses of {sizes.cxplain_rows} training rows ({removal}), {sizes.cxplain_models} network(s); it "
-        "alone is given true labels. "
-        "Gradient: |∂logit/∂x| (length at the word's vector)."
+        f"**{what.capitalize()}**: black box {black_box}; black box and EVAL-X at most {sizes.judge_epochs} epochs; "
+        f"trained explainers {sizes.epochs} epochs in steps of {sizes.batch} rows (Pretraining: {sizes.epochs} on "
+        f"random masks, then {sizes.epochs} for the selector). LIME: {sizes.lime_budget} coalitions for each of "
+        f"{sizes.lime_rows} test inputs, chosen by |slope|; *supporting* chooses by signed slope. CXPlain: removal "
+        f"losses of {sizes.cxplain_rows} training rows ({removal}), {sizes.cxplain_models} network(s); it alone is "
+        "given true labels. Gradient: |∂logit/∂x| (length at the word's vector)."
     )
 
 
@@ -115,7 +115,7 @@ def _one_set(report: Report, name: str, cells: Cells, runs: Sequence[Run]) -> No
     report.heading(SOURCES[name].title)
     accuracy, judge = _of(cells, name, "random", "accuracy"), _of(cells, name, "random", "judge")
     report.say(
-        f"{read(run).told} Black box right on {_mean(accuracy)} % of test "
+        f"{read(run).used} Black box right on {_mean(accuracy)} % of test "
         f"inputs; EVAL-X agrees with it on {_mean(judge)} % of whole inputs."
     )
     rows = []
@@ -138,18 +138,20 @@ def _one_set(report: Report, name: str, cells: Cells, runs: Sequence[Run]) -> No
     report.say(_which_cure(name, cells))
     report.say(_what_it_rewards(name, cells))
     report.figure(
-        name, f"{SOURCES[name].title}: share of test inputs whose answer survives, mean and standard error over seeds.",
-        lambda axes: _draw(axes, name, cells), (6.4, 3.8),
-    )  # fmt: skip
+        name,
+        f"{SOURCES[name].title}: share of test inputs whose answer survives, mean and standard error over seeds.",
+        lambda axes: _draw(axes, name, cells),
+        (6.4, 3.8),
+    )
 
 
 def _which_cure(name: str, cells: Cells) -> str:
     """Which cure helps, and by how much: paired over seeds, against the same explainer without it."""
-    told, helps = [], []
+    changes, helps = [], []
     for cure in CURES:
         title = TITLES[cure].split(", ")[1]
         post_hoc, evalx = (_gap(cells, name, cure, "l2x+answer", what) for what in ("post_hoc", "evalx"))
-        told.append(
+        changes.append(
             f"{title} changes post-hoc accuracy by {_gain(post_hoc)} points ({_clarity(post_hoc)}) and EVAL-X by "
             f"{_gain(evalx)} ({_clarity(evalx)})"
         )
@@ -157,8 +159,8 @@ def _which_cure(name: str, cells: Cells) -> str:
     verdict = f"By post-hoc accuracy {' and '.join(helps)} clearly helps" if helps else "No cure clearly helps here"
     answer = _gap(cells, name, "l2x+answer", "l2x", "post_hoc")
     return (
-        f"**Which cure helps.** Against L2X + ŷ, seed by seed: {'; '.join(told)}. {verdict} (*clearly*: in every seed, and by "
-        f"more than two standard errors). Telling L2X the answer changes its post-hoc accuracy by {_gain(answer)} points "
+        f"**Which cure helps.** Against L2X + ŷ, seed by seed: {'; '.join(changes)}. {verdict} (*clearly*: in every seed, and "
+        f"by more than two standard errors). Telling L2X the answer changes its post-hoc accuracy by {_gain(answer)} points "
         f"({_clarity(answer)})."
     )
 

@@ -34,10 +34,10 @@ class Sizes:
     train: int  # rows that black box and explainers learn from
     test: int  # rows that methods are judged on
     epochs: int  # of a trained explainer; pretraining takes as many for each of its two stages
-    batch: int  # rows in one step of theirs
+    batch: int  # rows in one of its steps
     judge_epochs: int  # of EVAL-X and of the black box, at most
     lime_rows: int  # test rows that LIME explains
-    lime_budget: int  # coalitions a row
+    lime_budget: int  # coalitions per row
     cxplain_rows: int  # training rows whose removals are asked
     cxplain_epochs: int
     cxplain_models: int
@@ -45,7 +45,7 @@ class Sizes:
     selector: int  # filters of a selector
 
     def scaled(self, factor: float) -> Sizes:
-        """So many times the rows to learn from, and to explain by LIME and CXPlain; everything else as it is."""
+        """`factor` times the rows to learn from, and to explain by LIME and CXPlain; everything else as it is."""
         rows = {name: round(getattr(self, name) * factor) for name in ("train", "lime_rows", "cxplain_rows")}
         return replace(self, **rows)
 
@@ -133,7 +133,7 @@ def _measure(world: Bench, run: Run, method: str) -> Outcome:
 
 
 def built(run: Run) -> Bench:
-    """Train the black box on true labels and EVAL-X on its answers; both stop by rows of the training split."""
+    """Train the black box on true labels and EVAL-X on its answers; both stop early on rows of the training split."""
     from accredit.learned.evalx import EvalX, train_masked
     from accredit.learned.networks import as_black_box, network_for
 

@@ -1,8 +1,8 @@
 """Tables 1 and 2 of "Why is Attention Not So Attentive?" (Bai et al., 2020): attention as a code, and two cures.
 
 A review is read through nine tokens: its first five words and four inert ones that are the same in every review. A
-query made from the whole text decides how attention spreads over the nine. Attention on inert tokens can tell a class
-from another only by where it lies; a model that answers rightly from there has taken the shortcut.
+query made from the whole text decides how attention spreads over the nine. Attention on inert tokens can
+separate the classes only by where it lies; a model that answers correctly from there has taken the shortcut.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ PUBLISHED = {  # accuracy and attention to default tokens, on the training set: 
     ("Pretraining", "pooling"): (0.918, 0.084), ("Pretraining", "rcnn"): (0.787, 0.071),
     ("Weighting", "pooling"): (0.978, 0.058), ("Weighting", "rcnn"): (0.928, 0.170),
 }  # fmt: skip
-COIN = 0.5  # what answers are worth that know nothing of the label
+COIN = 0.5  # accuracy of answers that know nothing of the label
 ENOUGH = {"pooling": 0.88, "rcnn": 0.75}  # accuracy that a cure must keep
 CHOOSING_SEEDS = (1000, 1001)  # apart from the seeds that are reported; the second only where training is unstable
 UNSTABLE = ("Weighting", "rcnn")  # a run may collapse onto one token, and one seed does not show how often
@@ -56,7 +56,7 @@ class Row:
         return f"{self.setting.method}, {ENCODERS[self.setting.encoder]}"
 
     def values(self, measure: str) -> FloatArray:
-        """One number a seed; empty where the measure does not apply."""
+        """One number per seed; empty where the measure does not apply."""
         return np.array([v for o in self.outcomes if (v := getattr(o, measure)) is not None], dtype=float)
 
     def mean(self, measure: str) -> float:
@@ -65,16 +65,16 @@ class Row:
 
     def percent(self, measure: str) -> str:
         """Mean ± standard error over seeds, in percent."""
-        return told(100 * self.values(measure), 1)
+        return mean_error(100 * self.values(measure), 1)
 
 
 ENCODERS = {"pooling": "pooling", "rcnn": "RCNN"}
 
 
-def told(values: FloatArray, digits: int) -> str:
+def mean_error(values: FloatArray, digits: int) -> str:
     """Mean ± standard error; the mean alone for one value, a dash for none.
 
-    >>> told(np.array([1.0, 3.0]), 1), told(np.array([]), 1)
+    >>> mean_error(np.array([1.0, 3.0]), 1), mean_error(np.array([]), 1)
     ('2.0 ± 1.0', '–')
     """
     if not len(values):
@@ -95,7 +95,7 @@ def shortcuts(
     """Run what `store` does not hold yet and write both tables.
 
     Settings of the cures are chosen on a fifth of the training half that is held out for it, by the loss in a world
-    where masks tell nothing, and are then the same for every seed. About 45 CPU minutes; `quick`: 5 000 reviews of
+    where masks say nothing, and are then the same for every seed. About 45 CPU minutes; `quick`: 5 000 reviews of
     each half, 6 epochs, two seeds, the first candidates without choosing: about 3 minutes.
     """
     count = (QUICK_SEEDS if quick else 5) if seeds is None else seeds
@@ -153,9 +153,11 @@ def _report(rows: list[Row], tried: list[Row], texts: ReviewTexts, quick: bool, 
         if row.setting.method in ("Pretraining", "Weighting"):
             _cure_verdict(report, row)
     report.figure(
-        "mass_and_accuracy", "Each seed: accuracy on the training rows, and the attention spent on inert tokens.",
-        lambda axes: _draw(axes, [r for r in rows if r.setting.method != "Baseline"]), (6.4, 3.6),
-    )  # fmt: skip
+        "mass_and_accuracy",
+        "Each seed: accuracy on the training rows, and the attention spent on inert tokens.",
+        lambda axes: _draw(axes, [r for r in rows if r.setting.method != "Baseline"]),
+        (6.4, 3.6),
+    )
     _beside_the_paper(report, rows)
     _how_chosen(report, tried)
     return report
@@ -177,7 +179,7 @@ def _introduce(report: Report, texts: ReviewTexts, quick: bool, seeds: range) ->
             ("probe", "accuracy of trees that see the mask alone (rounded to 0.05), training rows new to them", "50"),
             ("scramble", "test rows, mask kept, the five words from another review: share answered with the old label", "50"),
             ("own answer", "the same, but counted by the model's own answer before the swap", "50"),
-            ("neutral loss", "test loss weighted so that masks tell nothing, nats; overfitting raises it too", f"{log(2):.3f}"),
+            ("neutral loss", "test loss weighted so that masks say nothing, nats; overfitting raises it too", f"{log(2):.3f}"),
             ("test", "accuracy on the test rows", "50"),
             ("effective", "effective share of the weighted sample, (Σw)²/(nΣw²), last epoch", "–"),
         ],
@@ -202,7 +204,7 @@ def _published(row: Row) -> tuple[str, str]:
 def _measured(row: Row) -> tuple[str, ...]:
     return (
         row.percent("accuracy"), row.percent("mass"), row.percent("probe"), row.percent("scramble"),
-        row.percent("scramble_answer"), told(row.values("neutral_loss"), 3), row.percent("other_accuracy"),
+        row.percent("scramble_answer"), mean_error(row.values("neutral_loss"), 3), row.percent("other_accuracy"),
         row.percent("effective_share"),
     )  # fmt: skip
 
@@ -235,13 +237,13 @@ def _cure_verdict(report: Report, row: Row) -> None:
         f"{row.name}: on average less than 15 % of attention on inert tokens, at an accuracy of at least {100 * enough:.0f} %",
         mass < 0.15 and accuracy >= enough,
         f"inert {row.percent('mass')} % (seeds {_range(row, 'mass')}, below 15 in {int((row.values('mass') < 0.15).sum())} of "
-        f"{len(row.outcomes)}), accuracy {row.percent('accuracy')} % (seeds {_range(row, 'accuracy')}); {row.setting.told()}",
+        f"{len(row.outcomes)}), accuracy {row.percent('accuracy')} % (seeds {_range(row, 'accuracy')}); {row.setting.words()}",
     )
     losses = row.values("neutral_loss")
     report.verdict(
         f"{row.name}: with another review's words under its mask, the label is guessed within 5 points of chance",
         abs(scramble - COIN) <= 0.05,
-        f"scramble {100 * scramble:.1f} % (seeds {_range(row, 'scramble')}); neutral loss {told(losses, 3)}, at or above "
+        f"scramble {100 * scramble:.1f} % (seeds {_range(row, 'scramble')}); neutral loss {mean_error(losses, 3)}, at or above "
         f"ln 2 in {int((losses >= log(2)).sum())} of {len(losses)} seeds",
     )
 
@@ -273,8 +275,8 @@ def _draw(axes: Any, rows: Sequence[Row]) -> None:
 def _beside_the_paper(report: Report, rows: Sequence[Row]) -> None:
     report.heading("Beside the paper's figures")
     report.table(
-        ("row", "setting", "accuracy: ours − paper, points", "inert: ours − paper, points", "CPU s a run"),
-        [(row.name, row.setting.told(), *_gaps(row), f"{row.mean('seconds'):.0f}") for row in rows],
+        ("row", "setting", "accuracy: ours − paper, points", "inert: ours − paper, points", "CPU s per run"),
+        [(row.name, row.setting.words(), *_gaps(row), f"{row.mean('seconds'):.0f}") for row in rows],
     )
     behind = [
         row.name for row in rows if row.mean("accuracy") < PUBLISHED[row.setting.method, row.setting.encoder][0] - 0.02
@@ -283,7 +285,7 @@ def _beside_the_paper(report: Report, rows: Sequence[Row]) -> None:
         report.say(
             f"More than two points below the paper's accuracy: {'; '.join(behind)}. The paper does not give its query, the "
             "size of its vectors, its head, its batches or its clipping. Ours are small: a query of pooled vectors instead "
-            f"of a trained text encoder, 50 numbers a word, 64 recurrent units, batches of {rows[0].setting.batch}."
+            f"of a trained text encoder, 50 numbers per word, 64 recurrent units, batches of {rows[0].setting.batch}."
         )
     baseline = {row.setting.encoder: row.mean("other_accuracy") for row in rows if row.setting.method == "Baseline"}
     cured = [row for row in rows if row.setting.method in ("Pretraining", "Weighting")]
@@ -293,7 +295,7 @@ def _beside_the_paper(report: Report, rows: Sequence[Row]) -> None:
         f"What stays: on the test rows the cured models are {min(gains):.0f} to {max(gains):.0f} points above a model that "
         "reads the five words without attention, and a probe of their masks alone is right in "
         f"{min(probes):.0f} to {max(probes):.0f} %. The query can still pick the words whose honest reading gives the answer "
-        "it knows: less attention on inert tokens is no proof of a faithful explanation."
+        "it knows: less attention on inert tokens does not prove a faithful explanation."
     )
 
 
@@ -320,7 +322,7 @@ def _how_chosen(report: Report, tried: Sequence[Row]) -> None:
     report.table(
         ("cure", "setting", "neutral loss", "accuracy", "inert", "probe", "scramble", "held out", "effective", "chosen"),
         [
-            (r.name, r.setting.told(), told(r.values("neutral_loss"), 3), r.percent("accuracy"), r.percent("mass"),
+            (r.name, r.setting.words(), mean_error(r.values("neutral_loss"), 3), r.percent("accuracy"), r.percent("mass"),
              r.percent("probe"), r.percent("scramble"), r.percent("other_accuracy"), r.percent("effective_share"),
              r.setting in taken)
             for r in tried
@@ -330,6 +332,6 @@ def _how_chosen(report: Report, tried: Sequence[Row]) -> None:
     if fallen:
         report.say(
             "Collapsed, with more than 90 % of attention on inert tokens: "
-            + "; ".join(f"{r.name} ({r.setting.told()}), accuracy {100 * o.accuracy:.1f} %" for r, o in fallen)
+            + "; ".join(f"{r.name} ({r.setting.words()}), accuracy {100 * o.accuracy:.1f} %" for r, o in fallen)
             + ". Weights cannot help where masks give the label away before the encoder has learned to read words."
         )

@@ -1,4 +1,4 @@
-"""What a mask gives away: a probe that sees nothing else, swapped words, and the loss in a world where masks tell nothing."""
+"""What a mask gives away: a probe that sees nothing else, swapped words, and the loss in a world where masks say nothing."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LEAST = 0.02  # P(y|m) that a neutral weight assumes at least
 
 
 def mask_probe(masks: FloatArray, labels: IntArray, seed: int = 0) -> tuple[FloatArray, IntArray]:
-    """P(Y|M) by boosted trees that see rounded masks (N, T) alone: fitted on a random half, told for the other.
+    """P(Y|M) by boosted trees that see rounded masks (N, T) alone: fitted on a random half, predicting the other.
 
     Returns the probabilities (N/2, classes) and the rows they are for. Seconds for 25,000 rows of nine numbers. The probe
     of `audit.leakage` asks the same of any masks, some of them few, and so grows smaller trees with smaller leaves; here
@@ -25,20 +25,20 @@ def mask_probe(masks: FloatArray, labels: IntArray, seed: int = 0) -> tuple[Floa
     except ImportError:
         raise MissingExtra("scikit-learn", "data", "the probe of masks") from None
     order = np.random.default_rng(seed).permutation(len(masks))
-    fitted, told = order[: len(order) // 2], order[len(order) // 2 :]
+    fitted, unseen = order[: len(order) // 2], order[len(order) // 2 :]
     rounded = np.round(masks / GRAIN) * GRAIN
     trees: Any = HistGradientBoostingClassifier(random_state=seed).fit(rounded[fitted], labels[fitted])
-    return trees.predict_proba(rounded[told]), told
+    return trees.predict_proba(rounded[unseen]), unseen
 
 
 def probe_accuracy(masks: FloatArray, labels: IntArray, seed: int = 0) -> float:
-    """How often the mask alone tells the label of rows that the probe has not seen."""
+    """How often the mask alone gives the label of rows that the probe has not seen."""
     likely, rows = mask_probe(masks, labels, seed)
     return float((likely.argmax(axis=1) == labels[rows]).mean())
 
 
 def neutral_loss(masks: FloatArray, labels: IntArray, losses: FloatArray, seed: int = 0) -> float:
-    r"""The loss where masks tell nothing: $\sum w L / \sum w$ with $w = P(y)/P(y \mid m)$ from a fresh probe.
+    r"""The loss where masks say nothing: $\sum w L / \sum w$ with $w = P(y)/P(y \mid m)$ from a fresh probe.
 
     For two classes, ln 2 = 0.693 and above say that without the mask's hint the answers are worth nothing. It is taken
     on the rows the probe was not fitted on.

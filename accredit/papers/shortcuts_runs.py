@@ -6,10 +6,10 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import as_completed
 from dataclasses import asdict, dataclass, replace
 from functools import cache
-from multiprocessing import get_context, parent_process
+from multiprocessing import parent_process
 from multiprocessing.connection import wait
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -20,6 +20,7 @@ from accredit.core.coalitions import IntArray
 from accredit.papers.review_texts import FIRST_WORDS, ReviewTexts
 from accredit.papers.shortcuts_measures import neutral_loss, probe_accuracy
 from accredit.shortcuts.cures import Cure, MaskNeutral, Plain, RandomPretraining
+from accredit.store.executors import fresh_processes
 from accredit.store.finished import Finished
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ class Setting:
     attention: Literal["additive", "uniform"] = "additive"
     batch: int = 256
 
-    def told(self) -> str:
+    def words(self) -> str:
         """What distinguishes it, in a few words."""
         head = "MLP head" if self.head else "linear head"
         match self.cure:
@@ -238,7 +239,7 @@ def _run_all(tasks: Sequence[Task], workers: int) -> Iterator[tuple[Task, Outcom
     if workers == 1 or len(tasks) < 2:
         yield from ((task, run(task)) for task in tasks)
         return
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_one_of_several) as pool:
+    with fresh_processes(workers, initializer=_one_of_several) as pool:
         futures = {pool.submit(run, task): task for task in tasks}
         try:
             for future in as_completed(futures):

@@ -1,6 +1,6 @@
 """Verb number: given the words before a verb, will it be singular or plural? The task and the model of the agreement study.
 
-The study trained on 1.5 million parsed sentences that are not to be had here. Number is visible on the verb itself, so plain
+The study trained on 1.5 million parsed sentences that are not available here. Number is visible on the verb itself, so plain
 text gives examples without a parser: the words of a sentence before its first *is, are, was, were*, and that verb's number.
 *Have* and *do* are left out (an infinitive looks like a plural), and so are subjects that give their number away or have none
 before the verb (*it is*, *there are*). The model is fitted to such examples, to minimal pairs, and to part of the Linzen
@@ -50,7 +50,7 @@ def linzen(folder: Path) -> list[Prefix]:
     found = []
     for index, verb, wrong, attractors, text in _rows(folder / "agreement_linzen_wiki.tsv.gz"):
         words = tuple(text.lower().split()[: int(index)])[-LONGEST:]
-        if words and verb != wrong:  # four rows do not tell the number
+        if words and verb != wrong:  # four rows do not show the number
             found.append(Prefix(words, _number(verb, wrong), int(attractors)))
     return found
 
@@ -198,7 +198,7 @@ def _fit(model: VerbNumberModel, training: Sequence[Prefix], epochs: int, seed: 
 
 
 def answers(model: VerbNumberModel, prefixes: Sequence[Prefix]) -> BoolArray:
-    """For each verb, whether its number is told right: (N,)."""
+    """For each verb, whether its number is predicted correctly: (N,)."""
     import torch
 
     right = []
@@ -206,6 +206,6 @@ def answers(model: VerbNumberModel, prefixes: Sequence[Prefix]) -> BoolArray:
         for start in range(0, len(prefixes), 256):
             batch = prefixes[start : start + 256]
             ids = torch.nn.utils.rnn.pad_sequence([model.encode(p.words) for p in batch], batch_first=True)
-            told = model.network(input_ids=ids, attention_mask=(ids != PAD).long()).logits.argmax(dim=1)
-            right.append(told.numpy() == np.array([p.plural for p in batch]))
+            predicted = model.network(input_ids=ids, attention_mask=(ids != PAD).long()).logits.argmax(dim=1)
+            right.append(predicted.numpy() == np.array([p.plural for p in batch]))
     return np.concatenate(right)

@@ -7,7 +7,7 @@ Two cures take that code away from the answering part; the selecting part keeps 
 |---|---|---|---|
 | `Plain` | the masks of attention | (this is the disease) | |
 | `RandomPretraining` | random masks; then it is frozen | masks cannot carry the label | too many masks to learn from |
-| `MaskNeutral` | attention's masks, weighted P(y)/P(y given m) | masks tell nothing on average | masks tell the label early |
+| `MaskNeutral` | attention's masks, weighted P(y)/P(y given m) | masks say nothing on average | masks reveal the label early |
 
 Neither stops attention from *picking* the true words that best argue for an answer which the query already knows.
 """
@@ -237,7 +237,7 @@ def set_gradients(parameters: Sequence[nn.Parameter], loss: Tensor, keep_graph: 
 
 
 def needs_attention(model: AttentionClassifier, cure: Cure) -> None:
-    """A cure of attention is refused where there is none."""
+    """Refuse to cure the attention of a model that has none."""
     if not model.selecting:
         raise InvalidInput(
             f"{cure} trains attention, but this model's is uniform; write attention='additive', or Plain()"

@@ -2,7 +2,7 @@
 
 Two parts, kept apart because the cures train them differently: the *selecting* part turns the query and the tokens into
 a mask m (attention that sums to 1), the *answering* part turns the masked tokens m ⊙ x into logits. Whatever the
-answering part knows about the query it knows through the mask: that is the way a shortcut takes.
+answering part knows about the query comes through the mask: that is the path that a shortcut takes.
 """
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ class AttentionClassifier(nn.Module):
     """Query + tokens → attention → masked tokens → encoder → head. An ordinary module: `logits, mask = model(tokens, query)`.
 
     Train it with `accredit.shortcuts.train_attention` and a cure, or with a loop of your own. `select` gives the mask,
-    `answer` the logits under *any* mask: audits put foreign masks in there. Weights depend on `seed` alone.
+    `answer` the logits under *any* mask, also one that audits make up. Weights depend on `seed` alone.
 
     >>> model = AttentionClassifier(AttentionShape(width=3, query=2), seed=0)
     >>> tokens, query = torch.ones(4, 5, 3), torch.zeros(4, 2)

@@ -15,7 +15,7 @@ from accredit.learned.weighting import effective_sample_size
 from accredit.shortcuts.cures import Cure, MaskNeutral, Passed, Stage
 from accredit.shortcuts.models import AttentionClassifier, AttentionData
 
-LOW_SHARE = 0.5  # of the sample that is effective
+LOW_SHARE = 0.5  # effective share of the sample below which a warning is given
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Epoch:
     seconds: float
     held_out: float | None = None  # the stage's own loss on the rows held out
     effective_share: float | None = None  # (Σw)² / (n Σw²), where rows have weights
-    mask_loss: float | None = None  # cross-entropy of P(Y|M): the lower, the more a mask tells
+    mask_loss: float | None = None  # cross-entropy of P(Y|M): the lower, the more a mask reveals
 
 
 @dataclass
@@ -61,10 +61,10 @@ def train_attention(
     seed: int = 0,
     progress: bool = False,
 ) -> History:
-    """Train `model` in place by a cure, and tell how it went.
+    """Train `model` in place by a cure, and return how it went.
 
     `validation` holds out that share of the rows. With `patience`, a stage ends when its own loss there has not improved
-    for so many epochs, and the best weights are kept. If a loss is not finite, training ends, the last good weights are
+    for that many epochs, and the best weights are kept. If a loss is not finite, training ends, the last good weights are
     put back (with `patience` the best ones), and `stopped_because` and a warning say so. The order of rows, random masks
     and the start of P(Y|M) depend on `seed` alone. `MaskNeutral` takes about twice the time of `Plain`.
 
@@ -98,7 +98,7 @@ def train_attention(
     share = history.effective_share
     if share is not None and share < LOW_SHARE:
         history.notes.append(
-            f"only {share:.0%} of the sample is effective: masks tell the label, and a few contrary rows carry the loss"
+            f"only {share:.0%} of the sample is effective: masks reveal the label, and a few contrary rows carry the loss"
         )
     return history
 
@@ -126,7 +126,7 @@ def _run(
             judged = None if held_out is None else finite(float(stage.judge(held_out)), "the loss on the rows held out")
         history.epochs.append(_summary(stage.name, passed, time.perf_counter() - began, judged))
         if progress:
-            _tell(stage, number, history.epochs[-1])
+            _report(stage, number, history.epochs[-1])
         return judged
 
     return train([model], stage.epochs, epoch, patience)
@@ -136,15 +136,15 @@ def _summary(stage: str, passed: list[Passed], seconds: float, held_out: float |
     losses = torch.cat([p.losses.detach() for p in passed])
     right = torch.cat([p.right for p in passed])
     weights = [p.weights for p in passed if p.weights is not None]
-    told = [p.mask_loss for p in passed if p.mask_loss is not None]
+    mask_losses = [p.mask_loss for p in passed if p.mask_loss is not None]
     share = effective_sample_size(torch.cat(weights)) / len(losses) if weights else None
     return Epoch(
         stage, float(losses.mean()), float(right.float().mean()), seconds, held_out, share,
-        float(np.mean(told)) if told else None,
+        float(np.mean(mask_losses)) if mask_losses else None,
     )  # fmt: skip
 
 
-def _tell(stage: Stage, number: int, epoch: Epoch) -> None:
+def _report(stage: Stage, number: int, epoch: Epoch) -> None:
     import sys
 
     held_out = "" if epoch.held_out is None else f", held out {epoch.held_out:.4f}"
@@ -154,7 +154,7 @@ def _tell(stage: Stage, number: int, epoch: Epoch) -> None:
 
 def _check(validation: float, patience: int | None, batch: int, rate: float) -> None:
     if not 0 <= validation < 1:
-        raise InvalidInput(f"validation={validation} is the share of rows to hold out; give 0 up to, not including, 1")
+        raise InvalidInput(f"validation={validation} is the share of rows to hold out; give a number from 0 to below 1")
     if patience is not None and (patience < 1 or validation == 0):
         raise InvalidInput(f"patience={patience} needs at least 1 and rows to judge by: give validation=0.1 too")
     if batch < 1 or not rate > 0:

@@ -1,6 +1,6 @@
 r"""A world small enough to know everything: binary features, a label, and the probability of every case.
 
-Trained explainers are judged by quantities that nobody can compute on real data: what the chosen values really tell,
+Trained explainers are judged by quantities that nobody can compute on real data: what the chosen values really say,
 $P(y \mid x_S)$; which choice is best; how much the choice itself gives away, $I(Y; M)$; and how much it gives away
 *beyond the values it shows*, the encode-meter. With d ≤ 6 features they are sums over at most 64 cases, exact up to
 rounding. Every detector and every trainer is first tried here.
@@ -52,7 +52,7 @@ class World:
 
     @classmethod
     def of(cls, features: int, chance: Callable[[FloatArray], npt.ArrayLike]) -> World:
-        """Independent fair features, and `chance(x)`: P(y = 1 | x), or one column a class, for all cases x (2^d, d)."""
+        """Independent fair features, and `chance(x)`: P(y = 1 | x), or one column per class, for all cases x (2^d, d)."""
         p = np.asarray(chance(_signs(features)), dtype=np.float64)
         return cls((np.stack([1 - p, p], axis=1) if p.ndim == 1 else p) / (1 << features))
 
@@ -131,7 +131,7 @@ class World:
         return World(hard)
 
     def chosen(self, masks: npt.ArrayLike) -> Choices:
-        """The world together with an explainer: one mask a case (2^d, d), or one for all (d,)."""
+        """The world together with an explainer: one mask per case (2^d, d), or one for all (d,)."""
         picked = np.broadcast_to(np.asarray(masks, dtype=bool), self.x.shape)
         law = np.zeros((len(self.joint), len(self.masks)))
         law[np.arange(len(law)), to_index(picked)] = 1.0
@@ -152,7 +152,7 @@ class Choices:
     r"""P(x, y, m): a world and the masks that an explainer chooses in it, and what the choice gives away.
 
     `cheat` shows feature 0 for one label and feature 1 for the other, whatever their values. Both are noise here, yet
-    the mask tells everything:
+    the mask reveals everything:
 
     >>> world = World.of(3, lambda x: (x[:, 2] + 1) / 2)
     >>> cheat = world.chosen(np.where(world.x[:, 2:] > 0, [True, False, False], [False, True, False]))
@@ -188,7 +188,7 @@ class Choices:
 
     @property
     def information(self) -> float:
-        """I(Y; M) in nats: what the mask alone tells about the label, whatever it shows."""
+        """I(Y; M) in nats: what the mask alone says about the label, whatever it shows."""
         return _mean_log_ratio(self.joint.sum(axis=0).T, self.labels_given_mask, self.joint.sum(axis=(0, 2)))
 
     @cached_property

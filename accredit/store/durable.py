@@ -123,12 +123,12 @@ class Durable:
             raise Quarantined(
                 f"{len(bad)} of {len(coalitions)} coalitions have no payoff after {1 + self._retries} attempts; the "
                 f"first, {who}, says: {self.quarantined[names[first]]}. They are marked in {self._journal.path}, "
-                "all other payoffs are stored. Repair the cause and run again, or state what such a coalition earns: "
+                "all other payoffs are stored. Fix the cause and run again, or say what such a coalition earns: "
                 "durable(..., failed=0.0)"
             )
 
     def close(self) -> None:
-        """Send the crew home."""
+        """Stop the workers."""
         if self._started:
             self._crew.close()
             self._started = False
@@ -156,7 +156,7 @@ class DurableGames(Durable):
 
 
 class _AsTargets:
-    """Several games as one that predicts: all outputs are targets, and the first is the payoff that a journal insists on."""
+    """Several games as one that predicts: all outputs are targets, and the first is the payoff that a journal requires."""
 
     def __init__(self, games: Games) -> None:
         self._games = games
@@ -237,7 +237,7 @@ def durable(
     `name` says which game this is, as a `Fingerprint` or its parts; left out, the game is hashed with its data. `seed`
     is part of the key (default: the game's own `seed`, or 0). A coalition that keeps failing is retried `retries` times
     and then quarantined: `Quarantined` is raised once the rest of the batch is stored, unless `failed` states its
-    payoff. `watch` is called with the number of payoffs known so far. Of a game that pays several outputs all are kept.
+    payoff. `watch` is called with the number of payoffs known so far. All outputs of a game that pays several are kept.
 
     >>> from accredit.games import TableGame
     >>> with durable(TableGame(("alice", "bob"), [0, 5, 3, 10]), executor="serial") as game:

@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cache
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
 from typing import Any, Protocol, runtime_checkable
@@ -50,11 +51,11 @@ class Evaluated:
 
 
 def evaluate(game: Game, coalitions: BoolArray) -> Evaluated:
-    """Payoffs of a batch; a coalition that raises or earns no finite number is named and does not hurt the others."""
+    """Payoffs of a batch; a coalition that raises or earns no finite number is named and does not affect the others."""
     began = time.perf_counter()
     try:
         values, outputs = _asked(game, coalitions)
-    except Exception as error:  # whatever a user's model may raise is that coalition's problem, not ours
+    except Exception as error:  # whatever a user's model raises is recorded for that coalition only
         if len(coalitions) == 1:
             problem = f"{type(error).__name__}: {error}"[:500]
             return Evaluated(np.array([np.nan]), None, time.perf_counter() - began, {0: problem})
@@ -107,7 +108,7 @@ class Crew(Protocol):
     def start(self, game: Game) -> None: ...
     def submit(self, coalitions: BoolArray) -> Future[Evaluated]: ...
     def rebuild(self) -> None:
-        """Make the crew usable again after its workers died."""
+        """Make the crew usable again after its workers have died."""
         ...
 
     def close(self) -> None: ...
@@ -154,11 +155,31 @@ class Threads:
         self._pool.shutdown(wait=True, cancel_futures=True)
 
 
+@cache
+def processes_can_run() -> bool:
+    """Whether worker processes can share locks, for which Linux needs a /dev/shm that can be written."""
+    try:
+        get_context("spawn").Lock()
+    except (OSError, ImportError):
+        return False
+    return True
+
+
+def fresh_processes(workers: int | None, **options: Any) -> ProcessPoolExecutor:
+    """A pool of processes that are started afresh and never forked, so that threads and BLAS are safe."""
+    if not processes_can_run():
+        raise ExecutorError(
+            "worker processes cannot run here: their locks need a /dev/shm that can be written. Stay in this process: "
+            "--executor serial (executor='serial'), or --workers 1"
+        )
+    return ProcessPoolExecutor(workers, mp_context=get_context("spawn"), **options)
+
+
 _enlisted: list[Game] = []  # the game of a worker process
 
 
 def _enlist(game: Game, lifeline: Connection) -> None:
-    """Prepare a worker process: one thread each, deaf to Ctrl-C (the parent decides), gone when the parent is gone."""
+    """Prepare a worker process: one thread, ignoring Ctrl-C (the parent decides), and ending with its parent."""
     _enlisted[:] = [game]
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_leave_with, args=(lifeline,), daemon=True).start()
@@ -182,16 +203,15 @@ def _evaluate_enlisted(bits: npt.NDArray[np.uint8]) -> Evaluated:
 
 
 class Processes:
-    """Worker processes, started afresh and never forked, so that threads and BLAS are safe; each holds the game."""
+    """Worker processes; each holds the game."""
 
     def __init__(self, workers: int | None = None) -> None:
         self.width = _checked_workers(workers)
 
     def start(self, game: Game) -> None:
-        context = get_context("spawn")
         self._game = game
-        reader, self._lifeline = context.Pipe(duplex=False)
-        self._pool = ProcessPoolExecutor(self.width, mp_context=context, initializer=_enlist, initargs=(game, reader))
+        reader, self._lifeline = get_context("spawn").Pipe(duplex=False)
+        self._pool = fresh_processes(self.width, initializer=_enlist, initargs=(game, reader))
 
     def submit(self, coalitions: BoolArray) -> Future[Evaluated]:
         try:
@@ -289,13 +309,13 @@ class Given:
 
 def crew_of(executor: str | Executor | Crew | None) -> Crew:
     """A crew from a word: `serial`, `threads`, `processes`, `dask`, each with `:workers`, or `dask:tcp://host:port`;
-    or from any object with `submit()`. None means `processes`.
+    or from any object with `submit()`. None means `processes`, and `serial` where processes cannot share locks.
 
     >>> crew_of("threads:3").width
     3
     """
     if executor is None:
-        return Processes()
+        return Processes() if processes_can_run() else Serial()
     if isinstance(executor, Serial | Threads | Processes | Dask | Given):
         return executor
     if not isinstance(executor, str):
@@ -306,7 +326,9 @@ def crew_of(executor: str | Executor | Crew | None) -> Crew:
     if kind == "dask" and detail and not detail.isdigit():
         return Dask(detail)
     if detail and not detail.isdigit():
-        raise InvalidInput(f"executor {executor!r}: {detail!r} is no number of workers; write for example '{kind}:4'")
+        raise InvalidInput(
+            f"executor {executor!r}: {detail!r} is not a number of workers; write for example '{kind}:4'"
+        )
     workers = int(detail) if detail else None
     match kind:
         case "serial":

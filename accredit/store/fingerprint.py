@@ -28,9 +28,16 @@ from accredit.core.version import __version__
 
 DIGEST_BYTES = 16
 FED = (  # what an object has that is fed by more than its attributes
-    "fingerprint_parts", "state_dict", "detach", "to_numpy", "tocoo", "get_params", "__code__", "__mro__",
+    "fingerprint_parts",
+    "state_dict",
+    "detach",
+    "to_numpy",
+    "tocoo",
+    "get_params",
+    "__code__",
+    "__mro__",
     "__dataclass_fields__",
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True)
@@ -66,7 +73,7 @@ def fingerprint(**parts: Any) -> Fingerprint:
 
 
 def fingerprint_of(game: Any) -> Fingerprint:
-    """The name of a game: made from the parts that it tells of itself, or from all that it holds."""
+    """The name of a game: made from the parts that it declares, or from everything it holds."""
     if hasattr(game, "fingerprint_parts"):
         return fingerprint(kind=type(game), **game.fingerprint_parts())
     return fingerprint(game=game)
@@ -74,7 +81,7 @@ def fingerprint_of(game: Any) -> Fingerprint:
 
 @dataclass
 class _Hash:
-    """A hash under way. A function met again, as by one that calls itself, is fed by its number."""
+    """A hash in progress. A function that comes up again, as in recursion, is fed by its number."""
 
     functions: list[types.FunctionType]
     blake: Any = dataclasses.field(default_factory=lambda: hashlib.blake2b(digest_size=DIGEST_BYTES))
@@ -204,7 +211,7 @@ def _globals_read(code: types.CodeType) -> set[str]:
 
 
 def _known_by(value: Any, where: str, functions: list[types.FunctionType]) -> bytes:
-    """The digest of a global or a method; of what has no stable bytes, and of a library's own objects, the kind alone."""
+    """The digest of a global or a method; for what has no stable bytes, and for a library's own objects, just the kind."""
     if _is_machinery(value):
         return type(value).__qualname__.encode()
     try:
@@ -214,7 +221,7 @@ def _known_by(value: Any, where: str, functions: list[types.FunctionType]) -> by
 
 
 def _is_machinery(value: Any) -> bool:
-    """An object of a library that is neither data nor model, such as a logger, from which the whole program is in reach."""
+    """A library's object that is neither data nor model, such as a logger, through which the whole program can be reached."""
     if isinstance(value, types.ModuleType | Enum | Path) or any(hasattr(value, name) for name in FED):
         return False
     return hasattr(value, "__dict__") and _version(type(value).__module__) is not None

@@ -1,4 +1,4 @@
-"""Finished parts of a long computation on disk: one SQLite file, one transaction a part, keyed by all it depends on."""
+"""Finished parts of a long computation on disk: one SQLite file, one transaction per part, keyed by all it depends on."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SCHEMA = "CREATE TABLE IF NOT EXISTS finished (digest TEXT PRIMARY KEY, key TEXT
 
 
 class Finished:
-    """Results by key, both plain JSON. A part is in the file wholly or not at all, and several processes may write at once.
+    """Results by key, both plain JSON. A part is in the file whole or not at all, and several processes may write at once.
 
     >>> with Finished(":memory:") as parts:
     ...     parts.keep({"set": "mnist", "seed": 0}, {"accuracy": 0.75})

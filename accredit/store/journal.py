@@ -30,7 +30,7 @@ from accredit.store.finished import BUSY_SECONDS, use_wal
 FORMAT = 1
 APPLICATION = 0x61636372  # "accr", in the header of the file
 CHECKPOINT_PAGES = 8000  # 32 MB: the only moment at which a writer waits for the disk
-LOOKUP_ROWS = 500  # coalitions a query; SQLite allows 999 parameters on old builds
+LOOKUP_ROWS = 500  # coalitions per query; SQLite allows 999 parameters on old builds
 
 SCHEMA = """
 CREATE TABLE games (
@@ -42,7 +42,7 @@ CREATE TABLE games (
 );
 CREATE TABLE payoffs (
     game INTEGER NOT NULL REFERENCES games (id),
-    coalition BLOB NOT NULL,      -- packed bits, eight players a byte
+    coalition BLOB NOT NULL,      -- packed bits, eight players per byte
     seed INTEGER NOT NULL,
     status TEXT NOT NULL CHECK (status IN ('ok', 'failed', 'quarantined')),
     value REAL,                   -- NULL unless ok
@@ -111,7 +111,7 @@ class Journal:
             self._db = sqlite3.connect(self.path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
         except sqlite3.Error as error:
             raise JournalError(
-                f"journal {self.path} cannot be opened: {error}; name a file in a folder you can write"
+                f"journal {self.path} cannot be opened: {error}; name a file in a folder that you can write to"
             ) from None
         try:
             with self._guarded("open"):
@@ -126,7 +126,7 @@ class Journal:
         application, version = self._pragma("application_id"), self._pragma("user_version")
         tables = self._db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
         if tables and application != APPLICATION:
-            raise JournalError(f"{self.path} is a database of another program; name another file for the journal")
+            raise JournalError(f"{self.path} belongs to another program; name another file for the journal")
         if version > FORMAT:
             raise JournalError(
                 f"journal {self.path} has format {version}, this accredit reads up to {FORMAT}; "
@@ -163,7 +163,7 @@ class Journal:
                 raise JournalError(f"{self.path} is not a journal: {text}; name another file") from None
             if "unable to open" in text or "readonly" in text:
                 raise JournalError(
-                    f"journal {self.path} cannot be written: {text}; name a file in a folder you can write"
+                    f"journal {self.path} cannot be written: {text}; name a file in a folder that you can write to"
                 ) from None
             if "locked" in text:
                 raise JournalError(
@@ -293,7 +293,7 @@ class Journal:
             self._db.execute("UPDATE runs SET ended = ?, result = ? WHERE id = ?", (time.time(), result, run))
 
     def describe(self, run: int, facts: Mapping[str, Any]) -> None:
-        """Keep what a run knows of its players besides their names: labels, texts, groups. JSON, replaced if told again."""
+        """Keep what a run knows about its players besides names: labels, texts, groups. JSON; a second call replaces it."""
         with self._guarded("write"), self._transaction():
             self._db.execute(
                 "CREATE TABLE IF NOT EXISTS about (run INTEGER PRIMARY KEY REFERENCES runs (id), facts TEXT NOT NULL)"

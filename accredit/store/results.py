@@ -1,6 +1,4 @@
-"""Results in files: one JSON object a result, and its arrays beside it in safetensors. No pickle, so nothing is
-executed.
-"""
+"""Results in files: one JSON object per result, its arrays beside it in safetensors. No pickle, so nothing is executed."""
 
 from __future__ import annotations
 
@@ -43,7 +41,7 @@ def load(path: str | Path) -> Attribution | Selection:
         text = Path(path).read_text(encoding="utf-8")
         return Selection.from_json(text) if '"kind": "selection"' in text[:40] else Attribution.from_json(text)
     except (OSError, ValueError) as error:  # InvalidInput and UnicodeDecodeError are ValueErrors
-        raise InvalidInput(f"{path} is no saved result: {error}") from None
+        raise InvalidInput(f"{path} is not a saved result: {error}") from None
 
 
 def load_arrays(path: str | Path) -> dict[str, npt.NDArray[Any]]:
@@ -66,9 +64,9 @@ def _tensors() -> Any:
 
 
 def put(place: Path, content: bytes) -> None:
-    """All or nothing: write a neighbour, force it to the disk, move it into place. Readable by whom a new file is."""
+    """All or nothing: write a file beside it, sync it to disk, move it into place. It gets the permissions of any new file."""
     try:
-        beside = place.with_name(f".{place.name}.{secrets.token_hex(4)}")  # of this writer alone
+        beside = place.with_name(f".{place.name}.{secrets.token_hex(4)}")  # no other writer uses this name
         try:
             with beside.open("xb") as file:
                 file.write(content)

@@ -1,10 +1,10 @@
 """The schedule: coalitions in, evaluated batches out, whatever happens to the workers in between.
 
-- *Batches by time.* A task should last about `TASK_SECONDS`, so that neither a slow utility waits for a long queue nor
-  a fast one drowns in messages; sizes follow the measured cost.
-- *A bounded window.* At most two tasks a worker are under way; the rest waits here, where a kill costs nothing.
-- *Lost workers.* When a pool breaks, every task under way is asked again, one coalition at a time with nothing beside
-  it, so that the next death has one culprit.
+- *Batches by time.* A task should last about `TASK_SECONDS`, so that a slow utility does not wait for a long queue
+  and a fast one does not drown in messages; sizes follow the measured cost.
+- *A bounded window.* Each worker has at most two tasks under way; the rest wait here, where a kill costs nothing.
+- *Lost workers.* When a pool breaks, every task under way is asked again, one coalition at a time and alone, so that
+  if a worker dies again it is clear which coalition is to blame.
 - *Failures.* A coalition that raises, earns no finite number or kills its worker is tried `1 + retries` times, then set
   aside.
 """
@@ -86,7 +86,7 @@ class Schedule:
                 future.cancel()
 
     def _rebuild(self, error: Exception) -> None:
-        """Call a new crew, unless crew after crew was lost without one payoff in between."""
+        """Start a new crew, unless crew after crew was lost without a single payoff in between."""
         self._rebuilt += 1
         if self._rebuilt > MOST_REBUILDS:
             raise ExecutorError(f"{self._rebuilt} crews in a row were lost: {error}; run again to resume")

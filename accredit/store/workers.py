@@ -47,17 +47,17 @@ def _is_count(detail: str) -> bool:
 
 @contextmanager
 def _processes(count: int | None) -> Iterator[Submit]:
-    from concurrent.futures import ProcessPoolExecutor
     from concurrent.futures.process import BrokenProcessPool
-    from multiprocessing import get_context
+
+    from accredit.store.executors import fresh_processes
 
     try:
-        with ProcessPoolExecutor(count, mp_context=get_context("spawn")) as pool:
+        with fresh_processes(count) as pool:
             yield pool.submit
     except BrokenProcessPool:
         raise WorkerLost(
             "a worker process ended before its row was done: it was killed, or memory ran out. With --store the finished rows "
-            "are kept: give the same command again, with fewer processes"
+            "are kept: run the same command again, with fewer processes"
         ) from None
 
 
@@ -80,7 +80,7 @@ def _dask(address: str) -> Iterator[Submit]:
     except KilledWorker:
         raise WorkerLost(
             "workers of the Dask cluster ended again and again on one row: they were killed, or memory ran out. With --store "
-            "the finished rows are kept: give the same command again"
+            "the finished rows are kept: run the same command again"
         ) from None
     finally:
         client.close()

@@ -38,7 +38,7 @@ def neumann_error(low: float, high: float, terms: int) -> float:
 
 
 def neumann_terms(low: float, high: float, relative: float) -> int:
-    """The fewest terms r for which the error is at most `relative`·‖A⁻¹‖: ln(1/relative) / −ln(1 − λ_min), about.
+    """The fewest terms r for which the error is at most `relative`·‖A⁻¹‖: about ln(1/relative) / −ln(1 − λ_min).
 
     >>> neumann_terms(0.01, 0.58, 0.01)
     458
@@ -57,7 +57,7 @@ class Curvature(Protocol):
     """How to solve (∇²J + damping·I) U = V for many right-hand sides."""
 
     def solve(self, objective: Objective, right: FloatArray, damping: float) -> tuple[FloatArray, dict[str, Any]]:
-        """U (P, k), and what a check of it needs."""
+        """U (P, k), and figures to check it by."""
         ...
 
 
@@ -85,7 +85,7 @@ class ConjugateGradients:
     """
 
     tolerance: float = 1e-8
-    steps: int | None = None  # at most; default: ten a parameter
+    steps: int | None = None  # at most; default: ten per parameter
     gauss_newton: bool = False
 
     def solve(self, objective: Objective, right: FloatArray, damping: float) -> tuple[FloatArray, dict[str, Any]]:

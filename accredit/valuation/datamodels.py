@@ -43,10 +43,10 @@ class Datamodels:
     targets: tuple[str, ...]
     weights: FloatArray  # (N, T)
     intercepts: FloatArray  # (T,)
-    fraction: float  # p: the chance of a row to be in a subset
+    fraction: float  # p: the chance that a row is in a subset
     penalties: FloatArray  # (T,); zero: plain least squares
     subsets: int
-    held_out: FloatArray | None  # (T,) R² on subsets that chose nothing but the penalty; None: none were held out
+    held_out: FloatArray | None  # (T,) R² on held-out subsets, used only to choose the penalty; None: none were
     seed: int
     certificate: dict[str, Any] = field(default_factory=dict)
 
@@ -97,7 +97,7 @@ def _lasso_claims() -> tuple[Claim, ...]:
 
 
 def random_subsets(players: int, subsets: int, fraction: float, seed: int) -> BoolArray:
-    """Each row is in each subset with chance `fraction`: (subsets, N), the first m rows being the same for every m."""
+    """Each row is in each subset with chance `fraction`: (subsets, N). More subsets begin with the same ones."""
     if not 0 < fraction < 1:
         raise InvalidInput(f"fraction must lie between 0 and 1, got {fraction!r}; 0.5 is usual")
     if subsets < 10:
@@ -111,7 +111,7 @@ def datamodels(
     """Retrain on `subsets` random parts of the rows and fit one linear model for each target of the game.
 
     Every target gets the lasso penalty that predicts best on a fifth of the subsets, held out; `penalty=0` asks for plain
-    least squares, which needs more subsets than rows. A game without targets has its outputs for targets, or itself as the
+    least squares, which needs more subsets than rows. A game without targets has its outputs as targets, or itself as the
     only one. Costs `subsets` trainings, which a durable game keeps for every other method.
 
     >>> from accredit.games import FunctionGame
@@ -149,7 +149,7 @@ def fit_datamodels(
         raise InvalidInput("outputs hold numbers that are not finite; a failed training must not be regressed on")
     held_out: FloatArray | None = None
     if penalty is not None and not 0 <= penalty < np.inf:
-        raise InvalidInput(f"penalty must be a number from 0 on, or None to choose it, got {penalty!r}")
+        raise InvalidInput(f"penalty must be a number ≥ 0, or None to have it chosen, got {penalty!r}")
     if penalty == 0:
         weights, chosen = _least_squares(x, y), np.zeros(len(targets))
     else:

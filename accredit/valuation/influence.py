@@ -9,7 +9,7 @@ $$I_{it} = \frac1N\, \nabla\ell(z_t)^\top H^{-1} g_i, \qquad g_i = \nabla\ell(x_
 \tfrac1N\textstyle\sum_j \nabla\ell(x_j).$$
 
 The first g_i is for a penalty that stays as it is when a row leaves (scikit-learn's C: the *sum* of losses); the second
-for weight decay beside a *mean* of losses, which is averaged anew over those who remain. This is −1/N times the
+for weight decay beside a *mean* of losses, which is averaged anew over the rows that remain. This is −1/N times the
 derivative ∂ℓ(z)/∂ε of Koh and Liang (2017).
 """
 
@@ -79,7 +79,7 @@ def influence(
     'row 3'
     """
     if not 0 <= damping < np.inf:
-        raise InvalidInput(f"damping must be a number from 0 on, got {damping!r}")
+        raise InvalidInput(f"damping must be a number ≥ 0, got {damping!r}")
     train, test = objective.train_gradients(), objective.test_gradients()
     if averaged:
         train = train - train.mean(axis=0)

@@ -110,7 +110,7 @@ def _nearest(data: Split) -> Iterator[tuple[int, IntArray]]:
     """
     by_label = np.argsort(data.y, kind="stable")  # a stable sort of distances then settles ties by label, then by row
     x, labels = data.x[by_label], data.y[by_label]
-    centre = x.mean(axis=0)  # distances do not feel it, but their rounding does
+    centre = x.mean(axis=0)  # subtracting it changes no distance but keeps rounding small
     near, tests = x - centre, data.test_x - centre
     squares = (near**2).sum(axis=1)
     rounding = 4 * (x.shape[1] + 2) * np.finfo(float).eps * (squares.max() + (tests**2).sum(axis=1))  # (M,) bound

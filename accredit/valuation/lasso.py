@@ -14,7 +14,7 @@ import numpy as np
 
 from accredit.core import FloatArray, IntArray, NotConverged
 
-CHECK = 10  # steps between looks at the gap
+CHECK = 10  # steps between checks of the gap
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ def lasso(data: Gram, penalty: FloatArray, start: FloatArray | None = None, tole
         trial = point - step * (data.matrix @ point - c)
         moved = trial - np.clip(trial, -limit, limit)
         change = moved - weights[:, active]
-        if ((point - moved) * change).sum() > 0:  # the momentum points uphill: begin it anew
+        if ((point - moved) * change).sum() > 0:  # the momentum points uphill: restart it
             momentum = 1.0
         faster = (1 + np.sqrt(1 + 4 * momentum**2)) / 2
         point = moved + (momentum - 1) / faster * change

@@ -1,9 +1,9 @@
-r"""Training objectives that influence functions can differentiate: all of what was minimised, weight decay included.
+r"""Training objectives that influence functions can differentiate: everything that was minimised, weight decay included.
 
 $$J(\theta) = \frac1N \sum_{i=1}^N \ell(x_i, \theta) + \frac{\alpha}{2} \lVert\theta\rVert^2$$
 
 An objective at its minimum θ* gives the gradient of every training loss and of every test loss, and products with the
-Hessian of J; only those who ask for it get the matrix itself.
+Hessian of J; the matrix itself is formed only on request.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class Softmax:
             raise InvalidInput("logistic regression needs classes; this split holds numbers: use Ridge")
         if not weight_decay > 0:
             raise InvalidInput(
-                f"weight_decay must be positive, got {weight_decay!r}; the minimum is not unique without"
+                f"weight_decay must be positive, got {weight_decay!r}; without it the minimum is not unique"
             )
         self.data, self.weight_decay = data, float(weight_decay)
         self._x, self._test_x = (np.hstack([a, np.ones((len(a), 1))]) for a in (data.x, data.test_x))
@@ -196,8 +196,8 @@ class Ridge:
 class TorchObjective:
     """A trained torch module and what it was trained on: mean loss (cross-entropy or squared error) + weight_decay/2·‖θ‖².
 
-    θ are the parameters that are trained; frozen ones stay as they are. Nothing checks that θ is a minimum but `stationarity`:
-    influence functions assume that it is. Computes in float64.
+    θ are the parameters that are trained; frozen ones stay as they are. Influence functions
+    assume that θ is a minimum; only `stationarity` checks it. Computes in float64.
     """
 
     def __init__(self, data: Split, module: torch.nn.Module, weight_decay: float) -> None:

@@ -29,7 +29,7 @@ from accredit.values import shapley_interactions
 MODELS = ("logistic", "ridge", "forest")
 CURVE_STEPS, CURVE_ORDERS = 10, 3
 FIT_OVERHEAD, SMALL_WORK = 50_000, 50_000_000  # in cells of the training table
-FEW_GROUPS, SYNERGIES = 12, 6  # whose interactions are shown; how many
+FEW_GROUPS, SYNERGIES = 12, 6  # up to this many groups, this many interactions are shown
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +100,7 @@ def value_table(
 
 
 def _credit(chosen: Chosen, table: Table, game: Game, budget: int, seed: int) -> Attribution:
-    """What a method says of the rows or groups: a value of the game, or a rule that knows the rows."""
+    """What a method says about the rows or groups: a value of the game, or a rule that knows the rows."""
     credit: Attribution
     if chosen.method.kind == "game":
         credit = chosen.solver(budget, seed, table.nested).solve(game)
@@ -133,7 +133,7 @@ def utility(data: Split, model: str, seed: int = 0) -> Retraining | RidgeUtility
 
 
 def _executor(rows: Retraining | RidgeUtility, executor: str | Executor | None, budget: int) -> str | Executor:
-    """Worker processes, unless all trainings together are sooner done than workers are started.
+    """Worker processes, unless all trainings together take less time than starting workers.
 
     Decided by sizes, not by the clock, so that a resumed run trains where the first one did.
     """
@@ -178,12 +178,12 @@ def _check(chosen: Chosen, model: str, players: int, budget: int, table: Table) 
     if chosen.method.kind != "game":
         return
     if table.nested is not None and "groups" not in chosen.method.takes:
-        raise InvalidInput(f"groups are given with method {method!r}; only owen divides inside groups")
+        raise InvalidInput(f"--groups does not go with --method {method}; only owen divides inside groups")
     chosen.solver(budget, 0, table.nested)  # refuses parameters that no game could use
     if method == "leave-one-out":
         if players + 2 > budget:
             raise TooManyPlayers(
-                f"leaving out each of {players} players takes {players + 2} trainings, the budget is {budget}; "
+                f"leaving out each of {players} players takes {players + 2} trainings, and the budget is {budget}; "
                 f"write --budget {players + 2}, or --method knn-shapley or influence, or --players COLUMN"
             )
     elif players > AUTO_EXACT and budget < 2 * players:

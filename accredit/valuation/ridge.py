@@ -2,7 +2,7 @@ r"""Ridge regression in closed form, for many subsets of the training rows at on
 
 $$w_S = \Big(\sum_{i \in S} x_i x_i^\top + \lambda I\Big)^{-1} \sum_{i \in S} x_i t_i$$
 
-with t the target, or for classes one ±1 column a class, the highest answer winning. A constant feature is appended and
+with t the target, or for classes one ±1 column per class, the highest answer winning. A constant feature is appended and
 penalised like the others, so that S = ∅ is defined: it answers 0.
 """
 
@@ -23,7 +23,7 @@ CHUNK = 1 << 22  # numbers held by one chunk of coalitions
 class RidgeUtility(Utility):
     """A game: players are training rows, the payoff is the test score of ridge trained on them.
 
-    Costs N·d² + d³ operations a coalition, d being at most the number of rows (more columns are rotated away). Every
+    Costs N·d² + d³ operations per coalition, d being at most the number of rows (more columns are rotated away). Every
     coalition is multiplied and solved by itself, so its payoff does not depend on the batch.
 
     >>> from accredit.valuation import split
@@ -60,7 +60,7 @@ class RidgeUtility(Utility):
 
 
 def _codes(data: Split) -> FloatArray:
-    """Targets as columns: the numbers themselves, or one ±1 column a class."""
+    """Targets as columns: the numbers themselves, or one ±1 column per class."""
     if data.classes is None:
         return np.asarray(data.y, dtype=np.float64)[:, None]
     return np.where(data.y[:, None] == np.arange(len(data.classes)), 1.0, -1.0)

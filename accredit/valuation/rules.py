@@ -19,7 +19,7 @@ from accredit.values.within import BanzhafWithin, BetaWithin
 
 NEIGHBOURS = 5
 WEIGHT_DECAY = 0.01  # of the logistic model whose influence is asked
-MATRIX_PARAMETERS = 3000  # above, the Hessian is not formed
+MATRIX_PARAMETERS = 3000  # above this the Hessian is not formed
 
 
 def data_shapley(game: Game, budget: int, seed: int = 0, *, truncation: float | None = None) -> Attribution:

@@ -26,7 +26,7 @@ def accuracy(answers: FloatArray, truth: FloatArray) -> FloatArray:
 
 
 def negative_log_loss(answers: FloatArray, truth: FloatArray) -> FloatArray:
-    """Mean log probability of the true class, from log-probabilities up to a constant a row (a softmax is applied)."""
+    """Mean log probability of the true class, from log-probabilities up to a constant per row (a softmax is applied)."""
     highest = answers.max(axis=2, keepdims=True)
     log_sum = np.log(np.exp(answers - highest).sum(axis=2)) + highest[:, :, 0]
     true = np.take_along_axis(answers, truth[None, :, None].astype(np.int64), axis=2)[:, :, 0]

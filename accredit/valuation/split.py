@@ -47,8 +47,8 @@ def split(
 ) -> Split:
     """Check and bundle training and test data.
 
-    Features must be finite numbers, in any array, data frame or sparse matrix (which is filled in). For classification the
-    training rows must hold two classes at least, and all that the test rows hold.
+    Features must be finite numbers, in any array, data frame or sparse matrix (which is made dense). For classification the
+    training rows must hold at least two classes, and every class of the test rows.
 
     >>> data = split([[0.0], [1.0]], ["no", "yes"], [[0.9]], ["yes"])
     >>> data.classes, data.y, data.names
@@ -104,7 +104,7 @@ def _labels(values: Any, rows: int, name: str) -> npt.NDArray[Any]:
     mixed = isinstance(values, list | tuple) and len(set(map(type, values))) > 1  # np.asarray makes NaN the word 'nan'
     labels = np.asarray(values, dtype=object if mixed else None)
     if labels.shape != (rows,):
-        raise InvalidInput(f"{name} has shape {labels.shape}; one label a row is needed, {rows} in all")
+        raise InvalidInput(f"{name} has shape {labels.shape}; one label per row is needed, {rows} in all")
     for row, label in enumerate(labels.tolist()):
         if _missing(label):
             raise InvalidInput(f"{name} holds {label!r} in row {row}; fill or drop such rows first")
@@ -123,7 +123,7 @@ def is_number(value: Any) -> bool:
 def _missing(label: Any) -> bool:
     try:
         return label is None or bool(label != label) or label in (np.inf, -np.inf)  # only NaN differs from itself
-    except TypeError:  # pandas.NA will not be compared
+    except TypeError:  # pandas.NA cannot be compared
         return True
 
 

@@ -1,4 +1,4 @@
-"""Whose label looks wrong, and how surely: decided here for the command, the page and the JSON."""
+"""Whose label looks wrong, and how sure that is: decided here for the command, the page and the JSON."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from accredit.core import Attribution
 
-MOST, FEWEST_ROWS = 20, 10  # suspects that are listed; rows from which a middle and a spread can be told
+MOST, FEWEST_ROWS = 20, 10  # suspects that are listed; rows that it takes to find a middle and a spread
 OUTSTANDING = 2.0  # standard deviations below the middle
 
 

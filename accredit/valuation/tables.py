@@ -12,7 +12,7 @@ from accredit.core import FloatArray, InvalidInput, checked_seed
 from accredit.store.frames import read_frame
 from accredit.valuation.split import LARGEST, Split, groups_of, is_number, split
 from accredit.valuation.suspects import RowFacts
-from accredit.valuation.text import text_features
+from accredit.valuation.text import text_encoder
 
 if TYPE_CHECKING:
     pass
@@ -85,7 +85,8 @@ def table(
     names = tuple(f"row {i + 1}" for i in train.index)
     if text is not None:
         texts = tuple(_texts(train, text, str(file)))
-        x, test_x = text_features(texts, encoder), text_features(_texts(held, text, held_name), encoder)
+        features = text_encoder(encoder)
+        x, test_x = features(texts), features(_texts(held, text, held_name))
         columns: tuple[str, ...] = (text,)
     else:
         texts = None

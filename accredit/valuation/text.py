@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,20 +16,35 @@ LONGEST = 512  # tokens, where the encoder states no limit
 
 
 def text_features(texts: Sequence[str], encoder: str | Path | None = None) -> FloatArray:
-    """One row of features a text: the encoder's last hidden states, averaged over the tokens of the text.
+    """One row of features per text: the encoder's last hidden states, averaged over the tokens of the text.
 
     `encoder` is a folder with any Hugging Face text model; left out, the built-in one. Texts longer than the encoder reads
     are cut. Texts are encoded in batches of like length, so that little is spent on padding.
     """
+    _check(texts)
+    return text_encoder(encoder)(texts)
+
+
+def _check(texts: Sequence[str]) -> None:
     if isinstance(texts, str) or not all(isinstance(text, str) and text.strip() for text in texts):
         bad = texts if isinstance(texts, str) else next(t for t in texts if not isinstance(t, str) or not t.strip())
-        raise InvalidInput(f"texts must be non-empty strings, one a row; got {bad!r:.60}")
+        raise InvalidInput(f"texts must be non-empty strings, one per row; got {bad!r:.60}")
+
+
+def text_encoder(encoder: str | Path | None = None) -> Callable[[Sequence[str]], FloatArray]:
+    """`text_features` with an encoder that is loaded once for several lists of texts."""
     try:
-        import torch
         import transformers  # noqa: F401
     except ImportError:
         raise MissingExtra("torch and transformers", "text", "encoding texts") from None
-    body, tokenizer, longest = _encoder(encoder)
+    return partial(_encoded, *_encoder(encoder))
+
+
+def _encoded(body: Any, tokenizer: Any, longest: int, texts: Sequence[str]) -> FloatArray:
+    """Features of texts: (texts, D)."""
+    import torch
+
+    _check(texts)
     order = np.argsort([len(text) for text in texts], kind="stable")
     features: dict[int, FloatArray] = {}
     with torch.no_grad():

@@ -40,9 +40,9 @@ class Recipe:
 class TorchTraining(Utility):
     """A game: players are training rows, the payoff is the test score of a module trained on them by `recipe`.
 
-    `build` makes a fresh module (inputs of d columns, one output a class, or one for numbers); it is called under `seed`, and
-    the caller's random state is left as it was. The empty coalition answers 0 everywhere, for no class more than
-    another. Outputs are margins of the true class, or minus squared errors.
+    `build` makes a fresh module (inputs of d columns, one output per class, or one for numbers); it is called under `seed`, and
+    the caller's random state is left as it was. The empty coalition answers 0 everywhere, so it favours
+    no class. Outputs are margins of the true class, or minus squared errors.
 
     >>> import torch
     >>> from accredit.valuation import split
@@ -125,7 +125,7 @@ class TorchTraining(Utility):
             torch.manual_seed(self.seed)
             shape = tuple(self.build().eval()(torch.tensor(self.data.x[:1], dtype=torch.float32)).shape)
         if shape != (1, self._columns) and not (shape == (1,) and self._columns == 1):
-            needed = "one number" if self.data.classes is None else f"{self._columns} numbers, one a class"
+            needed = "one number" if self.data.classes is None else f"{self._columns} numbers, one per class"
             raise InvalidInput(f"build() makes a module that answers one row with shape {shape}; it must be {needed}")
 
     def fingerprint_parts(self) -> dict[str, Any]:

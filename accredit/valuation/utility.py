@@ -28,8 +28,8 @@ class Utility(ABC):
 
     @abstractmethod
     def retrain(self, coalitions: BoolArray) -> tuple[FloatArray, FloatArray]:
-        """Payoffs (batch,) and outputs (batch, M), one training a coalition."""
+        """Payoffs (batch,) and outputs (batch, M), one training per coalition."""
 
     @abstractmethod
     def fingerprint_parts(self) -> dict[str, Any]:
-        """All that decides a payoff but the seed, which is part of the key."""
+        """Everything that decides a payoff except the seed, which is part of the key."""

@@ -31,7 +31,7 @@ class Widened(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
 
 class Constant(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """The same probabilities for every row: all on the one class a coalition has, or alike when it has none."""
+    """The same probabilities for every row: all on the one class a coalition has, or equal ones when it has none."""
 
     def __init__(self, probability: FloatArray) -> None:
         self.probability = probability

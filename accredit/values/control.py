@@ -83,7 +83,7 @@ class NormalEquations:
         return NormalEquations(self.odd - part.odd, self.even - part.even)
 
     def control(self, share: float) -> Control:
-        """Least squares: of the best fits the one nearest to equal slopes."""
+        """Least squares; among equally good fits, the one nearest to equal slopes."""
         change, level = (np.linalg.lstsq(a[:, :-1], a[:, -1], rcond=1e-10)[0] for a in (self.odd, self.even))
         return Control(float(level[0]), float(level[1]), np.asarray(share + change, dtype=np.float64))
 
@@ -97,7 +97,7 @@ def fitted_control(sample: Sample, ledger: Ledger) -> Control:
 
 
 def fold_controls(sample: Sample, ledger: Ledger) -> list[Control]:
-    """One control a fold, each fitted to the other folds."""
+    """One control per fold, each fitted to the other folds."""
     share = ledger.total / sample.players
     if not _enough(len(sample) * (FOLDS - 1) // FOLDS, sample.players):
         return [fitted_control(sample[:0], ledger)] * FOLDS
@@ -194,7 +194,8 @@ def judged(sample: Sample, law: SizeLaw, ledger: Ledger, confidence: Confidence,
         return Judged(moments, None, "every payoff seen is the same, so there is no scale for what was not seen")
     if stderr.max() <= ROUNDING * ledger.spread:
         event = max(abs(bound) for control in controls for bound in score_bounds(law, control, *ledger.bounds))
-        because = f"rule of three: the control fits all {len(sample)} pairs, so about 3 in as many may be otherwise"
+        m = len(sample)
+        because = f"rule of three: the control fits all {m} pairs, so at most about 3 in {m} others do not fit"
         return Judged(moments, np.full(law.players, unseen_chance(len(sample), error) * event), because)
     because = (
         f"Student t on {len(sample)} independent pair scores, each with a control fitted to other pairs (asymptotic)"

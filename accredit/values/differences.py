@@ -152,9 +152,8 @@ class _Hint:
         self._outside: list[BoolArray] = []  # (draws, n−1): whether j was left out
         self._differences: list[FloatArray] = []  # (draws, n−1): v(S ∪ i) − v(S ∪ j), zero where j ∈ S
         self.draws = 0
-        self.needed = ceil(
-            3 * (players - 1) * sum(1 / k for k in range(1, players))
-        )  # so that S = ∅ is expected thrice
+        harmonic = sum(1 / k for k in range(1, players))
+        self.needed = ceil(3 * (players - 1) * harmonic)  # draws after which S = ∅ is expected three times
 
     def draw(self, count: int) -> None:
         """Ask for `count` more sets S."""

@@ -39,9 +39,8 @@ def random_places(rng: np.random.Generator, orders: int, players: int) -> npt.ND
 def gains_on_arrival(ledger: Ledger, places: npt.NDArray[np.int32]) -> FloatArray:
     """What each player adds when arriving at its place: (orders, n) -> (orders, n), for two players or more."""
     orders, n = places.shape
-    arrived = (
-        places[:, None, :] < np.arange(1, n, dtype=np.int32)[:, None]
-    )  # (orders, n − 1, n): after 1, 2, … arrivals
+    arrivals = np.arange(1, n, dtype=np.int32)
+    arrived = places[:, None, :] < arrivals[:, None]  # (orders, n − 1, n): after 1, 2, … arrivals
     v = np.empty((orders, n + 1))
     v[:, 0], v[:, n] = 0.0, ledger.total
     v[:, 1:n] = ledger.ask(arrived.reshape(-1, n)).reshape(orders, n - 1)
@@ -57,7 +56,7 @@ class Permutations(Sampled):
 
     The interval is a Student t on the gains, widened by the rule of three: a gain that was seen in none of m orders may still
     have a chance of about 3/m. It is taken to be as large as the range of gains the player has shown, or, if they were all
-    alike, as the largest gain of anybody: "no gain was seen" is not "there is none". It is wider than need be on smooth games.
+    alike, as the largest gain of anybody: "no gain was seen" is not "there is none". It is too wide on smooth games.
 
     >>> from accredit.games import TableGame
     >>> cookies = TableGame(("alice", "bob"), [0, 5, 3, 10])

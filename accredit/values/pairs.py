@@ -32,7 +32,7 @@ CHUNK_CELLS = 1 << 21  # memberships unpacked at once
 class SizeLaw:
     """Coefficients of a semivalue by coalition size 0 … n, and the chance with which each size is drawn."""
 
-    meets: FloatArray  # (n,): s(k), how likely a player meets k others
+    meets: FloatArray  # (n,): s(k), how likely a player is to meet k others
     inside: FloatArray  # (n+1,): α_k
     outside: FloatArray  # (n+1,): β_k
     chance: FloatArray  # (n+1,): q(k) = q(n−k), zero at 0 and n

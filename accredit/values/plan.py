@@ -15,7 +15,7 @@ class Plan:
     """A number of orders that is enough, and what they cost."""
 
     permutations: int
-    payoffs: int  # v(∅) and v(N) once, and n − 1 coalitions an order
+    payoffs: int  # v(∅) and v(N) once, and n − 1 coalitions per order
 
 
 def permutations_needed(
@@ -33,7 +33,7 @@ def permutations_needed(
     = ε/√n in every coordinate is an error of at most ε in the Euclidean norm. (Players need not be independent of
     one another.)
 
-    With payoffs in [low, high], R = high − low always serves. For monotone games gains lie in [0, R] and a quarter of the
+    With payoffs in [low, high], R = high − low always works. For monotone games gains lie in [0, R] and a quarter of the
     orders is enough: give R/2. The bound knows nothing of the game, so sampling with `half_width` usually stops far earlier.
 
     >>> permutations_needed(players=10, largest_gain=1, epsilon=0.5, delta=0.05)

@@ -41,7 +41,7 @@ NO_INTERVAL = (
 class KernelShap:
     """Weighted least squares with sizes drawn by the Shapley kernel, ∝ 1/(k(n−k)) (Lundberg & Lee, 2017).
 
-    Efficient in every run, consistent, biased by an amount that is small beside its error; exact for additive
+    Efficient in every run, consistent, biased by an amount that is small compared with its error; exact for additive
     games, and once the `budget` reaches 2ⁿ. No interval. Cost: `budget` payoffs and O(budget·n²) arithmetic; the
     budget must exceed 2n. `seconds` may stop earlier, but not before n pairs.
 

@@ -68,7 +68,7 @@ def report(
 ) -> GameReport:
     """Values by any method for games (see `accredit methods`), with everything that a value hides.
 
-    Costs 2ⁿ payoffs, so values that may be exact are; `budget` and `seed` are those of sampled ones. `groups` is only for
+    Costs 2ⁿ payoffs, so every value that can be exact is. `budget` and `seed` are for sampled values, `groups` is only for
     owen.
     """
     chosen = find(method, "game")
@@ -137,7 +137,7 @@ def _reading(
 
 
 def _top_against_best(game: Game, values: Attribution, k: int, best: tuple[Coalition, float], noise: float) -> str:
-    """Does buying the k highest values buy the best k players? Equal values are a choice, and may fall on the best."""
+    """Does buying the k highest values buy the best k players? Where values tie, the best k count as highest too."""
     top = values.ranked().players[:k]
     worth = payoff_of(game, top)
     who, highest = best
@@ -187,7 +187,7 @@ def _never_matters(game: Game, player: str) -> bool:
 
 
 def _quoted(name: str) -> str:
-    """A name among others joined by +: in quotation marks where it would not be known as one name."""
+    """A name among others joined by +: in quotation marks where it could be read as several."""
     return json.dumps(name, ensure_ascii=False) if "+" in name or name.startswith('"') else name
 
 

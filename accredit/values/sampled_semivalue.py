@@ -42,7 +42,7 @@ class SampledBanzhaf(Sampled):
     """Banzhaf values by maximum sample reuse: every payoff serves every player (Wang & Jia, 2023). Unbiased, not efficient.
 
     Coalitions are drawn uniformly, each with its complement; a cross-fitted control makes additive games exact. The
-    interval is a Student t on the pair scores, as in `Differences`. Cost: 2 payoffs a pair, v(∅) and v(N).
+    interval is a Student t on the pair scores, as in `Differences`. Cost: 2 payoffs per pair, v(∅) and v(N).
 
     >>> from accredit.games import FunctionGame
     >>> majority = FunctionGame([f"voter {i}" for i in range(51)], lambda coalitions: coalitions.sum(axis=1) > 25)

@@ -95,14 +95,14 @@ def described(value: str, settings: Any) -> str:
 class Ledger:
     """The door to a game: counts every payoff, remembers the lowest and the highest, and holds them to the declared range.
 
-    What it hands on is v(S) − v(∅). A constant earns nobody anything, and the digits it hides are lost unless it goes first.
+    It returns v(S) − v(∅): a constant earns nobody anything, and subtracting it first keeps the digits it would hide.
     """
 
     def __init__(self, game: Game, declared: tuple[float, float] | None = None) -> None:
         self._game, self._declared = game, declared
         self.payoffs = 0
         self.nobody = 0.0  # v(∅)
-        self.low, self.high = np.inf, -np.inf  # of what was handed on
+        self.low, self.high = np.inf, -np.inf  # of what was returned
         self.players = len(game.players)
         ends = self.ask(np.array([[False] * self.players, [True] * self.players]))
         self.nobody = float(ends[0])
@@ -124,7 +124,7 @@ class Ledger:
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """Between which numbers all that is handed on must lie: as declared, else as far as was seen."""
+        """The range in which all returned numbers must lie: as declared, else as seen so far."""
         if self._declared is None:
             return self.low, self.high
         return self._declared[0] - self.nobody, self._declared[1] - self.nobody
@@ -256,10 +256,10 @@ def fixed_number(settings: Sampled) -> bool:
 
 
 def in_expectation(settings: Sampled, because: str) -> tuple[Holds, str]:
-    """Unbiasedness, as far as the stopping rule leaves it standing."""
+    """Unbiasedness, as far as the stopping rule preserves it."""
     if fixed_number(settings):
         return Holds.IN_EXPECTATION, because
-    return Holds.IN_THE_LIMIT, f"{because}; when to stop was decided on the way, which may leave a small bias"
+    return Holds.IN_THE_LIMIT, f"{because}; when to stop was decided during the run, which may leave a small bias"
 
 
 def linearity(settings: Sampled) -> Claim:

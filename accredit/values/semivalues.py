@@ -101,7 +101,7 @@ def check_weights(weights: FloatArray, n: int) -> FloatArray:
 
 
 def semivalue_from_table(v: FloatArray, weights: FloatArray) -> FloatArray:
-    r"""Credits from all 2ⁿ payoffs, O(2ⁿ) in one pass of two slim matrix products; bit i of the index tells whether i plays.
+    r"""Credits from all 2ⁿ payoffs, O(2ⁿ) in one pass of two slim matrix products; bit i of the index says whether i plays.
 
     With g(k) = p(k−1) + p(k),  φ_i = Σ_{S ∋ i} g(|S|)·v(S) − Σ_S p(|S|)·v(S). Write S = H ∪ L, the players of the high and
     the low half of the bits, and the table as a matrix v[H, L]. A high player needs only the row sums Σ_L g(|H|+|L|)·v[H, L],
@@ -116,9 +116,8 @@ def semivalue_from_table(v: FloatArray, weights: FloatArray) -> FloatArray:
     p = np.concatenate([weights, [0.0]])  # p(n) = 0: nobody can join everybody
     g = np.concatenate([[0.0], weights]) + p
     classes = np.arange(n - low + 1)[:, None]  # k = |H|
-    table = (v - v[0]).reshape(
-        size_high.size, size_low.size
-    )  # the constant cancels; taking it off first keeps the digits
+    gains = v - v[0]  # the constant cancels; subtracting it first keeps the digits
+    table = gains.reshape(size_high.size, size_low.size)
     by_class = (classes == size_high).astype(np.float64) @ table  # (k, L): Σ over the H with |H| = k
     rows = (table @ g[classes + size_low].T)[np.arange(size_high.size), size_high]  # (H,)
     columns = (g[classes + size_low] * by_class).sum(axis=0)  # (L,)
@@ -137,7 +136,7 @@ def _sums_with_each(a: FloatArray) -> FloatArray:
 
 
 def shapley_from_table(v: FloatArray) -> FloatArray:
-    """Shapley values from all 2ⁿ payoffs; bit i of the index tells whether i plays.
+    """Shapley values from all 2ⁿ payoffs; bit i of the index says whether i plays.
 
     >>> shapley_from_table(np.array([0.0, 5, 3, 10]))
     array([6., 4.])

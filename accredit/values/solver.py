@@ -1,4 +1,4 @@
-"""What every solver has in common: one method, a budget ledger, and a way to say how far a long run is."""
+"""What every solver has in common: one method, a budget ledger, and a way to say how far a long run has got."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ class Stop:
 
 
 class Progress:
-    """One line that says how far a long run is: on a terminal, or in a notebook. Elsewhere, and inside a run that has a line
-    already, it is silent."""
+    """One line that says how far a long run has got: on a terminal, or in a notebook. Elsewhere, and inside a run that already
+    has a line, it is silent."""
 
     def __init__(self, label: str, total: float, show: Callable[[str], None] | None) -> None:
         self._label, self._total, self._show = label, total, show

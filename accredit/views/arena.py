@@ -89,7 +89,7 @@ def _ranked_by(table: Standings) -> list[str]:
             "(orders: exact up to 12 players, greedy beyond, so that a method can come out a little above it)."
         ]
     else:
-        notes = [f"{inputs}; nobody is ranked, because no metric has a scale here. Give more inputs or other metrics."]
+        notes = [f"{inputs}; no method is ranked, because no metric has a scale. Give more inputs or other metrics."]
     if flat:
         notes.append(f"Not ranked by {', '.join(flat)}: the oracle is not above random there on these inputs.")
     if table.rows == 1:
@@ -122,7 +122,7 @@ def _left_out(table: Standings) -> list[str]:
 
 
 def _general(reason: str) -> str:
-    for known in ("gives scores in no unit", "divides something else than this game's payoff"):
+    for known in ("gives scores without a unit", "divides something other than this game's payoff"):
         if known in reason:
             return f"it {known}"
     return reason

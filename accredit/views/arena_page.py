@@ -91,7 +91,7 @@ def _known(table: Standings, curve: str) -> dict[str, list[float]]:
 
 
 def _stroke(k: int, name: str) -> tuple[str, str]:
-    """A colour and a dash for each method, so that curves differ in print and for every eye, on light paper and on dark."""
+    """A colour and a dash for each method, so that curves differ in print, in dark mode and for colour-blind readers."""
     if name in LINE:
         return LINE[name], "2 4" if name == RANDOM else "8 3"
     colours = ("#3b82c4", "#d9701f", "#2a9070", "#9a6bc0", "#b5654a", "#1695a8", "#8f8a1c")

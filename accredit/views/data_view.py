@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from accredit.web.data import Watched
 
-ENDS = 15  # players shown of either end of a long ranking
+ENDS = 15  # players shown at either end of a long ranking
 NAME = 18  # characters of a name over a column
 TEXT = 120  # characters of a row's text
 

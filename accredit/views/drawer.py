@@ -147,8 +147,8 @@ class Drawer:
         rise, whisker = "", ""
         if large:
             rise, whisker = sky(scale.credit[at], (scale.low[at], scale.high[at]), scale.reach, scale.signed)
-        told = f"{segment.text.strip()}: {scale.text[at]}"
-        return self.number[segment.player], kind, told, segment.text, colour, rise, whisker
+        label = f"{segment.text.strip()}: {scale.text[at]}"
+        return self.number[segment.player], kind, label, segment.text, colour, rise, whisker
 
     def _image(self, method: str | None = None) -> Image:
         """The picture; with a method, its patches coloured by their credit."""

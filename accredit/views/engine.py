@@ -2,7 +2,7 @@
 
 Python prepares plain values, a template lays them out. Each template is a file of macros, and each macro is one piece of a
 page: `render("game", "body", …)` calls the macro `body` of `templates/game.html`. What it returns is markup, which another
-piece may hold; every other value is text and is escaped, in whatever place it stands. Jinja2 is imported when the first piece
+piece may hold; every other value is text and is escaped, wherever it stands. Jinja2 is imported when the first piece
 is drawn, so that results print on a terminal without it.
 """
 

@@ -73,8 +73,8 @@ def _prediction(explanation: Explanation) -> Markup:
     rows = []
     for label, p in explanation.prediction:
         share = explanation.unit == "probability"
-        told = percent(p, 1) if share else rounded(p)
-        rows.append((label, label == explanation.target, f"{100 * p:.2f}" if share else "", told))
+        number = percent(p, 1) if share else rounded(p)
+        rows.append((label, label == explanation.target, f"{100 * p:.2f}" if share else "", number))
     return render("explanation", "prediction", rows=rows)
 
 

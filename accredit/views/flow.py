@@ -37,7 +37,7 @@ def flow_svg(flow: FlowPicture) -> Markup:
     return render(
         "flow", "drawing",
         width=round(LEFT + step * count + RIGHT), height=TOP + ROW * flow.layers + BOTTOM,
-        told=f"Flow of {rounded(flow.value)} through {flow.layers} layers to {count} tokens. {' '.join(flow.notes)}",
+        says=f"Flow of {rounded(flow.value)} through {flow.layers} layers to {count} tokens. {' '.join(flow.notes)}",
         layers=[_edges(flow, layer, x, y, widest, thickest) for layer in range(flow.layers)],
         nodes=list(_nodes(flow, x, y, step)), ticks=list(_outer_cut(flow, x, y)),
         rows=[(y[layer] + 4, layer_word(layer, flow.layers)) for layer in range(flow.layers + 1)],

@@ -1,4 +1,4 @@
-"""A result where one is looking: a page in a notebook, a table on a terminal."""
+"""A result shown where the user is: a page in a notebook, a table on a terminal."""
 
 from __future__ import annotations
 

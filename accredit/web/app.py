@@ -39,9 +39,9 @@ EVENTS: dict[int | str, dict[str, Any]] = {
 NO_JOURNAL = "no journal is open; start with accredit serve --store run.db"
 
 
-def problem(told: str, status: int, headers: dict[str, str] | None = None) -> JSONResponse:
+def problem(message: str, status: int, headers: dict[str, str] | None = None) -> JSONResponse:
     """What went wrong, in words."""
-    return JSONResponse({"problem": told}, status, headers)
+    return JSONResponse({"problem": message}, status, headers)
 
 
 def page_files() -> dict[str, bytes]:
@@ -81,13 +81,13 @@ def application(worker: Worker, store: str | None = None, **limits: Any) -> Fast
 
     @app.exception_handler(AccreditError)
     async def not_possible(request: Request, error: AccreditError) -> JSONResponse:
-        told = str(error)
-        return problem(told.replace(store, Path(store).name) if store else told, 422)
+        message = str(error)
+        return problem(message.replace(store, Path(store).name) if store else message, 422)
 
     @app.exception_handler(Crowded)
     async def crowded(request: Request, error: Crowded) -> JSONResponse:
-        told = f"{jobs.places} requests are already waiting; try again in a few seconds"
-        return problem(told, 429, {"retry-after": str(RETRY_SECONDS)})
+        message = f"{jobs.places} requests are already waiting; try again in a few seconds"
+        return problem(message, 429, {"retry-after": str(RETRY_SECONDS)})
 
     def file(name: str, request: Request) -> Response:
         content, small = shipped[name]

@@ -1,7 +1,7 @@
 """A valuation journal as the page shows it, also while another process writes it.
 
 When the run has ended its own result is shown. Before that, all that is known is a pile of coalitions with their payoffs:
-the mean payoff with a player, less the mean without, ranks the players meanwhile.
+the mean payoff with a player, minus the mean without, ranks the players meanwhile.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from accredit.values.interactions import shapley_interactions
 
 LEVEL, NORMAL = 0.95, 1.959964
 PAIRED = 12  # players of largest credit whose interactions are shown
-FEWEST = 5  # coalitions with and without a player before its difference is told
+FEWEST = 5  # coalitions with and without a player before its difference is shown
 TABLED = 12  # players up to which a full table is looked for
 
 
@@ -113,15 +113,13 @@ def _players_that_differ(players: Sequence[str], masks: BoolArray) -> tuple[tupl
 
 
 def _difference(players: tuple[str, ...], masks: BoolArray, worth: FloatArray) -> Attribution | None:
-    """Mean payoff with a player less the mean without, where both are known; Welch's standard error."""
+    """Mean payoff with a player minus the mean without, where both are known; Welch's standard error."""
     inside = masks.sum(axis=0)
     known = (inside >= FEWEST) & (len(masks) - inside >= FEWEST)
     if not known.any():
         return None
-    picked, middle = (
-        masks[:, known],
-        worth.mean(),
-    )  # squares are taken about the middle, so that none is lost to rounding
+    picked = masks[:, known]
+    middle = worth.mean()  # squares are taken about it, so that none is lost to rounding
     powers = np.stack([worth - middle, (worth - middle) ** 2])  # (2, m)
     rows = max(1, CHUNK_BYTES // (8 * picked.shape[1]))
     inner = np.zeros((2, picked.shape[1]))
@@ -234,6 +232,6 @@ def values_csv(path: str) -> str:
         for k in np.argsort(-values.credit, kind="stable").tolist():
             name = values.players[k]
             ends = ["", ""] if values.interval is None else values.interval[k].tolist()
-            told = [cell(seen.known.labels.get(name, "")), cell(seen.known.texts.get(name, ""))]
-            writer.writerow([cell(name), float(values.credit[k]), *ends, *told])
+            about = [cell(seen.known.labels.get(name, "")), cell(seen.known.texts.get(name, ""))]
+            writer.writerow([cell(name), float(values.credit[k]), *ends, *about])
     return out.getvalue()

@@ -1,4 +1,4 @@
-"""Requests for the model wait in one line of bounded length, and each is told what happens as it happens."""
+"""Requests for the model wait in one line of bounded length, and each gets its events as they happen."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Jobs:
             raise Crowded
         job = Job(task)
         self.waiting.append(job)
-        self._tell_places()
+        self._report_places()
         self._arrived.set()
         return job
 
@@ -59,7 +59,7 @@ class Jobs:
         job.stop.set()
         if job in self.waiting:
             self.waiting.remove(job)
-            self._tell_places()
+            self._report_places()
 
     async def work(self) -> None:
         """Serve the line, for as long as the server lives."""
@@ -67,10 +67,10 @@ class Jobs:
             self._arrived.clear()
             while self.waiting:
                 self.running = self.waiting.popleft()
-                self._tell_places()
+                self._report_places()
                 await self._serve(self.running)
                 self.running = None
-                if self.worker.pid is None:  # the next request shall not wait for the model to be loaded again
+                if self.worker.pid is None:  # the next request should not wait for the model to be loaded again
                     self._reviving = asyncio.ensure_future(self._revive())
             await self._arrived.wait()
 
@@ -79,7 +79,7 @@ class Jobs:
             await self.worker.run(job.task, job.events.put_nowait, job.stop, self.seconds)
         except AccreditError as error:
             job.events.put_nowait({"event": "failed", "problem": str(error)})
-        except Exception as error:  # no fault of one request may end the line for all that follow
+        except Exception as error:  # a fault in one request must not end the line for all that follow
             sys.excepthook(type(error), error, error.__traceback__)
             job.events.put_nowait(
                 {"event": "failed", "problem": f"the model's process cannot be used: {reason(error)}"}
@@ -88,10 +88,10 @@ class Jobs:
         job.events.put_nowait(None)
 
     async def _revive(self) -> None:
-        with suppress(AccreditError, OSError):  # told to the next request
+        with suppress(AccreditError, OSError):  # the next request reports it
             await self.worker.ready()
 
-    def _tell_places(self) -> None:
+    def _report_places(self) -> None:
         ahead = int(self.running is not None)
         for place, job in enumerate(self.waiting):
             job.events.put_nowait({"event": "queued", "ahead": ahead + place})

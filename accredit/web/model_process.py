@@ -1,4 +1,4 @@
-"""What runs inside the model's process: read a task, do it, tell how it goes. Started by `Worker`, and by nobody else."""
+"""What runs inside the model's process: read a task, do it, report how it goes. Only `Worker` starts it."""
 
 from __future__ import annotations
 
@@ -55,8 +55,8 @@ def reason(error: Exception) -> str:
     >>> reason(FileNotFoundError("no such file: '/home/ada/models/film/config.json'"))
     "FileNotFoundError: no such file: 'config.json'"
     """
-    told = re.sub(r"(?:/[^/\s'\"]+)+/(?=[^/\s'\"])", "", str(error))
-    return f"{type(error).__name__}: {told}"[:500]
+    message = re.sub(r"(?:/[^/\s'\"]+)+/(?=[^/\s'\"])", "", str(error))
+    return f"{type(error).__name__}: {message}"[:500]
 
 
 def _listen(lines: TextIO, tasks: queue.SimpleQueue[dict[str, Any]], cancelled: threading.Event) -> None:

@@ -1,4 +1,4 @@
-"""From the command to a running server: bind, load, tell the address, serve."""
+"""From the command to a running server: bind, load, announce the address, serve."""
 
 from __future__ import annotations
 

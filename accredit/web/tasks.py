@@ -167,7 +167,7 @@ def _picture(encoded: str) -> Any:
         raise
     except (binascii.Error, OSError, ValueError, SyntaxError) as error:
         raise InvalidInput(
-            f"the file is no picture that can be read ({error}); drop a PNG, JPEG, GIF, WEBP or BMP"
+            f"the file is not a picture that can be read ({error}); drop a PNG, JPEG, GIF, WEBP or BMP"
         ) from None
     return opened
 

@@ -48,7 +48,7 @@ class Worker:
             self._process = await asyncio.create_subprocess_exec(
                 sys.executable, "-P", "-m", "accredit.web.model_process", *self.models,
                 stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, limit=LINE_LIMIT,
-                start_new_session=True,  # an interrupt of the terminal is the server's to handle
+                start_new_session=True,  # the server handles interrupts from the terminal
             )  # fmt: skip
             try:
                 first = await asyncio.wait_for(self._read(), LOAD_SECONDS)

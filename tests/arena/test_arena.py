@@ -159,9 +159,9 @@ def test_without_a_scale_nobody_is_ranked_and_it_says_so():
     same = {n: Entry(scores={"insertion": 0.5}) for n in ("a", RANDOM, ORACLE)}
     table = standings([RowResult(0, "", 1, same, 0.0)])
     notes = " ".join(notes_of(table))
-    assert "nobody is ranked" in notes and "Not ranked by insertion" in notes and "ranked by ." not in notes
+    assert "no method is ranked" in notes and "Not ranked by insertion" in notes and "ranked by ." not in notes
     assert "the intervals say nothing" in notes
-    assert "nobody is ranked" in arena_page(table, "a page of it")
+    assert "no method is ranked" in arena_page(table, "a page of it")
 
 
 def test_a_method_that_worked_only_where_nothing_can_be_told_apart_is_not_ranked():
@@ -254,6 +254,7 @@ def test_a_file_that_is_no_store_is_refused(tmp_path):
         FinishedRows(tmp_path / "notes.txt", ToyContest())
 
 
+@pytest.mark.processes
 @pytest.mark.slow
 def test_worker_processes_give_the_same_table(table):
     assert hold(ToyContest(), TEXTS, None, "processes:2").to_plain() == table.to_plain()
@@ -268,6 +269,7 @@ class Deadly(ToyContest):
         return super().game(example)
 
 
+@pytest.mark.processes
 @pytest.mark.slow
 def test_a_worker_that_is_killed_is_told_in_one_line_and_finished_rows_are_kept(tmp_path):
     store = tmp_path / "rows.db"
@@ -397,6 +399,7 @@ def test_standings_do_not_depend_on_the_order_of_rows(table):
     assert standings(rows[::-1]).to_plain() == table.to_plain()
 
 
+@pytest.mark.processes
 @pytest.mark.slow
 def test_a_dask_cluster_gives_the_same_table(table):
     pytest.importorskip("distributed")

@@ -40,7 +40,7 @@ def reason(contest: TextContest, metric: str) -> str:
 
 
 def test_probabilities_of_two_labels_have_every_metric():
-    assert [name for name in METRICS if reason(TWO, name)] == ["infidelity"]  # random scores are in no unit
+    assert [name for name in METRICS if reason(TWO, name)] == ["infidelity"]  # random scores have no unit
     assert TWO.metric("post-hoc accuracy") == PostHocAccuracy(threshold=0.5)
 
 

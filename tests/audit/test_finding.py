@@ -1,4 +1,4 @@
-"""Intervals and verdicts from one number a row."""
+"""Intervals and verdicts from one number per row."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from accredit.audit.finding import interval_of, judged, named
-from accredit.core import InvalidInput
+from accredit.core import InvalidInput, Known
 
 READINGS = {"flagged": "bad", "passes": "good", "unclear": "more rows would tell"}
 
@@ -40,6 +40,7 @@ def test_rows_that_all_agree_prove_little_when_they_are_few():
 
 def test_one_row_stands_for_itself():
     assert verdict(np.array([0.3])) == "flagged" and verdict(np.array([0.0])) == "passes"
+    assert interval_of(np.array([0.3])).precision.known is Known.EXACT
 
 
 def test_no_name_is_no_test():

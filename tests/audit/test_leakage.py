@@ -241,7 +241,7 @@ def test_random_masks_keep_size_sharpness_and_padding():
     [
         ({"labels": np.zeros(40, dtype=int)}, "labels are all 0"),
         ({"labels": np.zeros(40)}, "whole numbers"),
-        ({"masks": np.ones((40, 2))}, "one column a player"),
+        ({"masks": np.ones((40, 2))}, "one column per player"),
         ({"masks": np.full((40, 3), 2.0)}, r"in 0\.\.1"),
         ({"x": np.full((40, 3), np.nan)}, "NaN"),
         ({"tests": ("tea leaves",)}, "no test 'tea leaves'"),

@@ -48,7 +48,7 @@ def test_a_file_of_texts_and_some_tests_as_json(tmp_path):
 
 @pytest.fixture(scope="module")
 def explainer(tmp_path_factory):
-    """A small L2X that is told the answer, its rows and the black box's recorded answers."""
+    """A small L2X that sees the answer, its rows and the black box's recorded answers."""
     folder = tmp_path_factory.mktemp("explainer")
     rng = np.random.default_rng(0)
     x = (rng.choice([-1.0, 1.0], size=(240, 3)) + rng.normal(size=(240, 3)) / 9).astype(np.float32)

@@ -115,7 +115,7 @@ def test_a_payoff_that_tells_no_decision_and_is_no_probability_is_said_not_measu
         in result.output
     )
     assert (
-        "post-hoc accuracy is not measured: post-hoc accuracy needs a payoff that tells the decision" in result.output
+        "post-hoc accuracy is not measured: post-hoc accuracy needs a payoff that shows the decision" in result.output
     )
     assert "infidelity ↓" in result.output
 

@@ -153,7 +153,7 @@ def test_an_interrupted_run_resumes_to_the_same_table(run, tmp_path):
     _, err = child.communicate(timeout=120)
     assert child.returncode in (0, 130), err
     if child.returncode == 130:
-        assert "the same line again resumes" in err
+        assert "the same command again resumes" in err
     resumed = json.loads(run(*line, "--store", "run.db")[1])
     assert resumed["recalled"] > 0
     assert resumed["values"] == whole

@@ -137,6 +137,17 @@ def test_estimates_compare_by_their_whole_intervals():
     )
 
 
+@pytest.mark.parametrize("whole", [Attribution(("x",), [1], 1, "m"), Selection(("x",), [True], "m")])
+def test_fields_that_do_not_exist_and_fields_given_twice_are_refused(whole):
+    text = whole.to_json()
+    with pytest.raises(InvalidInput, match="unknown field 'sede'; the fields are "):
+        type(whole).from_json(text.replace('"seed"', '"sede"'))
+    with pytest.raises(InvalidInput, match="gives 'method' twice"):
+        type(whole).from_json(text[:-1] + ', "method": "n"}')
+    with pytest.raises(InvalidInput, match="format 0 is not"):
+        type(whole).from_json(json.dumps(json.loads(text) | {"format": 0}))
+
+
 def test_json_notices_one_changed_bit():
     a = Attribution(("x",), [0.1], total=0.1, method="m")
     b = Attribution(("x",), [np.nextafter(0.1, 1)], total=0.1, method="m")
@@ -177,7 +188,7 @@ def test_a_part_keeps_the_total_and_drops_efficiency():
 
 @pytest.mark.parametrize("which", [0, [7], [True, False], [1.5], [None], None])
 def test_a_part_that_is_none_is_named(which):
-    with pytest.raises(InvalidInput, match="of 3 players"):
+    with pytest.raises(InvalidInput, match="of the 3 players"):
         Attribution(("x", "y", "z"), [1, 2, 3], total=6, method="m")[which]
 
 

@@ -1,4 +1,4 @@
-"""`explain` on small random models of many families: what adds up, what is refused, what is told."""
+"""`explain` on small random models of many families: what adds up, what is refused, what is reported."""
 
 from __future__ import annotations
 

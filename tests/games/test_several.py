@@ -89,11 +89,11 @@ def test_files_name_their_outputs(tmp_path):
 @pytest.mark.parametrize(
     ("name", "text", "words"),
     [
-        ("g.csv", CSV.replace("maths", "music"), "the first line is"),
-        ("g.csv", CSV.replace("maths", " "), "the first line is"),
-        ("g.csv", CSV.replace("coalition", "who"), "the first line is"),
-        ("g.csv", CSV.replace("3,bob,2", "3,bob"), "2 cells instead of 3"),
-        ("g.csv", CSV.replace("3,bob,2", "3,bob,nan"), "line 4 has the payoff nan"),
+        ("g.csv", CSV.replace("maths", "music"), "2 columns of .* are called 'music'"),
+        ("g.csv", CSV.replace("maths", " "), "they must be coalition,payoff"),
+        ("g.csv", CSV.replace("coalition", "who"), "they must be coalition,payoff"),
+        ("g.csv", CSV.replace("3,bob,2", "3,bob"), "has 2 cells and the header 3"),
+        ("g.csv", CSV.replace("3,bob,2", "3,bob,nan"), "payoff of line 4 .* is nan"),
         ("g.json", '{"outputs": ["x", "y"], "payoffs": {"": [0, 0], "a": [1]}}', "a list of 2 numbers"),
         ("g.json", '{"outputs": ["x", "y"], "payoffs": {"": [0, 0], "a": 1}}', "a list of 2 numbers"),
         ("g.json", '{"outputs": ["x", "x"], "payoffs": {"": [0, 0], "a": [1, 1]}}', "outputs holds 'x' twice"),

@@ -82,7 +82,7 @@ def test_bad_input_is_refused(call, message):
 def test_masks_of_the_wrong_width_are_refused():
     x, y = WORLD.sample(60, seed=1)
     judge = EvalX(Tabular(4), width=8, epochs=1).fit(x, y)
-    with pytest.raises(InvalidInput, match="one column a player"):
+    with pytest.raises(InvalidInput, match="one column per player"):
         judge.predict(x, np.ones((60, 3)))
 
 

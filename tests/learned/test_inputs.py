@@ -151,7 +151,7 @@ def test_labels_may_be_boolean_and_wrong_ones_are_named():
     for labels, message in (
         (np.zeros(3), "got float64; number the classes with np.unique"),
         (np.array(["a", "b", "b"]), "number the classes"),
-        (np.array([0, 1]), r"labels must be 3 class numbers, one a row, got shape \(2,\)"),
+        (np.array([0, 1]), r"labels must be 3 class numbers, one per row, got shape \(2,\)"),
         (np.array([0, 1, 5]), r"from 0..1, got 0..5"),
         (np.array([1, 1, 1]), "labels are all 1"),
     ):

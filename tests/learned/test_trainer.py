@@ -173,7 +173,7 @@ def test_random_first_trains_one_network_at_a_time():
         moving = copy.deepcopy(stage.trained[0].state_dict())
         run(
             stage, (job.selector, job.surrogate), batch, batch, Training(epochs=1, batch=16), History(),
-            np.random.default_rng(0), Progress("", 0),
+            np.random.default_rng(0), Progress("", 0, None),
         )  # fmt: skip
         assert all(torch.equal(value, before[name]) for name, value in still.state_dict().items())  # also running means
         assert any(not torch.equal(value, moving[name]) for name, value in stage.trained[0].state_dict().items())
@@ -196,7 +196,7 @@ def ran(stage, module, patience=2):
     rows = Batch(torch.zeros(2, 1), torch.ones(2, 1), torch.ones(2, 2) / 2, torch.tensor([0, 1]))
     history = History()
     training = Training(batch=2, patience=patience)
-    good = run(stage, (module,), rows, rows, training, history, np.random.default_rng(0), Progress("", 0))
+    good = run(stage, (module,), rows, rows, training, history, np.random.default_rng(0), Progress("", 0, None))
     return good, history, float(module.weight.detach())
 
 
@@ -254,7 +254,7 @@ def test_an_explanation_states_k_law_and_replacement():
     assert said.names == ("x1", "x4") and said.seed == 3
     assert said.rule == (
         "the 2 highest of 6; trained with relaxed top-2, temperature 0.5; removed columns become 0; "
-        "the selector is told the black box's answer"
+        "the selector sees the black box's answer"
     )
     assert explainer.explain(TABLE[0], k=3).chosen.sum() == 3
     np.testing.assert_allclose(said.certificate["surrogate_answer"], explainer.predict(TABLE[:1])[0])

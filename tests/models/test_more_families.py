@@ -57,7 +57,7 @@ def test_a_coalition_earns_what_its_text_earns_alone(family, removal):
     assert_allclose(game.payoff(coalitions), alone, atol=1e-5)
 
 
-def test_a_text_that_shrinks_is_read_without_padding_where_padding_tells():
+def test_a_text_that_shrinks_is_read_without_padding_where_padding_matters():
     model = other_model("ConvBert")
     game = text_game(model, TEXT, players="word", removal="delete", target=1)
     coalition = np.arange(len(game.players)) < 3

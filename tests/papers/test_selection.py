@@ -139,6 +139,7 @@ def test_a_second_run_reads_the_store(report, folder, monkeypatch):
     assert again.markdown() == report[0].markdown()
 
 
+@pytest.mark.processes
 @pytest.mark.slow
 def test_two_processes_find_the_same_numbers(report, folder, tmp_path):
     store = tmp_path / "cells.sqlite"

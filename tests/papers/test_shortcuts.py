@@ -232,6 +232,7 @@ def test_a_run_is_found_again_only_for_the_same_question(tmp_path):
         assert [store.found(run_key(other, "a")) for other in others] == [None] * 5
 
 
+@pytest.mark.processes
 @pytest.mark.slow
 def test_worker_processes_give_the_same_numbers(folder, tmp_path):
     settings = [s.shortened(1, 30) for s in (PLAIN[0], firsts(CANDIDATES)[1])]

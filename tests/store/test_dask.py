@@ -16,6 +16,7 @@ from accredit.store.executors import Dask
 pytest.importorskip("distributed", reason="Dask is not installed: pip install 'accredit[cluster]'")
 
 
+@pytest.mark.processes
 @pytest.mark.slow
 def test_a_dask_worker_killed_mid_run_loses_nothing(tmp_path: Path) -> None:
     trace = tmp_path / "trace"

@@ -14,16 +14,17 @@ from accredit.core import InvalidInput
 from accredit.core.coalitions import from_index
 from accredit.games import FunctionGame
 from accredit.store import ExecutorError, Journal, Quarantined, durable
-from accredit.store.executors import Processes, crew_of
+from accredit.store.executors import Processes, Serial, crew_of
 from accredit.store.schedule import Schedule
 from accredit.values import shapley
 from accredit.values.orders import Permutations
 
 ALL = from_index(np.arange(16), 4)
 EVERYBODY = np.ones((1, 4), dtype=bool)
+PROCESSES = pytest.param("processes:2", marks=pytest.mark.processes)
 
 
-@pytest.mark.parametrize("executor", ["serial", "threads:2", "processes:2"])
+@pytest.mark.parametrize("executor", ["serial", "threads:2", PROCESSES])
 def test_every_executor_gives_the_payoffs_of_the_game(executor: str) -> None:
     with durable(Sizes(), executor=executor) as game:
         np.testing.assert_array_equal(game.payoff(ALL), Sizes().payoff(ALL))
@@ -72,7 +73,7 @@ def test_outputs_of_every_target_come_from_the_same_training(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("how", ["raise", "nan"])
-@pytest.mark.parametrize("executor", ["serial", "processes:2"])
+@pytest.mark.parametrize("executor", ["serial", PROCESSES])
 def test_a_coalition_that_keeps_failing_is_quarantined_and_the_rest_is_kept(
     tmp_path: Path, how: str, executor: str
 ) -> None:
@@ -118,6 +119,7 @@ def test_the_payoff_of_a_failed_coalition_can_be_stated(tmp_path: Path) -> None:
         durable(Sizes(), failed=float("nan"))
 
 
+@pytest.mark.processes
 def test_a_coalition_that_kills_its_worker_is_found_and_the_others_survive(tmp_path: Path) -> None:
     tries = tmp_path / "tries"
     tries.mkdir()
@@ -129,6 +131,7 @@ def test_a_coalition_that_kills_its_worker_is_found_and_the_others_survive(tmp_p
         assert (counts["ok"], counts["quarantined"]) == (15, 1)
 
 
+@pytest.mark.processes
 @pytest.mark.slow
 def test_a_killed_worker_costs_nothing_but_time(tmp_path: Path) -> None:
     trace = tmp_path / "trace"
@@ -149,6 +152,7 @@ def test_a_killed_worker_costs_nothing_but_time(tmp_path: Path) -> None:
     assert len({file.name.split("-")[1] for file in trace.iterdir()}) >= 2  # others did what the killed one could not
 
 
+@pytest.mark.processes
 def test_a_users_broken_pool_is_reported_and_what_is_done_is_kept(tmp_path: Path) -> None:
     tries = tmp_path / "tries"
     tries.mkdir()
@@ -161,6 +165,7 @@ def test_a_users_broken_pool_is_reported_and_what_is_done_is_kept(tmp_path: Path
     pool.shutdown()
 
 
+@pytest.mark.processes
 def test_a_game_that_cannot_travel_is_refused_in_words() -> None:
     local = FunctionGame(("a", "b"), lambda coalitions: coalitions.sum(axis=1))
     with (
@@ -258,3 +263,10 @@ def test_two_runs_side_by_side_share_one_journal(tmp_path: Path) -> None:
         journal.check()
         entries = [entry.coalition for _, entry in journal.entries(1)]
         assert len(entries) == len(set(entries))
+
+
+def test_where_processes_share_no_locks_the_default_stays_here_and_asking_for_them_is_refused(monkeypatch) -> None:
+    monkeypatch.setattr("accredit.store.executors.processes_can_run", lambda: False)
+    assert isinstance(crew_of(None), Serial)
+    with durable(Sizes(), executor="processes:2") as game, pytest.raises(ExecutorError, match="--executor serial"):
+        game.payoff(EVERYBODY)

@@ -22,8 +22,10 @@ def soak():
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("executors", "trials"),
-    [(("serial", "threads:2"), range(18)), (("processes:2",), range(100, 103))],
-    ids=["one", "many"],
+    [
+        pytest.param(("serial", "threads:2"), range(18), id="one"),
+        pytest.param(("processes:2",), range(100, 103), id="many", marks=pytest.mark.processes),
+    ],
 )
 def test_a_run_killed_at_any_instant_resumes_to_the_same_bits(soak, executors, trials, tmp_path: Path) -> None:
     expected = soak.undisturbed()

@@ -122,6 +122,7 @@ def test_a_training_that_diverges_is_an_error() -> None:
         game.payoff(np.ones((1, 20), bool))
 
 
+@pytest.mark.processes
 @pytest.mark.slow
 def test_a_utility_travels_to_worker_processes() -> None:
     game = Retraining(DATA, sklearn_linear.LogisticRegression())

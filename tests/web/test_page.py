@@ -379,7 +379,7 @@ def test_files_that_are_no_pictures_are_refused_in_words(browser, server):
     drop(page, ("large.png", "image/png", b"0" * 5_000_001))
     visit.see("#explain-form .problem").to_contain_text("5.0 MB")
     drop(page, ("fake.png", "image/png", b"not a picture either"))
-    visit.see("#explain-form .problem").to_contain_text("the file is no picture that can be read")
+    visit.see("#explain-form .problem").to_contain_text("the file is not a picture that can be read")
     # Text that is dropped belongs to the field under it: the page does not catch it.
     caught = page.evaluate(
         """() => {
@@ -551,6 +551,30 @@ def test_the_game_is_computed_as_you_type(browser, server, tmp_path):
     assert trouble == []
     again = Visit(browser, server, link)
     again.see("#game-result").to_have_text(shown)
+    again.close()
+
+
+def test_the_game_takes_every_value_with_what_it_needs(browser, server):
+    """The list comes from the server: a value that needs parameters or groups offers a field with an example."""
+    visit = Visit(browser, server, "#game")
+    page = visit.page
+    visit.see("#game-method option").not_to_have_count(1)
+    visit.see("#game-more").to_be_hidden()
+    others = page.locator("#game-method option").all_text_contents()[1:]
+    assert {"beta", "semivalue", "owen", "kernel-shap"} <= set(others)
+    for name in others:
+        with page.expect_response("**/api/game") as answer:
+            page.select_option("#game-method", name)
+        assert answer.value.ok, name
+    page.select_option("#game-method", "owen")
+    page.fill("#game-given", "stem=B+C, A")
+    page.keyboard.press("Tab")
+    visit.see("#game-result").to_contain_text("equal players in different groups may differ")
+    link, shown = visit.link, page.locator("#game-result").text_content()
+    visit.close()
+    again = Visit(browser, server, link)
+    again.see("#game-result").to_have_text(shown)
+    again.see("#game-given").to_have_value("stem=B+C, A")
     again.close()
 
 
@@ -807,7 +831,7 @@ def test_a_link_that_was_written_badly_opens_what_it_can(browser, server, fragme
     else:
         visit.explain()
     if "MAYBE" in fragment:
-        visit.said("This link asks for what there is not here: target, players, payoff, groups.")
+        visit.said("This link asks for something that is not available here: target, players, payoff, groups.")
     visit.see("#players").to_have_value("word")
     visit.close()
 

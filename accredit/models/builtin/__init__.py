@@ -1,7 +1,7 @@
 """The built-in models: a small sentiment BERT and a small vision transformer, as ordinary Hugging Face folders.
 
 They are trained by `tools/train_builtin_text.py` and `tools/train_builtin_vision.py`; the `README.md` beside each set of
-weights is its model card. Both have met inputs with holes in training, so removing tokens or patches asks them nothing new.
+weights is its model card. Both saw inputs with holes in training, so texts and pictures with parts removed are nothing new.
 """
 
 from __future__ import annotations

@@ -151,8 +151,10 @@ def grown(design: Design, pairs: int, rng: np.random.Generator, power: float = 0
     have = np.bincount(_strata_of(design), minlength=len(space.sizes))
     wanted = _new_counts(expected, have, space.counts, pairs - len(design), rng)
     known = set(keys(design.pairs))
-    fresh = [_fresh(design.players, int(space.sizes[s]), int(wanted[s]), space.counts[s], known, rng)
-             for s in np.flatnonzero(wanted)]  # fmt: skip
+    fresh = [
+        _fresh(design.players, int(space.sizes[s]), int(wanted[s]), space.counts[s], known, rng)
+        for s in np.flatnonzero(wanted)
+    ]
     whole = np.concatenate([design.pairs, *fresh])
     log_inclusion = np.minimum(0.0, np.log(np.maximum(expected, 1e-300)) - space.log_counts)
     log_inclusion[expected >= space.counts] = 0.0
@@ -195,7 +197,7 @@ def _fitted(wanted: IntArray, room: FloatArray, new: int) -> IntArray:
 
 
 def _fresh(n: int, k: int, wanted: int, count: float, known: set[bytes], rng: np.random.Generator) -> BoolArray:
-    """`wanted` pairs of size k, uniformly among those not in `known`, which learns them: (wanted, n)."""
+    """`wanted` pairs of size k, uniformly among those not in `known`; they are added to it: (wanted, n)."""
     if count <= 4 * (wanted + len(known)):
         every = _all_of_size(n, k)
         new = every[[key not in known for key in keys(every)]]

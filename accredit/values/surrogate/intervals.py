@@ -23,11 +23,11 @@ from accredit.values.surrogate.design import Design
 from accredit.values.surrogate.stack import centred_sum, spread_of_pair
 
 CAUTION = 1.2  # on the variance: left-out residuals share hyper-parameters; set where coverage fell to 0.90 without it
-FLOOR = 5e-7  # of the largest credit: no standard error is smaller, for below this nothing was verified
+FLOOR = 5e-7  # of the largest credit: no standard error is smaller, because nothing was verified below this
 
 
 class Operator(Protocol):
-    """A linear map from one number a pair to one a player, rows summing to zero over players."""
+    """A linear map from one number per pair to one per player, rows summing to zero over players."""
 
     def apply(self, load: FloatArray) -> FloatArray:
         """Σ_T G_iT load_T: (m,) -> (n,)."""

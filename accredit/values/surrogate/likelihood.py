@@ -224,7 +224,7 @@ def _refined(
 
 
 def _minimised(objective: Objective, start: FloatArray, box: list[tuple[float, float]], steps: int) -> FloatArray:
-    """Few steps of L-BFGS-B: hyper-parameters need no digits, the surrogate is corrected by its residuals."""
+    """Few steps of L-BFGS-B: hyper-parameters need few digits, because residuals correct the surrogate."""
     from scipy.optimize import minimize  # a quarter of a second to import, and only needed here
 
     limits = {"maxiter": steps, "maxfun": steps + 8}

@@ -29,7 +29,7 @@ def even_and_odd(meeting: Meeting, relevance: FloatArray) -> tuple[FloatArray, F
 class Product:
     """Interactions among players of high relevance are likelier."""
 
-    relevance: tuple[float, ...]  # r_i in (0, 1), one a player
+    relevance: tuple[float, ...]  # r_i in (0, 1), one per player
 
     def between(self, meeting: Meeting) -> FloatArray:
         """A_r(S, T): (M, M')."""

@@ -1,6 +1,6 @@
 // Point at a token, or walk with the arrow keys, and its numbers in every method appear beside it. All of them are copied from
 // the table of the page, which stays readable without this script. Listeners sit on the page, not on its tokens, so that a part
-// of it may be replaced; the event "renewed" tells.
+// of it may be replaced; the event "renewed" says so.
 export function inspect(root) {
   const panel = root.querySelector(".inspector");
   const name = panel.querySelector("h2");
@@ -11,16 +11,16 @@ export function inspect(root) {
   let marked = [];
 
   function numbers(cell) {
-    const told = document.createElement("dd");
+    const copied = document.createElement("dd");
     const copies = [...cell.childNodes].map((node) => node.cloneNode(true));
     if (cell.className) {
       const coloured = document.createElement("span");
       coloured.className = cell.className;
       coloured.append(...copies);
-      told.append(coloured);
-    } else told.append(...copies);
-    if (cell.title) told.title = cell.title;
-    return told;
+      copied.append(coloured);
+    } else copied.append(...copies);
+    if (cell.title) copied.title = cell.title;
+    return copied;
   }
 
   function show(player, again = false) {

@@ -22,7 +22,7 @@ function place() {
 
 const frame = {
   say,
-  // A view tells the settings that restore it.
+  // A view passes on the settings that restore it.
   remember(name, settings) {
     if (open !== name) return;
     const query = new URLSearchParams(Object.entries(settings).filter(([, value]) => value !== "" && value != null));

@@ -21,7 +21,7 @@ function unlike(name, taken) {
 
 const positionsOf = (groups) => Object.fromEntries([...groups].map(([name, parts]) => [name, parts.flatMap(([, own]) => own)]));
 
-// Groups as a link tells them; whatever else it holds raises.
+// Groups as a link holds them; anything else in it raises.
 function groupsFrom(link) {
   const sound = ([name, parts]) => [name, parts.map(([player, own]) => [String(player), own.map(Number)])];
   return new Map(link.map(sound));
@@ -36,7 +36,7 @@ export function explainView(about, frame) {
   const asking = new Asking(form, result);
   const blocks = new Blocks(result);
   let tokens = []; // [shown, player, special] of what is on the page
-  let told = null; // the text that they are of
+  let explained = null; // the text that they are from
   let groups = new Map(); // name -> the players that play as one, each with its token positions: [[player, positions], …]
   let image = null;
   let begun = false;
@@ -118,7 +118,7 @@ export function explainView(about, frame) {
         blocks.take(event, first);
         first = false;
         tokens = event.tokens;
-        told = asked.text;
+        explained = asked.text;
         groupsBox.hidden = !tokens.length || !result.querySelector(".lead .t");
       }
       if (event.event === "done") {
@@ -135,7 +135,7 @@ export function explainView(about, frame) {
   const ownerOf = (token) => document.getElementById(`p${token.dataset.p}`)?.cells[0].textContent;
 
   function join(chosen) {
-    if (text.value !== told) return asking.tell("The text has changed. Explain it first, then join its words.");
+    if (text.value !== explained) return asking.tell("The text has changed. Explain it first, then join its words.");
     const players = new Set(chosen.map(ownerOf));
     if (players.size < 2) return;
     const positions = new Map(); // player -> its tokens
@@ -227,7 +227,7 @@ export function explainView(about, frame) {
       if (!query.has("text")) return begun && frame.remember("explain", settings());
       const lost = restore(query);
       if (view.page && JSON.stringify(settings()) === shown) return; // it is still here
-      explain(lost.length ? `This link asks for what there is not here: ${lost.join(", ")}.` : "");
+      explain(lost.length ? `This link asks for something that is not available here: ${lost.join(", ")}.` : "");
     },
     unlinkable: () => (image ? "A link cannot carry a picture. Save as HTML keeps it." : ""),
   };

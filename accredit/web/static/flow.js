@@ -34,8 +34,8 @@ export function flowView(about, frame) {
     frame.remember("flow", settings());
     view.page = null;
     frame.savable();
-    const told = settings();
-    const asked = { ...told, residual: Number(told.residual), layer: Number(told.layer) };
+    const given = settings();
+    const asked = { ...given, residual: Number(given.residual), layer: Number(given.layer) };
     await asking.run("/api/flow", asked, (event) => {
       if (event.event === "result") {
         layers = event.layers;
@@ -47,7 +47,7 @@ export function flowView(about, frame) {
       }
       if (event.event === "done") {
         view.page = () => event.page;
-        shown = JSON.stringify(told);
+        shown = JSON.stringify(given);
         frame.savable();
       }
     });

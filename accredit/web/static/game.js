@@ -84,7 +84,7 @@ export function gameView(about, frame) {
     );
   }
 
-  // What is shown no longer is what the table says.
+  // What is shown no longer matches the table.
   function outdated() {
     controller?.abort();
     view.page = null;

@@ -29,7 +29,7 @@ export function joining(container, { allowed, join, say }) {
     from = anchor = -1;
   }
 
-  // A finger stays bound to the token it touched first, so what lies under it is asked of the page.
+  // A finger stays bound to the token it touched first, so the page is asked what lies under it.
   function under(event) {
     const node = document.elementFromPoint(event.clientX, event.clientY);
     return container.contains(node) ? { token: token(node), inside: Boolean(node.closest(".lead")) } : { inside: false };

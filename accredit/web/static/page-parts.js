@@ -2,7 +2,7 @@
 import { inspect } from "/static/inspector.js";
 import { events, Problem, UNREACHABLE } from "/static/stream.js";
 
-// The server escaped every name. A parsed document runs no script, and the policy of the page forbids handlers besides.
+// The server escaped every name. A parsed document runs no script, and the policy of the page forbids handlers too.
 export function nodes(html) {
   return [...new DOMParser().parseFromString(html, "text/html").body.childNodes];
 }
@@ -19,7 +19,7 @@ function reach(root) {
 }
 addEventListener("resize", () => reach(document));
 
-// A fresh <main> takes the place of the result before.
+// A fresh <main> replaces the previous result.
 export function put(container, ...children) {
   const main = element("main", { className: "accredit" }, ...children);
   container.replaceChildren(main);
@@ -28,7 +28,7 @@ export function put(container, ...children) {
   return main;
 }
 
-// A result that comes in blocks by name. Only those that changed are sent and replaced, so that what is read stays in its place.
+// A result that comes in blocks by name. Only those that changed are sent and replaced, so that what is being read stays in its place.
 // The inspector of the saved page works on it too: both show tokens the same way.
 export class Blocks {
   constructor(container) {
@@ -84,7 +84,7 @@ export function element(name, properties = {}, ...children) {
   return made;
 }
 
-// Chooses a value of a list, or its first one; tells whether the value was there.
+// Chooses a value of a list, or its first one; returns whether the value was there.
 export function pick(select, value) {
   const found = [...select.options].some((option) => option.value === value);
   select.value = found ? value : select.options[0].value;
@@ -99,7 +99,7 @@ export function later(wait, action) {
   };
 }
 
-// A form that asks for work: it shows progress, offers to cancel, and tells what went wrong. Meanwhile the result before is pale.
+// A form that asks for work: it shows progress, offers to cancel, and says what went wrong. Meanwhile the previous result is pale.
 export class Asking {
   constructor(form, result) {
     this.form = form;
@@ -115,11 +115,11 @@ export class Asking {
     return this.controller !== null;
   }
 
-  stop(told = "") {
+  stop(message = "") {
     this.controller?.abort();
     this.controller = null;
     this.quiet();
-    if (told) this.tell(told);
+    if (message) this.tell(message);
   }
 
   quiet() {

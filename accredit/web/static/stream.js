@@ -4,10 +4,10 @@ export class Problem extends Error {}
 export const UNREACHABLE = "the server cannot be reached; is accredit serve still running?";
 
 async function refusal(response) {
-  const told = response.headers.get("content-type")?.startsWith("application/json")
+  const problem = response.headers.get("content-type")?.startsWith("application/json")
     ? (await response.json()).problem
     : await response.text();
-  return new Problem(told || `the server answered ${response.status}`);
+  return new Problem(problem || `the server answered ${response.status}`);
 }
 
 export async function get(path, signal) {
