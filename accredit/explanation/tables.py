@@ -210,12 +210,28 @@ def _readable_trees(model: RowModel) -> bool:
 
 
 def _closed(asked: _Asked) -> _Answer | None:
-    """Exact credit of trees, linear models and pipelines of either, in the unit that they add up in."""
+    """Exact credit of trees, linear models and pipelines of either, in the unit that they add up in; None where there is no
+    closed form. Cover ratios have no other way, so there it is an error."""
+    try:
+        return _in_closed_form(asked)
+    except _NoClosedForm as why:
+        if asked.dependence == "cover":
+            raise InvalidInput(f"dependence='cover' cannot be had here: {why}; give background=… instead") from None
+        return None
+
+
+class _NoClosedForm(Exception):
+    """Why this question has no closed form."""
+
+
+def _in_closed_form(asked: _Asked) -> _Answer:
     from accredit.trees import NotLinear, NotSeparable, NotTrees, closed_form
 
-    rule, cover = _semivalue(asked.method), asked.dependence == "cover"
-    if rule is None or asked.dependence not in ("interventional", "cover"):
-        return _no_cover(f"{asked.method.name} has no closed form") if cover else None
+    rule = _semivalue(asked.method)
+    if rule is None:
+        raise _NoClosedForm(f"{asked.method.name} has no closed form")
+    if asked.dependence not in ("interventional", "cover"):
+        raise _NoClosedForm(f"dependence {asked.dependence!r} has no closed form")
     start = 0 if asked.background is None else len(asked.background)
     rows = _part(asked.both, start, start + len(asked.rows))
     compared = None if asked.background is None else _part(asked.both, 0, start)
@@ -223,16 +239,12 @@ def _closed(asked: _Asked) -> _Answer | None:
     try:
         got = closed_form(asked.model.model, rows, compared, value=rule, weight=weights, players=asked.partition.owner)
     except (NotTrees, NotLinear, NotSeparable) as why:
-        return _no_cover(str(why)) if cover else None
+        raise _NoClosedForm(str(why)) from None
     if UNIT.get(got.payoff) != asked.unit:
-        return _no_cover(f"its trees add up to {got.payoff}, not {asked.unit}") if cover else None
+        raise _NoClosedForm(f"the model adds up to its {got.payoff}, and its {asked.unit} was asked for")
     credit, base = _two_classes(got.credit, got.base, len(asked.outputs))
     precision = Precision.exact("in closed form, checked against the model's own output")
     return _Answer(credit, base, f"{asked.method.name}/closed form", precision, _claims(asked))
-
-
-def _no_cover(why: str) -> None:
-    raise InvalidInput(f"dependence='cover' cannot be had here: {why}; give background=… instead")
 
 
 def _two_classes(credit: FloatArray, base: FloatArray, outputs: int) -> tuple[FloatArray, FloatArray]:

@@ -85,7 +85,7 @@ def table_text(explanation: TableExplanation, rows: int) -> str:
         overall = explanation.importance().ranked()[: min(rows, len(explanation.players))]
         ends = overall.interval
         cells = [
-            [printable(p), rounded(c), "" if ends is None else between(*ends[i].tolist(), 3)]
+            [printable(p), rounded(c), "" if ends is None else between(float(ends[i, 0]), float(ends[i, 1]), 3)]
             for i, (p, c) in enumerate(zip(overall.players, overall.credit.tolist(), strict=True))
         ]
         lines += ["", *table(["column", "mean |credit|", "95% interval"], cells, overall.credit.tolist())]
@@ -182,7 +182,8 @@ def _swarm(explanation: TableExplanation, player: int, credit: FloatArray, some:
     paths: list[list[str]] = [[], [], [], []]
     for a, b, s in zip(x.tolist(), y.tolist(), shade.tolist(), strict=True):
         paths[s].append(f"M{a:.1f} {b:.1f}h.01")
-    return Swarm(explanation.players[player], *paths, f"M{WIDTH / 2:g} 0v{HEIGHT}")
+    low, middle, high, none = paths
+    return Swarm(explanation.players[player], low, middle, high, none, f"M{WIDTH / 2:g} 0v{HEIGHT}")
 
 
 def _some(count: int) -> IntArray:
