@@ -47,7 +47,8 @@ def closed_form(
     """Exact credit of every column of every row in every output of a tree ensemble, a linear model or a pipeline.
 
     `rows` and `background` are as the model takes them (array or frame), and both are checked against the model's own raw
-    output. Columns of one player (`players`) come and go together. Without a background, trees use cover ratios; linear models need one.
+    output. Columns of one player (`players`) come and go together. Without a background, trees use cover ratios; linear
+    models need one.
 
     >>> from sklearn.linear_model import LinearRegression
     >>> model = LinearRegression().fit([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]], [1.0, 3.0, 0.0])
