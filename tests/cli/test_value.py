@@ -326,6 +326,7 @@ def test_texts_are_read_by_the_encoder(run, tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.processes
 def test_the_lines_of_the_page_run_as_written(run, tmp_path):
     """Every `accredit value` line of the documentation, from the folder of the project, on the file it names."""
     builtin = pytest.importorskip("accredit.models.builtin")
