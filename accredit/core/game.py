@@ -125,6 +125,8 @@ def checked_players(players: Iterable[str]) -> tuple[str, ...]:
 
 def checked_names(given: Iterable[str], what: str) -> tuple[str, ...]:
     """Names of players or outputs as a tuple of distinct strings, or an error that names the offender."""
+    if not isinstance(given, Iterable):
+        raise InvalidInput(f"{what} is {given!r:.60}; write a tuple of names")
     names = tuple(given)
     if not names:
         raise InvalidInput(f"{what} is empty; a game needs at least one {what.removesuffix('s')}")

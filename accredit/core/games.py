@@ -101,7 +101,7 @@ class Record:
 
     def _payoffs(self, coalitions: BoolArray, name: str) -> FloatArray:
         """Payoffs in every output, for the solver of one: (batch, n) -> (batch, k)."""
-        self._first = self._first or name
+        self._first = name if self._first is None else self._first
         batch = packed(coalitions).tobytes()
         if batch in self._batches:
             return self._batches[batch]
@@ -110,9 +110,8 @@ class Record:
     def _ask(self, coalitions: BoolArray) -> FloatArray:
         check_room(self.asked + len(coalitions), len(self.outputs))
         batch = packed(coalitions).tobytes()
-        self._batches[batch] = np.array(
-            every_payoff(self.games, coalitions)
-        )  # a copy: the game may use its array again
+        earned = every_payoff(self.games, coalitions)
+        self._batches[batch] = earned.copy()  # the game may use its own array again
         self._unsorted.append(batch)
         self.asked += len(coalitions)
         return self._batches[batch]
@@ -164,7 +163,7 @@ class _Output:
         return self._games.players
 
     def payoff(self, coalitions: BoolArray) -> FloatArray:
-        return np.ascontiguousarray(self._payoffs(coalitions)[:, self._index])
+        return self._payoffs(coalitions)[:, self._index].copy()
 
     def __repr__(self) -> str:
         return f"output({self._games!r}, {self._games.outputs[self._index]!r})"

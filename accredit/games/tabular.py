@@ -54,10 +54,9 @@ class TabularGame(PartsGame):
         earned = np.empty((len(targets), len(kept)))
         for part in spans(len(kept), self.rows):
             outputs = self.model.outputs(mixed(self._row, self._background, kept[part]))
-            worth = np.ascontiguousarray(
-                payoffs_of(outputs, targets, self.payoff_name, self.model.law).T
-            )  # a mean runs along a row
-            earned[:, part] = worth.reshape(len(targets), -1, len(self._background)).mean(axis=2)
+            worth = payoffs_of(outputs, targets, self.payoff_name, self.model.law)
+            by_target = np.ascontiguousarray(worth.T)  # summed along a row, as for one target: the same rounding
+            earned[:, part] = by_target.reshape(len(targets), -1, len(self._background)).mean(axis=2)
         return earned.T
 
     @property

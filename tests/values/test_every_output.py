@@ -241,6 +241,27 @@ def test_a_game_that_pays_several_without_names_is_told_how():
         leave_one_out(FunctionGame("abc", lambda s: np.zeros((len(s), 2))))
 
 
+def test_outputs_that_are_not_names_are_refused():
+    class Confused:
+        players = ("a", "b")
+
+        def outputs(self):
+            return 3
+
+        def payoff(self, coalitions):
+            return np.zeros(len(coalitions))
+
+    with pytest.raises(InvalidInput, match=r"outputs is <bound method .* write a tuple of names"):
+        leave_one_out(Confused())
+
+
+def test_what_a_solver_does_to_its_payoffs_stays_with_it():
+    record = Record(FunctionGames("ab", ("",), lambda s: s.sum(axis=1, keepdims=True)))
+    everybody = np.ones((1, 2), bool)
+    record[""].payoff(everybody)[:] = -1
+    assert record[""].payoff(everybody) == 2
+
+
 def test_errors_of_one_output_say_which():
     with pytest.raises(BadPayoff, match="outside the declared") as refused:
         Permutations(orders=5, payoff_range=(0, 1)).solve(several())
