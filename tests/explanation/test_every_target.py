@@ -29,6 +29,7 @@ def test_every_target_is_explained_as_if_alone_from_the_passes_of_one(bert, sett
         alone = passes[0]
         every = explain(TEXT, bert, methods=GAMES, target="all", **settings)
     assert passes[0] == 2 * alone
+    assert all(every[name] == one[name] for name in GAMES)
     assert every.target == one.target and len(every.targets) == bert.classes == 3
     for label in every.targets:
         single, found = explain(TEXT, bert, methods=GAMES, target=label, **settings), every.of(label)

@@ -231,10 +231,12 @@ def test_a_long_explanation_shows_its_methods_on_the_screen(bert, monkeypatch):
 
 def test_a_notebook_shows_one_line_that_is_written_over():
     pytest.importorskip("ipykernel")
+    from IPython.core.interactiveshell import InteractiveShell
     from IPython.utils.capture import capture_output
 
     from accredit.values.solver import _in_notebook
 
+    InteractiveShell.instance()
     with capture_output() as seen:
         show = _in_notebook()
         show("a")

@@ -85,9 +85,9 @@ def test_sentences_and_groups_are_players(counts):
         ({"removal": "mask"}, "words can only be deleted"),
         ({"target": "great"}, "labels are neg, pos"),
         ({"prefix": "so"}, "prefix"),
-        ({"methods": "attention"}, "no attentions: it reads strings"),
-        ({"methods": "saliency"}, "no gradients: it reads strings"),
-        ({"payoff": "logit"}, "tells only probabilities"),
+        ({"methods": "attention"}, "needs a model's attention; for a model that reads strings there are shapley"),
+        ({"methods": "saliency"}, "needs a model's gradients; for a model that reads strings there are shapley"),
+        ({"payoff": "logit"}, "reports only probabilities"),
     ],
 )
 def test_what_cannot_be_had_is_said(counts, settings, says):
