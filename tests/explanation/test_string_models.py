@@ -87,7 +87,7 @@ def test_sentences_and_groups_are_players(counts):
         ({"prefix": "so"}, "prefix"),
         ({"methods": "attention"}, "no attentions: it reads strings"),
         ({"methods": "saliency"}, "no gradients: it reads strings"),
-        ({"payoff": "logit"}, "tells only probabilities"),
+        ({"payoff": "logit"}, "reports only probabilities"),
     ],
 )
 def test_what_cannot_be_had_is_said(counts, settings, says):
