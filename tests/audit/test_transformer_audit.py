@@ -62,7 +62,7 @@ def test_an_architecture_with_attention_of_its_own_is_refused_with_a_reason():
     small = text_model("t5")
     with pytest.raises(CannotImpose, match="in its own way"), last_layer(small, small.encode(text_for("t5"))):
         pass
-    with pytest.raises(InvalidInput, match="no encoder classifier"):
+    with pytest.raises(InvalidInput, match="not an encoder classifier"):
         audit_texts(small, [TEXT])
 
 

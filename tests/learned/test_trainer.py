@@ -298,7 +298,7 @@ def constant(x):
         (lambda: l2x(Tabular(6), 2, 2).fit(TABLE, two_columns, np.ones(1200, dtype=int)), "one class"),
         (lambda: l2x(Tabular(6), 2, 2).fit(TABLE, two_columns, np.ones(7, dtype=int)), "1200 class numbers"),
         (lambda: l2x(Tabular(6), 2, 2, target="labels").fit(TABLE, two_columns), "none are given"),
-        (lambda: l2x(Tabular(6), 3, 2).fit(TABLE, two_columns), "tells 2 classes"),
+        (lambda: l2x(Tabular(6), 3, 2).fit(TABLE, two_columns), "gives 2 classes"),
         (lambda: l2x(Tabular(6), 2, 2).fit(TABLE, lambda x: x), "probabilities"),
         (lambda: l2x(Tabular(6), 2, 2).fit(TABLE[:3], two_columns), "at least 4"),
         (lambda: l2x(Tabular(5), 2, 2).fit(TABLE, two_columns), r"\(N, 5\)"),
