@@ -13,10 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import torch
+from transformers.cache_utils import DynamicCache, DynamicLayer
 
 from accredit.core import AccreditError, BadPayoff, FloatArray, IntArray, InvalidInput
 from accredit.games.batches import CACHE_TOKENS, MEMORY, ROWS, spans_by_length, transformer_bytes
@@ -26,8 +27,6 @@ from accredit.models.state import device_of
 
 HOLE = -1  # the position of padding
 NEARLY = 64  # roundings by which equal log-probabilities may differ
-PROBED = 3  # rows on which a way of reading is tried out
-Way = Literal["shared", "padded", "plain"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +63,32 @@ class States:
     positions: torch.Tensor  # (B, L), HOLE where there is padding
 
 
+class Room(DynamicLayer):  # type: ignore[misc]
+    """Keys and values of chosen rows with room behind them, so that what is new is written and nothing is copied twice."""
+
+    def __init__(self, keys: torch.Tensor, values: torch.Tensor, rows: torch.Tensor, new: int) -> None:
+        super().__init__()
+        self.lazy_initialization(keys, values)
+        self.keys, self.values = (self._with_room(states, rows, new) for states in (keys, values))
+        self._filled = keys.shape[2]
+
+    def _with_room(self, states: torch.Tensor, rows: torch.Tensor, new: int) -> torch.Tensor:
+        _, heads, length, width = states.shape
+        room = states.new_empty(len(rows), heads, length + new, width)
+        torch.index_select(states, 0, rows, out=room[:, :, :length])
+        return room
+
+    def update(self, keys: torch.Tensor, values: torch.Tensor, *_: Any, **__: Any) -> tuple[torch.Tensor, torch.Tensor]:
+        """Write the new states behind the others: each (B, heads, new, width)."""
+        stop = self._filled + keys.shape[2]
+        self.keys[:, :, self._filled : stop], self.values[:, :, self._filled : stop] = keys, values
+        self._filled = stop
+        return self.keys, self.values
+
+    def get_seq_length(self) -> int:
+        return self._filled
+
+
 class Reader:
     """Log-probabilities of answers from forward passes within `memory` bytes, at most `batch` rows at once."""
 
@@ -75,7 +100,6 @@ class Reader:
         self.model, self.memory, self.batch = model, memory, batch
         self._device = device_of(model.model)
         self._config = model.model.config.get_text_config(decoder=True)
-        self._ways: dict[bool, Way] = {}
         self.tokens = 0  # tokens given to the model so far, padding included
 
     def log_probabilities(self, rows: Sequence[Row]) -> list[FloatArray]:
@@ -85,23 +109,22 @@ class Reader:
         with self.model.held(), torch.inference_mode():
             return self._reading(self.way(rows))(rows)
 
-    def way(self, rows: Sequence[Row]) -> Way:
-        """How rows like these are read: the quickest way that gives the model's own numbers on some of them."""
-        missing = any(row.whole is not None for row in rows)
-        if missing not in self._ways:
+    def way(self, rows: Sequence[Row]) -> str:
+        """How rows like these are read: the quickest way that gives the model's own numbers on two of them."""
+        case = (str(getattr(self.model.model.config, "_attn_implementation", "eager")), any(r.whole is not None for r in rows))
+        if case not in self.model.ways:
             order = sorted(range(len(rows)), key=lambda i: len(rows[i].ids))
-            some = [rows[i] for i in dict.fromkeys((order[-1], order[0], order[len(order) // 2]))][:PROBED]
-            wanted: Way = "padded" if self.model.encodes else "shared"
-            self._ways[missing] = wanted if self._agrees(some, wanted) else "plain"
-        return self._ways[missing]
+            some = [rows[i] for i in dict.fromkeys((order[-1], order[0]))]
+            wanted = "padded" if self.model.encodes else "shared"
+            self.model.ways[case] = wanted if self._agrees(some, wanted, case[0]) else "plain"
+        return self.model.ways[case]
 
-    def _reading(self, way: Way, worth: int = WORTH_KEEPING) -> Callable[[Sequence[Row]], list[FloatArray]]:
+    def _reading(self, way: str, worth: int = WORTH_KEEPING) -> Callable[[Sequence[Row]], list[FloatArray]]:
         if way == "shared":
             return lambda rows: self._along_the_tree(rows, worth)
         return lambda rows: self._side_by_side(rows, even=way == "plain")
 
-    def _agrees(self, some: list[Row], way: Way) -> bool:
-        kernel = getattr(self.model.model.config, "_attn_implementation", "eager")
+    def _agrees(self, some: list[Row], way: str, kernel: str) -> bool:
         if way == "shared" and kernel not in ("eager", "sdpa"):
             return False
         with self.model.held(), torch.inference_mode():
@@ -129,7 +152,8 @@ class Reader:
             logits, now = self._onward(
                 [ids[n.row][n.start : n.stop] for n in block],
                 [places[n.row][n.start : n.stop] for n in block],
-                _picked(states, parents, self._device),
+                states,
+                parents,
                 answer,
             )
             if ends:
@@ -166,26 +190,23 @@ class Reader:
         return int(max(1, min(most, self.memory // one, self.batch or ROWS)))
 
     def _onward(
-        self, ids: list[IntArray], places: list[IntArray], past: States | None, answer: int
+        self, ids: list[IntArray], places: list[IntArray], past: States | None, parents: list[int], answer: int
     ) -> tuple[torch.Tensor, States]:
-        """Read new tokens after a block's states: logits of the last `answer` of them (B, answer, V), states with them."""
-        from transformers import DynamicCache
-        from transformers.cache_utils import DynamicLayer
-
+        """Read new tokens after the states of their parents: logits of the last `answer` of them (B, answer, V), states."""
         new = max(len(i) for i in ids)
-        tokens = self._on_the_left(ids, new, self.model.padding())
-        positions = self._on_the_left(places, new, HOLE)
+        positions = seen = self._on_the_left(places, new, HOLE)
         cache = DynamicCache()
         if past is not None:
-            for keys, values in past.layers:
-                layer = DynamicLayer()
-                layer.lazy_initialization(keys, values)
-                layer.keys, layer.values = keys, values
-                cache.layers.append(layer)
-        seen = positions if past is None else torch.cat([past.positions, positions], dim=1)
+            rows = torch.tensor(parents, device=self._device)
+            before = past.positions[rows]
+            used = (before >= 0).any(dim=0)  # places where all rows have padding are dropped
+            whole = bool(used.all())
+            layers = past.layers if whole else [(k[:, :, used], v[:, :, used]) for k, v in past.layers]
+            cache.layers = [Room(keys, values, rows, new) for keys, values in layers]
+            seen = torch.cat([before if whole else before[:, used], positions], dim=1)
         given = {
-            "input_ids": tokens, "position_ids": positions.clamp(min=0), "past_key_values": cache, "use_cache": True,
-            "attention_mask": self._masks(positions, seen),
+            "input_ids": self._on_the_left(ids, new, self.model.padding()), "position_ids": positions.clamp(min=0),
+            "past_key_values": cache, "use_cache": True, "attention_mask": self._masks(positions, seen),
         }  # fmt: skip
         logits = self._logits(given, answer)
         return logits, States([(layer.keys, layer.values) for layer in cache.layers], seen)
@@ -202,16 +223,16 @@ class Reader:
 
         Models that mix kinds of layers take one mask for each kind.
         """
+        if bool((seen == seen[:1]).all()):  # rows without padding see alike
+            asking, seen = asking[:1], seen[:1]
         sees = (seen[:, None, :] >= 0) & (seen[:, None, :] <= asking[:, :, None])
         sees[:, :, -asking.shape[1] :] |= torch.eye(asking.shape[1], dtype=torch.bool, device=seen.device)
         window = getattr(self._config, "sliding_window", None)
-        near = sees & (asking[:, :, None] - seen[:, None, :] < (window or 0))
-        kinds = getattr(self._config, "layer_types", None)
-        if window and not kinds:
-            return self._added(near)
-        if not kinds or set(kinds) == {"full_attention"}:
+        kinds = set(getattr(self._config, "layer_types", None) or ())
+        if not window or kinds == {"full_attention"}:
             return self._added(sees)
-        return {"full_attention": self._added(sees), "sliding_attention": self._added(near)}
+        near = self._added(sees & (asking[:, :, None] - seen[:, None, :] < window))
+        return near if not kinds else {"full_attention": self._added(sees), "sliding_attention": near}
 
     def _added(self, sees: torch.Tensor) -> torch.Tensor:
         dtype = next(self.model.model.parameters()).dtype
@@ -274,18 +295,6 @@ class Reader:
                 f"{self.model.name} gives an answer token the log-probability {found[~np.isfinite(found)][0]}; {kind}"
             )
         return found
-
-
-def _picked(states: States | None, rows: list[int], device: torch.device) -> States | None:
-    """States of these rows, without the places where all of them have padding."""
-    if states is None:
-        return None
-    which = torch.tensor(rows, device=device)
-    positions = states.positions[which]
-    used = (positions >= 0).any(dim=0)
-    if bool(used.all()):
-        return States([(k[which], v[which]) for k, v in states.layers], positions)
-    return States([(k[which][:, :, used], v[which][:, :, used]) for k, v in states.layers], positions[:, used])
 
 
 def _alike(lengths: IntArray, most: int) -> Iterator[IntArray]:

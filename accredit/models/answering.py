@@ -77,6 +77,7 @@ class AnsweringModel:
         self.model, self.tokenizer, self.name = text_model.model, text_model.tokenizer, text_model.name
         self.encodes = text_model.task == "translate"  # a source is encoded, and the answer decoded from it
         self.takes = text_model.takes
+        self.ways: dict[tuple[str, bool], str] = {}  # how its rows are read, once that was tried out
 
     def __repr__(self) -> str:
         return f"AnsweringModel({self.name!r}, {type(self.model).__name__})"
