@@ -212,7 +212,7 @@ def answer_game(
     asked = as_answering_model(model, tokenizer)
     said = asked.prompt(prompt, **form)
     if players is None:
-        players = _default_players(said, form)
+        players = default_players(said, form)
     parts = assembly(asked, said, players, fixed, removal, filler)
     first = asked.generate(said, **(generation or {})) if answer is None else asked.answer(answer, said)
     answers = [first] if rather_than is None else [first, asked.answer(rather_than, said)]
@@ -223,7 +223,8 @@ def answer_game(
     return AnswerGame(pays, first.tokens, others, first)
 
 
-def _default_players(prompt: Any, form: dict[str, Any]) -> str:
+def default_players(prompt: Any, form: dict[str, Any]) -> str:
+    """Passages of a context, turns of a chat with several, sentences of a text, tokens of ids."""
     if isinstance(prompt, np.ndarray):
         return "token"
     if "context" in form:
