@@ -24,7 +24,7 @@ SLIDING = {"sliding_window": 5, "layer_types": ["sliding_attention", "full_atten
 FAMILIES: dict[str, tuple[str, str, dict[str, Any], str]] = {
     "gpt2": ("GPT2", "GPT2LMHeadModel", {"n_embd": 16, "n_layer": 2, "n_head": 2, "n_positions": 128}, "bytes"),
     "llama": ("Llama", "LlamaForCausalLM", GROUPED, "starts"),
-    "qwen2": ("Qwen2", "Qwen2ForCausalLM", LONG, "bytes"),
+    "qwen2": ("Qwen2", "Qwen2ForCausalLM", LONG | {"num_key_value_heads": 2}, "bytes"),
     "qwen3": ("Qwen3", "Qwen3ForCausalLM", GROUPED, "bytes"),
     "qwen3, window": (
         "Qwen3", "Qwen3ForCausalLM", GROUPED | {"use_sliding_window": True, "sliding_window": 5, "max_window_layers": 1}, "bytes",

@@ -73,10 +73,10 @@ def facts(kind: str = "plain", passages: int = 6, seed: int = 0) -> Facts:
 
     >>> made = facts("joint", passages=4, seed=2)
     >>> for i in made.truth: print(made.context[i])
-    Irene has the language of Greta .
-    Greta speaks Turkish .
+    Emma speaks Turkish .
+    Clara has the language of Emma .
     >>> made.query, made.answer
-    ('What does Irene speak ?', 'Irene speaks Turkish .')
+    ('What does Clara speak ?', 'Clara speaks Turkish .')
     """
     if kind not in KINDS:
         raise InvalidInput(f"kind is {kind!r}; write one of {', '.join(KINDS)}")
