@@ -77,9 +77,15 @@ def plain(model: AnsweringModel, game: AnswerGame, coalitions: BoolArray, batch:
                 ids[r, length - len(rows[i].read) :] = torch.from_numpy(rows[i].read)
                 mask[r, length - len(rows[i].read) :] = 1
             logits = model.model(
-                input_ids=ids, attention_mask=mask, position_ids=(mask.cumsum(1) - 1).clamp(min=0), use_cache=False, logits_to_keep=SAID
+                input_ids=ids,
+                attention_mask=mask,
+                position_ids=(mask.cumsum(1) - 1).clamp(min=0),
+                use_cache=False,
+                logits_to_keep=SAID,
             ).logits.double()
-            earned[part] = (logits.gather(-1, said.expand(len(part), -1)[..., None])[..., 0] - logits.logsumexp(-1)).numpy()
+            earned[part] = (
+                logits.gather(-1, said.expand(len(part), -1)[..., None])[..., 0] - logits.logsumexp(-1)
+            ).numpy()
             read += ids.numel()
     return earned, read
 

@@ -47,14 +47,26 @@ MATCH, FAR = 192.0, 4.0
 SUBJECT = {0: (80.0, 40.0), 1: (96.0, 240.0), 2: (240.0, 240.0)}
 GROUPS = {
     "carrier": 1, "name": len(NAMES), "value": len(VALUES), "relation": len(RELATIONS), "ask": len(RELATIONS), "is name": 1,
-    "is value": 1, "is relation": 1, "is ask": 1, "is of": 1, "is start": 1, "subject": len(NAMES), "of relation": len(RELATIONS),
-    "asked": len(RELATIONS), "after of": 1, "found": len(VALUES), "via": len(NAMES), "next": 16,
+    "is value": 1, "is relation": 1, "is ask": 1, "is of": 1, "is start": 1, "subject": len(NAMES),
+    "of relation": len(RELATIONS), "asked": len(RELATIONS), "after of": 1, "found": len(VALUES), "via": len(NAMES), "next": 16,
 }  # fmt: skip
 PLACES: dict[str, range] = {}
 for _name, _size in GROUPS.items():
     _start = max((r.stop for r in PLACES.values()), default=0)
     PLACES[_name] = range(_start, _start + _size)
-FOLLOW = ("names", "verbs", "values", "nouns", *WORDS[:6], "does", ".", "?", "asks", "end", "questions")  # kinds of next word
+FOLLOW = (
+    "names",
+    "verbs",
+    "values",
+    "nouns",
+    *WORDS[:6],
+    "does",
+    ".",
+    "?",
+    "asks",
+    "end",
+    "questions",
+)  # kinds of next word
 
 
 def tokenizer() -> Any:
@@ -97,9 +109,23 @@ def embeddings() -> torch.Tensor:
         follow(relation.asks[1], "?")
     say("of", "is of")
     say("<s>", "is start")
-    for word, kind in (("in", "values"), ("as", "a"), ("a", "values"), ("has", "the"), ("the", "nouns"), ("of", "names")):
+    for word, kind in (
+        ("in", "values"),
+        ("as", "a"),
+        ("a", "values"),
+        ("has", "the"),
+        ("the", "nouns"),
+        ("of", "names"),
+    ):
         follow(word, kind)
-    for word, kind in (("Where", "does"), ("What", "does"), ("does", "names"), ("?", "names"), (".", "end"), ("<s>", "names")):
+    for word, kind in (
+        ("Where", "does"),
+        ("What", "does"),
+        ("does", "names"),
+        ("?", "names"),
+        (".", "end"),
+        ("<s>", "names"),
+    ):
         follow(word, kind)
     return table
 
@@ -132,7 +158,9 @@ class Head:
     def __init__(self, layer: Any, number: int) -> None:
         rows = slice(number * SIZE, (number + 1) * SIZE)
         attention = layer.self_attn
-        self.query, self.key, self.value = (p.weight.data[rows] for p in (attention.q_proj, attention.k_proj, attention.v_proj))
+        self.query, self.key, self.value = (
+            p.weight.data[rows] for p in (attention.q_proj, attention.k_proj, attention.v_proj)
+        )
         self.out = attention.o_proj.weight.data[:, rows]
         self._still = iter([*range(FIRST, SIZE // 2), *range(FIRST + SIZE // 2, SIZE)])
 
@@ -218,7 +246,9 @@ def write_model(model: Any, words: Any, folder: Path) -> None:
     model.config.architectures, model.config.dtype = ["LlamaForCausalLM"], "float32"
     model.config.save_pretrained(folder)
     words.save_pretrained(folder)
-    save_file({n: w.half() for n, w in model.state_dict().items()}, folder / "model.safetensors", metadata={"format": "pt"})
+    save_file(
+        {n: w.half() for n, w in model.state_dict().items()}, folder / "model.safetensors", metadata={"format": "pt"}
+    )
     (folder / "model.safetensors").chmod(0o644)
 
 
@@ -249,9 +279,9 @@ pipeline_tag: text-generation
 ---
 # Built-in answering model
 
-A Llama of {LAYERS} layers, width {WIDTH}, {HEADS} heads and {len(VOCABULARY)} words, {model.num_parameters():,} weights, all set by
-hand: it answers questions about facts in its context ("Anna lives in Rome . … Where does Anna live ?" → "Anna lives in Rome .").
-It exists so that credit for an answer can be tried offline where the truth is known, passage and mechanism.
+A Llama of {LAYERS} layers, width {WIDTH}, {HEADS} heads and {len(VOCABULARY)} words, {model.num_parameters():,} weights, all
+set by hand: it answers questions about facts in its context ("Anna lives in Rome . … Where does Anna live ?" → "Anna lives
+in Rome ."). It exists so that credit for an answer can be tried offline where the truth is known, passage and mechanism.
 
 | {contexts:,} fresh contexts of 2 to {MOST} facts each | whole answer right |
 |---|---|
@@ -262,12 +292,12 @@ point at another person ("Anna has the job of Boris ."), one step far. Of facts 
 Without the fact every value of the relation is equally likely. Other words are unknown to it. The generator of contexts is
 `accredit.models.builtin.facts`.
 
-**Mechanism.** Layer 0: head 0 finds the subject (nearest name), 1 the relation, 2 the relation asked, 3 the token before. Layer 1:
-head 0 looks for the latest value with the same subject and relation, head 1 for the person pointed at. Layer 2: head 0 looks
-again for that person. All other heads and the feed-forward layers are zero.
+**Mechanism.** Layer 0: head 0 finds the subject (nearest name), 1 the relation, 2 the relation asked, 3 the token before.
+Layer 1: head 0 looks for the latest value with the same subject and relation, head 1 for the person pointed at.
+Layer 2: head 0 looks again for that person. All other heads and the feed-forward layers are zero.
 
-**Use.** `AutoModelForCausalLM.from_pretrained(folder)` and `AutoTokenizer.from_pretrained(folder)`. Weights are stored as float16
-and loaded as float32; in half precision the scores lose their order and the answers are wrong.
+**Use.** `AutoModelForCausalLM.from_pretrained(folder)` and `AutoTokenizer.from_pretrained(folder)`. Weights are stored as
+float16 and loaded as float32; in half precision the scores lose their order and the answers are wrong.
 
 **Recipe.** `tools/construct_builtin_answers.py`; no data and no training.
 """

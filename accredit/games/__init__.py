@@ -22,9 +22,9 @@ _NEED_TORCH = {
 }  # fmt: skip
 
 __all__ = [
-    "AnswerGame", "Cached", "Counted", "FunctionGame", "ImageGame", "StringGame", "TableGame", "TabularGame", "TextGame", "answer_game",
-    "asked_game", "cached", "counted", "grouped", "image_game", "read_game", "read_groups", "restricted", "string_game", "tabular_game",
-    "text_game",
+    "AnswerGame", "Cached", "Counted", "FunctionGame", "ImageGame", "StringGame", "TableGame", "TabularGame",
+    "TextGame", "answer_game", "asked_game", "cached", "counted", "grouped", "image_game", "read_game", "read_groups",
+    "restricted", "string_game", "tabular_game", "text_game",
 ]  # fmt: skip
 
 

@@ -60,7 +60,13 @@ class ModelPays:
 
     @property
     def provenance(self) -> dict[str, Any]:
-        removal = self.parts.removal if isinstance(self.parts, InPlace) else "rebuild" if self.parts.filler is None else "filler"
+        removal = (
+            self.parts.removal
+            if isinstance(self.parts, InPlace)
+            else "rebuild"
+            if self.parts.filler is None
+            else "filler"
+        )
         return {
             "model": self.model.name, "architecture": type(self.model.model).__name__, "removal": removal,
             "filler": self.parts.filler if removal == "filler" else None,
@@ -129,12 +135,16 @@ class AnswerGame:
         said, count, name = _worth_of(payoff), len(self.outputs), "answer"
         if not self._others:
             return AnswerView(self, (name,), lambda earned: said(earned), payoff)
-        return AnswerView(self, ("answer rather than the other",), lambda e: said(e[:, :count]) - said(e[:, count:]), payoff)
+        return AnswerView(
+            self, ("answer rather than the other",), lambda e: said(e[:, :count]) - said(e[:, count:]), payoff
+        )
 
     def sentences(self) -> AnswerView:
         """The log-probability of each sentence of the answer: (batch, sentences)."""
         if self.answer is None:
-            raise InvalidInput("the sentences of the answer are not known: its tokens have no text; use whole() or the game itself")
+            raise InvalidInput(
+                "the sentences of the answer are not known: its tokens have no text; use whole() or the game itself"
+            )
         names, number = self.answer.sentences
         into = np.eye(len(names))[number]  # (tokens, sentences)
         count = len(self.outputs)
@@ -154,7 +164,9 @@ class AnswerGame:
 class AnswerView:
     """Payoffs made from those of an answer's tokens: (batch,) for one output, (batch, k) for several."""
 
-    def __init__(self, game: AnswerGame, outputs: tuple[str, ...], worth: Callable[[FloatArray], FloatArray], payoff: str) -> None:
+    def __init__(
+        self, game: AnswerGame, outputs: tuple[str, ...], worth: Callable[[FloatArray], FloatArray], payoff: str
+    ) -> None:
         self.game, self.outputs, self._worth, self._payoff = game, outputs, worth, payoff
 
     @property

@@ -34,19 +34,28 @@ class FunctionPays:
         return np.concatenate([self._said(prompts, answer) for answer in self.answers], axis=1)
 
     def _said(self, prompts: list[Any], answer: str) -> FloatArray:
-        parts = [self._checked(self.function(prompts[part], answer), len(prompts[part])) for part in spans(len(prompts), ROWS)]
+        parts = [
+            self._checked(self.function(prompts[part], answer), len(prompts[part]))
+            for part in spans(len(prompts), ROWS)
+        ]
         if len({part.shape[1] for part in parts}) > 1:
-            raise BadPayoff(f"the function paid {sorted({p.shape[1] for p in parts})} tokens for one answer; return the same number each")
+            raise BadPayoff(
+                f"the function paid {sorted({p.shape[1] for p in parts})} tokens for one answer; return the same number each"
+            )
         return np.concatenate(parts)
 
     def _checked(self, returned: Any, count: int) -> FloatArray:
         try:
             earned = np.asarray(returned, dtype=np.float64)
         except (TypeError, ValueError):
-            raise BadPayoff(f"the function returned {returned!r:.60}; return one log-probability, or one row of them, for each prompt") from None
+            raise BadPayoff(
+                f"the function returned {returned!r:.60}; return one log-probability, or one row of them, for each prompt"
+            ) from None
         earned = earned[:, None] if earned.ndim == 1 else earned
         if earned.ndim != 2 or len(earned) != count or not earned.shape[1]:
-            raise BadPayoff(f"the function returned shape {earned.shape} for {count} prompts; return ({count},) or ({count}, tokens)")
+            raise BadPayoff(
+                f"the function returned shape {earned.shape} for {count} prompts; return ({count},) or ({count}, tokens)"
+            )
         if not np.isfinite(earned).all() or earned.max() > 1e-6:
             bad = earned[~np.isfinite(earned) | (earned > 1e-6)][0]
             raise BadPayoff(f"the function returned {bad}; a log-probability is a finite number that is not above 0")
@@ -86,10 +95,14 @@ def asked_game(
     array([-0.1, -3. ])
     """
     if not callable(function):
-        raise InvalidInput(f"function is a {type(function).__name__}; give a function of (prompts, answer) that returns log-probabilities")
+        raise InvalidInput(
+            f"function is a {type(function).__name__}; give a function of (prompts, answer) that returns log-probabilities"
+        )
     answers = [answer] if rather_than is None else [answer, rather_than]
     if not all(isinstance(a, str) and a.strip() for a in answers):
-        raise InvalidInput(f"answer is {answers!r:.60}; a function of prompts is asked about a given answer that is not empty")
+        raise InvalidInput(
+            f"answer is {answers!r:.60}; a function of prompts is asked about a given answer that is not empty"
+        )
     said = prompt_of(prompt, **form)
     if players is None:
         players = default_players(said, form)

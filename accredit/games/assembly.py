@@ -39,7 +39,7 @@ class Rebuilt:
 @final
 @dataclass(frozen=True, eq=False)
 class InPlace:
-    """Tokens of the whole prompt leave: they are cut out, are no longer seen (positions stay), or a filler takes their place."""
+    """Tokens of the whole prompt leave: they are cut out, or no longer seen while positions stay, or replaced by a filler."""
 
     model: AnsweringModel
     ids: IntArray  # (T,)
@@ -51,8 +51,8 @@ class InPlace:
         last = int(self.partition.owner[-1])
         if self.removal == "attention" and (last >= 0 if not self.model.encodes else (self.partition.owner >= 0).all()):
             raise InvalidInput(
-                f"removal='attention' needs the last token to stay, because the answer is read from it, and {self.players[last]!r:.60} "
-                "plays; hold the question fixed, fixed='…', or use removal='rebuild'"
+                "removal='attention' needs the last token to stay, because the answer is read from it, and "
+                f"{self.players[last]!r:.60} plays; hold the question fixed, fixed='…', or use removal='rebuild'"
             )
 
     @property
@@ -79,7 +79,9 @@ def assembly(
     if removal not in REMOVALS:
         raise InvalidInput(f"removal is {removal!r}; write one of {', '.join(REMOVALS)}")
     if (removal == "filler") != (filler is not None):
-        raise InvalidInput(f"removal is {removal!r} and filler is {filler!r}; a filler goes with removal='filler': filler='…'")
+        raise InvalidInput(
+            f"removal is {removal!r} and filler is {filler!r}; a filler goes with removal='filler': filler='…'"
+        )
     if not isinstance(prompt, Prompt):
         return InPlace(model, prompt, _of_ids(model, prompt, players, fixed), removal, _filler(model, filler))
     if players == "token":
@@ -97,7 +99,9 @@ def _filler(model: AnsweringModel, filler: str | None) -> int:
         return 0
     ids = model.tokenizer(filler, add_special_tokens=False, verbose=False)["input_ids"]
     if len(ids) != 1:
-        raise InvalidInput(f"filler {filler!r} is {len(ids)} tokens, and one takes the place of each token; name a single token")
+        raise InvalidInput(
+            f"filler {filler!r} is {len(ids)} tokens, and one takes the place of each token; name a single token"
+        )
     return int(ids[0])
 
 
@@ -110,11 +114,15 @@ def _of_ids(model: AnsweringModel, ids: IntArray, players: Any, fixed: Any) -> P
         for g, (name, members) in enumerate(players.items()):
             where = _positions(members, len(ids), f"players[{name!r}]")
             if not len(where) or held[where].any() or (owner[where] >= 0).any():
-                raise InvalidInput(f"players[{name!r}] is {members!r:.60}; give positions that are free, each in one group")
+                raise InvalidInput(
+                    f"players[{name!r}] is {members!r:.60}; give positions that are free, each in one group"
+                )
             owner[where] = g
         return Partition(tuple(str(name) for name in players), owner)
     if players != "token":
-        raise InvalidInput(f"players is {players!r:.40}, and token ids have no {players!r:.20}; use 'token', or give the text itself")
+        raise InvalidInput(
+            f"players is {players!r:.40}, and token ids have no {players!r:.20}; use 'token', or give the text itself"
+        )
     names = [visible(piece) for piece, stays in zip(model.pieces(ids), held, strict=True) if not stays]
     if not names:
         raise InvalidInput("every token of the prompt is special or fixed, so none can play; hold less of it fixed")
@@ -141,8 +149,8 @@ def _owners(model: AnsweringModel, prompt: Prompt, parts: Parts) -> tuple[IntArr
         if len(seen) > 1:
             both = " and ".join(repr(parts.players[w][:40]) if w >= 0 else "what is fixed" for w in sorted(seen))
             raise InvalidInput(
-                f"the tokenizer merges {text[a:b]!r} across {both}, so neither can leave by attention; use removal='rebuild', or "
-                "move the edge"
+                f"the tokenizer merges {text[a:b]!r} across {both}, so neither can leave by attention; "
+                "use removal='rebuild', or move the edge"
             )
         owner[t] = seen.pop() if seen else -1
     missing = sorted(set(range(len(parts.players))) - set(owner.tolist()))
@@ -158,8 +166,12 @@ def _tokens(model: AnsweringModel, prompt: Prompt, fixed: Any) -> tuple[IntArray
     free = np.zeros(len(text) + 1, dtype=bool)
     for c, a, b in prompt.free(prompt.fixed(fixed)):
         free[max(starts[c] + a, 0) : starts[c] + b] = True
-    plays = [b > a and all(free[i] or text[i].isspace() for i in range(a, b)) and free[a:b].any() for a, b in spans.tolist()]
+    plays = [
+        b > a and all(free[i] or text[i].isspace() for i in range(a, b)) and free[a:b].any() for a, b in spans.tolist()
+    ]
     if not any(plays):
-        raise InvalidInput("every token of the prompt is template, special or fixed, so none can play; hold less of it fixed")
+        raise InvalidInput(
+            "every token of the prompt is template, special or fixed, so none can play; hold less of it fixed"
+        )
     names = [visible(text[a:b]) for (a, b), p in zip(spans.tolist(), plays, strict=True) if p]
-    return ids, partition_by(np.where(plays, np.arange(len(ids)), -1), names)
+    return ids, partition_by(np.where(np.array(plays), np.arange(len(ids)), -1), names)

@@ -111,7 +111,10 @@ class Reader:
 
     def way(self, rows: Sequence[Row]) -> str:
         """How rows like these are read: the quickest way that gives the model's own numbers on two of them."""
-        case = (str(getattr(self.model.model.config, "_attn_implementation", "eager")), any(r.whole is not None for r in rows))
+        case = (
+            str(getattr(self.model.model.config, "_attn_implementation", "eager")),
+            any(r.whole is not None for r in rows),
+        )
         if case not in self.model.ways:
             order = sorted(range(len(rows)), key=lambda i: len(rows[i].ids))
             some = [rows[i] for i in dict.fromkeys((order[-1], order[0]))]
@@ -140,10 +143,14 @@ class Reader:
 
     def _along_the_tree(self, rows: Sequence[Row], worth: int) -> list[FloatArray]:
         ids, places = [row.read for row in rows], [row.places for row in rows]
-        tree = prefix_tree([i << 32 | p for i, p in zip(ids, places, strict=True)], [len(r.answer) for r in rows], worth)
+        tree = prefix_tree(
+            [i << 32 | p for i, p in zip(ids, places, strict=True)], [len(r.answer) for r in rows], worth
+        )
         found: list[FloatArray] = [np.zeros(0)] * len(rows)
         deep = tree.depth
-        waiting: list[tuple[list[Node], list[int], States | None]] = []  # nodes, the row of each parent, parents' states
+        waiting: list[
+            tuple[list[Node], list[int], States | None]
+        ] = []  # nodes, the row of each parent, parents' states
         waiting += self._blocks(tree.children, [0] * len(tree.children), None, rows, deep)
         while waiting:
             block, parents, states = waiting.pop()
@@ -236,7 +243,9 @@ class Reader:
 
     def _added(self, sees: torch.Tensor) -> torch.Tensor:
         dtype = next(self.model.model.parameters()).dtype
-        return torch.zeros(sees.shape, dtype=dtype, device=sees.device).masked_fill_(~sees, torch.finfo(dtype).min)[:, None]
+        return torch.zeros(sees.shape, dtype=dtype, device=sees.device).masked_fill_(~sees, torch.finfo(dtype).min)[
+            :, None
+        ]
 
     # Rows side by side, as the model's own call has them
 
@@ -260,7 +269,7 @@ class Reader:
         prompt = len(row.ids if row.whole is None else row.whole)
         return prompt if self.model.encodes else prompt + len(row.answer) - 1
 
-    def _plain(self, rows: list[Row]) -> dict[str, torch.Tensor]:
+    def _plain(self, rows: list[Row]) -> dict[str, Any]:
         """What the model's own call is given: ids, a mask where tokens are missing or padded, the answer so far."""
         length = max(self._length(row) for row in rows)
         ids = np.full((len(rows), length), self.model.padding(), dtype=np.int64)
@@ -271,13 +280,13 @@ class Reader:
             ids[r, : len(whole) + len(said)] = np.concatenate([whole, said])
             sees[r, row.positions] = 1
             sees[r, len(whole) : len(whole) + len(said)] = 1
-        given = {"input_ids": torch.from_numpy(ids).to(self._device)}
+        given: dict[str, Any] = {"input_ids": torch.from_numpy(ids).to(self._device), "use_cache": False}
         if not sees.all():
             given["attention_mask"] = torch.from_numpy(sees).to(self._device)
         if self.model.encodes:
             said = np.stack([np.concatenate([self.model.start, row.answer[:-1]]) for row in rows])
             given["decoder_input_ids"] = torch.from_numpy(said).to(self._device)
-        return given | {"use_cache": False}  # type: ignore[dict-item]
+        return given
 
     def _logits(self, given: dict[str, Any], answer: int) -> torch.Tensor:
         """Logits of the last `answer` positions: (B, answer, V)."""
@@ -290,7 +299,11 @@ class Reader:
         chosen = torch.from_numpy(said).to(z.device)[..., None]
         found: FloatArray = (z.gather(-1, chosen)[..., 0] - z.logsumexp(-1)).double().cpu().numpy()
         if not np.isfinite(found).all():
-            kind = "float16 overflows easily: load it with dtype float32" if logits.dtype == torch.float16 else "check its weights"
+            kind = (
+                "float16 overflows easily: load it with dtype float32"
+                if logits.dtype == torch.float16
+                else "check its weights"
+            )
             raise BadPayoff(
                 f"{self.model.name} gives an answer token the log-probability {found[~np.isfinite(found)][0]}; {kind}"
             )

@@ -28,9 +28,9 @@ _HOME = {
 }  # fmt: skip
 
 __all__ = [
-    "AnsweringModel", "ArrayModel", "Encoded", "ImageModel", "Partition", "Pixels", "Preparation", "StringModel", "TextModel",
-    "as_answering_model", "as_array_model", "as_image_model", "as_string_model", "as_text_model", "load_image_model", "load_model",
-    "load_text_model",
+    "AnsweringModel", "ArrayModel", "Encoded", "ImageModel", "Partition", "Pixels", "Preparation", "StringModel",
+    "TextModel", "as_answering_model", "as_array_model", "as_image_model", "as_string_model", "as_text_model",
+    "load_image_model", "load_model", "load_text_model",
 ]  # fmt: skip
 
 

@@ -70,8 +70,8 @@ class AnsweringModel:
     def __init__(self, text_model: TextModel) -> None:
         if text_model.task not in ("continue", "translate"):
             raise InvalidInput(
-                f"{text_model.name} is a {type(text_model.model).__name__}, which does not write; load a causal language model or "
-                "an encoder–decoder: AutoModelForCausalLM.from_pretrained(folder)"
+                f"{text_model.name} is a {type(text_model.model).__name__}, which does not write; load a causal language model "
+                "or an encoder–decoder: AutoModelForCausalLM.from_pretrained(folder)"
             )
         self._text = text_model
         self.model, self.tokenizer, self.name = text_model.model, text_model.tokenizer, text_model.name
@@ -89,7 +89,9 @@ class AnsweringModel:
         if isinstance(prompt, np.ndarray | torch.Tensor) or _are_ids(prompt):
             return self._checked_ids(prompt)
         chat = how.pop("chat", None)
-        made = prompt_of(prompt, chat=bool(self.tokenizer.chat_template) if chat is None else chat, reserved=self.reserved, **how)
+        made = prompt_of(
+            prompt, chat=bool(self.tokenizer.chat_template) if chat is None else chat, reserved=self.reserved, **how
+        )
         if made.messages is not None and not self.tokenizer.chat_template:
             raise InvalidInput(
                 f"the prompt is a chat, and the tokenizer of {self.name} has no chat template; give one text, or set "
@@ -101,16 +103,23 @@ class AnsweringModel:
     def reserved(self) -> tuple[str, ...]:
         """Strings that stand for special tokens; the unknown word is not one of them."""
         added = (t.content for t in self.tokenizer.added_tokens_decoder.values() if t.special)
-        return tuple(dict.fromkeys(t for t in (*self.tokenizer.all_special_tokens, *added) if t != self.tokenizer.unk_token))
+        return tuple(
+            dict.fromkeys(t for t in (*self.tokenizer.all_special_tokens, *added) if t != self.tokenizer.unk_token)
+        )
 
     def _checked_ids(self, prompt: Any) -> IntArray:
         ids = np.asarray(prompt.cpu() if isinstance(prompt, torch.Tensor) else prompt)
         ids = ids[0] if ids.ndim == 2 and len(ids) == 1 else ids
         if ids.ndim != 1 or not len(ids) or ids.dtype.kind not in "iu":
-            raise InvalidInput(f"prompt is an array of {ids.dtype} of shape {ids.shape}; give the token ids of one prompt")
+            raise InvalidInput(
+                f"prompt is an array of {ids.dtype} of shape {ids.shape}; give the token ids of one prompt"
+            )
         known = int(self.model.get_input_embeddings().num_embeddings)
         if ids.min() < 0 or ids.max() >= known:
-            raise InvalidInput(f"prompt holds the token id {ids.max() if ids.max() >= known else ids.min()}; {self.name} knows 0 to {known - 1}")
+            raise InvalidInput(
+                f"prompt holds the token id {ids.max() if ids.max() >= known else ids.min()}; "
+                f"{self.name} knows 0 to {known - 1}"
+            )
         return ids.astype(np.int64)
 
     def rendered(self, prompt: Prompt) -> str:
@@ -121,14 +130,17 @@ class AnsweringModel:
         try:
             return str(
                 self.tokenizer.apply_chat_template(
-                    [dict(m) for m in prompt.messages], tokenize=False, add_generation_prompt=not ends, continue_final_message=ends
+                    [dict(m) for m in prompt.messages],
+                    tokenize=False,
+                    add_generation_prompt=not ends,
+                    continue_final_message=ends,
                 )
             )
         except Exception as error:  # templates raise what they like
             roles = ", ".join(str(m["role"]) for m in prompt.messages) or "none"
             raise InvalidInput(
-                f"the chat template of {self.name} refuses the turns {roles}: {' '.join(str(error).split())[:150]}; keep them in "
-                "place with removal='attention', or hold more of them fixed"
+                f"the chat template of {self.name} refuses the turns {roles}: {' '.join(str(error).split())[:150]}; keep them "
+                "in place with removal='attention', or hold more of them fixed"
             ) from None
 
     def layout(self, prompt: Prompt) -> tuple[str, list[int]]:
@@ -144,7 +156,8 @@ class AnsweringModel:
             shown = content if text.startswith(before + content) else content.strip()
             if not there or not text.startswith(before + shown):
                 raise InvalidInput(
-                    f"the chat template of {self.name} rewrites {content!r:.60}, so its tokens cannot be found; use removal='rebuild'"
+                    f"the chat template of {self.name} rewrites {content!r:.60}, so its tokens cannot be found; "
+                    "use removal='rebuild'"
                 )
             starts.append(len(before) - (0 if shown == content else content.index(shown[0]) if shown else 0))
             frame = before + shown + after
@@ -165,9 +178,15 @@ class AnsweringModel:
 
     def _ids(self, texts: list[str], **how: Any) -> list[list[int]]:
         try:
-            rows = self.tokenizer(texts, padding=False, truncation=False, verbose=False, **how)["input_ids"] if texts else []
+            rows = (
+                self.tokenizer(texts, padding=False, truncation=False, verbose=False, **how)["input_ids"]
+                if texts
+                else []
+            )
         except (TypeError, UnicodeEncodeError):  # a lone surrogate is not a character
-            raise InvalidInput("the prompt or the answer holds something that is not a character; decode it as UTF-8") from None
+            raise InvalidInput(
+                "the prompt or the answer holds something that is not a character; decode it as UTF-8"
+            ) from None
         return [list(row) for row in rows]
 
     def _begins(self, text: str) -> bool:
@@ -191,14 +210,18 @@ class AnsweringModel:
         row = self.tokenizer(
             text, add_special_tokens=not (chat or self._begins(text)), return_offsets_mapping=True, verbose=False
         )
-        return np.array(row["input_ids"], dtype=np.int64), np.array(row["offset_mapping"], dtype=np.int64).reshape(-1, 2)
+        return np.array(row["input_ids"], dtype=np.int64), np.array(row["offset_mapping"], dtype=np.int64).reshape(
+            -1, 2
+        )
 
     def check_length(self, prompt: int, answer: int) -> None:
         """Refuse what the model cannot read at once."""
         most, asked = self._text.longest(), prompt if self.encodes else prompt + answer
         if max(asked, answer) > most:
             what = "prompt" if self.encodes else f"prompt and answer ({answer})"
-            raise InvalidInput(f"{what} have {max(asked, answer)} tokens and {self.name} reads {most}; give less context, or a shorter answer")
+            raise InvalidInput(
+                f"{what} have {max(asked, answer)} tokens and {self.name} reads {most}; give less context, or a shorter answer"
+            )
 
     # Answers
 
@@ -211,7 +234,9 @@ class AnsweringModel:
             ids = self._checked_ids(answer)
             return Answer(ids, self.pieces(ids), "given as token ids")
         if not answer.strip():
-            raise InvalidInput(f"answer is {answer!r}: there is nothing to credit; give some words, or None to generate one")
+            raise InvalidInput(
+                f"answer is {answer!r}: there is nothing to credit; give some words, or None to generate one"
+            )
         ids = self._after(answer, prompt)
         if not len(ids) or self.tokenizer.unk_token_id in ids:
             raise InvalidInput(
@@ -234,7 +259,9 @@ class AnsweringModel:
 
     def pieces(self, ids: IntArray) -> tuple[str, ...]:
         """The characters that each token adds to the text: (A,) -> A strings."""
-        written = [self.tokenizer.decode(ids[:k].tolist(), clean_up_tokenization_spaces=False) for k in range(len(ids) + 1)]
+        written = [
+            self.tokenizer.decode(ids[:k].tolist(), clean_up_tokenization_spaces=False) for k in range(len(ids) + 1)
+        ]
         found, said = [], ""
         for now in written[1:]:
             whole = now.rstrip("�") if now != written[-1] else now  # a character whose bytes are not yet complete
@@ -244,15 +271,21 @@ class AnsweringModel:
         return tuple(found)
 
     def generate(self, prompt: Prompt | IntArray, **settings: Any) -> Answer:
-        """The model's own answer: greedy unless the settings of `model.generate` say otherwise. The end token is not part of it."""
+        """The model's own answer without its end token: greedy unless the settings of `model.generate` say otherwise."""
         chosen = {"do_sample": False, "num_beams": 1, "max_new_tokens": NEW_TOKENS} | settings
-        ids = prompt if not isinstance(prompt, Prompt) else self.tokenized([self.rendered(prompt)], prompt.messages is not None)[0]
+        ids = (
+            prompt
+            if not isinstance(prompt, Prompt)
+            else self.tokenized([self.rendered(prompt)], prompt.messages is not None)[0]
+        )
         self.check_length(len(ids), 1)
         if not self.encodes:
             chosen["max_new_tokens"] = min(int(chosen["max_new_tokens"]), self._text.longest() - len(ids))
         given = torch.from_numpy(ids)[None].to(device_of(self.model))
         with self.held(), torch.inference_mode(), quiet():
-            said = self.model.generate(given, attention_mask=torch.ones_like(given), pad_token_id=self.padding(), **chosen)[0]
+            said = self.model.generate(
+                given, attention_mask=torch.ones_like(given), pad_token_id=self.padding(), **chosen
+            )[0]
         new = said.cpu().numpy()[len(self.start) if self.encodes else len(ids) :]
         ends = np.flatnonzero(np.isin(new, self._ending))
         new = new[: ends[0]] if len(ends) else new

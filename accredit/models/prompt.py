@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ _BLANK_LINES = re.compile(r"\n[ \t]*\n\s*")
 
 @dataclass(frozen=True, eq=False)
 class Prompt:
-    """One text, or the messages of a chat. What is `closed` never plays: special tokens, and all but the passages of a context."""
+    """One text, or the messages of a chat. What is `closed` never plays: special tokens, all but the passages of a context."""
 
     contents: tuple[str, ...]  # one text, or the content of each message
     messages: tuple[Mapping[str, Any], ...] | None = None  # None: a text
@@ -45,9 +46,13 @@ class Prompt:
                 at = text.find(part, after[2] if c == after[0] else 0) if part.strip() and c >= after[0] else -1
                 if at >= 0:
                     return c, at, at + len(part)
-            raise InvalidInput(f"{name} is {part!r:.80}, which is not in the prompt; copy it from the prompt, letter by letter")
+            raise InvalidInput(
+                f"{name} is {part!r:.80}, which is not in the prompt; copy it from the prompt, letter by letter"
+            )
         if isinstance(part, int) and not isinstance(part, bool) and self.messages is not None:
-            return self._checked((part, 0, len(self.contents[part]) if 0 <= part < len(self.contents) else -1), part, name)
+            return self._checked(
+                (part, 0, len(self.contents[part]) if 0 <= part < len(self.contents) else -1), part, name
+            )
         try:
             numbers = tuple(int(x) for x in part)
         except (TypeError, ValueError):
@@ -57,7 +62,11 @@ class Prompt:
         return self._checked(numbers, part, name)
 
     def _checked(self, span: tuple[int, ...], part: Any, name: str) -> Span:
-        if len(span) != 3 or not 0 <= span[0] < len(self.contents) or not 0 <= span[1] < span[2] <= len(self.contents[span[0]]):
+        if (
+            len(span) != 3
+            or not 0 <= span[0] < len(self.contents)
+            or not 0 <= span[1] < span[2] <= len(self.contents[span[0]])
+        ):
             how = "(start, stop)" if self.messages is None else "(message, start, stop), the number of a message"
             raise InvalidInput(f"{name} is {part!r:.80}; write a string of the prompt, or {how} within it")
         return span[0], span[1], span[2]
@@ -92,12 +101,18 @@ class Prompt:
                 last = self.find(part, f"players[{i}]", last)
                 owned.append((self._shown([last]), [last]))
         else:
-            raise InvalidInput(f"players is {players!r:.60}; write one of {', '.join(UNITS)}, a list of passages, or a mapping")
+            raise InvalidInput(
+                f"players is {players!r:.60}; write one of {', '.join(UNITS)}, a list of passages, or a mapping"
+            )
         if not owned:
-            raise InvalidInput(f"players is {players!r:.60}, and nothing of the prompt is left to play; hold less of it fixed")
+            raise InvalidInput(
+                f"players is {players!r:.60}, and nothing of the prompt is left to play; hold less of it fixed"
+            )
         spans = sorted((span, who) for who, (_, own) in enumerate(owned) for span in own)
         self._check_apart(spans, [name for name, _ in owned], [*self.closed, *held])
-        return Parts(self, distinct_names(name for name, _ in owned), tuple(s for s, _ in spans), tuple(w for _, w in spans))
+        return Parts(
+            self, distinct_names(name for name, _ in owned), tuple(s for s, _ in spans), tuple(w for _, w in spans)
+        )
 
     def _listed(self, part: Any, name: str) -> list[Span]:
         if isinstance(part, str | int) or _is_span(part):
@@ -115,14 +130,18 @@ class Prompt:
             return [own for p in self.passages if (own := _inside(free, p))]
         if kind == "turn":
             if self.messages is None:
-                raise InvalidInput("players is 'turn', and the prompt is one text; give messages: [{'role': …, 'content': …}, …]")
+                raise InvalidInput(
+                    "players is 'turn', and the prompt is one text; give messages: [{'role': …, 'content': …}, …]"
+                )
             turns = [(c, 0, len(text)) for c, text in enumerate(self.contents[:-1])]  # the last one asks, and stays
             return [own for turn in turns if (own := _inside(free, turn))]
         if kind == "example":
             return self._examples(free)
         rules = {"sentence": sentence_spans, "paragraph": paragraph_spans, "word": word_spans}
         if kind not in rules:
-            raise InvalidInput(f"players is {kind!r}; write one of {', '.join(UNITS)}, a list of passages, or a mapping")
+            raise InvalidInput(
+                f"players is {kind!r}; write one of {', '.join(UNITS)}, a list of passages, or a mapping"
+            )
         return [[(c, a + i, a + j)] for c, a, b in free for i, j in rules[kind](self.contents[c][a:b])]
 
     def _examples(self, free: list[Span]) -> list[list[Span]]:
@@ -132,7 +151,9 @@ class Prompt:
             return [own for block in blocks if (own := _inside(free, block))]
         groups: list[list[Span]] = [[]]
         for c, message in enumerate(self.messages[:-1]):
-            groups[-1] += _inside(free, (c, 0, len(self.contents[c]))) if message["role"] in ("user", "assistant") else []
+            groups[-1] += (
+                _inside(free, (c, 0, len(self.contents[c]))) if message["role"] in ("user", "assistant") else []
+            )
             if message["role"] == "assistant":
                 groups.append([])
         return [own for own in groups if own]
@@ -142,7 +163,7 @@ class Prompt:
         return text if len(text) <= SHOWN else text[: SHOWN - 1].rstrip() + "…"
 
     def _check_apart(self, spans: list[tuple[Span, int]], names: list[str], closed: list[Span]) -> None:
-        for ((c, _, stop), who), ((d, start, _), other) in zip(spans, spans[1:], strict=False):
+        for ((c, _, stop), who), ((d, start, _), other) in itertools.pairwise(spans):
             if c == d and start < stop:
                 raise InvalidInput(
                     f"players {names[who]!r:.60} and {names[other]!r:.60} overlap at character {start}; give spans that do not"
@@ -173,7 +194,7 @@ def paragraph_spans(text: str) -> list[tuple[int, int]]:
     [(0, 4), (6, 10)]
     """
     edges = [(0, 0), *(m.span() for m in _BLANK_LINES.finditer(text)), (len(text), len(text))]
-    return [(b, c) for (_, b), (c, _) in zip(edges, edges[1:], strict=False) if text[b:c].strip()]
+    return [(b, c) for (_, b), (c, _) in itertools.pairwise(edges) if text[b:c].strip()]
 
 
 @dataclass(frozen=True, eq=False)
@@ -256,12 +277,16 @@ def prompt_of(
         raise InvalidInput("query goes with context=[passages]; a prompt of its own holds its question already")
     elif isinstance(prompt, str):
         if not prompt.strip():
-            raise InvalidInput(f"prompt is {prompt!r}: empty or only spaces, so there is nothing to credit; give some words")
+            raise InvalidInput(
+                f"prompt is {prompt!r}: empty or only spaces, so there is nothing to credit; give some words"
+            )
         made = Prompt((prompt,))
     else:
         made = _from_messages(prompt)
     special = "|".join(re.escape(r) for r in sorted(reserved, key=len, reverse=True) if r.strip())
-    found = [(c, *m.span()) for c, text in enumerate(made.contents) for m in re.finditer(special, text)] if special else []
+    found = (
+        [(c, *m.span()) for c, text in enumerate(made.contents) for m in re.finditer(special, text)] if special else []
+    )
     return Prompt(made.contents, made.messages, made.passages, (*made.closed, *found))
 
 
@@ -276,7 +301,9 @@ def _from_context(context: Any, query: str | None, template: str, separator: str
     if template.count("{context}") != 1 or template.count("{query}") != 1:
         raise InvalidInput(f"template is {template!r:.80}; it must hold {{context}} once and {{query}} once")
     if separator.strip():
-        raise InvalidInput(f"separator is {separator!r:.40}; it must be white space: put marks into the passages themselves")
+        raise InvalidInput(
+            f"separator is {separator!r:.40}; it must be white space: put marks into the passages themselves"
+        )
     before, _, after = template.partition("{context}")
     start = len(before.replace("{query}", query))
     text = before.replace("{query}", query) + separator.join(passages) + after.replace("{query}", query)
@@ -284,7 +311,7 @@ def _from_context(context: Any, query: str | None, template: str, separator: str
     for passage in passages:
         spans.append((0, start, start + len(passage)))
         start += len(passage) + len(separator)
-    between = [(0, a, b) for (_, _, a), (_, b, _) in zip(spans, spans[1:], strict=False) if b > a]
+    between = [(0, a, b) for (_, _, a), (_, b, _) in itertools.pairwise(spans) if b > a]
     outside = [(0, 0, spans[0][1]), (0, spans[-1][2], len(text))]
     messages = ({"role": "user", "content": text},) if chat else None
     return Prompt((text,), messages, tuple(spans), tuple(s for s in [*outside, *between] if s[2] > s[1]))
@@ -293,8 +320,14 @@ def _from_context(context: Any, query: str | None, template: str, separator: str
 def _from_messages(prompt: Any) -> Prompt:
     messages = list(prompt) if isinstance(prompt, Iterable) else []
     if not messages:
-        raise InvalidInput(f"prompt is {prompt!r:.60}; give a text, messages, token ids, or context=[passages] with query=…")
+        raise InvalidInput(
+            f"prompt is {prompt!r:.60}; give a text, messages, token ids, or context=[passages] with query=…"
+        )
     for i, message in enumerate(messages):
-        if not isinstance(message, Mapping) or not isinstance(message.get("role"), str) or not isinstance(message.get("content"), str):
+        if (
+            not isinstance(message, Mapping)
+            or not isinstance(message.get("role"), str)
+            or not isinstance(message.get("content"), str)
+        ):
             raise InvalidInput(f"message {i} is {message!r:.80}; write {{'role': 'user', 'content': 'a string'}}")
     return Prompt(tuple(m["content"] for m in messages), tuple(dict(m) for m in messages))

@@ -85,7 +85,9 @@ def test_views_are_sums_and_ask_nothing_again(builtin):
     assert_allclose(game.whole("mean").payoff(every), tokens.mean(axis=1))
     assert_allclose(game.whole("probability").payoff(every), np.exp(tokens.sum(axis=1)))
     assert game.sentences().outputs == ("Anna lives in Rome .", "Boris owns a dog .")
-    assert_allclose(game.sentences().payoff(every), np.stack([tokens[:, :5].sum(axis=1), tokens[:, 5:].sum(axis=1)], axis=1))
+    assert_allclose(
+        game.sentences().payoff(every), np.stack([tokens[:, :5].sum(axis=1), tokens[:, 5:].sum(axis=1)], axis=1)
+    )
     assert_allclose(game.token("Rome").payoff(every), tokens[:, 3])
     assert_allclose(game.token(-1).payoff(every), tokens[:, -1])
     assert game.pays.reader.tokens == before
@@ -100,8 +102,17 @@ def test_rather_than_another_answer(builtin):
 
 def test_a_filler_takes_the_place_of_a_part(builtin):
     context, query = ["Anna lives in Rome .", "Boris owns a dog ."], "Where does Anna live ?"
-    game = answer_game(builtin, context=context, query=query, answer="Anna lives in Rome .", removal="filler", filler="Peter speaks Dutch .")
-    plain = answer_game(builtin, context=["Peter speaks Dutch .", context[1]], query=query, answer="Anna lives in Rome .")
+    game = answer_game(
+        builtin,
+        context=context,
+        query=query,
+        answer="Anna lives in Rome .",
+        removal="filler",
+        filler="Peter speaks Dutch .",
+    )
+    plain = answer_game(
+        builtin, context=["Peter speaks Dutch .", context[1]], query=query, answer="Anna lives in Rome ."
+    )
     assert_allclose(game.payoff(np.array([[False, True]])), plain.payoff(np.array([[True, True]])))
 
 
@@ -110,7 +121,11 @@ def test_words_tokens_and_spans_play(builtin, players):
     text = "Anna lives in Rome . Boris owns a dog . Where does Anna live ?"
     asks = (40, len(text))
     game = answer_game(builtin, text, "Anna lives in Rome .", players=players, fixed=[asks], removal="attention")
-    names = ("who", "where") if isinstance(players, dict) else ("Anna", "lives", "in", "Rome", ".", "Boris", "owns", "a", "dog", ". (2)")
+    names = (
+        ("who", "where")
+        if isinstance(players, dict)
+        else ("Anna", "lives", "in", "Rome", ".", "Boris", "owns", "a", "dog", ". (2)")
+    )
     assert game.players == names
     missing = np.ones((2, len(names)), dtype=bool)
     missing[1, names.index("where" if isinstance(players, dict) else "Rome")] = False
@@ -133,7 +148,12 @@ def test_a_function_of_prompts_is_asked_in_the_same_way(builtin):
     own = context_game(builtin, made)
 
     def hosted(prompts, answer):
-        return np.concatenate([answer_game(builtin, p, answer, players={"first word": (0, 1)}).payoff(np.array([[True]])) for p in prompts])
+        return np.concatenate(
+            [
+                answer_game(builtin, p, answer, players={"first word": (0, 1)}).payoff(np.array([[True]]))
+                for p in prompts
+            ]
+        )
 
     game = asked_game(hosted, context=made.context, query=made.query, answer=made.answer)
     every = from_index(np.arange(16), 4)
@@ -179,8 +199,11 @@ def test_bad_input_is_refused_with_the_call_that_works(builtin, case):
 
 @pytest.mark.parametrize(
     "form",
-    [{"context": []}, {"context": "Anna"}, {"context": ["a"], "query": ""}, {"context": ["a"], "query": "b", "template": "{query}"},
-     {"prompt": "a", "query": "b"}, {}, {"prompt": [{"role": "user"}]}, {"prompt": ""}, {"prompt": np.array([[1.5]])}, {"prompt": [9999]}],
+    [
+        {"context": []}, {"context": "Anna"}, {"context": ["a"], "query": ""}, {"prompt": "a", "query": "b"}, {},
+        {"context": ["a"], "query": "b", "template": "{query}"}, {"context": ["a"], "query": "b", "separator": "--"},
+        {"prompt": ""}, {"prompt": [{"role": "user"}]}, {"prompt": np.array([[1.5]])}, {"prompt": [9999]},
+    ],
 )  # fmt: skip
 def test_prompts_that_are_none_are_refused(builtin, form):
     with pytest.raises(InvalidInput):
@@ -189,7 +212,7 @@ def test_prompts_that_are_none_are_refused(builtin, form):
 
 def test_a_tokenizer_that_merges_across_a_span_is_named():
     model = answering("gpt2")
-    with pytest.raises(InvalidInput, match="merges .* across .* use removal='rebuild'"):
+    with pytest.raises(InvalidInput, match=r"merges .* across .* use removal='rebuild'"):
         answer_game(model, TEXT, "It", players={"half": (2, 5)}, removal="attention", fixed=FIXED[1])
     assert answer_game(model, TEXT, "It", players={"half": (2, 5)}).players == ("half",)
 

@@ -21,7 +21,11 @@ WAYS = {"t5": "padded", "bart": "padded", "bloom": "plain"}
 def own_call(model, ids, answer, sees=None):
     """Log-probabilities of an answer, straight from the Hugging Face model, one row and no cache."""
     said, hf = answer.tolist(), model.model
-    mask = {} if sees is None else {"attention_mask": torch.tensor([[*map(int, sees)] + [1] * (0 if model.encodes else len(said) - 1)])}
+    mask = (
+        {}
+        if sees is None
+        else {"attention_mask": torch.tensor([[*map(int, sees)] + [1] * (0 if model.encodes else len(said) - 1)])}
+    )
     with torch.no_grad():
         if model.encodes:
             decoder = torch.tensor([[*model.start.tolist(), *said[:-1]]])

@@ -27,7 +27,8 @@ FAMILIES: dict[str, tuple[str, str, dict[str, Any], str]] = {
     "qwen2": ("Qwen2", "Qwen2ForCausalLM", LONG | {"num_key_value_heads": 2}, "bytes"),
     "qwen3": ("Qwen3", "Qwen3ForCausalLM", GROUPED, "bytes"),
     "qwen3, window": (
-        "Qwen3", "Qwen3ForCausalLM", GROUPED | {"use_sliding_window": True, "sliding_window": 5, "max_window_layers": 1}, "bytes",
+        "Qwen3", "Qwen3ForCausalLM",
+        GROUPED | {"use_sliding_window": True, "sliding_window": 5, "max_window_layers": 1}, "bytes",
     ),
     "gemma2": ("Gemma2", "Gemma2ForCausalLM", GROUPED | SLIDING, "starts"),
     "gemma3": ("Gemma3Text", "Gemma3ForCausalLM", GROUPED | SLIDING, "starts"),
@@ -54,6 +55,13 @@ def many_sided() -> AnsweringModel:
     """A decoder-only model of a class that also reads pictures, fed text."""
     words = TOKENIZERS["starts"]()
     text = GROUPED | SLIDING | {"vocab_size": len(words) + 8}
-    seen = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16, "image_size": 8, "patch_size": 4}
+    seen = {
+        "hidden_size": 16,
+        "num_hidden_layers": 1,
+        "num_attention_heads": 2,
+        "intermediate_size": 16,
+        "image_size": 8,
+        "patch_size": 4,
+    }
     config = transformers.Gemma3Config(text_config=text, vision_config=seen, image_token_index=len(words) + 1)
     return as_answering_model(_made(transformers.Gemma3ForConditionalGeneration, config, "sdpa", torch.float32), words)

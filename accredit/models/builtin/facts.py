@@ -100,7 +100,12 @@ def facts(kind: str = "plain", passages: int = 6, seed: int = 0) -> Facts:
     for place, sentence in zip(places, told, strict=True):
         context[place] = sentence
     where = [int(p) for p in places]
-    enough = {"plain": [where], "redundant": [[p] for p in where], "joint": [sorted(where)], "contradicting": [where[1:]]}[kind]
+    enough = {
+        "plain": [where],
+        "redundant": [[p] for p in where],
+        "joint": [sorted(where)],
+        "contradicting": [where[1:]],
+    }[kind]
     against = tuple(where[:1]) if kind == "contradicting" else ()
     asked = f"{RELATIONS[r].asks[0]} does {who} {RELATIONS[r].asks[1]} ?"
     return Facts(kind, tuple(context), asked, says(who, r, value, 0), tuple(tuple(e) for e in enough), against)
