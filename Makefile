@@ -53,6 +53,7 @@ bench: $(VENV)/bench.done  ## measure against the peers; each ends with one JSON
 	$(BIN)/python -m benchmarks.shapley
 	$(BIN)/python -m benchmarks.flow
 	$(BIN)/python -m benchmarks.explain
+	$(BIN)/python -m benchmarks.answers
 	$(BIN)/python -m benchmarks.valuation
 	$(BIN)/python -m benchmarks.arena
 	$(BIN)/python -m benchmarks.tables --large

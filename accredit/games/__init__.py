@@ -13,14 +13,19 @@ from accredit.games.tabular import TabularGame, tabular_game
 from accredit.games.wrappers import Cached, CachedGames, Counted, CountedGames, cached, counted, grouped, restricted
 
 if TYPE_CHECKING:
+    from accredit.games.answers import AnswerGame, answer_game
+    from accredit.games.asked import asked_game
     from accredit.games.image import ImageGame, image_game
     from accredit.games.text import TextGame, text_game
 
-_NEED_TORCH = {"TextGame": "text", "text_game": "text", "ImageGame": "image", "image_game": "image"}
+_NEED_TORCH = {
+    "TextGame": "text", "text_game": "text", "ImageGame": "image", "image_game": "image", "AnswerGame": "answers",
+    "answer_game": "answers", "asked_game": "asked",
+}  # fmt: skip
 
 __all__ = [
-    "Cached", "CachedGames", "Counted", "CountedGames", "FunctionGame", "FunctionGames", "ImageGame", "PartsGames",
-    "StringGame", "TableGame", "TableGames", "TabularGame", "TextGame", "cached", "counted", "grouped", "image_game",
+    "AnswerGame", "Cached", "CachedGames", "Counted", "CountedGames", "FunctionGame", "FunctionGames", "ImageGame", "PartsGames",
+    "StringGame", "TableGame", "TableGames", "TabularGame", "TextGame", "answer_game", "asked_game", "cached", "counted", "grouped", "image_game",
     "read_game", "read_games", "read_groups", "restricted", "string_game", "tabular_game", "text_game",
 ]  # fmt: skip
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from accredit.core import MissingExtra
 
 if TYPE_CHECKING:
+    from accredit.models.answering import AnsweringModel, as_answering_model
     from accredit.models.arrays import ArrayModel, as_array_model
     from accredit.models.encoded import Encoded
     from accredit.models.image import ImageModel, Pixels, Preparation, as_image_model
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from accredit.models.text import TextModel, as_text_model
 
 _HOME = {
+    "AnsweringModel": "answering", "as_answering_model": "answering",
     "ArrayModel": "arrays", "as_array_model": "arrays",
     "Encoded": "encoded", "Partition": "partition",
     "StringModel": "strings", "as_string_model": "strings",
@@ -26,9 +28,9 @@ _HOME = {
 }  # fmt: skip
 
 __all__ = [
-    "ArrayModel", "Encoded", "ImageModel", "Partition", "Pixels", "Preparation", "StringModel", "TextModel",
-    "as_array_model", "as_image_model", "as_string_model", "as_text_model", "load_image_model", "load_model",
-    "load_text_model",
+    "AnsweringModel", "ArrayModel", "Encoded", "ImageModel", "Partition", "Pixels", "Preparation", "StringModel",
+    "TextModel", "as_answering_model", "as_array_model", "as_image_model", "as_string_model", "as_text_model",
+    "load_image_model", "load_model", "load_text_model",
 ]  # fmt: skip
 
 

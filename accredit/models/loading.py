@@ -43,7 +43,10 @@ def load_text_model(folder_or_name: str | Path, *, download: bool = False) -> Te
         raise InvalidInput(
             f"{folder} holds no tokenizer; save it beside the model with tokenizer.save_pretrained(folder)"
         )
-    model = _loaded(kinds[ending], folder)
+    kind = kinds[ending]
+    if ending == "ForConditionalGeneration" and not config.get("is_encoder_decoder", False):
+        kind = transformers.AutoModelForImageTextToText  # decoder-only classes that also read pictures
+    model = _loaded(kind, folder)
     try:
         tokenizer = transformers.AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
     except (OSError, ValueError, KeyError) as error:

@@ -453,11 +453,12 @@ class TextModel:
 
 
 def task_of(model: Any) -> Task:
-    """What a transformers model does with a text, inferred from its class."""
+    """What a transformers model does with a text, inferred from its class and, for those that generate, from its configuration."""
     names = [kind.__name__ for kind in type(model).__mro__]
     for ending, task in HEADS.items():
         if any(name.endswith(ending) for name in names):
-            return task
+            encodes = bool(getattr(model.config, "is_encoder_decoder", False))
+            return "continue" if task == "translate" and not encodes else task  # Gemma3ForConditionalGeneration
     raise InvalidInput(
         f"{type(model).__name__} has no output to explain; load a class that ends in one of {', '.join(HEADS)}"
     )

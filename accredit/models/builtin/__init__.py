@@ -1,7 +1,8 @@
-"""The built-in models: a small sentiment BERT and a small vision transformer, as ordinary Hugging Face folders.
+"""The built-in models: a sentiment BERT, a vision transformer and an answering Llama, all small, as Hugging Face folders.
 
-They are trained by `tools/train_builtin_text.py` and `tools/train_builtin_vision.py`; the `README.md` beside each set of
-weights is its model card. Both saw inputs with holes in training, so texts and pictures with parts removed are nothing new.
+The first two are trained by `tools/train_builtin_text.py` and `tools/train_builtin_vision.py`, and have met inputs with holes
+in training, so removing tokens or patches asks them nothing new. The weights of the third are set by hand, by
+`tools/construct_builtin_answers.py`. The `README.md` beside each set of weights is its model card.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import Any
 
 from accredit.core import MissingExtra
 
-__all__ = ["load_text", "load_vision", "text_folder", "vision_folder"]
+__all__ = ["answers_folder", "load_answers", "load_text", "load_vision", "text_folder", "vision_folder"]
 
 
 def text_folder() -> Path:
@@ -32,6 +33,15 @@ def vision_folder() -> Path:
     return Path(__file__).parent / "vision"
 
 
+def answers_folder() -> Path:
+    """The folder of the answering model: config, tokenizer, safetensors and card.
+
+    >>> sorted(path.name for path in answers_folder().iterdir())
+    ['README.md', 'config.json', 'model.safetensors', 'tokenizer.json', 'tokenizer_config.json']
+    """
+    return Path(__file__).parent / "answers"
+
+
 def load_text() -> tuple[Any, Any]:
     """The sentiment model (`BertForSequenceClassification`, float32, eval mode) and its tokenizer.
 
@@ -43,6 +53,19 @@ def load_text() -> tuple[Any, Any]:
     transformers = _transformers("the built-in text model")
     model = transformers.AutoModelForSequenceClassification.from_pretrained(text_folder(), **_OFFLINE)
     return model.float().eval(), transformers.AutoTokenizer.from_pretrained(text_folder(), local_files_only=True)
+
+
+def load_answers() -> tuple[Any, Any]:
+    """The answering model (`LlamaForCausalLM`, float32, eval mode) and its tokenizer: questions about facts in the context.
+
+    >>> model, tokenizer = load_answers()
+    >>> asked = tokenizer("Anna lives in Rome . Boris owns a dog . Where does Anna live ?", return_tensors="pt")
+    >>> tokenizer.decode(model.generate(**asked, max_new_tokens=5)[0, -5:])
+    'Anna lives in Rome .'
+    """
+    transformers = _transformers("the built-in answering model")
+    model = transformers.AutoModelForCausalLM.from_pretrained(answers_folder(), **_OFFLINE)
+    return model.float().eval(), transformers.AutoTokenizer.from_pretrained(answers_folder(), local_files_only=True)
 
 
 def load_vision() -> tuple[Any, Any]:

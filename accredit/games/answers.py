@@ -1,0 +1,244 @@
+"""Answers as games: which passages, sentences, turns, words or tokens of a prompt earn what a language model says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol, final
+
+import numpy as np
+
+from accredit.core import BadPayoff, BoolArray, FloatArray, InvalidInput
+from accredit.core.coalitions import keys
+from accredit.games.assembly import InPlace, Rebuilt, assembly
+from accredit.games.batches import MEMORY, Estimate, estimate
+from accredit.games.passes import Reader
+from accredit.models.answering import Answer, AnsweringModel, as_answering_model
+
+PAYOFFS = ("log-probability", "mean", "probability")
+
+
+class Paying(Protocol):
+    """Who is in the prompt, and log-probabilities of answers after what a coalition leaves of it."""
+
+    @property
+    def players(self) -> tuple[str, ...]: ...
+    @property
+    def rows(self) -> int: ...
+    def log_probabilities(self, coalitions: BoolArray) -> FloatArray:
+        """(batch, n) -> (batch, tokens of the answer, then of the other answer)."""
+        ...
+
+    @property
+    def provenance(self) -> dict[str, Any]: ...
+
+
+@final
+class ModelPays:
+    """Payoffs from a model's forward passes."""
+
+    def __init__(self, model: AnsweringModel, parts: Rebuilt | InPlace, answers: list[Answer], reader: Reader) -> None:
+        self.model, self.parts, self.answers, self.reader = model, parts, answers, reader
+        everybody = np.ones((1, len(parts.players)), dtype=bool)
+        whole = parts.rows(everybody, answers[0])[0]
+        for answer in answers:
+            model.check_length(len(whole.ids), len(answer.ids))
+        self._length = len(whole.read)
+
+    @property
+    def players(self) -> tuple[str, ...]:
+        return self.parts.players
+
+    @property
+    def rows(self) -> int:
+        return self.reader.rows(self._length, self._length, len(self.answers[0].ids))
+
+    def log_probabilities(self, coalitions: BoolArray) -> FloatArray:
+        rows = [self.parts.rows(coalitions, answer) for answer in self.answers]
+        found = self.reader.log_probabilities([row for each in rows for row in each])
+        count = len(coalitions)
+        return np.concatenate([np.stack(found[k * count : (k + 1) * count]) for k in range(len(rows))], axis=1)
+
+    @property
+    def provenance(self) -> dict[str, Any]:
+        removal = (
+            self.parts.removal
+            if isinstance(self.parts, InPlace)
+            else "rebuild"
+            if self.parts.filler is None
+            else "filler"
+        )
+        return {
+            "model": self.model.name, "architecture": type(self.model.model).__name__, "removal": removal,
+            "filler": self.parts.filler if removal == "filler" else None,
+            "answer": self.answers[0].text, "answer from": self.answers[0].source,
+            "rather than": self.answers[1].text if len(self.answers) > 1 else None,
+            "notes": [answer.note for answer in self.answers if answer.note],
+        }  # fmt: skip
+
+
+@final
+class AnswerGame:
+    """v(S) = log-probability of each token of an answer, when only the parts of S are left in the prompt.
+
+    One forward pass over prompt and answer pays every token, so the game has one payoff for each: `outputs` are the tokens of
+    the answer, and `payoff` gives (batch, tokens). `whole`, `sentences` and `token` are views of the same passes; every
+    coalition is evaluated once, whichever view asks first.
+    """
+
+    def __init__(self, pays: Paying, outputs: tuple[str, ...], others: int = 0, answer: Answer | None = None) -> None:
+        self.pays, self.outputs, self.answer = pays, outputs, answer
+        self._others = others  # tokens of the answer that this one is compared with
+        self._known: dict[bytes, FloatArray] = {}
+
+    @property
+    def players(self) -> tuple[str, ...]:
+        return self.pays.players
+
+    @property
+    def rows(self) -> int:
+        return self.pays.rows
+
+    @property
+    def provenance(self) -> dict[str, Any]:
+        """What the payoffs rest on."""
+        return self.pays.provenance | {"payoff": "log-probability"}
+
+    def __repr__(self) -> str:
+        return f"AnswerGame({len(self.players)} players, {len(self.outputs)} answer tokens)"
+
+    def payoff(self, coalitions: BoolArray) -> FloatArray:
+        """Log-probability of each token of the answer: (batch, n) -> (batch, tokens)."""
+        return self.asked(coalitions)[:, : len(self.outputs)]
+
+    def asked(self, coalitions: BoolArray) -> FloatArray:
+        """All that a pass pays: the answer's tokens, then those of the other answer; (batch, n) -> (batch, all tokens)."""
+        names = keys(coalitions)
+        new = {name: i for i, name in enumerate(names) if name not in self._known}
+        if new:
+            earned = self.pays.log_probabilities(coalitions[list(new.values())])
+            if earned.shape != (len(new), len(self.outputs) + self._others):
+                raise BadPayoff(f"{len(new)} prompts were paid with shape {earned.shape}; one row each was expected")
+            self._known |= dict(zip(new, earned, strict=True))
+        return np.stack([self._known[name] for name in names])
+
+    def estimate(self, budget: int) -> Estimate:
+        """Payoffs and seconds that `budget` coalitions will cost, from timed passes that are not kept."""
+        return estimate(AnswerGame(self.pays, self.outputs, self._others), budget)
+
+    def whole(self, payoff: str = "log-probability") -> AnswerView:
+        """The whole answer: log-probability (the sum over tokens), its mean per token, or the probability.
+
+        Where the game compares two answers, the same for this one minus the same for the other.
+        """
+        if payoff not in PAYOFFS:
+            raise InvalidInput(f"payoff is {payoff!r}; write one of {', '.join(PAYOFFS)}")
+        said, count, name = _worth_of(payoff), len(self.outputs), "answer"
+        if not self._others:
+            return AnswerView(self, (name,), lambda earned: said(earned), payoff)
+        return AnswerView(
+            self, ("answer rather than the other",), lambda e: said(e[:, :count]) - said(e[:, count:]), payoff
+        )
+
+    def sentences(self) -> AnswerView:
+        """The log-probability of each sentence of the answer: (batch, sentences)."""
+        if self.answer is None:
+            raise InvalidInput(
+                "the sentences of the answer are not known: its tokens have no text; use whole() or the game itself"
+            )
+        names, number = self.answer.sentences
+        into = np.eye(len(names))[number]  # (tokens, sentences)
+        count = len(self.outputs)
+        return AnswerView(self, names, lambda earned: earned[:, :count] @ into, "log-probability")
+
+    def token(self, which: int | str) -> AnswerView:
+        """One token of the answer, by its number or its name in `outputs`."""
+        if isinstance(which, str) and which in self.outputs:
+            which = self.outputs.index(which)
+        if not isinstance(which, int) or not -len(self.outputs) <= which < len(self.outputs):
+            raise InvalidInput(f"token is {which!r}; the answer has {len(self.outputs)}: {', '.join(self.outputs[:8])}")
+        place = range(len(self.outputs))[which]
+        return AnswerView(self, (self.outputs[place],), lambda earned: earned[:, place], "log-probability")
+
+
+@final
+class AnswerView:
+    """Payoffs made from those of an answer's tokens: (batch,) for one output, (batch, k) for several."""
+
+    def __init__(
+        self, game: AnswerGame, outputs: tuple[str, ...], worth: Callable[[FloatArray], FloatArray], payoff: str
+    ) -> None:
+        self.game, self.outputs, self._worth, self._payoff = game, outputs, worth, payoff
+
+    @property
+    def players(self) -> tuple[str, ...]:
+        return self.game.players
+
+    @property
+    def rows(self) -> int:
+        return self.game.rows
+
+    @property
+    def provenance(self) -> dict[str, Any]:
+        return self.game.provenance | {"payoff": self._payoff}
+
+    def payoff(self, coalitions: BoolArray) -> FloatArray:
+        """(batch, n) -> (batch,), or (batch, k) where there are several outputs."""
+        return self._worth(self.game.asked(coalitions))
+
+
+def _worth_of(payoff: str) -> Callable[[FloatArray], FloatArray]:
+    if payoff == "mean":
+        return lambda earned: earned.mean(axis=1)
+    if payoff == "probability":
+        return lambda earned: np.exp(earned.sum(axis=1))
+    return lambda earned: earned.sum(axis=1)
+
+
+def answer_game(
+    model: Any,
+    prompt: Any = None,
+    answer: Any = None,
+    *,
+    tokenizer: Any = None,
+    players: Any = None,
+    fixed: Any = (),
+    rather_than: Any = None,
+    removal: str = "rebuild",
+    filler: str | None = None,
+    memory: float = MEMORY,
+    batch: int | None = None,
+    generation: dict[str, Any] | None = None,
+    **form: Any,
+) -> AnswerGame:
+    """The game in which parts of a prompt earn the tokens of an answer.
+
+    The prompt is a text, chat messages, token ids, or `context=[passages], query=…`. `players` are "passage", "sentence",
+    "paragraph", "turn", "example", "word", "token", a list of passages, or a mapping from names to strings or spans of the
+    prompt; by default passages of a context, turns of a chat with several, sentences of a text, tokens of ids. What is
+    `fixed`, the template and special tokens never play. `answer` is a text or token ids; None lets the model generate one
+    with the settings `generation` (greedy by default). `rather_than` is another answer to compare with.
+
+    Parts leave by `removal`: "rebuild" writes the prompt again without them, through the chat template (tokens are cut out
+    of the ids); "attention" leaves them in place, unseen, positions kept; "filler" puts the text `filler` in their place.
+    """
+    asked = as_answering_model(model, tokenizer)
+    said = asked.prompt(prompt, **form)
+    if players is None:
+        players = default_players(said, form)
+    parts = assembly(asked, said, players, fixed, removal, filler)
+    first = asked.generate(said, **(generation or {})) if answer is None else asked.answer(answer, said)
+    answers = [first] if rather_than is None else [first, asked.answer(rather_than, said)]
+    if len(answers) == 2 and answers[0].ids.tolist() == answers[1].ids.tolist():
+        raise InvalidInput(f"rather_than is {answers[1].text!r:.60}, the answer itself; give another answer")
+    pays = ModelPays(asked, parts, answers, Reader(asked, memory, batch))
+    others = len(answers[1].ids) if len(answers) == 2 else 0
+    return AnswerGame(pays, first.tokens, others, first)
+
+
+def default_players(prompt: Any, form: dict[str, Any]) -> str:
+    """Passages of a context, turns of a chat with several, sentences of a text, tokens of ids."""
+    if isinstance(prompt, np.ndarray):
+        return "token"
+    if "context" in form:
+        return "passage"
+    return "turn" if prompt.messages is not None and len(prompt.messages) > 1 else "sentence"

@@ -1,0 +1,120 @@
+"""Answers of models that are only asked from outside: a function of prompts that returns log-probabilities."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, final
+
+import numpy as np
+
+from accredit.core import BadPayoff, BoolArray, FloatArray, InvalidInput, distinct_names
+from accredit.games.answers import AnswerGame, default_players
+from accredit.games.batches import spans
+from accredit.models.prompt import Parts, prompt_of
+
+ROWS = 64  # prompts in one call
+
+
+@final
+class FunctionPays:
+    """Payoffs from a function that is given prompts and the answer, and returns log-probabilities."""
+
+    rows = ROWS
+
+    def __init__(self, function: Callable[..., Any], parts: Parts, answers: list[str], filler: str | None) -> None:
+        self.function, self.parts, self.answers, self.filler = function, parts, answers, filler
+
+    @property
+    def players(self) -> tuple[str, ...]:
+        return self.parts.players
+
+    def log_probabilities(self, coalitions: BoolArray) -> FloatArray:
+        left = [self.parts.left(kept, self.filler) for kept in coalitions]
+        prompts = [p.contents[0] if p.messages is None else [dict(m) for m in p.messages] for p in left]
+        return np.concatenate([self._said(prompts, answer) for answer in self.answers], axis=1)
+
+    def _said(self, prompts: list[Any], answer: str) -> FloatArray:
+        parts = [
+            self._checked(self.function(prompts[part], answer), len(prompts[part]))
+            for part in spans(len(prompts), ROWS)
+        ]
+        if len({part.shape[1] for part in parts}) > 1:
+            raise BadPayoff(
+                f"the function paid {sorted({p.shape[1] for p in parts})} tokens for one answer; return the same number each"
+            )
+        return np.concatenate(parts)
+
+    def _checked(self, returned: Any, count: int) -> FloatArray:
+        try:
+            earned = np.asarray(returned, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise BadPayoff(
+                f"the function returned {returned!r:.60}; return one log-probability, or one row of them, for each prompt"
+            ) from None
+        earned = earned[:, None] if earned.ndim == 1 else earned
+        if earned.ndim != 2 or len(earned) != count or not earned.shape[1]:
+            raise BadPayoff(
+                f"the function returned shape {earned.shape} for {count} prompts; return ({count},) or ({count}, tokens)"
+            )
+        if not np.isfinite(earned).all() or earned.max() > 1e-6:
+            bad = earned[~np.isfinite(earned) | (earned > 1e-6)][0]
+            raise BadPayoff(f"the function returned {bad}; a log-probability is a finite number that is not above 0")
+        return earned
+
+    @property
+    def provenance(self) -> dict[str, Any]:
+        name = getattr(self.function, "__name__", type(self.function).__name__)
+        return {
+            "model": name, "architecture": "a function of prompts", "removal": "rebuild" if self.filler is None else "filler",
+            "filler": self.filler, "answer": self.answers[0], "answer from": "given",
+            "rather than": self.answers[1] if len(self.answers) > 1 else None, "notes": [],
+        }  # fmt: skip
+
+
+def asked_game(
+    function: Callable[..., Any],
+    prompt: Any = None,
+    answer: str = "",
+    *,
+    players: Any = None,
+    fixed: Any = (),
+    rather_than: str | None = None,
+    filler: str | None = None,
+    **form: Any,
+) -> AnswerGame:
+    """The game of an answer whose log-probabilities come from a function: a hosted model, or another runtime.
+
+    `function(prompts, answer)` gets texts (or lists of messages, if the prompt is a chat) and returns the log-probability of
+    the answer after each, or one for each of its tokens. Players and prompts are those of `answer_game`, but for tokens,
+    which only a tokenizer knows. Parts leave by rebuilding the prompt, or a filler takes their place.
+
+    >>> def knows(prompts, answer):
+    ...     return [-0.1 if "Rome" in prompt else -3.0 for prompt in prompts]
+    >>> game = asked_game(knows, context=["Anna lives in Rome.", "Boris is old."], query="Where does Anna live?", answer="Rome")
+    >>> game.whole().payoff(np.array([[True, False], [False, True]]))
+    array([-0.1, -3. ])
+    """
+    if not callable(function):
+        raise InvalidInput(
+            f"function is a {type(function).__name__}; give a function of (prompts, answer) that returns log-probabilities"
+        )
+    answers = [answer] if rather_than is None else [answer, rather_than]
+    if not all(isinstance(a, str) and a.strip() for a in answers):
+        raise InvalidInput(
+            f"answer is {answers!r:.60}; a function of prompts is asked about a given answer that is not empty"
+        )
+    said = prompt_of(prompt, **form)
+    if players is None:
+        players = default_players(said, form)
+    if players == "token":
+        raise InvalidInput("players is 'token', and a function of prompts has no tokenizer; use 'word'")
+    pays = FunctionPays(function, said.parts(players, fixed), answers, filler)
+    everybody = np.ones((1, len(pays.players)), dtype=bool)
+    first = pays._said([_whole(said)], answer)
+    count, total = first.shape[1], pays.log_probabilities(everybody).shape[1]
+    names = ("answer",) if count == 1 else distinct_names(f"token {k + 1}" for k in range(count))
+    return AnswerGame(pays, names, total - count)
+
+
+def _whole(prompt: Any) -> Any:
+    return prompt.contents[0] if prompt.messages is None else [dict(m) for m in prompt.messages]

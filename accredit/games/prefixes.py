@@ -1,0 +1,78 @@
+"""Rows of tokens that begin alike, as a tree: what several rows share is read once."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from accredit.core import IntArray
+
+WORTH_KEEPING = 24  # tokens that sharing must save before a stop of its own pays for the states that it copies
+
+
+@dataclass(eq=False)
+class Node:
+    """The tokens `start` to `stop` of some rows, after what its parent has read. A node without children ends one row."""
+
+    row: int  # one of the rows that pass through
+    start: int
+    stop: int
+    children: list[Node] = field(default_factory=list)
+
+    def __len__(self) -> int:
+        return self.stop - self.start
+
+    def walk(self) -> Iterator[Node]:
+        """This node and all below it."""
+        waiting = [self]
+        while waiting:
+            node = waiting.pop()
+            yield node
+            waiting += node.children
+
+    @property
+    def depth(self) -> int:
+        """Most nodes on a way from here to the end of a row."""
+        level, deep = [self], 0
+        while level:
+            level, deep = [child for node in level for child in node.children], deep + 1
+        return deep
+
+
+def prefix_tree(rows: Sequence[IntArray], own: Sequence[int], worth: int = WORTH_KEEPING) -> Node:
+    """The tree of the rows' common beginnings; its root is empty. The last `own[i]` tokens of row i are never shared.
+
+    A beginning is read on its own only if that saves at least `worth` tokens; otherwise each row reads it again.
+
+    >>> tree = prefix_tree([np.array([5, 6, 7]), np.array([5, 6, 8]), np.array([9, 9])], own=[1, 1, 1], worth=1)
+    >>> sorted((node.start, node.stop, node.row) for node in tree.walk())[1:]
+    [(0, 2, 0), (0, 2, 2), (2, 3, 0), (2, 3, 1)]
+    """
+    order = sorted(range(len(rows)), key=lambda i: rows[i].astype(">i8").tobytes())
+    most = np.array([len(rows[i]) - own[i] for i in order])
+    alike = np.array([0, *(_common(rows[a], rows[b]) for a, b in itertools.pairwise(order))])
+    alike[1:] = np.minimum(alike[1:], np.minimum(most[1:], most[:-1]))
+    root = Node(order[0] if order else 0, 0, 0)
+    waiting = [(root, 0, len(order), 0)]  # rows first to last of the order, that agree with the node up to `read`
+    while waiting:
+        parent, first, last, read = waiting.pop()
+        if last - first == 1:
+            parent.children.append(Node(order[first], read, len(rows[order[first]])))
+        elif last > first:
+            shared = int(alike[first + 1 : last].min())
+            edges = [first, *(first + 1 + np.flatnonzero(alike[first + 1 : last] == shared)).tolist(), last]
+            if (len(edges) - 2) * (shared - read) >= worth:
+                parent.children.append(Node(order[first], read, shared))
+                parent, read = parent.children[-1], shared
+            waiting += [(parent, a, b, read) for a, b in itertools.pairwise(edges)]
+    return root
+
+
+def _common(a: IntArray, b: IntArray) -> int:
+    """How many tokens two rows share at their beginning."""
+    short = min(len(a), len(b))
+    differ = np.flatnonzero(a[:short] != b[:short])
+    return int(differ[0]) if len(differ) else short

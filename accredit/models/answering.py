@@ -1,0 +1,352 @@
+"""Language models that answer: prompts as the model's own call reads them, answers token by token."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, final
+
+import numpy as np
+import torch
+
+from accredit.core import AccreditError, IntArray, InvalidInput, distinct_names
+from accredit.models.encoded import numbered, sentence_spans
+from accredit.models.prompt import Prompt, prompt_of
+from accredit.models.state import device_of, quiet
+from accredit.models.text import TextModel, as_text_model
+
+NEW_TOKENS = 128  # of a generated answer
+SHOWN_SPACE = {" ": "␣", "\n": "⏎", "\t": "⇥", "\r": "⏎"}
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """What a model said or might have said, cut into its tokens."""
+
+    ids: IntArray  # (A,)
+    pieces: tuple[str, ...]  # (A,) the characters that each token adds
+    source: str  # given, or how it was generated
+    note: str = ""  # where the tokenizer writes it in another way than it was given
+
+    @property
+    def text(self) -> str:
+        return "".join(self.pieces)
+
+    @property
+    def tokens(self) -> tuple[str, ...]:
+        """Distinct names of the tokens; white space is shown as what it is."""
+        return distinct_names(visible(piece) for piece in self.pieces)
+
+    @property
+    def sentences(self) -> tuple[tuple[str, ...], IntArray]:
+        """The sentences of the answer, and for each token the number of its sentence: (A,)."""
+        ends = np.cumsum([len(piece) for piece in self.pieces])
+        spans = np.stack([ends - [len(piece) for piece in self.pieces], ends], axis=1)
+        units = sentence_spans(self.text) or [(0, len(self.text))]
+        number = numbered(spans, units, self.text)
+        present, number = np.unique(number, return_inverse=True)
+        return distinct_names(" ".join(self.text[a:b].split()) for a, b in (units[k] for k in present)), number
+
+
+def visible(piece: str) -> str:
+    """A token as a reader sees it: without the space before it, and white space alone as a sign.
+
+    >>> visible(" Rome"), visible("\\n\\n"), visible("")
+    ('Rome', '⏎⏎', '∅')
+    """
+    return piece.strip() or "".join(SHOWN_SPACE.get(c, c) for c in piece) or "∅"
+
+
+@final
+class AnsweringModel:
+    """A causal language model or an encoder–decoder, and its tokenizer.
+
+    A text is read as `tokenizer(text)` gives it, messages as `tokenizer.apply_chat_template(messages)` does. A text that
+    already begins with the begin-of-text token, as a rendered chat does, gets no second one.
+    """
+
+    def __init__(self, text_model: TextModel) -> None:
+        if text_model.task not in ("continue", "translate"):
+            raise InvalidInput(
+                f"{text_model.name} is a {type(text_model.model).__name__}, which does not write; load a causal language model "
+                "or an encoder–decoder: AutoModelForCausalLM.from_pretrained(folder)"
+            )
+        self._text = text_model
+        self.model, self.tokenizer, self.name = text_model.model, text_model.tokenizer, text_model.name
+        self.encodes = text_model.task == "translate"  # a source is encoded, and the answer decoded from it
+        self.takes = text_model.takes
+        self.ways: dict[tuple[str, bool], str] = {}  # how its rows are read, once that was tried out
+
+    def __repr__(self) -> str:
+        return f"AnsweringModel({self.name!r}, {type(self.model).__name__})"
+
+    # Prompts
+
+    def prompt(self, prompt: Any = None, **how: Any) -> Prompt | IntArray:
+        """A prompt of any form: text, messages, token ids, or context=[passages] with query=…; see `prompt_of`."""
+        if isinstance(prompt, np.ndarray | torch.Tensor) or _are_ids(prompt):
+            return self._checked_ids(prompt)
+        chat = how.pop("chat", None)
+        made = prompt_of(
+            prompt, chat=bool(self.tokenizer.chat_template) if chat is None else chat, reserved=self.reserved, **how
+        )
+        if made.messages is not None and not self.tokenizer.chat_template:
+            raise InvalidInput(
+                f"the prompt is a chat, and the tokenizer of {self.name} has no chat template; give one text, or set "
+                "tokenizer.chat_template"
+            )
+        return made
+
+    @cached_property
+    def reserved(self) -> tuple[str, ...]:
+        """Strings that stand for special tokens; the unknown word is not one of them."""
+        added = (t.content for t in self.tokenizer.added_tokens_decoder.values() if t.special)
+        return tuple(
+            dict.fromkeys(t for t in (*self.tokenizer.all_special_tokens, *added) if t != self.tokenizer.unk_token)
+        )
+
+    def _checked_ids(self, prompt: Any) -> IntArray:
+        ids = np.asarray(prompt.cpu() if isinstance(prompt, torch.Tensor) else prompt)
+        ids = ids[0] if ids.ndim == 2 and len(ids) == 1 else ids
+        if ids.ndim != 1 or not len(ids) or ids.dtype.kind not in "iu":
+            raise InvalidInput(
+                f"prompt is an array of {ids.dtype} of shape {ids.shape}; give the token ids of one prompt"
+            )
+        known = int(self.model.get_input_embeddings().num_embeddings)
+        if ids.min() < 0 or ids.max() >= known:
+            raise InvalidInput(
+                f"prompt holds the token id {ids.max() if ids.max() >= known else ids.min()}; "
+                f"{self.name} knows 0 to {known - 1}"
+            )
+        return ids.astype(np.int64)
+
+    def rendered(self, prompt: Prompt) -> str:
+        """The text that is cut into tokens: the prompt's own, or what the chat template makes of its messages."""
+        if prompt.messages is None:
+            return prompt.contents[0]
+        ends = prompt.messages[-1]["role"] == "assistant" if prompt.messages else False
+        try:
+            return str(
+                self.tokenizer.apply_chat_template(
+                    [dict(m) for m in prompt.messages],
+                    tokenize=False,
+                    add_generation_prompt=not ends,
+                    continue_final_message=ends,
+                )
+            )
+        except Exception as error:  # templates raise what they like
+            roles = ", ".join(str(m["role"]) for m in prompt.messages) or "none"
+            raise InvalidInput(
+                f"the chat template of {self.name} refuses the turns {roles}: {' '.join(str(error).split())[:150]}; keep them "
+                "in place with removal='attention', or hold more of them fixed"
+            ) from None
+
+    def layout(self, prompt: Prompt) -> tuple[str, list[int]]:
+        """The rendered text, and where in it each content begins (as if white space at its ends had not been cut)."""
+        text = self.rendered(prompt)
+        if prompt.messages is None:
+            return text, [0]
+        signs = [chr(0xE000 + i) * 3 for i in range(len(prompt.messages))]
+        marked = tuple({**m, "content": sign} for m, sign in zip(prompt.messages, signs, strict=True))
+        frame, starts = self.rendered(Prompt(tuple(signs), marked)), []
+        for sign, content in zip(signs, prompt.contents, strict=True):
+            before, there, after = frame.partition(sign)
+            shown = content if text.startswith(before + content) else content.strip()
+            if not there or not text.startswith(before + shown):
+                raise InvalidInput(
+                    f"the chat template of {self.name} rewrites {content!r:.60}, so its tokens cannot be found; "
+                    "use removal='rebuild'"
+                )
+            starts.append(len(before) - (0 if shown == content else content.index(shown[0]) if shown else 0))
+            frame = before + shown + after
+        if frame != text:
+            raise InvalidInput(f"the chat template of {self.name} depends on what is said; use removal='rebuild'")
+        return text, starts
+
+    def tokenized(self, texts: Sequence[str], chat: bool) -> list[IntArray]:
+        """Token ids of rendered prompts, none of them empty."""
+        bare = [chat or self._begins(text) for text in texts]
+        found: list[IntArray] = [np.zeros(0, dtype=np.int64)] * len(texts)
+        for without in (True, False):
+            which = [i for i, b in enumerate(bare) if b == without]
+            ids = self._ids([texts[i] for i in which], add_special_tokens=not without)
+            for i, row in zip(which, ids, strict=True):
+                found[i] = np.array(row if len(row) else [self.opening], dtype=np.int64)
+        return found
+
+    def _ids(self, texts: list[str], **how: Any) -> list[list[int]]:
+        try:
+            rows = (
+                self.tokenizer(texts, padding=False, truncation=False, verbose=False, **how)["input_ids"]
+                if texts
+                else []
+            )
+        except (TypeError, UnicodeEncodeError):  # a lone surrogate is not a character
+            raise InvalidInput(
+                "the prompt or the answer holds something that is not a character; decode it as UTF-8"
+            ) from None
+        return [list(row) for row in rows]
+
+    def _begins(self, text: str) -> bool:
+        """Whether a text already holds the begin-of-text token that the tokenizer would put before it."""
+        bos = self.tokenizer.bos_token
+        return bool(bos) and not self.encodes and text.startswith(bos) and self._opens
+
+    @cached_property
+    def _opens(self) -> bool:
+        ids = self._ids(["a"], add_special_tokens=True)[0]
+        return bool(ids) and ids[0] == self.tokenizer.bos_token_id
+
+    @property
+    def opening(self) -> int:
+        """The token that is read where nothing else is left."""
+        tokens = (self.tokenizer.bos_token_id, self.tokenizer.eos_token_id, self.tokenizer.pad_token_id)
+        return int(next((token for token in tokens if token is not None), 0))
+
+    def offsets(self, text: str, chat: bool) -> tuple[IntArray, IntArray]:
+        """Token ids of a rendered prompt and the characters that each covers: (T,), (T, 2)."""
+        row = self.tokenizer(
+            text, add_special_tokens=not (chat or self._begins(text)), return_offsets_mapping=True, verbose=False
+        )
+        return np.array(row["input_ids"], dtype=np.int64), np.array(row["offset_mapping"], dtype=np.int64).reshape(
+            -1, 2
+        )
+
+    def check_length(self, prompt: int, answer: int) -> None:
+        """Refuse what the model cannot read at once."""
+        most, asked = self._text.longest(), prompt if self.encodes else prompt + answer
+        if max(asked, answer) > most:
+            what = "prompt" if self.encodes else f"prompt and answer ({answer})"
+            raise InvalidInput(
+                f"{what} have {max(asked, answer)} tokens and {self.name} reads {most}; give less context, or a shorter answer"
+            )
+
+    # Answers
+
+    def answer(self, answer: str | Sequence[int], prompt: Prompt | IntArray) -> Answer:
+        """An answer as tokens: those that follow the prompt when both are written as one text, else its own.
+
+        Refused: an answer that is empty, or that the tokenizer can only write with unknown words.
+        """
+        if not isinstance(answer, str):
+            ids = self._checked_ids(answer)
+            return Answer(ids, self.pieces(ids), "given as token ids")
+        if not answer.strip():
+            raise InvalidInput(
+                f"answer is {answer!r}: there is nothing to credit; give some words, or None to generate one"
+            )
+        ids = self._after(answer, prompt)
+        if not len(ids) or self.tokenizer.unk_token_id in ids:
+            raise InvalidInput(
+                f"answer {answer!r:.60} holds words that the tokenizer of {self.name} does not know "
+                f"({self.tokenizer.convert_ids_to_tokens(ids.tolist())}); use words of its vocabulary, or give token ids"
+            )
+        pieces = self.pieces(ids)
+        same = "".join("".join(pieces).split()) == "".join(answer.split())
+        return Answer(ids, pieces, "given", "" if same else f"the tokenizer writes the answer as {''.join(pieces)!r}")
+
+    def _after(self, answer: str, prompt: Prompt | IntArray) -> IntArray:
+        if not self.encodes and isinstance(prompt, Prompt):
+            text, chat = self.rendered(prompt), prompt.messages is not None
+            before, both = self.tokenized([text, text + answer], chat)
+            after = both[len(before) :]
+            if len(after) and (both[: len(before)] == before).all() and self.tokenizer.unk_token_id not in after:
+                return after
+        how = {"text_target": [answer]} if self.encodes else {"text": [answer]}
+        return np.array(self.tokenizer(**how, add_special_tokens=False, verbose=False)["input_ids"][0], dtype=np.int64)
+
+    def pieces(self, ids: IntArray) -> tuple[str, ...]:
+        """The characters that each token adds to the text: (A,) -> A strings."""
+        written = [
+            self.tokenizer.decode(ids[:k].tolist(), clean_up_tokenization_spaces=False) for k in range(len(ids) + 1)
+        ]
+        found, said = [], ""
+        for now in written[1:]:
+            whole = now.rstrip("�") if now != written[-1] else now  # a character whose bytes are not yet complete
+            new = whole[len(said) :] if whole.startswith(said) else whole
+            found.append(new)
+            said = whole if whole.startswith(said) else said + whole
+        return tuple(found)
+
+    def generate(self, prompt: Prompt | IntArray, **settings: Any) -> Answer:
+        """The model's own answer without its end token: greedy unless the settings of `model.generate` say otherwise."""
+        chosen = {"do_sample": False, "num_beams": 1, "max_new_tokens": NEW_TOKENS} | settings
+        ids = (
+            prompt
+            if not isinstance(prompt, Prompt)
+            else self.tokenized([self.rendered(prompt)], prompt.messages is not None)[0]
+        )
+        self.check_length(len(ids), 1)
+        if not self.encodes:
+            chosen["max_new_tokens"] = min(int(chosen["max_new_tokens"]), self._text.longest() - len(ids))
+        given = torch.from_numpy(ids)[None].to(device_of(self.model))
+        with self.held(), torch.inference_mode(), quiet():
+            said = self.model.generate(
+                given, attention_mask=torch.ones_like(given), pad_token_id=self.padding(), **chosen
+            )[0]
+        new = said.cpu().numpy()[len(self.start) if self.encodes else len(ids) :]
+        ends = np.flatnonzero(np.isin(new, self._ending))
+        new = new[: ends[0]] if len(ends) else new
+        how = ", ".join(f"{name}={value}" for name, value in chosen.items())
+        if not len(new):
+            raise InvalidInput(f"{self.name} says nothing after this prompt ({how}); give an answer: answer='…'")
+        return Answer(new.astype(np.int64), self.pieces(new), f"generated: {how}")
+
+    @property
+    def _ending(self) -> list[int]:
+        own = getattr(self.model.generation_config, "eos_token_id", None)
+        listed = own if isinstance(own, list) else [own]
+        return [int(t) for t in (*listed, self.tokenizer.eos_token_id) if t is not None]
+
+    @property
+    def start(self) -> IntArray:
+        """What the decoder of an encoder–decoder reads before the answer; empty for a causal model."""
+        if not self.encodes:
+            return np.zeros(0, dtype=np.int64)
+        config, generation = self.model.config, self.model.generation_config
+        first = getattr(generation, "decoder_start_token_id", None)
+        first = first if first is not None else config.decoder_start_token_id
+        if first is None:
+            raise InvalidInput(f"{self.name} has no decoder_start_token_id; set model.config.decoder_start_token_id")
+        forced = getattr(generation, "forced_bos_token_id", None)
+        return np.array([first] if forced is None else [first, forced], dtype=np.int64)
+
+    # Passes
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """The model in evaluation mode; its state is put back afterwards."""
+        with self._text.held():
+            yield
+
+    def padding(self) -> int:
+        """The id that fills short rows, where it is not seen."""
+        try:
+            return self._text.padding()
+        except InvalidInput:
+            return 0  # never seen, so any id will do
+
+    def logits(self, given: Mapping[str, Any], answer: int) -> torch.Tensor:
+        """Logits of the last `answer` positions of a call: (B, answer, V). Call inside `held`."""
+        keep = {"logits_to_keep": answer} if "logits_to_keep" in self.takes and not self.encodes else {}
+        try:
+            found: torch.Tensor = self.model(**given, **keep).logits
+        except AccreditError:
+            raise
+        except Exception as error:  # a model may raise anything; say which one, on what, and what it said
+            size = " × ".join(str(n) for n in given["input_ids"].shape)
+            raise InvalidInput(
+                f"{self.name} failed on {size} tokens: {type(error).__name__}: {' '.join(str(error).split())[:200]}"
+            ) from error
+        return found[:, -answer:]
+
+
+def _are_ids(prompt: Any) -> bool:
+    return isinstance(prompt, list | tuple) and bool(prompt) and all(isinstance(i, int | np.integer) for i in prompt)
+
+
+def as_answering_model(model: Any, tokenizer: Any = None) -> AnsweringModel:
+    """A model that answers from (model, tokenizer), from a transformers pipeline or a text model, or unchanged."""
+    return model if isinstance(model, AnsweringModel) else AnsweringModel(as_text_model(model, tokenizer))

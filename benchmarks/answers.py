@@ -1,0 +1,141 @@
+"""Answers as games: the cost of passes that read common beginnings once, beside plain passes.
+
+    python -m benchmarks.answers [--quick]
+
+Needs the extra [text]. One thread, process CPU seconds, the least of several repeats, both ways interleaved in one run. The
+model has the shape of a small Llama (4 layers of width 256, grouped queries, 1,000 words) and random weights; passages have 60
+tokens, the question and the answer 40 together, the answer 20. Plain passes are padded on the left, sorted by length, with
+logits at answer positions only, in the batch size that suits them best of four. The last line is one JSON object:
+
+* `eight_passages`: CPU of plain passes over ours for all 256 coalitions of 8 passages; `twelve_passages`: the same for 1,000
+  random coalitions of 12. `…_tokens`: the same ratio counted in tokens read, which is what could be reached at best.
+* `largest_difference`: between the log-probabilities of the two ways, over all answer tokens of both.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from typing import Any
+
+import numpy as np
+import torch
+from tokenizers import Tokenizer, models, pre_tokenizers
+from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+
+from accredit.core import BoolArray, FloatArray
+from accredit.core.coalitions import from_index
+from accredit.games.answers import AnswerGame, ModelPays, answer_game
+from accredit.models.answering import AnsweringModel, as_answering_model
+from benchmarks.explain import show
+
+WORDS, PASSAGE, ASKED, SAID = 1_000, 60, 20, 20
+BATCHES = (4, 8, 16, 32)
+
+
+def small_llama() -> AnsweringModel:
+    """The model and a tokenizer of numbered words."""
+    names = ["<s>", "<pad>", *(f"w{i}" for i in range(WORDS))]
+    words = Tokenizer(models.WordLevel({name: i for i, name in enumerate(names)}, unk_token="<pad>"))
+    words.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    config = LlamaConfig(
+        vocab_size=len(names), hidden_size=256, num_hidden_layers=4, num_attention_heads=8, num_key_value_heads=4,
+        intermediate_size=704, max_position_embeddings=2048, initializer_range=0.05,
+    )  # fmt: skip
+    torch.manual_seed(0)
+    tokenizer = PreTrainedTokenizerFast(tokenizer_object=words, bos_token="<s>", pad_token="<pad>")
+    return as_answering_model(LlamaForCausalLM(config).eval(), tokenizer)
+
+
+def game_of(model: AnsweringModel, passages: int) -> AnswerGame:
+    """Random passages, a question and an answer."""
+    rng = np.random.default_rng(passages)
+
+    def text(count: int) -> str:
+        return " ".join(f"w{i}" for i in rng.integers(0, WORDS, count))
+
+    context = [text(PASSAGE) for _ in range(passages)]
+    return answer_game(model, context=context, query=text(ASKED), answer=" " + text(SAID))
+
+
+def plain(model: AnsweringModel, game: AnswerGame, coalitions: BoolArray, batch: int) -> tuple[FloatArray, int]:
+    """The same log-probabilities from rows padded on the left and sorted by length, and the tokens read."""
+    pays = game.pays
+    assert isinstance(pays, ModelPays)
+    rows = pays.parts.rows(coalitions, pays.answers[0])
+    order = np.argsort([len(row.ids) for row in rows], kind="stable")
+    earned, read = np.empty((len(rows), SAID)), 0
+    said = torch.from_numpy(pays.answers[0].ids)
+    with torch.inference_mode():
+        for start in range(0, len(order), batch):
+            part = order[start : start + batch]
+            length = max(len(rows[i].read) for i in part)
+            ids = torch.zeros((len(part), length), dtype=torch.int64)
+            mask = torch.zeros_like(ids)
+            for r, i in enumerate(part):
+                ids[r, length - len(rows[i].read) :] = torch.from_numpy(rows[i].read)
+                mask[r, length - len(rows[i].read) :] = 1
+            logits = model.model(
+                input_ids=ids,
+                attention_mask=mask,
+                position_ids=(mask.cumsum(1) - 1).clamp(min=0),
+                use_cache=False,
+                logits_to_keep=SAID,
+            ).logits.double()
+            earned[part] = (
+                logits.gather(-1, said.expand(len(part), -1)[..., None])[..., 0] - logits.logsumexp(-1)
+            ).numpy()
+            read += ids.numel()
+    return earned, read
+
+
+def compared(model: AnsweringModel, passages: int, coalitions: BoolArray, repeats: int) -> dict[str, float]:
+    """CPU seconds of both ways, interleaved, and how far their numbers differ."""
+    game = game_of(model, passages)
+    game.payoff(coalitions[:2])  # how the model is read is tried out once
+    trial = coalitions[:: max(1, len(coalitions) // 64)]
+    best = min(BATCHES, key=lambda batch: min(_cpu(lambda: plain(model, game, trial, batch))[0] for _ in range(2)))
+    ours, theirs, off, read, given = [], [], 0.0, 0, 0
+    for _ in range(repeats):
+        fresh = game_of(model, passages)
+        assert isinstance(fresh.pays, ModelPays)
+        seconds, found = _cpu(lambda game=fresh: game.payoff(coalitions))
+        ours.append(seconds)
+        given = fresh.pays.reader.tokens
+        seconds, (expected, read) = _cpu(lambda: plain(model, game, coalitions, best))
+        theirs.append(seconds)
+        off = max(off, float(np.abs(found - expected).max()))
+    return {
+        "passages": passages, "payoffs": len(coalitions), "CPU s": min(ours), "plain CPU s": min(theirs), "plain batch": best,
+        "ratio": min(theirs) / min(ours), "tokens": given, "plain tokens": read, "token ratio": read / given, "difference": off,
+    }  # fmt: skip
+
+
+def _cpu(run: Any) -> tuple[float, Any]:
+    began = time.process_time()
+    found = run()
+    return time.process_time() - began, found
+
+
+def main() -> None:
+    """Run everything and print a table, then one JSON line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="one repeat")
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+    model = small_llama()
+    repeats = 1 if options.quick else 3
+    every = from_index(np.arange(256), 8)
+    random = np.random.default_rng(0).random((1_000, 12)) < 0.5
+    rows = [compared(model, 8, every, repeats), compared(model, 12, random, repeats)]
+    show("log-probabilities of a 20-token answer, beside plain passes", rows)
+    print(json.dumps({
+        "eight_passages": round(rows[0]["ratio"], 2), "eight_passages_tokens": round(rows[0]["token ratio"], 2),
+        "twelve_passages": round(rows[1]["ratio"], 2), "twelve_passages_tokens": round(rows[1]["token ratio"], 2),
+        "largest_difference": max(row["difference"] for row in rows),
+    }))  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()
