@@ -24,9 +24,10 @@ _NEED_TORCH = {
 }  # fmt: skip
 
 __all__ = [
-    "AnswerGame", "Cached", "CachedGames", "Counted", "CountedGames", "FunctionGame", "FunctionGames", "ImageGame", "PartsGames",
-    "StringGame", "TableGame", "TableGames", "TabularGame", "TextGame", "answer_game", "asked_game", "cached", "counted", "grouped", "image_game",
-    "read_game", "read_games", "read_groups", "restricted", "string_game", "tabular_game", "text_game",
+    "AnswerGame", "Cached", "CachedGames", "Counted", "CountedGames", "FunctionGame", "FunctionGames", "ImageGame",
+    "PartsGames", "StringGame", "TableGame", "TableGames", "TabularGame", "TextGame", "answer_game", "asked_game",
+    "cached", "counted", "grouped", "image_game", "read_game", "read_games", "read_groups", "restricted",
+    "string_game", "tabular_game", "text_game",
 ]  # fmt: skip
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from accredit.core import BadPayoff, BoolArray, FloatArray, InvalidInput
 from accredit.core.coalitions import keys
 from accredit.games.assembly import InPlace, Rebuilt, assembly
-from accredit.games.batches import MEMORY, Estimate, estimate
+from accredit.games.batches import MEMORY, Cost, estimate
 from accredit.games.passes import Reader
 from accredit.models.answering import Answer, AnsweringModel, as_answering_model
 
@@ -121,7 +121,7 @@ class AnswerGame:
             self._known |= dict(zip(new, earned, strict=True))
         return np.stack([self._known[name] for name in names])
 
-    def estimate(self, budget: int) -> Estimate:
+    def estimate(self, budget: int) -> Cost:
         """Payoffs and seconds that `budget` coalitions will cost, from timed passes that are not kept."""
         return estimate(AnswerGame(self.pays, self.outputs, self._others), budget)
 

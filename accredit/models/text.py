@@ -453,7 +453,7 @@ class TextModel:
 
 
 def task_of(model: Any) -> Task:
-    """What a transformers model does with a text, inferred from its class and, for those that generate, from its configuration."""
+    """What a transformers model does with a text, inferred from its class and, if it generates, from its configuration."""
     names = [kind.__name__ for kind in type(model).__mro__]
     for ending, task in HEADS.items():
         if any(name.endswith(ending) for name in names):
