@@ -132,14 +132,12 @@ class AnswerGame:
         """
         if payoff not in PAYOFFS:
             raise InvalidInput(f"payoff is {payoff!r}; write one of {', '.join(PAYOFFS)}")
-        said, count, name = _worth_of(payoff), len(self.outputs), "answer"
+        said, count = _worth_of(payoff), len(self.outputs)
         if not self._others:
-            return AnswerView(self, (name,), lambda earned: said(earned), payoff)
-        return AnswerView(
-            self, ("answer rather than the other",), lambda e: said(e[:, :count]) - said(e[:, count:]), payoff
-        )
+            return AnswerView(self, said, payoff)
+        return AnswerView(self, lambda e: said(e[:, :count]) - said(e[:, count:]), payoff)
 
-    def sentences(self) -> AnswerView:
+    def sentences(self) -> AnswerViews:
         """The log-probability of each sentence of the answer: (batch, sentences)."""
         if self.answer is None:
             raise InvalidInput(
@@ -148,7 +146,7 @@ class AnswerGame:
         names, number = self.answer.sentences
         into = np.eye(len(names))[number]  # (tokens, sentences)
         count = len(self.outputs)
-        return AnswerView(self, names, lambda earned: earned[:, :count] @ into, "log-probability")
+        return AnswerViews(self, names, lambda earned: earned[:, :count] @ into, "log-probability")
 
     def token(self, which: int | str) -> AnswerView:
         """One token of the answer, by its number or its name in `outputs`."""
@@ -157,17 +155,14 @@ class AnswerGame:
         if not isinstance(which, int) or not -len(self.outputs) <= which < len(self.outputs):
             raise InvalidInput(f"token is {which!r}; the answer has {len(self.outputs)}: {', '.join(self.outputs[:8])}")
         place = range(len(self.outputs))[which]
-        return AnswerView(self, (self.outputs[place],), lambda earned: earned[:, place], "log-probability")
+        return AnswerView(self, lambda earned: earned[:, place], "log-probability")
 
 
-@final
 class AnswerView:
-    """Payoffs made from those of an answer's tokens: (batch,) for one output, (batch, k) for several."""
+    """A game whose payoff is made from those of an answer's tokens: (batch,)."""
 
-    def __init__(
-        self, game: AnswerGame, outputs: tuple[str, ...], worth: Callable[[FloatArray], FloatArray], payoff: str
-    ) -> None:
-        self.game, self.outputs, self._worth, self._payoff = game, outputs, worth, payoff
+    def __init__(self, game: AnswerGame, worth: Callable[[FloatArray], FloatArray], payoff: str) -> None:
+        self.game, self._worth, self._payoff = game, worth, payoff
 
     @property
     def players(self) -> tuple[str, ...]:
@@ -182,8 +177,19 @@ class AnswerView:
         return self.game.provenance | {"payoff": self._payoff}
 
     def payoff(self, coalitions: BoolArray) -> FloatArray:
-        """(batch, n) -> (batch,), or (batch, k) where there are several outputs."""
+        """What each coalition earns: (batch, n) -> (batch,), or (batch, k) of several outputs."""
         return self._worth(self.game.asked(coalitions))
+
+
+@final
+class AnswerViews(AnswerView):
+    """Several such games at once, one per output: (batch, k)."""
+
+    def __init__(
+        self, game: AnswerGame, outputs: tuple[str, ...], worth: Callable[[FloatArray], FloatArray], payoff: str
+    ) -> None:
+        super().__init__(game, worth, payoff)
+        self.outputs = outputs
 
 
 def _worth_of(payoff: str) -> Callable[[FloatArray], FloatArray]:
