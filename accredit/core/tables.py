@@ -47,7 +47,8 @@ class Sheet:
         return (dict(zip(self.names, row, strict=True)) for row in self.rows)
 
     def column(self, name: str | None, option: str) -> list[str]:
-        """The cells of one column, by name; without a name, those of the only one. `option` is what names it for a user."""
+        """The cells of one column, by name; without a name, those of the only one. `option` is what a person sets to name
+        it."""
         if name is None and len(self.names) == 1:
             name = self.names[0]
         if name is None or name not in self.names:

@@ -177,7 +177,7 @@ def test_a_part_keeps_the_total_and_drops_efficiency():
 
 @pytest.mark.parametrize("which", [0, [7], [True, False], [1.5], [None], None])
 def test_a_part_that_is_none_is_named(which):
-    with pytest.raises(InvalidInput, match="any of the 3 players"):
+    with pytest.raises(InvalidInput, match="of the 3 players"):
         Attribution(("x", "y", "z"), [1, 2, 3], total=6, method="m")[which]
 
 
