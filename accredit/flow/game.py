@@ -52,7 +52,9 @@ def members(tokens: int, groups: Groups, players: Iterable[str] | None = None) -
         raise InvalidInput(f"groups[{empty[0]!r}] is empty; name at least one token")
     clash = [name for k, name in enumerate(names) if k not in owner and name in groups]
     if clash:
-        raise InvalidInput(f"groups has a group with the same name as the single token {clash[0]!r}; choose another")
+        raise InvalidInput(
+            f"groups has a group with the same name as the single token {clash[0]!r}; choose another name"
+        )
     whole = tuple(dict.fromkeys(owner.get(k, names[k]) for k in range(tokens)))
     belongs = np.zeros((len(whole), tokens), dtype=bool)
     for k in range(tokens):

@@ -83,7 +83,7 @@ def test_names_groups_and_layers():
     assert merged["ends"] == pytest.approx(single["a"] + single["f"], abs=1e-12)
     with pytest.raises(InvalidInput, match="overlap"):
         joint_flow(attention, groups={"x": [0], "y": [0]})
-    with pytest.raises(InvalidInput, match="one name a token"):
+    with pytest.raises(InvalidInput, match="one name per token"):
         joint_flow(attention, players=["a"])
 
 
@@ -114,7 +114,7 @@ def test_spent_tokens_are_those_above_which_no_flow_passes():
     attention = np.array([[[0.5, 0.5], [0.5, 0.5]], [[1.0, 0.0], [1.0, 0.0]]])
     every = layerwise_flow(attention, outputs=0, residual=0.0)
     assert [(t.player, t.layer) for t in spent_tokens(every)] == [("1", 1)]
-    assert "before layer 1" in str(spent_tokens(every)[0])
+    assert "used below layer 1" in str(spent_tokens(every)[0])
     shapley = layerwise_flow(attention, outputs=0, residual=0.0, rule="shapley")
     assert spent_tokens(shapley) == spent_tokens(every)
     with pytest.raises(InvalidInput, match="layerwise_flow"):
