@@ -96,7 +96,7 @@ def test_one_method_has_one_usual_name(spelled, usual):
      ("beta", "game", "needs two numbers after the colon; write for example beta:16,1"),
      ("beta:4", "game", "needs two numbers"), ("beta:a,b", "game", "needs two numbers"),
      ("tmc:", "game", "needs one number"), ("semivalue:x", "game", "needs numbers"),
-     ("shapley:3", "game", "nothing belongs; write shapley"), ("", "game", "method '' is unknown")],
+     ("shapley:3", "game", "takes no parameters; write shapley"), ("", "game", "method '' is unknown")],
 )  # fmt: skip
 def test_what_is_refused_says_what_to_write(spelled, place, said):
     with pytest.raises(InvalidInput) as refusal:

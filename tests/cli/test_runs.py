@@ -80,7 +80,7 @@ def test_a_copied_journal_goes_on_as_itself(folder, tmp_path_factory, monkeypatc
         assert [run.ended is None for run in journal.runs()] == [False]
         journal._db.execute("UPDATE runs SET ended = NULL, folder = '/no/such/folder'")
     assert not (folder / "run.db").exists()
-    with pytest.raises(AccreditError, match="/no/such/folder, which is not there"):
+    with pytest.raises(AccreditError, match="/no/such/folder, which is gone"):
         CliRunner().invoke(runs, ["moved.db", "--resume"], catch_exceptions=False)
 
 

@@ -187,12 +187,12 @@ def test_what_does_not_apply_is_said_and_the_rest_is_measured():
     assert table["selection"]["comprehensiveness"].value == pytest.approx(0.5)  # a is removed: 0.9 − 0.4
     assert table["selection"]["post-hoc accuracy"].value == 1.0
     assert table["scores"]["deletion"].value == pytest.approx(1.1 / 3)
-    with pytest.raises(NotApplicable, match="no unit"):
+    with pytest.raises(NotApplicable, match="without a unit"):
         measure(Infidelity(), LINEAR, scores)
 
 
 def test_credit_that_divides_something_else_has_no_infidelity():
-    with pytest.raises(NotApplicable, match="something else"):
+    with pytest.raises(NotApplicable, match="something other"):
         measure(Infidelity(), LINEAR, credited(0.5, 0.2, 0.1, total=2.0))  # this game pays 0.8
 
 
