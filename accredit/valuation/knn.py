@@ -29,7 +29,9 @@ from accredit.valuation.utility import Utility
 
 CHUNK = 1 << 22  # distances held at once
 
-Ties = dict[int, tuple[IntArray, IntArray]]  # test row of a chunk -> first place and size of every group at one distance
+Ties = dict[
+    int, tuple[IntArray, IntArray]
+]  # test row of a chunk -> first place and size of every group at one distance
 
 
 class KNNUtility(Utility):
