@@ -14,25 +14,47 @@ the gradients of one batch at a time and multiplies them. A network of few param
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from accredit.core import FloatArray, InvalidInput, MissingExtra, NotConverged
+from accredit.core import FloatArray, InvalidInput, NotConverged
 from accredit.valuation.influence import Influences
-from accredit.valuation.layers import Layer, Seen, row_gradients, tracked_layers
-from accredit.valuation.losses import Batch, Loss, checked_rows, loss_named, picked
+from accredit.valuation.layers import Seen
+from accredit.valuation.losses import Batch, checked_rows
+from accredit.valuation.network import Network, facts_of, stationarity, weights_of
 
 if TYPE_CHECKING:
     import torch
 
-RELATIVE_DAMPING = 0.1  # of a layer's mean eigenvalue
-STATIONARY = 0.1  # ‖∇J‖ beside the norm of a typical row's gradient, above which θ is not called a minimum
-MEMORY = 2e9  # bytes
-WIDEST = 8192  # inputs or outputs of a layer, whose square is an eigenproblem
+JOINT = 4_000  # parameters up to which the whole Gauss–Newton matrix is formed
+JOINT_DAMPING = (
+    1.0  # of its mean eigenvalue; chosen, like the next, on other networks and subsets than those of the benchmark
+)
+LAYER_DAMPING = 0.1  # of a layer's mean eigenvalue
+DRAWS = 10  # of labels for every row, from which the whole matrix is estimated
+
+Coordinates = dict[str, "torch.Tensor"]  # block -> (rows, parameters of the block)
+
+
+class Fitted(Protocol):
+    """A curvature that was fitted to training rows, and the coordinates in which it is solved."""
+
+    facts: dict[str, Any]
+
+    def coordinates(self, seen: Mapping[str, Seen]) -> Coordinates:
+        """Gradients of the rows of a batch."""
+        ...
+
+    def turned(self, matrices: Mapping[str, torch.Tensor]) -> Coordinates:
+        """One matrix (outputs, inputs) for each layer, in the same coordinates, as a single row."""
+        ...
+
+    def solved(self, right: Coordinates) -> Coordinates:
+        """(H + weight decay + damping)⁻¹ times each row."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,99 +71,50 @@ class Block:
 
 
 @dataclass(frozen=True, eq=False)
-class Network:
-    """A trained model, the loss of its rows, and the layers that are asked about.
+class Kronecker:
+    """EK-FAC: one block for each layer."""
 
-    `weight_decay` is that of the objective J = mean loss + weight_decay/2·‖θ‖². `memory` is what one call may hold, in bytes:
-    sizes are estimated and refused before anything is allocated.
-    """
+    blocks: dict[str, Block]
+    added: dict[str, float]  # weight decay and damping
+    facts: dict[str, Any]
 
-    model: Any
-    loss: Loss
-    layers: tuple[Layer, ...]
-    left_out: tuple[str, ...]  # trained parameters that are not looked at
-    weight_decay: float = 0.0
-    batch_size: int = 32
-    memory: float = MEMORY
-    facts: Mapping[str, Any] = field(default_factory=dict)
+    def coordinates(self, seen: Mapping[str, Seen]) -> Coordinates:
+        return {name: self.blocks[name].rotated(s).flatten(1) for name, s in seen.items()}
 
-    @property
-    def parameters(self) -> int:
-        return sum(layer.parameters for layer in self.layers)
+    def turned(self, matrices: Mapping[str, torch.Tensor]) -> Coordinates:
+        return {n: (b.q_out.T @ matrices[n] @ b.q_in).reshape(1, -1) for n, b in self.blocks.items()}
 
-    @property
-    def device(self) -> Any:
-        return self.layers[0].module.weight.device
+    def solved(self, right: Coordinates) -> Coordinates:
+        return {name: v / (self.blocks[name].eigenvalues.flatten() + self.added[name]) for name, v in right.items()}
 
-    def check_memory(self, queries: int) -> None:
-        """Refuse what would not fit: queries and one batch of row gradients, twice over while they are multiplied."""
-        largest = max(layer.parameters for layer in self.layers)
-        sides = sum(layer.inputs**2 + layer.outputs**2 for layer in self.layers)
-        needed = 4 * (queries * self.parameters + 2 * self.batch_size * largest + 2 * sides + self.parameters)
-        if needed > self.memory:
-            raise InvalidInput(
-                f"{queries} queries of {self.parameters:,} parameters, {self.batch_size} rows at a time, need about "
-                f"{needed / 1e9:.1f} GB and memory={self.memory:g} allows {self.memory / 1e9:.1f} GB; ask fewer queries at a "
-                "time, name some layers=[…], lower batch_size, raise memory, or keep a GradientStore"
-            )
 
-    def passes(self, data: Batch, draw: int | None = None) -> Iterator[tuple[slice, torch.Tensor, dict[str, Seen]]]:
-        """Every batch once: which rows, their losses, and what the layers saw; `draw` seeds labels from the model itself."""
+@dataclass(frozen=True, eq=False)
+class Joint:
+    """The Gauss–Newton matrix of all layers together, factored."""
+
+    factor: torch.Tensor  # (P, P), lower triangular, float64
+    layers: tuple[str, ...]
+    facts: dict[str, Any]
+
+    def coordinates(self, seen: Mapping[str, Seen]) -> Coordinates:
         import torch
 
-        generator = None if draw is None else torch.Generator().manual_seed(draw)
-        with evaluating(self.model):
-            for start in range(0, checked_rows(data), self.batch_size):
-                rows = slice(start, start + self.batch_size)
-                losses, seen = row_gradients(
-                    self.model, self.layers, self.loss, picked(data, rows, self.device), generator
-                )
-                if not bool(torch.isfinite(losses).all()):
-                    raise NotConverged(
-                        f"the loss of row {start + int((~torch.isfinite(losses)).nonzero()[0])} is not finite"
-                    )
-                yield rows, losses, seen
+        return {"all": torch.cat([seen[name].gradients().flatten(1) for name in self.layers], dim=1)}
+
+    def turned(self, matrices: Mapping[str, torch.Tensor]) -> Coordinates:
+        import torch
+
+        return {"all": torch.cat([matrices[name].reshape(1, -1) for name in self.layers], dim=1)}
+
+    def solved(self, right: Coordinates) -> Coordinates:
+        import torch
+
+        v = right["all"]
+        return {"all": torch.cholesky_solve(v.T.double(), self.factor).T.to(v)}
 
 
-@contextmanager
-def evaluating(model: Any) -> Iterator[None]:
-    """In evaluation mode for the time of the block: no dropout, no moving averages."""
-    was = model.training
-    model.eval()
-    try:
-        yield
-    finally:
-        model.train(was)
-
-
-def network(
-    model: Any,
-    *,
-    loss: str | Loss | None = None,
-    layers: Sequence[str] | None = None,
-    weight_decay: float = 0.0,
-    batch_size: int = 32,
-    memory: float = MEMORY,
-    embeddings: bool = False,
-) -> Network:
-    """Bundle a torch module, or a Hugging Face model, for questions about its training rows.
-
-    >>> import torch
-    >>> network(torch.nn.Linear(3, 2), loss="classification").parameters
-    8
-    """
-    try:
-        import torch  # noqa: F401
-    except ImportError:
-        raise MissingExtra("torch", "text", "influence of a network") from None
-    if not weight_decay >= 0 or not isinstance(batch_size, int) or batch_size < 1:
-        raise InvalidInput(f"weight_decay={weight_decay!r} and batch_size={batch_size!r}: from 0 on, and at least 1")
-    kept, left = tracked_layers(model, layers, embeddings=embeddings, widest=None if embeddings else WIDEST)
-    return Network(model, loss_named(loss, model), kept, left, float(weight_decay), batch_size, memory)
-
-
-def kronecker(net: Network, train: Batch, *, seed: int = 0) -> dict[str, Block]:
-    """Fit the curvature of every layer: two passes over the training rows, and an eigenproblem for each side of each layer."""
+def kronecker(net: Network, train: Batch, damping: float | None = None, seed: int = 0) -> Kronecker:
+    """Fit a block for every layer: two passes over the training rows, and an eigenproblem for each side of each layer."""
     import torch
 
     sides: dict[str, list[torch.Tensor]] = {}
@@ -162,17 +135,51 @@ def kronecker(net: Network, train: Batch, *, seed: int = 0) -> dict[str, Block]:
     for _, _, seen in net.passes(train, draw=seed + 1):
         for name, s in seen.items():
             blocks[name].eigenvalues.add_((blocks[name].rotated(s) ** 2).sum(dim=0) / rows)
-    return blocks
-
-
-def dampings(blocks: Mapping[str, Block], damping: float | None) -> dict[str, float]:
-    """What is added to the eigenvalues of each layer; None: a tenth of their mean, which needs no search."""
-    if damping is not None and not 0 <= damping < math.inf:
-        raise InvalidInput(f"damping must be a number from 0 on, or None for the default, got {damping!r}")
-    return {
-        name: RELATIVE_DAMPING * float(block.eigenvalues.mean()) if damping is None else float(damping)
+    added = {
+        name: LAYER_DAMPING * float(block.eigenvalues.mean()) if damping is None else damping
         for name, block in blocks.items()
     }
+    facts = {
+        "curvature": "EK-FAC",
+        "damping": f"{LAYER_DAMPING} × mean eigenvalue of each layer" if damping is None else damping,
+    }
+    with_decay = {name: value + net.weight_decay for name, value in added.items()}
+    return Kronecker(blocks, with_decay, facts | {"damping of each layer": added})
+
+
+def joint(net: Network, train: Batch, damping: float | None = None, seed: int = 0) -> Joint:
+    """Form the whole matrix from labels that the model draws, several for each row, and factor it."""
+    import torch
+
+    total = torch.zeros((net.parameters, net.parameters), dtype=torch.float64, device=net.device)
+    shape = Joint(total, tuple(layer.name for layer in net.layers), {})
+    rows = checked_rows(train)
+    for draw in range(DRAWS):
+        for _, _, seen in net.passes(train, draw=seed + draw):
+            g = shape.coordinates(seen)["all"].double()
+            total += g.T @ g / (rows * DRAWS)
+    added = JOINT_DAMPING * float(total.trace()) / net.parameters if damping is None else damping
+    total.diagonal().add_(added + net.weight_decay)
+    factor, failed = torch.linalg.cholesky_ex(total)
+    if int(failed):
+        raise NotConverged(f"the Gauss–Newton matrix cannot be factored with damping {added:g}; give a larger damping=")
+    facts = {"curvature": "Gauss–Newton, whole", "damping": added, "draws": DRAWS}
+    return Joint(factor, shape.layers, facts)
+
+
+def fitted(net: Network, train: Batch, curvature: str, damping: float | None, seed: int) -> Fitted:
+    """The whole matrix where it is small enough, else EK-FAC; or the one that is asked for."""
+    if damping is not None and not 0 <= damping < math.inf:
+        raise InvalidInput(f"damping must be a number from 0 on, or None for the default, got {damping!r}")
+    if curvature not in ("auto", "joint", "ekfac"):
+        raise InvalidInput(f"curvature {curvature!r} is unknown; choose auto, joint or ekfac")
+    if curvature == "joint" and 8 * net.parameters**2 > net.memory:
+        raise InvalidInput(
+            f"the Gauss–Newton matrix of {net.parameters:,} parameters takes {8e-9 * net.parameters**2:.1f} GB and memory="
+            f"{net.memory:g} allows {net.memory / 1e9:.1f} GB; write curvature='ekfac', or name some layers=[…]"
+        )
+    whole = curvature == "joint" or (curvature == "auto" and net.parameters <= JOINT)
+    return (joint if whole else kronecker)(net, train, damping, seed)
 
 
 def network_influence(
@@ -180,18 +187,22 @@ def network_influence(
     train: Batch,
     queries: Batch,
     *,
+    curvature: str = "auto",
     damping: float | None = None,
     names: Sequence[str] | None = None,
     targets: Sequence[str] | None = None,
     averaged: bool = True,
     seed: int = 0,
 ) -> Influences:
-    """How much the loss of each query rises when a training row is left out: EK-FAC, at any size that fits in `net.memory`.
+    """How much the loss of each query rises when a training row is left out, at any size that fits in `net.memory`.
 
-    Costs four passes over the training rows and rows × queries × parameters products. The certificate reports ‖∇J‖ beside the
-    norm of a typical row's gradient: influence assumes that θ is a minimum; `stationary` is false where it is not nearly one.
+    `curvature` is "joint" (the whole Gauss–Newton matrix), "ekfac", or "auto": joint up to 4,000 parameters. `damping` needs no
+    search: None takes the mean eigenvalue (joint), or a tenth of each layer's (EK-FAC). EK-FAC costs three passes over the
+    training rows and rows × queries × parameters products. The certificate reports ‖∇J‖ beside the norm of a typical row's
+    gradient: influence assumes that θ is a minimum; `stationary` is false where it is not nearly one.
 
     >>> import torch
+    >>> from accredit.valuation.network import network
     >>> torch.manual_seed(0) and None
     >>> x = torch.randn(40, 3); y = (x[:, 0] > 0).long()
     >>> net = network(torch.nn.Linear(3, 2), loss="classification", weight_decay=0.1)
@@ -202,75 +213,31 @@ def network_influence(
     import torch
 
     count, asked = checked_rows(train, "train"), checked_rows(queries, "queries")
-    net.check_memory(asked)
-    blocks = kronecker(net, train, seed=seed)
-    added = dampings(blocks, damping)
-    solved: dict[str, list[torch.Tensor]] = {name: [] for name in blocks}
-    for _, _, seen in net.passes(queries):
-        for name, block in blocks.items():
-            rotated = block.rotated(seen[name])
-            solved[name].append((rotated / (block.eigenvalues + net.weight_decay + added[name])).flatten(1))
-    right = {name: torch.cat(parts).T for name, parts in solved.items()}  # (parameters of the layer, queries)
-    matrix = np.empty((count, asked))
-    mean, squares = {name: torch.zeros_like(block.eigenvalues) for name, block in blocks.items()}, 0.0
-    for rows, _, seen in net.passes(train):
-        part = torch.zeros((len(range(count)[rows]), asked), device=net.device)
-        for name, s in seen.items():
-            rotated = blocks[name].rotated(s)
-            part += rotated.flatten(1) @ right[name]
-            mean[name] += rotated.sum(dim=0) / count
-            squares += float((rotated.double() ** 2).sum()) / count
-        matrix[rows] = part.cpu().numpy()
-    if not np.isfinite(matrix).all():
-        raise NotConverged("some influences are not finite: raise damping, or give the model in float32")
-    if averaged:
-        matrix -= matrix.mean(axis=0)
-    facts = {
-        "damping": "0.1 × mean eigenvalue of each layer" if damping is None else damping,
-        "damping of each layer": added,
-        **facts_of(net),
-        **stationarity(net, {name: blocks[name].q_out @ m @ blocks[name].q_in.T for name, m in mean.items()}, squares),
-        "averaged": averaged,
-        "seed": seed,
-    }
     players = tuple(names) if names is not None else tuple(f"row {i}" for i in range(count))
     asked_for = tuple(targets) if targets is not None else tuple(f"query {i}" for i in range(asked))
     if len(players) != count or len(asked_for) != asked:
         raise InvalidInput(f"{len(players)} names and {len(asked_for)} targets for {count} rows and {asked} queries")
-    return Influences(players, asked_for, matrix / count, "influence/EK-FAC", facts)
-
-
-def facts_of(net: Network) -> dict[str, Any]:
-    """What was looked at and what was not."""
-    return {
-        "weight decay": net.weight_decay,
-        "parameters": net.parameters,
-        "layers": [layer.name for layer in net.layers],
-        "left out": list(net.left_out),
-        "loss": repr(net.loss),
-    }
-
-
-def stationarity(net: Network, mean: Mapping[str, torch.Tensor], squares: float) -> dict[str, Any]:
-    """‖∇J‖ over the layers looked at, from mean row gradients (outputs, inputs), beside the root mean square of one row's."""
-    total = 0.0
-    for layer in net.layers:
-        weight, bias = layer.module.weight.detach(), getattr(layer.module, "bias", None)
-        flat = weight.T if type(layer.module).__name__ == "Conv1D" else weight.flatten(1)
-        theta = flat if flat.shape[1] == layer.inputs else _with_bias(flat, bias)
-        total += float(((mean[layer.name] + net.weight_decay * theta).double() ** 2).sum())
-    norm, typical = math.sqrt(total), math.sqrt(squares)
-    return {
-        "gradient norm": norm,
-        "gradient norm of a row": typical,
-        "stationary": norm <= STATIONARY * typical,
-    }
-
-
-def _with_bias(weight: torch.Tensor, bias: Any) -> torch.Tensor:
-    import torch
-
-    return torch.cat([weight, bias.detach()[:, None]], dim=1)
+    net.check_memory(asked)
+    curved = fitted(net, train, curvature, damping, seed)
+    parts = [curved.solved(curved.coordinates(seen)) for _, _, seen in net.passes(queries)]
+    right = {name: torch.cat([part[name] for part in parts]).T for name in parts[0]}  # (parameters, queries)
+    del parts
+    matrix = np.empty((count, asked))
+    mean = curved.turned({layer.name: net.weight_decay * weights_of(layer) for layer in net.layers})
+    squares = 0.0
+    for rows, _, seen in net.passes(train):
+        gradients = curved.coordinates(seen)
+        matrix[rows] = sum(g @ right[name] for name, g in gradients.items()).cpu().numpy()  # type: ignore[union-attr]
+        for name, g in gradients.items():
+            mean[name] = mean[name] + g.sum(dim=0, keepdim=True) / count
+            squares += float((g.double() ** 2).sum()) / count
+    if not np.isfinite(matrix).all():
+        raise NotConverged("some influences are not finite: raise damping, or give the model in float32")
+    if averaged:
+        matrix -= matrix.mean(axis=0)
+    norm = math.sqrt(sum(float((m.double() ** 2).sum()) for m in mean.values()))
+    facts = curved.facts | facts_of(net) | stationarity(norm, math.sqrt(squares)) | {"averaged": averaged, "seed": seed}
+    return Influences(players, asked_for, matrix / count, f"influence/{facts['curvature']}", facts)
 
 
 def mean_influence(several: Sequence[Influences]) -> Influences:

@@ -138,7 +138,9 @@ def wrong_labels(
     size = _length(curve, wanted)
     listed = tuple(order[:size].tolist())
     if not size:
-        verdict = f"about {rate:.1%} of the labels look wrong, too few to say which: no list has an expected precision of {wanted:.0%}"
+        verdict = (
+            f"about {rate:.1%} of the labels look wrong, but no list of suspects is expected to be {wanted:.0%} right"
+        )
         return WrongLabels(
             **common,
             suspects=(),

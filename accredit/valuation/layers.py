@@ -108,13 +108,19 @@ def _layer(name: str, module: Any) -> Layer | None:
 
 
 @contextmanager
-def watched(layers: Sequence[Layer]) -> Iterator[dict[str, list[tuple[torch.Tensor, torch.Tensor]]]]:
-    """Record (input, output) of every layer in every forward pass inside the block."""
+def watched(layers: Sequence[Layer], rows: int) -> Iterator[dict[str, list[tuple[torch.Tensor, torch.Tensor]]]]:
+    """Record (input, output) of every layer in every forward pass inside the block.
+
+    A layer that is used once for all rows, as positions are, answers with one row; it is repeated, so that each row has its own.
+    """
     calls: dict[str, list[tuple[torch.Tensor, torch.Tensor]]] = {layer.name: [] for layer in layers}
 
     def hook(name: str) -> Any:
         def record(_module: Any, inputs: tuple[Any, ...], output: torch.Tensor) -> torch.Tensor:
-            calls[name].append((inputs[0].detach(), output))
+            seen = inputs[0].detach()
+            if len(output) == 1 < rows:
+                seen, output = (value.expand(rows, *value.shape[1:]) for value in (seen, output))
+            calls[name].append((seen, output))
             return output.clone()  # an activation that works in place must not change what is recorded
 
         return record
@@ -136,7 +142,7 @@ def row_gradients(
     """
     import torch
 
-    with watched(layers) as calls, torch.enable_grad():
+    with watched(layers, len(batch["labels"])) as calls, torch.enable_grad():
         answers = answers_of(model, batch)
         labels = batch["labels"] if draw is None else loss.drawn(answers, batch["labels"], draw)
         losses = loss.rows(answers, labels)
