@@ -104,7 +104,8 @@ def main() -> None:
             known += found.probability > 0.5
     spent = time.process_time() - began
     result = {
-        "queries": len(queries), "planted text first": first / len(queries), "mean reciprocal rank": float(np.mean(1 / np.array(places))),
+        "queries": len(queries), "planted text first": first / len(queries),
+        "mean reciprocal rank": float(np.mean(1 / np.array(places))),
         "answers the model knows": known / len(queries), "texts": len(texts), "CPU seconds": spent,
     }  # fmt: skip
     print(json.dumps(result))

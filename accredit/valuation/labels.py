@@ -20,7 +20,7 @@ from accredit.valuation.oddities import Oddities, nearest, oddities
 from accredit.valuation.planted import Trial, error_rate, expected_precision, found_share, planted
 
 TRIALS = 3  # plantings
-WANTED = 0.5  # a list is as long as at least this share of it is expected to be wrong
+WANTED = 0.5  # a list ends where fewer than this share of the next rows are expected to be wrong
 BETTER = 3.0  # standard errors above the largest class that a prediction must be
 FINDS = 0.6  # the least area that planted flips must be found with
 FEWEST = 20  # rows
@@ -87,8 +87,8 @@ def wrong_labels(
     """Find rows whose label is likely wrong, from texts, from features of any encoder, or from both.
 
     Texts are seen as weighted words and parts of words; `features` are further views: one matrix, or several by name. Every
-    score is tried on planted flips of these very data, and the one that finds them best ranks the rows. The list is as long as
-    at least a share `wanted` of it is expected to be wrong. If the views hardly foretell the given labels better than the
+    score is tried on planted flips of these very data, and the one that finds them best ranks the rows. The list ends where
+    less than a share `wanted` of the next rows is expected to be wrong. If the views hardly foretell the given labels better than the
     largest class does, nobody is accused.
 
     >>> rng = np.random.default_rng(0)
@@ -223,9 +223,10 @@ def _refusal(agreement: float, majority: float, best: Evidence, rows: int) -> st
 
 
 def _length(curve: FloatArray, wanted: float) -> int:
-    """The longest list whose expected precision is as wanted; short ones are too noisy to end it."""
-    enough = np.flatnonzero(curve >= wanted)
-    return int(enough[-1]) + 1 if len(enough) else 0
+    """The list whose next rows would no longer be worth a look: K·(precision − wanted) is largest; 0 where it is never positive."""
+    gain = np.arange(1, len(curve) + 1) * (curve - wanted)
+    best = int(gain.argmax())
+    return best + 1 if gain[best] > 0 else 0
 
 
 def _left_out(rows: int) -> tuple[str, ...]:

@@ -111,7 +111,7 @@ def _layer(name: str, module: Any) -> Layer | None:
 def watched(layers: Sequence[Layer], rows: int) -> Iterator[dict[str, list[tuple[torch.Tensor, torch.Tensor]]]]:
     """Record (input, output) of every layer in every forward pass inside the block.
 
-    A layer that is used once for all rows, as positions are, answers with one row; it is repeated, so that each row has its own.
+    A layer that is used once for all rows, as positions are, answers with one row, which is repeated for each of them.
     """
     calls: dict[str, list[tuple[torch.Tensor, torch.Tensor]]] = {layer.name: [] for layer in layers}
 

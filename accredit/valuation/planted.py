@@ -2,8 +2,8 @@ r"""Evidence from flips that we planted: which score finds them, how many labels
 
 Nobody knows the wrong labels of the data, but labels that we flip ourselves are known. Three things are learned from them.
 Which score ranks the planted rows lowest. How the *share of disagreement among the most decided rows*, those whose out-of-fold
-prediction is furthest from a tie, rises for every planted flip: divided by that slope, the share in the data as given estimates
-the rate π of wrong labels. And the precision of a list: when a share ρ more is planted, errors grow from π to
+prediction is furthest from a tie, rises for every planted flip (above 1: wrong labels mislead predictions too). Divided by that
+slope, averaged with what is usual, the share in the data as given estimates the rate π of wrong labels. And the precision of a list: when a share ρ more is planted, errors grow from π to
 π₁ = π + ρ(1 − π), so a list grown in proportion, of which a share q is planted, has about the precision
 
 $$\text{precision}(K) \approx q\big(K \pi_1/\pi\big)\,\pi_1/\rho .$$
@@ -21,8 +21,9 @@ import numpy as np
 from accredit.core import BoolArray, FloatArray, IntArray
 
 PLANTED = 0.1  # share of rows that are flipped for evidence
-DECIDED = 0.15  # share of rows, the most decided ones, whose disagreements are counted
+DECIDED = 0.12  # share of rows, the most decided ones, whose disagreements are counted
 SLOPES = (1.0, 2.0)  # what is believed of a measured slope
+USUAL = 1.5  # slope on other texts, which a measured one is averaged with, since few rows are counted
 CONFIDENCE = 1.645  # standard errors on either side, for an interval of 90 %
 
 
@@ -70,7 +71,7 @@ def error_rate(margins: FloatArray, trials: list[Trial]) -> tuple[float, float, 
     """The estimated share of wrong labels, and an interval for the number of decided rows that were counted."""
     share = disagreement(margins)
     rises = [(disagreement(t.margins) - share) / (PLANTED * (1 - share)) for t in trials]
-    slope = float(np.clip(np.mean(rises), *SLOPES))
+    slope = (USUAL + float(np.clip(np.mean(rises), *SLOPES))) / 2
     counted = max(1, round(DECIDED * len(margins)))
     middle = (share * counted + 1) / (counted + 2)  # so that no disagreement at all is not taken for certainty
     half = CONFIDENCE * float(np.sqrt(middle * (1 - middle) / counted))

@@ -70,9 +70,9 @@ def trace(
 ) -> Trace:
     """Rank training texts by how much each made `model` answer `prompt` with `answer`.
 
-    `model` and `tokenizer` are a causal language model of Hugging Face and its tokenizer. The gradients of the texts are kept in
-    `folder`, where later calls find them; without it they are formed anew. `relative` divides every text's score by the root of
-    its influence on itself, so that long or odd texts do not come first for every answer. Embeddings count among the layers.
+    `model` and `tokenizer` are a causal language model of Hugging Face and its tokenizer. The gradients of the texts are kept
+    in `folder`, where later calls find them; without it they are formed anew. `relative` divides every text's score by the root
+    of its influence on itself, so that long or odd texts do not come first for every answer. Embeddings count among the layers.
     """
     if not train_texts or not prompt.strip() or not answer.strip():
         raise InvalidInput("trace needs training texts, a prompt and an answer; none of them may be empty")
