@@ -88,8 +88,8 @@ def wrong_labels(
 
     Texts are seen as weighted words and parts of words; `features` are further views: one matrix, or several by name. Every
     score is tried on planted flips of these very data, and the one that finds them best ranks the rows. The list ends where
-    less than a share `wanted` of the next rows is expected to be wrong. If the views hardly foretell the given labels better than the
-    largest class does, nobody is accused.
+    less than a share `wanted` of the next rows is expected to be wrong. If the views hardly foretell the given labels better
+    than the largest class does, nobody is accused.
 
     >>> rng = np.random.default_rng(0)
     >>> y = np.arange(200) % 2
@@ -223,7 +223,7 @@ def _refusal(agreement: float, majority: float, best: Evidence, rows: int) -> st
 
 
 def _length(curve: FloatArray, wanted: float) -> int:
-    """The list whose next rows would no longer be worth a look: K·(precision − wanted) is largest; 0 where it is never positive."""
+    """The list whose next rows are no longer worth a look: K·(precision − wanted) is largest; 0 where it is never positive."""
     gain = np.arange(1, len(curve) + 1) * (curve - wanted)
     best = int(gain.argmax())
     return best + 1 if gain[best] > 0 else 0

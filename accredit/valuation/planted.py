@@ -1,10 +1,13 @@
 r"""Evidence from flips that we planted: which score finds them, how many labels are wrong, and how right a list of suspects is.
 
 Nobody knows the wrong labels of the data, but labels that we flip ourselves are known. Three things are learned from them.
-Which score ranks the planted rows lowest. How the *share of disagreement among the most decided rows*, those whose out-of-fold
-prediction is furthest from a tie, rises for every planted flip (above 1: wrong labels mislead predictions too). Divided by that
-slope, averaged with what is usual, the share in the data as given estimates the rate π of wrong labels. And the precision of a list: when a share ρ more is planted, errors grow from π to
-π₁ = π + ρ(1 − π), so a list grown in proportion, of which a share q is planted, has about the precision
+
+- Which score ranks the planted rows lowest.
+- How many labels are wrong. Count the disagreements among the *most decided* rows, those whose out-of-fold prediction is
+  furthest from a tie. Their share rises by more than the planted share, since wrong labels mislead predictions too. Divided
+  by that slope, averaged with the usual one, the share in the data as given estimates the rate π.
+- How right a list is. When a share ρ more is planted, errors grow from π to π₁ = π + ρ(1 − π), so a list grown in proportion,
+  of which a share q is planted, has about the precision
 
 $$\text{precision}(K) \approx q\big(K \pi_1/\pi\big)\,\pi_1/\rho .$$
 
@@ -22,8 +25,8 @@ from accredit.core import BoolArray, FloatArray, IntArray
 
 PLANTED = 0.1  # share of rows that are flipped for evidence
 DECIDED = 0.12  # share of rows, the most decided ones, whose disagreements are counted
-SLOPES = (1.0, 2.0)  # what is believed of a measured slope
-USUAL = 1.5  # slope on other texts, which a measured one is averaged with, since few rows are counted
+SLOPES = (1.0, 2.5)  # what is believed of a measured slope
+USUAL = 1.5  # slope on other texts, which counts as one planting more, since few rows are counted
 CONFIDENCE = 1.645  # standard errors on either side, for an interval of 90 %
 
 
@@ -71,7 +74,7 @@ def error_rate(margins: FloatArray, trials: list[Trial]) -> tuple[float, float, 
     """The estimated share of wrong labels, and an interval for the number of decided rows that were counted."""
     share = disagreement(margins)
     rises = [(disagreement(t.margins) - share) / (PLANTED * (1 - share)) for t in trials]
-    slope = (USUAL + float(np.clip(np.mean(rises), *SLOPES))) / 2
+    slope = (USUAL + len(rises) * float(np.clip(np.mean(rises), *SLOPES))) / (1 + len(rises))
     counted = max(1, round(DECIDED * len(margins)))
     middle = (share * counted + 1) / (counted + 2)  # so that no disagreement at all is not taken for certainty
     half = CONFIDENCE * float(np.sqrt(middle * (1 - middle) / counted))
@@ -82,10 +85,10 @@ def expected_precision(size: IntArray, rate: float, trials: list[Trial]) -> Floa
     """Of the `size` most suspect rows, the share whose label is wrong if a share `rate` is: sizes (k,) -> (k,)."""
     if rate <= 0:
         return np.zeros(len(size))
+    from scipy.optimize import isotonic_regression
+
     after = rate + PLANTED * (1 - rate)
-    shares = []
-    for trial in trials:
-        among = np.cumsum(trial.flipped[np.argsort(trial.score, kind="stable")])
-        grown = np.clip(np.round(size * after / rate).astype(np.int64), 1, len(among))
-        shares.append(among[grown - 1] / grown)
-    return np.clip(np.mean(shares, axis=0) * after / PLANTED, 0.0, 1.0)
+    by_rank = np.mean([trial.flipped[np.argsort(trial.score, kind="stable")] for trial in trials], axis=0)  # (N,)
+    among = np.cumsum(isotonic_regression(by_rank, increasing=False).x)  # lower ranks are never less suspect
+    grown = np.clip(np.round(size * after / rate).astype(np.int64), 1, len(among))
+    return np.asarray(np.clip(among[grown - 1] / grown * after / PLANTED, 0.0, 1.0))

@@ -73,7 +73,7 @@ def test_texts_are_judged_by_their_words() -> None:
     labels = np.where(y, "good", "bad")
     found = wrong_labels(labels, texts=texts)
     assert found.suspects and set(found.suspects[:10]) <= wrong
-    assert found.given[3] == "good" and found.suggested[3] == "bad"
+    assert found.given[3] == "bad" and found.suggested[3] == "good"
     kept = json.loads(found.to_json())
     assert kept["kind"] == "wrong labels" and kept["chosen"] == found.chosen
 

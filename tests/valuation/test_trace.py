@@ -42,8 +42,8 @@ def learned() -> tuple[Any, Any, list[str]]:
             )
         )  # fmt: skip
         data, _ = encoded(tokenizer, texts, 16)
-        optimiser = torch.optim.AdamW(model.parameters(), lr=2e-2)
-        for _ in range(120):
+        optimiser = torch.optim.AdamW(model.parameters(), lr=5e-3)
+        for _ in range(200):
             loss = model(**data).loss
             optimiser.zero_grad()
             torch.autograd.backward(loss)
