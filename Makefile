@@ -8,7 +8,7 @@ export OMP_NUM_THREADS ?= 1
 export TOKENIZERS_PARALLELISM ?= false
 export HF_HUB_OFFLINE ?= 1
 
-.PHONY: demo test check bench soak clean
+.PHONY: demo test check bench soak trace clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -51,6 +51,9 @@ bench: $(VENV)/bench.done  ## measure against the peers; each ends with one JSON
 
 soak: $(VENV)/test.done  ## kill a journalled run 200 times and compare what it resumes to
 	$(BIN)/python tools/soak_journal.py --trials 200
+
+trace: $(VENV)/test.done  ## plant facts in a language model's texts and find the text behind each answer
+	$(BIN)/python tools/trace_planted_facts.py
 
 clean:
 	rm -rf $(VENV) build dist out
