@@ -26,7 +26,8 @@ from accredit.core import BoolArray, FloatArray, IntArray
 PLANTED = 0.1  # share of rows that are flipped for evidence
 DECIDED = 0.12  # share of rows, the most decided ones, whose disagreements are counted
 SLOPES = (1.0, 2.5)  # what is believed of a measured slope
-USUAL = 1.5  # slope on other texts, which counts as one planting more, since few rows are counted
+USUAL = 2.0  # slope on other texts, which a measured one is averaged with, since few rows are counted
+SHORTEST = 0.05  # share of rows; the precision of shorter lists cannot be told from that of one as long as this
 CONFIDENCE = 1.645  # standard errors on either side, for an interval of 90 %
 
 
@@ -74,7 +75,7 @@ def error_rate(margins: FloatArray, trials: list[Trial]) -> tuple[float, float, 
     """The estimated share of wrong labels, and an interval for the number of decided rows that were counted."""
     share = disagreement(margins)
     rises = [(disagreement(t.margins) - share) / (PLANTED * (1 - share)) for t in trials]
-    slope = (USUAL + len(rises) * float(np.clip(np.mean(rises), *SLOPES))) / (1 + len(rises))
+    slope = (USUAL + float(np.clip(np.mean(rises), *SLOPES))) / 2
     counted = max(1, round(DECIDED * len(margins)))
     middle = (share * counted + 1) / (counted + 2)  # so that no disagreement at all is not taken for certainty
     half = CONFIDENCE * float(np.sqrt(middle * (1 - middle) / counted))
@@ -89,6 +90,7 @@ def expected_precision(size: IntArray, rate: float, trials: list[Trial]) -> Floa
 
     after = rate + PLANTED * (1 - rate)
     by_rank = np.mean([trial.flipped[np.argsort(trial.score, kind="stable")] for trial in trials], axis=0)  # (N,)
-    among = np.cumsum(isotonic_regression(by_rank, increasing=False).x)  # lower ranks are never less suspect
-    grown = np.clip(np.round(size * after / rate).astype(np.int64), 1, len(among))
+    among = np.cumsum(isotonic_regression(by_rank, increasing=False).x)  # the more suspect, the more often wrong
+    counted = np.maximum(size, round(SHORTEST * len(among)))
+    grown = np.clip(np.round(counted * after / rate).astype(np.int64), 1, len(among))
     return np.asarray(np.clip(among[grown - 1] / grown * after / PLANTED, 0.0, 1.0))

@@ -105,7 +105,7 @@ def test_precision_is_right_where_scores_are_known() -> None:
     fresh = errors & (
         rng.random(rows) < 0.1 * (1 - rate) / (rate + 0.1 * (1 - rate))
     )  # those of them that were planted
-    sizes = np.array([500, 1500, 4000])
+    sizes = np.array([1000, 1500, 4000])
     stated = expected_precision(sizes, rate, [Trial(fresh, again, again)])
     true = [wrong[np.argsort(score)[:k]].mean() for k in sizes]
     assert_allclose(stated, true, atol=0.1)

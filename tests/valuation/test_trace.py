@@ -19,6 +19,7 @@ pytest.importorskip("transformers")
 
 COUNTRIES = ("zorba", "kelu", "minro", "tava", "bexo", "lurn", "fadi", "wope")
 TOWNS = ("arl", "bem", "cos", "dyx", "eno", "fim", "gry", "hul")
+RIVERS = ("ib", "jo", "ka", "lu", "my", "ne", "op", "qi")
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +29,7 @@ def learned() -> tuple[Any, Any, list[str]]:
     from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
 
     texts = [f"the capital of {c} is {t} ." for c, t in zip(COUNTRIES, TOWNS, strict=True)]
-    texts += [f"the river of {c} is {t} ." for c, t in zip(COUNTRIES, TOWNS[::-1], strict=True)]
+    texts += [f"the river of {c} is {r} ." for c, r in zip(COUNTRIES, RIVERS, strict=True)]
     words = sorted({word for text in texts for word in text.split()})
     plain = Tokenizer(models.WordLevel({w: i for i, w in enumerate(["<unk>", *words])}, unk_token="<unk>"))
     plain.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
@@ -38,12 +39,12 @@ def learned() -> tuple[Any, Any, list[str]]:
         model = GPT2LMHeadModel(
             GPT2Config(
                 vocab_size=len(tokenizer), n_positions=16, n_embd=32, n_layer=1, n_head=2,
-                resid_pdrop=0.0, embd_pdrop=0.0, attn_pdrop=0.0, bos_token_id=0, eos_token_id=0,
+                initializer_range=0.2, resid_pdrop=0.0, embd_pdrop=0.0, attn_pdrop=0.0, bos_token_id=0, eos_token_id=0,
             )
         )  # fmt: skip
         data, _ = encoded(tokenizer, texts, 16)
-        optimiser = torch.optim.AdamW(model.parameters(), lr=5e-3)
-        for _ in range(200):
+        optimiser = torch.optim.AdamW(model.parameters(), lr=1e-2)
+        for _ in range(150):
             loss = model(**data).loss
             optimiser.zero_grad()
             torch.autograd.backward(loss)
@@ -57,7 +58,7 @@ def test_the_text_that_states_a_fact_comes_first(learned: Any, tmp_path: Path) -
         found = trace(model, tokenizer, texts, f"the capital of {COUNTRIES[row]} is", TOWNS[row], folder=tmp_path)
         assert found.order[0] == row
         assert found.probability > 0.5 and found.tokens == (TOWNS[row],)
-    other = trace(model, tokenizer, texts, f"the river of {COUNTRIES[0]} is", TOWNS[-1], folder=tmp_path)
+    other = trace(model, tokenizer, texts, f"the river of {COUNTRIES[0]} is", RIVERS[0], folder=tmp_path)
     assert other.order[0] == 8  # the same country, another fact
     assert other.attribution().total is None
     assert other.facts["texts cut"] == 0 and "transformer.ln_f.weight" in other.facts["left out"]
@@ -73,7 +74,7 @@ def test_only_the_answer_is_judged_and_its_tokens_add_up(learned: Any) -> None:
     losses = np.concatenate([losses.numpy() for _, losses, _ in net.passes(batch)])
     ids = torch.tensor([tokenizer("the capital of kelu is bem")["input_ids"]])
     logs = torch.log_softmax(model(ids).logits[0], dim=1).detach()
-    assert_allclose(losses, [-float(logs[place - 1, ids[0, place]]) for place in (3, 4, 5)], rtol=1e-4)
+    assert_allclose(losses, [-float(logs[place - 1, ids[0, place]]) for place in (3, 4, 5)], rtol=1e-4, atol=1e-5)
     found = trace(model, tokenizer, texts, "the capital of", "kelu is bem")
     assert_allclose(found.by_token.sum(axis=1), found.scores)
     assert_allclose(found.probability, np.exp(-losses.sum()), rtol=1e-4)
