@@ -66,7 +66,7 @@ def projection(net: Network, side: int, seed: int) -> Projection:
             return None
         digest = hashlib.sha256(f"{seed}/{layer.name}/{which}".encode()).digest()
         generator = torch.Generator().manual_seed(int.from_bytes(digest[:7], "big"))
-        return (torch.randn(size, side, generator=generator) / side**0.5).to(net.device)
+        return torch.as_tensor(torch.randn(size, side, generator=generator) / side**0.5).to(net.device)
 
     return Projection({one.name: (drawn(one, one.inputs, "in"), drawn(one, one.outputs, "out")) for one in net.layers})
 

@@ -34,7 +34,7 @@ JOINT_DAMPING = (
     1.0  # of its mean eigenvalue; chosen, like the next, on other networks and subsets than those of the benchmark
 )
 LAYER_DAMPING = 0.1  # of a layer's mean eigenvalue
-DRAWS = 10  # of labels for every row, from which the whole matrix is estimated
+DRAWS = 10  # of labels for every row, where they are too many to list
 
 Coordinates = dict[str, "torch.Tensor"]  # block -> (rows, parameters of the block)
 
@@ -42,7 +42,8 @@ Coordinates = dict[str, "torch.Tensor"]  # block -> (rows, parameters of the blo
 class Fitted(Protocol):
     """A curvature that was fitted to training rows, and the coordinates in which it is solved."""
 
-    facts: dict[str, Any]
+    @property
+    def facts(self) -> dict[str, Any]: ...
 
     def coordinates(self, seen: Mapping[str, Seen]) -> Coordinates:
         """Gradients of the rows of a batch."""
@@ -148,22 +149,21 @@ def kronecker(net: Network, train: Batch, damping: float | None = None, seed: in
 
 
 def joint(net: Network, train: Batch, damping: float | None = None, seed: int = 0) -> Joint:
-    """Form the whole matrix from labels that the model draws, several for each row, and factor it."""
+    """Form the whole matrix, averaging over every label there can be (or over several that the model draws), and factor it."""
     import torch
 
     total = torch.zeros((net.parameters, net.parameters), dtype=torch.float64, device=net.device)
     shape = Joint(total, tuple(layer.name for layer in net.layers), {})
     rows = checked_rows(train)
-    for draw in range(DRAWS):
-        for _, _, seen in net.passes(train, draw=seed + draw):
-            g = shape.coordinates(seen)["all"].double()
-            total += g.T @ g / (rows * DRAWS)
+    for seen in net.fisher(train, seed, DRAWS):
+        g = shape.coordinates(seen)["all"]
+        total += (g.T @ g).double() / rows
     added = JOINT_DAMPING * float(total.trace()) / net.parameters if damping is None else damping
     total.diagonal().add_(added + net.weight_decay)
     factor, failed = torch.linalg.cholesky_ex(total)
     if int(failed):
         raise NotConverged(f"the Gauss–Newton matrix cannot be factored with damping {added:g}; give a larger damping=")
-    facts = {"curvature": "Gauss–Newton, whole", "damping": added, "draws": DRAWS}
+    facts = {"curvature": "Gauss–Newton, whole", "damping": added}
     return Joint(factor, shape.layers, facts)
 
 

@@ -20,7 +20,7 @@ from accredit.valuation.oddities import Oddities, nearest, oddities
 from accredit.valuation.planted import Trial, error_rate, expected_precision, found_share, planted
 
 TRIALS = 3  # plantings
-WANTED = 0.5  # a list ends where fewer than this share of the next rows are expected to be wrong
+WANTED = 1 / 3  # a list ends where fewer than this share of the next rows are expected to be wrong
 BETTER = 3.0  # standard errors above the largest class that a prediction must be
 FINDS = 0.6  # the least area that planted flips must be found with
 FEWEST = 20  # rows

@@ -150,17 +150,44 @@ def row_gradients(
         raise InvalidInput(
             f"the loss answers {tuple(losses.shape)} for {len(batch['labels'])} rows; one per row is needed"
         )
+    return losses.detach(), _told(layers, calls, losses, again=False)
+
+
+def expected_gradients(
+    model: Any, layers: Sequence[Layer], loss: Loss, batch: Batch
+) -> Iterator[dict[str, Seen]] | None:
+    """Gradients of every label there can be, times the root of its weight: their squares add up to the Fisher matrix.
+
+    None where the labels are too many to list.
+    """
+    import torch
+
+    with watched(layers, len(batch["labels"])) as calls, torch.enable_grad():
+        answers = answers_of(model, batch)
+        outcomes = loss.outcomes(answers, batch["labels"])
+        losses = None if outcomes is None else [loss.rows(answers, y) * w.sqrt() for y, w in outcomes]
+    return None if losses is None else (_told(layers, calls, one, again=True) for one in losses)
+
+
+def _told(
+    layers: Sequence[Layer],
+    calls: dict[str, list[tuple[torch.Tensor, torch.Tensor]]],
+    losses: torch.Tensor,
+    again: bool,
+) -> dict[str, Seen]:
+    """Gradients of the losses at every layer's outputs, beside its inputs; a layer that is used twice has more places."""
+    import torch
+
     used = [(layer, call) for layer in layers for call in calls[layer.name]]
-    told = torch.autograd.grad(losses.sum(), [output for _, (_, output) in used], allow_unused=True)
+    told = torch.autograd.grad(losses.sum(), [out for _, (_, out) in used], allow_unused=True, retain_graph=again)
     seen: dict[str, Seen] = {}
     for (layer, (inputs, _)), g in zip(used, told, strict=True):
         if g is not None:
             now = _seen(layer, inputs, g)
             before = seen.get(layer.name)
-            seen[layer.name] = (
-                now if before is None else Seen(*(torch.cat(p, 1) for p in ((before.a, now.a), (before.g, now.g))))
-            )
-    return losses.detach(), seen
+            both = None if before is None else ((before.a, now.a), (before.g, now.g))
+            seen[layer.name] = now if both is None else Seen(*(torch.cat(pair, 1) for pair in both))
+    return seen
 
 
 def _seen(layer: Layer, inputs: torch.Tensor, g: torch.Tensor) -> Seen:

@@ -15,6 +15,7 @@ from accredit.core import InvalidInput
 if TYPE_CHECKING:
     import torch
 
+FEW_CLASSES = 32  # up to which every label is tried instead of drawn
 IGNORED = -100  # the label of a token that is not judged, as in Hugging Face models
 
 Batch = Mapping[str, "torch.Tensor"]
@@ -31,6 +32,12 @@ class Loss(Protocol):
         """Labels drawn from what the model itself believes, shaped like `labels`: what the Fisher matrix averages over."""
         ...
 
+    def outcomes(
+        self, answers: torch.Tensor, labels: torch.Tensor
+    ) -> Sequence[tuple[torch.Tensor, torch.Tensor]] | None:
+        """All labels there can be, each with its weight (rows,), so that the average is exact; None: too many to list."""
+        ...
+
 
 @dataclass(frozen=True)
 class Classification:
@@ -44,19 +51,42 @@ class Classification:
     def drawn(self, answers: torch.Tensor, labels: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
         return _drawn_classes(answers, generator)
 
+    def outcomes(
+        self, answers: torch.Tensor, labels: torch.Tensor
+    ) -> Sequence[tuple[torch.Tensor, torch.Tensor]] | None:
+        import torch
+
+        if answers.shape[1] > FEW_CLASSES:
+            return None
+        chances = torch.softmax(answers.detach(), dim=1)
+        return [(torch.full_like(labels, c), chances[:, c]) for c in range(answers.shape[1])]
+
 
 @dataclass(frozen=True)
 class Regression:
     """Squared error, summed over the numbers of a row; the model behind it is a Gaussian of variance ½."""
 
     def rows(self, answers: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-        return ((answers.reshape(labels.shape) - labels) ** 2).reshape(len(labels), -1).sum(dim=1)
+        import torch
+
+        return torch.as_tensor(((answers.reshape(labels.shape) - labels) ** 2).reshape(len(labels), -1).sum(dim=1))
 
     def drawn(self, answers: torch.Tensor, labels: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
         import torch
 
         noise = torch.randn(labels.shape, generator=generator, dtype=torch.float32)
-        return answers.reshape(labels.shape) + noise.to(answers) * 0.5**0.5
+        return answers.detach().reshape(labels.shape) + noise.to(answers) * 0.5**0.5
+
+    def outcomes(
+        self, answers: torch.Tensor, labels: torch.Tensor
+    ) -> Sequence[tuple[torch.Tensor, torch.Tensor]] | None:
+        import torch
+
+        said = answers.detach().reshape(len(labels), -1)
+        if said.shape[1] > FEW_CLASSES:
+            return None
+        aside = 0.5**0.5 * torch.eye(said.shape[1]).to(said)  # one standard deviation off in one number
+        return [((said + step).reshape(labels.shape), torch.ones_like(said[:, 0])) for step in aside]
 
 
 @dataclass(frozen=True)
@@ -77,13 +107,18 @@ class NextTokens:
         losses = torch.nn.functional.cross_entropy(
             answers[:, :-1].transpose(1, 2), wanted, reduction="none", ignore_index=IGNORED
         ).sum(dim=1)
-        return losses / (wanted != IGNORED).sum(dim=1).clamp(min=1) if self.mean else losses
+        return torch.as_tensor(losses / (wanted != IGNORED).sum(dim=1).clamp(min=1) if self.mean else losses)
 
     def drawn(self, answers: torch.Tensor, labels: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
         drawn = labels.clone()
         drawn[:, 1:] = _drawn_classes(answers[:, :-1], generator)
         drawn[labels == IGNORED] = IGNORED
         return drawn
+
+    def outcomes(
+        self, answers: torch.Tensor, labels: torch.Tensor
+    ) -> Sequence[tuple[torch.Tensor, torch.Tensor]] | None:
+        return None
 
 
 LOSSES: dict[str, Loss] = {
@@ -120,7 +155,8 @@ def answers_of(model: Any, batch: Batch) -> torch.Tensor:
     """What the model says to a batch: its logits."""
     named = {name: value for name, value in batch.items() if name not in ("labels", "x")}
     said = model(batch["x"], **named) if "x" in batch else model(**named)
-    return said if not hasattr(said, "logits") else said.logits
+    logits: torch.Tensor = said.logits if hasattr(said, "logits") else said
+    return logits
 
 
 def checked_rows(data: Batch, name: str = "data") -> int:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from accredit.core import InvalidInput, MissingExtra, NotConverged
-from accredit.valuation.layers import Layer, Seen, row_gradients, tracked_layers
+from accredit.valuation.layers import Layer, Seen, expected_gradients, row_gradients, tracked_layers
 from accredit.valuation.losses import Batch, Loss, checked_rows, loss_named, picked
 
 if TYPE_CHECKING:
@@ -72,6 +72,21 @@ class Network:
                         f"the loss of row {start + int((~torch.isfinite(losses)).nonzero()[0])} is not finite"
                     )
                 yield rows, losses, seen
+
+    def fisher(self, data: Batch, seed: int, draws: int) -> Iterator[dict[str, Seen]]:
+        """Gradients whose squares add up to the Fisher matrix of all rows: of every label there can be, or of drawn ones."""
+        with evaluating(self.model):
+            for start in range(0, checked_rows(data), self.batch_size):
+                part = picked(data, slice(start, start + self.batch_size), self.device)
+                exact = expected_gradients(self.model, self.layers, self.loss, part)
+                if exact is None:
+                    break
+                yield from exact
+            else:
+                return
+        for draw in range(draws):
+            for _, _, seen in self.passes(data, draw=seed + draw):
+                yield {name: Seen(s.a, s.g / draws**0.5) for name, s in seen.items()}
 
 
 @contextmanager
