@@ -26,7 +26,7 @@ from accredit.core import BoolArray, FloatArray, IntArray
 PLANTED = 0.1  # share of rows that are flipped for evidence
 DECIDED = 0.12  # share of rows, the most decided ones, whose disagreements are counted
 SLOPES = (1.0, 2.5)  # what is believed of a measured slope
-USUAL = 2.0  # slope on other texts, which a measured one is averaged with, since few rows are counted
+USUAL = 1.8  # slope on other texts, which a measured one is averaged with, since few rows are counted
 SHORTEST = 0.05  # share of rows; the precision of shorter lists cannot be told from that of one as long as this
 CONFIDENCE = 1.645  # standard errors on either side, for an interval of 90 %
 
@@ -37,7 +37,7 @@ class Trial:
 
     flipped: BoolArray  # (N,)
     score: FloatArray  # (N,), lower is more suspect
-    margins: FloatArray  # (N,), of the out-of-fold models
+    decisions: FloatArray  # (N,), of the out-of-fold models: how far from a tie, negative where they disagree
 
 
 def planted(y: IntArray, classes: int, seed: int) -> tuple[IntArray, BoolArray]:
@@ -65,18 +65,18 @@ def found_share(score: FloatArray, flipped: BoolArray) -> float:
     return float((ranks[flipped].sum() - wrong * (wrong + 1) / 2) / (wrong * (len(score) - wrong)))
 
 
-def disagreement(margins: FloatArray) -> float:
+def disagreement(decisions: FloatArray) -> float:
     """How many of the most decided rows disagree with their label."""
-    most = np.argsort(-np.abs(margins), kind="stable")[: max(1, round(DECIDED * len(margins)))]
-    return float((margins[most] < 0).mean())
+    most = np.argsort(-np.abs(decisions), kind="stable")[: max(1, round(DECIDED * len(decisions)))]
+    return float((decisions[most] < 0).mean())
 
 
-def error_rate(margins: FloatArray, trials: list[Trial]) -> tuple[float, float, float]:
+def error_rate(decisions: FloatArray, trials: list[Trial]) -> tuple[float, float, float]:
     """The estimated share of wrong labels, and an interval for the number of decided rows that were counted."""
-    share = disagreement(margins)
-    rises = [(disagreement(t.margins) - share) / (PLANTED * (1 - share)) for t in trials]
+    share = disagreement(decisions)
+    rises = [(disagreement(t.decisions) - share) / (PLANTED * (1 - share)) for t in trials]
     slope = (USUAL + float(np.clip(np.mean(rises), *SLOPES))) / 2
-    counted = max(1, round(DECIDED * len(margins)))
+    counted = max(1, round(DECIDED * len(decisions)))
     middle = (share * counted + 1) / (counted + 2)  # so that no disagreement at all is not taken for certainty
     half = CONFIDENCE * float(np.sqrt(middle * (1 - middle) / counted))
     return share / slope, max(0.0, middle - half) / slope, min(0.5, (middle + half) / slope)

@@ -113,11 +113,11 @@ def test_precision_is_right_where_scores_are_known() -> None:
 
 
 def test_disagreement_counts_the_most_decided_rows_only() -> None:
-    margins = np.concatenate([np.full(15, -5.0), np.full(85, -0.1)])
+    margins = np.concatenate([np.full(12, -5.0), np.full(88, -0.1)])
     assert disagreement(margins) == 1.0
     assert disagreement(-margins) == 0.0
     rate, low, high = error_rate(-margins, [Trial(np.zeros(100, bool), margins, -margins)])
-    assert rate == 0.0 and low == 0.0 and high > 0  # fifteen rows without an error are not proof of none
+    assert rate == 0.0 and low == 0.0 and high > 0  # twelve rows without an error are not proof of none
 
 
 def test_margins_and_neighbours_by_hand() -> None:
