@@ -75,7 +75,7 @@ class Regression:
         import torch
 
         noise = torch.randn(labels.shape, generator=generator, dtype=torch.float32)
-        return answers.detach().reshape(labels.shape) + noise.to(answers) * 0.5**0.5
+        return torch.as_tensor(answers.detach().reshape(labels.shape) + noise.to(answers) * 0.5**0.5)
 
     def outcomes(
         self, answers: torch.Tensor, labels: torch.Tensor

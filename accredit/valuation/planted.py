@@ -86,11 +86,9 @@ def expected_precision(size: IntArray, rate: float, trials: list[Trial]) -> Floa
     """Of the `size` most suspect rows, the share whose label is wrong if a share `rate` is: sizes (k,) -> (k,)."""
     if rate <= 0:
         return np.zeros(len(size))
-    from scipy.optimize import isotonic_regression
-
     after = rate + PLANTED * (1 - rate)
     by_rank = np.mean([trial.flipped[np.argsort(trial.score, kind="stable")] for trial in trials], axis=0)  # (N,)
-    among = np.cumsum(isotonic_regression(by_rank, increasing=False).x)  # the more suspect, the more often wrong
+    among = np.cumsum(by_rank)
     counted = np.maximum(size, round(SHORTEST * len(among)))
     grown = np.clip(np.round(counted * after / rate).astype(np.int64), 1, len(among))
     return np.asarray(np.clip(among[grown - 1] / grown * after / PLANTED, 0.0, 1.0))
