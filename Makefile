@@ -11,7 +11,7 @@ export OMP_NUM_THREADS ?= 1
 export TOKENIZERS_PARALLELISM ?= false
 export HF_HUB_OFFLINE ?= 1
 
-.PHONY: demo test quick check bench soak soak-trees clean
+.PHONY: demo test quick check bench soak soak-trees trace clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -63,6 +63,9 @@ soak: $(VENV)/test.done  ## kill a journalled run 200 times and compare what it 
 
 soak-trees: $(VENV)/test.done  ## exact credit of 200 random ensembles of every family against all coalitions
 	ACCREDIT_ENSEMBLES=200 $(BIN)/python -m pytest tests/trees/test_brute_force.py
+
+trace: $(VENV)/test.done  ## plant facts in a language model's texts and find the text behind each answer
+	$(BIN)/python tools/trace_planted_facts.py
 
 clean:
 	rm -rf $(VENV) build dist out

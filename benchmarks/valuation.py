@@ -45,6 +45,8 @@ from accredit.valuation import (
     text_features,
 )
 from accredit.valuation.lasso import gram, lasso
+from benchmarks.labels import wrong_label_figures
+from benchmarks.networks import network_scale, stored_search, untuned_lds
 
 DATA = Path(os.environ.get("ACCREDIT_DATA", Path(__file__).parents[2] / "shared" / "data"))
 SEED = 0
@@ -357,7 +359,11 @@ PARTS: dict[str, Callable[[], dict[str, Any]]] = {
     "cost": logistic_cost,
     "retraining": retraining,
     "mislabels": mislabels,
+    "labels": lambda: wrong_label_figures(DATA),
     "lds": lds,
+    "untuned": untuned_lds,
+    "network": network_scale,
+    "search": stored_search,
 }
 
 

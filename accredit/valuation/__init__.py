@@ -10,8 +10,12 @@ from accredit.valuation.curvature import (
     spectrum,
 )
 from accredit.valuation.datamodels import Datamodels, datamodels, fit_datamodels, random_subsets
+from accredit.valuation.gradient_store import GradientStore
 from accredit.valuation.influence import Influences, influence
+from accredit.valuation.kfac import mean_influence, network_influence
 from accredit.valuation.knn import KNNUtility, knn_shapley
+from accredit.valuation.labels import WrongLabels, wrong_labels
+from accredit.valuation.network import Network, network
 from accredit.valuation.objectives import Objective, Ridge, Softmax, TorchObjective
 from accredit.valuation.retraining import Retraining
 from accredit.valuation.ridge import RidgeUtility
@@ -19,10 +23,14 @@ from accredit.valuation.rules import data_banzhaf, data_beta, data_shapley
 from accredit.valuation.split import Split, groups_of, split
 from accredit.valuation.text import text_features
 from accredit.valuation.torch_training import Recipe, TorchTraining
+from accredit.valuation.trace import Trace, trace
+from accredit.valuation.tracin import tracin
 
 __all__ = [
-    "ConjugateGradients", "Datamodels", "ExactHessian", "GaussNewton", "Influences", "KNNUtility", "Neumann", "Objective",
-    "Recipe", "Retraining", "Ridge", "RidgeUtility", "Softmax", "Split", "TorchObjective", "TorchTraining",
-    "data_banzhaf", "data_beta", "data_shapley", "datamodels", "fit_datamodels", "groups_of", "influence", "knn_shapley",
-    "neumann_error", "neumann_terms", "random_subsets", "spectrum", "split", "text_features",
+    "ConjugateGradients", "Datamodels", "ExactHessian", "GaussNewton", "GradientStore", "Influences", "KNNUtility",
+    "Network", "Neumann", "Objective", "Recipe", "Retraining", "Ridge", "RidgeUtility", "Softmax", "Split",
+    "TorchObjective", "TorchTraining", "Trace", "WrongLabels", "data_banzhaf", "data_beta", "data_shapley",
+    "datamodels", "fit_datamodels", "groups_of", "influence", "knn_shapley", "mean_influence", "network",
+    "network_influence", "neumann_error", "neumann_terms", "random_subsets", "spectrum", "split",
+    "text_features", "trace", "tracin", "wrong_labels",
 ]  # fmt: skip

@@ -6,7 +6,13 @@ averaged over test points. With training points sorted by distance to z, nearest
 $$\phi_{(N)} = \frac{\min(K,N)}{N K}\,1[y_{(N)} = y_z], \qquad
   \phi_{(i)} = \phi_{(i+1)} + \frac{\min(K,i)}{i K}\,\big(1[y_{(i)} = y_z] - 1[y_{(i+1)} = y_z]\big).$$
 
-Equal distances are ordered by label, then by row, so that equal rows are equal players.
+Rows that are equally far from z have no order of their own. The payoff is then the mean over all orders of the tied rows, so
+that it depends on the data alone, not on the names of classes or the order of the file. By linearity the Shapley value is that
+mean too: in a tie of t rows at places a … b, of which a share m is right, with weights $w_i = \min(K,i)/(iK)$ and their mean w̄,
+
+$$\phi = \phi^m_{(b)} + (1[y = y_z] - m)\,\Big(w_b + (\bar w - w_b)\,\frac{t}{t-1}\Big),$$
+
+where $\phi^m$ is the recursion above with m in place of every tied row's 0 or 1.
 """
 
 from __future__ import annotations
@@ -21,6 +27,10 @@ from accredit.valuation.split import Split
 from accredit.valuation.utility import Utility
 
 CHUNK = 1 << 22  # distances held at once
+
+Ties = dict[
+    int, tuple[IntArray, IntArray]
+]  # test row of a chunk -> first place and size of every group at one distance
 
 
 class KNNUtility(Utility):
@@ -38,26 +48,35 @@ class KNNUtility(Utility):
     def retrain(self, coalitions: BoolArray) -> tuple[FloatArray, FloatArray]:
         """Payoffs (batch,) and the share of right neighbours at each test point (batch, M)."""
         outputs = np.empty((len(coalitions), len(self.targets)))
-        for first, order in _nearest(self.data):
-            right = self.data.y[order] == self.data.test_y[first : first + len(order), None]  # (m, N)
+        for first, order, ties in _nearest(self.data):
+            part = slice(first, first + len(order))
+            right = self.data.y[order] == self.data.test_y[part, None]  # (m, N)
             for row, coalition in enumerate(coalitions):
-                outputs[row, first : first + len(order)] = _right_among(coalition, order, right, self.k) / self.k
+                outputs[row, part] = _right_among(coalition, order, right, self.k, ties) / self.k
         return outputs.mean(axis=1), outputs
 
     def fingerprint_parts(self) -> dict[str, Any]:
         return {"data": self.data, "model": f"nearest neighbours k={self.k}", "metric": "share of right neighbours"}
 
 
-def _right_among(coalition: BoolArray, order: IntArray, right: BoolArray, k: int) -> IntArray:
-    """How many of the K nearest that play are right, at each test point (m,); looks no farther than it must."""
-    count = np.zeros(len(order), dtype=np.int64)
-    unsettled, reach = np.arange(len(order)), 8 * k
+def _right_among(coalition: BoolArray, order: IntArray, right: BoolArray, k: int, ties: Ties) -> FloatArray:
+    """How many of the K nearest that play are right, at each test point (m,); looks no farther than it must.
+
+    Where only some of a tie find a place among the K nearest, each of its members has the same part of a place.
+    """
+    count = np.zeros(len(order))
+    unsettled, reach = np.setdiff1d(np.arange(len(order)), np.fromiter(ties, np.int64)), 8 * k
     while len(unsettled):
         plays = coalition[order[unsettled, :reach]]
         nearest = plays & (np.cumsum(plays, axis=1) <= k)
         count[unsettled] = (nearest & right[unsettled, :reach]).sum(axis=1)
         unsettled = unsettled[plays.sum(axis=1) < k] if reach < order.shape[1] else unsettled[:0]
         reach *= 8
+    for row, (starts, sizes) in ties.items():
+        plays = coalition[order[row]]
+        here = np.add.reduceat(plays, starts, dtype=np.int64)
+        room = np.clip(k - (np.cumsum(here) - here), 0, here) / np.maximum(here, 1)  # a member's part of a place
+        count[row] = (np.repeat(room, sizes) * (plays & right[row])).sum()
     return count
 
 
@@ -71,18 +90,23 @@ def knn_shapley(data: Split, k: int = 5) -> Attribution:
     >>> data = split([[0.0], [1.0], [2.0]], [0, 1, 1], [[0.4]], [1])
     >>> knn_shapley(data, k=1).credit.round(4)
     array([-0.6667,  0.3333,  0.3333])
+    >>> knn_shapley(split([[0.0], [0.0]], ["a", "b"], [[0.0]], ["a"]), k=1).credit  # a tie: the mean over both orders
+    array([ 0.75, -0.25])
     """
     k, n = _checked_k(data, k), len(data)
-    places = np.arange(1, n)
-    steps = np.minimum(k, places) / (places * k)  # min(K, i)/(iK) for i = 1 … N−1
+    weights = np.minimum(k, np.arange(1, n + 1)) / (np.arange(1, n + 1) * k)  # min(K, i)/(iK) for i = 1 … N
     credit = np.zeros(n)
     everybody = 0.0
-    for first, order in _nearest(data):
+    for first, order, ties in _nearest(data):
         right = (data.y[order] == data.test_y[first : first + len(order), None]).astype(np.float64)  # (m, N)
-        by_place = np.empty_like(right)
-        by_place[:, -1] = right[:, -1] * (min(k, n) / (n * k))
-        by_place[:, :-1] = (right[:, :-1] - right[:, 1:]) * steps
+        apart = {row: _within_tie(right[row], weights, *tie) for row, tie in ties.items()}
+        for row, (starts, sizes) in ties.items():
+            right[row] = np.repeat(np.add.reduceat(right[row], starts) / sizes, sizes)
+        by_place = right * weights
+        by_place[:, :-1] -= right[:, 1:] * weights[:-1]
         by_place = np.cumsum(by_place[:, ::-1], axis=1)[:, ::-1]
+        for row, differences in apart.items():
+            by_place[row] += differences
         credit += np.bincount(order.ravel(), weights=by_place.ravel(), minlength=n)
         everybody += right[:, :k].sum() / k
     tests = len(data.test_x)
@@ -102,30 +126,41 @@ def knn_shapley(data: Split, k: int = 5) -> Attribution:
     )
 
 
-def _nearest(data: Split) -> Iterator[tuple[int, IntArray]]:
-    """Training rows by distance from each test point, in chunks: (first test row, order (m, N)).
+def _within_tie(right: FloatArray, weights: FloatArray, starts: IntArray, sizes: IntArray) -> FloatArray:
+    """What a row earns beside the mean of its tie, by place: (N,); zero for rows that are alone at their distance."""
+    share = np.repeat(np.add.reduceat(right, starts) / sizes, sizes)
+    last = weights[starts + sizes - 1]
+    spread = (np.add.reduceat(weights, starts) / sizes - last) * sizes / np.maximum(sizes - 1, 1)
+    return np.asarray((right - share) * np.repeat(last + spread, sizes))
+
+
+def _nearest(data: Split) -> Iterator[tuple[int, IntArray, Ties]]:
+    """Training rows by distance from each test point, in chunks: (first test row, order (m, N), ties that matter).
 
     ‖x‖² − 2zᵀx is one matrix product but loses digits that ‖x − z‖² keeps. Where the loss could change which label comes
-    first, the distances of that test point are computed again, difference by difference.
+    first, the distances of that test point are computed again, difference by difference, and equal ones are found. Ties
+    among rows of one label change nothing and are not listed.
     """
-    by_label = np.argsort(data.y, kind="stable")  # a stable sort of distances then settles ties by label, then by row
-    x, labels = data.x[by_label], data.y[by_label]
-    centre = x.mean(axis=0)  # subtracting it changes no distance but keeps rounding small
-    near, tests = x - centre, data.test_x - centre
+    centre = data.x.mean(axis=0)  # subtracting it changes no distance but keeps rounding small
+    near, tests = data.x - centre, data.test_x - centre
     squares = (near**2).sum(axis=1)
-    rounding = 4 * (x.shape[1] + 2) * np.finfo(float).eps * (squares.max() + (tests**2).sum(axis=1))  # (M,) bound
+    digits = 4 * (data.x.shape[1] + 2) * np.finfo(float).eps
+    rounding = digits * (squares.max() + (tests**2).sum(axis=1))  # (M,) bound
     rows = max(1, CHUNK // len(data))
     for first in range(0, len(tests), rows):
         part = slice(first, first + rows)
         distance = squares - 2 * tests[part] @ near.T  # ‖z‖² is the same for all
         order = np.argsort(distance, axis=1)
         gaps = np.diff(np.take_along_axis(distance, order, axis=1), axis=1)
-        doubtful = ((gaps <= rounding[part, None]) & (np.diff(labels[order], axis=1) != 0)).any(axis=1)
-        if doubtful.any():
-            from scipy.spatial.distance import cdist
-
-            order[doubtful] = np.argsort(cdist(data.test_x[part][doubtful], x, "sqeuclidean"), axis=1, kind="stable")
-        yield first, by_label[order]
+        doubtful = ((gaps <= rounding[part, None]) & (np.diff(data.y[order], axis=1) != 0)).any(axis=1)
+        ties: Ties = {}
+        for row in np.flatnonzero(doubtful).tolist():
+            again = ((data.x - data.test_x[first + row]) ** 2).sum(axis=1)
+            order[row] = np.argsort(again, kind="stable")
+            ranked = again[order[row]]
+            starts = np.flatnonzero(np.append(True, np.diff(ranked) > digits * ranked[1:]))
+            ties[row] = (starts, np.diff(np.append(starts, len(data))))
+        yield first, order, ties
 
 
 def _checked_k(data: Split, k: int) -> int:

@@ -159,7 +159,11 @@ class Softmax:
 
 
 class Ridge:
-    """Ridge regression, ℓ = ½(xᵀθ − y)², in closed form; a constant column is appended and decays like the rest."""
+    """Ridge regression, ℓ = (xᵀθ − y)², in closed form; a constant column is appended and decays like the rest.
+
+    The loss is the squared error, as everywhere here: J = (1/N)Σ(xᵢᵀθ − yᵢ)² + weight_decay/2·‖θ‖² is what `TorchObjective`
+    means by the same weight_decay, and the model of `RidgeUtility(data, l2=N·weight_decay/2)`.
+    """
 
     def __init__(self, data: Split, weight_decay: float) -> None:
         if data.classes is not None:
@@ -170,7 +174,7 @@ class Ridge:
         self._x, self._test_x = (np.hstack([a, np.ones((len(a), 1))]) for a in (data.x, data.test_x))
         gram = self.hessian_products(np.eye(self.parameters))
         try:
-            self.theta = np.linalg.solve(gram, self._x.T @ data.y / len(data))  # (d + 1,)
+            self.theta = np.linalg.solve(gram, 2 * self._x.T @ data.y / len(data))  # (d + 1,)
         except np.linalg.LinAlgError:
             raise NotConverged(
                 f"the minimum is not unique with weight_decay={weight_decay!r}; make it positive"
@@ -181,13 +185,13 @@ class Ridge:
         return int(self._x.shape[1])
 
     def train_gradients(self) -> FloatArray:
-        return np.asarray(self._x * (self._x @ self.theta - self.data.y)[:, None])
+        return np.asarray(2 * self._x * (self._x @ self.theta - self.data.y)[:, None])
 
     def test_gradients(self) -> FloatArray:
-        return np.asarray(self._test_x * (self._test_x @ self.theta - self.data.test_y)[:, None])
+        return np.asarray(2 * self._test_x * (self._test_x @ self.theta - self.data.test_y)[:, None])
 
     def hessian_products(self, directions: FloatArray) -> FloatArray:
-        return np.asarray(self._x.T @ (self._x @ directions) / len(self._x) + self.weight_decay * directions)
+        return np.asarray(2 * self._x.T @ (self._x @ directions) / len(self._x) + self.weight_decay * directions)
 
     def gauss_newton_products(self, directions: FloatArray) -> FloatArray:
         return self.hessian_products(directions)

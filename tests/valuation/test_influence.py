@@ -16,6 +16,7 @@ from accredit.valuation import (
     Neumann,
     Recipe,
     Ridge,
+    RidgeUtility,
     Softmax,
     TorchObjective,
     TorchTraining,
@@ -37,14 +38,33 @@ def test_the_first_order_part_of_ridge_leave_one_out_in_closed_form() -> None:
     model = Ridge(data, weight_decay=0.05)
     matrix = influence(model, averaged=False).matrix
     wide = np.hstack([x, np.ones((40, 1))])
-    inverse = np.linalg.inv(wide.T @ wide + 40 * 0.05 * np.eye(6))
+    inverse = np.linalg.inv(wide.T @ wide + 40 * 0.05 / 2 * np.eye(6))
     leverage = np.einsum("nd,de,ne->n", wide, inverse, wide)
     for i in range(40):
         rest = np.delete(np.arange(40), i)
-        gram = wide[rest].T @ wide[rest] + 40 * 0.05 * np.eye(6)
+        gram = wide[rest].T @ wide[rest] + 40 * 0.05 / 2 * np.eye(6)
         retrained = np.linalg.solve(gram, wide[rest].T @ data.y[rest])
         first_order = model.test_gradients() @ (retrained - model.theta) * (1 - leverage[i])
         assert_allclose(matrix[i], first_order, atol=1e-8)
+
+
+def test_one_weight_decay_means_one_ridge_model_and_one_scale_of_influence() -> None:
+    """Ridge, a linear torch module at the same θ and true leave-one-out of RidgeUtility: slope 1, not 2."""
+    rng = np.random.default_rng(3)
+    x, test = rng.normal(size=(400, 3)), rng.normal(size=(6, 3))
+    data = split(x, x[:, 0] + rng.normal(size=400), test, test[:, 0], regression=True)
+    model = Ridge(data, weight_decay=0.1)
+    layer = torch.nn.Linear(3, 1).double()
+    with torch.no_grad():
+        layer.weight[:], layer.bias[:] = torch.tensor(model.theta[None, :3]), torch.tensor(model.theta[3:])
+    other = TorchObjective(data, layer, 0.1)
+    assert other.stationarity() < 1e-9
+    found = influence(model, averaged=False).matrix
+    assert_allclose(influence(other, averaged=False).matrix, found, atol=1e-12)
+    left_out = ~np.eye(400, dtype=bool)
+    game = RidgeUtility(data, l2=400 * 0.1 / 2)  # minus the squared error at every test row
+    lost = game.retrain(np.ones((1, 400), bool))[1] - game.retrain(left_out)[1]
+    assert np.polyfit(found.ravel(), lost.ravel(), 1)[0] == pytest.approx(1, abs=0.06)  # leverage, the second order
 
 
 @pytest.mark.parametrize("averaged", [True, False])

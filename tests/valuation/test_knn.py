@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from itertools import combinations, permutations
+from itertools import combinations, pairwise, permutations
 
 import numpy as np
 import pytest
@@ -93,31 +93,49 @@ def test_payoffs_do_not_depend_on_the_batch() -> None:
 
 
 def _by_enumeration(x: FloatArray, y: FloatArray, tests: FloatArray, labels: FloatArray, k: int) -> FloatArray:
-    """Shapley values from the definition: every order of arrival, neighbours by distance, then label, then row."""
+    """Shapley values from the definition: every order of arrival, averaged over every order of rows equally far."""
     n = len(x)
     orders = list(permutations(range(n)))
     credit = np.zeros(n)
     for z, label in zip(tests, labels, strict=True):
-        near = sorted(range(n), key=lambda i: (((x[i] - z) ** 2).sum(), y[i], i))
-        for order in orders:
-            before = 0.0
-            for count in range(1, n + 1):
-                among = [i for i in near if i in order[:count]][:k]
-                now = sum(y[i] == label for i in among) / k
-                credit[order[count - 1]] += now - before
-                before = now
+        far = ((x - z) ** 2).sum(axis=1)
+        rankings = [r for r in orders if all(far[a] <= far[b] for a, b in pairwise(r))]
+        for near in rankings:
+            for order in orders:
+                before = 0.0
+                for count in range(1, n + 1):
+                    among = [i for i in near if i in order[:count]][:k]
+                    now = sum(y[i] == label for i in among) / k
+                    credit[order[count - 1]] += (now - before) / len(rankings)
+                    before = now
     return credit / len(orders) / len(tests)
 
 
-@pytest.mark.parametrize("seed", range(8))
-def test_rows_equally_far_are_ordered_by_label_then_row(seed: int) -> None:
+@pytest.mark.parametrize("seed", range(6))
+def test_rows_equally_far_share_their_places(seed: int) -> None:
     """Whole numbers: distances are exact, ties are many, and a product of rounded matrices would break them by chance."""
     rng = np.random.default_rng(seed)
-    y = np.arange(6) % (2 + seed % 2)
-    x, tests = (rng.integers(-1, 2, size=(rows, 2)).astype(float) for rows in (6, 3))
-    labels = rng.integers(0, 2, size=3)
-    values = knn_shapley(split(x, y, tests, labels), 1 + seed % 3)
+    y = np.arange(5) % (2 + seed % 2)
+    x, tests = (rng.integers(-1, 2, size=(rows, 2)).astype(float) for rows in (5, 2))
+    labels = rng.integers(0, 2, size=2)
+    data = split(x, y, tests, labels)
+    values = knn_shapley(data, 1 + seed % 3)
     assert_allclose(values.credit, _by_enumeration(x, y, tests, labels, 1 + seed % 3), atol=1e-12)
+    assert_allclose(Exact().solve(KNNUtility(data, 1 + seed % 3)).credit, values.credit, atol=1e-12)
+
+
+def test_the_names_of_classes_and_the_order_of_rows_do_not_matter() -> None:
+    rng = np.random.default_rng(2)
+    x, tests = (rng.integers(0, 3, size=(rows, 2)).astype(float) for rows in (40, 10))
+    y, labels = rng.integers(0, 3, size=40), rng.integers(0, 3, size=10)
+    credit = knn_shapley(split(x, y, tests, labels), 3).credit
+    renamed = knn_shapley(split(x, 2 - y, tests, 2 - labels), 3).credit
+    shuffled = rng.permutation(40)
+    moved = knn_shapley(split(x[shuffled], y[shuffled], tests, labels), 3).credit
+    assert_allclose(renamed, credit, atol=1e-14)
+    assert_allclose(moved, credit[shuffled], atol=1e-14)
+    one = knn_shapley(split([[0.0], [0.0]], ["b", "a"], [[0.0]], ["b"]), k=1)
+    assert one.credit.tolist() == [0.75, -0.25]
 
 
 def test_neighbours_a_hair_apart_in_clusters_far_apart_are_told_apart() -> None:

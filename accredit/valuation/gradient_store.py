@@ -1,0 +1,271 @@
+r"""A store of projected gradients: k numbers for each training row, on disk, searched for any query without the training rows.
+
+Every layer's gradient Σ_t g_t a_tᵀ is projected on both sides while it is formed (Choe et al., 2024): with random matrices
+B (outputs × k_out) and A (inputs × k_in) it is Σ_t (Bᵀg_t)(Aᵀa_t)ᵀ, so that a full gradient never exists. A query is projected
+alike, multiplied by the inverse of each layer's k × k second moments of the stored rows, damped, and then by every stored row:
+
+$$s_i = \frac1N \sum_{\text{layers}} \phi_q^\top \Big(\frac1N \Phi^\top \Phi + \lambda I\Big)^{-1} \phi_i .$$
+
+The folder holds `store.json` and one safetensors file for each block of rows; a broken run goes on where it stopped.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from accredit.core import FloatArray, InvalidInput
+from accredit.valuation.influence import Influences
+from accredit.valuation.layers import Layer, Seen
+from accredit.valuation.losses import Batch, checked_rows
+from accredit.valuation.network import Network, facts_of, weights_of
+
+if TYPE_CHECKING:
+    import torch
+
+SIDE = 16  # k_in and k_out: 256 numbers for each layer and row
+BLOCK = 4096  # rows in one file
+DAMPING = 0.1  # of the mean eigenvalue of a layer's second moments
+FORMAT = 1
+
+
+@dataclass(frozen=True, eq=False)
+class Projection:
+    """The two random sides of every layer; sides that are small enough stay whole."""
+
+    sides: Mapping[str, tuple[torch.Tensor | None, torch.Tensor | None]]  # (inputs, k), (outputs, k); None: as it is
+
+    def apply(self, layers: Sequence[Layer], seen: Mapping[str, Seen]) -> dict[str, torch.Tensor]:
+        """The projected gradient of every row, layer by layer: name -> (rows, k of the layer)."""
+        import torch
+
+        found = {}
+        for layer in layers:
+            s, (a_side, g_side) = seen[layer.name], self.sides[layer.name]
+            if layer.kind == "embedding":
+                a = torch.nn.functional.one_hot(s.a, layer.inputs).to(s.g) if a_side is None else a_side[s.a]
+            else:
+                a = s.a if a_side is None else s.a @ a_side
+            found[layer.name] = Seen(a, s.g if g_side is None else s.g @ g_side).gradients().flatten(1)
+        return found
+
+
+def projection(net: Network, side: int, seed: int) -> Projection:
+    """Gaussian sides, drawn on the CPU from the seed and the layer's name, so that they need not be stored."""
+    import torch
+
+    def drawn(layer: Layer, size: int, which: str) -> torch.Tensor | None:
+        if size <= side:
+            return None
+        digest = hashlib.sha256(f"{seed}/{layer.name}/{which}".encode()).digest()
+        generator = torch.Generator().manual_seed(int.from_bytes(digest[:7], "big"))
+        return torch.as_tensor(torch.randn(size, side, generator=generator) / side**0.5).to(net.device)
+
+    return Projection({one.name: (drawn(one, one.inputs, "in"), drawn(one, one.outputs, "out")) for one in net.layers})
+
+
+class GradientStore:
+    """Projected gradients of training rows in a folder. Fill it once with `build`, then `search` it for any query.
+
+    >>> import tempfile, torch
+    >>> from accredit.valuation.network import network
+    >>> torch.manual_seed(0) and None
+    >>> x = torch.randn(30, 5); y = (x[:, 0] > 0).long()
+    >>> net = network(torch.nn.Linear(5, 2), loss="classification")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     store = GradientStore.build(folder, net, {"x": x, "labels": y})
+    ...     found = store.search(net, {"x": x[:2], "labels": y[:2]})
+    >>> found.matrix.shape
+    (30, 2)
+    """
+
+    def __init__(self, folder: str | Path) -> None:
+        self.folder = Path(folder)
+        try:
+            self.about: dict[str, Any] = json.loads((self.folder / "store.json").read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise InvalidInput(
+                f"{self.folder} is not a gradient store: {error}; make one with GradientStore.build"
+            ) from None
+        if self.about.get("format") != FORMAT:
+            raise InvalidInput(
+                f"{self.folder} has format {self.about.get('format')!r}, this version reads {FORMAT}; build it again"
+            )
+
+    def __len__(self) -> int:
+        return int(self.about["rows"])
+
+    @property
+    def complete(self) -> bool:
+        return all(self._file(block).exists() for block in range(self._blocks)) and self._moments_file.exists()
+
+    @classmethod
+    def build(
+        cls,
+        folder: str | Path,
+        net: Network,
+        train: Batch,
+        *,
+        names: Sequence[str] | None = None,
+        side: int = SIDE,
+        seed: int = 0,
+    ) -> GradientStore:
+        """Fill the folder, or go on filling it; a folder of another model, data or projection is refused."""
+        rows = checked_rows(train, "train")
+        widths = {o.name: min(side, o.inputs) * min(side, o.outputs) for o in net.layers}
+        if names is not None and len(names) != rows:
+            raise InvalidInput(f"{len(names)} names for {rows} training rows; give one for each")
+        about = {
+            "format": FORMAT,
+            "rows": rows,
+            "names": None if names is None else list(names),
+            "side": side,
+            "seed": seed,
+            "widths": widths,
+            "model": model_digest(net),
+            "data": data_digest(train),
+            "facts": facts_of(net),
+        }
+        path = Path(folder)
+        path.mkdir(parents=True, exist_ok=True)
+        if (path / "store.json").exists():
+            store = cls(path)
+            if changed := [key for key in about if store.about.get(key) != json.loads(json.dumps(about[key]))]:
+                raise InvalidInput(f"{path} holds a store with other {', '.join(changed)}; name another folder")
+        else:
+            _written(path / "store.json", json.dumps(about, ensure_ascii=False).encode())
+            store = cls(path)
+        store._fill(net, train)
+        return store
+
+    def _fill(self, net: Network, train: Batch) -> None:
+        import torch
+        from safetensors.torch import save
+
+        project = projection(net, self.about["side"], self.about["seed"])
+        for block in range(self._blocks):
+            if self._file(block).exists():
+                continue
+            part = {name: value[block * BLOCK : (block + 1) * BLOCK] for name, value in train.items()}
+            found = [project.apply(net.layers, seen) for _, _, seen in net.passes(part)]
+            tensors = {n: torch.cat([f[n] for f in found]).float().cpu().contiguous() for n in found[0]}
+            if not all(bool(torch.isfinite(t).all()) for t in tensors.values()):
+                raise InvalidInput(
+                    f"rows {block * BLOCK} … have gradients that are not finite; give the model in float32"
+                )
+            _written(self._file(block), save(tensors))
+        if not self._moments_file.exists():
+            moments = {n: torch.zeros(w, w, dtype=torch.float64) for n, w in self.about["widths"].items()}
+            for block in range(self._blocks):
+                for name, rows in self._read(block).items():
+                    moments[name] += (rows.T @ rows).double() / len(self)
+            _written(self._moments_file, save(moments))
+
+    def search(
+        self, net: Network, queries: Batch, *, damping: float = DAMPING, targets: Sequence[str] | None = None
+    ) -> Influences:
+        """The influence of every stored row on every query, from k numbers a row; the training rows are not touched.
+
+        `damping` is relative to the mean eigenvalue of each layer's second moments. Divide by the root of `self_influence`
+        to compare long rows with short ones.
+        """
+        import torch
+
+        asked = checked_rows(queries, "queries")
+        if not self.complete:
+            raise InvalidInput(
+                f"the store in {self.folder} is not complete; run GradientStore.build again to finish it"
+            )
+        if model_digest(net) != self.about["model"]:
+            raise InvalidInput(
+                "the store was built with other weights or layers; give the model that it was built with"
+            )
+        if not damping > 0:
+            raise InvalidInput(f"damping must be positive, got {damping!r}; 0.1 of the mean eigenvalue is the default")
+        project = projection(net, self.about["side"], self.about["seed"])
+        found = [project.apply(net.layers, seen) for _, _, seen in net.passes(queries)]
+        right = {}
+        for name, moments in self._tensors(self._moments_file).items():
+            phi = torch.cat([f[name] for f in found]).double().cpu()
+            added = damping * float(moments.diagonal().mean())
+            right[name] = torch.linalg.solve(moments + max(added, 1e-30) * torch.eye(len(moments)), phi.T).float()
+        matrix = np.empty((len(self), asked))
+        for block in range(self._blocks):
+            parts = torch.stack([rows @ right[name] for name, rows in self._read(block).items()])
+            matrix[block * BLOCK : block * BLOCK + parts.shape[1]] = parts.sum(dim=0).numpy()
+        facts = {
+            **self.about["facts"],
+            "side": self.about["side"],
+            "damping": f"{damping} × mean eigenvalue of each layer",
+        }
+        players = tuple(self.about["names"] or (f"row {i}" for i in range(len(self))))
+        asked_for = tuple(targets) if targets is not None else tuple(f"query {i}" for i in range(asked))
+        return Influences(players, asked_for, matrix / len(self), "influence/projected gradients", facts)
+
+    def self_influence(self, damping: float = DAMPING) -> FloatArray:
+        """φᵢᵀ(moments + λ)⁻¹φᵢ of every row (N,): how much it moves the model about itself; long and odd rows do most."""
+        import torch
+
+        inverses = {
+            name: torch.linalg.inv(m + max(damping * float(m.diagonal().mean()), 1e-30) * torch.eye(len(m))).float()
+            for name, m in self._tensors(self._moments_file).items()
+        }
+        parts = [
+            sum((rows @ inverses[name] * rows).sum(dim=1) for name, rows in self._read(block).items()).numpy()  # type: ignore[union-attr]
+            for block in range(self._blocks)
+        ]
+        return np.concatenate(parts).astype(np.float64)
+
+    @property
+    def _blocks(self) -> int:
+        return -(-len(self) // BLOCK)
+
+    @property
+    def _moments_file(self) -> Path:
+        return self.folder / "moments.safetensors"
+
+    def _file(self, block: int) -> Path:
+        return self.folder / f"rows-{block:06d}.safetensors"
+
+    def _read(self, block: int) -> dict[str, torch.Tensor]:
+        return self._tensors(self._file(block))
+
+    def _tensors(self, file: Path) -> dict[str, Any]:
+        from safetensors import SafetensorError
+        from safetensors.torch import load_file
+
+        try:
+            return dict(load_file(file))
+        except (OSError, SafetensorError) as error:
+            raise InvalidInput(f"{file} cannot be read: {error}; delete it and run GradientStore.build again") from None
+
+
+def model_digest(net: Network) -> str:
+    """A digest of the layers and their weights."""
+    digest = hashlib.sha256(repr([(o.name, o.kind, o.inputs, o.outputs) for o in net.layers]).encode())
+    for layer in net.layers:
+        digest.update(weights_of(layer).float().cpu().contiguous().numpy().tobytes())
+    return digest.hexdigest()
+
+
+def data_digest(data: Batch) -> str:
+    digest = hashlib.sha256()
+    for name in sorted(data):
+        value = data[name].detach().cpu().contiguous()
+        digest.update(f"{name} {tuple(value.shape)} {value.dtype}".encode())
+        digest.update(value.numpy().tobytes())
+    return digest.hexdigest()
+
+
+def _written(file: Path, content: bytes) -> None:
+    """All of a file or nothing of it."""
+    part = file.with_suffix(f".{os.getpid()}.part")
+    part.write_bytes(content)
+    part.replace(file)

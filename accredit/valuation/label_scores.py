@@ -1,0 +1,158 @@
+"""Scores of how well a row fits the label it was given: lower is more suspect. Each is blind to the row's own label.
+
+A row is seen through *views*: word counts, an encoder's features, the columns of a table. Every scorer turns one view and the
+labels into numbers; no scorer is best on all data, so `labels.py` tries them on flips that it planted itself.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from accredit.core import FloatArray, IntArray, InvalidInput, MissingExtra
+
+FOLDS, MANY_FOLDS, FEW_ROWS = 5, 10, 5_000  # out-of-fold predictions; more folds where rows are few
+SPARSE_C, DENSE_C = (
+    3.0,
+    (0.001, 0.01, 0.1, 1.0),
+)  # inverse penalties of logistic regression; dense views choose by likelihood
+SMOOTHING = 0.1  # of naive Bayes
+EPOCHS, HIDDEN = 20, 64  # of the network whose margins are followed
+COMPONENTS = 100  # that a sparse view is reduced to where distances or a network are asked
+NEIGHBOURS = 10
+
+View = Any  # (N, d) array of finite numbers, or a scipy sparse matrix
+Views = Mapping[str, View]
+
+
+def text_views(texts: list[str]) -> dict[str, View]:
+    """Words, pairs of words and parts of words, each weighed by how rare it is (TF-IDF).
+
+    >>> text_views(["good film", "bad film"])["words"].shape[0]
+    2
+    """
+    try:
+        from sklearn.feature_extraction.text import TfidfVectorizer
+    except ImportError:
+        raise MissingExtra("scikit-learn", "data", "word features") from None
+    from scipy.sparse import hstack
+
+    rare = 2 if len(texts) >= 100 else 1  # parts of words that occur once only teach nothing and cost most
+    words = TfidfVectorizer(sublinear_tf=True, ngram_range=(1, 2), token_pattern=r"(?u)\b\w+\b|[^\w\s]")
+    parts = TfidfVectorizer(sublinear_tf=True, analyzer="char_wb", ngram_range=(2, 5), min_df=rare)
+    return {"words": hstack([words.fit_transform(texts), parts.fit_transform(texts)]).tocsr()}
+
+
+def scaled(view: View, name: str) -> View:
+    """Dense views in units of their standard deviation; sparse ones as they are."""
+    if hasattr(view, "tocsr"):
+        return view.tocsr()
+    x = np.asarray(view, dtype=np.float64)
+    if x.ndim != 2 or not np.isfinite(x).all():
+        raise InvalidInput(f"view {name!r} has shape {x.shape}; finite numbers in rows and columns are needed")
+    spread = x.std(axis=0)
+    return (x - x.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
+
+
+def dense(view: View) -> FloatArray:
+    """A view with few columns, in which distances mean something."""
+    if not hasattr(view, "tocsr"):
+        return np.asarray(view)
+    from sklearn.decomposition import TruncatedSVD
+
+    size = min(COMPONENTS, min(view.shape) - 1)
+    found = TruncatedSVD(max(size, 1), random_state=0).fit_transform(view)
+    return np.asarray(found / np.maximum(np.linalg.norm(found, axis=1, keepdims=True), 1e-12))
+
+
+def out_of_fold(view: View, y: IntArray, seed: int = 0) -> dict[str, FloatArray]:
+    """Log probabilities of every class (N, C) for each row, by models that never saw the row: name of model -> (N, C)."""
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.naive_bayes import MultinomialNB
+
+    if hasattr(view, "tocsr"):
+        found = {"confidence": _predicted(LogisticRegression(C=SPARSE_C, max_iter=300), view, y, seed)}
+        if view.nnz and view.data.min() >= 0:
+            found["naive Bayes"] = _predicted(MultinomialNB(alpha=SMOOTHING), view, y, seed)
+        return found
+    tried = [_predicted(LogisticRegression(C=c, max_iter=300), view, y, seed) for c in DENSE_C]
+    return {"confidence": max(tried, key=lambda logs: float(logs[np.arange(len(y)), y].mean()))}
+
+
+def _predicted(model: Any, view: View, y: IntArray, seed: int) -> FloatArray:
+    """Out-of-fold log probabilities of a scikit-learn classifier, every class in its place."""
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.model_selection import StratifiedKFold, cross_val_predict
+
+    folds = min(MANY_FOLDS if len(y) <= FEW_ROWS else FOLDS, int(np.bincount(y).min()))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # a ranking does not need the last digit of a minimum
+        p = cross_val_predict(
+            model, view, y, cv=StratifiedKFold(folds, shuffle=True, random_state=seed), method="predict_proba"
+        )
+    return np.asarray(np.log(np.clip(p, 1e-9, 1.0)))
+
+
+def margin(logs: FloatArray, y: IntArray) -> FloatArray:
+    """The given label above the best other one, in log probability: (N, C) -> (N,)."""
+    rows = np.arange(len(y))
+    others = logs.copy()
+    others[rows, y] = -np.inf
+    return np.asarray(logs[rows, y] - others.max(axis=1))
+
+
+def decision(logs: FloatArray, y: IntArray) -> FloatArray:
+    """How far the prediction is from a tie of its two best classes, whatever the label; negative where it is not the label.
+
+    >>> decision(np.log([[0.6, 0.3, 0.1], [0.6, 0.3, 0.1]]), np.array([0, 2])).round(2)
+    array([ 0.69, -0.69])
+    """
+    best = np.sort(logs, axis=1)
+    gap = best[:, -1] - best[:, -2]
+    return np.asarray(np.where(logs.argmax(axis=1) == y, gap, -gap))
+
+
+def margin_over_training(view: View, y: IntArray, seed: int = 0) -> FloatArray:
+    """AUM (Pleiss et al., 2020): the margin of the given label, averaged over the epochs in which a small network learns it.
+
+    Wrong labels are learned late and against the pull of the others.
+    """
+    from sklearn.neural_network import MLPClassifier
+
+    x = dense(view)
+    net = MLPClassifier((HIDDEN,), batch_size=min(64, len(y)), learning_rate_init=3e-3, alpha=1e-3, random_state=seed)
+    total = np.zeros(len(y))
+    for _ in range(EPOCHS):
+        net.partial_fit(x, y, classes=np.unique(y))
+        total += margin(np.log(np.clip(net.predict_proba(x), 1e-9, 1.0)), y)
+    return total / EPOCHS
+
+
+def neighbour_agreement(neighbours: IntArray, y: IntArray) -> FloatArray:
+    """The share of the nearest other rows (N, k) that have the same label; the nearer count more."""
+    weight = 1.0 / np.arange(1, neighbours.shape[1] + 1)
+    return np.asarray((y[neighbours] == y[:, None]) @ weight / weight.sum())
+
+
+def knn_value(view: View, y: IntArray, seed: int = 0) -> FloatArray:
+    """KNN-Shapley value of every row, judged by the other folds: a row with a wrong label misleads its neighbours."""
+    from sklearn.model_selection import StratifiedKFold
+
+    from accredit.valuation.knn import knn_shapley
+    from accredit.valuation.split import Split
+
+    x = dense(view)
+    value = np.zeros(len(y))
+    classes = tuple(map(str, range(int(y.max()) + 1)))
+    folds = StratifiedKFold(min(FOLDS, int(np.bincount(y).min())), shuffle=True, random_state=seed)
+    for train, judged in folds.split(x, y):
+        judged = judged[:JUDGES]
+        data = Split(x[train], y[train], x[judged], y[judged], tuple(map(str, train.tolist())), classes)
+        value[train] += knn_shapley(data, 5).credit
+    return value
+
+
+JUDGES = 1_000  # rows of a fold that judge the others

@@ -1,0 +1,278 @@
+"""Which labels are wrong? Suspects, how they were found, how many of them to expect to be right, and when to say nothing.
+
+This is another question than what a row is worth: a rightly labelled row can be useless, a wrongly labelled one harmless.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from accredit.core import FloatArray, IntArray, InvalidInput, MissingExtra
+from accredit.core.plain import plain
+from accredit.valuation import label_scores as scores
+from accredit.valuation.label_scores import View
+from accredit.valuation.oddities import Oddities, nearest, oddities
+from accredit.valuation.planted import Trial, error_rate, expected_precision, found_share, planted
+
+TRIALS = 3  # plantings
+WANTED = 1 / 3  # a list ends where fewer than this share of the next rows are expected to be wrong
+BETTER = 3.0  # standard errors above the largest class that a prediction must be
+FINDS = 0.6  # the least area that planted flips must be found with
+FEWEST = 20  # rows
+MANY = 20_000  # rows, above which the dearer scores are left out, and said so
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """How well one score found the planted flips: the area under the ROC curve, ½ being chance."""
+
+    score: str
+    area: float
+    stderr: float  # over plantings
+
+
+@dataclass(frozen=True, eq=False)
+class WrongLabels:
+    """Suspects and what is known about the list."""
+
+    names: tuple[str, ...]  # of all rows
+    given: tuple[str, ...]  # their labels
+    suggested: tuple[str, ...]  # what out-of-fold models would say instead
+    suspicion: FloatArray  # (N,), 1 for the most suspect row, 0 for the least: a rank
+    suspects: tuple[int, ...]  # rows of the list, most suspect first; empty where nobody is accused
+    precision: float | None  # expected share of the list that is wrong; None: there is no list
+    precision_interval: tuple[float, float] | None  # 90 %, for the uncertainty of the rate
+    rate: float | None  # estimated share of wrong labels among all rows
+    chosen: str  # the score that ranks
+    evidence: tuple[Evidence, ...]  # all scores tried on planted flips, best first
+    agreement: float  # share of rows whose label out-of-fold models foretell
+    majority: float  # share of the largest class, what they must beat
+    verdict: str  # in words
+    oddities: Oddities  # near-duplicates and outliers
+    left_out: tuple[str, ...] = ()  # what was not tried, and why
+
+    def to_json(self) -> str:
+        """Everything, as JSON."""
+        data = dict(vars(self)) | {
+            "kind": "wrong labels",
+            "format": 1,
+            "evidence": [vars(e) for e in self.evidence],
+            "oddities": vars(self.oddities),
+        }
+        return json.dumps(plain(data, "wrong labels"), ensure_ascii=False)
+
+    def expected(self, size: int) -> float | None:
+        """The expected share of wrong labels among the `size` most suspect rows; None where nobody is accused."""
+        if not 1 <= size <= len(self.names):
+            raise InvalidInput(f"size must be from 1 to {len(self.names)}, got {size!r}")
+        return None if self.precision_at is None else float(self.precision_at[size - 1])
+
+    precision_at: FloatArray | None = None  # (N,), by length of the list
+
+
+def wrong_labels(
+    labels: Sequence[Any],
+    *,
+    texts: Sequence[str] | None = None,
+    features: View | Mapping[str, View] | None = None,
+    names: Sequence[str] | None = None,
+    wanted: float = WANTED,
+    seed: int = 0,
+) -> WrongLabels:
+    """Find rows whose label is likely wrong, from texts, from features of any encoder, or from both.
+
+    Texts are seen as weighted words and parts of words; `features` are further views: one matrix, or several by name. Every
+    score is tried on planted flips of these very data, and the one that finds them best ranks the rows. The list ends where
+    less than a share `wanted` of the next rows is expected to be wrong. If the views hardly foretell the given labels better
+    than the largest class does, nobody is accused.
+
+    >>> rng = np.random.default_rng(0)
+    >>> y = np.arange(200) % 2
+    >>> x = rng.normal(size=(200, 4)) + 3 * y[:, None]
+    >>> y[:8] = 1 - y[:8]
+    >>> found = wrong_labels(y, features=x)
+    >>> set(range(8)) <= set(found.suspects[:10])
+    True
+    >>> wrong_labels(rng.permutation(y), features=x).suspects  # features that say nothing accuse nobody
+    ()
+    """
+    _check_extra()
+    y, classes = _codes(labels)
+    views = _views(texts, features, len(y))
+    rows = tuple(names) if names is not None else tuple(f"row {i}" for i in range(len(y)))
+    if len(rows) != len(y) or not 0 < wanted < 1:
+        raise InvalidInput(f"{len(rows)} names for {len(y)} labels, wanted={wanted!r} (between 0 and 1)")
+    near = {name: nearest(view) for name, view in views.items()}
+    seen = _scored(views, near, y, seed)
+    trials = [_trial(views, near, y, len(classes), seed + 1 + i) for i in range(TRIALS)]
+    evidence = _evidence([{n: found_share(s, flips) for n, s in found.scores.items()} for found, flips in trials])
+    chosen = evidence[0].score
+    kept = [Trial(flips, found.scores[chosen], found.decisions) for found, flips in trials]
+    agreement, majority = float((seen.decisions > 0).mean()), float(np.bincount(y).max() / len(y))
+    refused = _refusal(agreement, majority, evidence[0], len(y))
+    order = np.argsort(seen.scores[chosen], kind="stable")
+    suspicion = np.empty(len(y))
+    suspicion[order] = 1 - np.arange(len(y)) / max(len(y) - 1, 1)
+    common: dict[str, Any] = {
+        "names": rows,
+        "given": tuple(classes[i] for i in y),
+        "suggested": tuple(classes[i] for i in seen.logs.argmax(axis=1)),
+        "suspicion": suspicion,
+        "chosen": chosen,
+        "evidence": evidence,
+        "agreement": agreement,
+        "majority": majority,
+        "oddities": oddities(next(iter(near.values())), y),
+        "left_out": _left_out(len(y)),
+    }
+    if refused:
+        return WrongLabels(**common, suspects=(), precision=None, precision_interval=None, rate=None, verdict=refused)
+    rate, low, high = error_rate(seen.decisions, kept)
+    sizes = np.arange(1, len(y) + 1)
+    curve = expected_precision(sizes, rate, kept)
+    size = _length(curve, wanted)
+    listed = tuple(order[:size].tolist())
+    if not size:
+        verdict = (
+            f"about {rate:.1%} of the labels look wrong, but no list of suspects is expected to be {wanted:.0%} right"
+        )
+        return WrongLabels(
+            **common,
+            suspects=(),
+            precision=None,
+            precision_interval=None,
+            rate=rate,
+            verdict=verdict,
+            precision_at=curve,
+        )
+    ends = [float(expected_precision(sizes[size - 1 : size], r, kept)[0]) for r in (low, high)]
+    verdict = f"about {rate:.1%} of the labels look wrong; of the {size} listed about {curve[size - 1]:.0%} should be"
+    return WrongLabels(
+        **common,
+        suspects=listed,
+        precision=float(curve[size - 1]),
+        precision_interval=(min(ends), max(ends)),
+        rate=rate,
+        verdict=verdict,
+        precision_at=curve,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Scored:
+    scores: dict[str, FloatArray]  # name -> (N,)
+    logs: FloatArray  # (N, C), mean out-of-fold log probabilities
+    decisions: FloatArray  # (N,), of their mean
+
+
+def _scored(views: Mapping[str, View], near: Mapping[str, Any], y: IntArray, seed: int) -> _Scored:
+    """Every score of every view, and two that combine them."""
+    from scipy.stats import rankdata
+
+    found: dict[str, FloatArray] = {}
+    logs: list[FloatArray] = []
+    for name, view in views.items():
+        predicted = scores.out_of_fold(view, y, seed)
+        logs.append(np.mean(list(predicted.values()), axis=0))
+        found |= {f"{model}, {name}": scores.margin(log, y) for model, log in predicted.items()}
+        found[f"neighbours, {name}"] = scores.neighbour_agreement(near[name].rows, y)
+        if len(y) <= MANY:
+            found[f"margin over training, {name}"] = scores.margin_over_training(near[name].points, y, seed)
+            found[f"KNN-Shapley, {name}"] = scores.knn_value(near[name].points, y, seed)
+    mean = np.mean(logs, axis=0)
+    if len(logs) > 1 or len(predicted) > 1:
+        found["mean of out-of-fold models"] = scores.margin(mean, y)
+    found["mean rank of all"] = np.mean([rankdata(s) for s in found.values()], axis=0)
+    return _Scored(found, mean, scores.decision(mean, y))
+
+
+def _trial(
+    views: Mapping[str, View], near: Mapping[str, Any], y: IntArray, classes: int, seed: int
+) -> tuple[_Scored, Any]:
+    labels, flipped = planted(y, classes, seed)
+    return _scored(views, near, labels, seed), flipped
+
+
+def _evidence(areas: list[dict[str, float]]) -> tuple[Evidence, ...]:
+    """Scores by how well they found planted flips, best first."""
+    found = [
+        Evidence(name, float(np.mean(a)), float(np.std(a, ddof=1) / np.sqrt(len(a))))
+        for name in areas[0]
+        for a in [[one[name] for one in areas]]
+    ]
+    return tuple(sorted(found, key=lambda e: -e.area))
+
+
+def _refusal(agreement: float, majority: float, best: Evidence, rows: int) -> str:
+    """Why nobody is accused; empty where somebody may be."""
+    need = majority + BETTER * float(np.sqrt(majority * (1 - majority) / rows))
+    if agreement < need:
+        return (
+            f"nobody is accused: from these features {agreement:.0%} of the labels are foretold, and the largest class alone "
+            f"has {majority:.0%}; {need:.0%} would be needed. Give features that tell the classes apart"
+        )
+    if best.area < FINDS:
+        return f"nobody is accused: planted wrong labels are found with an area of {best.area:.2f}, hardly above chance (0.5)"
+    return ""
+
+
+def _length(curve: FloatArray, wanted: float) -> int:
+    """The list whose next rows are no longer worth a look: K·(precision − wanted) is largest; 0 where it is never positive."""
+    gain = np.arange(1, len(curve) + 1) * (curve - wanted)
+    best = int(gain.argmax())
+    return best + 1 if gain[best] > 0 else 0
+
+
+def _left_out(rows: int) -> tuple[str, ...]:
+    if rows <= MANY:
+        return ()
+    return (f"margin over training and KNN-Shapley: not tried above {MANY:,} rows",)
+
+
+def _views(texts: Sequence[str] | None, features: Any, rows: int) -> dict[str, View]:
+    given = {} if features is None else features if isinstance(features, Mapping) else {"features": features}
+    views = {} if texts is None else scores.text_views(_checked_texts(texts))
+    views |= {str(name): scores.scaled(view, str(name)) for name, view in given.items()}
+    if not views:
+        raise InvalidInput("nothing to judge labels by: give texts=…, features=…, or both")
+    for name, view in views.items():
+        if view.shape[0] != rows:
+            raise InvalidInput(f"{name} holds {view.shape[0]} rows and labels {rows}; give one of each for every row")
+    return views
+
+
+def _checked_texts(texts: Sequence[str]) -> list[str]:
+    bad = [i for i, text in enumerate(texts) if not isinstance(text, str) or not text.strip()]
+    if isinstance(texts, str) or bad:
+        raise InvalidInput(
+            f"texts must be non-empty strings; row {bad[0] if bad else 0} holds {texts[bad[0] if bad else 0]!r:.60}"
+        )
+    return list(texts)
+
+
+def _codes(labels: Sequence[Any]) -> tuple[IntArray, tuple[str, ...]]:
+    """Class numbers (N,) and class names; every class needs two rows, since each is predicted from the others."""
+    words = [str(label) for label in (labels.tolist() if hasattr(labels, "tolist") else labels)]
+    classes, y = np.unique(words, return_inverse=True)
+    if len(words) < FEWEST or len(classes) < 2:
+        raise InvalidInput(
+            f"{len(words)} labels of {len(classes)} classes; at least {FEWEST} rows of two classes are needed"
+        )
+    rare = classes[np.bincount(y) < 2]
+    if len(rare):
+        raise InvalidInput(
+            f"class {str(rare[0])!r} has one row only; nothing else can vouch for it: drop or merge such classes"
+        )
+    return y.astype(np.int64), tuple(map(str, classes))
+
+
+def _check_extra() -> None:
+    try:
+        import sklearn  # noqa: F401
+    except ImportError:
+        raise MissingExtra("scikit-learn", "data", "finding wrong labels") from None

@@ -1,0 +1,157 @@
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from accredit.core import InvalidInput
+from accredit.valuation.label_scores import margin, neighbour_agreement, text_views
+from accredit.valuation.labels import wrong_labels
+from accredit.valuation.oddities import nearest, oddities
+from accredit.valuation.planted import Trial, disagreement, error_rate, expected_precision, found_share, planted
+
+pytest.importorskip("sklearn")
+
+
+def _blobs(
+    rows: int, apart: float, flips: int, seed: int = 0, classes: int = 2
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Gaussian classes; which rows have a wrong label."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(rows) % classes
+    x = rng.normal(size=(rows, 6)) + apart * np.eye(6)[y]
+    wrong = np.zeros(rows, dtype=bool)
+    wrong[rng.permutation(rows)[:flips]] = True
+    return x, np.where(wrong, (y + rng.integers(1, classes, size=rows)) % classes, y), wrong
+
+
+def test_flips_in_clear_data_are_listed_with_the_precision_that_is_stated() -> None:
+    x, y, wrong = _blobs(300, apart=4.0, flips=30, classes=3)
+    found = wrong_labels(y, features=x)
+    assert found_share(-found.suspicion, wrong) > 0.97
+    assert found.precision is not None and found.precision_interval is not None
+    true = wrong[list(found.suspects)].mean()
+    assert abs(found.precision - true) <= 0.2  # 300 rows; the benchmark measures it on 1,000 texts
+    low, high = found.precision_interval
+    assert low <= found.precision <= high
+    right = [found.suggested[i] == str(i % 3) for i in np.flatnonzero(wrong)]
+    assert np.mean(right) > 0.9  # and it knows what they should be
+    assert found.evidence[0].score == found.chosen
+    assert found.evidence[0].area == max(e.area for e in found.evidence)
+
+
+def test_features_that_say_nothing_accuse_nobody() -> None:
+    """Labels drawn by a coin: 3 standard errors above the majority happen once in 700 draws; this seed is not one."""
+    rng = np.random.default_rng(0)
+    found = wrong_labels(rng.integers(0, 4, size=200), features=rng.normal(size=(200, 5)))
+    assert found.suspects == () and found.precision is None and found.rate is None
+    assert "nobody is accused" in found.verdict
+    assert found.expected(10) is None
+
+
+def test_clean_data_have_hardly_a_list() -> None:
+    x, y, _ = _blobs(150, apart=6.0, flips=0, classes=3)
+    found = wrong_labels(y, features=x)
+    assert found.rate is not None and found.rate < 0.02
+    assert len(found.suspects) <= 6
+
+
+def test_texts_are_judged_by_their_words() -> None:
+    rng = np.random.default_rng(0)
+    good, bad, plain = (
+        ["superb", "lovely", "bright"],
+        ["awful", "dull", "dreary"],
+        ["film", "plot", "actor", "scene", "end"],
+    )
+    y = np.arange(120) % 2
+    texts = [" ".join([*rng.choice(plain, 3), *rng.choice(good if label else bad, 2)]) for label in y]
+    wrong = {3, 10, 21, 44, 58, 77, 91, 103, 110, 118}
+    for row in wrong:
+        y[row] = 1 - y[row]
+    labels = np.where(y, "good", "bad")
+    found = wrong_labels(labels, texts=texts)
+    assert found.suspects and set(found.suspects[:10]) <= wrong
+    assert found.given[3] == "bad" and found.suggested[3] == "good"
+    kept = json.loads(found.to_json())
+    assert kept["kind"] == "wrong labels" and kept["chosen"] == found.chosen
+
+
+def test_the_same_seed_gives_the_same_list() -> None:
+    x, y, _ = _blobs(60, apart=2.5, flips=6)
+    one, two = (wrong_labels(y, features=x, seed=3) for _ in range(2))
+    assert one.suspects == two.suspects and one.precision == two.precision
+
+
+def test_planted_flips_are_a_tenth_and_always_another_class() -> None:
+    y = np.random.default_rng(0).integers(0, 4, size=200)
+    labels, flipped = planted(y, 4, seed=1)
+    assert flipped.sum() == 20
+    assert (labels[flipped] != y[flipped]).all() and (labels[~flipped] == y[~flipped]).all()
+
+
+def test_precision_is_right_where_scores_are_known() -> None:
+    """Scores of right and wrong rows drawn from two known distributions: a list's true precision is known beforehand."""
+    rng = np.random.default_rng(0)
+    rows, rate = 20_000, 0.1
+
+    def run(share: float) -> tuple[np.ndarray, np.ndarray]:
+        wrong = rng.random(rows) < share
+        return np.where(wrong, rng.normal(-2, 1, rows), rng.normal(2, 1, rows)), wrong
+
+    score, wrong = run(rate)
+    again, errors = run(rate + 0.1 * (1 - rate))
+    fresh = errors & (
+        rng.random(rows) < 0.1 * (1 - rate) / (rate + 0.1 * (1 - rate))
+    )  # those of them that were planted
+    sizes = np.array([1000, 1500, 4000])
+    stated = expected_precision(sizes, rate, [Trial(fresh, again, again)])
+    true = [wrong[np.argsort(score)[:k]].mean() for k in sizes]
+    assert_allclose(stated, true, atol=0.1)
+    assert (expected_precision(sizes, 0.0, [Trial(fresh, again, again)]) == 0).all()
+
+
+def test_disagreement_counts_the_most_decided_rows_only() -> None:
+    margins = np.concatenate([np.full(12, -5.0), np.full(88, -0.1)])
+    assert disagreement(margins) == 1.0
+    assert disagreement(-margins) == 0.0
+    rate, low, high = error_rate(-margins, [Trial(np.zeros(100, bool), margins, -margins)])
+    assert rate == 0.0 and low == 0.0 and high > 0  # twelve rows without an error are not proof of none
+
+
+def test_margins_and_neighbours_by_hand() -> None:
+    logs = np.log(np.array([[0.7, 0.2, 0.1], [0.5, 0.3, 0.2]]))
+    assert_allclose(margin(logs, np.array([0, 2])), [np.log(3.5), np.log(0.4)])
+    near = nearest(np.array([[0.0], [1.0], [1.5], [9.0]]))
+    assert near.rows[0].tolist() == [1, 2, 3]
+    assert_allclose(neighbour_agreement(near.rows, np.array([0, 0, 1, 0]))[0], (1 + 1 / 3) / (1 + 1 / 2 + 1 / 3))
+
+
+def test_the_same_text_with_two_labels_is_a_contradiction() -> None:
+    rng = np.random.default_rng(0)
+    texts = [" ".join(rng.choice(list("abcdefghijkl"), 6)) for _ in range(40)]
+    texts[7] = texts[30]
+    y = np.arange(40) % 2
+    y[7], y[30] = 0, 1
+    found = oddities(nearest(text_views(texts)["words"]), y)
+    assert (7, 30) in found.contradictions
+    assert found.duplicates[0] in found.contradictions
+
+
+@pytest.mark.parametrize(
+    ("labels", "settings", "message"),
+    [
+        ([0, 1] * 20, {}, "give texts"),
+        ([0, 1] * 20, {"features": np.zeros((39, 2))}, "39 rows"),
+        ([0, 1] * 20, {"features": np.full((40, 2), np.nan)}, "finite"),
+        ([0] * 40, {"features": np.zeros((40, 2))}, "two classes"),
+        ([0, 1] * 20 + [2], {"features": np.zeros((41, 2))}, "one row only"),
+        ([0, 1] * 5, {"features": np.zeros((10, 2))}, "at least 20"),
+        ([0, 1] * 20, {"texts": ["a"] * 39 + [""]}, "non-empty"),
+        ([0, 1] * 20, {"features": np.zeros((40, 2)), "wanted": 1.5}, "wanted"),
+    ],
+)
+def test_bad_input_is_named(labels: list[int], settings: dict[str, object], message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
+        wrong_labels(labels, **settings)  # type: ignore[arg-type]
