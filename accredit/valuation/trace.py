@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from accredit.core import Attribution, Claim, FloatArray, Holds, InvalidInput
+from accredit.core import Attribution, Claim, FloatArray, Holds, InvalidInput, Precision
 from accredit.valuation.gradient_store import SIDE, GradientStore
 from accredit.valuation.losses import IGNORED, NextTokens
 from accredit.valuation.network import network
@@ -48,7 +48,7 @@ class Trace:
             total=None,
             method=f"trace/projected gradients, {self.facts['scale']}",
             claims=(Claim("efficiency", Holds.NO, "a slope where all texts were trained on: it divides nothing"),),
-            interval_because="no interval: the error is that of first order and of the projection",
+            precision=Precision.unknown("the error is that of first order and of the projection"),
             certificate=self.facts,
         )
 
