@@ -18,6 +18,7 @@ from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput
 from accredit.games.batches import MEMORY, spans
 from accredit.games.parts import PartsGame
 from accredit.models.arrays import ArrayModel, as_array_model
+from accredit.models.frames import aligned, joined, rows_of
 from accredit.models.partition import Partition, partition_of
 from accredit.models.payoffs import check_payoff, payoffs_of
 
@@ -107,7 +108,7 @@ def tabular_game(
     `model` is an estimator, pipeline, torch module, function or `ArrayModel`; `row` one row (array, Series, DataFrame of
     one row or mapping); `background` the rows it is compared with (array or DataFrame). `players` are the columns, or
     named groups of them (by name or position); columns in no group play for themselves. `payoff` is the probability
-    where the model reports one, else its raw output ("logit").
+    where the model reports one, the log-odds where it decides between classes by scores, else its raw output ("logit").
 
     >>> game = tabular_game(lambda rows: rows @ [2.0, 1.0], [3.0, 4.0], [[1.0, 1.0], [1.0, 3.0]])
     >>> game.payoff(np.array([[False, False], [True, False], [True, True]]))
@@ -115,11 +116,18 @@ def tabular_game(
     """
     rows = as_array_model(model)
     background, row, columns = _aligned(background, row, names)
-    payoff = payoff or ("probability" if rows.law == "probability" else "logit")
+    payoff = payoff or _natural_payoff(rows)
     check_payoff(payoff, rows.law, rows.outputs(row).shape[1])
     places = {name: [_position(c, columns) for c in members] for name, members in (players or {}).items()}
     partition = partition_of(places, len(columns), np.ones(len(columns), dtype=bool), columns)
     return TabularGame(rows, row, background, partition, payoff, rows.target(target, row), memory)
+
+
+def _natural_payoff(model: ArrayModel) -> str:
+    """Probabilities where a model reports them; an estimator's decision value as log-odds, so that it speaks for both classes."""
+    if model.law == "probability":
+        return "probability"
+    return "log-odds" if model.law == "softmax" and model.module is None else "logit"
 
 
 def _position(column: str | int, columns: tuple[str, ...]) -> int:
@@ -153,18 +161,11 @@ def _aligned(background: Any, row: Any, names: Iterable[str] | None) -> tuple[An
 
 
 def _aligned_frames(background: Any, row: Any) -> tuple[Any, Any, tuple[str, ...]]:
-    import pandas
-
-    if len(background) == 0:
-        raise InvalidInput("background has no rows; give at least one")
-    if not isinstance(row, pandas.DataFrame):
-        row = pandas.DataFrame([dict(row)] if isinstance(row, Mapping | pandas.Series) else [list(row)])
-        if all(isinstance(c, int) for c in row.columns) and len(row.columns) == background.shape[1]:
-            row.columns = background.columns
-    missing = [c for c in background.columns if c not in row.columns]
-    if missing or len(row) != 1:
-        raise InvalidInput(
-            f"row has {len(row)} rows and lacks the columns {missing[:4]}; give one row with the background's columns"
-        )
-    same = row[list(background.columns)].astype({c: background[c].dtype for c in background.columns})
-    return background.reset_index(drop=True), same.reset_index(drop=True), tuple(str(c) for c in background.columns)
+    """Both with the background's columns, widened where a value of the row would not fit; no value changes."""
+    compared = rows_of(background, what="background")
+    given = aligned(row, compared)
+    if len(given) != 1:
+        raise InvalidInput(f"row has {len(given)} rows; give one, or explain many with accredit.explain(rows, model)")
+    both, _ = joined(given, compared)
+    count = len(compared)
+    return both.iloc[:count], both.iloc[count:].reset_index(drop=True), compared.columns

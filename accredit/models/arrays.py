@@ -100,7 +100,8 @@ def _of_estimator(model: Any, law: Law | None) -> ArrayModel:
         return ArrayModel(model.predict_proba, law or "probability", labels, f"{name}.predict_proba")
     if hasattr(model, "decision_function") and labels:
         return ArrayModel(_two_sided(model.decision_function), law or "softmax", labels, f"{name}.decision_function")
-    return ArrayModel(model.predict, law or "none", None, f"{name}.predict")
+    score = "decision_function" if hasattr(model, "decision_function") else "predict"  # outlier detectors have scores
+    return ArrayModel(getattr(model, score), law or "none", None, f"{name}.{score}")
 
 
 def _two_sided(decide: Callable[[Any], Any]) -> Callable[[Any], FloatArray]:

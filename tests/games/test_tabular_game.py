@@ -8,9 +8,11 @@ import pytest
 import torch
 from numpy.testing import assert_allclose
 from sklearn.compose import make_column_transformer
+from sklearn.ensemble import IsolationForest
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.svm import SVC
 
 from accredit.core import BadPayoff, InvalidInput, endpoints
 from accredit.games import tabular_game
@@ -115,3 +117,28 @@ def test_certain_models_have_no_finite_log_odds():
     game = tabular_game(sure, ROW, BACKGROUND, payoff="log-odds", target=1)
     with pytest.raises(BadPayoff, match="probability"):
         endpoints(game)
+
+
+def test_a_decision_value_speaks_for_both_classes():
+    """The first class once earned the constant 0: all of its credit was zero, and called exact."""
+    labels = (BACKGROUND[:, 0] > 0).astype(int)
+    model = SVC().fit(BACKGROUND, labels)
+    row = BACKGROUND[labels == 0][0]
+    game = tabular_game(model, row, BACKGROUND[:10])
+    assert game.target == 0 and game.payoff_name == "log-odds"
+    assert_allclose(endpoints(game)[1], -model.decision_function(row[None])[0])
+    assert np.abs(shapley(game).credit).max() > 0.01
+
+
+def test_the_row_is_not_cast_to_the_background():
+    background = pd.DataFrame({"whole": [1, 2], "flag": [True, False]})
+    game = tabular_game(lambda rows: rows["whole"] + rows["flag"], {"whole": 2.9, "flag": 0.4}, background)
+    assert endpoints(game)[1] == pytest.approx(3.3)
+    kinds = pd.DataFrame({"town": pd.Categorical(["A", "B"])})
+    with pytest.raises(InvalidInput, match="column 'town' holds 'Z'"):
+        tabular_game(lambda rows: np.ones(len(rows)), {"town": "Z"}, kinds)
+
+
+def test_outlier_detectors_are_asked_for_their_score():
+    model = IsolationForest(n_estimators=5, random_state=0).fit(BACKGROUND)
+    assert_allclose(endpoints(tabular_game(model, ROW, BACKGROUND[:5]))[1], model.decision_function(ROW[None])[0])
