@@ -124,7 +124,7 @@ def tabular_game(
 
 
 def _natural_payoff(model: ArrayModel) -> str:
-    """Probabilities where a model reports them; an estimator's decision value as log-odds, so that it speaks for both classes."""
+    """Probabilities where a model reports them; an estimator's decision value as log-odds, to speak for both classes."""
     if model.law == "probability":
         return "probability"
     return "log-odds" if model.law == "softmax" and model.module is None else "logit"
