@@ -24,9 +24,9 @@ import numpy as np
 from accredit.core import BoolArray, FloatArray, IntArray
 
 PLANTED = 0.1  # share of rows that are flipped for evidence
-DECIDED = 0.12  # share of rows, the most decided ones, whose disagreements are counted
+DECIDED = (0.12, 0.3, 1.0)  # shares of rows, the most decided ones, whose disagreements may be counted
 SLOPES = (1.0, 2.5)  # what is believed of a measured slope
-USUAL = 1.8  # slope on other texts, which a measured one is averaged with, since few rows are counted
+USUAL = 1.8  # slope on other texts, which counts like the smallest share of rows beside a measured one
 SHORTEST = 0.05  # share of rows; the precision of shorter lists cannot be told from that of one as long as this
 CONFIDENCE = 1.645  # standard errors on either side, for an interval of 90 %
 
@@ -65,18 +65,34 @@ def found_share(score: FloatArray, flipped: BoolArray) -> float:
     return float((ranks[flipped].sum() - wrong * (wrong + 1) / 2) / (wrong * (len(score) - wrong)))
 
 
-def disagreement(decisions: FloatArray) -> float:
-    """How many of the most decided rows disagree with their label."""
-    most = np.argsort(-np.abs(decisions), kind="stable")[: max(1, round(DECIDED * len(decisions)))]
+def disagreement(decisions: FloatArray, part: float) -> float:
+    """How many of the most decided rows, a share `part` of all, disagree with their label."""
+    most = np.argsort(-np.abs(decisions), kind="stable")[: max(1, round(part * len(decisions)))]
     return float((decisions[most] < 0).mean())
+
+
+def decided(decisions: FloatArray) -> float:
+    """How many rows to count, as a share: more than the fewest only where disagreement is no more frequent among more of them.
+
+    Clear data are decided nearly everywhere: all their rows are counted, if the share is within two standard errors.
+    """
+    few, some, every = DECIDED
+    least = disagreement(decisions, few)
+    counted = few * len(decisions)
+    error = float(np.sqrt((least * counted + 1) / (counted + 2) / counted))
+    if disagreement(decisions, every) <= least + 2 * error:
+        return every
+    return some if disagreement(decisions, some) <= least else few
 
 
 def error_rate(decisions: FloatArray, trials: list[Trial]) -> tuple[float, float, float]:
     """The estimated share of wrong labels, and an interval for the number of decided rows that were counted."""
-    share = disagreement(decisions)
-    rises = [(disagreement(t.decisions) - share) / (PLANTED * (1 - share)) for t in trials]
-    slope = (USUAL + float(np.clip(np.mean(rises), *SLOPES))) / 2
-    counted = max(1, round(DECIDED * len(decisions)))
+    part = decided(decisions)
+    share = disagreement(decisions, part)
+    rises = [(disagreement(t.decisions, part) - share) / (PLANTED * (1 - share)) for t in trials]
+    measured = float(np.clip(np.mean(rises), *SLOPES))
+    slope = (DECIDED[0] * USUAL + part * measured) / (DECIDED[0] + part)
+    counted = max(1, round(part * len(decisions)))
     middle = (share * counted + 1) / (counted + 2)  # so that no disagreement at all is not taken for certainty
     half = CONFIDENCE * float(np.sqrt(middle * (1 - middle) / counted))
     return share / slope, max(0.0, middle - half) / slope, min(0.5, (middle + half) / slope)

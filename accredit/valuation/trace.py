@@ -19,6 +19,7 @@ from accredit.valuation.network import network
 if TYPE_CHECKING:
     import torch
 
+SATURATED = 0.99  # probability of the answer, above which hardly any gradient is left of the text that taught it
 LONGEST = 1024  # tokens of a text, where neither the model nor the caller says otherwise
 
 
@@ -86,14 +87,15 @@ def trace(
         own = np.sqrt(np.maximum(store.self_influence(), 1e-30)) if relative else np.ones(len(store))
     losses = np.concatenate([losses.cpu().numpy() for _, losses, _ in net.passes(query)])
     by_token = by_token / own[:, None]
+    probability = float(np.exp(-losses.sum()))
     facts = {
         "scale": "relative to each text's influence on itself" if relative else "plain",
         "texts cut": cut,
         "longest": longest,
         "numbers kept for each text": int(sum(store.about["widths"].values())),
+        "saturated": bool(probability > SATURATED),
         **store.about["facts"],
     }
-    probability = float(np.exp(-losses.sum()))
     return Trace(tuple(train_texts), prompt, answer, pieces, by_token.sum(axis=1), by_token, probability, facts)
 
 

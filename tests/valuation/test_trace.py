@@ -43,8 +43,8 @@ def learned() -> tuple[Any, Any, list[str]]:
             )
         )  # fmt: skip
         data, _ = encoded(tokenizer, texts, 16)
-        optimiser = torch.optim.AdamW(model.parameters(), lr=1e-2)
-        for _ in range(150):
+        optimiser = torch.optim.AdamW(model.parameters(), lr=3e-3)
+        for _ in range(60):
             loss = model(**data).loss
             optimiser.zero_grad()
             torch.autograd.backward(loss)
@@ -60,7 +60,7 @@ def test_the_text_that_states_a_fact_comes_first(learned: Any, tmp_path: Path) -
         assert found.probability > 0.5 and found.tokens == (TOWNS[row],)
     other = trace(model, tokenizer, texts, f"the river of {COUNTRIES[0]} is", RIVERS[0], folder=tmp_path)
     assert other.order[0] == 8  # the same country, another fact
-    assert other.attribution().total is None
+    assert other.attribution().total is None and not other.facts["saturated"]
     assert other.facts["texts cut"] == 0 and "transformer.ln_f.weight" in other.facts["left out"]
 
 
