@@ -14,6 +14,8 @@ from accredit.learned.cxplain import CXPlain, removal_losses, shares
 from accredit.learned.gradient import Gradient
 from accredit.learned.networks import network_for
 
+pytestmark = pytest.mark.slow
+
 RNG = np.random.default_rng
 
 
@@ -83,7 +85,6 @@ def fitted(rows):
     return CXPlain(Tabular(4), k=1, models=6, epochs=40).fit(x, graded, labels, seed=3), x, labels
 
 
-@pytest.mark.slow
 def test_known_shares_are_learned(fitted):
     explainer, x, labels = fitted
     true = shares(removal_losses(Tabular(4), x, graded, labels), np.ones((400, 4), dtype=bool))[2:]
@@ -97,7 +98,6 @@ def test_known_shares_are_learned(fitted):
     assert min(losses) < losses[0] / 2
 
 
-@pytest.mark.slow
 def test_intervals_hold_most_of_the_truth(fitted):
     """Not a coverage claim: they show the spread of the networks. They must at least be ordered, narrow and near."""
     explainer, x, labels = fitted

@@ -19,6 +19,8 @@ from accredit.learned.trainer import TrainedExplainer
 from accredit.learned.weighting import MaskLabels
 from accredit.values.solver import Progress
 
+pytestmark = pytest.mark.slow
+
 QUICK = Training(epochs=6, batch=64, optimiser="adam", rate=3e-3)
 rng = np.random.default_rng(0)
 TABLE = rng.normal(size=(1200, 6)).astype(np.float32)
@@ -33,7 +35,6 @@ def fitted(name="l2x", **settings):
     return recipe(name, Tabular(6), 2, 2, training=QUICK, **settings).fit(TABLE, two_columns, seed=3)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", RECIPES)
 def test_every_recipe_finds_the_two_columns_that_decide(name):
     before = torch.random.get_rng_state()
@@ -49,7 +50,6 @@ def test_every_recipe_finds_the_two_columns_that_decide(name):
     assert torch.equal(before, torch.random.get_rng_state()), "the caller's random state is left alone"
 
 
-@pytest.mark.slow
 def test_the_same_seed_gives_the_same_explainer():
     one, same = fitted(), fitted()
     other = recipe("l2x", Tabular(6), 2, 2, training=QUICK).fit(TABLE, two_columns, seed=4)
@@ -66,7 +66,6 @@ def test_other_laws_rank_the_telling_columns_first(law):
     assert explainer.predict(TABLE).shape == (1200, 2)
 
 
-@pytest.mark.slow
 def test_coins_without_k_choose_who_has_more_than_an_even_chance():
     explainer = recipe(
         "invase", Tabular(6), 2, None, training=Training(epochs=12, batch=64, rate=3e-3, optimiser="adam")
@@ -92,7 +91,6 @@ def words_box(x):
     return np.column_stack([1 - one, one])
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["l2x", "l2x+answer+pretraining", "l2x+answer+weighting"])
 def test_words_that_decide_are_found(name):
     x = telling_words(1500, 20, 0)

@@ -22,6 +22,8 @@ from tests.models.more_models import (
 )
 from tests.models.small_models import byte_pairs, text_model, wordpiece
 
+pytestmark = pytest.mark.slow
+
 ATTENTIVE = [name for name in TEXT_FAMILIES if name not in ("XLNet", "FNet")]
 WITH_GRADIENTS = [name for name in TEXT_FAMILIES if name not in ("Bart", "T5")]
 
