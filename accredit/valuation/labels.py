@@ -89,8 +89,8 @@ def wrong_labels(
 
     Texts are seen as weighted words and parts of words; `features` are further views: one matrix, or several by name. Every
     score is tried on planted flips of these very data; the mean of out-of-fold models ranks the rows unless another finds
-    clearly more. The list ends where less than a share `wanted` of the next rows is expected to be wrong. If the views hardly foretell the given labels better
-    than the largest class does, nobody is accused.
+    clearly more. The list ends where less than a share `wanted` of the next rows is expected to be wrong. If the views hardly
+    foretell the given labels better than the largest class does, nobody is accused.
 
     >>> rng = np.random.default_rng(0)
     >>> y = np.arange(200) % 2
