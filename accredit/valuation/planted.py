@@ -25,6 +25,7 @@ from accredit.core import BoolArray, FloatArray, IntArray
 
 PLANTED = 0.1  # share of rows that are flipped for evidence
 DECIDED = (0.12, 0.3, 1.0)  # shares of rows, the most decided ones, whose disagreements may be counted
+CLEAR = 0.2  # disagreements among all rows, above which the data are not clear
 SLOPES = (1.0, 2.5)  # what is believed of a measured slope
 USUAL = 1.8  # slope on other texts, which counts like the smallest share of rows beside a measured one
 SHORTEST = 0.05  # share of rows; the precision of shorter lists cannot be told from that of one as long as this
@@ -74,13 +75,14 @@ def disagreement(decisions: FloatArray, part: float) -> float:
 def decided(decisions: FloatArray) -> float:
     """How many rows to count, as a share: more than the fewest only where disagreement is no more frequent among more of them.
 
-    Clear data are decided nearly everywhere: all their rows are counted, if the share is within two standard errors.
+    Clear data are decided nearly everywhere: all their rows are counted, if few disagree and the share is within two standard
+    errors.
     """
     few, some, every = DECIDED
     least = disagreement(decisions, few)
     counted = few * len(decisions)
     error = float(np.sqrt((least * counted + 1) / (counted + 2) / counted))
-    if disagreement(decisions, every) <= least + 2 * error:
+    if disagreement(decisions, every) <= min(CLEAR, least + 2 * error):
         return every
     return some if disagreement(decisions, some) <= least else few
 
