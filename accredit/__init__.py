@@ -79,7 +79,7 @@ __getattr__ = lazy(
 __all__ = [
     "AccreditError", "Attribution", "Attributions", "Claim", "FunctionGame", "FunctionGames", "Game", "Games", "Holds",
     "Interactions", "InvalidInput", "Selection", "TableGame", "TableGames", "TooManyPlayers", "axioms_kept", "banzhaf",
-    "banzhaf_interactions", "best_subsets", "beta", "cached", "check_claims", "counted", "explain", "flow_report", "grouped",
-    "interactions", "joint_flow", "leave_one_out", "mobius", "output", "owen", "pairwise_flow", "read_game", "read_games", "restricted", "rollout", "semivalue", "shapley", "shapley_interactions",
-    "value_given",
+    "banzhaf_interactions", "best_subsets", "beta", "cached", "check_claims", "counted", "explain", "flow_report",
+    "grouped", "interactions", "joint_flow", "leave_one_out", "mobius", "output", "owen", "pairwise_flow", "read_game",
+    "read_games", "restricted", "rollout", "semivalue", "shapley", "shapley_interactions", "value_given",
 ]  # fmt: skip

@@ -10,7 +10,9 @@ import numpy as np
 
 from accredit.core import Attribution, Attributions, Claim, FloatArray, InvalidInput, Precision, checked_seed
 from accredit.core.version import __version__
+from accredit.explanation.row_pairs import RowPairs, gathered_pairs, pair_index, pairs_of_game
 from accredit.explanation.table import TableExplanation
+from accredit.games import cached
 from accredit.games.rows import DEPENDENCE, columns_as_players, row_game
 from accredit.methods import Chosen, find
 from accredit.models.additive import is_additive, single_effects
@@ -46,6 +48,7 @@ class _Asked:
     dependence: str
     budget: int | None
     seed: int
+    interactions: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +60,7 @@ class _Answer:
     claims: tuple[Claim, ...]
     interval: FloatArray | None = None
     notes: tuple[str, ...] = ()
+    pairs: RowPairs | None = None
 
 
 def explain_rows(
@@ -73,6 +77,7 @@ def explain_rows(
     names: Iterable[str] | None = None,
     budget: int | None = None,
     seed: int = 0,
+    interactions: bool = False,
     watch: Callable[[int], None] | None = None,
 ) -> TableExplanation:
     """Which columns earned the model's outputs, for one row or many, all classes at once.
@@ -81,12 +86,15 @@ def explain_rows(
     rows or more are compared with one another, and a tree ensemble is read by its cover ratios. `payoff` is what is shared:
     the raw score ("logit"), "log-odds", "probability", or a regression's number ("value"). `dependence` says what stands in
     for absent columns: interventional (the default), empirical, gaussian, or cover (trees). `players` groups columns.
+    `interactions` adds those of every two columns: exact for trees and sums of columns, else from one game per row, which asks
+    as many coalitions again where they are not all asked.
 
     >>> e = explain_rows([[3.0, 4.0]], lambda rows: rows @ [2.0, 1.0], [[1.0, 1.0], [1.0, 3.0]])
     >>> e.row(0).as_dict(), e.base.tolist()
     ({'x0': 4.0, 'x1': 2.0}, [4.0])
     """
-    asked, notes = _asked(rows, model, background, method, payoff, players, dependence, weights, names, budget, seed)
+    asked, notes = _asked(rows, model, background, method, payoff, players, dependence, weights, names, budget, seed,
+                           interactions)  # fmt: skip
     answer = _trees(asked) or _additive(asked) or _games(asked, watch)
     start = 0 if asked.background is None else len(asked.background)
     explained = _part(asked.both, start, start + len(asked.rows))
@@ -111,12 +119,21 @@ def explain_rows(
         (*notes, *answer.notes, *chosen, *_correlated(asked)),
         {"background rows": 0 if asked.background is None else len(asked.background), "dependence": asked.dependence,
          "budget": budget, "seed": seed, "accredit": __version__},
+        **_kept(answer.pairs),
     )  # fmt: skip
+
+
+def _kept(pairs: RowPairs | None) -> dict[str, Any]:
+    """Interactions as a result keeps them."""
+    if pairs is None:
+        return {}
+    return {"pairs": pairs.values, "pairs_index": pairs.index, "pairs_precision": pairs.precision,
+            "pairs_interval": pairs.interval}  # fmt: skip
 
 
 def _asked(
     rows: Any, model: Any, background: Any, method: str, payoff: str | None, players: Any, dependence: str | None,
-    weights: Any, names: Iterable[str] | None, budget: int | None, seed: int,
+    weights: Any, names: Iterable[str] | None, budget: int | None, seed: int, interactions: bool,
 ) -> tuple[_Asked, tuple[str, ...]]:  # fmt: skip
     """The question, checked, and what had to be chosen or widened to ask it."""
     asked_model = as_row_model(model)
@@ -142,6 +159,7 @@ def _asked(
         way,
         budget,
         seed,
+        interactions,
     )
     return asked, (*notes, *widened)
 
@@ -227,23 +245,23 @@ def _trees(asked: _Asked) -> _Answer | None:
 
     shared = tree_credit(
         ensemble.forest, given, compared, value=rule, players=asked.partition.owner,
-        weight=None if compared is None else asked.weights,
+        weight=None if compared is None else asked.weights, interactions=asked.interactions,
     )  # fmt: skip
-    credit, base = _two_classes(shared.credit, shared.base, len(asked.outputs))
-    return _Answer(
-        credit, base, f"{asked.method.name}/trees", Precision.exact("in closed form from the trees"), _claims(asked)
-    )
+    credit, base = (_two_classes(found, len(asked.outputs)) for found in (shared.credit, shared.base))
+    exact = Precision.exact("in closed form from the trees")
+    pairs = None
+    if shared.pairs is not None:
+        pairs = RowPairs(pair_index(rule), _two_classes(shared.pairs, len(asked.outputs)), exact)
+    return _Answer(credit, base, f"{asked.method.name}/trees", exact, _claims(asked), pairs=pairs)
 
 
 def _no_cover(asked: _Asked, needed: str) -> None:
     raise InvalidInput(f"dependence='cover' cannot be had here: {needed}; give background=… instead")
 
 
-def _two_classes(credit: FloatArray, base: FloatArray, outputs: int) -> tuple[FloatArray, FloatArray]:
-    """One score for two classes speaks for the second; for the first it is its opposite."""
-    if credit.shape[2] == 1 and outputs == 2:
-        return np.concatenate([-credit, credit], axis=2), np.concatenate([-base, base])
-    return credit, base
+def _two_classes(found: FloatArray, outputs: int) -> FloatArray:
+    """One score for two classes, on the last axis, speaks for the second; for the first it is its opposite."""
+    return np.concatenate([-found, found], axis=-1) if found.shape[-1] == 1 and outputs == 2 else found
 
 
 def _semivalue(method: Chosen) -> Any:
@@ -262,7 +280,7 @@ def _additive(asked: _Asked) -> _Answer | None:
     """A sum of columns is its own answer, by every semivalue: each column's effect, less its mean over the background."""
     if asked.dependence != "interventional" or asked.background is None or not is_additive(asked.model, asked.unit):
         return None
-    if _semivalue(asked.method) is None and asked.method.name != "leave-one-out":
+    if _semivalue(asked.method) is None and (asked.method.name != "leave-one-out" or asked.interactions):
         return None
     count, players = len(asked.background), len(asked.partition.players)
     everyone = np.arange(count + len(asked.rows))
@@ -274,30 +292,33 @@ def _additive(asked: _Asked) -> _Answer | None:
     missed = np.abs(outputs[count:] - base - credit.sum(axis=1)).max()
     if missed > ROUNDING * max(1.0, float(np.abs(outputs).max())):
         return None
-    return _Answer(
-        credit,
-        base,
-        f"{asked.method.name}/additive",
-        Precision.exact("the model is a sum of functions of one column each"),
-        SHAPLEY_CLAIMS,
-    )
+    exact = Precision.exact("the model is a sum of functions of one column each")
+    pairs, rule = None, _semivalue(asked.method)
+    if asked.interactions and rule is not None:
+        none = np.zeros((len(credit), players, players, credit.shape[2]))
+        pairs = RowPairs(pair_index(rule), none, exact)
+    return _Answer(credit, base, f"{asked.method.name}/additive", exact, SHAPLEY_CLAIMS, pairs=pairs)
 
 
 def _games(asked: _Asked, watch: Callable[[int], None] | None) -> _Answer:
     """One game per row; every output from the same evaluations."""
     if asked.background is None:
         raise InvalidInput("background is missing; write background=some_training_rows")
-    count, each = len(asked.background), []
+    count, each, pairs = len(asked.background), [], []
     solver = asked.method.solver(asked.budget, asked.seed)
     for r in range(len(asked.rows)):
         game = row_game(
             asked.model, asked.unit, asked.outputs, asked.both, count + r, asked.weights, asked.partition,
             dependence=asked.dependence, seed=asked.seed,
         )  # fmt: skip
+        if asked.interactions:
+            game = cached(game)
+            pairs.append(pairs_of_game(game, asked.method.name, asked.budget, asked.seed))
         each.append(solver.solve(game))
         if watch is not None:
             watch(r + 1)
-    return _gathered(each, asked)
+    answer = _gathered(each, asked)
+    return replace(answer, pairs=gathered_pairs(pairs, asked.outputs)) if pairs else answer
 
 
 def _gathered(each: list[Attributions], asked: _Asked) -> _Answer:

@@ -48,7 +48,9 @@ class Index:
         single = order == 1 and self.name == "sii"
         why = "with coalitions of every size these are the dividends, which add up to v(N)" if whole else self.efficient
         why = "order 1 is the Shapley value" if single else why
-        efficient = known(why) if why else (Holds.NO, "the numbers of one size, or of a cut-off expansion, miss the others")
+        efficient = (
+            known(why) if why else (Holds.NO, "the numbers of one size, or of a cut-off expansion, miss the others")
+        )
         return (
             Claim("efficiency", *efficient),
             Claim("symmetry", *known("weights depend on the sizes of coalitions only")),
@@ -127,8 +129,8 @@ INDICES: Mapping[str, Index] = {
         Index("fsii", "Faith-Shap", _PART, _faith_shapley, True, "the fit is exact for nobody and for everybody",
               ("faithfulness", "the best fit to all payoffs under Shapley's kernel (Tsai, Yeh and Ravikumar, 2023)")),
         Index("fbii", "Faith-Banzhaf", _PART, _faith_banzhaf, True, "",
-              ("faithfulness", "the best fit to all payoffs, every coalition counted alike (Hammer and Holzman, 1992; Tsai, Yeh "
-               "and Ravikumar, 2023)")),
+              ("faithfulness", "the best fit to all payoffs, every coalition counted alike (Hammer and Holzman, 1992; Tsai, "
+               "Yeh and Ravikumar, 2023)")),
     )
 }  # fmt: skip
 ALSO = {"shapley": "sii", "banzhaf": "bii", "k-shapley": "k-sii", "shapley-taylor": "stii", "faith-shap": "fsii",

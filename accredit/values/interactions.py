@@ -72,8 +72,8 @@ def interactions(
 
     $$I(T) = \sum_{S \supseteq T} w(|S|, |T|)\, m(S)$$
 
-    Shapley and Banzhaf interactions (sii, bii) answer for the coalitions of `order` players. The others are expansions: they have
-    a number for every coalition of up to `order` players, nobody included, which are read together. Exact from all 2ⁿ
+    Shapley and Banzhaf interactions (sii, bii) answer for the coalitions of `order` players. The others are expansions: they
+    have a number for every coalition of up to `order` players, nobody included, which are read together. Exact from all 2ⁿ
     payoffs, O(order·n·2ⁿ); dividends (mobius) ask only coalitions of up to `order` players. With a `budget` that is smaller,
     estimated without bias, with intervals at `level`.
 
@@ -180,7 +180,9 @@ def _dividends(game: Game, order: int, budget: int | None) -> Interactions:
     n, index = len(game.players), INDICES["mobius"]
     asked = sum(comb(n, size) for size in range(order + 1))
     if budget is not None and not isinstance(game, Tabulated) and budget < asked:
-        raise InvalidInput(f"budget={budget} is less than the {asked:,} dividends asked for; give at least budget={asked}")
+        raise InvalidInput(
+            f"budget={budget} is less than the {asked:,} dividends asked for; give at least budget={asked}"
+        )
     if isinstance(game, Tabulated) or order == n:
         v = tabulate(game, instead="mobius(game, order=2)")
         return _known(game, index, order, _from_table(game.players, v, index, order), float(v[0]), float(v[-1]), v.size)

@@ -1,13 +1,15 @@
 r"""Interactions of games too large for their table, without bias and with intervals.
 
-All coalitions of interest share one set of payoffs (`spread`): sizes near nobody and everybody are asked in full, the others are
-drawn in complementary pairs. A fitted game f of single players and pairs is taken out first: I(v) = I(f) + I(v − f) for every f,
-I(f) is known, and f is fitted to other pairs than those it serves (five folds), so the estimate stays unbiased.
+All coalitions of interest share one set of payoffs (`spread`): sizes near nobody and everybody are asked in full, the others
+are drawn in complementary pairs. A fitted game f of sizes, single players and pairs is taken out first: for every f,
+I(v) = I(f) + I(v − f), and I(f) is known. It is fitted to other pairs than those it serves (five folds), so the estimate stays
+unbiased.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from math import comb
 
 import numpy as np
@@ -25,7 +27,7 @@ from accredit.core import (
     checked_seed,
 )
 from accredit.core.coalitions import members_of_size, unpacked
-from accredit.values.control import FOLDS, ROUNDING
+from accredit.values.control import FOLDS
 from accredit.values.indices import Index
 from accredit.values.intervals import Confidence, Moments, student_t, unseen_chance
 from accredit.values.pairs import Pairs, Sample
@@ -34,25 +36,33 @@ from accredit.values.spread import Spread, mean_square
 
 MOST = 1 << 20  # coalitions that may get a number
 CELLS = 1 << 22  # scores kept at once
-RIDGES = 10.0 ** np.arange(-10, 3)  # of the kernel's diagonal
+FREE = 10.0  # variance of the level, where that of all pairs together is 1: it is hardly held back
+ALIKE = 0.3  # how far apart sizes may be to be alike, of the π from nobody to everybody
+FITS = 1e-8  # of the spread of payoffs: a control that misses less has found the game itself
+RIDGES = 10.0 ** np.arange(-12, 3)  # of the kernel's diagonal
 
 
 @dataclass(frozen=True, eq=False)
 class Pairwise:
-    """The game f(S) = level + Σ b_i x_i + Σ_{i<j} b_ij x_i x_j with x = 1 for players of S, −1 for the others."""
+    """The game f(S) = g(|S|) + Σ b_i x_i + Σ_{i<j} b_ij x_i x_j with x = 1 for players of S, −1 for the others."""
 
-    level: float
+    even: FloatArray  # (n + 1,): the part of g that a size shares with its complement
+    odd: FloatArray  # (n + 1,): the part that changes sign
     slopes: FloatArray  # (n,)
     bends: FloatArray  # (n, n), symmetric with a zero diagonal
 
     def parts(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
         """The part that a coalition shares with its complement, and the part that changes sign: (rows, n) -> (rows,) each."""
-        return self.level + np.einsum("ri,ri->r", x @ self.bends, x) / 2, x @ self.slopes
+        sizes = ((x.sum(axis=1) + x.shape[1]) / 2).round().astype(np.int64)
+        return self.even[sizes] + np.einsum("ri,ri->r", x @ self.bends, x) / 2, self.odd[sizes] + x @ self.slopes
 
-    def index(self, index: Index, order: int, of: IntArray) -> FloatArray:
-        """Its interactions, known without a draw: (coalitions,)."""
+    def index(self, index: Index, order: int, of: IntArray, by_size: FloatArray) -> FloatArray:
+        """Its interactions, known without a draw: (coalitions,). `by_size` is what g counts."""
+        return np.asarray(by_size @ (self.even + self.odd) + self._pairwise(index, order, of))
+
+    def _pairwise(self, index: Index, order: int, of: IntArray) -> FloatArray:
         dividends = {
-            0: np.array([self.level - self.slopes.sum() + self.bends.sum() / 2]),
+            0: np.array([self.bends.sum() / 2 - self.slopes.sum()]),
             1: 2 * self.slopes - 2 * self.bends.sum(axis=1),
             2: 4 * self.bends,
         }
@@ -68,17 +78,25 @@ class Pairwise:
 def fitted(sample: Sample, total: float) -> Pairwise:
     """The control of a sample by ridge regression; equal slopes where there is nothing to fit."""
     n = sample.players
-    level, slope = total / 2, total / (2 * n)
+    level, slope, flat = total / 2, total / (2 * n), np.zeros(n + 1)
     if len(sample) < FOLDS:
-        return Pairwise(level, np.full(n, slope), np.zeros((n, n)))
-    x = _signs(sample)
-    products = x @ x.T
-    even = (sample.left + sample.right) / 2 - level
-    odd = (sample.left - sample.right) / 2 - slope * x.sum(axis=1)
-    bent = _ridge((products**2 - n) / (n * (n - 1)), even - even.mean())
+        return Pairwise(flat + level, flat, np.full(n, slope), np.zeros((n, n)))
+    x, near = _signs(sample), size_kernel(n)
+    products, mine = x @ x.T, np.ix_(sample.sizes, sample.sizes)
+    shared, signed = (near + near[:, ::-1]) / 2 + FREE, (near - near[:, ::-1]) / 2
+    bent = _ridge((products**2 - n) / (n * (n - 1)) + shared[mine], (sample.left + sample.right) / 2 - level)
+    leant = _ridge(products / n + signed[mine], (sample.left - sample.right) / 2 - slope * x.sum(axis=1))
     bends = x.T @ (bent[:, None] * x) / comb(n, 2)
     np.fill_diagonal(bends, 0.0)
-    return Pairwise(level + float(even.mean()), slope + x.T @ _ridge(products / n, odd) / n, bends)
+    of_size, of_sign = shared[:, sample.sizes] @ bent, signed[:, sample.sizes] @ leant
+    return Pairwise(level + of_size, of_sign, slope + x.T @ leant / n, bends)
+
+
+@cache
+def size_kernel(players: int) -> FloatArray:
+    """How alike payoffs of two sizes are taken to be, more finely near nobody and everybody: (n + 1, n + 1)."""
+    angle = np.arccos(1 - 2 * np.arange(players + 1) / players)
+    return np.asarray(np.exp(-(((angle[:, None] - angle) / ALIKE) ** 2) / 2))
 
 
 def _ridge(kernel: FloatArray, y: FloatArray) -> FloatArray:
@@ -118,15 +136,15 @@ class _Found:
         return None if own is None else np.maximum(own, np.sqrt(np.mean(own**2)))
 
 
-def sampled_interactions(
-    game: Game, index: Index, order: int, budget: int, seed: int, level: float
-) -> Interactions:
+def sampled_interactions(game: Game, index: Index, order: int, budget: int, seed: int, level: float) -> Interactions:
     """The index of every coalition of the sizes it has, estimated from `budget` payoffs."""
     settings, n = Sampled(level=level), len(game.players)
     checked(settings, budget, checked_seed(seed))
     counted = sum(comb(n, t) for t in index.sizes(order))
     if counted > MOST:
-        raise TooManyPlayers(f"order={order} of {n} players has {counted:,} coalitions; the limit is {MOST:,}: lower order")
+        raise TooManyPlayers(
+            f"order={order} of {n} players has {counted:,} coalitions; the limit is {MOST:,}: lower order"
+        )
     ledger, spread = Ledger(game), Spread.of(index, order, n, budget)
     every = spread.every()
     members = every.astype(np.float64)
@@ -146,7 +164,7 @@ def sampled_interactions(
         rest = earned - sum(control.parts(2 * members - 1))
         ends = sum(control.parts(np.array([[-1.0] * n, [1.0] * n])))
         for f in found:
-            known = control.index(index, order, f.of)
+            known = control.index(index, order, f.of, spread.by_size(f.of.shape[1]))
             known = known + _in_full(spread, f.of, members, rest, ledger.total - ends[1], -ends[0])
             f.add(spread, mine, halves, known)
     mean = np.concatenate([f.moments.mean for f in found])
@@ -191,7 +209,10 @@ def _result(
     def known(because: str) -> tuple[Holds, str]:
         if spread is None:
             return Holds.EXACTLY, because
-        return Holds.IN_EXPECTATION, f"{because}; unbiased: every control was fitted to other pairs than those it serves"
+        return (
+            Holds.IN_EXPECTATION,
+            f"{because}; unbiased: every control was fitted to other pairs than those it serves",
+        )
 
     claims = index.claims(order, len(game.players), known)
     if spread is not None and claims[0].holds is Holds.IN_EXPECTATION:
@@ -213,13 +234,18 @@ def _half_widths(
         return None, Precision.unknown(f"{pairs} pairs are too few for a Student t; {FEW_DRAWS} are needed")
     if ledger.spread == 0:
         return None, Precision.unknown("every payoff seen is the same, so there is no scale for what was not seen")
-    if stderr.max() > ROUNDING * ledger.spread:
-        because = f"Student t on {pairs} independent pair scores, each with a control fitted to other pairs (asymptotic)"
-        return student_t(stderr, pairs - 1, error), Precision.interval(because)
+    if stderr.max() > FITS * ledger.spread:
+        because = (
+            f"Student t on {pairs} independent pair scores, each with a control fitted to other pairs, widened by the rule of "
+            "three for scores that none of them has shown"
+        )
+        reach = np.concatenate([f.moments.high - f.moments.low for f in found])
+        unseen = unseen_chance(pairs, error) * reach
+        return np.hypot(student_t(stderr, pairs - 1, error), unseen), Precision.interval(because)
     chance = unseen_chance(pairs, error) * ledger.spread
-    reach = [np.full(len(f.of), chance * _typical(spread, f.of.shape[1])) for f in found]
+    typical = [np.full(len(f.of), chance * _typical(spread, f.of.shape[1])) for f in found]
     because = f"rule of three: the control fits all {pairs} pairs, so about 3 in as many may be otherwise"
-    return np.concatenate(reach), Precision.interval(because)
+    return np.concatenate(typical), Precision.interval(because)
 
 
 def _typical(spread: Spread, size: int) -> float:

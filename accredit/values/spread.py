@@ -4,15 +4,17 @@ With dividends written out, $I(T) = \sum_S c(|S|, |S \cap T|)\, v(S)$, where for
 
 $$c(s, r) = (-1)^{t-r}\, G(s + t - r), \qquad G(q) = \sum_{d} (-1)^d \tbinom{n-q}{d}\, w(q + d, t).$$
 
-G is a repeated difference of the weights. It cancels badly, so it is taken in whole numbers. Every v(S) says something about every
-T; sizes near nobody and everybody count most and have few coalitions, so as many of them as pays are asked in full, and
-the others are drawn with the chance that makes the variance smallest if payoffs spread equally at all sizes.
+G is a repeated difference of the weights. It cancels badly, so it is taken in whole numbers. Every v(S) says something about
+every T. Sizes near nobody and everybody count most and have few coalitions, so they are asked in full as far as that pays; the
+others are drawn with the chance that makes the variance smallest if payoffs spread equally at all sizes.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
+from itertools import pairwise
 from math import comb, lcm
 
 import numpy as np
@@ -25,19 +27,18 @@ from accredit.values.indices import Index
 def coefficients(index: Index, order: int, size: int, players: int) -> FloatArray:
     """C(n, s)·c(s, r) for coalitions of `size` players: (n + 1, size + 1), zero where S and T cannot meet so.
 
-    >>> from accredit.core.coalitions import as_rows, members_of_size
-from accredit.values.indices import INDICES
-    >>> coefficients(INDICES["sii"], 1, 1, 2)  # φ_i: v(i) and v(N) count for it, v(∅) and v(j) against it
-    array([[-0.5,  0. ],
-           [-1. ,  1. ],
-           [ 0. ,  0.5]])
+        >>> from accredit.values.indices import INDICES
+        >>> coefficients(INDICES["sii"], 1, 1, 2)  # φ_i: v(i) and v(N) count for it, v(∅) and v(j) against it
+        array([[-0.5,  0. ],
+               [-1. ,  1. ],
+               [ 0. ,  0.5]])
     """
     weights = [index.weight(s, size, order) for s in range(size, players + 1)]
     whole = lcm(*(w.denominator for w in weights))
     row = [w.numerator * (whole // w.denominator) for w in weights]
     differences = {players: row[-1]}
     for q in range(players - 1, size - 1, -1):
-        row = [a - b for a, b in zip(row, row[1:], strict=False)]
+        row = [a - b for a, b in pairwise(row)]
         differences[q] = row[-1]
     table = np.zeros((players + 1, size + 1))
     for s in range(players + 1):
@@ -77,6 +78,10 @@ class Spread:
         inner = [as_rows(members_of_size(self.players, s), self.players) for s in self.full if 0 < s < self.players]
         return np.concatenate([np.zeros((0, self.players), dtype=bool), *inner])
 
+    def by_size(self, size: int) -> FloatArray:
+        """What a game of coalition sizes alone counts for coalitions of `size`, by its payoffs: (n + 1,)."""
+        return np.asarray((_meetings(size, self.players) * self.counts[size]).sum(axis=1))
+
     def scores(
         self, of: IntArray, members: FloatArray, sizes: IntArray, left: FloatArray, right: FloatArray, share: FloatArray
     ) -> FloatArray:
@@ -93,8 +98,15 @@ class Spread:
 
 def mean_square(table: FloatArray, size: int, players: int) -> FloatArray:
     """The mean of the squared coefficients over coalitions of each size: (n + 1,)."""
-    met = [
-        [comb(size, r) * comb(players - size, s - r) / comb(players, s) if s >= r else 0.0 for r in range(size + 1)]
-        for s in range(players + 1)
-    ]
-    return np.asarray((np.array(met) * table**2).sum(axis=1))
+    return np.asarray((_meetings(size, players) * table**2).sum(axis=1))
+
+
+@cache
+def _meetings(size: int, players: int) -> FloatArray:
+    """How likely a coalition of s players holds r of a given `size`: (n + 1, size + 1)."""
+    return np.array(
+        [
+            [comb(size, r) * comb(players - size, s - r) / comb(players, s) if s >= r else 0.0 for r in range(size + 1)]
+            for s in range(players + 1)
+        ]
+    )
