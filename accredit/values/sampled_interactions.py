@@ -27,7 +27,7 @@ from accredit.core import (
     checked_seed,
 )
 from accredit.core.coalitions import members_of_size, unpacked
-from accredit.values.control import FOLDS
+from accredit.values.control import FOLDS, ROUNDING
 from accredit.values.indices import Index
 from accredit.values.intervals import Confidence, Moments, student_t, unseen_chance
 from accredit.values.pairs import Pairs, Sample
@@ -241,7 +241,8 @@ def _half_widths(
         )
         reach = np.concatenate([f.moments.high - f.moments.low for f in found])
         unseen = unseen_chance(pairs, error) * reach
-        return np.hypot(student_t(stderr, pairs - 1, error), unseen), Precision.interval(because)
+        widths = np.hypot(student_t(stderr, pairs - 1, error), unseen)
+        return np.maximum(widths, ROUNDING * ledger.spread), Precision.interval(because)
     chance = unseen_chance(pairs, error) * ledger.spread
     typical = [np.full(len(f.of), chance * _typical(spread, f.of.shape[1])) for f in found]
     because = f"rule of three: the control fits all {pairs} pairs, so about 3 in as many may be otherwise"

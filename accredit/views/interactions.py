@@ -32,9 +32,10 @@ def interactions_body(result: Interactions) -> Markup:
         cells = [together(who), rounded(value), *[between(low, high)] * known]
         rows.append((cells, bar(value, reach, (low, high))))
     more = sum(bool(who) for who, _ in result) - len(shown)
+    listed = f"{more:,} more coalitions of smaller interaction" if more else ""
     return render(
         "interactions", "body", heading=interactions_headline(result), pairs=pair_heat(result), header=header, rows=rows,
-        notes=notes(result), more=f"{more:,} more coalitions of smaller interaction" if more else "",
+        notes=" · ".join(note for note in (left_out(result), listed, notes(result)) if note),
         claims=claims_table(result),
     )  # fmt: skip
 
@@ -46,6 +47,13 @@ def pair_heat(result: Interactions) -> Heat | None:
     square = result.matrix()
     kept = strongest_players(square, SQUARE)
     return heat([result.players[i] for i in kept], square[np.ix_(kept, kept)], BRIEF)
+
+
+def left_out(result: Interactions) -> str:
+    """Which players the square does not show."""
+    n = len(result.players)
+    few = 2 in result.sizes and n > SQUARE
+    return f"the square shows the {SQUARE} of {n} players whose pairs are strongest" if few else ""
 
 
 def strongest_players(square: FloatArray, most: int) -> list[int]:

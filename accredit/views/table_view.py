@@ -11,7 +11,7 @@ from accredit.core.plain import rounded
 from accredit.explanation.table import Cell, TableExplanation
 from accredit.views.columns import printable, table
 from accredit.views.engine import render
-from accredit.views.interactions import pair_heat
+from accredit.views.interactions import left_out, pair_heat
 from accredit.views.numbers import between, brief
 from accredit.views.parts import Bar, attribution_table, claims_table, hue
 from accredit.views.words import interactions_headline, together
@@ -151,7 +151,8 @@ def _pairs(explanation: TableExplanation, several: bool) -> dict[str, object] | 
     if explanation.pairs is None:
         return None
     found = explanation.interaction_importance() if several else explanation.interactions(0)
-    return {"heading": interactions_headline(found), "square": pair_heat(found), "signed": not several}
+    heading = "; ".join(part for part in (interactions_headline(found), left_out(found)) if part)
+    return {"heading": heading, "square": pair_heat(found), "signed": not several}
 
 
 def _row(explanation: TableExplanation, row: int) -> dict[str, object]:
