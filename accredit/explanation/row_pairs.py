@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from accredit.core import Claim, FloatArray, Game, Holds, Interactions, InvalidInput, Precision
+from accredit.core import Claim, Coalition, FloatArray, Game, Holds, Interactions, InvalidInput, Precision
 from accredit.methods import DEFAULT_BUDGET, affordable
 from accredit.values.indices import INDICES
 from accredit.values.interactions import interactions
@@ -78,7 +78,7 @@ def row_interactions(
 ) -> Interactions:
     """The pairs of one row as interactions; `values` (players, players), `ends` (players, players, 2)."""
     first, second = np.triu_indices(len(players), 1)
-    named = {
+    named: dict[Coalition, float] = {
         (players[i], players[j]): float(values[i, j]) for i, j in zip(first.tolist(), second.tolist(), strict=True)
     }
     return Interactions(players, values=named, interval=None if ends is None else ends[first, second], **known)

@@ -311,10 +311,10 @@ def _games(asked: _Asked, watch: Callable[[int], None] | None) -> _Answer:
             asked.model, asked.unit, asked.outputs, asked.both, count + r, asked.weights, asked.partition,
             dependence=asked.dependence, seed=asked.seed,
         )  # fmt: skip
+        kept = cached(game) if asked.interactions else game
         if asked.interactions:
-            game = cached(game)
-            pairs.append(pairs_of_game(game, asked.method.name, asked.budget, asked.seed))
-        each.append(solver.solve(game))
+            pairs.append(pairs_of_game(kept, asked.method.name, asked.budget, asked.seed))
+        each.append(solver.solve(kept))
         if watch is not None:
             watch(r + 1)
     answer = _gathered(each, asked)

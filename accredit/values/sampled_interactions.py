@@ -15,6 +15,7 @@ from math import comb
 import numpy as np
 
 from accredit.core import (
+    BoolArray,
     Claim,
     Coalition,
     FloatArray,
@@ -55,6 +56,11 @@ class Pairwise:
         """The part that a coalition shares with its complement, and the part that changes sign: (rows, n) -> (rows,) each."""
         sizes = ((x.sum(axis=1) + x.shape[1]) / 2).round().astype(np.int64)
         return self.even[sizes] + np.einsum("ri,ri->r", x @ self.bends, x) / 2, self.odd[sizes] + x @ self.slopes
+
+    def payoff(self, members: FloatArray) -> FloatArray:
+        """What coalitions earn in it, given as zeros and ones: (rows, n) -> (rows,)."""
+        even, odd = self.parts(2 * members - 1)
+        return even + odd
 
     def index(self, index: Index, order: int, of: IntArray, by_size: FloatArray) -> FloatArray:
         """Its interactions, known without a draw: (coalitions,). `by_size` is what g counts."""
@@ -99,6 +105,16 @@ def size_kernel(players: int) -> FloatArray:
     return np.asarray(np.exp(-(((angle[:, None] - angle) / ALIKE) ** 2) / 2))
 
 
+def fold_controls(sample: Sample, total: float) -> list[Pairwise]:
+    """One control per fold, each fitted to the pairs of the other folds."""
+    folds = np.arange(len(sample)) % FOLDS
+    return [fitted(_some(sample, folds != fold), total) for fold in range(min(FOLDS, len(sample)))]
+
+
+def _some(sample: Sample, kept: BoolArray) -> Sample:
+    return Sample(sample.players, sample.bits[kept], sample.sizes[kept], sample.left[kept], sample.right[kept])
+
+
 def _ridge(kernel: FloatArray, y: FloatArray) -> FloatArray:
     """Dual coefficients, with the penalty that predicts best what is left out one by one."""
     spectrum, basis = np.linalg.eigh(kernel)
@@ -133,7 +149,7 @@ class _Found:
         """Of each coalition: its own or, if that is larger, the one of its size; what decides is often drawn too seldom to
         show in one coalition alone."""
         own = self.moments.stderr
-        return None if own is None else np.maximum(own, np.sqrt(np.mean(own**2)))
+        return None if own is None else np.maximum(own, float(np.sqrt(np.mean(own**2))))
 
 
 def sampled_interactions(game: Game, index: Index, order: int, budget: int, seed: int, level: float) -> Interactions:
@@ -156,24 +172,17 @@ def sampled_interactions(game: Game, index: Index, order: int, budget: int, seed
     pairs = Pairs(spread, ledger, seed)
     run(settings, budget, ledger, pairs.draw, lambda share: None, cost=2, unit="pair")
     sample = pairs.sample()
-    for fold in range(min(FOLDS, len(sample))):
-        control = fitted(_without(sample, fold), ledger.total)
+    for fold, control in enumerate(fold_controls(sample, ledger.total)):
         mine = sample[fold::FOLDS]
         even, odd = control.parts(_signs(mine))
         halves = mine.left - even - odd, mine.right - even + odd
-        rest = earned - sum(control.parts(2 * members - 1))
-        ends = sum(control.parts(np.array([[-1.0] * n, [1.0] * n])))
+        rest, ends = earned - control.payoff(members), control.payoff(np.array([[0.0] * n, [1.0] * n]))
         for f in found:
             known = control.index(index, order, f.of, spread.by_size(f.of.shape[1]))
             known = known + _in_full(spread, f.of, members, rest, ledger.total - ends[1], -ends[0])
             f.add(spread, mine, halves, known)
     mean = np.concatenate([f.moments.mean for f in found])
     return _result(game, index, order, ledger, found, mean, spread, Confidence(level), seed)
-
-
-def _without(sample: Sample, fold: int) -> Sample:
-    kept = np.arange(len(sample)) % FOLDS != fold
-    return Sample(sample.players, sample.bits[kept], sample.sizes[kept], sample.left[kept], sample.right[kept])
 
 
 def _in_full(

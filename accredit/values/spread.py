@@ -27,11 +27,11 @@ from accredit.values.indices import Index
 def coefficients(index: Index, order: int, size: int, players: int) -> FloatArray:
     """C(n, s)·c(s, r) for coalitions of `size` players: (n + 1, size + 1), zero where S and T cannot meet so.
 
-        >>> from accredit.values.indices import INDICES
-        >>> coefficients(INDICES["sii"], 1, 1, 2)  # φ_i: v(i) and v(N) count for it, v(∅) and v(j) against it
-        array([[-0.5,  0. ],
-               [-1. ,  1. ],
-               [ 0. ,  0.5]])
+    >>> from accredit.values.indices import INDICES
+    >>> coefficients(INDICES["sii"], 1, 1, 2)  # φ_i: v(i) and v(N) count for it, v(∅) and v(j) against it
+    array([[-0.5,  0. ],
+           [-1. ,  1. ],
+           [ 0. ,  0.5]])
     """
     weights = [index.weight(s, size, order) for s in range(size, players + 1)]
     whole = lcm(*(w.denominator for w in weights))
@@ -63,7 +63,8 @@ class Spread:
         counts = {t: coefficients(index, order, t, players) for t in index.sizes(order)}
         weight = np.sqrt(sum(comb(players, t) * mean_square(table, t, players) for t, table in counts.items()))
         weight = weight + weight[::-1]
-        left, full = budget, []
+        left = budget
+        full: list[int] = []
         for s in range(players // 2 + 1):
             layer = sorted({s, players - s})
             asked, rest = sum(comb(players, k) for k in layer), weight[s : players - s + 1].sum()

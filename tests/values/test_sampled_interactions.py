@@ -12,14 +12,26 @@ from accredit.core import Holds, InvalidInput, Known, TooManyPlayers
 from accredit.games import FunctionGame, FunctionGames, counted
 from accredit.values import CubeGame
 from accredit.values.indices import INDICES
-from accredit.values.sampled_interactions import sampled_interactions
+from accredit.values.pairs import Pairs
+from accredit.values.sampled_interactions import fold_controls, sampled_interactions
+from accredit.values.sampling import Ledger
 from accredit.values.spread import Spread, coefficients
 from tests.random_games import random_games
 from tests.values.sampling_games import airport, net, text, unanimity
 
+
+def noise(n):
+    """Payoffs without any rule: a control that has seen the pairs it serves would learn them by heart."""
+    return next(random_games(n, count=1, seed=9))
+
+
 SAMPLED = [name for name in INDICES if name != "mobius"]
 RUNS = 24
-CELLS = [(make, name) for name in SAMPLED for make in (airport, text)] + [(unanimity, "sii"), (net, "sii")]
+CELLS = [(make, name) for name in SAMPLED for make in (airport, text)] + [
+    (unanimity, "sii"),
+    (net, "sii"),
+    (noise, "sii"),
+]
 
 
 def asked(game):
@@ -63,7 +75,7 @@ def test_nothing_is_left_to_draw_when_the_budget_covers_every_coalition(name):
 @pytest.mark.parametrize(("make", "name"), CELLS)
 def test_intervals_hold_the_truth_and_the_mean_has_no_bias(make, name):
     """Runs are the units. Coverage: the slack of a Student t over runs at a chance of 5e-8. Bias: the same for the runs' mean
-    in up to 56 coalitions at 1e-10 each. 14 cells: false alarms below 1e-6."""
+    in up to 56 coalitions at 1e-10 each. 15 cells: false alarms below 1e-6."""
     game = make(10)
     truth = numbers(accredit.interactions(game, name))
     runs = [accredit.interactions(asked(game), name, budget=300, seed=seed) for seed in range(RUNS)]
@@ -73,6 +85,20 @@ def test_intervals_hold_the_truth_and_the_mean_has_no_bias(make, name):
     spread = errors.std(axis=0, ddof=1) / np.sqrt(RUNS)
     rounding = 1e-9 * np.ptp(game.table)
     assert (np.abs(errors.mean(axis=0)) <= t.isf(5e-11, RUNS - 1) * spread + rounding).all()
+
+
+def test_a_control_has_not_seen_the_pairs_it_serves():
+    game = noise(9)
+    pairs = Pairs(Spread.of(INDICES["sii"], 2, 9, 200), Ledger(game), 0)
+    pairs.draw(60)
+    sample, total = pairs.sample(), game.table[-1] - game.table[0]
+    before = fold_controls(sample, total)
+    sample.left[2::5] += 100.0
+    after = fold_controls(sample, total)
+    same = [
+        np.array_equal(a.bends, b.bends) and np.array_equal(a.even, b.even) for a, b in zip(before, after, strict=True)
+    ]
+    assert same == [False, False, True, False, False]
 
 
 @pytest.mark.parametrize("name", ["k-sii", "stii", "fsii"])
