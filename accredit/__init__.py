@@ -16,6 +16,7 @@ from accredit.core import (
     Game,
     Games,
     Holds,
+    Interactions,
     InvalidInput,
     Selection,
     TooManyPlayers,
@@ -39,8 +40,10 @@ from accredit.games import (
 )
 from accredit.values import (
     banzhaf,
+    banzhaf_interactions,
     best_subsets,
     beta,
+    interactions,
     leave_one_out,
     mobius,
     owen,
@@ -75,8 +78,8 @@ __getattr__ = lazy(
 
 __all__ = [
     "AccreditError", "Attribution", "Attributions", "Claim", "FunctionGame", "FunctionGames", "Game", "Games", "Holds",
-    "InvalidInput", "Selection", "TableGame", "TableGames", "TooManyPlayers", "axioms_kept", "banzhaf", "best_subsets", "beta",
-    "cached", "check_claims", "counted", "explain", "flow_report", "grouped", "joint_flow", "leave_one_out", "mobius", "output",
-    "owen", "pairwise_flow", "read_game", "read_games", "restricted", "rollout", "semivalue", "shapley", "shapley_interactions",
-    "value_given",
+    "Interactions", "InvalidInput", "Selection", "TableGame", "TableGames", "TooManyPlayers", "axioms_kept", "banzhaf",
+    "banzhaf_interactions", "best_subsets", "beta", "cached", "check_claims", "counted", "explain", "flow_report",
+    "grouped", "interactions", "joint_flow", "leave_one_out", "mobius", "output", "owen", "pairwise_flow", "read_game",
+    "read_games", "restricted", "rollout", "semivalue", "shapley", "shapley_interactions", "value_given",
 ]  # fmt: skip

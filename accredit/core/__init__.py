@@ -30,12 +30,13 @@ from accredit.core.game import (
     tabulate,
 )
 from accredit.core.games import Games, every_payoff, output
+from accredit.core.interactions import Coalition, Interactions
 from accredit.core.selection import Selection
 
 __all__ = [
-    "AXIOMS", "AccreditError", "Attribution", "Attributions", "BadPayoff", "BoolArray", "Claim", "Estimate", "FloatArray",
-    "Game", "Games", "Holds", "IntArray", "InvalidInput", "Known", "MissingExtra", "NotConverged", "Precision", "Selection",
-    "Tabulated", "TooManyOutputs", "TooManyPlayers", "checked_groups", "checked_names", "checked_players",
-    "checked_seed", "coalition_of", "distinct_names", "endpoints", "every_payoff", "named", "no_division", "output",
-    "payoffs", "player_index", "tabulate",
+    "AXIOMS", "AccreditError", "Attribution", "Attributions", "BadPayoff", "BoolArray", "Claim", "Coalition", "Estimate",
+    "FloatArray", "Game", "Games", "Holds", "IntArray", "Interactions", "InvalidInput", "Known", "MissingExtra",
+    "NotConverged", "Precision", "Selection", "Tabulated", "TooManyOutputs", "TooManyPlayers", "checked_groups",
+    "checked_names", "checked_players", "checked_seed", "coalition_of", "distinct_names", "endpoints", "every_payoff",
+    "named", "no_division", "output", "payoffs", "player_index", "tabulate",
 ]  # fmt: skip

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
+import numpy.typing as npt
 
 from accredit.core.claims import Claim, Holds
 from accredit.core.coalitions import FloatArray, IntArray
@@ -143,6 +144,10 @@ class Attribution(Drawn):
 
     def __iter__(self) -> Iterator[tuple[str, float]]:
         return iter(self.as_dict().items())
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> npt.NDArray[Any]:
+        """The credit, in the order of `players`: numpy would otherwise make texts of the names and numbers."""
+        return np.array(self.credit, dtype=dtype, copy=copy)
 
     @overload
     def __getitem__(self, which: str) -> float: ...

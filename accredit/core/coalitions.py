@@ -7,6 +7,7 @@ Wherever coalitions are remembered or compared they are packed to ⌈n/8⌉ byte
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
@@ -63,6 +64,23 @@ def from_index(index: IntArray, players: int) -> BoolArray:
 def to_index(coalitions: BoolArray) -> IntArray:
     """Inverse of `from_index`, for at most 62 players."""
     return coalitions @ (np.int64(1) << np.arange(coalitions.shape[1]))
+
+
+def members_of_size(players: int, size: int) -> IntArray:
+    """Who plays in each coalition of one size, members in rising order: (coalitions, size).
+
+    >>> members_of_size(3, 2).tolist()
+    [[0, 1], [0, 2], [1, 2]]
+    """
+    listed = list(combinations(range(players), size))
+    return np.array(listed, dtype=np.int64).reshape(len(listed), size)
+
+
+def as_rows(members: IntArray, players: int) -> BoolArray:
+    """Coalitions given by their members as boolean rows: (coalitions, size) -> (coalitions, n)."""
+    rows = np.zeros((len(members), players), dtype=bool)
+    np.put_along_axis(rows, members, True, axis=1)
+    return rows
 
 
 def all_coalitions(players: int) -> Iterator[BoolArray]:

@@ -81,18 +81,19 @@ def endpoints(game: Game) -> tuple[float, float]:
     return float(nobody), float(everybody)
 
 
-def tabulate(game: Game, limit: int = TABLE_LIMIT) -> FloatArray:
+def tabulate(game: Game, limit: int = TABLE_LIMIT, instead: str = "") -> FloatArray:
     """All 2ⁿ payoffs in table order.
 
-    Asks the game in chunks that fit in memory; a game that already has its table is not asked again.
+    Asks the game in chunks that fit in memory; a game that already has its table is not asked again. `instead` is a call
+    that answers the same question for more players than `limit`.
     """
     n = len(game.players)
     if isinstance(game, Tabulated):
         return _checked_table(game, n)
     if n > limit:
         raise TooManyPlayers(
-            f"a full table of {n} players needs 2^{n} payoffs; the limit is {limit} players. Estimate instead: "
-            "shapley(game, budget=1000), or merge players with grouped(game, groups)."
+            f"a full table of {n} players needs 2^{n} payoffs; the limit is {limit} players. "
+            f"{f'Write {instead}, or merge' if instead else 'Merge'} players with grouped(game, groups)."
         )
     return np.concatenate([payoffs(game, chunk) for chunk in all_coalitions(n)])
 

@@ -15,6 +15,7 @@ from accredit.core import (
     Claim,
     FloatArray,
     Holds,
+    Interactions,
     InvalidInput,
     Known,
     MissingExtra,
@@ -25,6 +26,7 @@ from accredit.core.attribution import frozen
 from accredit.core.claims import no_division
 from accredit.core.drawn import Drawn, drawings
 from accredit.core.plain import plain, read_object
+from accredit.explanation.row_pairs import pair_claims, pair_means, row_interactions
 
 if TYPE_CHECKING:
     import pandas
@@ -64,6 +66,10 @@ class TableExplanation(Drawn):
     claims: tuple[Claim, ...] = ()
     notes: tuple[str, ...] = ()
     provenance: Mapping[str, Any] = field(default_factory=dict)
+    pairs: FloatArray | None = None  # (rows, players, players, outputs): interactions, if they were asked for
+    pairs_index: str = ""  # which interaction index
+    pairs_precision: Precision = field(default_factory=Precision.unknown)
+    pairs_interval: FloatArray | None = None  # (rows, players, players, outputs, 2)
 
     def __post_init__(self) -> None:
         put = object.__setattr__
@@ -82,6 +88,7 @@ class TableExplanation(Drawn):
             )
         if self.interval is not None:
             put(self, "interval", frozen(self.interval, (*shape, 2), "interval"))
+        self._check_pairs((count, shape[1], *shape[1:]))
         put(self, "values", tuple(tuple(column) for column in self.values))
         if len(self.values) != len(self.players) or {len(column) for column in self.values} != {count}:
             raise InvalidInput(f"values must hold {count} cells for each of the {len(self.players)} players")
@@ -93,6 +100,17 @@ class TableExplanation(Drawn):
         for name in ("claims", "notes"):
             put(self, name, tuple(getattr(self, name)))
         put(self, "provenance", plain(dict(self.provenance), "provenance"))
+
+    def _check_pairs(self, shape: tuple[int, ...]) -> None:
+        put, ends = object.__setattr__, self.pairs_interval
+        if (self.pairs is None) != (not self.pairs_index):
+            raise InvalidInput("pairs and pairs_index belong together; give both or neither")
+        if (ends is not None) != (self.pairs_precision.known is Known.INTERVAL):
+            raise InvalidInput(f"pairs_precision is {self.pairs_precision.known}; pairs_interval must fit it")
+        if self.pairs is not None:
+            put(self, "pairs", frozen(self.pairs, shape, "pairs"))
+        if ends is not None:
+            put(self, "pairs_interval", frozen(ends, (*shape, 2), "pairs_interval"))
 
     def __len__(self) -> int:
         return len(self.credit)
@@ -126,15 +144,15 @@ class TableExplanation(Drawn):
             credit=self.credit[chosen],
             prediction=self.prediction[chosen],
             interval=None if self.interval is None else self.interval[chosen],
+            pairs=None if self.pairs is None else self.pairs[chosen],
+            pairs_interval=None if self.pairs_interval is None else self.pairs_interval[chosen],
             values=tuple(tuple(column[r] for r in chosen.tolist()) for column in self.values),
             rows=tuple(self.rows[r] for r in chosen.tolist()),
         )
 
     def row(self, row: int, output: str | None = None) -> Attribution:
         """One row's credit for one output, with the value of every column beside it."""
-        if isinstance(row, bool) or not isinstance(row, int | np.integer) or not -len(self) <= row < len(self):
-            raise InvalidInput(f"row is {row!r}; write a number from 0 to {len(self) - 1}")
-        k = self.place(output)
+        k = self._place_of(row, output)
         facts = {"row": self.rows[row], "model": self.model, "target": self.outputs[k], "payoff": self.payoff,
                  "prediction": float(self.prediction[row, k]), "dependence": self.dependence,
                  "values": {p: column[row] for p, column in zip(self.players, self.values, strict=True)}}  # fmt: skip
@@ -151,6 +169,48 @@ class TableExplanation(Drawn):
             provenance=facts | dict(self.provenance),
         )
 
+    def _place_of(self, row: int, output: str | None) -> int:
+        """The position of an output, of a row that is there."""
+        if isinstance(row, bool) or not isinstance(row, int | np.integer) or not -len(self) <= row < len(self):
+            raise InvalidInput(f"row is {row!r}; write a number from 0 to {len(self) - 1}")
+        return self.place(output)
+
+    def interactions(self, row: int, output: str | None = None) -> Interactions:
+        """One row's interactions of every two columns, for one output."""
+        k, pairs, ends = self._place_of(row, output), self._asked_pairs(), self.pairs_interval
+        exact = self.pairs_precision.known is Known.EXACT
+        return row_interactions(
+            self.players,
+            pairs[row, :, :, k],
+            None if ends is None else ends[row, :, :, k],
+            index=self.pairs_index,
+            means=pair_means(self.pairs_index),
+            claims=pair_claims(self.pairs_index, len(self.players), exact),
+            level=None if ends is None else LEVEL,
+            precision=self.pairs_precision,
+            total=float(self.prediction[row, k] - self.base[k]),
+        )
+
+    def interaction_importance(self, output: str | None = None) -> Interactions:
+        """Mean |interaction| of every two columns over the rows, with a 95 % interval for the mean over such rows."""
+        sizes = np.abs(self._asked_pairs()[:, :, :, self.place(output)])
+        mean, ends, precision = _over_rows(sizes)
+        return row_interactions(
+            self.players,
+            mean,
+            ends,
+            index=f"mean |{self.pairs_index}| over {len(sizes)} rows",
+            means="how large the interaction is on average, whatever its sign",
+            claims=no_division("mean sizes rank pairs, they do not share anything"),
+            level=None if ends is None else LEVEL,
+            precision=precision,
+        )
+
+    def _asked_pairs(self) -> FloatArray:
+        if self.pairs is None:
+            raise InvalidInput("interactions were not asked for; write explain(rows, model, …, interactions=True)")
+        return self.pairs
+
     def __iter__(self) -> Iterator[Attribution]:
         """The rows' credit for the target, one attribution each."""
         return (self.row(r) for r in range(len(self)))
@@ -160,20 +220,13 @@ class TableExplanation(Drawn):
 
         Scores, not shares: nothing is divided. With one row there is no interval.
         """
-        from scipy.stats import t
-
         sizes = np.abs(self.credit[:, :, self.place(output)])
-        count, mean = len(sizes), sizes.mean(axis=0)
-        interval, precision = None, Precision.unknown("one row says nothing about others")
-        if count > 1:
-            reach = t.ppf((1 + LEVEL) / 2, count - 1) * sizes.std(axis=0, ddof=1) / np.sqrt(count)
-            interval = np.stack([np.maximum(mean - reach, 0.0), mean + reach], axis=1)
-            precision = Precision.interval(f"Student's t over {count} rows, as if they were drawn at random")
+        mean, interval, precision = _over_rows(sizes)
         return Attribution(
             self.players,
             mean,
             None,
-            f"mean |{self.method}| over {count} rows",
+            f"mean |{self.method}| over {len(sizes)} rows",
             no_division("mean sizes of credit rank columns, they do not share anything"),
             interval=interval,
             level=None if interval is None else LEVEL,
@@ -198,7 +251,7 @@ class TableExplanation(Drawn):
     def to_plain(self) -> dict[str, Any]:
         """Everything as JSON types."""
         data = {f.name: getattr(self, f.name) for f in fields(self)}
-        data["precision"] = self.precision.as_plain()
+        data["precision"], data["pairs_precision"] = self.precision.as_plain(), self.pairs_precision.as_plain()
         data["claims"] = [[c.axiom, str(c.holds), c.because] for c in self.claims]
         return {"kind": "table explanation", "format": FORMAT, **plain(data, "table explanation")}
 
@@ -214,7 +267,8 @@ class TableExplanation(Drawn):
             raise InvalidInput("this table explanation has another format; write it again with this version")
         del data["kind"]
         try:
-            data["precision"] = Precision.from_plain(data["precision"])
+            for name in ("precision", "pairs_precision"):
+                data[name] = Precision.from_plain(data[name])
             data["claims"] = tuple(Claim(axiom, Holds(holds), because) for axiom, holds, because in data["claims"])
             return cls(**data)
         except (TypeError, ValueError, KeyError) as error:
@@ -228,3 +282,15 @@ class TableExplanation(Drawn):
     def to_html(self, path: str | Path) -> None:
         """Write one self-contained page: all columns over all rows, then any row."""
         Path(path).write_text(drawings().to_page(self), encoding="utf-8")
+
+
+def _over_rows(sizes: FloatArray) -> tuple[FloatArray, FloatArray | None, Precision]:
+    """Means over rows, (rows, …) -> (…), and Student's interval for the mean over such rows, (…, 2); sizes are not negative."""
+    from scipy.stats import t
+
+    count, mean = len(sizes), sizes.mean(axis=0)
+    if count == 1:
+        return mean, None, Precision.unknown("one row says nothing about others")
+    reach = t.ppf((1 + LEVEL) / 2, count - 1) * sizes.std(axis=0, ddof=1) / np.sqrt(count)
+    because = f"Student's t over {count} rows, as if they were drawn at random"
+    return mean, np.stack([np.maximum(mean - reach, 0.0), mean + reach], axis=-1), Precision.interval(because)

@@ -59,7 +59,7 @@ def _loaded(model: str, trusted: tuple[str, ...]) -> Any:
 
 
 def _line(explained: TableExplanation, row: int, number: int, run: str) -> str:
-    outputs = {
+    outputs: dict[str, dict[str, Any]] = {
         name: {
             "prediction": float(explained.prediction[row, k]),
             "base": float(explained.base[k]),
@@ -67,6 +67,9 @@ def _line(explained: TableExplanation, row: int, number: int, run: str) -> str:
         }
         for k, name in enumerate(explained.outputs)
     }
+    if explained.pairs is not None:
+        for name, said in outputs.items():
+            said["interactions"] = [[*who, x] for who, x in explained.interactions(row, name)]
     data = {"row": number, "run": run, "method": explained.method, "payoff": explained.payoff, "model": explained.model,
             "precision": str(explained.precision), "target": explained.target, "outputs": outputs,
             "values": dict(zip(explained.players, (column[row] for column in explained.values), strict=True))}  # fmt: skip

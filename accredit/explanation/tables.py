@@ -10,7 +10,9 @@ import numpy as np
 
 from accredit.core import Attribution, Attributions, Claim, FloatArray, InvalidInput, Precision, checked_seed
 from accredit.core.version import __version__
+from accredit.explanation.row_pairs import RowPairs, gathered_pairs, pair_index, pairs_of_game
 from accredit.explanation.table import TableExplanation
+from accredit.games import cached
 from accredit.games.rows import DEPENDENCE, columns_as_players, row_game
 from accredit.methods import Chosen, find
 from accredit.models.frames import Rows, aligned, joined, rows_of
@@ -49,6 +51,7 @@ class _Asked:
     dependence: str
     budget: int | None
     seed: int
+    interactions: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +63,7 @@ class _Answer:
     claims: tuple[Claim, ...]
     interval: FloatArray | None = None
     notes: tuple[str, ...] = ()
+    pairs: RowPairs | None = None
 
 
 def explain_rows(
@@ -76,6 +80,7 @@ def explain_rows(
     names: Iterable[str] | None = None,
     budget: int | None = None,
     seed: int = 0,
+    interactions: bool = False,
     watch: Callable[[int], None] | None = None,
 ) -> TableExplanation:
     """Which columns earned the model's outputs, for one row or many, all classes at once.
@@ -84,12 +89,15 @@ def explain_rows(
     rows or more are compared with one another, and a tree ensemble is read by its cover ratios. `payoff` is what is shared:
     the raw score ("logit"), "log-odds", "probability", or a regression's number ("value"). `dependence` says what stands in
     for absent columns: interventional (the default), empirical, gaussian, or cover (trees). `players` groups columns.
+    `interactions` adds those of every two columns: exact for trees and sums of columns, else from one game per row, which asks
+    as many coalitions again where they are not all asked.
 
     >>> e = explain_rows([[3.0, 4.0]], lambda rows: rows @ [2.0, 1.0], [[1.0, 1.0], [1.0, 3.0]])
     >>> e.row(0).as_dict(), e.base.tolist()
     ({'x0': 4.0, 'x1': 2.0}, [4.0])
     """
-    asked, notes = _asked(rows, model, background, method, payoff, players, dependence, weights, names, budget, seed)
+    asked, notes = _asked(rows, model, background, method, payoff, players, dependence, weights, names, budget, seed,
+                           interactions)  # fmt: skip
     answer = _closed(asked) or _games(asked, watch)
     start = 0 if asked.background is None else len(asked.background)
     explained = _part(asked.both, start, start + len(asked.rows))
@@ -114,12 +122,21 @@ def explain_rows(
         (*notes, *answer.notes, *chosen, *_correlated(asked)),
         {"background rows": 0 if asked.background is None else len(asked.background), "dependence": asked.dependence,
          "budget": budget, "seed": seed, "accredit": __version__},
+        **_kept(answer.pairs),
     )  # fmt: skip
+
+
+def _kept(pairs: RowPairs | None) -> dict[str, Any]:
+    """Interactions as a result keeps them."""
+    if pairs is None:
+        return {}
+    return {"pairs": pairs.values, "pairs_index": pairs.index, "pairs_precision": pairs.precision,
+            "pairs_interval": pairs.interval}  # fmt: skip
 
 
 def _asked(
     rows: Any, model: Any, background: Any, method: str, payoff: str | None, players: Any, dependence: str | None,
-    weights: Any, names: Iterable[str] | None, budget: int | None, seed: int,
+    weights: Any, names: Iterable[str] | None, budget: int | None, seed: int, interactions: bool,
 ) -> tuple[_Asked, tuple[str, ...]]:  # fmt: skip
     """The question, checked, and what had to be chosen or widened to ask it."""
     asked_model = as_row_model(model)
@@ -145,6 +162,7 @@ def _asked(
         way,
         budget,
         seed,
+        interactions,
     )
     return asked, (*notes, *widened)
 
@@ -237,21 +255,25 @@ def _in_closed_form(asked: _Asked) -> _Answer:
     compared = None if asked.background is None else _part(asked.both, 0, start)
     weights = None if compared is None else asked.weights
     try:
-        got = closed_form(asked.model.model, rows, compared, value=rule, weight=weights, players=asked.partition.owner)
+        got = closed_form(
+            asked.model.model, rows, compared, value=rule, weight=weights, players=asked.partition.owner,
+            interactions=asked.interactions,
+        )  # fmt: skip
     except (NotTrees, NotLinear, NotSeparable) as why:
         raise _NoClosedForm(str(why)) from None
     if UNIT.get(got.payoff) != asked.unit:
         raise _NoClosedForm(f"the model adds up to its {got.payoff}, and its {asked.unit} was asked for")
-    credit, base = _two_classes(got.credit, got.base, len(asked.outputs))
-    precision = Precision.exact("in closed form, checked against the model's own output")
-    return _Answer(credit, base, f"{asked.method.name}/closed form", precision, _claims(asked))
+    credit, base = (_two_classes(found, len(asked.outputs)) for found in (got.credit, got.base))
+    exact = Precision.exact("in closed form, checked against the model's own output")
+    pairs = None
+    if got.pairs is not None:
+        pairs = RowPairs(pair_index(rule), _two_classes(got.pairs, len(asked.outputs)), exact)
+    return _Answer(credit, base, f"{asked.method.name}/closed form", exact, _claims(asked), pairs=pairs)
 
 
-def _two_classes(credit: FloatArray, base: FloatArray, outputs: int) -> tuple[FloatArray, FloatArray]:
-    """One score for two classes speaks for the second; for the first it is its opposite."""
-    if credit.shape[2] == 1 and outputs == 2:
-        return np.concatenate([-credit, credit], axis=2), np.concatenate([-base, base])
-    return credit, base
+def _two_classes(found: FloatArray, outputs: int) -> FloatArray:
+    """One score for two classes, on the last axis, speaks for the second; for the first it is its opposite."""
+    return np.concatenate([-found, found], axis=-1) if found.shape[-1] == 1 and outputs == 2 else found
 
 
 def _semivalue(method: Chosen) -> Any:
@@ -270,17 +292,21 @@ def _games(asked: _Asked, watch: Callable[[int], None] | None) -> _Answer:
     """One game per row; every output from the same evaluations."""
     if asked.background is None:
         raise InvalidInput("background is missing; write background=some_training_rows")
-    count, each = len(asked.background), []
+    count, each, pairs = len(asked.background), [], []
     solver = asked.method.solver(asked.budget, asked.seed)
     for r in range(len(asked.rows)):
         game = row_game(
             asked.model, asked.unit, asked.outputs, asked.both, count + r, asked.weights, asked.partition,
             dependence=asked.dependence, seed=asked.seed,
         )  # fmt: skip
-        each.append(solver.solve(game))
+        kept = cached(game) if asked.interactions else game
+        if asked.interactions:
+            pairs.append(pairs_of_game(kept, asked.method.name, asked.budget, asked.seed))
+        each.append(solver.solve(kept))
         if watch is not None:
             watch(r + 1)
-    return _gathered(each, asked)
+    answer = _gathered(each, asked)
+    return replace(answer, pairs=gathered_pairs(pairs, asked.outputs)) if pairs else answer
 
 
 def _gathered(each: list[Attributions], asked: _Asked) -> _Answer:

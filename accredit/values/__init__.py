@@ -2,13 +2,14 @@
 
 from typing import TYPE_CHECKING
 
+from accredit.core import Interactions
 from accredit.core.lazy import lazy
 from accredit.values.cubes import CubeGame, Cubes
 from accredit.values.exact import Exact, banzhaf, beta, leave_one_out, semivalue
 from accredit.values.interactions import (
-    Interactions,
     banzhaf_interactions,
     best_subsets,
+    interactions,
     mobius,
     payoff_of,
     shapley_interactions,
@@ -49,6 +50,6 @@ __getattr__ = lazy(__name__, ESTIMATORS)
 __all__ = [
     "Antithetic", "CubeGame", "Cubes", "Differences", "DifferencesHint", "Exact", "Interactions", "KernelShap", "Leverage",
     "Lime", "Permutations", "SampledBanzhaf", "SampledBeta", "SampledSemivalue", "Solver", "Stop", "Surrogate", "Truncated",
-    "banzhaf", "banzhaf_interactions", "best_subsets", "beta", "leave_one_out", "mobius", "owen", "payoff_of",
+    "banzhaf", "banzhaf_interactions", "best_subsets", "beta", "interactions", "leave_one_out", "mobius", "owen", "payoff_of",
     "permutations_needed", "semivalue", "shapley", "shapley_interactions", "value_given", "value_of",
 ]  # fmt: skip

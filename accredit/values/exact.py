@@ -76,15 +76,16 @@ class Exact:
         """The Shapley value."""
         if isinstance(game, Cubed):
             return in_closed_form(game, SHAPLEY)
-        return self.semivalue(game, shapley_weights(len(game.players)), "shapley/Exact()")
+        weights = shapley_weights(len(game.players))
+        return self.semivalue(game, weights, "shapley/Exact()", "shapley(game, budget=1000)")
 
-    def semivalue(self, game: Game, weights: FloatArray, method: str) -> Attribution:
-        """The semivalue with weights p(0..n−1)."""
+    def semivalue(self, game: Game, weights: FloatArray, method: str, instead: str) -> Attribution:
+        """The semivalue with weights p(0..n−1); `instead` is the call that estimates it."""
         n = len(game.players)
         if n > self.limit:
             raise TooManyPlayers(
                 f"exact values of {n} players need 2^{n} payoffs; the limit is {self.limit} players. Estimate instead: "
-                f"shapley(game, budget=1000), or merge players with grouped(game, groups)."
+                f"{instead}, or merge players with grouped(game, groups)."
             )
         v = tabulate(game, self.limit)
         return Attribution(
@@ -116,7 +117,8 @@ def semivalue(game: Game, weights: FloatArray, *, limit: int = EXACT_LIMIT) -> A
     if isinstance(game, Cubed):
         return in_closed_form(game, weighed(weights, len(game.players)))
     p = check_weights(weights, len(game.players))
-    return Exact(limit).semivalue(game, p, f"semivalue/{[float(x) for x in p]}")
+    estimated = "SampledSemivalue(weights, budget=1000).solve(game)"
+    return Exact(limit).semivalue(game, p, f"semivalue/{[float(x) for x in p]}", estimated)
 
 
 @every_output
@@ -134,7 +136,8 @@ def banzhaf(game: Game, *, limit: int = EXACT_LIMIT) -> Attribution:
     """
     if isinstance(game, Cubed):
         return in_closed_form(game, BANZHAF)
-    return Exact(limit).semivalue(game, banzhaf_weights(len(game.players)), "banzhaf/Exact()")
+    weights = banzhaf_weights(len(game.players))
+    return Exact(limit).semivalue(game, weights, "banzhaf/Exact()", "SampledBanzhaf(budget=1000).solve(game)")
 
 
 @every_output
@@ -148,7 +151,8 @@ def beta(game: Game, alpha: float, beta: float, *, limit: int = EXACT_LIMIT) -> 
     if isinstance(game, Cubed):
         return in_closed_form(game, beta_semivalue(alpha, beta))
     weights = beta_weights(len(game.players), alpha, beta)
-    return Exact(limit).semivalue(game, weights, f"beta({alpha:g}, {beta:g})/Exact()")
+    estimated = f"SampledBeta({alpha:g}, {beta:g}, budget=1000).solve(game)"
+    return Exact(limit).semivalue(game, weights, f"beta({alpha:g}, {beta:g})/Exact()", estimated)
 
 
 @every_output

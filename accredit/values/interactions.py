@@ -5,18 +5,35 @@ n credits cannot hold 2ⁿ payoffs, so what a value averages away is shown here 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable
 from itertools import combinations
+from math import comb
 
 import numpy as np
 
-from accredit.core import FloatArray, Game, InvalidInput, coalition_of, named, payoffs, tabulate
-from accredit.values.cubes import Cubed, cube_credit, cube_pairs
+from accredit.core import (
+    Coalition,
+    FloatArray,
+    Game,
+    Holds,
+    Interactions,
+    InvalidInput,
+    Precision,
+    Tabulated,
+    TooManyPlayers,
+    coalition_of,
+    endpoints,
+    payoffs,
+    tabulate,
+)
+from accredit.core.coalitions import CHUNK_BYTES, as_rows, members_of_size
+from accredit.core.game import TABLE_LIMIT
+from accredit.methods import DEFAULT_BUDGET, affordable
+from accredit.values.cubes import Cubed, cube_credit, cube_ends, cube_pairs
 from accredit.values.every_output import every_output
+from accredit.values.indices import INDICES, Index, checked_order, index_of
+from accredit.values.sampling import Sampled, checked
 from accredit.values.weighing import BANZHAF, SHAPLEY, Semivalue
-
-Coalition = tuple[str, ...]
 
 
 def mobius_from_table(v: FloatArray) -> FloatArray:
@@ -41,47 +58,74 @@ def sums_over_supersets(m: FloatArray) -> FloatArray:
     return total
 
 
-@dataclass(frozen=True)
-class Interactions:
-    """A number for every coalition of the sizes asked for, and what that number means.
+@every_output
+def interactions(
+    game: Game,
+    index: str = "k-sii",
+    order: int = 2,
+    *,
+    budget: int | None = None,
+    seed: int = 0,
+    level: float = 0.95,
+) -> Interactions:
+    r"""Any interaction index by name: sii, k-sii, stii, fsii, bii, fbii or mobius (see `accredit.values.indices`).
+
+    $$I(T) = \sum_{S \supseteq T} w(|S|, |T|)\, m(S)$$
+
+    Shapley and Banzhaf interactions (sii, bii) answer for the coalitions of `order` players. The others are expansions: they
+    have a number for every coalition of up to `order` players, nobody included, which are read together. Exact from all 2ⁿ
+    payoffs, O(order·n·2ⁿ); dividends (mobius) ask only coalitions of up to `order` players. With a `budget` that is smaller,
+    estimated without bias, with intervals at `level`.
 
     >>> from accredit.games import TableGame
-    >>> pairs = shapley_interactions(TableGame(("A", "B", "C"), [0, 50, 20, 75, 25, 80, 90, 100]))
-    >>> pairs["B", "C"]
+    >>> majority = TableGame("abc", [0, 0, 0, 1, 0, 1, 1, 1])
+    >>> [round(interactions(majority, name)["a", "b"], 4) for name in ("sii", "stii", "fsii")]
+    [0.0, 0.3333, 0.0]
+    """
+    found, n = index_of(index), len(game.players)
+    k = checked_order(order, n)
+    if budget is not None:
+        checked(Sampled(level=level), budget, seed)
+    if found.name == "mobius":
+        return _dividends(game, k, budget)
+    if isinstance(game, Cubed) and found.name in RULES and k <= 2:
+        return _known(game, found, k, _in_closed_form(game, RULES[found.name], k), *cube_ends(game.cubes), 0)
+    if budget is None or isinstance(game, Tabulated) or affordable(n, budget):
+        v = tabulate(game, instead=f"{_call(found, k)}budget={DEFAULT_BUDGET})")
+        return _known(game, found, k, _from_table(game.players, v, found, k), float(v[0]), float(v[-1]), v.size)
+    from accredit.values.sampled_interactions import sampled_interactions
+
+    return sampled_interactions(game, found, k, budget, seed, level)
+
+
+@every_output
+def shapley_interactions(
+    game: Game, order: int = 2, *, budget: int | None = None, seed: int = 0, level: float = 0.95
+) -> Interactions:
+    r"""Shapley interaction index of every coalition of `order` players (Grabisch and Roubens, 1999).
+
+    $$I(T) = \sum_{S \supseteq T} \frac{m(S)}{|S| - |T| + 1}$$
+
+    For pairs: how much more i adds when j is there, averaged as in the Shapley value. Positive: they complement each other;
+    negative: they replace each other. Costs 2ⁿ payoffs, or the `budget`, which gives estimates with intervals; none up to
+    pairs for a game that knows its cubes. Order 1 is the Shapley value itself.
+
+    >>> from accredit.games import TableGame
+    >>> shapley_interactions(TableGame("ABC", [0, 50, 20, 75, 25, 80, 90, 100]))["B", "C"]
     20.0
     """
+    return interactions(game, "sii", order, budget=budget, seed=seed, level=level)
 
-    players: tuple[str, ...]
-    index: str  # which interaction index
-    means: str  # how to read one number
-    values: dict[Coalition, float]
 
-    def __getitem__(self, coalition: Iterable[str]) -> float:
-        who = coalition_of(self.players, [coalition] if isinstance(coalition, str) else coalition)
-        key = tuple(p for p, plays in zip(self.players, who, strict=True) if plays)
-        if key not in self.values:
-            sizes = sorted({len(c) for c in self.values})
-            raise InvalidInput(f"no interaction of {named(self.players, who)} here; the sizes computed are {sizes}")
-        return self.values[key]
+@every_output
+def banzhaf_interactions(
+    game: Game, order: int = 2, *, budget: int | None = None, seed: int = 0, level: float = 0.95
+) -> Interactions:
+    r"""Banzhaf interaction index: the same derivative, every coalition of the others counted alike.
 
-    def __iter__(self) -> Iterator[tuple[Coalition, float]]:
-        return iter(self.values.items())
-
-    def __len__(self) -> int:
-        return len(self.values)
-
-    def strongest(self, count: int = 10) -> list[tuple[Coalition, float]]:
-        """The coalitions of largest interaction by magnitude."""
-        return sorted(self.values.items(), key=lambda item: -abs(item[1]))[:count]
-
-    def matrix(self) -> FloatArray:
-        """Pairwise interactions as a symmetric n × n matrix with a zero diagonal."""
-        n = len(self.players)
-        square = np.zeros((n, n))
-        where = {p: i for i, p in enumerate(self.players)}
-        for (a, b), value in ((c, x) for c, x in self.values.items() if len(c) == 2):
-            square[where[a], where[b]] = square[where[b], where[a]] = value
-        return square
+    $$I_B(T) = \sum_{S \supseteq T} 2^{|T|-|S|}\, m(S)$$
+    """
+    return interactions(game, "bii", order, budget=budget, seed=seed, level=level)
 
 
 @every_output
@@ -90,53 +134,90 @@ def mobius(game: Game, order: int | None = None) -> Interactions:
 
     $$m(S) = \sum_{T \subseteq S} (-1)^{|S|-|T|}\, v(T), \qquad v(S) = \sum_{T \subseteq S} m(T)$$
 
-    `order` keeps coalitions up to that size; None keeps all. Costs 2ⁿ payoffs. The Shapley value splits each dividend evenly
-    among its members.
+    `order` keeps coalitions of up to that size, nobody included, and asks only those; None keeps all and costs 2ⁿ payoffs. The
+    Shapley value splits each dividend evenly among its members.
 
     >>> from accredit.games import TableGame
     >>> mobius(TableGame(("alice", "bob"), [0, 5, 3, 10]))["alice", "bob"]
     2.0
     """
     n = len(game.players)
-    largest = n if order is None else _order(order, n)
-    m = mobius_from_table(tabulate(game))
-    means = "what the coalition earns beyond all its parts"
-    return Interactions(game.players, "mobius", means, _collect(game.players, range(largest + 1), m.__getitem__))
+    return _dividends(game, n if order is None else checked_order(order, n), None)
 
 
-@every_output
-def shapley_interactions(game: Game, order: int = 2) -> Interactions:
-    r"""Shapley interaction index of every coalition of `order` players (Grabisch and Roubens, 1999).
-
-    $$I(T) = \sum_{S \supseteq T} \frac{m(S)}{|S| - |T| + 1}$$
-
-    For pairs: how much more i adds when j is there, averaged as in the Shapley value. Positive: they complement each other;
-    negative: they replace each other. Costs 2ⁿ payoffs; none up to pairs for a game that knows its cubes. Order 1 is the
-    Shapley value itself.
-    """
-    k = _order(order, len(game.players))
-    means = "how much more one adds when the others of the coalition are there, averaged over coalitions"
-    if isinstance(game, Cubed) and k <= 2:
-        return Interactions(game.players, "shapley", means, _in_closed_form(game, SHAPLEY, k))
-    m = mobius_from_table(tabulate(game))
-    size = np.bitwise_count(np.arange(m.size))
-    shared = sums_over_supersets(np.where(size >= k, m / np.maximum(size - k + 1.0, 1.0), 0.0))
-    return Interactions(game.players, "shapley", means, _collect(game.players, [k], shared.__getitem__))
+def _call(index: Index, order: int) -> str:
+    """The call that asks for an index, up to its budget."""
+    names = {"sii": "shapley_interactions(game, ", "bii": "banzhaf_interactions(game, "}
+    start = names.get(index.name, f"interactions(game, {index.name!r}, ")
+    return start if order == 2 else f"{start}order={order}, "
 
 
-@every_output
-def banzhaf_interactions(game: Game, order: int = 2) -> Interactions:
-    r"""Banzhaf interaction index: the same derivative, every coalition of the others counted alike.
+def _known(
+    game: Game, index: Index, order: int, values: dict[Coalition, float], nobody: float, everybody: float, asked: int
+) -> Interactions:
+    """Exact interactions."""
+    claims = index.claims(order, len(game.players), lambda because: (Holds.EXACTLY, because))
+    return Interactions(
+        game.players, index.name, index.means, values, claims, precision=Precision.exact(),
+        total=everybody - nobody, payoffs=asked,
+    )  # fmt: skip
 
-    $$I_B(T) = \sum_{S \supseteq T} 2^{|T|-|S|}\, m(S)$$
-    """
-    k = _order(order, len(game.players))
-    means = "how much more one adds when the others of the coalition are there, all coalitions alike"
-    if isinstance(game, Cubed) and k <= 2:
-        return Interactions(game.players, "banzhaf", means, _in_closed_form(game, BANZHAF, k))
-    m = mobius_from_table(tabulate(game))
-    halved = sums_over_supersets(m * 0.5 ** (np.bitwise_count(np.arange(m.size)).astype(float) - k))
-    return Interactions(game.players, "banzhaf", means, _collect(game.players, [k], halved.__getitem__))
+
+def _from_table(players: tuple[str, ...], v: FloatArray, index: Index, order: int) -> dict[Coalition, float]:
+    m = mobius_from_table(v - v[0])  # the constant cancels; taking it off first keeps the digits
+    m[0] = v[0]
+    size, found = np.bitwise_count(np.arange(m.size)), {}
+    for t in index.sizes(order):
+        weights = np.array([float(index.weight(s, t, order)) if s >= t else 0.0 for s in range(len(players) + 1)])
+        summed = sums_over_supersets(m * weights[size])
+        for who in combinations(range(len(players)), t):
+            found[tuple(players[i] for i in who)] = float(summed[sum(1 << i for i in who)])
+    return found
+
+
+def _dividends(game: Game, order: int, budget: int | None) -> Interactions:
+    """Dividends of coalitions of up to `order` players, from the table where it is known or wanted in full."""
+    n, index = len(game.players), INDICES["mobius"]
+    asked = sum(comb(n, size) for size in range(order + 1))
+    if budget is not None and not isinstance(game, Tabulated) and budget < asked:
+        raise InvalidInput(
+            f"budget={budget} is less than the {asked:,} dividends asked for; give at least budget={asked}"
+        )
+    if isinstance(game, Tabulated) or order == n:
+        v = tabulate(game, instead="mobius(game, order=2)")
+        return _known(game, index, order, _from_table(game.players, v, index, order), float(v[0]), float(v[-1]), v.size)
+    if asked > 1 << TABLE_LIMIT:
+        raise TooManyPlayers(f"order={order} of {n} players has {asked:,} dividends; write mobius(game, order=2)")
+    nobody, everybody = endpoints(game)
+    values = dividends_up_to(game, order)
+    found = {tuple(game.players[i] for i in who): x for who, x in values.items()}
+    return _known(game, index, order, found, nobody, everybody, asked + 1)
+
+
+def dividends_up_to(game: Game, order: int) -> dict[tuple[int, ...], float]:
+    """Dividends of all coalitions of up to `order` players, from their payoffs alone."""
+    n = len(game.players)
+    rank = np.array([[comb(i, place) for place in range(order + 1)] for i in range(n)])  # of a coalition in its size
+    earned: list[FloatArray] = []  # by size and rank: Σ C(i, place) over its members i in rising order
+    found: dict[tuple[int, ...], float] = {}
+    for size in range(order + 1):
+        who = members_of_size(n, size)
+        coalitions = as_rows(who, n)
+        step = max(1, CHUNK_BYTES // n)
+        paid = np.concatenate([payoffs(game, coalitions[a : a + step]) for a in range(0, len(who), step)])
+        by_rank = np.empty(len(who))
+        by_rank[rank[who, np.arange(1, size + 1)].sum(axis=1)] = paid - (earned[0][0] if size else 0.0)
+        earned.append(by_rank)
+        dividend = np.zeros(len(who))
+        for kept in (part for few in range(size + 1) for part in combinations(range(size), few)):
+            some = who[:, list(kept)]
+            place = rank[some, np.arange(1, len(kept) + 1)].sum(axis=1)
+            dividend += (-1) ** (size - len(kept)) * (earned[len(kept)][place] if kept or not size else 0.0)
+        found |= dict(zip(map(tuple, who.tolist()), dividend.tolist(), strict=True))
+    return found
+
+
+RULES = {"sii": SHAPLEY, "bii": BANZHAF}
 
 
 def _in_closed_form(game: Cubed, rule: Semivalue, order: int) -> dict[Coalition, float]:
@@ -146,20 +227,6 @@ def _in_closed_form(game: Cubed, rule: Semivalue, order: int) -> dict[Coalition,
         return {(name,): float(x) for name, x in zip(game.players, cube_credit(game.cubes, rule), strict=True)}
     pairs = cube_pairs(game.cubes, rule)
     return {(game.players[i], game.players[j]): float(pairs[i, j]) for i, j in combinations(range(n), 2)}
-
-
-def _order(order: int, n: int) -> int:
-    if not isinstance(order, int | np.integer) or not 1 <= order <= n:
-        raise InvalidInput(f"order must be a whole number from 1 to {n} (the number of players), got {order!r}")
-    return int(order)
-
-
-def _collect(players: tuple[str, ...], sizes: Iterable[int], value: Callable[[int], float]) -> dict[Coalition, float]:
-    found = {}
-    for size in sizes:
-        for who in combinations(range(len(players)), size):
-            found[tuple(players[i] for i in who)] = float(value(sum(1 << i for i in who)))
-    return found
 
 
 @every_output

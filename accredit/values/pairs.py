@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -91,10 +92,19 @@ class Sample:
             yield part, unpacked(part.bits, self.players).astype(np.float64)
 
 
+class Sizes(Protocol):
+    """The chance with which each coalition size is drawn."""
+
+    @property
+    def players(self) -> int: ...
+    @property
+    def chance(self) -> FloatArray: ...  # (n+1,): q(k) = q(n−k)
+
+
 class Pairs:
     """Draws pairs and keeps them. Sizes and members have generators of their own, so batches may be cut anywhere."""
 
-    def __init__(self, law: SizeLaw, ledger: Ledger, seed: int) -> None:
+    def __init__(self, law: Sizes, ledger: Ledger, seed: int) -> None:
         self._law, self._ledger = law, ledger
         self._of_sizes, self._of_members = (np.random.default_rng(s) for s in np.random.SeedSequence(seed).spawn(2))
         self._batches: list[Sample] = []

@@ -9,12 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from accredit.core import Attribution, Game, InvalidInput, player_index, tabulate
+from accredit.core import Attribution, Coalition, Game, Interactions, InvalidInput, player_index, tabulate
 from accredit.core.plain import plain, rounded
 from accredit.methods import DEFAULT_BUDGET, find
 from accredit.values.interactions import (
-    Coalition,
-    Interactions,
     best_subsets,
     payoff_of,
     shapley_interactions,

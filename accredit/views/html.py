@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from accredit.core import Attribution, Attributions, Selection
+from accredit.core import Attribution, Attributions, Interactions, Selection
 from accredit.core.plain import rounded
 from accredit.explanation.result import Explanation
 from accredit.explanation.table import TableExplanation
@@ -12,6 +12,7 @@ from accredit.values.report import GameReport
 from accredit.views.engine import render
 from accredit.views.explanation import explanation_body, headline
 from accredit.views.game import game_body
+from accredit.views.interactions import interactions_body
 from accredit.views.page import framed, page
 from accredit.views.parts import attribution_table, claims_table
 from accredit.views.table_view import headline as table_headline
@@ -20,7 +21,7 @@ from accredit.views.table_view import table_body
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-Result = Attribution | Attributions | Selection | GameReport | Explanation | TableExplanation
+Result = Attribution | Attributions | Interactions | Selection | GameReport | Explanation | TableExplanation
 
 
 def fragment(result: Result) -> str:
@@ -35,6 +36,8 @@ def fragment(result: Result) -> str:
         return framed(_selection(result))
     if isinstance(result, Attributions):
         return framed(_by_output(result))
+    if isinstance(result, Interactions):
+        return framed(interactions_body(result))
     return framed(attribution_table(result) + claims_table(result))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from accredit.core import Attribution, FloatArray
+from accredit.core import Attribution, FloatArray, Interactions
 from accredit.core.plain import rounded
 from accredit.views.engine import render
 from accredit.views.numbers import between
@@ -110,6 +110,6 @@ def attribution_table(result: Attribution) -> Markup:
     )
 
 
-def claims_table(result: Attribution) -> Markup:
+def claims_table(result: Attribution | Interactions) -> Markup:
     """Which axioms hold, and why."""
     return render("parts", "claims", rows=[(c.axiom, c.holds, c.because) for c in result.claims])

@@ -20,17 +20,19 @@ if TYPE_CHECKING:
 CUT = "#8a1c7c"
 
 
-def bars(attribution: Attribution, ax: Axes | None = None, *, top: int = 30) -> Axes:
-    """Credit as horizontal bars with its intervals (or two standard errors), the first player on top.
+def bars(attribution: Attribution, ax: Axes | None = None, *, top: int = 30, sort: bool = True) -> Axes:
+    """Credit as horizontal bars with its intervals (or two standard errors), the largest by size on top.
 
-    Of more than `top` players, those of largest credit are drawn.
+    Of more than `top` players, those of largest credit are drawn. `sort=False` keeps the order of the players.
 
-    >>> ax = bars(Attribution(("alice", "bob"), [6, -4], 2, "by hand"))
+    >>> ax = bars(Attribution(("alice", "bob"), [4, -6], -2, "by hand"))
     >>> [label.get_text() for label in ax.get_yticklabels()]
-    ['alice', 'bob']
+    ['bob', 'alice']
     """
     ax = _axes(ax)
-    shown = attribution if len(attribution) <= top else attribution.top(top)
+    shown = attribution.top(top)
+    if not sort:
+        shown = shown[[player for player in attribution.players if player in set(shown.players)]]
     credit, where = shown.credit, np.arange(len(shown))
     ax.barh(where, credit, color=[css(POSITIVE if x >= 0 else NEGATIVE) for x in credit.tolist()], height=0.7)
     if shown.interval is not None:

@@ -9,18 +9,20 @@ import numpy as np
 from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput, player_index
 from accredit.core.plain import rounded
 from accredit.explanation.table import Cell, TableExplanation
-from accredit.views.palette import NEGATIVE, POSITIVE, UNSIGNED, css
+from accredit.views.interactions import strongest_players
+from accredit.views.palette import DARK_INK, LIGHT_INK, NEGATIVE, POSITIVE, UNSIGNED, css, shade
 from accredit.views.plot import _axes, _plain, bars
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from accredit.values import Interactions
+    from accredit.core import Interactions
 
 INK, MISSING = "#1b1d22", "#9aa0ab"
 OTHERS = "{} other columns"
 POINTS = 4000  # rows drawn as points; more would be one blot
 LINES = 400  # rows drawn as lines
+CELLS = 12  # players of a heat map of pairs whose numbers are written into it
 COLUMNS = 1200  # of a heat map; more rows are averaged in neighbouring groups
 
 
@@ -128,16 +130,13 @@ def scatter(
 
 def heatmap(explanation: TableExplanation, ax: Axes | None = None, *, top: int = 20) -> Axes:
     """Rows across in the order of their prediction, columns down; blue raises, orange lowers."""
-    from matplotlib.colors import LinearSegmentedColormap
-
     ax = _axes(ax)
     shown, k = _largest(explanation, top), explanation.place()
     order = np.argsort(explanation.prediction[:, k], kind="stable")
     groups = np.array_split(order, min(len(order), COLUMNS))
     image = np.array([explanation.credit[g][:, shown, k].mean(axis=0) for g in groups]).T
     largest = float(np.abs(image).max()) or 1.0
-    signed = LinearSegmentedColormap.from_list("signed", [css(NEGATIVE), "#ffffff", css(POSITIVE)])
-    ax.imshow(image, aspect="auto", interpolation="nearest", cmap=signed, vmin=-largest, vmax=largest)
+    ax.imshow(image, aspect="auto", interpolation="nearest", cmap=_signed_colours(), vmin=-largest, vmax=largest)
     ax.set_yticks(np.arange(len(shown)), [_plain(explanation.players[i]) for i in shown])
     each = "" if len(groups) == len(order) else f", averaged in {len(groups)} groups"
     ax.set_xlabel(f"{len(order)} rows from low to high prediction{each}")
@@ -168,9 +167,9 @@ def decision(explanation: TableExplanation, ax: Axes | None = None, *, top: int 
 def network(interactions: Interactions, ax: Axes | None = None, *, top: int = 30) -> Axes:
     """Players on a circle, the strongest pairs as lines: blue together worth more, orange worth less."""
     ax = _axes(ax)
-    pairs = [(who, x) for who, x in interactions.strongest(top) if len(who) == 2]
-    if not pairs:
+    if 2 not in interactions.sizes:
         raise InvalidInput("interactions holds no pairs, so there is no network to draw; ask for order 2")
+    pairs = interactions.of_size(2).strongest(top)
     names = list(dict.fromkeys(name for who, _ in pairs for name in who))
     angle = dict(zip(names, np.linspace(0, 2 * np.pi, len(names), endpoint=False), strict=True))
     largest = max(abs(x) for _, x in pairs) or 1.0
@@ -190,7 +189,40 @@ def network(interactions: Interactions, ax: Axes | None = None, *, top: int = 30
     return _titled(ax, f"the {len(pairs)} strongest pairs, at most {rounded(largest)}")
 
 
+def pair_heatmap(interactions: Interactions, ax: Axes | None = None, *, top: int = 20) -> Axes:
+    """Every pair a square: blue together worth more, orange worth less; of more than `top` players those of the strongest
+    pairs.
+
+    >>> from accredit.core import Interactions
+    >>> pairs = Interactions("abc", "sii", "by hand", {("a", "b"): 1.0, ("a", "c"): -2.0, ("b", "c"): 0.0})
+    >>> pair_heatmap(pairs).get_title(loc="left")
+    'sii of pairs; the largest is 2 in size'
+    """
+    ax = _axes(ax)
+    square = interactions.matrix()
+    kept = strongest_players(square, top)
+    square = square[np.ix_(kept, kept)]
+    largest = float(np.abs(square).max()) or 1.0
+    for i, j in zip(*np.nonzero(~np.eye(len(kept), dtype=bool)), strict=True) if len(kept) <= CELLS else ():
+        _, white = shade(square[i, j], largest)
+        ax.text(j, i, rounded(square[i, j], 2), ha="center", va="center", fontsize="x-small",
+                color=css(LIGHT_INK if white else DARK_INK))  # fmt: skip
+    ax.imshow(square, interpolation="nearest", cmap=_signed_colours(), vmin=-largest, vmax=largest)
+    names = [_plain(interactions.players[i]) for i in kept]
+    ax.set_yticks(np.arange(len(kept)), names)
+    ax.set_xticks(np.arange(len(kept)), names, rotation=60, ha="right")
+    ax.tick_params(length=0)
+    some = f" of {len(kept)} of {len(interactions.players)} players" if len(kept) < len(interactions.players) else ""
+    return _titled(ax, f"{interactions.index} of pairs{some}; the largest is {rounded(largest)} in size")
+
+
 # What the figures share
+
+
+def _signed_colours() -> Any:
+    from matplotlib.colors import LinearSegmentedColormap
+
+    return LinearSegmentedColormap.from_list("signed", [css(NEGATIVE), "#ffffff", css(POSITIVE)])
 
 
 def _steps(explanation: TableExplanation, row: int, top: int) -> tuple[list[str], FloatArray]:

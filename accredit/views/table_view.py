@@ -6,13 +6,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from accredit.core import FloatArray, IntArray
+from accredit.core import FloatArray, IntArray, Interactions
 from accredit.core.plain import rounded
 from accredit.explanation.table import Cell, TableExplanation
 from accredit.views.columns import printable, table
 from accredit.views.engine import render
+from accredit.views.interactions import left_out, pair_heat
 from accredit.views.numbers import between, brief
 from accredit.views.parts import Bar, attribution_table, claims_table, hue
+from accredit.views.words import interactions_headline, together
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -22,6 +24,7 @@ TEXT_ROWS = 5  # rows that a terminal shows
 PAGE_ROWS = 200  # rows that a page holds
 POINTS = 250  # rows drawn as points of a column
 SWARMS = 15  # columns whose points are drawn
+PAIRS = 5  # interactions that a row shows
 WIDTH, HEIGHT = 260, 18  # of a step, in pixels
 
 
@@ -91,6 +94,8 @@ def table_text(explanation: TableExplanation, rows: int) -> str:
         lines += ["", *table(["column", "mean |credit|", "95% interval"], cells, overall.credit.tolist())]
         if len(overall.players) < len(explanation.players):
             lines.append(f"… {len(explanation.players) - len(overall.players)} more columns of smaller credit")
+        if explanation.pairs is not None:
+            lines += ["", *_pair_lines(explanation.interaction_importance())]
     for row in range(min(len(explanation), TEXT_ROWS)):
         lines += ["", *_row_lines(explanation, row)]
     if len(explanation) > TEXT_ROWS:
@@ -104,7 +109,15 @@ def _row_lines(explanation: TableExplanation, row: int) -> list[str]:
     ends = f"{rounded(explanation.base[k])} (base value) to {rounded(explanation.prediction[row, k])}"
     found = steps(explanation, row)
     cells = [[printable(s.name), printable(s.value), brief(s.credit)] for s in found]
-    return [f"row {name}: from {ends}", *table(["column", "value", "credit"], cells, [s.credit for s in found])]
+    lines = [f"row {name}: from {ends}", *table(["column", "value", "credit"], cells, [s.credit for s in found])]
+    return lines if explanation.pairs is None else [*lines, *_pair_lines(explanation.interactions(row))]
+
+
+def _pair_lines(pairs: Interactions) -> list[str]:
+    """The strongest pairs."""
+    found = pairs.strongest(PAIRS)
+    cells = [[printable(together(who)), rounded(x)] for who, x in found]
+    return table(["pair", pairs.index], cells, [x for _, x in found])
 
 
 def _asked(explanation: TableExplanation) -> str:
@@ -129,7 +142,17 @@ def table_body(explanation: TableExplanation) -> Markup:
         swarms=_swarms(explanation) if several else [], drawn=min(POINTS, len(explanation)), count=len(explanation),
         rows=[_row(explanation, r) for r in range(min(len(explanation), PAGE_ROWS))],
         more=max(0, len(explanation) - PAGE_ROWS), open=not several, claims=claims_table(explanation.row(0)),
+        pairs=_pairs(explanation, several),
     )  # fmt: skip
+
+
+def _pairs(explanation: TableExplanation, several: bool) -> dict[str, object] | None:
+    """The interactions over all rows, or of the only one."""
+    if explanation.pairs is None:
+        return None
+    found = explanation.interaction_importance() if several else explanation.interactions(0)
+    heading = "; ".join(part for part in (interactions_headline(found), left_out(found)) if part)
+    return {"heading": heading, "square": pair_heat(found), "signed": not several}
 
 
 def _row(explanation: TableExplanation, row: int) -> dict[str, object]:
@@ -138,7 +161,9 @@ def _row(explanation: TableExplanation, row: int) -> dict[str, object]:
     ends = [explanation.base[k], *(x for s in found for x in (s.start, s.end))]
     low, high = float(min(ends)), float(max(ends))
     lines = [(s.name, s.value, brief(s.credit), _bar(s, low, high, float(explanation.base[k]))) for s in found]
+    pairs = [] if explanation.pairs is None else explanation.interactions(row).strongest(PAIRS)
     return {
+        "pairs": ", ".join(f"{together(who)} {brief(x)}" for who, x in pairs),
         "name": explanation.rows[row], "prediction": rounded(explanation.prediction[row, k]),
         "base": rounded(explanation.base[k]), "lines": lines,
     }  # fmt: skip

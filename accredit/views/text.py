@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from accredit.core import Attribution, Attributions, Selection
+from accredit.core import Attribution, Attributions, Interactions, Selection
 from accredit.core.plain import rounded
 from accredit.explanation.result import Explanation
 from accredit.explanation.table import TableExplanation
@@ -11,14 +11,14 @@ from accredit.views.columns import printable, table
 from accredit.views.numbers import between
 from accredit.views.table_view import table_text
 from accredit.views.terminal import explanation_text
-from accredit.views.words import PAIRS, credit_word, error_bars, shared
+from accredit.views.words import PAIRS, credit_word, error_bars, interactions_headline, notes, shared, together
 
 ROWS = 40  # players shown before the table is cut
 COLUMNS = 10  # outputs shown beside one another
 
 
 def text(
-    result: Attribution | Attributions | Selection | GameReport | Explanation | TableExplanation,
+    result: Attribution | Attributions | Interactions | Selection | GameReport | Explanation | TableExplanation,
     rows: int = ROWS,
     colour: bool = False,
 ) -> str:
@@ -46,6 +46,8 @@ def text(
         return _selection(result)
     if isinstance(result, Attributions):
         return _attributions(result, rows)
+    if isinstance(result, Interactions):
+        return _interactions(result, rows)
     return _attribution(result, rows)
 
 
@@ -82,6 +84,22 @@ def _attributions(result: Attributions, rows: int) -> str:
     return "\n".join(lines)
 
 
+def _interactions(result: Interactions, rows: int) -> str:
+    """The strongest first; nobody, whose number is not an interaction, is left out."""
+    shown = result.top(rows)
+    header = ["coalition", result.index, error_bars(result)]
+    cells = [[printable(together(who)), rounded(x), ""] for who, x in shown]
+    if shown.interval is not None:
+        for row, (low, high) in zip(cells, shown.interval.tolist(), strict=True):
+            row[2] = between(low, high)
+    if result.exact:
+        header, cells = header[:2], [row[:2] for row in cells]
+    lines = [interactions_headline(result), *table(header, cells, [x for _, x in shown])]
+    more = sum(bool(who) for who, _ in result) - len(shown)
+    lines += [f"… {more:,} more coalitions of smaller interaction"] * (more > 0)
+    return "\n".join([*lines, *_claims(result), notes(result)])
+
+
 def _columns(result: Attribution) -> tuple[list[str], list[list[str]]]:
     header = ["player", credit_word(result)]
     rows = [[printable(p), rounded(x)] for p, x in zip(result.players, result.credit.tolist(), strict=True)]
@@ -102,17 +120,11 @@ def facts(result: Attribution) -> list[str]:
     if result.baseline:
         lines.append(f"nobody earns {rounded(result.baseline)}; that is not shared")
     lines += _claims(result)
-    notes = [result.interval_because] if result.interval_because else []
-    if result.payoffs is not None:
-        notes.append(f"{result.payoffs:,} payoffs" + (f", seed {result.seed}" if result.seed is not None else ""))
-    if result.stopped and result.seed is not None:
-        notes.append(f"stopped: {result.stopped}")
-    if notes:
-        lines.append("; ".join(notes))
-    return lines
+    known = notes(result) + (f"; stopped: {result.stopped}" if result.stopped and result.seed is not None else "")
+    return [*lines, known.removeprefix("; ")] if known else lines
 
 
-def _claims(result: Attribution) -> list[str]:
+def _claims(result: Attribution | Interactions) -> list[str]:
     strengths: dict[str, list[str]] = {}
     for claim in result.claims:
         strengths.setdefault(str(claim.holds), []).append(claim.axiom)
@@ -138,13 +150,13 @@ def _game(report: GameReport) -> str:
         strongest = report.interactions.strongest(ROWS)
         lines += table(
             ["pair", "index"],
-            [[printable(" + ".join(who)), rounded(x)] for who, x in strongest],
+            [[printable(together(who)), rounded(x)] for who, x in strongest],
             [x for _, x in strongest],
         )
         lines.append("")
         lines += _conditional(report)
     lines.append("best coalition of each size")
-    best = [[str(k), printable(" + ".join(who)) or "nobody", rounded(x)] for k, (who, x) in report.best.items()]
+    best = [[str(k), printable(together(who)), rounded(x)] for k, (who, x) in report.best.items()]
     lines += [*table(["size", "coalition", "payoff"], best), ""]
     return "\n".join(lines + list(report.reading))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from accredit.core import Attribution, Holds
+from accredit.core import Attribution, Coalition, Holds, Interactions
 from accredit.core.plain import rounded
 from accredit.views.numbers import percent
 
@@ -32,7 +32,36 @@ def credit_word(result: Attribution) -> str:
     return "score" if result.total is None else "credit"
 
 
-def interval_word(result: Attribution) -> str:
+def together(who: Coalition) -> str:
+    """A coalition by its members.
+
+    >>> together(("B", "C")), together(())
+    ('B + C', 'nobody')
+    """
+    return " + ".join(who) or "nobody"
+
+
+def interactions_headline(result: Interactions) -> str:
+    """What the numbers of an interaction index are."""
+    sizes = [k for k in result.sizes if k]
+    kind = (
+        {1: "player", 2: "pair", 3: "triple"}.get(sizes[-1], f"coalition of {sizes[-1]}")
+        if len(sizes) == 1
+        else "coalition"
+    )
+    count = sum(bool(who) for who, _ in result)
+    return f"{result.index} of {count:,} {kind}{'s' * (count > 1)}: {result.means}"
+
+
+def notes(result: Attribution | Interactions) -> str:
+    """How well numbers are known, and what they cost."""
+    known = str(result.precision or "")
+    cost = f"{result.payoffs:,} payoffs" if result.payoffs is not None else ""
+    cost += f", seed {result.seed}" if cost and result.seed is not None else ""
+    return "; ".join(note for note in (known, cost) if note)
+
+
+def interval_word(result: Attribution | Interactions) -> str:
     """What the numbers beside the credit are.
 
     >>> interval_word(Attribution(("a",), [1.0], 1.0, "m", interval=[[0.5, 1.5]], level=0.9))
@@ -41,7 +70,7 @@ def interval_word(result: Attribution) -> str:
     return f"{percent(result.level or 0.95)} interval"
 
 
-def error_bars(result: Attribution) -> str:
+def error_bars(result: Attribution | Interactions) -> str:
     """What is known about the error of a credit: an interval, a standard error, that there is none, or nothing.
 
     >>> from accredit.games import TableGame

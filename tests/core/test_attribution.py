@@ -280,3 +280,11 @@ def test_selection_survives_json_and_slicing():
         Selection(("a", "b"), [1, 0], "l2x")
     with pytest.raises(InvalidInput, match="slice"):
         s["a"]
+
+
+def test_as_an_array_it_is_its_credit():
+    shares = Attribution(("a", "b"), [6, 4], 10, "by hand")
+    assert np.asarray(shares).tolist() == [6.0, 4.0] and np.asarray(shares).dtype == np.float64
+    changed = np.array(shares, dtype=np.float32)
+    changed[0] = 0
+    assert changed.dtype == np.float32 and shares["a"] == 6

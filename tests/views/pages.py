@@ -10,7 +10,7 @@ import numpy as np
 from accredit import views
 from accredit.arena.standings import Standing, Standings
 from accredit.audit.finding import Finding, Findings
-from accredit.core import Attribution, Claim, Estimate, Holds, Selection
+from accredit.core import Attribution, Claim, Estimate, Holds, Interactions, Precision, Selection
 from accredit.evaluate.data import Curve
 from accredit.games import TableGame
 from accredit.valuation.report import Valuation
@@ -34,6 +34,17 @@ def attribution(names: Names) -> Attribution:
     claims = (Claim(names[0], Holds.NO, names[1]), Claim("symmetry", Holds.EXACTLY, names[2]))
     around = np.stack([credit - 0.1, credit + 0.1], axis=1)
     return Attribution(names, credit, None, names[3], claims, interval=around, level=0.9, stopped=names[5])
+
+
+def interactions(names: Names) -> str:
+    """Pairs, singles and nobody, with names in every place that takes one."""
+    values = {(): 1.0, (names[0],): 2.0, (names[0], names[1]): -3.0, (names[2], names[3]): 1.5}
+    ends = [[x - 1, x + 1] for x in values.values()]
+    claims = (Claim(names[6], Holds.NO, names[7]),)
+    known = Precision.interval(names[8])
+    return views.fragment(
+        Interactions(names, names[4], names[5], values, claims, interval=ends, level=0.9, precision=known)
+    )
 
 
 def curve(names: Names) -> Curve:
@@ -92,4 +103,5 @@ def cell(names: Names) -> str:
 
 VIEWS: dict[str, Callable[[Names], str]] = {
     "game": game, "valuation": valuation, "audit": audit, "arena": arena, "flow": flow, "data": data, "cell": cell,
+    "interactions": interactions,
 }  # fmt: skip

@@ -36,8 +36,10 @@ def test_takes_axes_and_returns_them(draw):
 
 def test_bars_are_the_credit_and_whiskers_the_interval():
     result = sample()["shapley"]
-    ax = plot.bars(result)
+    ax = plot.bars(result, sort=False)
     np.testing.assert_allclose([bar.get_width() for bar in ax.patches], result.credit)
+    largest_first = plot.bars(result)  # however few the players are
+    np.testing.assert_allclose([bar.get_width() for bar in largest_first.patches], result.top(len(result)).credit)
     (whiskers,) = [c for c in ax.collections if len(c.get_segments()) == len(result)]
     np.testing.assert_allclose([[a[0], b[0]] for a, b in whiskers.get_segments()], result.interval)
 

@@ -94,3 +94,20 @@ def test_a_network_needs_pairs():
     assert {t.get_text() for t in axes.texts} <= {"a", "b", "c"} and axes.lines
     with pytest.raises(InvalidInput, match="no pairs"):
         table_plot.network(mobius(game, 1))
+
+
+def test_pairs_as_a_heat_map_and_a_network_of_pairs_alone():
+    from accredit.games import TableGame
+    from accredit.values import interactions, shapley_interactions
+
+    game = TableGame("ABC", [0, 50, 20, 75, 25, 80, 90, 100])
+    axes = table_plot.pair_heatmap(interactions(game, "k-sii"))
+    assert {t.get_text() for t in axes.texts} == {"−20", "20"} and "20 in size" in axes.get_title(loc="left")
+    assert [t.get_text() for t in axes.get_yticklabels()] == ["A", "B", "C"]
+    few = table_plot.pair_heatmap(shapley_interactions(game), top=2)
+    assert "2 of 3 players" in few.get_title(loc="left")
+    with pytest.raises(InvalidInput, match="no pairs"):
+        table_plot.pair_heatmap(shapley_interactions(game, 3))
+    assert (
+        len(table_plot.network(interactions(game, "k-sii"), top=2).lines) == 2
+    )  # single players do not push pairs out

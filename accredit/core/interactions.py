@@ -1,0 +1,214 @@
+"""The result of every interaction index: one number per coalition, and what is known about it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from accredit.core.attribution import frozen
+from accredit.core.claims import Claim, Holds
+from accredit.core.coalitions import BoolArray, FloatArray
+from accredit.core.drawn import Drawn
+from accredit.core.errors import InvalidInput, MissingExtra
+from accredit.core.estimate import Estimate, Known, Precision, checked_level
+from accredit.core.game import checked_players, coalition_of, named
+from accredit.core.plain import fields_of, plain, read_object
+
+if TYPE_CHECKING:
+    import pandas
+
+FORMAT = 1
+Coalition = tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Interactions(Drawn):
+    """A number for every coalition of the sizes asked for, what that number means and how well it is known.
+
+    >>> pairs = Interactions(("A", "B", "C"), "sii", "by hand", {("A", "B"): -20.0, ("A", "C"): -20.0, ("B", "C"): 20.0})
+    >>> pairs["C", "B"], pairs.matrix()[0].tolist()
+    (20.0, [0.0, -20.0, -20.0])
+    >>> Interactions.from_json(pairs.to_json()) == pairs
+    True
+    """
+
+    players: tuple[str, ...]
+    index: str  # which interaction index
+    means: str  # how to read one number
+    values: Mapping[Coalition, float]  # players of a coalition in the order of `players`
+    claims: tuple[Claim, ...] = ()
+    stderr: FloatArray | None = None  # (coalitions,), in the order of `values`
+    interval: FloatArray | None = None  # (coalitions, 2)
+    level: float | None = None
+    precision: Precision | None = None  # exact, interval or unknown, and why; None: whichever `interval` says
+    total: float | None = None  # v(N) − v(∅)
+    payoffs: int | None = None  # payoffs asked of the game
+    seed: int | None = None
+
+    def __post_init__(self) -> None:
+        put = object.__setattr__
+        put(self, "players", checked_players(self.players))
+        if not self.values:
+            raise InvalidInput("values is empty; give at least one coalition with its number")
+        kept = {self._key(who): x for who, x in self.values.items()}
+        if len(kept) < len(self.values):
+            raise InvalidInput(f"values holds a coalition twice: {len(self.values)} entries for {len(kept)} coalitions")
+        count = len(kept)
+        put(self, "values", dict(zip(kept, frozen(list(kept.values()), (count,), "values").tolist(), strict=True)))
+        put(self, "claims", tuple(self.claims))
+        for name, shape in (("stderr", (count,)), ("interval", (count, 2))):
+            if getattr(self, name) is not None:
+                put(self, name, frozen(getattr(self, name), shape, name))
+        put(self, "level", checked_level(self.level))
+        plain_word = Precision.unknown() if self.interval is None else Precision.interval()
+        put(self, "precision", self.precision or plain_word)
+        if (self._known.known is Known.INTERVAL) != (self.interval is not None):
+            raise InvalidInput(
+                f"precision says {str(self._known.known)!r}; intervals are given if, and only if, it is interval"
+            )
+
+    def _coalition(self, who: Iterable[str]) -> BoolArray:
+        return coalition_of(self.players, [who] if isinstance(who, str) else who)
+
+    def _key(self, who: Iterable[str]) -> Coalition:
+        plays = self._coalition(who)
+        return tuple(p for p, there in zip(self.players, plays, strict=True) if there)
+
+    @property
+    def _known(self) -> Precision:
+        assert self.precision is not None  # set when built
+        return self.precision
+
+    @property
+    def exact(self) -> bool:
+        """Are these the numbers themselves, without any sampling error?"""
+        return self._known.known is Known.EXACT
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """The sizes of the coalitions that have a number."""
+        return tuple(sorted({len(who) for who in self.values}))
+
+    def _place(self, coalition: Iterable[str]) -> Coalition:
+        key = self._key(coalition)
+        if key not in self.values:
+            here = named(self.players, self._coalition(coalition))
+            raise InvalidInput(f"no interaction of {here} here; the sizes computed are {list(self.sizes)}")
+        return key
+
+    def __getitem__(self, coalition: Iterable[str]) -> float:
+        return self.values[self._place(coalition)]
+
+    def estimate(self, coalition: Iterable[str]) -> Estimate:
+        """One number and how well it is known."""
+        key = self._place(coalition)
+        if self.interval is None:
+            low = high = self.values[key] if self.exact else None
+            return Estimate(self.values[key], low, high, self._known)
+        low, high = self.interval[list(self.values).index(key)].tolist()
+        return Estimate(self.values[key], low, high, self._known, self.level)
+
+    def __iter__(self) -> Iterator[tuple[Coalition, float]]:
+        return iter(self.values.items())
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def of_size(self, size: int) -> Interactions:
+        """The coalitions of one size alone; they no longer claim to add up."""
+        return self._picked([k for k, who in enumerate(self.values) if len(who) == size], f"of size {size}")
+
+    def top(self, count: int = 10) -> Interactions:
+        """The `count` coalitions of largest interaction by magnitude, largest first; nobody, whose number is not an
+        interaction, is left out."""
+        if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 1:
+            raise InvalidInput(f"count must be a whole number of at least 1, got {count!r}; write for example top(3)")
+        some = [k for k, who in enumerate(self.values) if who]
+        x = np.array(list(self.values.values()))
+        return self._picked(sorted(some, key=lambda k: -abs(x[k]))[:count], "of somebody")
+
+    def strongest(self, count: int = 10) -> list[tuple[Coalition, float]]:
+        """The coalitions of largest interaction by magnitude, largest first."""
+        return list(self.top(count))
+
+    def _picked(self, rows: list[int], which: str) -> Interactions:
+        if not rows:
+            raise InvalidInput(f"no coalition {which} here; the sizes computed are {list(self.sizes)}")
+        if rows == list(range(len(self))):
+            return self
+        every = list(self.values.items())
+        part = Claim("efficiency", Holds.NO, "a part of the coalitions")
+        return replace(
+            self,
+            values=dict(every[k] for k in rows),
+            stderr=None if self.stderr is None else self.stderr[rows],
+            interval=None if self.interval is None else self.interval[rows],
+            claims=tuple(part if c.axiom == "efficiency" else c for c in self.claims),
+        )
+
+    def matrix(self) -> FloatArray:
+        """Interactions of pairs as a symmetric n × n matrix with a zero diagonal; refused where no pairs were computed."""
+        if 2 not in self.sizes:
+            raise InvalidInput(
+                f"there are no pairs here to put into a matrix; the sizes computed are {list(self.sizes)}: ask for order=2"
+            )
+        square = np.zeros((len(self.players), len(self.players)))
+        where = {p: i for i, p in enumerate(self.players)}
+        for who, value in self.values.items():
+            if len(who) == 2:
+                i, j = where[who[0]], where[who[1]]
+                square[i, j] = square[j, i] = value
+        return square
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """One row per coalition: who, how many, the number, and stderr, low, high where known."""
+        try:
+            import pandas
+        except ImportError:
+            raise MissingExtra("pandas", "data", "to_pandas") from None
+        columns: dict[str, Any] = {
+            "coalition": list(self.values), "size": [len(who) for who in self.values],
+            "interaction": list(self.values.values()),
+        }  # fmt: skip
+        if self.stderr is not None:
+            columns["stderr"] = self.stderr
+        if self.interval is not None:
+            columns |= {"low": self.interval[:, 0], "high": self.interval[:, 1]}
+        return pandas.DataFrame(columns)
+
+    def _as_plain(self) -> dict[str, Any]:
+        data = {f.name: getattr(self, f.name) for f in fields(self)}
+        data["values"] = [[list(who), x] for who, x in self.values.items()]
+        data["claims"] = [[c.axiom, str(c.holds), c.because] for c in self.claims]
+        data["precision"] = self._known.as_plain()
+        return {"kind": "interactions", "format": FORMAT, **plain(data, "interactions")}
+
+    def to_json(self) -> str:
+        """Everything, as JSON; `from_json` gives back equal interactions to the last bit."""
+        return json.dumps(self._as_plain(), ensure_ascii=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> Interactions:
+        """Read what `to_json` wrote; anything else is refused."""
+        data = fields_of(cls, read_object(text, "interactions"), "interactions", FORMAT)
+        try:
+            listed = [(tuple(who), x) for who, x in data["values"]]
+            data["values"] = dict(listed)
+            if len(data["values"]) < len(listed):
+                raise ValueError("a coalition is listed twice")
+            data["claims"] = tuple(Claim(axiom, Holds(holds), why) for axiom, holds, why in data.get("claims", ()))
+            data["precision"] = Precision.from_plain(data.get("precision"))
+            return cls(**data)
+        except (KeyError, TypeError, ValueError) as error:
+            raise InvalidInput(f"interactions JSON is damaged: {error}") from None
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Interactions):
+            return NotImplemented
+        return self._as_plain() == other._as_plain()
+
+    __hash__ = None  # type: ignore[assignment]
