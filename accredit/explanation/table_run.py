@@ -157,7 +157,8 @@ def _to_parquet(journal: Path, final: Path) -> None:
             data = json.loads(line)
             for output, said in data["outputs"].items():
                 table.append({"row": data["row"], "output": output, "base": said["base"], "prediction": said["prediction"],
-                              **{f"credit: {p}": c for p, c in said["credit"].items()}})  # fmt: skip
+                              **{f"credit: {p}": c for p, c in said["credit"].items()},
+                              **{f"interaction: {p} + {q}": x for p, q, x in said.get("interactions", ())}})  # fmt: skip
     buffer = io.BytesIO()
     pyarrow.parquet.write_table(pyarrow.Table.from_pylist(table), buffer)
     put(final, buffer.getvalue())

@@ -149,7 +149,7 @@ class _Found:
         """Of each coalition: its own or, if that is larger, the one of its size; what decides is often drawn too seldom to
         show in one coalition alone."""
         own = self.moments.stderr
-        return None if own is None else np.maximum(own, float(np.sqrt(np.mean(own**2))))
+        return None if own is None else np.asarray(np.maximum(own, np.sqrt(np.mean(own**2))), dtype=np.float64)
 
 
 def sampled_interactions(game: Game, index: Index, order: int, budget: int, seed: int, level: float) -> Interactions:
