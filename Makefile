@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 # Worker processes of the tests, one thread each; the tests of one file stay together, so that they share what they set up.
 WORKERS ?= 2
-PYTEST = $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadscope
+PYTEST = $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadscope --no-loadscope-reorder
 
 export OMP_NUM_THREADS ?= 1
 export TOKENIZERS_PARALLELISM ?= false

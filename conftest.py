@@ -33,3 +33,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             )
     if config.option.shuffle is not None:
         random.Random(config.option.shuffle).shuffle(items)
+    else:
+        _longest_first(items)
+
+
+def _longest_first(items: list[pytest.Item]) -> None:
+    """Files with a page or a browser first, then those with slow tests: no worker is left alone with them at the end."""
+    rank: dict[str, int] = {}
+    for item in items:
+        needs = ("server", "browser"), ("slow",)
+        mine = next((k for k, marks in enumerate(needs) if any(map(item.get_closest_marker, marks))), len(needs))
+        rank[str(item.path)] = min(mine, rank.get(str(item.path), len(needs)))
+    items.sort(key=lambda item: rank[str(item.path)])

@@ -569,6 +569,7 @@ def test_the_game_takes_every_value_with_what_it_needs(browser, server):
     page.select_option("#game-method", "owen")
     page.fill("#game-given", "stem=B+C, A")
     page.keyboard.press("Tab")
+    visit.see("#game-result").to_contain_text("A30")  # the groups typed in, not those of the example
     visit.see("#game-result").to_contain_text("equal players in different groups may differ")
     link, shown = visit.link, page.locator("#game-result").text_content()
     visit.close()
