@@ -3,8 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
-# Worker processes of the tests, one thread each; the tests of one file stay together, so that they share what they set up.
-WORKERS ?= 2
+# Worker processes of the tests, one thread each, one more than two cores because some tests wait for servers and browsers; the tests of one file stay together, so that they share what they set up.
+WORKERS ?= 3
 PYTEST = $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadscope --no-loadscope-reorder
 
 export OMP_NUM_THREADS ?= 1

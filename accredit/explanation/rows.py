@@ -15,6 +15,7 @@ from accredit.core.tables import is_table, read_content, read_sheet
 from accredit.explanation.explainer import LONG, asked_methods, explain, subject_of
 from accredit.explanation.result import Explanation
 from accredit.explanation.subject import Subject
+from accredit.store.lines import finished_lines
 
 if TYPE_CHECKING:
     from accredit.models.text import Text
@@ -128,30 +129,10 @@ def _kept(explanation: Explanation) -> dict[str, Any]:
 
 
 def finished(out: Path, texts: Sequence[Text], run: str) -> int:
-    """How many rows `out` already holds. A last line that was cut off by a crash is removed.
+    """How many rows `out` already holds; rows of another run, or of other texts, are refused."""
 
-    Rows of another run, or of other texts, are refused rather than overwritten: they are somebody's results.
-    """
-    if not out.exists():
-        return 0
-    content = out.read_bytes()
-    whole = content[: content.rfind(b"\n") + 1]
-    lines = whole.splitlines()
-    for row, line in enumerate(lines):
-        try:
-            data = json.loads(line)
-            same = data["row"] == row and data["run"] == run and row < len(texts)
-            same = same and all(data[name] == text for name, text in _named(texts[row]).items())
-        except (ValueError, KeyError, TypeError):
-            same = False
-        if not same:
-            raise InvalidInput(
-                f"line {row + 1} of {str(out)!r} is not row {row} of this run (another model, other settings or other texts); "
-                "give a new file with --out"
-            )
-    if not lines and content:
-        raise InvalidInput(f"{str(out)!r} holds something other than rows; give a new file with --out")
-    if len(whole) < len(content):
-        with out.open("r+b") as file:
-            file.truncate(len(whole))
-    return len(lines)
+    def belongs(row: int, data: dict[str, Any]) -> bool:
+        same = data["run"] == run and row < len(texts)
+        return same and all(data[name] == text for name, text in _named(texts[row]).items())
+
+    return finished_lines(out, belongs, "another model, other settings or other texts")

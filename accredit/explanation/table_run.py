@@ -11,13 +11,14 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from accredit.core import InvalidInput, MissingExtra
+from accredit.core import MissingExtra
 from accredit.core.plain import plain
 from accredit.explanation.table import TableExplanation
 from accredit.explanation.tables import explain_rows
 from accredit.models.frames import rows_of
 from accredit.models.row_files import load_row_model
 from accredit.store.fingerprint import fingerprint
+from accredit.store.lines import finished_lines
 from accredit.store.results import put
 from accredit.store.workers import workers
 
@@ -85,7 +86,9 @@ def explain_table_file(
     columnar = final.suffix == ".parquet"
     journal = final.with_suffix(".parquet.jsonl") if columnar else final
     count, name = len(rows_of(rows)), run.name
-    done = _finished(journal, count, name)
+    done = finished_lines(
+        journal, lambda row, data: data["run"] == name and row < count, "another model, background or setting"
+    )
     with journal.open("a", encoding="utf-8", newline="\n") as target:
         for lines in _parts(run, rows, done, count, name, executor):
             target.writelines(lines)
@@ -116,30 +119,6 @@ def _parts(run: TableRun, rows: Any, start: int, count: int, name: str, executor
 
 def _cut(rows: Any, start: int, stop: int) -> Any:
     return rows.iloc[start:stop] if hasattr(rows, "iloc") else rows[start:stop]
-
-
-def _finished(journal: Path, count: int, run: str) -> int:
-    """How many rows a file already holds. Lines of another run are refused: they are somebody's results."""
-    if not journal.exists():
-        return 0
-    content = journal.read_bytes()
-    whole = content[: content.rfind(b"\n") + 1]
-    lines = whole.splitlines()
-    for row, line in enumerate(lines):
-        try:
-            data = json.loads(line)
-            same = data["row"] == row and data["run"] == run and row < count
-        except (ValueError, KeyError, TypeError):
-            same = False
-        if not same:
-            raise InvalidInput(
-                f"line {row + 1} of {str(journal)!r} is not row {row} of this run (another model, background or setting); give "
-                "a new file with --out"
-            )
-    if len(whole) < len(content):
-        with journal.open("r+b") as file:
-            file.truncate(len(whole))
-    return len(lines)
 
 
 def _to_parquet(journal: Path, final: Path) -> None:
