@@ -14,6 +14,7 @@ from accredit.core import Attribution, Game, InvalidInput, Selection
 from accredit.evaluate.erasure import PostHocAccuracy
 from accredit.evaluate.metric import Metric, Unfit
 from accredit.methods import find, find_all
+from accredit.store.workers import one_thread
 
 BUILTIN = "builtin"
 
@@ -149,16 +150,3 @@ def counted_passes(model: Any) -> Iterator[list[int]]:
         yield count
     finally:
         hook.remove()
-
-
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """One torch thread: sums come out in one order, so a row gives the same digits wherever it runs."""
-    import torch
-
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)

@@ -21,6 +21,7 @@ from accredit.explanation.stream import Done, Explained, Progress, Refused, Star
 from accredit.explanation.subject import Memo
 from accredit.games.wrappers import watched
 from accredit.methods import find, find_all
+from accredit.store.workers import one_thread
 from accredit.values.solver import progress
 from tests.models.small_models import TEXT, text_model
 
@@ -182,9 +183,14 @@ def test_a_watched_game_tells_every_batch_and_every_call(bert):
     assert told[-1] == len(coalitions) + 2
 
 
-def test_the_page_and_the_command_say_the_same(tmp_path, monkeypatch):
-    """One loop: the page's task and the command give the same explanation of the same input."""
+def test_the_page_and_the_command_say_the_same():
+    """One loop: the page's task and the command give the same explanation of the same input, to the bit on one thread."""
     pytest.importorskip("fastapi")
+    with one_thread():
+        page_and_command_agree()
+
+
+def page_and_command_agree():
     from click.testing import CliRunner
 
     from accredit.cli.explain import explain as command
