@@ -155,6 +155,7 @@ def test_a_model_of_strings_takes_every_name(name):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", names("text"))
 def test_a_text_takes_every_name(name):
     pytest.importorskip("transformers")

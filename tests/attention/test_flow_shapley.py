@@ -92,6 +92,7 @@ def test_no_gain_is_skipped_in_an_inner_layer_where_cuts_do_not_interpolate():
             assert_allclose(gain[order], np.diff(game.payoff(prefixes)), atol=1e-8)
 
 
+@pytest.mark.slow
 def test_sampled_value_adds_up_exactly_and_repeats_with_its_seed():
     attention = soft(4, 13)
     first, second, third = (joint_flow(attention, rule="shapley", orders=60, seed=s) for s in (1, 1, 2))

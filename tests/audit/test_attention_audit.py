@@ -75,6 +75,7 @@ def test_a_shortcut_leaks_and_the_cure_does_not(plain, cured):
     assert honest["inert players"].verdict == "passes"
 
 
+@pytest.mark.slow
 def test_jain_and_wallace_cannot_see_the_shortcut(plain):
     """Attention that is a code matters very much: shuffle it and the answer goes. Their tests are not about codes."""
     tokens, query, _ = rows(300, 2)

@@ -64,6 +64,7 @@ def test_shuffles_stay_among_tokens_that_are_there():
     assert permuted(votes([[1.0, 1.0, 0.0]]), attention, there, 50)[0] == pytest.approx(0, abs=1e-6)
 
 
+@pytest.mark.slow
 def test_the_adversary_finds_the_twin_and_only_the_twin():
     """Row 0: tokens 0 and 1 vote alike, so attention can move to the twin. Row 1: only token 0 votes 1, the rest 0, so
     the same answer needs the same attention on it: JSD is bounded by what 5 % of the mass can do."""

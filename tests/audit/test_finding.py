@@ -21,6 +21,7 @@ def test_the_interval_by_hand():
     assert found.high == pytest.approx(1 + 4.302653 / np.sqrt(3))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rows", [3, 10, 40])
 def test_at_the_margin_no_more_false_alarms_than_the_interval_says(rows):
     """1000 audits whose true excess is the margin: 2.5 % may be flagged. Six standard errors above: false alarms < 1e-8."""

@@ -37,6 +37,7 @@ def probabilities(model: TextModel, text: str) -> np.ndarray:
     return torch.from_numpy(model.predict(model.encode(text))).softmax(dim=0).numpy()
 
 
+@pytest.mark.slow
 def test_its_own_attention_imposed_gives_its_own_answer(model):
     with last_layer(model, model.encode(TEXT)) as (answer, attention), torch.no_grad():
         torch.testing.assert_close(attention.sum(dim=-1), torch.ones(attention.shape[:2]))

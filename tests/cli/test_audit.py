@@ -25,6 +25,7 @@ def audit(*words: str):
     return CliRunner().invoke(accredit, ["audit", *map(str, words)])
 
 
+@pytest.mark.slow
 def test_a_text_is_audited_with_verdicts_and_what_was_not_run(tmp_path):
     page = tmp_path / "audit.html"
     result = audit(TEXT, *FAST, "--html", page)
@@ -36,6 +37,7 @@ def test_a_text_is_audited_with_verdicts_and_what_was_not_run(tmp_path):
     assert "<table" in page.read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_a_file_of_texts_and_some_tests_as_json(tmp_path):
     file = tmp_path / "texts.csv"
     file.write_text("review\nA dull film.\nA <b>great</b> film.\nA third film.\n")
@@ -136,6 +138,7 @@ def test_a_saved_attention_classifier_is_audited(explainer):
     assert "uniform attention: needs labels" in result.output
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "message"),
     [

@@ -56,6 +56,7 @@ def test_a_second_run_with_the_same_store_gives_the_same_json(tmp_path):
     assert fresh == found[0]
 
 
+@pytest.mark.slow
 def test_empty_texts_and_failing_rows_do_not_stop_the_run(tmp_path):
     data = tmp_path / "texts.csv"
     data.write_text("review,gold\nA fine film.,POSITIVE\n,NEGATIVE\nA dull film.,NEGATIVE\n")

@@ -168,6 +168,7 @@ def test_a_long_run_over_rows_is_announced_before_its_first_row(run, folders, tm
     assert told[0].startswith("5 rows; their payoffs alone take about") and told[1:6] == ["a row"] * 5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kept", [0, 1, 3, 5])
 @pytest.mark.parametrize("torn", [b"", b'{"row": 3, "te'])
 def test_a_stopped_run_ends_like_one_that_was_not(run, folders, tmp_path, kept, torn):
@@ -275,6 +276,7 @@ BAD = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", BAD)
 def test_bad_input_is_one_line_and_leaves_no_file(run, folders, tmp_path, case):
     arguments, said = BAD[case]

@@ -69,6 +69,7 @@ def _shown(columns: int) -> str:
     return seen.decode()
 
 
+@pytest.mark.slow
 def test_the_list_of_methods_fits_the_window():
     narrow, wide = _shown(80), _shown(240)
     assert max(map(len, narrow.splitlines())) <= 80

@@ -20,6 +20,7 @@ def refused(*arguments: str) -> str:
     return done.stderr
 
 
+@pytest.mark.slow
 def test_a_missing_journal_is_told_before_any_model_is_loaded(tmp_path):
     told = refused("--store", str(tmp_path / "none.db"))
     assert "no journal" in told and "loading" not in told

@@ -47,6 +47,7 @@ def attributions(draw):
     )
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(attributions())
 def test_json_gives_back_an_equal_attribution(attribution):

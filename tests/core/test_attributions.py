@@ -37,6 +37,7 @@ def test_ranks_by_one_output_and_cuts_by_any():
     assert found.top(2)["maths"] == found["maths"][["carol", "alice"]]
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(
     st.lists(st.text(max_size=5), min_size=1, max_size=4, unique=True),

@@ -15,6 +15,7 @@ finite = st.floats(-1e300, 1e300)
 ABC = TableGame("ABC", [0, 50, 20, 75, 25, 80, 90, 100])
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(finite, finite, finite), min_size=6, max_size=6), st.text(max_size=5))
 @settings(deadline=None)
 def test_json_brings_back_every_bit(numbers, why):

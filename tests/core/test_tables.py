@@ -115,6 +115,7 @@ def test_columns_get_the_type_that_fits_all_their_cells(tmp_path):
     assert frame["word"].tolist() == ["a", "b,c"] and np.isnan(frame["m"][0])
 
 
+@pytest.mark.slow
 def test_no_more_than_the_limit_is_unpacked(tmp_path, monkeypatch):
     monkeypatch.setattr(tables, "LIMIT", 1 << 20)
     bomb = put(tmp_path, "t.csv.gz", "a\n" + "0" * (64 << 20))

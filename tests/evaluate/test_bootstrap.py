@@ -42,6 +42,7 @@ def test_covers_the_mean_of_a_skewed_law():
     assert held >= 330
 
 
+@pytest.mark.slow
 def test_covers_with_five_examples():
     rng = np.random.default_rng(3)
     held = sum(0.0 in bootstrap(rng.normal(size=5), count=400, seed=i) for i in range(1500))

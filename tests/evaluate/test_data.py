@@ -22,6 +22,7 @@ WEIGHTS = np.array([5.0, 3.0, 1.0, 0.0, -2.0])
 ADDITIVE = FunctionGame("abcde", lambda coalitions: coalitions @ WEIGHTS)
 
 
+@pytest.mark.slow
 def test_true_weights_score_one_their_opposite_minus_one_and_noise_nothing() -> None:
     rng = np.random.default_rng(RNG_SEED)
     masks = rng.random((300, 12)) < 0.5

@@ -156,6 +156,7 @@ def credited_like(game, scores):
     return Attribution(game.players, scores.credit / scores.credit.sum() * total, total=total, method="random share")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "metric", [Comprehensiveness((0.2, 0.5)), Sufficiency((0.3,)), LogOdds(), AOPC(3), Deletion(), Insertion()]
 )
@@ -196,6 +197,7 @@ def test_credit_that_divides_something_else_has_no_infidelity():
         measure(Infidelity(), LINEAR, credited(0.5, 0.2, 0.1, total=2.0))  # this game pays 0.8
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(5))
 def test_no_credit_correlates_better_than_the_oracle_of_sensitivity(seed):
     game, metric = random_probabilities(6, seed), SensitivityN(removals=8)

@@ -22,6 +22,7 @@ def bert():
     return text_model("bert")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("settings", [{}, {"players": "token", "budget": 60, "seed": 2}, {"removal": "delete"}])
 def test_every_target_is_explained_as_if_alone_from_the_passes_of_one(bert, settings):
     with counted_passes(bert.model) as passes:

@@ -38,6 +38,7 @@ def test_every_method_runs_or_says_why(family):
     assert Explanation.from_json(explanation.to_json()) == explanation
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("players", ["token", "word", "sentence"])
 def test_efficient_values_add_up_in_single_precision(family, players):
@@ -46,6 +47,7 @@ def test_efficient_values_add_up_in_single_precision(family, players):
         assert abs(result.unshared) <= 1e-6
 
 
+@pytest.mark.slow
 def test_words_get_what_their_pieces_get(bert):
     # For methods that add over tokens, the credit of a word is the sum of the credit of its pieces.
     for method in ("integrated-gradients", "input-x-gradient", "attention", "rollout", "pairwise-flow", "flow"):
@@ -118,6 +120,7 @@ def test_target_by_name_by_index_and_by_default(bert):
     assert sum(p for _, p in named.prediction) == pytest.approx(1.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("payoff", ["logit", "probability", "log-odds", "margin"])
 def test_what_is_shared_is_the_payoff_asked_for(bert, payoff):
     explanation = explain(TEXT, bert, methods="shapley", payoff=payoff)

@@ -26,6 +26,7 @@ def checked(flow):
     return flow
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["flow", "flow-l2", "flow-shapley", "flow:gf", "flow:agf"])
 def test_a_short_text_is_drawn_token_by_token(method):
     explanation = explain(TEXT, text_model("bert"), methods=method)
@@ -38,6 +39,7 @@ def test_a_short_text_is_drawn_token_by_token(method):
         assert arrived == pytest.approx(explanation[method].as_dict(), abs=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("columns", [4, 8])
 @pytest.mark.parametrize("family", ["bert", "gpt2", "t5"])
 def test_a_long_text_is_gathered_into_columns(family, columns, monkeypatch):

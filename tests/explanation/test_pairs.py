@@ -97,6 +97,7 @@ def test_players_of_both_texts_with_names_kept_apart(model):
     assert same == ("good", "film", "good (2)", "good (pair)", "film (pair)", "good (pair) (2)")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("removal", ["mask", "delete"])
 def test_shapley_is_that_of_the_users_own_calls(model, removal):
     """By the definition over all coalitions of sentences, each asked of the bare model."""
@@ -125,6 +126,7 @@ def test_shapley_is_that_of_the_users_own_calls(model, removal):
     assert_allclose(found["shapley"].credit, expected, atol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("removal", ["mask", "delete", "attention", "pad", "zero"])
 def test_nobody_left_and_somebody_left_earn_the_same_alone_and_in_a_batch(model, removal):
     game = text_game(model, PAIR, players="word", removal=removal, target=0)
@@ -150,6 +152,7 @@ def test_integrated_gradients_are_captums(model):
     assert_allclose(found.credit, expected, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_every_method_runs_and_values_add_up(model):
     methods = "shapley,banzhaf,leave-one-out,owen,integrated-gradients,saliency,attention,rollout,flow,flow:agf"
     found = explain(PAIR, model, methods=methods, budget=300)

@@ -48,6 +48,7 @@ MODELS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("method", "index"), [("shapley", "sii"), ("banzhaf", "bii")])
 @pytest.mark.parametrize("name", MODELS)
 def test_pairs_agree_with_brute_force(name, method, index):

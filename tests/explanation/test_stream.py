@@ -138,6 +138,7 @@ def lambda_model():
     return as_string_model(lambda texts: [float(len(text)) for text in texts])
 
 
+@pytest.mark.slow
 def test_a_flow_is_solved_once_and_drawn_after_the_stopwatch(bert, solves):
     subject = subject_of(bert, TEXT)
     stream = events(subject, chosen("flow", "flow-shapley"))
@@ -183,6 +184,7 @@ def test_a_watched_game_tells_every_batch_and_every_call(bert):
     assert told[-1] == len(coalitions) + 2
 
 
+@pytest.mark.slow
 def test_the_page_and_the_command_say_the_same():
     """One loop: the page's task and the command give the same explanation of the same input, to the bit on one thread."""
     pytest.importorskip("fastapi")

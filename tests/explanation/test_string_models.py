@@ -107,6 +107,7 @@ def test_bad_models_are_named(counts):
             explain(text, model)
 
 
+@pytest.mark.slow
 def test_no_torch_is_needed():
     probe = (
         "import sys, accredit\n"

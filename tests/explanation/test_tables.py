@@ -51,6 +51,7 @@ MODELS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("labels", [Y, Z], ids=["two classes", "three classes"])
 def test_every_way_agrees_with_brute_force(name, labels):

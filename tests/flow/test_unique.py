@@ -16,6 +16,7 @@ RULES = ("barrier", "l2")
 SHAPES = ((1, 1), (1, 5), (3, 1), (2, 6), (12, 16))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 @pytest.mark.parametrize("name", awkward(2, 6))

@@ -32,6 +32,7 @@ def values(kind):
     return [made for seed in range(12) if (made := facts(kind, 5, seed))]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("removal", ["rebuild", "attention"])
 def test_the_passage_that_holds_the_fact_earns_the_answer(builtin, removal):
     for made in values("plain"):
@@ -42,6 +43,7 @@ def test_the_passage_that_holds_the_fact_earns_the_answer(builtin, removal):
         assert_allclose(shapley(game.whole()).credit, expected, atol=0.02)
 
 
+@pytest.mark.slow
 def test_of_two_passages_that_say_it_each_earns_half_and_neither_is_missed(builtin):
     for made in values("redundant")[:4]:
         game = context_game(builtin, made)
@@ -51,6 +53,7 @@ def test_of_two_passages_that_say_it_each_earns_half_and_neither_is_missed(built
         assert_allclose(leave_one_out(game.whole()).credit, np.zeros(5), atol=0.02)
 
 
+@pytest.mark.slow
 def test_two_passages_needed_together_share_and_each_is_missed(builtin):
     for made in values("joint")[:4]:
         game = context_game(builtin, made)
@@ -60,6 +63,7 @@ def test_two_passages_needed_together_share_and_each_is_missed(builtin):
         assert_allclose(leave_one_out(game.whole()).credit, expected * 2, atol=0.02)
 
 
+@pytest.mark.slow
 def test_what_is_overruled_earns_less_than_nothing(builtin):
     for made in values("contradicting")[:4]:
         credit = shapley(context_game(builtin, made).whole()).credit

@@ -41,6 +41,7 @@ def written(kept):
     return "A gripping film." + "".join(p for p, k in zip(parts, kept, strict=True) if k) + " It is very very good."
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_rebuilt_prompt_is_paid_as_the_models_own_call_pays_it(family):
     model = answering(family)
@@ -50,6 +51,7 @@ def test_a_rebuilt_prompt_is_paid_as_the_models_own_call_pays_it(family):
     assert set(model.ways.values()) == {WAYS.get(family, "shared")}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_prompt_not_attended_to_is_paid_as_the_models_own_masked_call_pays_it(family):
     model = answering(family)

@@ -134,6 +134,7 @@ GAMES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("payoff", ["logit", "log-odds", "margin"])
 @pytest.mark.parametrize("kind", GAMES)
 def test_all_targets_at_once_are_each_target_alone(kind, payoff):
@@ -165,6 +166,7 @@ def test_targets_are_chosen_by_label_or_index():
             game.paying(targets)
 
 
+@pytest.mark.slow
 def test_ten_classes_of_the_clothes_model_cost_the_forward_passes_of_one():
     model = load_image_model(vision_folder())
     picture = np.random.default_rng(5).random((1, 28, 28)).astype(np.float32)

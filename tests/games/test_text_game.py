@@ -92,6 +92,7 @@ def test_payoffs_are_those_of_the_text_that_is_left(family, removal):
         assert model.model.config.pad_token_id is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES)
 def test_kernels_agree(family):
     games = [text_game(text_model(family, kernel), text_for(family), target=1) for kernel in ("sdpa", "eager")]

@@ -56,6 +56,7 @@ def test_a_planted_concept_is_found_and_its_opposite_scores_zero():
     assert result.certificate["sensitivity"][0] > 0 > result.certificate["sensitivity"][1]
 
 
+@pytest.mark.slow
 def test_random_concepts_are_seldom_called_significant():
     """Null concepts at level 0.05, 60 of them: more than 16 rejections have probability 3e-8 (binomial)."""
     assert stats.binom.sf(16, 60, 0.05) < 1e-6

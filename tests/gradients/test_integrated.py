@@ -136,6 +136,7 @@ def test_what_does_not_converge_is_not_returned():
         integrated_gradients(Step(), [1.0, 1.0], most_steps=64)
 
 
+@pytest.mark.slow
 def test_refusals():
     model, gpt2 = text_model("bert"), text_model("gpt2")
     with pytest.raises(InvalidInput, match="baseline"):

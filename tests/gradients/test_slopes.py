@@ -17,6 +17,7 @@ PICTURE = np.random.default_rng(3).normal(size=(1, 12, 12)).astype(np.float32)
 SCORES = (saliency, input_x_gradient, smoothgrad)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("method", SCORES)
 def test_every_family_under_both_kernels(family, method):

@@ -22,6 +22,7 @@ def logistic(z):
 WORLD = World.of(4, lambda x: logistic(2 * x[:, 0] + 1.5 * x[:, 1] * x[:, 2]))
 
 
+@pytest.mark.slow
 def test_it_learns_what_the_shown_values_tell():
     """Every case under every mask: within 0.15 of the exact conditional, 0.04 on average (soft targets, 2500 rows)."""
     x, _ = WORLD.sample(2500, seed=0)
@@ -32,6 +33,7 @@ def test_it_learns_what_the_shown_values_tell():
     assert gap.mean() < 0.04
 
 
+@pytest.mark.slow
 def test_labels_probabilities_and_a_black_box_are_all_targets():
     x, y = WORLD.sample(300, seed=1)
     everything = np.ones((300, 4))

@@ -31,6 +31,7 @@ def fitted(name="l2x", inputs=Tabular(4), **settings):
     ), x
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", RECIPES)
 @pytest.mark.parametrize("inputs", [Tabular(4, (0.0, 1.0, 2.0, 3.0)), Words(6, 20), Pixels((4, 4), 2)], ids=repr)
 def test_an_explainer_comes_back_the_same(name, inputs, tmp_path):
@@ -97,6 +98,7 @@ def put(about, *path, value):
     about[path[-1]] = value
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("path", "value", "says"),
     [

@@ -54,6 +54,7 @@ def test_theorem_1_fails_where_the_choice_depends_on_the_features():
     assert abs((p * weights * loss).sum() - (q * loss).sum()) > 0.05
 
 
+@pytest.mark.slow
 def test_the_classifier_learns_p_y_given_m_and_weights_follow_from_it():
     masks = np.array(list(product([0, 1], repeat=2)))
     told = np.array([0.1, 0.4, 0.7, 0.9])  # P(y = 1 | m)

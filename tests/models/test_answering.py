@@ -167,6 +167,7 @@ def test_a_multimodal_decoder_is_not_taken_for_an_encoder_decoder(tmp_path):
     assert load_text_model(tmp_path).task == "continue"
 
 
+@pytest.mark.slow
 def test_the_builtin_model_answers_fresh_contexts():
     model, tokenizer = load_answers()
     for kind in KINDS:

@@ -27,6 +27,7 @@ def folder(tmp_path):
     return saved(text_model("bert"), tmp_path / "bert")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_saved_model_comes_back_the_same(family, tmp_path, capfd):
     model = text_model(family)

@@ -21,6 +21,7 @@ def doubled(rows):
     return 2 * rows
 
 
+@pytest.mark.slow
 def test_skops_files_give_the_same_outputs(tmp_path):
     skops = pytest.importorskip("skops.io", reason="skops is not installed")
     model = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, Y)

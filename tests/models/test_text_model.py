@@ -58,6 +58,7 @@ def test_a_character_split_into_bytes_gives_distinct_players():
     assert encoded.partition("word").players == ("good", "🎬")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kernel", ["sdpa", "eager"])
 def test_attention_is_a_distribution_whatever_the_kernel(family, kernel):
     model = text_model(family, kernel)
@@ -71,6 +72,7 @@ def test_attention_is_a_distribution_whatever_the_kernel(family, kernel):
         assert_array_equal(np.triu(weights, 1), 0)
 
 
+@pytest.mark.slow
 def test_kernels_agree_on_outputs_attentions_and_their_gradients(family):
     one, two = text_model(family, "sdpa"), text_model(family, "eager")
     encoded = one.encode(text_for(family))

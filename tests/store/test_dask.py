@@ -36,6 +36,7 @@ def test_a_dask_worker_killed_mid_run_loses_nothing(tmp_path: Path) -> None:
     assert len({file.name.split("-")[1] for file in trace.iterdir()}) >= 2
 
 
+@pytest.mark.slow
 def test_an_unreachable_cluster_is_an_error_that_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("accredit.store.executors.CONNECT_SECONDS", 0.5)
     why = r"no Dask scheduler answers at tcp://127.0.0.1:9.*dask scheduler"

@@ -24,6 +24,7 @@ EVERYBODY = np.ones((1, 4), dtype=bool)
 PROCESSES = pytest.param("processes:2", marks=pytest.mark.processes)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("executor", ["serial", "threads:2", PROCESSES])
 def test_every_executor_gives_the_payoffs_of_the_game(executor: str) -> None:
     with durable(Sizes(), executor=executor) as game:
@@ -72,6 +73,7 @@ def test_outputs_of_every_target_come_from_the_same_training(tmp_path: Path) -> 
     assert game.evaluated == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["raise", "nan"])
 @pytest.mark.parametrize("executor", ["serial", PROCESSES])
 def test_a_coalition_that_keeps_failing_is_quarantined_and_the_rest_is_kept(
@@ -119,6 +121,7 @@ def test_the_payoff_of_a_failed_coalition_can_be_stated(tmp_path: Path) -> None:
         durable(Sizes(), failed=float("nan"))
 
 
+@pytest.mark.slow
 @pytest.mark.processes
 def test_a_coalition_that_kills_its_worker_is_found_and_the_others_survive(tmp_path: Path) -> None:
     tries = tmp_path / "tries"

@@ -17,6 +17,7 @@ PARTS = (
 )
 
 
+@pytest.mark.slow
 def test_is_the_same_in_another_process_whatever_its_hash_seed() -> None:
     script = f"import numpy as np; from accredit.store import fingerprint; print(fingerprint(**{PARTS}).digest)"
     digests = {

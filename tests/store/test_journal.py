@@ -71,6 +71,7 @@ def test_a_newer_format_another_database_and_no_database_are_refused_untouched(t
         Journal(tmp_path / "missing folder" / "run.db")
 
 
+@pytest.mark.slow
 def test_a_full_disk_loses_nothing_that_was_written(tmp_path: Path) -> None:
     """The size limit of a process makes writes fail as a full disk does."""
     script = textwrap.dedent("""
@@ -110,6 +111,7 @@ def test_sqlite_says_full(tmp_path: Path) -> None:
     assert journal.games()[0]["ok"] == 0
 
 
+@pytest.mark.slow
 def test_two_processes_writing_one_journal_lose_nothing(tmp_path: Path) -> None:
     script = textwrap.dedent("""
         import sys

@@ -55,6 +55,7 @@ def test_files_are_readable_by_whom_new_files_are(tmp_path: Path) -> None:
     assert saved.stat().st_mode == plain.stat().st_mode
 
 
+@pytest.mark.slow
 def test_several_writers_of_one_file_do_not_disturb_each_other(tmp_path: Path) -> None:
     result, before, after = (
         Attribution(("alice", "bob"), [6, 4], 10, "by hand"),
@@ -70,6 +71,7 @@ def test_several_writers_of_one_file_do_not_disturb_each_other(tmp_path: Path) -
     assert {file.name for file in tmp_path.iterdir()} == {"r.json", "before", "after"}
 
 
+@pytest.mark.slow
 def test_several_processes_may_open_one_new_store_of_finished_parts(tmp_path: Path) -> None:
     def keep(path: Path) -> None:
         with Finished(path) as parts:

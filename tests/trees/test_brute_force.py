@@ -48,6 +48,7 @@ def pairs_by_definition(v: np.ndarray, weights: np.ndarray) -> np.ndarray:
     return matrix
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(COUNT))
 @pytest.mark.parametrize("family", FAMILIES)
 def test_credit_and_interactions_are_those_of_all_coalitions(family: str, seed: int, monkeypatch: Any) -> None:
@@ -71,6 +72,7 @@ def test_credit_and_interactions_are_those_of_all_coalitions(family: str, seed: 
                 assert_allclose(got.pairs[r, ..., output], pairs_by_definition(worth, rule.weights(4)), atol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("by_table", [True, False])
 @pytest.mark.parametrize("seed", range(COUNT))
 def test_cover_ratios_are_those_of_all_coalitions(seed: int, by_table: bool, monkeypatch: Any) -> None:

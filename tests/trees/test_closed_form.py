@@ -54,6 +54,7 @@ def own_output(model: Any, rows: Any) -> np.ndarray:
     return np.asarray(decide(rows)).reshape(len(rows), -1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", PIPELINES)
 def test_input_columns_of_a_pipeline_get_the_credit_of_all_coalitions(kind):
     x, y = frame(3)

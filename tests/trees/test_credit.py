@@ -57,6 +57,7 @@ def test_unpruned_forests_on_sparse_rows_add_up_beyond_depth_60():
         assert_allclose(got.credit.sum(axis=1)[:, 0] + got.base[0], model.predict(x[:8]), atol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("depth", [3, 6, None])
 def test_cover_ratios_are_those_of_shap(depth):
     x, y = numbers(0, missing=False, rows=300, columns=8)

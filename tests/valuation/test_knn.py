@@ -14,6 +14,7 @@ from accredit.valuation import KNNUtility, groups_of, knn_shapley, split
 from accredit.values import Exact, shapley
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [1, 2, 5, 9, 20])
 def test_the_closed_form_is_the_exact_shapley_value_of_the_game(k: int) -> None:
     data = blobs(9, tests=12, seed=k)
@@ -111,6 +112,7 @@ def _by_enumeration(x: FloatArray, y: FloatArray, tests: FloatArray, labels: Flo
     return credit / len(orders) / len(tests)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6))
 def test_rows_equally_far_share_their_places(seed: int) -> None:
     """Whole numbers: distances are exact, ties are many, and a product of rounded matrices would break them by chance."""

@@ -35,6 +35,7 @@ def _blobs(
     return x, np.where(wrong, (y + rng.integers(1, classes, size=rows)) % classes, y), wrong
 
 
+@pytest.mark.slow
 def test_flips_in_clear_data_are_listed_with_the_precision_that_is_stated() -> None:
     x, y, wrong = _blobs(500, apart=4.0, flips=50, classes=3)
     found = wrong_labels(y, features=x)
@@ -56,6 +57,7 @@ def test_a_score_is_preferred_where_it_finds_clearly_more() -> None:
     assert _chosen(near).score == COMBINED and _chosen(far).score == "neighbours, x"
 
 
+@pytest.mark.slow
 def test_features_that_say_nothing_accuse_nobody() -> None:
     """Labels drawn by a coin: 3 standard errors above the majority happen once in 700 draws; this seed is not one."""
     rng = np.random.default_rng(0)
@@ -65,6 +67,7 @@ def test_features_that_say_nothing_accuse_nobody() -> None:
     assert found.expected(10) is None
 
 
+@pytest.mark.slow
 def test_clean_data_have_hardly_a_list() -> None:
     x, y, _ = _blobs(150, apart=6.0, flips=0, classes=3)
     found = wrong_labels(y, features=x)
@@ -72,6 +75,7 @@ def test_clean_data_have_hardly_a_list() -> None:
     assert len(found.suspects) <= 6
 
 
+@pytest.mark.slow
 def test_texts_are_judged_by_their_words() -> None:
     rng = np.random.default_rng(0)
     good, bad, plain = (
@@ -92,6 +96,7 @@ def test_texts_are_judged_by_their_words() -> None:
     assert kept["kind"] == "wrong labels" and kept["chosen"] == found.chosen
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_list() -> None:
     x, y, _ = _blobs(60, apart=2.5, flips=6)
     one, two = (wrong_labels(y, features=x, seed=3) for _ in range(2))

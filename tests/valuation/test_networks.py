@@ -62,6 +62,7 @@ def test_row_gradients_are_those_of_single_rows() -> None:
         assert_allclose(seen[layer.name].gradients().numpy(), whole.numpy(), atol=1e-5)
 
 
+@pytest.mark.slow
 def test_the_whole_matrix_is_influence_with_the_fisher_matrix() -> None:
     """curvature='joint' against (JᵀΛJ + λ)⁻¹ formed from the definition."""
     model, train, queries = _net(), _data(300), _data(6, seed=1)

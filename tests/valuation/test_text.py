@@ -22,6 +22,7 @@ def _needs_the_model():
         pytest.skip("the built-in text model is not there")
 
 
+@pytest.mark.slow
 def test_features_do_not_depend_on_the_company_of_a_text() -> None:
     together = text_features(TEXTS)
     assert together.shape[0] == 4

@@ -52,6 +52,7 @@ def learned() -> tuple[Any, Any, list[str]]:
     return model.eval(), tokenizer, texts
 
 
+@pytest.mark.slow
 def test_the_text_that_states_a_fact_comes_first(learned: Any, tmp_path: Path) -> None:
     model, tokenizer, texts = learned
     for row in range(len(COUNTRIES)):

@@ -56,6 +56,7 @@ def test_interactions_in_closed_form_are_those_of_the_table(index, order):
         assert_allclose(list(closed.values.values()), list(tabled.values.values()), atol=1e-13)
 
 
+@pytest.mark.slow
 def test_a_thousand_players_are_no_trouble():
     """No table fits; the unanimity game of 700 of them splits evenly, and Banzhaf's weight does not underflow for three."""
     names = [f"p{i}" for i in range(3000)]

@@ -173,6 +173,7 @@ def test_the_hint_gives_no_interval_before_small_sets_can_be_expected():
     assert enough.interval is not None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_hint_intervals_cover_at_least_their_level(kind):
     """Runs as units: at least 0.93 but for 5.5 between-run standard errors (2e-8 a cell)."""

@@ -89,6 +89,7 @@ ADAPTIVE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ATTRIBUTED)
 def test_every_output_is_that_of_its_own_game_and_all_cost_one(name):
     rule, games, single = ATTRIBUTED[name], counted(several()), counted(alone(0))
@@ -125,6 +126,7 @@ class Watched:
         return self.game.payoff(coalitions)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ADAPTIVE)
 def test_rules_that_look_at_payoffs_stop_for_each_output_and_evaluate_the_union(name):
     rule, games, singles = ADAPTIVE[name], Watched(several(11)), [Watched(alone(k, 11)) for k in range(len(OUTPUTS))]

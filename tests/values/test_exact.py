@@ -105,6 +105,7 @@ def test_exact_values_keep_every_claim(value, game):
     check_claims(value(game), game, value)
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(game=games())
 def test_only_shapley_claims_all_four(game):

@@ -132,6 +132,7 @@ def test_published_and_hand_worked_cases():
     assert k["B", "C"] == 20 and k["A"] == pytest.approx(115 / 3 + 20)  # half of −20 twice is given back
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", [1, 2, 3, 5])
 @pytest.mark.parametrize("name", INDICES)
 def test_claims_are_true(name, order):

@@ -22,6 +22,7 @@ def test_student_t_is_the_textbook_quantile():
     assert_allclose(student_t(np.array([2.0]), 9, 0.05), 2 * t.ppf(0.975, 9))
 
 
+@pytest.mark.slow
 def test_degrees_of_freedom_match_the_variance_of_the_sample_variance():
     """Never more than m − 1, also for a coin (κ = 1), whose variance is nearly known; heavy tails lose some."""
     assert degrees_of_freedom(50, 3.0) == pytest.approx(49)
@@ -63,6 +64,7 @@ def test_stopping_at_a_half_width_does_not_spoil_the_interval(solver):
         assert hits.mean() + 5.5 * hits.std(ddof=1) / np.sqrt(len(hits)) >= 0.93
 
 
+@pytest.mark.slow
 def test_simultaneous_intervals_hold_together():
     """95 % for all players at once: of 200 runs, 29 misses or more have a chance below 1e-6 when each has at most 0.05."""
     game = unanimity(10)

@@ -76,6 +76,7 @@ def test_few_orders_have_no_interval():
     assert single.stderr is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "solver", [Permutations(budget=250), Permutations(budget=1000), Antithetic(budget=1000)], ids=repr
 )

@@ -51,6 +51,7 @@ def test_exact_where_the_odd_part_is_additive(solver):
     assert_allclose(solver(budget=60).solve(squares).credit, 9, atol=1e-9)
 
 
+@pytest.mark.slow
 @BOTH
 def test_is_more_accurate_than_random_orders_at_equal_payoffs(solver):
     for kind in KINDS.values():

@@ -72,6 +72,7 @@ def test_nothing_is_left_to_draw_when_the_budget_covers_every_coalition(name):
         assert all(c.holds in (Holds.EXACTLY, Holds.NO) for c in found.claims)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("make", "name"), CELLS)
 def test_intervals_hold_the_truth_and_the_mean_has_no_bias(make, name):
     """Runs are the units. Coverage: the slack of a Student t over runs at a chance of 5e-8. Bias: the same for the runs' mean
@@ -110,6 +111,7 @@ def test_estimates_of_efficient_indices_add_up_exactly(name):
         assert found[()] == pytest.approx(game.table[0])
 
 
+@pytest.mark.slow
 def test_a_game_of_pairs_and_sizes_is_found_whole_and_the_rest_is_not_called_certain():
     rng = np.random.default_rng(0)
     bend = np.triu(rng.normal(size=(30, 30)), 1)
@@ -122,6 +124,7 @@ def test_a_game_of_pairs_and_sizes_is_found_whole_and_the_rest_is_not_called_cer
     assert "rule of three" in str(found.precision) and (np.ptp(found.interval, axis=1) > 0).all()
 
 
+@pytest.mark.slow
 def test_many_players_with_the_truth_known_from_cubes():
     """At 95 % of 435 pairs the widened intervals miss few; the runs' pairs are not independent, so only a gross failure is
     told: more than a third missed has a chance below 1e-6 even if groups of eight pairs miss together."""

@@ -65,6 +65,7 @@ def game_with_equal_and_null_players(n=6, seed=0):
     return TableGame(names(n), table - table[0] + 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_every_claim_is_kept(name):
     for seed in range(10):  # false alarms: check_claims allows 8 standard errors of at least 24 draws
@@ -73,6 +74,7 @@ def test_every_claim_is_kept(name):
             check_claims(solver.solve(game), game, solver.solve)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ESTIMATORS)
 @given(
     payoffs=st.lists(st.floats(-1e6, 1e6), min_size=32, max_size=32),
@@ -120,6 +122,7 @@ def test_regression_treats_equal_players_alike_in_expectation(name):
         assert abs(apart.mean()) <= student.isf(0.5e-8, len(apart) - 1) * apart.std(ddof=1) / np.sqrt(len(apart))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_errors_shrink_with_the_budget(name):
     """In the limit: 64 times the payoffs, at least 10 times smaller mean squares (64 expected for independent draws)."""
@@ -259,6 +262,7 @@ def test_stops_at_a_half_width(name):
     assert (np.diff(capped.interval) > np.diff(fixed.interval)).all()  # repeated looks cost width
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_stops_by_the_clock(name):
     limits = {"budget": 400_000} if name in ("KernelShap", "Leverage") else {}
@@ -268,6 +272,7 @@ def test_stops_by_the_clock(name):
     assert found.claim("linearity").holds is Holds.IN_THE_LIMIT
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in WITH_INTERVAL if name != "DifferencesHint"])
 def test_certified_intervals_hold_and_are_wider(name):
     """At level 0.999 a run of 6 players has a miss with a chance of at most 0.006; over 10 such runs of 200: below 1e-6."""

@@ -44,6 +44,7 @@ EDGES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", EDGES)
 @pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 8, 20, 60])
 def test_edge_games_are_finite_efficient_and_within_budget(kind, n):
@@ -222,6 +223,7 @@ def test_growing_to_every_coalition_is_exact():
     check_claims(values, game)
 
 
+@pytest.mark.slow
 def test_seconds_end_a_run_of_slow_payoffs():
     import time
 
@@ -262,6 +264,7 @@ def test_a_payoff_that_is_not_a_number_is_refused():
 # --- any game ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(games(most=8), st.integers(2, 130), st.integers(0, 100))
 def test_any_game_is_shared_completely_within_budget(game, budget, seed):
@@ -278,6 +281,7 @@ def test_ten_thousand_players_fit():
     assert np.all(np.isfinite(values.credit)) and abs(values.unshared) < 1e-9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_a_fit_to_the_last_digits_claims_no_more_than_was_verified(seed):
     """The kernels hold this game, so left-out residuals are near rounding while credits are off by 1e-8."""

@@ -35,6 +35,7 @@ def test_strata_smaller_than_their_share_are_taken_whole():
     assert_allclose(expected_allocation(strata(12), 120).sum(), 120)
 
 
+@pytest.mark.slow
 def test_a_pair_is_included_as_often_as_its_inclusion_probability_says():
     n, pairs, runs = 6, 12, 2000
     expected = expected_allocation(strata(n), pairs)
@@ -68,6 +69,7 @@ def test_all_pairs_identity_gives_shapley_values_from_a_complete_design():
     assert_allclose(values, shapley_from_table(table), atol=1e-12)
 
 
+@pytest.mark.slow
 def test_horvitz_thompson_sum_is_unbiased():
     n, pairs, runs = 8, 40, 1000
     rng = np.random.default_rng(5)

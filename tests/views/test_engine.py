@@ -96,6 +96,7 @@ def test_no_tag_is_written_in_python(source):
     assert tags == []
 
 
+@pytest.mark.slow
 def test_results_print_without_jinja():
     probe = (
         "import sys; sys.modules['jinja2'] = sys.modules['markupsafe'] = None\n"

@@ -74,6 +74,7 @@ def test_fragment_holds_no_script_and_no_anchor():
     assert "<script" not in cell and " id=" not in cell and " href=" not in cell
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", corpus())
 def test_no_hostile_name_survives_as_markup(name):
     explanation = replace(
@@ -117,6 +118,7 @@ def test_bars_stand_on_one_line_and_end_where_their_credit_is():
     assert down == ("bar down y32 h16", "")
 
 
+@pytest.mark.slow
 def test_long_texts_stay_light():
     """A token is a link, a bar, a word; a number is a cell. Nothing else grows with the text."""
     words = 500

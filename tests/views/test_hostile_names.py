@@ -23,6 +23,7 @@ class Elements(HTMLParser):
         self.found.append((tag, tuple(name for name, _ in attrs)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("view", VIEWS)
 @pytest.mark.parametrize("start", range(0, len(corpus()) - COUNT, COUNT))
 def test_hostile_names_add_no_element_and_no_attribute(view, start):

@@ -18,6 +18,7 @@ def closed():
     pyplot.close("all")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "draw",
     [

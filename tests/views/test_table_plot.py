@@ -48,6 +48,7 @@ FIGURES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FIGURES)
 @pytest.mark.parametrize("shape", [(1, 3), (30, 6), (3, 400)])
 def test_every_figure_draws_gaps_words_ties_and_many_columns(name, shape):
@@ -73,6 +74,7 @@ def test_columns_beyond_the_top_are_summed_not_dropped():
     assert_allclose(sum(bar.get_width() for bar in axes.patches), e.credit[0].sum())
 
 
+@pytest.mark.slow
 def test_rows_that_are_not_drawn_are_counted():
     e = explained(rows=table_plot.POINTS + 1, players=4)
     assert "4,000 of 4,001 rows" in table_plot.beeswarm(e).get_title(loc="left")
