@@ -55,6 +55,7 @@ LONG = 10.0  # seconds from which a run over many rows is announced
 @click.option("--table", is_flag=True, help="Explain the built-in table of patients: a first try without any data.")
 @click.option("--background", type=click.Path(), help="A table of rows that rows are compared with.")
 @click.option("--dependence", help="What stands in for absent columns: interventional, empirical, gaussian or cover.")
+@click.option("--interactions", is_flag=True, help="Also the interaction of every two columns of a row.")
 @click.option("--trust", default="", help="Types in a skops file that may be loaded, with commas between them.")
 @click.option(
     "--executor", default="serial", show_default=True, help="Where rows are explained: serial, processes:2, dask."
@@ -66,6 +67,7 @@ def explain(
     table: bool,
     background: str | None,
     dependence: str | None,
+    interactions: bool,
     trust: str,
     executor: str,
     pair: str | None,
@@ -102,6 +104,7 @@ def explain(
             model,
             background,
             dependence,
+            interactions,
             tuple(filter(None, trust.split(","))),
             executor,
             out,
@@ -110,8 +113,13 @@ def explain(
         )
         explain_table(rows, options)
         return
-    for option, value in (("--background", background), ("--dependence", dependence), ("--trust", trust or None)):
-        if value is not None:
+    for option, value in (
+        ("--background", background),
+        ("--dependence", dependence),
+        ("--interactions", interactions),
+        ("--trust", trust),
+    ):
+        if value:
             raise InvalidInput(f"{option} is for rows of a table; name a model of rows, for example --model model.json")
     if subject is None:
         raise click.UsageError("Missing argument 'TEXT|FILE|IMAGE'.")

@@ -19,6 +19,7 @@ class RowOptions:
     model: str | None
     background: str | None
     dependence: str | None
+    interactions: bool
     trusted: tuple[str, ...]
     executor: str
     out: str | None
@@ -62,7 +63,8 @@ def _settings(asked: RowOptions, options: dict[str, Any]) -> dict[str, Any]:
             ) from None
     target = None if options["target"] == "all" else options["target"]
     return {"method": methods[0], "target": target, "players": players, "payoff": options["payoff"],
-            "budget": options["budget"], "seed": options["seed"], "dependence": asked.dependence}  # fmt: skip
+            "budget": options["budget"], "seed": options["seed"], "dependence": asked.dependence,
+            "interactions": asked.interactions}  # fmt: skip
 
 
 def _builtin(settings: dict[str, Any]) -> Any:

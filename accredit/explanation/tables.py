@@ -10,7 +10,7 @@ import numpy as np
 
 from accredit.core import Attribution, Attributions, Claim, FloatArray, InvalidInput, Precision, checked_seed
 from accredit.core.version import __version__
-from accredit.explanation.row_pairs import RowPairs, gathered_pairs, pair_index, pairs_of_game
+from accredit.explanation.row_pairs import RowPairs, check_pairs, gathered_pairs, pair_index, pairs_of_game
 from accredit.explanation.table import TableExplanation
 from accredit.games import cached
 from accredit.games.rows import DEPENDENCE, columns_as_players, row_game
@@ -148,6 +148,8 @@ def _asked(
     unit = asked_model.unit(payoff)
     count = asked_model.outputs(_part(both, 0, 1), unit).shape[1]
     partition = columns_as_players(given.columns, players)
+    if interactions:
+        check_pairs(partition.players)
     way = dependence or ("cover" if compared is None else "interventional")
     asked = _Asked(
         asked_model,
