@@ -18,6 +18,8 @@ class RowOptions:
     file: str | None  # None: the built-in table
     model: str | None
     background: str | None
+    most_background: int | None
+    background_by: str | None
     dependence: str | None
     interactions: bool
     trusted: tuple[str, ...]
@@ -64,7 +66,8 @@ def _settings(asked: RowOptions, options: dict[str, Any]) -> dict[str, Any]:
     target = None if options["target"] == "all" else options["target"]
     return {"method": methods[0], "target": target, "players": players, "payoff": options["payoff"],
             "budget": options["budget"], "seed": options["seed"], "dependence": asked.dependence,
-            "interactions": asked.interactions}  # fmt: skip
+            "interactions": asked.interactions, "most_background": asked.most_background,
+            "background_by": asked.background_by}  # fmt: skip
 
 
 def _builtin(settings: dict[str, Any]) -> Any:

@@ -10,6 +10,7 @@ import numpy as np
 
 from accredit.core import Attribution, Attributions, Claim, FloatArray, InvalidInput, Precision, checked_seed
 from accredit.core.version import __version__
+from accredit.explanation.backgrounds import Compared, compared_with
 from accredit.explanation.row_pairs import RowPairs, check_pairs, gathered_pairs, pair_index, pairs_of_game
 from accredit.explanation.table import TableExplanation
 from accredit.games import cached
@@ -22,8 +23,6 @@ from accredit.models.rows import RowModel, as_row_model
 from accredit.values.exact import SHAPLEY_CLAIMS, semivalue_claims
 from accredit.values.semivalues import banzhaf_weights, beta_weights, check_weights
 
-OWN = 20  # rows from which a table may serve as its own background
-MOST = 1000  # rows drawn for such a background
 CORRELATED = 0.7  # from which two columns are named
 UNIT = {
     "margin": "logit",
@@ -77,6 +76,8 @@ def explain_rows(
     players: Mapping[str, Iterable[str | int]] | None = None,
     dependence: str | None = None,
     weights: Any = None,
+    most_background: int | None = None,
+    background_by: str | None = None,
     names: Iterable[str] | None = None,
     budget: int | None = None,
     seed: int = 0,
@@ -85,8 +86,10 @@ def explain_rows(
 ) -> TableExplanation:
     """Which columns earned the model's outputs, for one row or many, all classes at once.
 
-    `background` holds the rows that a row is compared with, each counted by `weights`; all of them are used. Without one, 20
-    rows or more are compared with one another, and a tree ensemble is read by its cover ratios. `payoff` is what is shared:
+    `background` holds the rows that a row is compared with, each counted by `weights`. All of them are used, unless
+    `most_background` says how many, chosen `background_by` "draw" or "medoids" (real rows in the middle of clusters, counted
+    by the rows of each); the result says so. Without a background, 20 rows or more are compared with one another, and a tree
+    ensemble is read by its cover ratios. `payoff` is what is shared:
     the raw score ("logit"), "log-odds", "probability", or a regression's number ("value"). `dependence` says what stands in
     for absent columns: interventional (the default), empirical, gaussian, or cover (trees). `players` groups columns.
     `interactions` adds those of every two columns: exact for trees and sums of columns, else from one game per row, which asks
@@ -96,8 +99,8 @@ def explain_rows(
     >>> e.row(0).as_dict(), e.base.tolist()
     ({'x0': 4.0, 'x1': 2.0}, [4.0])
     """
-    asked, notes = _asked(rows, model, background, method, payoff, players, dependence, weights, names, budget, seed,
-                           interactions)  # fmt: skip
+    asked, compared, notes = _asked(rows, model, background, method, payoff, players, dependence, weights, most_background,
+                                    background_by, names, budget, seed, interactions)  # fmt: skip
     answer = _closed(asked) or _games(asked, watch)
     start = 0 if asked.background is None else len(asked.background)
     explained = _part(asked.both, start, start + len(asked.rows))
@@ -120,8 +123,7 @@ def explain_rows(
         answer.interval,
         answer.claims,
         (*notes, *answer.notes, *chosen, *_correlated(asked)),
-        {"background rows": 0 if asked.background is None else len(asked.background), "dependence": asked.dependence,
-         "budget": budget, "seed": seed, "accredit": __version__},
+        {**compared.facts, "dependence": asked.dependence, "budget": budget, "seed": seed, "accredit": __version__},
         **_kept(answer.pairs),
     )  # fmt: skip
 
@@ -136,14 +138,19 @@ def _kept(pairs: RowPairs | None) -> dict[str, Any]:
 
 def _asked(
     rows: Any, model: Any, background: Any, method: str, payoff: str | None, players: Any, dependence: str | None,
-    weights: Any, names: Iterable[str] | None, budget: int | None, seed: int, interactions: bool,
-) -> tuple[_Asked, tuple[str, ...]]:  # fmt: skip
+    weights: Any, most_background: int | None, background_by: str | None, names: Iterable[str] | None, budget: int | None,
+    seed: int, interactions: bool,
+) -> tuple[_Asked, Compared, tuple[str, ...]]:  # fmt: skip
     """The question, checked, and what had to be chosen or widened to ask it."""
     asked_model = as_row_model(model)
     if dependence is not None and dependence not in (*DEPENDENCE, "cover"):
         raise InvalidInput(f"dependence is {dependence!r}; write one of {', '.join(DEPENDENCE)}, or cover for trees")
-    compared, given, notes = _compared(rows, background, dependence, names, asked_model, checked_seed(seed))
-    counted = _weights(weights, compared)
+    if not isinstance(background, Compared):
+        background = compared_with(rows, background, most=most_background, by=background_by, weights=weights,
+                                   dependence=dependence, names=names, seed=checked_seed(seed),
+                                   are_trees=lambda: _readable_trees(asked_model))  # fmt: skip
+    compared, counted = background.rows, background.weights
+    given = rows_of(rows, names) if compared is None else aligned(rows, compared)
     both, widened = (given.table, ()) if compared is None else joined(given, compared)
     unit = asked_model.unit(payoff)
     count = asked_model.outputs(_part(both, 0, 1), unit).shape[1]
@@ -166,54 +173,7 @@ def _asked(
         seed,
         interactions,
     )
-    return asked, (*notes, *widened)
-
-
-def _compared(
-    rows: Any, background: Any, dependence: str | None, names: Iterable[str] | None, model: RowModel, seed: int
-) -> tuple[Rows | None, Rows, tuple[str, ...]]:
-    """The background, the rows aligned with it, and how it was chosen."""
-    if dependence == "cover":
-        if background is not None:
-            raise InvalidInput(
-                "dependence='cover' uses no background; leave background out, or write dependence='interventional'"
-            )
-        return None, rows_of(rows, names), ()
-    if background is not None:
-        compared = rows_of(background, names, "background")
-        return compared, aligned(rows, compared), ()
-    given = rows_of(rows, names)
-    if len(given) >= OWN:
-        if len(given) <= MOST:
-            return given, given, (f"No background was given: the {len(given)} rows are compared with one another.",)
-        few = np.sort(np.random.default_rng(seed).choice(len(given), MOST, replace=False))
-        drawn = Rows(given.take(few), given.columns, tuple(given.names[i] for i in few.tolist()))
-        drawn = replace(drawn, table=drawn.table.reset_index(drop=True)) if drawn.framed else drawn
-        said = f"No background was given: rows are compared with {MOST:,} of the {len(given):,}, drawn at random (seed {seed})."
-        return drawn, given, (said,)
-    if _readable_trees(model):
-        return None, given, ("No background was given: the trees' own cover ratios stand in for it.",)
-    raise InvalidInput(
-        f"background is missing, and {len(given)} of at least {OWN} rows are too few to be compared with one another; write "
-        "background=some_training_rows"
-    )
-
-
-def _weights(weights: Any, compared: Rows | None) -> FloatArray:
-    if compared is None:
-        if weights is not None:
-            raise InvalidInput("weights count background rows, and there is no background; leave them out")
-        return np.ones(0)
-    if weights is None:
-        return np.full(len(compared), 1 / len(compared))
-    counted = np.asarray(weights, dtype=np.float64)
-    if counted.shape != (len(compared),) or not (
-        np.isfinite(counted).all() and (counted >= 0).all() and counted.sum() > 0
-    ):
-        raise InvalidInput(
-            f"weights must be {len(compared)} non-negative numbers, one per background row, not all zero"
-        )
-    return np.asarray(counted / counted.sum())
+    return asked, background, (*background.notes, *widened)
 
 
 # Two ways to an answer: in closed form, or as games
