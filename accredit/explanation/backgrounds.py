@@ -147,8 +147,8 @@ def medoids(given: Rows, weights: FloatArray, most: int, seed: int) -> tuple[Int
     order = np.lexsort((gap, cluster))
     _, first = np.unique(cluster[order], return_index=True)
     kept = np.bincount(cluster, weights)[np.unique(cluster)]
-    chosen, places = np.unique(order[first], return_index=True)
-    return chosen, kept[places]
+    chosen, places = np.unique(order[first].astype(np.int64), return_index=True)
+    return chosen, np.asarray(kept[places], dtype=np.float64)
 
 
 def _points(given: Rows) -> FloatArray:
