@@ -82,19 +82,19 @@ def numbers_or_words(rows: Rows) -> Iterator[npt.NDArray[Any]]:
             yield np.array([str(value) for value in column])
 
 
-def aligned(rows: Any, background: Rows) -> Rows:
+def aligned(rows: Any, background: Rows, what: str = "rows") -> Rows:
     """The rows with the background's columns in its order: by name where they have names, by position where they do not."""
     if isinstance(rows, Rows):
         given = rows
     elif hasattr(rows, "columns") or isinstance(rows, Mapping) or hasattr(rows, "to_frame"):
-        given = rows_of(rows)
+        given = rows_of(rows, what=what)
     else:
-        given = rows_of(rows, background.columns if _width(rows) == len(background.columns) else None)
+        given = rows_of(rows, background.columns if _width(rows) == len(background.columns) else None, what)
     if given.framed:
-        return _by_name(given, background)
+        return _by_name(given, background, what)
     if len(given.columns) != len(background.columns):
         raise InvalidInput(
-            f"rows has {len(given.columns)} columns and background {len(background.columns)}; they must match"
+            f"{what} has {len(given.columns)} columns and background {len(background.columns)}; they must match"
         )
     if not background.framed:
         return Rows(given.table, background.columns, given.names)
@@ -102,14 +102,14 @@ def aligned(rows: Any, background: Rows) -> Rows:
     return Rows(frame, background.columns, given.names)
 
 
-def _by_name(given: Rows, background: Rows) -> Rows:
+def _by_name(given: Rows, background: Rows, what: str) -> Rows:
     missing = [c for c in background.columns if c not in given.columns]
     extra = [c for c in given.columns if c not in background.columns]
     if missing or extra:
         said = f"lacks the column{'s' * (len(missing) > 1)} {_listed(missing)}" if missing else ""
         said += " and " * bool(missing and extra)
         said += f"has the column{'s' * (len(extra) > 1)} {_listed(extra)}, which the background lacks" if extra else ""
-        raise InvalidInput(f"rows {said}; give exactly the background's columns: rows[list(background.columns)]")
+        raise InvalidInput(f"{what} {said}; give exactly the background's columns: {what}[list(background.columns)]")
     order = [given.columns.index(c) for c in background.columns]
     table = given.table.iloc[:, order]
     if not background.framed:

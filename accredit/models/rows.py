@@ -31,6 +31,11 @@ class RowModel:
         return f"RowModel({self.name!r}, {', '.join(self.units)})"
 
     @property
+    def known_labels(self) -> tuple[str, ...] | None:
+        """Names of the classes; None where there are none."""
+        return self._labels
+
+    @property
     def classifies(self) -> bool:
         """Are the outputs classes, of which the highest is predicted?"""
         return "value" not in self.units
@@ -102,7 +107,12 @@ def reads_rows(model: Any) -> bool:
 def _of_estimator(model: Any) -> RowModel:
     """Classifiers by their decision value where they have one, else by probabilities; outlier detectors by their score."""
     name, classes = type(_last(model)).__name__, getattr(model, "classes_", None)
-    if classes is None or isinstance(classes, list):
+    if isinstance(classes, list):
+        raise InvalidInput(
+            f"{name} predicts {len(classes)} targets at once, each with classes of its own; explain one of them: "
+            "lambda rows: model.predict_proba(rows)[0]"
+        )
+    if classes is None and not hasattr(model, "predict_proba"):
         score = getattr(model, "decision_function", None) or model.predict
         return RowModel({"value": score}, None, name, model)
     units: dict[str, Function] = {}
@@ -116,7 +126,7 @@ def _of_estimator(model: Any) -> RowModel:
         raise InvalidInput(
             f"{name} gives neither decision values nor probabilities; give a function of rows, such as model.predict"
         )
-    return RowModel(units, tuple(map(str, classes)), name, model)
+    return RowModel(units, None if classes is None else tuple(map(str, classes)), name, model)
 
 
 _AVERAGED = ("RandomForestClassifier", "ExtraTreesClassifier", "DecisionTreeClassifier", "ExtraTreeClassifier")
