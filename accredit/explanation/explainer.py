@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from accredit.explanation.table import TableExplanation
     from accredit.models import ImageModel, TextModel
 
+ROW_SETTINGS = {"target", "players", "payoff", "budget", "seed", "dependence", "weights", "most_background", "background_by",
+                "names", "interactions", "trusted"}  # fmt: skip
 LONG = 5.0  # seconds from which a run is announced
 ENOUGH = 0.5  # seconds of a run after which its length can be told
 Announce = Callable[[str], None]
@@ -113,9 +115,11 @@ def explain(
 
 def _are_rows(given: Any, model: Any, background: Any) -> bool:
     """Are these rows of a table? A frame is; an array is where its model reads rows, or other rows come with it."""
-    if isinstance(given, str | tuple | Path):
+    if background is not None:
+        return True
+    if isinstance(given, str | Path) or (isinstance(given, tuple) and any(isinstance(one, str) for one in given)):
         return False
-    if background is not None or isinstance(given, Mapping) or hasattr(given, "iloc"):
+    if isinstance(given, Mapping) or hasattr(given, "iloc"):
         return True
     from accredit.models.rows import reads_rows
 
@@ -136,6 +140,9 @@ def _explained_rows(
         )
     if model is None:
         raise InvalidInput("model is missing; rows need the model that read them: explain(rows, model, background=…)")
+    unknown = next((name for name in settings if name not in ROW_SETTINGS), None)
+    if unknown is not None:
+        raise InvalidInput(f"{unknown} is not a setting of rows; the settings are {', '.join(sorted(ROW_SETTINGS))}")
     target = settings.pop("target")
     run = table_run(rows, model, background, method=chosen[0].name, **settings)
     with progress("explain", len(run.whole.rows)) as bar:

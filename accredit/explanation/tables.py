@@ -18,7 +18,8 @@ from accredit.methods import find
 from accredit.models.frames import Rows, aligned, joined, rows_of
 from accredit.models.labels import label_index
 from accredit.models.partition import Partition
-from accredit.models.rows import as_row_model
+from accredit.models.rows import RowModel, as_row_model
+from accredit.trees.separable import mixtures
 
 SEEN = 1000  # rows by which the unit of the payoff is chosen
 CORRELATED = 0.7  # from which two columns are named
@@ -71,14 +72,13 @@ def explain_rows(
 
 def explanation_of(asked: Asked, answer: Answer, target: str | int | None) -> TableExplanation:
     """The answer with everything that is needed to read it."""
-    prediction = asked.model.outputs(asked.table(), asked.unit)
-    shown, chosen = _target(asked, prediction, target)
+    shown, chosen = _target(asked, asked.prediction, target)
     return TableExplanation(
         asked.partition.players,
         asked.outputs,
         answer.credit,
         answer.base,
-        prediction,
+        asked.prediction,
         player_cells(asked.rows, asked.partition),
         answer.method,
         shown,
@@ -134,15 +134,58 @@ def question(
     given = rows_of(rows, names) if compared is None else aligned(rows, compared)
     both, widened = (given.table, ()) if compared is None else joined(given, compared)
     unit, because = asked_model.unit_for(payoff, part(both, 0, SEEN))
-    count = asked_model.outputs(part(both, 0, 1), unit).shape[1]
+    outputs = _outputs(asked_model, unit, both, given, compared)
     partition = columns_as_players(given.columns, players)
     if interactions:
         check_pairs(partition.players)
     way = dependence or ("cover" if compared is None else "interventional")
     return Asked(
-        asked_model, unit, asked_model.labels(count), given, background, both, partition, find(method, "game"), way, budget,
-        seed, interactions, (*widened, *filter(None, [because])),
+        asked_model, unit, asked_model.labels(outputs.shape[1]), given, background, both, partition, find(method, "game"),
+        way, budget, seed, interactions, outputs, (*widened, *filter(None, [because])),
     )  # fmt: skip
+
+
+def _outputs(model: RowModel, unit: str, both: Any, rows: Rows, background: Rows | None) -> FloatArray:
+    """What the model says about the rows; an error that names the column where it reads the background but not the rows."""
+    start = 0 if background is None else len(background)
+    if background is not None:
+        try:
+            model.outputs(part(both, 0, start), unit)
+        except InvalidInput as error:
+            raise InvalidInput(f"the model cannot read the background: {error}") from None
+    table = part(both, start, start + len(rows))
+    try:
+        return model.outputs(table, unit)
+    except InvalidInput as error:
+        culprit = None if background is None else _culprit(model, unit, both, start, len(rows))
+        if culprit is None:
+            raise
+        row, column = culprit
+        value = rows.cells()[column][row]
+        raise InvalidInput(
+            f"the model reads the background, but not column {rows.columns[column]!r} of row {rows.names[row]!r}, which is "
+            f"{'missing' if value is None else repr(value)}: {error}"
+        ) from None
+
+
+def _culprit(model: RowModel, unit: str, both: Any, start: int, rows: int) -> tuple[int, int] | None:
+    """The first row that the model cannot read, and the first column of it that it cannot read beside background values."""
+
+    def reads(table: Any) -> bool:
+        try:
+            model.outputs(table, unit)
+        except InvalidInput:
+            return False
+        return True
+
+    row = next((r for r in range(rows) if not reads(part(both, start + r, start + r + 1))), None)
+    if row is None:
+        return None
+    alone = np.eye(both.shape[1], dtype=bool)  # one column of the row beside a background row
+    for column, kept in enumerate(alone):
+        if not reads(mixtures(both, np.array([start + row]), np.array([0]), kept[None])):
+            return row, column
+    return None
 
 
 def _draws(asked: Asked) -> tuple[str, ...]:
@@ -185,7 +228,7 @@ def _correlated(asked: Asked) -> tuple[str, ...]:
         table[:, i] if isinstance(table, np.ndarray) else table.iloc[:, i] for i in range(len(asked.rows.columns))
     ]
     usable = [i for i, c in enumerate(columns) if getattr(c.dtype, "kind", "O") in "biuf"]
-    numbers = np.array([np.asarray(columns[i], dtype=np.float64) for i in usable]).reshape(len(usable), -1)
+    numbers = np.array([np.asarray(columns[i], dtype=np.float64) for i in usable]).reshape(len(usable), len(table))
     steady = (
         np.isfinite(numbers).all(axis=1) & (np.ptp(numbers, axis=1) > 0) if len(usable) else np.zeros(0, dtype=bool)
     )

@@ -196,7 +196,18 @@ def row_game(
 
 def columns_as_players(columns: tuple[str, ...], players: Mapping[str, Iterable[str | int]] | None) -> Partition:
     """Columns as players, or named groups of them; columns in no group play for themselves."""
+    if players is not None and not isinstance(players, Mapping):
+        raise InvalidInput(
+            f"players is {players!r:.40}; for rows write groups of columns: {{'person': ['age', 'sex']}}"
+        )
     places = {name: [_position(c, columns) for c in members] for name, members in (players or {}).items()}
+    owner: dict[int, str] = {}
+    for name, members in places.items():
+        for place in members:
+            if owner.setdefault(place, name) != name:
+                raise InvalidInput(
+                    f"players gives the column {columns[place]!r} to {owner[place]!r} and {name!r}; give it to one"
+                )
     return partition_of(places, len(columns), np.ones(len(columns), dtype=bool), columns)
 
 
