@@ -127,7 +127,7 @@ def _are_rows(given: Any, model: Any, background: Any) -> bool:
 
 
 def _explained_rows(
-    rows: Any, model: Any, background: Any, methods: Sequence[str] | str | None, executor: str = "serial",
+    rows: Any, model: Any, background: Any, methods: Sequence[str] | str | None, executor: str | None = None,
     out: str | Path | None = None, **settings: Any,
 ) -> TableExplanation:  # fmt: skip
     from accredit.explanation.table_run import explain_parts, table_run
@@ -138,6 +138,10 @@ def _explained_rows(
             f"rows of a table are explained by one method at a time, and {len(chosen)} are named; write "
             f"methods={chosen[0].name!r}"
         )
+    if executor is not None and not isinstance(executor, str):
+        raise InvalidInput(
+            f"executor is {executor!r:.40}; write serial, processes, processes:4, dask or dask:tcp://host:8786"
+        )
     if model is None:
         raise InvalidInput("model is missing; rows need the model that read them: explain(rows, model, background=…)")
     unknown = next((name for name in settings if name not in ROW_SETTINGS), None)
@@ -146,7 +150,7 @@ def _explained_rows(
     target = settings.pop("target")
     run = table_run(rows, model, background, method=chosen[0].name, **settings)
     with progress("explain", len(run.whole.rows)) as bar:
-        return explain_parts(run, target=target, executor=executor, out=out, watch=bar.update)
+        return explain_parts(run, target=target, executor=executor or "serial", out=out, watch=bar.update)
 
 
 def asked_methods(methods: Sequence[str] | str | None, model: Any = None) -> list[Chosen]:

@@ -13,16 +13,16 @@ from accredit.explanation.backgrounds import Compared, compared_with
 from accredit.explanation.row_answers import Answer, Asked, answered, are_trees, part
 from accredit.explanation.row_pairs import RowPairs, check_pairs
 from accredit.explanation.table import TableExplanation
-from accredit.games.rows import DEPENDENCE, columns_as_players
+from accredit.games.rows import DEPENDENCE, columns_as_players, outputs_of_rows
 from accredit.methods import find
 from accredit.models.frames import Rows, aligned, joined, rows_of
 from accredit.models.labels import label_index
 from accredit.models.partition import Partition
-from accredit.models.rows import RowModel, as_row_model
-from accredit.trees.separable import mixtures
+from accredit.models.rows import as_row_model
 
 SEEN = 1000  # rows by which the unit of the payoff is chosen
 CORRELATED = 0.7  # from which two columns are named
+CHANCE = 4.5  # standard errors (Fisher's z) that no pair among hundreds reaches by chance
 COVER = (
     "absent columns send the row down both sides of their tests, in the proportion of the training rows (cover ratios)"
 )
@@ -125,6 +125,10 @@ def question(
     asked_model = as_row_model(model)
     if dependence is not None and dependence not in (*DEPENDENCE, "cover"):
         raise InvalidInput(f"dependence is {dependence!r}; write one of {', '.join(DEPENDENCE)}, or cover for trees")
+    if budget is not None and (isinstance(budget, bool) or not isinstance(budget, int | np.integer) or budget < 1):
+        raise InvalidInput(
+            f"budget must be a whole number of at least 1, got {budget!r}; write for example budget=1000"
+        )
     if not isinstance(background, Compared):
         background = compared_with(
             rows, background, most=most_background, by=background_by, weights=weights, dependence=dependence, names=names,
@@ -134,7 +138,7 @@ def question(
     given = rows_of(rows, names) if compared is None else aligned(rows, compared)
     both, widened = (given.table, ()) if compared is None else joined(given, compared)
     unit, because = asked_model.unit_for(payoff, part(both, 0, SEEN))
-    outputs = _outputs(asked_model, unit, both, given, compared)
+    outputs = outputs_of_rows(asked_model, unit, both, given, 0 if compared is None else len(compared))
     partition = columns_as_players(given.columns, players)
     if interactions:
         check_pairs(partition.players)
@@ -143,49 +147,6 @@ def question(
         asked_model, unit, asked_model.labels(outputs.shape[1]), given, background, both, partition, find(method, "game"),
         way, budget, seed, interactions, outputs, (*widened, *filter(None, [because])),
     )  # fmt: skip
-
-
-def _outputs(model: RowModel, unit: str, both: Any, rows: Rows, background: Rows | None) -> FloatArray:
-    """What the model says about the rows; an error that names the column where it reads the background but not the rows."""
-    start = 0 if background is None else len(background)
-    if background is not None:
-        try:
-            model.outputs(part(both, 0, start), unit)
-        except InvalidInput as error:
-            raise InvalidInput(f"the model cannot read the background: {error}") from None
-    table = part(both, start, start + len(rows))
-    try:
-        return model.outputs(table, unit)
-    except InvalidInput as error:
-        culprit = None if background is None else _culprit(model, unit, both, start, len(rows))
-        if culprit is None:
-            raise
-        row, column = culprit
-        value = rows.cells()[column][row]
-        raise InvalidInput(
-            f"the model reads the background, but not column {rows.columns[column]!r} of row {rows.names[row]!r}, which is "
-            f"{'missing' if value is None else repr(value)}: {error}"
-        ) from None
-
-
-def _culprit(model: RowModel, unit: str, both: Any, start: int, rows: int) -> tuple[int, int] | None:
-    """The first row that the model cannot read, and the first column of it that it cannot read beside background values."""
-
-    def reads(table: Any) -> bool:
-        try:
-            model.outputs(table, unit)
-        except InvalidInput:
-            return False
-        return True
-
-    row = next((r for r in range(rows) if not reads(part(both, start + r, start + r + 1))), None)
-    if row is None:
-        return None
-    alone = np.eye(both.shape[1], dtype=bool)  # one column of the row beside a background row
-    for column, kept in enumerate(alone):
-        if not reads(mixtures(both, np.array([start + row]), np.array([0]), kept[None])):
-            return row, column
-    return None
 
 
 def _draws(asked: Asked) -> tuple[str, ...]:
@@ -237,7 +198,8 @@ def _correlated(asked: Asked) -> tuple[str, ...]:
     together = np.abs(np.corrcoef(numbers[steady]))
     np.fill_diagonal(together, 0.0)
     a, b = np.unravel_index(int(together.argmax()), together.shape)
-    if together[a, b] < CORRELATED:
+    beyond_chance = np.arctanh(min(together[a, b], 1 - 1e-12)) * np.sqrt(len(table) - 3) > CHANCE
+    if together[a, b] < CORRELATED or not beyond_chance:
         return ()
     names = [asked.rows.columns[usable[i]] for i in np.flatnonzero(steady)[[a, b]].tolist()]
     return (

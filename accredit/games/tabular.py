@@ -17,12 +17,12 @@ import numpy as np
 from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput
 from accredit.games.batches import MEMORY, spans
 from accredit.games.parts import PartsGame
-from accredit.games.rows import columns_as_players
+from accredit.games.rows import columns_as_players, outputs_of_rows
 from accredit.models.arrays import ArrayModel, as_array_model
 from accredit.models.frames import aligned, joined, rows_of
 from accredit.models.partition import Partition
 from accredit.models.payoffs import check_payoff, payoffs_of
-from accredit.models.rows import as_row_model, reads_rows
+from accredit.models.rows import RowModel, as_row_model, reads_rows
 
 CALL_ROWS = 1 << 16  # rows in one call of the model
 
@@ -132,6 +132,7 @@ def tabular_game(
         (both[:cut], both[cut:]) if isinstance(both, np.ndarray) else (both[:cut], both[cut:].reset_index(drop=True))
     )
     rows, formula, name, why = _in_unit(model, payoff, both)
+    outputs_of_rows(RowModel({name: rows.outputs}, None, rows.name, model), name, both, given, cut)
     check_payoff(formula, rows.law, rows.outputs(whole).shape[1])
     partition = columns_as_players(compared.columns, players)
     facts = {"payoff": name, "values": dict(zip(given.columns, (column[0] for column in given.cells()), strict=True)),

@@ -41,7 +41,7 @@ class Rows:
 
 
 def rows_of(given: Any, columns: Iterable[Any] | None = None, what: str = "rows") -> Rows:
-    """Rows from a data frame, an array, or one row as a Series, mapping or list; `columns` names those of an array.
+    """Rows from a data frame, an array, a list or mapping of columns, or one row; `columns` names those of an array.
 
     >>> rows_of({"age": 41, "town": "A"}).columns, len(rows_of([[1, 2], [3, 4]]))
     (('age', 'town'), 2)
@@ -72,7 +72,8 @@ def rows_of(given: Any, columns: Iterable[Any] | None = None, what: str = "rows"
 def _framed(given: Any) -> Any:
     """Rows that name their columns as a data frame, whatever holds them; anything else as it is."""
     if isinstance(given, Mapping):
-        return _frame([dict(given)])
+        held = all(isinstance(value, list | np.ndarray) or hasattr(value, "iloc") for value in given.values())
+        return _frame({name: list(column) for name, column in given.items()} if given and held else [dict(given)])
     if isinstance(given, list | tuple) and len(given) and all(isinstance(row, Mapping) for row in given):
         return _frame([dict(row) for row in given])
     if hasattr(given, "to_frame") and not hasattr(given, "columns"):
