@@ -92,13 +92,17 @@ def explain(
     if table or (subject is not None and model is not None and is_row_model_file(model)):
         from accredit.cli.rows import RowOptions, explain_table
 
-        if subject is not None and table:
-            raise InvalidInput(f"--table explains the built-in table, and {subject!r:.40} was given; leave one out")
+        mixed = next((x for x in (subject, model, background, out) if x is not None), None) if table else None
+        if mixed is not None:
+            raise InvalidInput(
+                f"--table explains the built-in table and model, and {mixed!r:.40} was given; leave one out"
+            )
         unfit = {
             "--pair": pair,
             "--text": column,
             "--removal": options["removal"],
             "--prefix": options["prefix"] or None,
+            "--cut": options["cut"] or None,
         }
         given = next((name for name, value in unfit.items() if value is not None), None)
         if given is not None:

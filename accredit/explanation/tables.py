@@ -15,6 +15,7 @@ from accredit.explanation.row_pairs import RowPairs, check_pairs
 from accredit.explanation.table import TableExplanation
 from accredit.games.rows import DEPENDENCE, columns_as_players, outputs_of_rows
 from accredit.methods import find
+from accredit.models.categories import with_categories
 from accredit.models.frames import Rows, aligned, joined, rows_of
 from accredit.models.labels import label_index
 from accredit.models.partition import Partition
@@ -137,6 +138,7 @@ def question(
     compared = background.rows
     given = rows_of(rows, names) if compared is None else aligned(rows, compared)
     both, widened = (given.table, ()) if compared is None else joined(given, compared)
+    both, remembered = with_categories(both, asked_model.model)
     unit, because = asked_model.unit_for(payoff, part(both, 0, SEEN))
     outputs = outputs_of_rows(asked_model, unit, both, given, 0 if compared is None else len(compared))
     partition = columns_as_players(given.columns, players)
@@ -145,7 +147,7 @@ def question(
     way = dependence or ("cover" if compared is None else "interventional")
     return Asked(
         asked_model, unit, asked_model.labels(outputs.shape[1]), given, background, both, partition, find(method, "game"),
-        way, budget, seed, interactions, outputs, (*widened, *filter(None, [because])),
+        way, budget, seed, interactions, outputs, (*widened, *remembered, *filter(None, [because])),
     )  # fmt: skip
 
 

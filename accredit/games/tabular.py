@@ -19,6 +19,7 @@ from accredit.games.batches import MEMORY, spans
 from accredit.games.parts import PartsGame
 from accredit.games.rows import columns_as_players, outputs_of_rows
 from accredit.models.arrays import ArrayModel, as_array_model
+from accredit.models.categories import with_categories
 from accredit.models.frames import aligned, joined, rows_of
 from accredit.models.partition import Partition
 from accredit.models.payoffs import check_payoff, payoffs_of
@@ -126,7 +127,8 @@ def tabular_game(
     given = aligned(row, compared, "row")
     if len(given) != 1:
         raise InvalidInput(f"row has {len(given)} rows; give one, or explain many with accredit.explain(rows, model)")
-    both, notes = joined(given, compared)
+    both, widened = joined(given, compared)
+    both, remembered = with_categories(both, model)
     cut = len(compared)
     table, whole = (
         (both[:cut], both[cut:]) if isinstance(both, np.ndarray) else (both[:cut], both[cut:].reset_index(drop=True))
@@ -136,7 +138,7 @@ def tabular_game(
     check_payoff(formula, rows.law, rows.outputs(whole).shape[1])
     partition = columns_as_players(compared.columns, players)
     facts = {"payoff": name, "values": dict(zip(given.columns, (column[0] for column in given.cells()), strict=True)),
-             "notes": [*notes, *filter(None, [why])]}  # fmt: skip
+             "notes": [*widened, *remembered, *filter(None, [why])]}  # fmt: skip
     return TabularGame(rows, whole, table, partition, formula, rows.target(target, whole), memory, facts)
 
 
