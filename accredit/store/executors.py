@@ -140,7 +140,7 @@ class Serial:
     """One coalition batch after another, in this process."""
 
     width = 1
-    limit = None
+    limit: float | None = None
 
     def start(self, game: Game) -> None:
         self._game = game
@@ -160,7 +160,7 @@ class Serial:
 class Threads:
     """Threads of this process: for payoffs that wait or release the interpreter lock."""
 
-    limit = None
+    limit: float | None = None
 
     def __init__(self, workers: int | None = None) -> None:
         self.width = _checked_workers(workers)
@@ -317,7 +317,7 @@ class Dask:
 class Given:
     """A user's own executor; the game travels with every task, and a broken executor cannot be rebuilt."""
 
-    limit = None
+    limit: float | None = None
 
     def __init__(self, executor: Executor) -> None:
         self._executor = executor

@@ -92,7 +92,7 @@ def _entries(
     found: list[tuple[int | None, Record]], games: dict[int, _Game]
 ) -> tuple[dict[int, dict[int, list[Entry]]], int]:
     """Game -> seed -> entries whose checksums are right, and how many are not."""
-    blocks = {row: record[1] for row, record in found if row is not None and len(record) == 2 and _is_block(record)}
+    blocks = dict(_blocks(found))
     kept: dict[tuple[int, int, bytes], Entry] = {}
     bad: set[tuple[int, int, bytes]] = set()
     for row, record in found:
@@ -111,12 +111,15 @@ def _entries(
     return sorted_out, len(bad - set(kept))
 
 
-def _is_block(record: Record) -> bool:
-    return record[0] is None and isinstance(record[1], bytes)
+def _blocks(found: list[tuple[int | None, Record]]) -> Iterator[tuple[int, bytes]]:
+    for row, record in found:
+        match record:
+            case [None, bytes() as data] if row is not None:
+                yield row, data
 
 
 def _entry(
-    record: Record, games: dict[int, _Game], blocks: dict[int, object]
+    record: Record, games: dict[int, _Game], blocks: dict[int, bytes]
 ) -> tuple[tuple[int, int, bytes] | None, Entry | None]:
     """The key of a row, if it is one of payoffs, and its entry, if that matches the checksum."""
     match record:
@@ -126,9 +129,7 @@ def _entry(
             int() | float() as seconds, int() as attempts, str() as problem, bytes() as checksum,
         ]:  # fmt: skip
             key = game, seed, coalition
-            data = blocks.get(block, b"") if block is not None else b""
-            assert isinstance(data, bytes)
-            outputs = data[start : start + size]
+            outputs = b"" if block is None else blocks.get(block, b"")[start : start + size]
             value = None if earned is None else float(earned)
             whole = game in games and proof(games[game].digest, seed, coalition, status, value, outputs) == checksum
             if not whole:
