@@ -363,7 +363,7 @@ def _check_limit(limit: float) -> None:
         raise InvalidInput(f"limit must be a positive number of seconds or None, got {limit!r}")
 
 
-def _made(executor: str | Executor | None, limit: float | None) -> Crew:
+def _made(executor: str | Executor | Crew | None, limit: float | None) -> Crew:
     if executor is None:
         return Processes(None, limit) if processes_can_run() else Serial()
     if not isinstance(executor, str):
