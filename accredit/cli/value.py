@@ -10,7 +10,7 @@ from accredit.cli.options import MethodName
 from accredit.cli.output import NewFile, write_whole
 
 METHOD = MethodName("training data")
-ELSEWHERE = ("store", "form", "html_file")  # where results go is not part of what is computed
+SHOWN = ("form", "html_file")  # where results go is not part of what is computed
 
 
 @click.command()
@@ -82,7 +82,7 @@ def value(
     def started() -> None:
         nonlocal run
         if journal:
-            run = journal.begin_run(_words(context), os.getcwd())
+            run = journal.begin_run(_words(context), os.getcwd(), _words(context, shown=True))
             journal.describe(run, read.facts)
 
     try:
@@ -120,16 +120,20 @@ def value(
             click.echo(f"\nwritten: {html_file}")
 
 
-def _words(context: click.Context) -> list[str]:
+def _words(context: click.Context, shown: bool = False) -> list[str]:
     """The command line that gives these settings, in one order, so that the same run is recognised, also in a copy of
-    its journal."""
-    words = ["value"]
+    its journal; or only the words that say where results go."""
+    words = [] if shown else ["value"]
     for parameter in context.command.params:
         given = context.params.get(parameter.name or "")
-        if given is None or given == parameter.get_default(context) or parameter.name in ELSEWHERE:
+        if given is None or given == parameter.get_default(context) or parameter.name == "store":
+            continue
+        if (parameter.name in SHOWN) != shown:
             continue
         if isinstance(parameter, click.Argument):
             words.append(str(given))
+        elif parameter.name == "form":
+            words.append(f"--{given}")
         elif isinstance(given, bool):
             words.append(parameter.opts[0] if given else parameter.secondary_opts[0])
         else:
