@@ -2,7 +2,7 @@
 
 - `tfidf`: words, pairs of words and parts of words, weighed by how rare they are; the default for texts.
 - `encoder:FOLDER`: the mean hidden state of a Hugging Face text model; `encoder:builtin` is the one that comes along.
-- `glove:FILE`: the mean of word vectors.
+- `glove:FILE`: the mean of word vectors, rare words counting more.
 - `FILE`: your own vectors, one for each row.
 """
 
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import gzip
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -67,7 +68,7 @@ def _encoded(where: str, texts: Sequence[str]) -> tuple[FloatArray, tuple[str, .
 
 
 def glove(file: str | Path, texts: Sequence[str]) -> tuple[FloatArray, tuple[str, ...]]:
-    """The mean vector of the known words of each text (N, d), and how many texts have none.
+    """The mean vector of the known words of each text (N, d), rare words counting more, and how many texts have none.
 
     `file` holds a word and its numbers on each line (.txt, .gz may follow), or is an .npz with `vectors` and either `words` in
     it or a file NAME_vocab.txt beside it.
@@ -77,10 +78,16 @@ def glove(file: str | Path, texts: Sequence[str]) -> tuple[FloatArray, tuple[str
     if not known:
         raise InvalidInput(f"glove:{file} has a vector for none of the words; are the texts in another language?")
     middle = np.mean(list(known.values()), axis=0)
-    rows = [[known[word] for word in words if word in known] for words in said]
-    silent = sum(not row for row in rows)
+    rows = [[word for word in words if word in known] for words in said]
+    count = Counter(word for words in rows for word in set(words))
+    rare = {word: np.log((1 + len(rows)) / (1 + times)) + 1 for word, times in count.items()}
+    silent = sum(not words for words in rows)
     notes = (f"{silent} of {len(rows)} texts have no word in {file}; they are seen as the mean word",) if silent else ()
-    return np.array([np.mean(row, axis=0) if row else middle for row in rows]), notes
+
+    def weighed(words: list[str]) -> FloatArray:
+        return np.asarray(np.average([known[w] for w in words], axis=0, weights=[rare[w] for w in words]))
+
+    return np.array([weighed(words) if words else middle for words in rows]), notes
 
 
 OF_TEXTS: Mapping[str, Callable[[str, Sequence[str]], tuple[FloatArray, tuple[str, ...]]]] = {

@@ -218,13 +218,13 @@ def read_texts(file: str | Path, column: str | None = None) -> list[str]:
         if column is not None:
             raise InvalidInput(f"--text {column!r} names a column, and {file} has one text on each line; leave it out")
         try:
-            texts = [line for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+            texts = path.read_text(encoding="utf-8").rstrip("\n").split("\n")
         except UnicodeDecodeError:
             raise InvalidInput(f"{str(file)!r} is not text in UTF-8; save it as such") from None
+        if blank := [number for number, line in enumerate(texts, start=1) if not line.strip()]:
+            raise InvalidInput(f"line {blank[0]} of {file} is empty; one text on each line is needed")
     else:
         texts = _column(read_frame(file), file, column)
-    if not texts:
-        raise InvalidInput(f"{file} holds no texts")
     return texts
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 
 import numpy as np
@@ -48,7 +49,7 @@ class Foretold:
 
 
 def foretold(x: View, y: IntArray, seed: int = 0) -> Foretold:
-    """Predict each label from the other rows, by logistic regression and by nearest neighbours, and keep the better of the two.
+    """Predict each label from the other rows, by linear and kernel models and by nearest neighbours, and keep the best.
 
     Beyond 20,000 rows a sample of them is judged. Rows whose class has no other row are left out.
 
@@ -70,8 +71,10 @@ def foretold(x: View, y: IntArray, seed: int = 0) -> Foretold:
     if len(classes) < 2:
         return Foretold(0.0, 1.0, len(rows))
     x = x[rows]
-    answers = [logs.argmax(axis=1) for logs in out_of_fold(x, codes, seed).values()]
     folds = min(5, int(np.bincount(codes).min()))
-    answers.append(cross_val_predict(KNeighborsClassifier(min(NEIGHBOURS, len(rows) // 2)), x, codes, cv=folds))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # many classes of few rows are no reason to take them for numbers
+        answers = [logs.argmax(axis=1) for logs in out_of_fold(x, codes, seed).values()]
+        answers.append(cross_val_predict(KNeighborsClassifier(min(NEIGHBOURS, len(rows) // 2)), x, codes, cv=folds))
     agreement = max(float((answer == codes).mean()) for answer in answers)
     return Foretold(agreement, float(np.bincount(codes).max() / len(codes)), len(codes))

@@ -123,19 +123,26 @@ def _scored(views: Mapping[str, View], near: Mapping[str, Any], y: IntArray, see
     from scipy.stats import rankdata
 
     found: dict[str, FloatArray] = {}
-    logs: list[FloatArray] = []
+    said: dict[str, list[FloatArray]] = {}
     for name, view in views.items():
         predicted = scores.out_of_fold(view, y, seed)
-        logs.append(np.mean(list(predicted.values()), axis=0))
+        said[name] = scores.votes(predicted)
         found |= {f"{model}, {name}": scores.margin(log, y) for model, log in predicted.items()}
         found[f"neighbours, {name}"] = scores.neighbour_agreement(near[name].rows, y)
         if len(y) <= MANY:
             found[f"margin over training, {name}"] = scores.margin_over_training(near[name].points, y, seed)
             found[f"KNN-Shapley, {name}"] = scores.knn_value(near[name].points, y, seed)
-    mean = np.mean(logs, axis=0)
+    mean = np.mean([vote for name in _heard(said, y) for vote in said[name]], axis=0)
     found[COMBINED] = scores.margin(mean, y)
     found["mean rank of all"] = np.mean([rankdata(s) for s in found.values()], axis=0)
     return _Scored(found, mean, scores.decision(mean, y))
+
+
+def _heard(said: Mapping[str, list[FloatArray]], y: IntArray) -> list[str]:
+    """The views that foretell more labels than the largest class does: others have no vote. All of them, where none does."""
+    majority = float(np.bincount(y).max() / len(y))
+    right = {name: float((np.mean(logs, axis=0).argmax(axis=1) == y).mean()) for name, logs in said.items()}
+    return [name for name, share in right.items() if not Foretold(share, majority, len(y)).refusal] or list(said)
 
 
 def _trial(

@@ -97,22 +97,13 @@ def report_page(report: DataReport, title: str) -> str:
 def _worth(report: Valuation) -> Markup:
     """What the rows are worth, as a piece of a page."""
     pairs = [(" + ".join(pair), rounded(index)) for pair, index in report.synergy]
+    rows = [(h.player, h.label, rounded(h.credit), str(h.surely), h.text) for h in report.harmful]
     return render(
         "valuation", "worth",
         question=QUESTION, payoff=report.payoff, warnings=list(report.warnings),
-        values=attribution_table(report.values.ranked()), harmful=_harmful(report), why=HARMFUL, silent=report.silent,
+        values=attribution_table(report.values.ranked()), harmful=rows, why=HARMFUL, silent=report.silent,
         pairs=pairs, curves=curves_svg(report.curves) if report.curves else "", claims=claims_table(report.values),
     )  # fmt: skip
-
-
-def _harmful(report: Valuation) -> tuple[list[str], list[list[str]]] | None:
-    """Header and rows; the column of texts only where there are any."""
-    if not report.harmful:
-        return None
-    header = ["row", "label", "value", "certainty", "text"]
-    shown = len(header) if any(s.text for s in report.harmful) else len(header) - 1
-    rows = [[s.player, s.label, rounded(s.credit), str(s.surely), s.text][:shown] for s in report.harmful]
-    return header[:shown], rows
 
 
 def curves_svg(curves: Sequence[Curve], width: int = 560, height: int = 260) -> Markup:

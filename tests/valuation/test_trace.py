@@ -67,7 +67,8 @@ def test_the_text_that_states_a_fact_comes_first(learned: Any, tmp_path: Path) -
 
 def test_only_the_answer_is_judged_and_its_tokens_add_up(learned: Any) -> None:
     model, tokenizer, texts = learned
-    batch, tokens = asked(tokenizer, "the capital of", "kelu is bem", 16)
+    batch, tokens, first = asked(tokenizer, "the capital of", "kelu is bem", 16)
+    assert first
     assert tokens == ("kelu", "is", "bem")
     assert (batch["labels"] != -100).sum(dim=1).tolist() == [1, 1, 1]
     net = network(model, loss=loss_named(None, model), embeddings=True)
@@ -99,7 +100,7 @@ def test_padding_changes_nothing(learned: Any, tmp_path: Path) -> None:
 
 def test_what_cannot_be_asked_is_refused(learned: Any) -> None:
     model, tokenizer, texts = learned
-    with pytest.raises(InvalidInput, match="may be empty"):
+    with pytest.raises(InvalidInput, match="neither may be empty"):
         trace(model, tokenizer, texts, "the capital of", " ")
     with pytest.raises(InvalidInput, match="row 1"):
         trace(model, tokenizer, [texts[0], ""], "the capital of", "kelu")
