@@ -261,7 +261,8 @@ METHODS = (
            "accredit.valuation.knn_shapley(data)", "training rows", "right neighbours", ALL_FOUR, Cost("no training"),
            "closed form for nearest neighbours", aliases=("knn",)),
     Method("influence", "training rows", "accredit.valuation.rules:influences", "accredit.valuation.influence(objective)",
-           "training rows", "nothing: slopes", ("symmetry",), Cost("one training"), "first order of leave-one-out on the loss"),
+           "training rows", "nothing: slopes", ("symmetry",), Cost("one training"), 
+           "first order of leave-one-out on the loss; of a fine-tuned model, too"),
     Method("datamodel", "training rows", "accredit.valuation.rules:linear_fit", "accredit.valuation.datamodels(game, subsets)",
            "training rows", "nothing: a linear fit", (), BUDGET, "lasso over random subsets", aliases=("datamodels",)),
 )  # fmt: skip

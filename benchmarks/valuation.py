@@ -271,7 +271,7 @@ def encodings(texts: list[str]) -> dict[str, FloatArray]:
     rows = [[place[w] for w in text.split() if w in place] or [0] for text in texts]
     found = {"GloVe": np.array([vectors[row].mean(axis=0) for row in rows])}
     if text_folder().is_dir():
-        found["built-in encoder (has seen the true labels)"] = text_features(texts)
+        found["built-in encoder (has seen the true labels)"] = text_features(texts, "builtin")
     return found
 
 
