@@ -19,11 +19,11 @@ from typing import Any
 
 import numpy as np
 import torch
-from transformers.cache_utils import DynamicCache, DynamicLayer
 
 from accredit.core import AccreditError, BadPayoff, FloatArray, IntArray, InvalidInput
 from accredit.games.batches import CACHE_TOKENS, MEMORY, ROWS, spans_by_length, transformer_bytes
 from accredit.games.prefixes import WORTH_KEEPING, Node, prefix_tree
+from accredit.games.states import Enough, Kept, Room, States
 from accredit.models.answering import AnsweringModel
 from accredit.models.state import device_of
 
@@ -56,66 +56,6 @@ class Row:
 def row_of(prompt: IntArray, answer: IntArray) -> Row:
     """A prompt of which nothing is missing."""
     return Row(prompt, np.arange(len(prompt)), answer)
-
-
-@dataclass(frozen=True, eq=False)
-class States:
-    """Keys and values of a block of rows, and the position of each: what later tokens need."""
-
-    layers: list[tuple[torch.Tensor, torch.Tensor]]  # each (B, heads, L, width)
-    positions: torch.Tensor  # (B, L), HOLE where there is padding
-
-
-class Room(DynamicLayer):  # type: ignore[misc]
-    """Keys and values of chosen rows with room behind them, so that what is new is written and nothing is copied twice."""
-
-    def __init__(self, keys: torch.Tensor, values: torch.Tensor, rows: torch.Tensor, new: int) -> None:
-        super().__init__()
-        self.lazy_initialization(keys, values)
-        self.keys, self.values = (self._with_room(states, rows, new) for states in (keys, values))
-        self._filled = keys.shape[2]
-
-    def _with_room(self, states: torch.Tensor, rows: torch.Tensor, new: int) -> torch.Tensor:
-        _, heads, length, width = states.shape
-        room = states.new_empty(len(rows), heads, length + new, width)
-        torch.index_select(states, 0, rows, out=room[:, :, :length])
-        return room
-
-    def update(self, keys: torch.Tensor, values: torch.Tensor, *_: Any, **__: Any) -> tuple[torch.Tensor, torch.Tensor]:
-        """Write the new states behind the others: each (B, heads, new, width)."""
-        stop = self._filled + keys.shape[2]
-        self.keys[:, :, self._filled : stop], self.values[:, :, self._filled : stop] = keys, values
-        self._filled = stop
-        return self.keys[:, :, :stop], self.values[:, :, :stop]
-
-    def get_seq_length(self) -> int:
-        return self._filled
-
-
-class Enough(BaseException):
-    """Every layer has made its keys and values, and nothing else of this pass is wanted. Not an error, so no model catches it."""
-
-
-class Kept(DynamicCache):  # type: ignore[misc]
-    """Keys and values of every layer of a model with so many `layers`."""
-
-    def __init__(self, rooms: list[Room], layers: int) -> None:
-        super().__init__()
-        self.layers = [*rooms]
-        self._all, self._wanted, self._made = layers, 0, 0
-
-    def begin(self, states_only: bool) -> None:
-        """Before a pass: whether it ends once every layer has made its keys and values."""
-        self._wanted, self._made = self._all if states_only else 0, 0
-
-    def update(
-        self, keys: torch.Tensor, values: torch.Tensor, layer_idx: int, *args: Any, **kwargs: Any
-    ) -> tuple[torch.Tensor, torch.Tensor]:
-        found: tuple[torch.Tensor, torch.Tensor] = super().update(keys, values, layer_idx, *args, **kwargs)
-        self._made += 1
-        if self._made == self._wanted:
-            raise Enough
-        return found
 
 
 class Reader:
@@ -244,7 +184,7 @@ class Reader:
             layers = past.layers if whole else [(k[:, :, used], v[:, :, used]) for k, v in past.layers]
             rooms = [Room(keys, values, rows, new) for keys, values in layers]
             seen = torch.cat([before if whole else before[:, used], positions], dim=1)
-        cache = Kept(rooms, int(self._config.num_hidden_layers))
+        cache = Kept(rooms, int(getattr(self._config, "num_hidden_layers", 0)))
         split = new - answer if answer and new - answer >= WORTH_A_PASS else 0
         if split:
             self._step(tokens[:, :split], positions[:, :split], seen[:, :-answer], cache, 0)
@@ -261,7 +201,7 @@ class Reader:
         }  # fmt: skip
         cache.begin(states_only=not answer)
         with suppress(Enough):
-            return self._logits(given, max(answer, 1))[:, -answer or tokens.shape[1] :]
+            return self._logits(given, max(answer, 1))
         return torch.empty(0)
 
     def _on_the_left(self, rows: list[IntArray], length: int, filler: int) -> torch.Tensor:
