@@ -200,6 +200,9 @@ METHODS = (
            takes=("budget", "seed", "groups")),
     Method("lime", "game", "accredit.values.lime:Lime", "accredit.values.Lime().solve(game)", "any",
            "nothing: slopes of a local line", ("linearity",), BUDGET, "ridge fit near the whole input; its R² is reported"),
+    Method("lasso", "game", "accredit.values.ablations:Lasso", "accredit.values.Lasso(budget=64).solve(game)", "any",
+           "nothing: slopes of a sparse line", (), BUDGET, "lasso over coalitions drawn by coins; its R² is reported",
+           parameters=Parameters(("alpha",), "0.05", default="0.01")),
     Method("surrogate", "game", "accredit.values.surrogate:Surrogate", "accredit.values.Surrogate(budget).solve(game)",
            "any", "v(N) − v(∅)", ("efficiency",), BUDGET, "what shapley uses beyond its exact reach", estimates="shapley"),
     Method("permutations", "game", "accredit.values.orders:Permutations",
@@ -277,6 +280,15 @@ COMPARED = (
     "flow:gf",
     "flow:agf",
 )
+# The default of the arena on answers: what divides, what ContextCite does, and what reads the model itself
+COMPARED_ANSWERS = tuple(
+    name
+    for name in (
+        "shapley", "banzhaf", "lasso", "leave-one-out", "integrated-gradients", "input-x-gradient", "saliency", "flow",
+        "rollout", "attention",
+    )
+    if "answer" in BY_NAME[name].applies
+)  # fmt: skip
 
 
 def methods_for(place: Place) -> list[Method]:

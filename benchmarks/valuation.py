@@ -44,7 +44,7 @@ from accredit.valuation import (
     split,
     text_features,
 )
-from accredit.valuation.lasso import gram, lasso
+from accredit.values.lasso import gram, lasso
 from benchmarks.labels import wrong_label_figures
 from benchmarks.networks import network_scale, stored_search, untuned_lds
 

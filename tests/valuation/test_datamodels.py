@@ -9,7 +9,7 @@ from accredit.core import Holds, InvalidInput
 from accredit.games import FunctionGame
 from accredit.store import durable
 from accredit.valuation import RidgeUtility, datamodels, fit_datamodels, random_subsets
-from accredit.valuation.lasso import duality_gap, gram, lasso
+from accredit.values.lasso import duality_gap, gram, lasso
 from accredit.values import banzhaf
 
 
