@@ -20,7 +20,7 @@ OPTIONS: tuple[Any, ...] = (
         "--answer",
         is_flag=False,
         flag_value="",
-        help="Which parts of the prompt earned this answer? Alone: what the model says itself; without a prompt, to an example.",
+        help="Which parts of the prompt earned this answer? Alone: what the model says; without a prompt, to an example.",
     ),
     click.option("--generate", is_flag=True, help="Explain what the model says, greedily."),
     click.option("--max-new-tokens", type=click.IntRange(min=1), help="Of a generated answer. Default: 128."),

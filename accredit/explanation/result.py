@@ -16,6 +16,7 @@ from accredit.core.attribution import frozen
 from accredit.core.drawn import Drawn, drawings
 from accredit.core.plain import plain, read_object
 from accredit.methods import find
+from accredit.models.prompt import WHOLE as WHOLE
 
 FORMAT = 1
 PICTURE = "data:image/png;base64,"

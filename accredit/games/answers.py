@@ -14,7 +14,7 @@ from accredit.games.batches import MEMORY, Cost, estimate
 from accredit.games.passes import Reader
 from accredit.games.said_so_far import WithPrefix, with_prefix
 from accredit.models.answering import Answer, AnsweringModel, as_answering_model
-from accredit.models.prompt import UNITS
+from accredit.models.prompt import UNITS, WHOLE
 
 PAYOFFS = ("log-probability", "mean", "probability")
 WAYS = {
@@ -22,7 +22,6 @@ WAYS = {
     "padded": "rows side by side, padded and masked",
     "plain": "rows of equal length side by side",
 }
-WHOLE = "answer"  # the target that is the whole answer
 
 
 class Paying(Protocol):

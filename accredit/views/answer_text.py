@@ -8,10 +8,10 @@ from collections.abc import Iterator
 
 from accredit.core import Attribution
 from accredit.core.plain import rounded
-from accredit.explanation.result import Explanation, Said
+from accredit.explanation.result import WHOLE, Explanation, Said
 from accredit.views.columns import printable, table, width
 from accredit.views.notation import LEGEND, claim_letters
-from accredit.views.numbers import between, brief, fixed, percent
+from accredit.views.numbers import between, brief, credit_number, fixed, percent, rounding
 from accredit.views.terminal import paint
 from accredit.views.words import costs, error_bars, in_words, title
 
@@ -20,6 +20,7 @@ LINE = 88  # cells of a line of text
 ANSWER_LINES = 12  # of the answer that are shown
 SENTENCES = 8  # of the answer that are listed
 TOKENS = 5  # tokens that are listed: those that the prompt moves most
+MOVED = 0.005  # log-probability from which a token counts as moved
 STRONGEST = 2  # parts named beside a sentence or a token
 Moved = tuple[str, float, float]  # a target, its log-probability with the whole prompt, and with nobody's part
 
@@ -41,11 +42,11 @@ def answer_text(explanation: Explanation, rows: int, colour: bool) -> str:
 def likelihood(log_probability: float) -> str:
     """A log-probability, and the probability where that can be read.
 
-    >>> likelihood(-0.105), likelihood(-40.0)
-    ('−0.105 (90%)', '−40')
+    >>> likelihood(-0.105), likelihood(-40.0), likelihood(-1e-9)
+    ('−0.105 (90%)', '−40.000', '0.000 (100%)')
     """
     p = math.exp(log_probability)
-    return rounded(log_probability, 3) + (f" ({percent(p, 0 if p >= 0.1 else 1)})" if p >= 0.001 else "")
+    return fixed(log_probability, 3) + (f" ({percent(p, 0 if p >= 0.1 else 1)})" if p >= 0.001 else "")
 
 
 def worth_words(explanation: Explanation) -> str:
@@ -54,13 +55,19 @@ def worth_words(explanation: Explanation) -> str:
     if first.total is None or first.baseline is None:
         return ""
     ends = (first.baseline + first.total, first.baseline)
-    said = explanation.said
-    plain = explanation.payoff == "log-probability" and said is not None and said.rather_than is None
+    plain = payoff_words(explanation) == "log-probability"
     with_all, without = (likelihood(x) if plain else rounded(x, 3) for x in ends)
     who = explanation.provenance.get("players", "player")
     count = len(explanation.players)
     none = f"none of the {count} {who}s" if count > 1 else f"that one {who} left out"
-    return f"{explanation.payoff} {with_all} with the whole prompt, {without} with {none}"
+    return f"{payoff_words(explanation)} {with_all} with the whole prompt, {without} with {none}"
+
+
+def payoff_words(explanation: Explanation) -> str:
+    """What is shared: of two answers that are compared, a difference."""
+    if explanation.said is not None and explanation.said.rather_than is not None and explanation.target == WHOLE:
+        return f"difference in {explanation.payoff}"
+    return "mean log-probability per token" if explanation.payoff == "mean" else explanation.payoff
 
 
 def sentences(said: Said) -> list[Moved]:
@@ -69,9 +76,9 @@ def sentences(said: Said) -> list[Moved]:
 
 
 def moved_tokens(said: Said) -> list[Moved]:
-    """The tokens of an answer of several, those first that the prompt moves most."""
+    """The tokens of an answer of several that the prompt moves, those first that it moves most."""
     tokens = [_moved(said, each) for each in said.targets[1:] if each[2] - each[1] == 1]
-    return sorted(tokens, key=lambda each: -abs(each[1] - each[2]))
+    return sorted((t for t in tokens if abs(t[1] - t[2]) >= MOVED), key=lambda each: -abs(each[1] - each[2]))
 
 
 def _moved(said: Said, target: tuple[str, int, int]) -> Moved:
@@ -89,7 +96,12 @@ def reading(explanation: Explanation) -> Iterator[str]:
 
 
 def _answer(explanation: Explanation, said: Said) -> Iterator[str]:
-    yield f"Which {explanation.provenance.get('players', 'part')}s of the prompt earned this answer?"
+    what = (
+        "this answer"
+        if explanation.target == said.targets[0][0]
+        else f"“{printable(explanation.target)}” in this answer"
+    )
+    yield f"Which {explanation.provenance.get('players', 'part')}s of the prompt earned {what}?"
     shown = [line for part in said.text.strip().splitlines() for line in textwrap.wrap(printable(part), LINE) or [""]]
     yield from (f"  {line}" for line in shown[:ANSWER_LINES])
     if len(shown) > ANSWER_LINES:
@@ -112,9 +124,9 @@ def _parts(explanation: Explanation, rows: int, colour: bool) -> list[str]:
     for name, result in explanation:
         header += [title(name).lower(), *[error_bars(result)] * (result.interval is not None)]
     cells = [[shortened(name), *(x for _, a in explanation for x in _cells(a, name))] for name in names]
-    values = [first[name] for name in names]
+    values = [first[name] if abs(first[name]) > rounding(first) else 0.0 for name in names]
     if colour:
-        largest = float(abs(first.credit).max())
+        largest = max(float(abs(first.credit).max()), rounding(first))
         lines = table(header, cells, values)
         lines[1:] = [
             paint(line, x, largest, method not in explanation.unsigned)
@@ -131,19 +143,10 @@ def _cells(result: Attribution, name: str) -> list[str]:
     if name not in result.players:
         return ["—"]
     estimate = result.estimate(name)
-    number = credit_number(estimate.value, float(abs(result.credit).max()))
+    number = credit_number(estimate.value, max(float(abs(result.credit).max()), rounding(result)))
     if result.interval is None or estimate.low is None or estimate.high is None:
         return [number]
     return [number, between(estimate.low, estimate.high, 3)]
-
-
-def credit_number(value: float, largest: float) -> str:
-    """A number to be read down a column; what is nothing beside the largest is written as 0.
-
-    >>> credit_number(1.2406, 2.0), credit_number(-3e-9, 2.0), credit_number(2e-5, 4e-5)
-    ('+1.241', '0.000', '+2e-05')
-    """
-    return fixed(value, 3, signed=True) if 0.01 <= largest < 1e4 else brief(value)
 
 
 def shortened(name: str) -> str:
