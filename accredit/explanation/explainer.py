@@ -83,7 +83,7 @@ def explain(
     """
     shared: dict[str, Any] = {"target": target, "players": players, "payoff": payoff, "budget": budget, "seed": seed}
     if ANSWERS & set(further):
-        own: dict[str, Any] = {"removal": removal, "methods": methods, "announce": announce}
+        own: dict[str, Any] = {"removal": removal, "methods": methods, "announce": announce, "prefix": prefix}
         return explain_answer(given, model, tokenizer, **shared, **own, **further)
     if given is None:
         raise InvalidInput(
@@ -121,6 +121,7 @@ def explain_answer(
     *,
     methods: Sequence[str] | str | None = None,
     announce: Announce | None = None,
+    store: str | Path | None = None,
     **settings: Any,
 ) -> Explanation:
     """Which parts of a prompt earned what a language model said: the whole answer, each sentence and each token of it.
@@ -135,7 +136,9 @@ def explain_answer(
     characters; `fixed` are strings or spans that never play, like the template and special tokens. Parts leave by `removal`:
     "rebuild" (the default), "attention", or "filler" with `filler='…'`. `payoff` is "log-probability", "mean" (per token) or
     "probability". `target` is answer, sentences or tokens: what has credit of its own; see `.of(name)`. `memory` bounds the
-    bytes of one pass, `batch` its rows. `template`, `separator` and `chat` say how a context becomes a prompt.
+    bytes of one pass, `batch` its rows. `template`, `separator` and `chat` say how a context becomes a prompt. `prefix` is what
+    an encoder–decoder has said so far: its words or tokens play too. `store` is a file that keeps every payoff, so that a run
+    that was stopped goes on where it was.
 
     >>> facts = ["Anna lives in Rome .", "Boris owns a dog ."]
     >>> e = explain_answer(context=facts, query="Where does Anna live ?", methods="shapley")
@@ -143,8 +146,14 @@ def explain_answer(
     ('Anna lives in Rome .', ('Anna lives in Rome .',), 2.5)
     """
     asked = find_all(FOR_ANSWERS if methods is None else methods, "explain")
-    subject = answer_subject(answering_model(model, tokenizer), prompt, **settings)
-    return explained_by(subject, asked, announce)
+    if store is None:
+        subject = answer_subject(answering_model(model, tokenizer), prompt, **settings)
+        return explained_by(subject, asked, announce)
+    from accredit.store import Journal
+
+    with closing(Journal(store)) as journal:
+        subject = answer_subject(answering_model(model, tokenizer), prompt, journal=journal, **settings)
+        return explained_by(subject, asked, announce)
 
 
 def answering_model(model: Any, tokenizer: Any = None) -> Any:
