@@ -58,7 +58,9 @@ def run_name(model: Any, settings: Mapping[str, Any]) -> str:
     """A name for everything that decides the rows: weights, settings, version."""
     from accredit.store import fingerprint
 
-    return fingerprint(model=model.model, name=model.name, settings=dict(settings)).digest[:16]
+    head = getattr(model, "head", None)
+    own = {} if head is None else {"head": head.decided_by}
+    return fingerprint(model=model.model, name=model.name, settings=dict(settings), **own).digest[:16]
 
 
 def check_settings(texts: Sequence[Text], model: Any, settings: Mapping[str, Any]) -> None:

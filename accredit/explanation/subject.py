@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 import numpy as np
 
-from accredit.core import FloatArray, IntArray, InvalidInput, distinct_names
+from accredit.core import FloatArray, IntArray, InvalidInput
 from accredit.explanation.result import PICTURE, Picture, Token
 from accredit.games import StringGame, cached, string_game
 from accredit.games.parts import PartsGame, PartsGames
 from accredit.games.wrappers import Cached
+from accredit.models.partition import with_special
 from accredit.models.strings import StringModel
 
 if TYPE_CHECKING:
@@ -158,7 +159,7 @@ def text_subject(
     asked["payoff"] = payoff or natural_payoff(model.law)
     game = _game_of(model, seen, asked)
     partition = game.partition
-    names, owner = _with_special(partition.players, partition.owner, seen.tokens)
+    names, owner = with_special(partition.players, partition.owner, seen.tokens)
     unit = players if isinstance(players, str) else "player"
     tree, memo = _nested(seen, partition), Memo()
     games = _paying(game, seen, memo, target)
@@ -219,7 +220,7 @@ def image_subject(
     )
     owner = _patch_tokens(model, seen) if players is None else np.zeros(0, dtype=np.int64)
     special = model.special_tokens(int((owner < 0).sum()))
-    names, owner = _with_special(game.players, owner, (*special, *("" for _ in game.players)))
+    names, owner = with_special(game.players, owner, (*special, *("" for _ in game.players)))
     tree, memo = list(game.players), Memo()
     games = _paying(game, seen, memo, target)
     part = game.partition
@@ -237,17 +238,6 @@ def _patch_tokens(model: ImageModel, seen: Pixels) -> IntArray:
 def natural_payoff(law: str) -> str:
     """Log-odds where outputs are probabilities: unbounded, and free of the constant that all logits may share."""
     return "logit" if law == "none" else "log-odds"
-
-
-def _with_special(
-    players: tuple[str, ...], owner: IntArray, shown: tuple[str, ...]
-) -> tuple[tuple[str, ...], IntArray]:
-    """Players, then the tokens that belong to no player, each under its own name; and for each token its owner among them."""
-    nobody = np.flatnonzero(owner < 0)
-    names = distinct_names([*players, *(shown[i] for i in nobody)])
-    everyone = owner.copy()
-    everyone[nobody] = len(players) + np.arange(len(nobody))
-    return names, everyone
 
 
 def _nested(seen: Encoded, partition: Partition) -> list[Any]:

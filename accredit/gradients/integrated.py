@@ -32,6 +32,7 @@ def integrated_gradients(
     payoff: str = "logit",
     players: Any = None,
     baseline: Any = None,
+    layer: int | str | None = None,
     tolerance: float = 1e-3,
     steps: int = STEPS,
     most_steps: int = MOST_STEPS,
@@ -46,7 +47,7 @@ def integrated_gradients(
         raise InvalidInput(
             f"steps={steps}, most_steps={most_steps}, tolerance={tolerance}: give 1 ≤ steps ≤ most_steps and tolerance > 0"
         )
-    at = point(model, given, target=target, payoff=payoff, players=players, baseline=baseline)
+    at = point(model, given, target=target, payoff=payoff, players=players, baseline=baseline, layer=layer)
     low, high = at.worth(at.baseline), at.worth(at.here)
     method, used = IntegratedGradients(at.payoff), steps
     while True:
