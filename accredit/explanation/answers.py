@@ -52,6 +52,9 @@ class AnswerSubject(Dealt):
     budget: int | None = None
     seed: int = 0
     memo: Memo = field(default_factory=Memo, repr=False)
+    slopes: Mapping[str, Any] = field(
+        default_factory=dict
+    )  # settings of gradients: layer, baseline, tolerance, most_steps
 
     @property
     def players(self) -> tuple[str, ...]:

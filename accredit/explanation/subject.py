@@ -88,6 +88,9 @@ class Subject(Dealt):
     seed: int = 0
     games: Any = None  # the game as it pays for every output of the model at once; None: one target is asked for
     memo: Memo = field(default_factory=Memo, repr=False)
+    slopes: Mapping[str, Any] = field(
+        default_factory=dict
+    )  # settings of gradients: layer, baseline, tolerance, most_steps
 
     @property
     def players(self) -> tuple[str, ...]:

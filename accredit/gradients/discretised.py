@@ -19,8 +19,6 @@ import torch
 from accredit.core import Attribution, Claim, FloatArray, Holds, InvalidInput, Precision
 from accredit.gradients.integrated import ON_THE_LINE
 from accredit.gradients.point import Point, point
-from accredit.models.encoded import Encoded
-from accredit.models.text import TextModel
 
 POINTS = 30
 NEIGHBOURS = 50
@@ -39,37 +37,41 @@ def discretised_integrated_gradients(
     neighbours: int = NEIGHBOURS,
     strategy: Strategy = "greedy",
 ) -> Attribution:
-    """Share f(input) − f(baseline), up to a reported gap, by slopes along a path of words; the formula is in the docstring above.
+    """Share f(input) − f(baseline), up to a reported gap, by slopes along a path of words; see the formula above.
 
     Each next word is among the `neighbours` nearest of the last: the one that has to be bent least (`strategy="greedy"`), or
     the one with the most coordinates between the last word and the baseline ("maxcount"). One backward pass per point.
     """
-    if not isinstance(model, TextModel):
-        raise InvalidInput(
-            f"a path through words needs a text model with a vocabulary, and {type(model).__name__} was given; use "
-            "integrated_gradients"
-        )
+    at = point(model, given, target=target, payoff=payoff, players=players, baseline=baseline)
+    return discretised_integrated_gradients_at(at, points, neighbours, strategy)
+
+
+def discretised_integrated_gradients_at(
+    at: Point, points: int = POINTS, neighbours: int = NEIGHBOURS, strategy: Strategy = "greedy"
+) -> Attribution:
+    """Discretised integrated gradients of any payoff of a text, where its word embeddings are moved."""
     if points < 2 or neighbours < 1 or strategy not in ("greedy", "maxcount"):
         raise InvalidInput(
-            f"points={points}, neighbours={neighbours}, strategy={strategy!r}: give points ≥ 2, neighbours ≥ 1 and the strategy "
-            "greedy or maxcount"
+            f"points={points}, neighbours={neighbours}, strategy={strategy!r}: give points ≥ 2, neighbours ≥ 1 and "
+            "the strategy greedy or maxcount"
         )
-    encoded = given if isinstance(given, Encoded) else model.encode(given)
-    at = point(model, encoded, target=target, payoff=payoff, players=players, baseline=baseline)
-    with torch.no_grad():
-        words = model.embed(torch.arange(model.known, device=at.here.device)).double().cpu().numpy()
-    path = _path(at, words, encoded, points, neighbours, strategy)  # (points, T, D), from the baseline to the input
-    steps = path[1:] - path[:-1]
-    credit = at.shares((steps * at.slopes(path[:-1])).double().sum(dim=0, keepdim=True))
+    path = _path(at, points, neighbours, strategy)
+    credit = at.shares(((path[1:] - path[:-1]) * at.slopes(path[:-1])).double().sum(dim=0, keepdim=True))
     return _attribution(at, credit, f"points={points}, {strategy}", points)
 
 
-def _path(at: Point, table: FloatArray, encoded: Encoded, *how: Any) -> torch.Tensor:
-    """Points of all tokens together; tokens that do not play stay where they are."""
-    path = at.here.repeat(how[0], 1, 1)
+def _path(at: Point, points: int, *how: Any) -> torch.Tensor:
+    """From the baseline to the input; tokens that do not play stay where they are: (points, T, D)."""
+    if at.ids is None:
+        raise InvalidInput("a path through words needs the word embeddings of a text; use integrated_gradients")
+    embedding: Any = at.module.get_input_embeddings()  # type: ignore[operator]
+    with torch.no_grad():
+        words = embedding(torch.arange(embedding.num_embeddings, device=at.here.device)).double().cpu().numpy()
+    path = at.here.repeat(points, 1, 1)
     for i in np.flatnonzero(at.partition.owned):
         end = at.baseline[0, i].double().cpu().numpy()
-        path[:-1, i] = torch.from_numpy(word_path(table, int(encoded.ids[i]), end, *how)[:-1].copy()).to(path)
+        line = word_path(words, int(at.ids[i]), end, points, *how)
+        path[:-1, i] = torch.from_numpy(line[:-1].copy()).to(path)
     return path
 
 

@@ -1,6 +1,7 @@
 r"""GradientSHAP (expected gradients; Erion et al., 2021): slopes at random points between random baselines and the input.
 
-$$\phi_i = \mathbb{E}_{x' \sim D,\ \alpha \sim U(0, 1)} \sum_{c \in C_i} (x_c - x'_c)\, \frac{\partial f}{\partial x_c}\bigl(x' + \alpha (x - x')\bigr)$$
+$$\phi_i = \mathbb{E}_{x' \sim D,\ \alpha \sim U(0, 1)} \sum_{c \in C_i}
+    (x_c - x'_c)\, \frac{\partial f}{\partial x_c}\bigl(x' + \alpha (x - x')\bigr)$$
 
 With one baseline and no noise this is integrated gradients by random points instead of a grid.
 """
@@ -14,11 +15,12 @@ from typing import Any
 import numpy as np
 import torch
 
-from accredit.core import Attribution, Claim, FloatArray, Holds, InvalidInput, Precision
-from accredit.gradients.integrated import ON_THE_LINE
+from accredit.core import Attribution, Claim, FloatArray, Holds, InvalidInput, NotConverged, Precision
+from accredit.gradients.integrated import ON_THE_LINE, TOLERANCE
 from accredit.gradients.point import Point, point
 
 SAMPLES = 50
+FAR = 8.0  # standard errors beyond which draws have missed where the payoff changes
 
 
 def gradient_shap(
@@ -39,21 +41,43 @@ def gradient_shap(
     `baseline` is one of those of `integrated_gradients`, or a list of them, drawn with equal chance. With `noise` the input
     itself is shaken by that share of its range, as captum's `stdevs` do. One forward and backward pass per sample.
     """
-    if samples < 2 or not noise >= 0:
-        raise InvalidInput(f"samples is {samples} and noise {noise}; give at least 2 samples and noise of 0 or more")
+    asked = {"target": target, "payoff": payoff, "players": players, "layer": layer}
+    points = [point(model, given, baseline=way, **asked) for way in several(baseline)]
+    return gradient_shap_at(points, samples, noise, seed)
+
+
+def several(baseline: Any) -> list[Any]:
+    """Baselines as a list: one is a list of itself."""
     ways = [*baseline] if isinstance(baseline, list | tuple) else [baseline]
     if not ways:
         raise InvalidInput("baseline is an empty list; give at least one")
-    asked = {"target": target, "payoff": payoff, "players": players, "layer": layer}
-    points = [point(model, given, baseline=way, **asked) for way in ways]
-    at = replace(points[0], baseline=torch.cat([each.baseline for each in points]))
-    at.provenance["baseline"] = ", ".join(str(each.provenance["baseline"]) for each in points)
+    return ways
+
+
+def gradient_shap_at(points: Sequence[Point], samples: int = SAMPLES, noise: float = 0.0, seed: int = 0) -> Attribution:
+    """GradientSHAP of one payoff, given once with each baseline."""
+    if samples < 2 or not noise >= 0:
+        raise InvalidInput(f"samples is {samples} and noise {noise}; give at least 2 samples and noise of 0 or more")
+    named = ", ".join(str(each.provenance["baseline"]) for each in points)
+    at = replace(
+        points[0],
+        baseline=torch.cat([each.baseline for each in points]),
+        provenance=points[0].provenance | {"baseline": named},
+    )
     parts = _sampled(at, samples, noise, seed)
     low = float(np.mean([each.worth(each.baseline) for each in points]))
-    total, stderr = at.worth(at.here) - low, parts.std(axis=0, ddof=1) / samples**0.5
+    credit, total, stderr = parts.mean(axis=0), at.worth(at.here) - low, parts.std(axis=0, ddof=1) / samples**0.5
+    gap = abs(float(credit.sum()) - total)
+    error = float(parts.sum(axis=1).std(ddof=1)) / samples**0.5
+    if not noise and gap > FAR * error + TOLERANCE * float(np.abs(credit).sum()):
+        raise NotConverged(
+            f"{samples} random points miss f(input) − f(baseline) = {total:.6g} by {gap:.3g}, "
+            f"{gap / max(error, 1e-300):.3g} times their standard error: the payoff is too steep for them; raise samples, or "
+            "use a game such as shapley"
+        )
     return Attribution(
         at.partition.players,
-        parts.mean(axis=0),
+        credit,
         total,
         f"gradient SHAP(samples={samples}, noise={noise:g}, seed={seed})",
         _claims(noise),
@@ -61,7 +85,7 @@ def gradient_shap(
         baseline=low,
         payoffs=samples,
         seed=seed,
-        certificate={"completeness gap": abs(float(parts.mean(axis=0).sum()) - total), "baselines": len(points)},
+        certificate={"completeness gap": gap, "baselines": len(points)},
         precision=Precision.unknown("standard errors over the draws only"),
         provenance=at.provenance,
     )

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 import torch
 
-from accredit.core import FloatArray, InvalidInput
-from accredit.models.blocks import block_of, entered, replaced
+from accredit.core import FloatArray, IntArray, InvalidInput
 from accredit.models.arrays import ArrayModel, as_array_model, tensor_of
+from accredit.models.blocks import block_of, entered, replaced
 from accredit.models.encoded import Encoded
 from accredit.models.image import ImageModel, painted_over
 from accredit.models.labels import chosen_output
@@ -42,11 +42,17 @@ class Point:
     held: Callable[[], AbstractContextManager[None]]  # the model in evaluation mode
     module: torch.nn.Module  # what is called
     rows: int = 64  # rows of one batch
+    ids: IntArray | None = None  # (T,) of a text: the tokens whose word embeddings are moved
     provenance: dict[str, Any] = field(default_factory=dict)
 
     def shares(self, values: torch.Tensor) -> FloatArray:
         """Values of coordinates summed over what each player owns: (1, *shape) -> (n,)."""
         return self.partition.shares(self.places(values[0].detach().double().cpu().numpy()))
+
+    @property
+    def local(self) -> dict[str, Any]:
+        """What decides a result that looks at the input alone: all but the baseline."""
+        return {name: value for name, value in self.provenance.items() if name != "baseline"}
 
     def coordinates(self, places: torch.Tensor) -> torch.Tensor:
         """1 on the coordinates of some places, 0 elsewhere, in the shape of the input without its batch axis: (places,) -> …"""
@@ -96,7 +102,9 @@ def point(
     if isinstance(model, TextModel):
         encoded = given if isinstance(given, Encoded) else model.encode(given)
         at = _of_text(model, encoded, target, payoff, players or "token", baseline)
-        return at if layer is None else at_layer(at, encoded.tokens, layer)
+        if layer is None:
+            return at
+        return at_layer(at, Partition(*with_special(at.partition.players, at.partition.owner, encoded.tokens)), layer)
     if layer is not None:
         raise InvalidInput(f"layer is {layer!r}, which is for the blocks of a text model; leave it out")
     if isinstance(model, ImageModel):
@@ -138,6 +146,7 @@ def _of_text(model: TextModel, encoded: Encoded, target: Any, payoff: str, playe
         model.held,
         model.model,
         max(1, TOKENS // len(encoded)),
+        encoded.ids,
         {
             "model": model.name,
             "text": encoded.text,
@@ -168,25 +177,25 @@ def absent(model: TextModel, baseline: Any, here: torch.Tensor) -> torch.Tensor:
     return vectors
 
 
-def at_layer(at: Point, shown: tuple[str, ...], layer: int | str) -> Point:
+def at_layer(at: Point, everyone: Partition, layer: int | str) -> Point:
     """The same payoff as a function of what enters a block: the first layers read the input and the baseline, and the line
-    between the two lies behind them. Special tokens change there too, so they get credit under their own names.
+    between the two lies behind them. Tokens that do not play change there too, so `everyone` gets credit.
     """
     block = block_of(at.module, layer)
     with at.held(), torch.no_grad():
-        here, away = (entered(block, lambda x=x: at.payoff(x)) for x in (at.here, at.baseline))
+        here = entered(block, lambda: at.payoff(at.here))
+        away = entered(block, lambda: at.payoff(at.baseline))
     if here.shape[:2] != at.here.shape[:2]:
         raise InvalidInput(
-            f"layer {layer!r} reads {here.shape[1]} positions, and the text has {at.here.shape[1]} tokens"
+            f"layer {layer!r} reads {here.shape[1]} positions, and {at.here.shape[1]} tokens are explained"
         )
 
     def worth(vectors: torch.Tensor) -> torch.Tensor:
         with replaced(block, vectors):
             return at.payoff(at.here.expand(len(vectors), *at.here.shape[1:]))
 
-    names, owner = with_special(at.partition.players, at.partition.owner, shown)
     provenance = at.provenance | {"layer": layer}
-    return replace(at, payoff=worth, here=here, baseline=away, partition=Partition(names, owner), provenance=provenance)
+    return replace(at, payoff=worth, here=here, baseline=away, partition=everyone, ids=None, provenance=provenance)
 
 
 def _of_image(model: ImageModel, image: Any, target: Any, payoff: str, players: Any, baseline: str | float) -> Point:
@@ -202,6 +211,7 @@ def _of_image(model: ImageModel, image: Any, target: Any, payoff: str, players: 
         model.held,
         model.model,
         max(1, TOKENS // (int(np.prod(pixels.grid)) + 1)),
+        None,
         {
             "model": model.name,
             "image": pixels.name,

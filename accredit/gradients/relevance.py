@@ -29,7 +29,11 @@ def attn_lrp(
     The credits are scores. Linear maps without bias, norms, activation functions and products pass on all they get; biases,
     position embeddings and the softmax of attention keep some. The certificate says how much arrived where.
     """
-    at = point(model, given, target=target, payoff=payoff, players=players, layer=layer)
+    return attn_lrp_at(point(model, given, target=target, payoff=payoff, players=players, layer=layer))
+
+
+def attn_lrp_at(at: Point) -> Attribution:
+    """AttnLRP of any payoff that a model computes."""
     here = at.here.detach().clone().requires_grad_(True)
     eager = attention_kernel(at.module, "eager") if hasattr(at.module, "set_attn_implementation") else nullcontext()
     with at.held(), eager, identity_activations(at.module), torch.enable_grad():
@@ -48,7 +52,7 @@ def _attribution(at: Point, values: torch.Tensor, worth: float) -> Attribution:
         "kept on the way": worth - arrived,
     }
     said = f"of the payoff {worth:.4g}, players get {shared:.4g}, inputs that do not play {arrived - shared:.4g}, and biases, "
-    said += f"positions and softmax keep {worth - arrived:.4g}"
+    said += f"positions, softmax and what else is read keep {worth - arrived:.4g}"
     claims = (
         Claim("efficiency", Holds.NO, said),
         Claim("symmetry", Holds.NO, RULED),
@@ -66,6 +70,6 @@ def _attribution(at: Point, values: torch.Tensor, worth: float) -> Attribution:
         "AttnLRP",
         claims,
         certificate=split,
-        provenance=at.provenance,
+        provenance=at.local,
         precision=Precision.exact("relevance is computed, not sampled"),
     )

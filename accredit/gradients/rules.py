@@ -1,12 +1,12 @@
 r"""Relevance through a network, operation by operation: the rules of AttnLRP (Achtibat et al., 2024) on the graph of autograd.
 
-Every tensor $a$ carries relevance $R = a \odot g$. With $g$ the slope of the payoff this is input × gradient; the rules change $g$
-on its way down, and nothing else:
+Every tensor $a$ carries relevance $R = a \odot g$. With $g$ the slope of the payoff this is input × gradient; the rules change
+$g$ on its way down, and nothing else:
 
 | operation | rule | what happens to $g$ |
 |---|---|---|
 | linear maps, sums, views | ε-rule, ε → 0 | it is the slope; what a bias adds keeps its share |
-| softmax, and the payoff's own logarithms | Taylor, at the input | it is the slope; the constant of the expansion keeps its share |
+| softmax, and the payoff's logarithms | Taylor, at the input | it is the slope; the constant term keeps its share |
 | product of two activations | uniform: one half each | the slope, halved |
 | activation function $y = f(x)$ | identity | $g\,y / x$ instead of $g\,f'(x)$ |
 | LayerNorm, RMSNorm | identity: the scale is a constant | the slope with that constant |
@@ -30,15 +30,16 @@ from accredit.core import InvalidInput
 Node = Any  # torch.autograd.graph.Node, whose saved tensors have no types
 Grads = tuple[torch.Tensor | None, ...]
 
-LINEAR = frozenset(
+_LINEAR = (
     "Add Sub Neg Clone Copy ToCopy Alias Expand View UnsafeView ReshapeAlias Reshape Transpose T Permute Select Slice Split "
-    "SplitWithSizes Unbind Unsqueeze Squeeze Stack Cat Repeat Roll Narrow Index IndexSelect Gather MaskedFill Where ConstantPadNd "
-    "Mean Sum Convolution Im2Col FftC2C FftR2C ViewAsReal Real Relu Amax Max Flip Tril Triu Unfold IdentityRule".split()
+    "SplitWithSizes Unbind Unsqueeze Squeeze Stack Cat Repeat Roll Narrow Index IndexSelect Gather MaskedFill Where "
+    "ConstantPadNd Mean Sum Convolution Im2Col FftC2C FftR2C ViewAsReal Real Relu Amax Max Flip Tril Triu Unfold IdentityRule"
 )
-BY_SLOPE = frozenset("Softmax LogSoftmax Logsumexp Logaddexp Log Exp".split())
+LINEAR = frozenset(_LINEAR.split())
+BY_SLOPE = frozenset(["Softmax", "LogSoftmax", "Logsumexp", "Logaddexp", "Log", "Exp"])
 PRODUCTS = {"Mul": (0, 1), "Mm": (0, 1), "Bmm": (0, 1), "Mv": (0, 1), "Dot": (0, 1), "Addmm": (1, 2), "Baddbmm": (1, 2)}
-SCALES = frozenset("Rsqrt Sqrt LinalgVectorNorm Norm Std".split())
-BOUNDS = frozenset("Clamp ClampMin".split())  # only of a scale
+SCALES = frozenset(["Rsqrt", "Sqrt", "LinalgVectorNorm", "Norm", "Std"])
+BOUNDS = frozenset(["Clamp", "ClampMin"])  # only of a scale
 INPUT = "torch::autograd::AccumulateGrad"
 ACTIVATIONS = frozenset(
     (torch.tanh, torch.Tensor.tanh, F.tanh, F.gelu, F.silu, F.elu, F.leaky_relu, F.hardtanh, F.mish)
@@ -90,7 +91,7 @@ def _activates(part: torch.nn.Module) -> bool:
 
 
 def relevance(worth: torch.Tensor, here: torch.Tensor, name: str) -> torch.Tensor:
-    """Relevance of every coordinate of `here` for a payoff computed from it inside `identity_activations`: the shape of `here`."""
+    """Relevance of every coordinate of `here` for a payoff computed from it inside `identity_activations`."""
     if worth.grad_fn is None:
         return torch.zeros_like(here)
     live = _live(worth.grad_fn, name)

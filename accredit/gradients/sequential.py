@@ -1,7 +1,7 @@
 r"""Sequential integrated gradients (Enguehard, 2023): one line for each player, on which everybody else stays.
 
-$$\phi_i = \sum_{c \in C_i} (x_c - x'_c) \int_0^1 \frac{\partial f}{\partial x_c}\bigl(x + (\alpha - 1)(x - x')_{C_i}\bigr)\, d\alpha
-        = f(x) - f(x \text{ with } x'_{C_i})$$
+$$\phi_i = \sum_{c \in C_i} (x_c - x'_c) \int_0^1
+    \frac{\partial f}{\partial x_c}\bigl(x + (\alpha - 1)(x - x')_{C_i}\bigr)\, d\alpha = f(x) - f(x \text{ with } x'_{C_i})$$
 
 The second equality is the fundamental theorem of calculus: summed over a player's coordinates, this is its leave-one-out value
 under the removal of the same name. Two payoffs give what the integral gives with many slopes; each player's gap is the check.
@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from accredit.core import Attribution, Claim, FloatArray, Holds, InvalidInput, NotConverged, Precision
-from accredit.gradients.integrated import MOST_STEPS, STEPS
+from accredit.core import Attribution, Claim, FloatArray, Holds, NotConverged, Precision
+from accredit.gradients.integrated import MOST_STEPS, STEPS, TOLERANCE, check_steps
 from accredit.gradients.point import Point, point
 
 ALONE = "each player's line adds up to its leave-one-out value"
@@ -29,7 +29,7 @@ def sequential_integrated_gradients(
     payoff: str = "logit",
     players: Any = None,
     baseline: Any = None,
-    tolerance: float = 1e-3,
+    tolerance: float = TOLERANCE,
     steps: int = STEPS,
     most_steps: int = MOST_STEPS,
 ) -> Attribution:
@@ -38,11 +38,15 @@ def sequential_integrated_gradients(
     The steps are doubled, for the players that need it, until no player misses its own difference by more than `tolerance`
     times Σ |credit|. `steps` forward and backward passes per player, or more.
     """
-    if steps < 1 or most_steps < steps or not tolerance > 0:
-        raise InvalidInput(
-            f"steps={steps}, most_steps={most_steps}, tolerance={tolerance}: give 1 ≤ steps ≤ most_steps and tolerance > 0"
-        )
     at = point(model, given, target=target, payoff=payoff, players=players, baseline=baseline)
+    return sequential_integrated_gradients_at(at, tolerance, most_steps, steps)
+
+
+def sequential_integrated_gradients_at(
+    at: Point, tolerance: float = TOLERANCE, most_steps: int = MOST_STEPS, steps: int = STEPS
+) -> Attribution:
+    """Sequential integrated gradients of any differentiable payoff."""
+    check_steps(steps, most_steps, tolerance)
     moves = _moves(at)
     alone = at.worth(at.here) - np.array([at.worth(at.here - move) for move in moves])
     credit, used = np.array([_along(at, move, steps) for move in moves]), np.full(len(moves), steps)
@@ -51,8 +55,8 @@ def sequential_integrated_gradients(
             worst = int(np.abs(credit - alone).argmax())
             raise NotConverged(
                 f"sequential integrated gradients of {at.partition.players[worst]!r} miss {alone[worst]:.6g} by "
-                f"{abs(credit[worst] - alone[worst]):.3g} after {used.max()} steps; raise most_steps above {most_steps}, raise "
-                f"tolerance above {tolerance}, or ask for leave-one-out, which is what they converge to"
+                f"{abs(credit[worst] - alone[worst]):.3g} after {used.max()} steps; raise most_steps to {2 * used.max()} or "
+                f"more, raise tolerance above {tolerance}, or ask for leave-one-out, which is what they converge to"
             )
         used[off] *= 2
         credit[off] = [_along(at, moves[i], int(used[i])) for i in np.flatnonzero(off)]

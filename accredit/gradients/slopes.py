@@ -34,7 +34,10 @@ def saliency(
     layer: int | str | None = None,
 ) -> Attribution:
     """How strongly the payoff reacts to a small change of each player: Σ |slope| (Simonyan et al., 2013)."""
-    at = point(model, given, target=target, payoff=payoff, players=players, layer=layer)
+    return saliency_at(point(model, given, target=target, payoff=payoff, players=players, layer=layer))
+
+
+def saliency_at(at: Point) -> Attribution:
     with at.held():
         slopes = Saliency(at.payoff).attribute(_fresh(at.here), abs=True)
     return _scores(at, slopes, "saliency", Claim("linearity", Holds.NO, "|slope| of a sum is not the sum of |slopes|"))
@@ -53,7 +56,10 @@ def input_x_gradient(
 
     It equals integrated gradients from a zero baseline where the payoff is linear.
     """
-    at = point(model, given, target=target, payoff=payoff, players=players, layer=layer)
+    return input_x_gradient_at(point(model, given, target=target, payoff=payoff, players=players, layer=layer))
+
+
+def input_x_gradient_at(at: Point) -> Attribution:
     with at.held():
         products = InputXGradient(at.payoff).attribute(_fresh(at.here))
     linear = Claim("linearity", Holds.EXACTLY, "the slope of a sum of payoffs is the sum of their slopes")
@@ -77,9 +83,13 @@ def smoothgrad(
     The noise has standard deviation `noise` times the range of the input, on players' coordinates only. Standard errors
     are those of the mean slope, carried to the sum of its magnitudes (delta method).
     """
+    at = point(model, given, target=target, payoff=payoff, players=players, layer=layer)
+    return smoothgrad_at(at, noise, samples, seed)
+
+
+def smoothgrad_at(at: Point, noise: float = 0.1, samples: int = 50, seed: int = 0) -> Attribution:
     if not noise > 0 or samples < 2:
         raise InvalidInput(f"noise is {noise} and samples {samples}; give noise above 0 and at least 2 samples")
-    at = point(model, given, target=target, payoff=payoff, players=players, layer=layer)
     scale = noise * float(at.here.max() - at.here.min())
     generator = torch.Generator().manual_seed(seed)
     slopes = []
@@ -102,7 +112,7 @@ def smoothgrad(
         _claims(claim),
         stderr=stderr,
         seed=seed,
-        provenance=at.provenance,
+        provenance=at.local,
         precision=Precision.unknown("standard errors over the draws of noise only"),
     )
 
@@ -127,6 +137,6 @@ def _scores(at: Point, values: torch.Tensor, method: str, linearity: Claim) -> A
         None,
         method,
         _claims(linearity),
-        provenance=at.provenance,
+        provenance=at.local,
         precision=Precision.exact("slopes are computed, not sampled"),
     )

@@ -358,7 +358,7 @@ class TextModel:
         """The word embedding that stands for a token that has left, by "mask", "pad" or "zero": (1, D)."""
         if way not in ("pad", "zero") and not (way == "mask" and self.masks):
             raise InvalidInput(
-                f"baseline is {way!r}; write 'pad' or 'zero', or 'mask' where the tokenizer has a mask token"
+                f"baseline is {way!r}; write 'pad', 'zero' or 'mean', or 'mask' where the tokenizer has a mask token"
             )
         token = self.padding() if way == "pad" else self.tokenizer.mask_token_id if way == "mask" else 0
         vector = self.embed(torch.tensor([token], device=device_of(self.model)))

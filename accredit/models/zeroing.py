@@ -1,7 +1,7 @@
 r"""Value zeroing (Mohebbi et al., 2023): what a block makes of token i when it cannot read the value of token j.
 
-In layer l the value vector of token j is set to 0, the attention weights stay, and the block is run again. With $x_i$ what it gave for
-token i and $x_i^{\neg j}$ what it gives now, $C_{ij} = 1 - \cos(x_i, x_i^{\neg j})$, and rows are divided by their sum.
+In each layer the value vector of token j is set to 0, the attention weights stay, and the block is run again. With $x_i$ what
+it gave for token i and $x_i^{\neg j}$ what it gives now, $C_{ij} = 1 - \cos(x_i, x_i^{\neg j})$; rows are divided by their sum.
 """
 
 from __future__ import annotations
@@ -118,8 +118,8 @@ def block_output(
         _kept.reset(token)
     if not read:
         raise InvalidInput(
-            f"{type(block).__name__} reads its values in a way of its own, so they cannot be zeroed; use integrated-gradients or "
-            "a game such as shapley"
+            f"{type(block).__name__} reads its values in a way of its own, so they cannot be zeroed; use integrated-gradients "
+            "or a game such as shapley"
         )
     return output
 
