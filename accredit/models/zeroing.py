@@ -101,7 +101,8 @@ def _mixing(block: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any
     for rows in torch.eye(tokens, device=hidden.device).split(max(1, ROWS // tokens)):
         zeroed = block_output(block, hidden.expand(len(rows), -1, -1), 1 - rows, args, kwargs)
         moved.append(1 - torch.cosine_similarity(zeroed.double(), plain.double(), dim=-1))
-    distance = torch.cat(moved).T.clamp(min=0).cpu().numpy()  # (i, j)
+    distance = torch.cat(moved).T.cpu().numpy()  # (i, j)
+    distance[distance <= max(64 * torch.finfo(plain.dtype).eps ** 2, 1e-15)] = 0  # rounding: 1 − cos is quadratic in it
     sums = distance.sum(axis=1, keepdims=True)
     return np.where(sums > 0, distance / np.where(sums > 0, sums, 1.0), np.eye(tokens))
 
