@@ -16,6 +16,7 @@ import click
 from accredit.cli.answers import ONLY_HERE, answer_options, asks_for_an_answer, explain_an_answer
 from accredit.cli.options import MethodNames
 from accredit.core.errors import InvalidInput
+from accredit.methods import SLOPES
 
 if TYPE_CHECKING:
     from accredit.explanation import Explanation
@@ -50,6 +51,16 @@ LONG = 10.0  # seconds from which a run over many rows is announced
 )
 @click.option("--budget", type=click.IntRange(min=1), help="Payoffs that each sampled value may ask. Default: 2000.")
 @click.option("--seed", type=int, default=0, show_default=True)
+@click.option(
+    "--layer", help="Gradients: give credit to what enters this block, a number from 0 or its path in the model."
+)
+@click.option(
+    "--baseline", help="Integrated gradients: where the path begins: mask, pad, zero or mean; images as --removal."
+)
+@click.option(
+    "--tolerance", type=click.FloatRange(min=0, min_open=True), help="Integrated gradients: gap of their sum, relative."
+)
+@click.option("--most-steps", type=click.IntRange(min=1), help="Integrated gradients: steps after which they give up.")
 @click.option("--cut", is_flag=True, help="Explain the beginning of a text that is longer than the model reads.")
 @click.option("--prefix", default="", help="What an encoder-decoder has already said.")
 @click.option(
@@ -114,7 +125,7 @@ def explain(
             "--text": column,
             "--removal": options["removal"],
             "--prefix": options["prefix"] or None,
-        }
+        } | {f"--{name.replace('_', '-')}": options.pop(name) for name in SLOPES}
         _check_fits(unfit, "is for texts and images, and rows of a table are explained")
         rows = RowOptions(
             subject,
@@ -136,6 +147,7 @@ def explain(
         raise click.UsageError("Missing argument 'TEXT|FILE|IMAGE'.")
     kind = kind_of(subject)
     settings = options | {"players": players_of(options["players"]), "removal": removal_of(options["removal"])}
+    settings["baseline"] = removal_of(options["baseline"])
     for option, value, fits in (("--text", column, "file"), ("--out", out, "file")):
         if value is not None and kind != fits:
             raise InvalidInput(f"{option} is for a FILE of texts, and {subject!r:.40} is one {kind}")

@@ -12,10 +12,11 @@ import numpy as np
 
 from accredit.core import FloatArray, IntArray, InvalidInput
 from accredit.explanation.result import Said, Token
-from accredit.explanation.subject import Dealt, Memo, with_special
+from accredit.explanation.subject import Dealt, Memo
 from accredit.games import cached
 from accredit.games.wrappers import Cached
 from accredit.models.encoded import sentence_spans, word_spans
+from accredit.models.partition import with_special
 from accredit.models.prompt import Parts, Prompt, paragraph_spans, visible
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ class AnswerSubject(Dealt):
     seed: int = 0
     journal: Any = None  # where payoffs are kept, so that a stopped run goes on
     memo: Memo = field(default_factory=Memo, repr=False)
+    slopes: Mapping[str, Any] = field(default_factory=dict)  # of gradients: layer, baseline, tolerance, most_steps
 
     @property
     def players(self) -> tuple[str, ...]:
