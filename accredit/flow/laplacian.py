@@ -11,6 +11,7 @@ causal layer needs half; a solve costs 6·L·T², the memory is 2·L·T² number
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 
 import numpy as np
@@ -21,7 +22,7 @@ from accredit.flow.layout import Layout, Tile
 
 SHIFTS = (0.0, 1e-14, 1e-12, 1e-10, 1e-8)  # of the diagonal, tried in turn when rounding makes a block indefinite
 LEAF = 64  # rows solved at once by dtrsm; the rest is matrix products, which are several times faster per flop
-SQUARES = 8  # strips in which W'W is formed: half of the last square of each is wasted
+SQUARES = 16  # strips in which W'W is formed: half of the last square of each is wasted
 NARROWEST = 32  # columns of a strip, at least
 
 
@@ -31,7 +32,7 @@ class LayeredLaplacian:
     def __init__(self, layout: Layout) -> None:
         self.layout = layout
         counts = layout.counts
-        self._between = [np.zeros((above, below)) for below, above in zip(counts[:-1], counts[1:], strict=True)]  # W_ℓ
+        self._between = [np.zeros((above, below)) for below, above in itertools.pairwise(counts)]  # W_ℓ
         self._within = [np.zeros((n, n), order="F") for n in counts[:-1]]  # C_0 … C_{L-1}, lower triangles
         self._top = np.empty(counts[-1])  # C_L, a diagonal
         self._scratch = np.empty(max(counts) * max(counts))

@@ -7,6 +7,7 @@ round where few tokens are explained: the elimination of `LayeredLaplacian` star
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 
 import numpy as np
@@ -50,9 +51,7 @@ class Layout:
         self.nodes: list[IntArray] = [np.flatnonzero(row) for row in alive]  # live tokens, layer by layer
         self.counts = [len(nodes) for nodes in self.nodes]
         ends = np.concatenate([[0], np.cumsum(self.counts)]).tolist()
-        self.levels = [
-            slice(a, b) for a, b in zip(ends[:-1], ends[1:], strict=True)
-        ]  # layers in a vector of live nodes
+        self.levels = [slice(a, b) for a, b in itertools.pairwise(ends)]  # layers in a vector of live nodes
         self.tiles: list[list[Tile]] = []
         end = 0
         for layer, capacity in enumerate(self._facing(network.capacity)):
@@ -114,10 +113,10 @@ def _staircase(support: BoolArray, start: int) -> list[Tile]:
     reach = np.maximum.accumulate(columns - support[:, ::-1].argmax(axis=1))  # columns that rows up to this one need
     height = max(SHORTEST, -(-rows // STEPS))
     cuts = [*range(0, rows, height), rows]
-    if sum((b - a) * int(reach[b - 1]) for a, b in zip(cuts[:-1], cuts[1:], strict=True)) > WORTHWHILE * rows * columns:
+    if sum((b - a) * int(reach[b - 1]) for a, b in itertools.pairwise(cuts)) > WORTHWHILE * rows * columns:
         cuts = [0, rows]
     tiles = []
-    for a, b in zip(cuts[:-1], cuts[1:], strict=True):
+    for a, b in itertools.pairwise(cuts):
         width = int(reach[b - 1])
         tiles.append(Tile(slice(a, b), width, slice(start, start + (b - a) * width)))
         start += (b - a) * width
