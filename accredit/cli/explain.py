@@ -75,7 +75,10 @@ LONG = 10.0  # seconds from which a run over many rows is announced
 )
 @click.option("--table", is_flag=True, help="Explain the built-in table of patients: a first try without any data.")
 @click.option("--background", type=click.Path(), help="A table of rows that rows are compared with.")
+@click.option("--most-background", type=click.IntRange(min=1), help="Rows of the background that are used at most.")
+@click.option("--background-by", help="How they are chosen: draw (default) or medoids, counted by what they stand for.")
 @click.option("--dependence", help="What stands in for absent columns: interventional, empirical, gaussian or cover.")
+@click.option("--interactions", is_flag=True, help="Also the interaction of every two columns of a row.")
 @click.option("--trust", default="", help="Types in a skops file that may be loaded, with commas between them.")
 @click.option(
     "--executor", default="serial", show_default=True, help="Where rows are explained: serial, processes:2, dask."
@@ -87,7 +90,10 @@ def explain(
     subject: str | None,
     table: bool,
     background: str | None,
+    most_background: int | None,
+    background_by: str | None,
     dependence: str | None,
+    interactions: bool,
     trust: str,
     executor: str,
     pair: str | None,
@@ -131,7 +137,10 @@ def explain(
             subject,
             model,
             background,
+            most_background,
+            background_by,
             dependence,
+            interactions,
             tuple(filter(None, trust.split(","))),
             executor,
             out,
@@ -140,8 +149,15 @@ def explain(
         )
         explain_table(rows, options)
         return
-    for option, value in (("--background", background), ("--dependence", dependence), ("--trust", trust or None)):
-        if value is not None:
+    for option, value in (
+        ("--background", background),
+        ("--most-background", most_background),
+        ("--background-by", background_by),
+        ("--dependence", dependence),
+        ("--interactions", interactions),
+        ("--trust", trust),
+    ):
+        if value:
             raise InvalidInput(f"{option} is for rows of a table; name a model of rows, for example --model model.json")
     if subject is None:
         raise click.UsageError("Missing argument 'TEXT|FILE|IMAGE'.")

@@ -57,8 +57,9 @@ def explain(
 
     With `answer=`, `generate=` or `context=[passages], query=…`, the question is which parts of a prompt earned an answer:
     see `explain_answer` for what may be given. Rows of a table (a data frame, a Series or mapping of one row, or an array
-    beside a `background` or an estimator) go to `explain_rows`, which takes further settings; everything else on this page is
-    about texts and pictures.
+    beside a `background` or an estimator) go to `explain_rows`, which takes further settings. Many rows are spread over workers
+    by `executor` ("processes:2", "dask"), and written to `out` line by line, where a run that was stopped goes on. Everything
+    else on this page is about texts and pictures.
 
     A text is a string, or a pair of strings that the model reads together (premise and hypothesis); a picture is a path, a
     PIL image or an array. `model` is None (the built-in one), a folder, a name in the local cache, a transformers model with
@@ -187,9 +188,10 @@ def _are_rows(given: Any, model: Any, background: Any) -> bool:
 
 
 def _explained_rows(
-    rows: Any, model: Any, background: Any, methods: Sequence[str] | str | None, **settings: Any
-) -> TableExplanation:
-    from accredit.explanation.tables import explain_rows
+    rows: Any, model: Any, background: Any, methods: Sequence[str] | str | None, executor: str = "serial",
+    out: str | Path | None = None, **settings: Any,
+) -> TableExplanation:  # fmt: skip
+    from accredit.explanation.table_run import explain_parts, table_run
 
     chosen = find_all(("shapley",) if methods is None else methods, "game")
     if len(chosen) > 1:
@@ -199,7 +201,10 @@ def _explained_rows(
         )
     if model is None:
         raise InvalidInput("model is missing; rows need the model that read them: explain(rows, model, background=…)")
-    return explain_rows(rows, model, background, method=chosen[0].name, **settings)
+    target = settings.pop("target")
+    run = table_run(rows, model, background, method=chosen[0].name, **settings)
+    with progress("explain", len(run.whole.rows)) as bar:
+        return explain_parts(run, target=target, executor=executor, out=out, watch=bar.update)
 
 
 def asked_methods(methods: Sequence[str] | str | None, model: Any = None) -> list[Chosen]:
