@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.linalg.blas import dsymm
 
 from accredit.core.coalitions import FloatArray
-from accredit.values.surrogate.likelihood import Mixture, Sample, inverse_and_logdet, projection
+from accredit.values.surrogate.likelihood import Mixture, Sample, precision
 from accredit.values.surrogate.rows import Meeting, Rows
 
 PREDICT_ROWS = 1000  # rows of a cross-kernel held at once
@@ -43,18 +44,18 @@ def posterior(mixture: Mixture, sample: Sample) -> Posterior | None:
 
     Leave-one-out residuals are α_T/P_TT. The slope is recomputed from what α leaves: the normal equations cancel.
     """
-    covariance = mixture.between(Meeting(sample.rows, sample.rows))
+    covariance = mixture.between(sample.meeting)
     covariance[np.diag_indices_from(covariance)] += sample.noise
-    solved = inverse_and_logdet(covariance)
+    solved = precision(covariance, sample.trend)
     if solved is None:
         return None
-    precision, information = projection(solved[0], sample.trend)
-    load = precision @ sample.target
+    half = solved[0]
+    load = dsymm(1.0, half.T, sample.target[:, None], lower=1)[:, 0]
     remains = sample.target - covariance @ load
     slope = float(sample.trend @ remains / (sample.trend @ sample.trend))
     real = slice(0, len(sample) - 1)
-    diagonal = np.diagonal(precision)[real]
-    if not (information > 0 and np.all(diagonal > 0) and np.all(np.isfinite(load))):
+    diagonal = np.diagonal(half)[real]
+    if not (np.all(diagonal > 0) and np.all(np.isfinite(load))):
         return None
     return Posterior(mixture, sample.rows, load, slope, load[real] / diagonal, (sample.noise * load)[real])
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
@@ -45,6 +46,9 @@ class Rows:
         return Rows(self.members[index])
 
 
+Law = Callable[[int, IntArray, IntArray, FloatArray], FloatArray]  # (n, |S|, |T|, |S ∩ T|), arrays that broadcast
+
+
 @dataclass(frozen=True)
 class Meeting:
     """Two batches of coalitions that meet in a kernel matrix."""
@@ -57,11 +61,27 @@ class Meeting:
         """|S ∩ T|: (M, M')."""
         return self.left.members @ self.right.members.T
 
+    def spread(self, law: Law) -> FloatArray:
+        """`law` of the sizes and the overlap of every two coalitions: (M, M').
+
+        Where few distinct sizes meet, it is computed once for each (|S|, |T|, |S ∩ T|) and looked up.
+        """
+        n, k, t = self.left.players, self.left.sizes, self.right.sizes
+        sizes_k, sizes_t, place = self._places
+        if place is None:
+            return law(n, k[:, None], t, self.common)
+        return law(n, sizes_k[:, None, None], sizes_t[:, None], np.arange(n + 1.0)).ravel().take(place)
+
     @cached_property
-    def distance(self) -> IntArray:
-        """Hamming distance |S| + |T| - 2|S ∩ T|: (M, M')."""
-        sizes = self.left.sizes[:, None] + self.right.sizes
-        return sizes - (2 * self.common).astype(np.int64)
+    def _places(self) -> tuple[IntArray, IntArray, IntArray | None]:
+        """The distinct sizes, and where each two rows stand in a table of them; None if that were no smaller: (M, M')."""
+        n = self.left.players
+        k, row = np.unique(self.left.sizes, return_inverse=True)
+        t, column = np.unique(self.right.sizes, return_inverse=True)
+        if len(k) * len(t) * (n + 1) > self.common.size // 2:
+            return k, t, None
+        corner = (row[:, None] * len(t) + column) * (n + 1)
+        return k, t, corner + self.common.astype(np.int64)
 
 
 class Kernel(Protocol):
@@ -73,6 +93,15 @@ class Kernel(Protocol):
 
     def credit(self, rows: Rows, load: FloatArray) -> FloatArray:
         """Shapley values of the game Σ_T load_T K(·, T): (n,)."""
+        ...
+
+
+@runtime_checkable
+class Exchangeable(Kernel, Protocol):
+    """A kernel that treats all players alike: it knows two coalitions by their sizes and by how many players they share."""
+
+    def law(self, n: int, k: IntArray, t: IntArray, common: FloatArray) -> FloatArray:
+        """K for |S| = k, |T| = t and |S ∩ T| = common; of numbers that no two coalitions have, anything."""
         ...
 
 
