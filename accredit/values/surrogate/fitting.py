@@ -13,9 +13,9 @@ import numpy as np
 from scipy.linalg.lapack import dposv
 
 from accredit.core.coalitions import FloatArray
-from accredit.values.surrogate.likelihood import Mixture, Sample, restricted_likelihood
+from accredit.values.surrogate.likelihood import Mixture, Sample, solved
 from accredit.values.surrogate.product import Product, even_and_odd
-from accredit.values.surrogate.rows import Kernel
+from accredit.values.surrogate.rows import Exchangeable
 from accredit.values.surrogate.size_local import SizeLocal
 from accredit.values.surrogate.walsh import Walsh
 
@@ -26,43 +26,45 @@ LONGEST = 3.0  # no coordinate moves further in one step: the curvature is local
 
 @dataclass(frozen=True)
 class Evaluated:
-    """A penalised likelihood at one place: its value, gradient and a positive semidefinite curvature."""
+    """A penalised likelihood at one place. Its derivatives cost twice its value, and a place that is left needs none."""
 
     value: float
-    gradient: FloatArray  # (p,)
-    curvature: FloatArray  # (p, p)
+    derivatives: Callable[[], tuple[FloatArray, FloatArray]]  # gradient (p,), positive semidefinite curvature (p, p)
 
 
 Objective = Callable[[FloatArray], Evaluated | None]  # None: the covariance has no Cholesky factor
 
 
-def _walsh(players: int, highest: int) -> tuple[Kernel, ...]:
+def _walsh(players: int, highest: int) -> tuple[Exchangeable, ...]:
     return tuple(Walsh(order) for order in range(1, min(players, highest) + 1, 2))
 
 
-def isotropic_kernels(players: int) -> tuple[Kernel, ...]:
+def isotropic_kernels(players: int) -> tuple[Exchangeable, ...]:
     """Model I treats players alike: interactions of orders 1, 3, 5, 7 and two size-local kernels."""
     return (*_walsh(players, 7), SizeLocal(0.5, 0.0), SizeLocal(1.0, 1.0))
 
 
-def screened_kernels(players: int) -> tuple[Kernel, ...]:
+def screened_kernels(players: int) -> tuple[Exchangeable, ...]:
     """What model II adds to its product kernel."""
     return (*_walsh(players, 5), SizeLocal(1.0, 1.0))
 
 
-def isotropic_objective(sample: Sample, kernels: tuple[Kernel, ...]) -> Objective:
+def isotropic_objective(sample: Sample, kernels: tuple[Exchangeable, ...]) -> Objective:
     """Penalised likelihood of model I, as a function of the log amplitudes."""
-    grams = np.stack([kernel.between(sample.meeting) for kernel in kernels])  # (J, M, M)
+    grams = np.stack([sample.meeting.gram(kernel) for kernel in kernels])  # (J, M, M)
 
     def objective(log_amplitude: FloatArray) -> Evaluated | None:
         amplitude = np.exp(log_amplitude)
-        found = restricted_likelihood(_noisy(amplitude, grams, sample), sample)
+        found = solved(_noisy(amplitude, grams, sample), sample)
         if found is None:
             return None
-        moved = amplitude[:, None] * (grams @ found.load)
-        gradient = found.slope(amplitude * found.trace(grams), moved) + 2e-3 * log_amplitude
-        value = found.value + 1e-3 * float(log_amplitude @ log_amplitude)
-        return Evaluated(value, gradient, found.information(moved) + 2e-3 * np.eye(len(amplitude)))
+
+        def derivatives() -> tuple[FloatArray, FloatArray]:
+            moved = amplitude[:, None] * (grams @ found.load)
+            gradient = found.slope(amplitude * found.trace(grams), moved) + 2e-3 * log_amplitude
+            return gradient, found.curvature(moved) + 2e-3 * np.eye(len(amplitude))
+
+        return Evaluated(found.unlikelihood + 1e-3 * float(log_amplitude @ log_amplitude), derivatives)
 
     return objective
 
@@ -104,13 +106,13 @@ def _likely_logit(players: int) -> float:
     return float(np.log(r / (1 - r)))
 
 
-def screened_objective(sample: Sample, kernels: tuple[Kernel, ...]) -> Objective:
+def screened_objective(sample: Sample, kernels: tuple[Exchangeable, ...]) -> Objective:
     """Penalised likelihood of model II, by (logit relevances, log amplitude of A_r, other log amplitudes).
 
     The penalty on logit relevances is heavy tailed: it lets null players leave, and otherwise draws all to one value.
     The derivative ∂A_r/∂θ_i = r_i/(1+r_i)·(s_i(S)s_i(T)·½(E₊+E₋) - A_r) needs one matrix product for all players.
     """
-    grams = np.stack([kernel.between(sample.meeting) for kernel in kernels])
+    grams = np.stack([sample.meeting.gram(kernel) for kernel in kernels])
     signs, n, prior = sample.rows.signs, sample.rows.players, _likely_logit(sample.rows.players)
 
     def objective(place: FloatArray) -> Evaluated | None:
@@ -119,22 +121,26 @@ def screened_objective(sample: Sample, kernels: tuple[Kernel, ...]) -> Objective
         even, odd = even_and_odd(sample.meeting, relevance)
         covariance = _noisy(others, grams, sample)
         covariance += amplitude * odd
-        found = restricted_likelihood(covariance, sample)
+        found = solved(covariance, sample)
         if found is None:
             return None
-        pull, load = amplitude * relevance / (1 + relevance), found.load
-        by_odd = odd @ load
-        by_player = signs.T * (even @ (signs * load[:, None])).T - by_odd
-        moved = np.concatenate([pull[:, None] * by_player, [amplitude * by_odd], others[:, None] * (grams @ load)])
-        along = float(found.trace(odd[None])[0])
-        weighed = found.half * even
-        agreement = 2 * np.einsum("ai,ai->i", signs, weighed @ signs) - np.trace(weighed)
-        traces = np.concatenate([pull * (agreement - along), [amplitude * along], others * found.trace(grams)])
         penalty, by_penalty, bend = _relevance_penalty(logit, prior)
-        gradient, curvature = found.slope(traces, moved), found.information(moved)
-        gradient[:n] += by_penalty
-        curvature[:n, :n] += bend
-        return Evaluated(found.value + penalty, gradient, curvature)
+
+        def derivatives() -> tuple[FloatArray, FloatArray]:
+            pull, load = amplitude * relevance / (1 + relevance), found.load
+            by_odd = odd @ load
+            by_player = signs.T * (even @ (signs * load[:, None])).T - by_odd
+            moved = np.concatenate([pull[:, None] * by_player, [amplitude * by_odd], others[:, None] * (grams @ load)])
+            weighed = found.half.T * even
+            agreement = 2 * np.einsum("ai,ai->i", signs, weighed @ signs) - np.trace(weighed)
+            all_odd = float(found.trace(odd[None])[0])
+            traces = np.concatenate([pull * (agreement - all_odd), [amplitude * all_odd], others * found.trace(grams)])
+            gradient, curvature = found.slope(traces, moved), found.curvature(moved)
+            gradient[:n] += by_penalty
+            curvature[:n, :n] += bend
+            return gradient, curvature
+
+        return Evaluated(found.unlikelihood + penalty, derivatives)
 
     return objective
 
@@ -169,27 +175,28 @@ def minimised(objective: Objective, start: FloatArray, box: FloatArray, evaluati
     here, now, damping = start, objective(start), 0.01
     if now is None:
         return start
-    for _ in range(evaluations - 1):
-        there = np.clip(here + _step(here, now, box, damping), box[:, 0], box[:, 1])
+    gradient, curvature = now.derivatives()
+    for left in reversed(range(evaluations - 1)):
+        there = np.clip(here + _step(here, gradient, curvature, box, damping), *box.T)
         then = objective(there)
         if then is None or then.value > now.value:
             damping *= 10
             continue
         gain = now.value - then.value
         here, now, damping = there, then, damping / 4
-        if gain < ENOUGH:
+        if gain < ENOUGH or left == 0:
             break
+        gradient, curvature = now.derivatives()
     return here
 
 
-def _step(here: FloatArray, now: Evaluated, box: FloatArray, damping: float) -> FloatArray:
+def _step(here: FloatArray, gradient: FloatArray, curvature: FloatArray, box: FloatArray, damping: float) -> FloatArray:
     """Gradient over damped curvature, among the coordinates that do not press against the box: (p,)."""
     low, high = box.T
-    free = ~(((here <= low) & (now.gradient > 0)) | ((here >= high) & (now.gradient < 0)))
-    curvature = now.curvature[np.ix_(free, free)]
-    scale = np.diagonal(curvature)
-    _, solved, info = dposv(curvature + np.diag(damping * scale + 1e-3), -now.gradient[free], lower=1)
+    free = ~(((here <= low) & (gradient > 0)) | ((here >= high) & (gradient < 0)))
+    within, scale = curvature[np.ix_(free, free)], np.diagonal(curvature)[free]
+    _, found, info = dposv(within + np.diag(damping * scale + 1e-3), -gradient[free], lower=1)
     step = np.zeros(len(here))
-    step[free] = solved if info == 0 else -now.gradient[free] / (scale + 1.0)
+    step[free] = found if info == 0 else -gradient[free] / (scale + 1.0)
     longest = float(np.abs(step).max(initial=0.0))
     return step * min(1.0, LONGEST / longest) if longest > 0 else step

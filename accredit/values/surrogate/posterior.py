@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg.blas import dsymm
 
 from accredit.core.coalitions import FloatArray
-from accredit.values.surrogate.likelihood import Mixture, Sample, precision
+from accredit.values.surrogate.likelihood import Mixture, Sample, solved
 from accredit.values.surrogate.rows import Meeting, Rows
 
 PREDICT_ROWS = 1000  # rows of a cross-kernel held at once
@@ -46,18 +45,16 @@ def posterior(mixture: Mixture, sample: Sample) -> Posterior | None:
     """
     covariance = mixture.between(sample.meeting)
     covariance[np.diag_indices_from(covariance)] += sample.noise
-    solved = precision(covariance, sample.trend)
-    if solved is None:
+    found = solved(covariance, sample)
+    if found is None:
         return None
-    half = solved[0]
-    load = dsymm(1.0, half.T, sample.target[:, None], lower=1)[:, 0]
+    load, diagonal = found.load, found.diagonal
+    if not (np.all(diagonal > 0) and np.all(np.isfinite(load))):
+        return None
     remains = sample.target - covariance @ load
     slope = float(sample.trend @ remains / (sample.trend @ sample.trend))
     real = slice(0, len(sample) - 1)
-    diagonal = np.diagonal(half)[real]
-    if not (np.all(diagonal > 0) and np.all(np.isfinite(load))):
-        return None
-    return Posterior(mixture, sample.rows, load, slope, load[real] / diagonal, (sample.noise * load)[real])
+    return Posterior(mixture, sample.rows, load, slope, (load / diagonal)[real], (sample.noise * load)[real])
 
 
 def steadied(mixture: Mixture, sample: Sample) -> Posterior | None:

@@ -67,21 +67,31 @@ class Meeting:
         Where few distinct sizes meet, it is computed once for each (|S|, |T|, |S ∩ T|) and looked up.
         """
         n, k, t = self.left.players, self.left.sizes, self.right.sizes
-        sizes_k, sizes_t, place = self._places
-        if place is None:
+        if self._places is None:
             return law(n, k[:, None], t, self.common)
-        return law(n, sizes_k[:, None, None], sizes_t[:, None], np.arange(n + 1.0)).ravel().take(place)
+        sizes_k, sizes_t, overlaps, place = self._places
+        return law(n, sizes_k[:, None, None], sizes_t[:, None], overlaps).ravel().take(place)
 
     @cached_property
-    def _places(self) -> tuple[IntArray, IntArray, IntArray | None]:
-        """The distinct sizes, and where each two rows stand in a table of them; None if that were no smaller: (M, M')."""
-        n = self.left.players
+    def _places(self) -> tuple[IntArray, IntArray, FloatArray, IntArray] | None:
+        """The distinct |S|, |T| and |S ∩ T|, and where each two rows stand in a table of them (M, M'); None if it were no smaller."""
         k, row = np.unique(self.left.sizes, return_inverse=True)
         t, column = np.unique(self.right.sizes, return_inverse=True)
-        if len(k) * len(t) * (n + 1) > self.common.size // 2:
-            return k, t, None
-        corner = (row[:, None] * len(t) + column) * (n + 1)
-        return k, t, corner + self.common.astype(np.int64)
+        overlaps = np.arange(self.common.max(initial=0.0) + 1)
+        if len(k) * len(t) * len(overlaps) > self.common.size:
+            return None
+        corner = (row[:, None] * len(t) + column) * len(overlaps)
+        return k, t, overlaps, corner + self.common.astype(np.int64)
+
+    def gram(self, kernel: Exchangeable) -> FloatArray:
+        """K(S, T), kept for whoever asks again: (M, M')."""
+        if kernel not in self._grams:
+            self._grams[kernel] = kernel.between(self)
+        return self._grams[kernel]
+
+    @cached_property
+    def _grams(self) -> dict[Exchangeable, FloatArray]:
+        return {}
 
 
 class Kernel(Protocol):
