@@ -21,6 +21,7 @@ from accredit.values.surrogate.walsh import Walsh
 
 COARSE, FINE = (128, 12), (400, 5)  # rows of a sample and evaluations of the likelihood on them, at most
 ENOUGH = 0.02  # a step that gains less in log likelihood ends the search: residuals correct the surrogate
+LIFT = 0.2  # curvature added in every direction: flat ones, along which an idle kernel drifts, would shorten all the others
 LONGEST = 3.0  # no coordinate moves further in one step: the curvature is local
 
 
@@ -195,8 +196,8 @@ def _step(here: FloatArray, gradient: FloatArray, curvature: FloatArray, box: Fl
     low, high = box.T
     free = ~(((here <= low) & (gradient > 0)) | ((here >= high) & (gradient < 0)))
     within, scale = curvature[np.ix_(free, free)], np.diagonal(curvature)[free]
-    _, found, info = dposv(within + np.diag(damping * scale + 1e-3), -gradient[free], lower=1)
+    _, found, info = dposv(within + np.diag(damping * scale + LIFT), -gradient[free], lower=1)
     step = np.zeros(len(here))
-    step[free] = found if info == 0 else -gradient[free] / (scale + 1.0)
+    step[free] = found if info == 0 else -gradient[free] / (scale + 1)
     longest = float(np.abs(step).max(initial=0.0))
     return step * min(1.0, LONGEST / longest) if longest > 0 else step
