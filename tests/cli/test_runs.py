@@ -75,7 +75,7 @@ def test_a_copied_journal_goes_on_as_itself(folder, tmp_path_factory, monkeypatc
     (folder / "run.db").rename(elsewhere / "moved.db")
     monkeypatch.chdir(elsewhere)
     result = CliRunner().invoke(runs, ["moved.db", "--resume", "--json"], catch_exceptions=False)
-    assert json.loads(result.stdout)["trained"] == 0
+    assert json.loads(result.stdout)["worth"]["trained"] == 0
     with Journal(elsewhere / "moved.db", several=True) as journal:
         assert [run.ended is None for run in journal.runs()] == [False]
         journal._file.sql.execute("UPDATE runs SET ended = NULL, folder = '/no/such/folder'")
