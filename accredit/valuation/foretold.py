@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from accredit.core import IntArray, MissingExtra
-from accredit.valuation.label_scores import View, out_of_fold
+from accredit.valuation.label_scores import View, one_thread, out_of_fold
 
 BETTER = 3.0  # standard errors above the largest class that a prediction must be
 FEWEST = 10  # rows
@@ -72,7 +72,7 @@ def foretold(x: View, y: IntArray, seed: int = 0) -> Foretold:
         return Foretold(0.0, 1.0, len(rows))
     x = x[rows]
     folds = min(5, int(np.bincount(codes).min()))
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), one_thread():
         warnings.simplefilter("ignore", UserWarning)  # many classes of few rows are no reason to take them for numbers
         answers = [logs.argmax(axis=1) for logs in out_of_fold(x, codes, seed).values()]
         answers.append(cross_val_predict(KNeighborsClassifier(min(NEIGHBOURS, len(rows) // 2)), x, codes, cv=folds))

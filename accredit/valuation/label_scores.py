@@ -7,7 +7,8 @@ labels into numbers; no scorer is best on all data, so `labels.py` tries them on
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -25,8 +26,18 @@ EPOCHS, HIDDEN = 20, 64  # of the network whose margins are followed
 COMPONENTS = 100  # that a sparse view is reduced to where distances or a network are asked
 NEIGHBOURS = 10
 
+
 View = Any  # (N, d) array of finite numbers, or a scipy sparse matrix
 Views = Mapping[str, View]
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Many small problems are solved faster on one thread, and to the same digits on every machine."""
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(1):
+        yield
 
 
 def text_views(texts: Sequence[str]) -> dict[str, View]:
@@ -90,10 +101,12 @@ def dense(view: View) -> FloatArray:
 def out_of_fold(view: View, y: IntArray, seed: int = 0) -> dict[str, FloatArray]:
     """Log probabilities of every class (N, C) for each row, by models that never saw the row: name of model -> (N, C)."""
     from sklearn.linear_model import LogisticRegression
+    from sklearn.multiclass import OneVsRestClassifier
     from sklearn.naive_bayes import MultinomialNB
 
     if hasattr(view, "tocsr"):
-        found = {"confidence": _predicted(LogisticRegression(C=SPARSE_C, max_iter=300), view, y, seed)}
+        linear = LogisticRegression(C=SPARSE_C, solver="liblinear", dual=True, tol=1e-2, random_state=0)
+        found = {"confidence": _predicted(OneVsRestClassifier(linear), view, y, seed)}  # a tenth of the time of softmax
         if view.nnz and view.data.min() >= 0:
             found["naive Bayes"] = _predicted(MultinomialNB(alpha=SMOOTHING), view, y, seed)
         return found

@@ -59,9 +59,10 @@ def wrong_labels(
     rows = tuple(names) if names is not None else tuple(f"row {i}" for i in range(len(y)))
     if len(rows) != len(y) or not 0 < wanted < 1:
         raise InvalidInput(f"{len(rows)} names for {len(y)} labels, wanted={wanted!r} (between 0 and 1)")
-    near = {name: nearest(view) for name, view in views.items()}
-    seen = _scored(views, near, y, seed)
-    trials = [_trial(views, near, y, len(classes), seed + 1 + i) for i in range(TRIALS)]
+    with scores.one_thread():
+        near = {name: nearest(view) for name, view in views.items()}
+        seen = _scored(views, near, y, seed)
+        trials = [_trial(views, near, y, len(classes), seed + 1 + i) for i in range(TRIALS)]
     evidence = _evidence([{n: found_share(s, flips) for n, s in found.scores.items()} for found, flips in trials])
     chosen = _chosen(evidence).score
     kept = [Trial(flips, found.scores[chosen], found.decisions) for found, flips in trials]

@@ -321,16 +321,12 @@ def test_parquet_rows_are_numbered_whatever_their_index(run, tmp_path):
 @pytest.mark.processes
 def test_the_lines_of_the_page_run_as_written(run, tmp_path):
     """Every `accredit value` line of the documentation, from the folder of the project, on the file it names."""
-    builtin = pytest.importorskip("accredit.models.builtin")
-    pytest.importorskip("transformers")
-    if not builtin.text_folder().is_dir():
-        pytest.skip("the built-in text model is not there")
     root = Path(__file__).parents[2]
     (tmp_path / "examples").symlink_to(root / "examples")
     lines = re.findall(r"^accredit value (.*)$", (root / "docs" / "valuation.md").read_text(encoding="utf-8"), re.M)
-    assert len(lines) == 2
+    assert len(lines) == 3
     answers = [run(*shlex.split(line, comments=True)) for line in lines]
-    assert [code for code, _, _ in answers] == [0, 0], answers
+    assert [code for code, _, _ in answers] == [0, 0, 0], answers
     suspects = answers[0][1].split("WHAT IS EACH ROW WORTH?")[0]
-    assert "I hated every minute of this lazy comedy" in suspects  # labelled good
+    assert "The script is superb and gripping and my children agreed" in suspects  # labelled bad
     assert answers[1][1].index("\nann ") < answers[1][1].index("\ncy ")  # the careless one comes last
