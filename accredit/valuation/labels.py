@@ -17,6 +17,7 @@ from accredit.valuation.foretold import Foretold
 from accredit.valuation.label_result import Evidence, WrongLabels, with_excerpts
 from accredit.valuation.label_scores import View
 from accredit.valuation.oddities import nearest, oddities
+from accredit.valuation.out_of_fold import belief, out_of_fold, votes
 from accredit.valuation.planted import Trial, error_rate, expected_precision, found_share, planted
 
 TRIALS = 3  # plantings
@@ -126,15 +127,18 @@ def _scored(views: Mapping[str, View], near: Mapping[str, Any], y: IntArray, see
     found: dict[str, FloatArray] = {}
     said: dict[str, list[FloatArray]] = {}
     for name, view in views.items():
-        predicted = scores.out_of_fold(view, y, seed)
-        said[name] = scores.votes(predicted)
+        predicted = out_of_fold(view, y, seed)
+        said[name] = votes(predicted)
         found |= {f"{model}, {name}": scores.margin(log, y) for model, log in predicted.items()}
         found[f"neighbours, {name}"] = scores.neighbour_agreement(near[name].rows, y)
         if len(y) <= MANY:
             found[f"margin over training, {name}"] = scores.margin_over_training(near[name].points, y, seed)
             found[f"KNN-Shapley, {name}"] = scores.knn_value(near[name].points, y, seed)
-    mean = np.mean([vote for name in _heard(said, y) for vote in said[name]], axis=0)
-    found[COMBINED] = scores.margin(mean, y)
+    heard = _heard(said, y)
+    mean = np.mean([vote for name in heard for vote in said[name]], axis=0)
+    believed = belief(mean, y)  # a second look, in which doubtful labels teach less
+    again = np.mean([v for name in heard for v in votes(out_of_fold(views[name], y, seed, believed))], axis=0)
+    found[COMBINED] = scores.margin(mean + again, y)
     found["mean rank of all"] = np.mean([rankdata(s) for s in found.values()], axis=0)
     return _Scored(found, mean, scores.decision(mean, y))
 
