@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from accredit.valuation.tables import Table
 
 METHOD = MethodName("training data")
-ELSEWHERE = ("store", "form", "html_file")  # where results go is not part of what is computed
+SHOWN = ("form", "html_file")  # where results go is not part of what is computed
 
 
 @click.command()
@@ -67,7 +67,18 @@ ELSEWHERE = ("store", "form", "html_file")  # where results go is not part of wh
 )
 @click.option("--executor", metavar="WHERE", help="serial, threads:4, processes:4, dask or dask:tcp://host:8786.")
 @click.option("--budget", type=click.IntRange(min=1), default=2000, show_default=True, help="Trainings to spend.")
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of splits and samples.")
+@click.option(
+    "--limit", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS",
+    help="The longest that one training may take; a coalition that takes longer is quarantined.",
+)  # fmt: skip
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of samples and trainings.")
+@click.option(
+    "--split-seed",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    help="Of the split, where --test is a share.",
+)
 @click.option("--curves/--no-curves", default=True, help="Also retrain along removal curves.")
 @click.option("--json", "form", flag_value="json", help="Print one JSON object.")
 @click.option("--csv", "form", flag_value="csv", help="Print one line per player; with --only labels, per row.")
@@ -91,7 +102,9 @@ def value(
     store: str | None,
     executor: str | None,
     budget: int,
+    limit: float | None,
     seed: int,
+    split_seed: int,
     curves: bool,
     form: str | None,
     html_file: str | None,
@@ -111,12 +124,22 @@ def value(
     settings = {"layers": layers or None, "memory": memory * 1e9, "seed": seed}
     labels = None
     if folder and only != "labels" and is_language_model(folder):
-        report = language_report(folder, file, text, target, test=test, players=players, **settings)
+        report = language_report(
+            folder, file, text, target, test=test, players=players, split_seed=split_seed, **settings
+        )
     elif target is None:
         raise InvalidInput("--target COLUMN is missing: which column is to be predicted?")
     else:
         read = table(
-            file, target, text=text, test=test, task=task, players=players, groups=groups, seen_as=seen_as, seed=seed
+            file,
+            target,
+            text=text,
+            test=test,
+            task=task,
+            players=players,
+            groups=groups,
+            seen_as=seen_as,
+            seed=split_seed,
         )
         labels = None if read.groups else read.labels
         report = labels_part(read, only, seed)
@@ -152,7 +175,7 @@ def _valued(context: click.Context, read: Table, report: DataReport) -> Valuatio
     def started() -> None:
         nonlocal run
         if journal:
-            run = journal.begin_run(_words(context), os.getcwd())
+            run = journal.begin_run(_words(context), os.getcwd(), _words(context, shown=True))
             found = None if report.labels is None else report.labels.to_plain()
             journal.describe(run, read.facts | {"wrong labels": found, "unanswered": report.unanswered})
 
@@ -166,6 +189,7 @@ def _valued(context: click.Context, read: Table, report: DataReport) -> Valuatio
                 seed=given["seed"],
                 journal=journal,
                 executor=given["executor"],
+                limit=given["limit"],
                 watch=bar.update,
                 started=started,
                 curves=given["curves"],
@@ -191,12 +215,14 @@ def _check_idle(context: click.Context, folder: str | None, only: str | None) ->
         idle |= dict.fromkeys(("layers", "memory"), "goes with --model FOLDER, and --model names no folder")
     if folder:
         trains = "is about training models anew, and --model FOLDER asks one that is trained"
-        idle |= dict.fromkeys(("store", "executor", "budget", "groups", "curves"), trains)
+        idle |= dict.fromkeys(("store", "executor", "limit", "budget", "groups", "curves"), trains)
         if context.params["method"] != "influence":
             idle["method"] = "is not for a fine-tuned model, whose rows are valued by influence"
+    elif context.params["method"] == "knn-shapley":
+        idle |= dict.fromkeys(("executor", "limit"), "is about trainings, and knn-shapley needs none")
     if only == "labels":
         idle |= dict.fromkeys(
-            ("method", "budget", "store", "executor", "players", "groups", "curves"),
+            ("method", "budget", "store", "executor", "limit", "players", "groups", "curves"),
             "is about values, and --only labels asks for none",
         )
     for parameter in context.command.params:
@@ -205,16 +231,20 @@ def _check_idle(context: click.Context, folder: str | None, only: str | None) ->
             raise InvalidInput(f"{parameter.opts[0]} {idle[name]}; leave it out")
 
 
-def _words(context: click.Context) -> list[str]:
+def _words(context: click.Context, shown: bool = False) -> list[str]:
     """The command line that gives these settings, in one order, so that the same run is recognised, also in a copy of
-    its journal."""
-    words = ["value"]
+    its journal; or only the words that say where results go."""
+    words = [] if shown else ["value"]
     for parameter in context.command.params:
         given = context.params.get(parameter.name or "")
-        if given in (None, ()) or given == parameter.get_default(context) or parameter.name in ELSEWHERE:
+        if given in (None, ()) or given == parameter.get_default(context) or parameter.name == "store":
+            continue
+        if (parameter.name in SHOWN) != shown:
             continue
         if isinstance(parameter, click.Argument):
             words.append(str(given))
+        elif parameter.name == "form":
+            words.append(f"--{given}")
         elif isinstance(given, bool):
             words.append(parameter.opts[0] if given else parameter.secondary_opts[0])
         else:

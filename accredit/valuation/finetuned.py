@@ -89,6 +89,7 @@ def language_report(
     test: str | float = 0.25,
     players: str = "row",
     seed: int = 0,
+    split_seed: int = 0,
     **settings: Any,
 ) -> DataReport:
     """What the texts of a file, or with `target` the answers in that column, did to a language model fine-tuned on them."""
@@ -98,7 +99,7 @@ def language_report(
     by_column = None if players == "row" else players
     check_columns(frame, file, {"--text": text, "--target": target, "--players": by_column})
     needed = [text, *[target] * (target is not None)]
-    train, held, held_name = parts(frame, file, test, needed, seed)
+    train, held, held_name = parts(frame, file, test, needed, split_seed)
     taught, asked = (
         Taught(texts_in(part, text, name), None if target is None else texts_in(part, target, name, "--target"))
         for part, name in ((train, str(file)), (held, held_name))

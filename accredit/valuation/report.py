@@ -122,6 +122,7 @@ def value_table(
     seed: int = 0,
     journal: Journal | None = None,
     executor: str | Executor | None = None,
+    limit: float | None = None,
     watch: Callable[[int], None] | None = None,
     started: Callable[[], None] | None = None,
     curves: bool = True,
@@ -142,7 +143,7 @@ def value_table(
         lines = _curves(game, values) if curves else ()
         return Valuation(values, harmful(values, table.rows), lines, payoff, 0, 0, silent=table.silent)
     rows = utility(table.data, model, seed)
-    with durable(rows, journal, _executor(rows, executor, budget), seed=seed, watch=watch) as kept:
+    with durable(rows, journal, _executor(rows, executor, budget, limit), seed=seed, limit=limit, watch=watch) as kept:
         if started:
             started()
         game = _players(kept, table)
@@ -188,13 +189,17 @@ def utility(data: Split, model: str, seed: int = 0) -> Retraining | RidgeUtility
     return Retraining(data, (RandomForestRegressor if data.classes is None else RandomForestClassifier)(50), seed=seed)
 
 
-def _executor(rows: Retraining | RidgeUtility, executor: str | Executor | None, budget: int) -> str | Executor:
-    """Worker processes, unless all trainings together take less time than starting workers.
+def _executor(
+    rows: Retraining | RidgeUtility, executor: str | Executor | None, budget: int, limit: float | None
+) -> str | Executor:
+    """Worker processes, unless all trainings together take less time than starting workers and none has a limit.
 
     Decided by sizes, not by the clock, so that a resumed run trains where the first one did.
     """
     if executor is not None:
         return executor
+    if limit is not None:
+        return "processes"
     work = budget * (rows.data.x.size + FIT_OVERHEAD)
     return "serial" if isinstance(rows, RidgeUtility) or work < SMALL_WORK else "processes"
 

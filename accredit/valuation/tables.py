@@ -211,7 +211,7 @@ def _classes(train: Any, held: Any, target: str) -> tuple[list[str], list[str]]:
     if unknown:
         raise InvalidInput(
             f"--target {target!r} is {unknown[0]!r} in a test row and in no training row; choose other test rows with "
-            "--seed or --test, drop that class, or write --task number if the target is one"
+            "--split-seed or --test, drop that class, or write --task number if the target is one"
         )
     return y, test_y
 
