@@ -204,7 +204,10 @@ def test_numbers_are_regressed(run, tmp_path):
         (("latin.csv", "--target", "label"), "'latin.csv' is not text in UTF-8"),
         (("infinite.csv", "--target", "label"), "column 'height' holds inf in 1 rows"),
         (("train.csv", "--target", "label", "--test", "late.csv"), "'colour of width'"),
-        (("rare.csv", "--target", "label"), "in a test row and in no training row; choose other test rows with --split-seed"),
+        (
+            ("rare.csv", "--target", "label"),
+            "in a test row and in no training row; choose other test rows with --split-seed",
+        ),
         ((*BASE, "--seed", "-1"), "--seed"),
         ((*BASE, "--budget", "0"), "--budget"),
         ((*BASE, "--features", "encoder:folder"), "name their column with --text"),
