@@ -21,10 +21,13 @@ BUMPS, WIDTH, KERNEL_C = 300, 0.3, 10.0  # of the kernel model: how many, their 
 Model = Callable[[View, IntArray, FloatArray, View], FloatArray]  # rows, labels, weights, others -> (others, classes)
 
 
-def out_of_fold(view: View, y: IntArray, seed: int = 0, believed: FloatArray | None = None) -> dict[str, FloatArray]:
+def out_of_fold(
+    view: View, y: IntArray, seed: int = 0, believed: FloatArray | None = None, penalty: float | None = None
+) -> dict[str, FloatArray]:
     """Log probabilities of every class (N, C) for each row, by models that never saw the row: name of model -> (N, C).
 
-    `believed` weighs the rows that models learn from (N,); left out, all count alike.
+    `believed` weighs the rows that models learn from (N,); left out, all count alike. `penalty` is the inverse penalty of a
+    dense view; left out, the likeliest is found first.
     """
     weights = np.ones(len(y)) if believed is None else believed
 
@@ -36,9 +39,16 @@ def out_of_fold(view: View, y: IntArray, seed: int = 0, believed: FloatArray | N
         if view.nnz and view.data.min() >= 0:
             found["naive Bayes"] = predicted(_naive_bayes)
         return found
-    tried = [predicted(_softmax(c)) for c in DENSE_C]
-    best = max(tried, key=lambda logs: float((weights * logs[np.arange(len(y)), y]).sum()))
-    return {"confidence": best, "kernel": predicted(_kernel(seed))}
+    c = penalty or likeliest_penalty(view, y, seed) or DENSE_C[0]
+    return {"confidence": predicted(_softmax(c)), "kernel": predicted(_kernel(seed))}
+
+
+def likeliest_penalty(view: View, y: IntArray, seed: int = 0) -> float | None:
+    """The inverse penalty under which the given labels are likeliest, out of fold; None for words, which have their own."""
+    if hasattr(view, "tocsr"):
+        return None
+    weights, rows = np.ones(len(y)), np.arange(len(y))
+    return max(DENSE_C, key=lambda c: float(_predicted(_softmax(c), view, y, weights, seed)[rows, y].sum()))
 
 
 def votes(predicted: Mapping[str, FloatArray]) -> list[FloatArray]:
