@@ -235,6 +235,20 @@ def test_seconds_end_a_run_of_slow_payoffs():
     assert "seconds" in values.stopped and 18 <= values.payoffs < 2000
 
 
+def test_seconds_buy_all_payoffs_where_these_are_cheap():
+    game = counted(gloves(10))
+    values = Surrogate(seconds=60).solve(game)
+    assert values.stopped == "every coalition was asked" and values.payoffs == game.payoffs == 1 << 10
+    assert game.calls == 2  # one batch to see what a payoff costs, one for the rest
+    assert_allclose(values.credit, exact(gloves(10)), atol=1e-12)
+    check_claims(values, gloves(10))
+
+
+def test_seconds_and_a_budget_stop_at_whichever_comes_first():
+    values = Surrogate(500, seconds=60).solve(gloves(12))
+    assert values.payoffs == 500 and values.stopped == "the budget of 500 payoffs"
+
+
 # --- bad input --------------------------------------------------------------------------------------------------------
 
 

@@ -15,7 +15,7 @@ from accredit.values.intervals import look_error
 from accredit.values.sampling import Sampled, checked, described
 from accredit.values.solver import progress
 from accredit.values.surrogate.design import Design, empty_design, grown, strata
-from accredit.values.surrogate.estimate import FEW_PAIRS, Asked, Estimate, estimate, exact
+from accredit.values.surrogate.estimate import FEW_PAIRS, MOST_PAIRS, Asked, Estimate, estimate, exact
 from accredit.values.threads import one_blas_thread
 
 LARGEST_BUDGET = 1 << 20  # payoffs asked at most when only seconds or a half-width is given
@@ -45,7 +45,7 @@ class Surrogate:
     comes first stops the run. Growing towards a half-width looks at 64, 128, 256, … pairs and gives look t the error
     δ/(t(t+1)), so that stopping early does not spoil the interval. `centre="debiased"` adds the estimated bias of the
     surrogate: less biased, usually less accurate. Cost beside the payoffs: O(M³) for M = min(budget/2, 2000), about
-    half a CPU-second at 1,000 payoffs.
+    a tenth of a CPU-second at 1,000 payoffs.
 
     >>> from accredit.games import FunctionGame
     >>> market = FunctionGame([f"seller {i}" for i in range(20)], lambda s: np.minimum(s.sum(axis=1), 8.0))
@@ -97,20 +97,39 @@ class Surrogate:
         return ((self.budget or LARGEST_BUDGET) - 2) // 2
 
     def _until_late(self, game: Game, rng: np.random.Generator) -> tuple[Asked, str]:
-        """Ask in growing batches while time remains. The clock decides, not the payoffs, so one estimate at the end will do."""
+        """Ask in growing batches while time remains for them and for the arithmetic; all at once if time allows: they need none.
+
+        The clock decides, not the payoffs, so one estimate at the end will do.
+        """
         assert self.seconds is not None
-        began = time.monotonic()
-        most = int(min(self._most_pairs, strata(len(game.players)).pairs))
+        ends, pairs, slowness = time.monotonic() + self.seconds, strata(len(game.players)).pairs, 0.0
+        most = int(min(self._most_pairs, pairs))
+        asked, asking, wanted = None, 0.0, min(FIRST_BATCH, most)
         with progress("asking payoffs", self.seconds) as bar:
-            asked = asked_pairs(game, None, min(FIRST_BATCH, most), rng)
-            while (m := len(asked.design)) < most:
-                spent = time.monotonic() - began
-                bar.update(spent)
-                affordable = int(m * (self.seconds - _fit_seconds(2 * m)) / max(spent, 1e-9))
-                if affordable <= m:
+            while True:
+                before = time.monotonic()
+                asked = asked_pairs(game, asked, wanted, rng)
+                asking += time.monotonic() - before
+                m = len(asked.design)
+                if m >= most:
+                    return asked, self._all_asked(asked)
+                if m >= FEW_PAIRS and not slowness:
+                    slowness = self._slowness(asked)
+                left, rate = ends - time.monotonic(), m / max(asking, 1e-9)
+                bar.update(self.seconds - left)
+                affordable = int(rate * (left - max(slowness, 1.0) * fit_seconds(2 * m)))
+                if most == pairs <= m + rate * left:
+                    wanted = most
+                elif affordable <= 0:
                     return asked, f"{self.seconds:g} seconds"
-                asked = asked_pairs(game, asked, min(2 * m, affordable, most), rng)
-        return asked, self._all_asked(asked)
+                else:
+                    wanted = min(2 * m, m + affordable, most)
+
+    def _slowness(self, asked: Asked) -> float:
+        """How many times longer an estimate takes here and now than `fit_seconds` says; at least 1."""
+        began = time.monotonic()
+        self._estimate(asked, 1 - self.level, np.random.default_rng(0))
+        return max(1.0, (time.monotonic() - began) / fit_seconds(len(asked.design)))
 
     def _until_narrow(self, game: Game, rng: np.random.Generator) -> tuple[Asked, Estimate, str]:
         """Look at 64, 128, 256, … pairs until every interval is narrow enough."""
@@ -166,9 +185,10 @@ def _precision(asked: Asked, found: Estimate) -> Precision:
     return Precision.unknown(found.because) if found.stderr is None else Precision.interval(found.because)
 
 
-def _fit_seconds(pairs: int) -> float:
-    """A rough upper guess of what one estimate costs, to leave time for it."""
-    return 0.1 + 4.0 * (min(pairs, 2000) / 2000) ** 2
+def fit_seconds(pairs: int) -> float:
+    """What one estimate costs, to leave time for it: about twice what was measured on one core."""
+    fitted = min(pairs, MOST_PAIRS) / MOST_PAIRS
+    return 0.03 + 1.5 * float(fitted**1.5) + 1e-4 * max(pairs - MOST_PAIRS, 0)
 
 
 def asked_pairs(game: Game, asked: Asked | None, pairs: int, rng: np.random.Generator) -> Asked:
