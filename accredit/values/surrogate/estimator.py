@@ -97,7 +97,7 @@ class Surrogate:
         return ((self.budget or LARGEST_BUDGET) - 2) // 2
 
     def _until_late(self, game: Game, rng: np.random.Generator) -> tuple[Asked, str]:
-        """Ask in growing batches while time remains for them and for the arithmetic; all of them if time allows: no estimate then.
+        """Ask in growing batches while time remains for payoffs and arithmetic; all payoffs if time allows, which need none.
 
         The clock decides, not the payoffs, so one estimate at the end will do.
         """
