@@ -66,7 +66,7 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Estimate:
+class Finding:
     """Shapley values, their standard errors, and what they rest on."""
 
     credit: FloatArray  # (n,)
@@ -93,7 +93,7 @@ def _shared(asked: Asked, uneven: FloatArray) -> FloatArray:
     return np.asarray(asked.total / asked.design.players + (uneven - uneven.mean()))
 
 
-def estimate(asked: Asked, error: float, debiased: bool, rng: np.random.Generator) -> Estimate:
+def estimate(asked: Asked, error: float, debiased: bool, rng: np.random.Generator) -> Finding:
     """Shapley values from the pairs asked; an interval misses with chance `error`, player by player."""
     plain = _without_surrogate(asked)
     if plain is not None:
@@ -113,7 +113,7 @@ def estimate(asked: Asked, error: float, debiased: bool, rng: np.random.Generato
         stderr = np.maximum(scale * standard_error(linear, design, stack.cautious), FLOOR * np.abs(shares).max())
     certificate = _certificate(asked, stack, scale)
     multiple = t_multiple(linear, design, stack.cautious, error)
-    return Estimate(shares, stderr, multiple, because or ASYMPTOTIC, certificate)
+    return Finding(shares, stderr, multiple, because or ASYMPTOTIC, certificate)
 
 
 def _too_few(asked: Asked) -> str:
@@ -129,21 +129,21 @@ def _too_few(asked: Asked) -> str:
     return ""
 
 
-def _without_surrogate(asked: Asked) -> Estimate | None:
+def _without_surrogate(asked: Asked) -> Finding | None:
     """Games that show nothing but equal shares, or nothing but additive shares, at the pairs asked."""
     m, n = len(asked.design), asked.design.players
     seen = "which is what was seen, not what is certain"
     if m == 0:
-        return Estimate(_shared(asked, np.zeros(n)), None, 0.0, "only v(∅) and v(N) were asked")
+        return Finding(_shared(asked, np.zeros(n)), None, 0.0, "only v(∅) and v(N) were asked")
     if np.sqrt(np.mean(asked.uneven**2)) <= 1e-13 * max(abs(asked.total), asked.largest):
         because = f"the {m} pairs asked show no difference between players, {seen}"
-        return Estimate(_shared(asked, np.zeros(n)), None, 0.0, because)
+        return Finding(_shared(asked, np.zeros(n)), None, 0.0, because)
     if m >= n + 10:
         additive = Regression(asked.design).apply(asked.uneven)
         z = asked.design.pairs - (asked.design.sizes / n)[:, None]
         if np.abs(asked.uneven - z @ additive).max() <= 1e-11 * float(np.abs(asked.odd).max()):
             because = f"an additive game explains the {m} pairs asked to rounding, {seen}"
-            return Estimate(_shared(asked, additive), None, 0.0, because)
+            return Finding(_shared(asked, additive), None, 0.0, because)
     return None
 
 

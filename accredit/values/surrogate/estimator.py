@@ -15,7 +15,7 @@ from accredit.values.intervals import look_error
 from accredit.values.sampling import Sampled, checked, described
 from accredit.values.solver import progress
 from accredit.values.surrogate.design import Design, empty_design, grown, strata
-from accredit.values.surrogate.estimate import FEW_PAIRS, MOST_PAIRS, Asked, Estimate, estimate, exact
+from accredit.values.surrogate.estimate import FEW_PAIRS, MOST_PAIRS, Asked, Finding, estimate, exact
 from accredit.values.threads import one_blas_thread
 
 LARGEST_BUDGET = 1 << 20  # payoffs asked at most when only seconds or a half-width is given
@@ -86,9 +86,9 @@ class Surrogate:
             found, stopped = self._estimate(asked, 1 - self.level, rng), f"the budget of {self.budget} payoffs"
         return self._attribution(game, asked, found, stopped)
 
-    def _estimate(self, asked: Asked, error: float, rng: np.random.Generator) -> Estimate:
+    def _estimate(self, asked: Asked, error: float, rng: np.random.Generator) -> Finding:
         if asked.design.complete:
-            return Estimate(exact(asked), None, 0.0, "every coalition was asked")
+            return Finding(exact(asked), None, 0.0, "every coalition was asked")
         with one_blas_thread():
             return estimate(asked, error, self.centre == "debiased", rng)
 
@@ -131,7 +131,7 @@ class Surrogate:
         self._estimate(asked, 1 - self.level, np.random.default_rng(0))
         return max(1.0, (time.monotonic() - began) / fit_seconds(len(asked.design)))
 
-    def _until_narrow(self, game: Game, rng: np.random.Generator) -> tuple[Asked, Estimate, str]:
+    def _until_narrow(self, game: Game, rng: np.random.Generator) -> tuple[Asked, Finding, str]:
         """Look at 64, 128, 256, … pairs until every interval is narrow enough."""
         assert self.half_width is not None
         began, look, asked = time.monotonic(), 0, None
@@ -159,7 +159,7 @@ class Surrogate:
         reached = "" if self.half_width is None else ", before the half-width was reached"
         return f"the budget of {self.budget or LARGEST_BUDGET} payoffs{reached}"
 
-    def _attribution(self, game: Game, asked: Asked, found: Estimate, stopped: str) -> Attribution:
+    def _attribution(self, game: Game, asked: Asked, found: Finding, stopped: str) -> Attribution:
         width = found.half_width
         return Attribution(
             game.players,
@@ -179,7 +179,7 @@ class Surrogate:
         )
 
 
-def _precision(asked: Asked, found: Estimate) -> Precision:
+def _precision(asked: Asked, found: Finding) -> Precision:
     if asked.design.complete:
         return Precision.exact(found.because)
     return Precision.unknown(found.because) if found.stderr is None else Precision.interval(found.because)
