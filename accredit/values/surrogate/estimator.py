@@ -14,6 +14,7 @@ from accredit.values.exact import SHAPLEY_CLAIMS, Exact
 from accredit.values.intervals import look_error
 from accredit.values.sampling import Sampled, checked, described
 from accredit.values.solver import progress
+from accredit.values.surrogate.clock import CELLS, best_split, fit_seconds
 from accredit.values.surrogate.design import Design, empty_design, grown, strata
 from accredit.values.surrogate.estimate import FEW_PAIRS, MOST_PAIRS, Asked, Finding, estimate, exact
 from accredit.values.threads import one_blas_thread
@@ -78,32 +79,33 @@ class Surrogate:
         if self.half_width is not None:
             asked, found, stopped = self._until_narrow(game, rng)
         elif self.seconds is not None:
-            asked, stopped = self._until_late(game, rng)
-            found = self._estimate(asked, 1 - self.level, rng)
+            asked, fitted, stopped = self._until_late(game, rng)
+            found = self._estimate(asked, 1 - self.level, rng, fitted)
         else:
             assert self.budget is not None  # `checked` insists on one limit
             asked = asked_pairs(game, None, (self.budget - 2) // 2, rng)
             found, stopped = self._estimate(asked, 1 - self.level, rng), f"the budget of {self.budget} payoffs"
         return self._attribution(game, asked, found, stopped)
 
-    def _estimate(self, asked: Asked, error: float, rng: np.random.Generator) -> Finding:
+    def _estimate(self, asked: Asked, error: float, rng: np.random.Generator, fitted: int = MOST_PAIRS) -> Finding:
         if asked.design.complete:
             return Finding(exact(asked), None, 0.0, "every coalition was asked")
         with one_blas_thread():
-            return estimate(asked, error, self.centre == "debiased", rng)
+            return estimate(asked, error, self.centre == "debiased", fitted, rng)
 
     @property
     def _most_pairs(self) -> int:
         return ((self.budget or LARGEST_BUDGET) - 2) // 2
 
-    def _until_late(self, game: Game, rng: np.random.Generator) -> tuple[Asked, str]:
+    def _until_late(self, game: Game, rng: np.random.Generator) -> tuple[Asked, int, str]:
         """Ask in growing batches while time remains for payoffs and arithmetic; all payoffs if time allows, which need none.
 
-        The clock decides, not the payoffs, so one estimate at the end will do.
+        The clock decides, not the payoffs, so one estimate at the end will do. Also says how many pairs it is to fit.
         """
         assert self.seconds is not None
-        ends, pairs, slowness = time.monotonic() + self.seconds, strata(len(game.players)).pairs, 0.0
-        most = int(min(self._most_pairs, pairs))
+        n, ends, slowness = len(game.players), time.monotonic() + self.seconds, 0.0
+        pairs = strata(n).pairs
+        most = int(pairs if pairs <= self._most_pairs else min(self._most_pairs, max(CELLS // n, MOST_PAIRS)))
         asked, asking, wanted = None, 0.0, min(FIRST_BATCH, most)
         with progress("asking payoffs", self.seconds) as bar:
             while True:
@@ -111,19 +113,19 @@ class Surrogate:
                 asked = asked_pairs(game, asked, wanted, rng)
                 asking += time.monotonic() - before
                 m = len(asked.design)
-                if m >= most:
-                    return asked, self._all_asked(asked)
                 if m >= FEW_PAIRS and not slowness:
                     slowness = self._slowness(asked)
                 left, rate = ends - time.monotonic(), m / max(asking, 1e-9)
                 bar.update(self.seconds - left)
-                affordable = int(rate * (left - max(slowness, 1.0) * fit_seconds(2 * m)))
+                split = best_split(m, most, rate, left, max(slowness, 1.0))
+                if m >= most:
+                    return asked, split.fitted, self._all_asked(asked)
                 if most == pairs <= m + rate * left:
                     wanted = most
-                elif affordable <= 0:
-                    return asked, f"{self.seconds:g} seconds"
+                elif split.asked <= m:
+                    return asked, split.fitted, f"{self.seconds:g} seconds"
                 else:
-                    wanted = min(2 * m, m + affordable, most)
+                    wanted = min(2 * m, split.asked)
 
     def _slowness(self, asked: Asked) -> float:
         """How many times longer an estimate takes here and now than `fit_seconds` says; at least 1."""
@@ -183,12 +185,6 @@ def _precision(asked: Asked, found: Finding) -> Precision:
     if asked.design.complete:
         return Precision.exact(found.because)
     return Precision.unknown(found.because) if found.stderr is None else Precision.interval(found.because)
-
-
-def fit_seconds(pairs: int) -> float:
-    """What one estimate costs, to leave time for it: about twice what was measured on one core."""
-    fitted = min(pairs, MOST_PAIRS) / MOST_PAIRS
-    return 0.03 + 1.5 * float(fitted**1.5) + 1e-4 * max(pairs - MOST_PAIRS, 0)
 
 
 def asked_pairs(game: Game, asked: Asked | None, pairs: int, rng: np.random.Generator) -> Asked:
