@@ -43,7 +43,8 @@ class Surrogate:
     the values off in closed form. With 2ⁿ ≤ `budget` every coalition is asked and the values are exact.
 
     `budget` counts payoffs, `seconds` is wall time, `half_width` the widest interval wanted at `level`; whichever
-    comes first stops the run. Growing towards a half-width looks at 64, 128, 256, … pairs and gives look t the error
+    comes first stops the run. With `seconds` alone the first payoffs show what one costs: all are asked if time allows, and
+    otherwise as many as buy the least error beside the arithmetic, so numbers depend on the machine and `stopped` says so. Growing towards a half-width looks at 64, 128, 256, … pairs and gives look t the error
     δ/(t(t+1)), so that stopping early does not spoil the interval. `centre="debiased"` adds the estimated bias of the
     surrogate: less biased, usually less accurate. Cost beside the payoffs: O(M³) for M = min(budget/2, 2000), about
     a tenth of a CPU-second at 1,000 payoffs.
