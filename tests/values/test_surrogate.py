@@ -272,6 +272,14 @@ def test_time_goes_into_pairs_where_payoffs_are_cheap_and_into_the_fit_where_the
 def test_seconds_and_a_budget_stop_at_whichever_comes_first():
     values = Surrogate(500, seconds=60).solve(gloves(12))
     assert values.payoffs == 500 and values.stopped == "the budget of 500 payoffs"
+    assert values.certificate["pairs fitted"] == values.certificate["pairs"] == 249
+
+
+def test_a_budget_that_leaves_no_time_to_fit_all_its_pairs_says_so(monkeypatch):
+    monkeypatch.setattr(Surrogate, "_slowness", lambda self, asked: 30.0)  # as on a machine that is busy
+    values = Surrogate(1000, seconds=5).solve(gloves(16))
+    assert values.payoffs == 1000 and values.certificate["pairs fitted"] == 250
+    assert values.stopped == "the budget of 1000 payoffs, 250 pairs of them fitted for want of time in 5 seconds"
 
 
 # --- bad input --------------------------------------------------------------------------------------------------------

@@ -43,11 +43,11 @@ class Surrogate:
     the values off in closed form. With 2ⁿ ≤ `budget` every coalition is asked and the values are exact.
 
     `budget` counts payoffs, `seconds` is wall time, `half_width` the widest interval wanted at `level`; whichever
-    comes first stops the run. With `seconds` alone the first payoffs show what one costs: all are asked if time allows, and
-    otherwise as many as buy the least error beside the arithmetic, so numbers depend on the machine and `stopped` says so. Growing towards a half-width looks at 64, 128, 256, … pairs and gives look t the error
-    δ/(t(t+1)), so that stopping early does not spoil the interval. `centre="debiased"` adds the estimated bias of the
-    surrogate: less biased, usually less accurate. Cost beside the payoffs: O(M³) for M = min(budget/2, 2000), about
-    a tenth of a CPU-second at 1,000 payoffs.
+    comes first stops the run. Within `seconds` the first payoffs show what one costs: all are asked if time allows, otherwise
+    as many as leave the least error beside the arithmetic; numbers then depend on the machine, and `stopped` says so.
+    Growing towards a half-width looks at 64, 128, 256, … pairs and gives look t the error δ/(t(t+1)), so that stopping early
+    does not spoil the interval. `centre="debiased"` adds the estimated bias of the surrogate: less biased, usually less
+    accurate. Cost beside the payoffs: O(M³) for M = min(budget/2, 2000), about a tenth of a CPU-second at 1,000 payoffs.
 
     >>> from accredit.games import FunctionGame
     >>> market = FunctionGame([f"seller {i}" for i in range(20)], lambda s: np.minimum(s.sum(axis=1), 8.0))
@@ -120,13 +120,19 @@ class Surrogate:
                 bar.update(self.seconds - left)
                 split = best_split(m, most, rate, left, max(slowness, 1.0))
                 if m >= most:
-                    return asked, split.fitted, self._all_asked(asked)
+                    return asked, split.fitted, self._all_asked(asked) + self._short_of_time(asked, split.fitted)
                 if most == pairs <= m + rate * left:
                     wanted = most
                 elif split.asked <= m:
                     return asked, split.fitted, f"{self.seconds:g} seconds"
                 else:
                     wanted = min(2 * m, split.asked)
+
+    def _short_of_time(self, asked: Asked, fitted: int) -> str:
+        """Said where the clock has left fewer pairs to fit than a run without it would fit."""
+        if asked.design.complete or fitted >= min(len(asked.design), MOST_PAIRS):
+            return ""
+        return f", {fitted} pairs of them fitted for want of time in {self.seconds:g} seconds"
 
     def _slowness(self, asked: Asked) -> float:
         """How many times longer an estimate takes here and now than `fit_seconds` says; at least 1."""
