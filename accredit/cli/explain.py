@@ -124,13 +124,17 @@ def explain(
     if table or (subject is not None and model is not None and is_row_model_file(model)):
         from accredit.cli.rows import RowOptions, explain_table
 
-        if subject is not None and table:
-            raise InvalidInput(f"--table explains the built-in table, and {subject!r:.40} was given; leave one out")
+        mixed = next((x for x in (subject, model, background, out) if x is not None), None) if table else None
+        if mixed is not None:
+            raise InvalidInput(
+                f"--table explains the built-in table and model, and {mixed!r:.40} was given; leave one out"
+            )
         unfit = {
             "--pair": pair,
             "--text": column,
             "--removal": options["removal"],
             "--prefix": options["prefix"] or None,
+            "--cut": options["cut"] or None,
         } | {f"--{name.replace('_', '-')}": options.pop(name) for name in SLOPES}
         _check_fits(unfit, "is for texts and images, and rows of a table are explained")
         rows = RowOptions(

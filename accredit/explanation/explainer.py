@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from accredit.explanation.table import TableExplanation
     from accredit.models import ImageModel, TextModel
 
+ROW_SETTINGS = {"target", "players", "payoff", "budget", "seed", "dependence", "weights", "most_background", "background_by",
+                "names", "interactions", "trusted"}  # fmt: skip
 LONG = 5.0  # seconds from which a run is announced
 ENOUGH = 0.5  # seconds of a run after which its length can be told
 Announce = Callable[[str], None]
@@ -178,9 +180,11 @@ def answering_model(model: Any, tokenizer: Any = None) -> Any:
 
 def _are_rows(given: Any, model: Any, background: Any) -> bool:
     """Are these rows of a table? A frame is; an array is where its model reads rows, or other rows come with it."""
-    if isinstance(given, str | tuple | Path):
+    if background is not None:
+        return True
+    if isinstance(given, str | Path) or (isinstance(given, tuple) and any(isinstance(one, str) for one in given)):
         return False
-    if background is not None or isinstance(given, Mapping) or hasattr(given, "iloc"):
+    if isinstance(given, Mapping) or hasattr(given, "iloc"):
         return True
     from accredit.models.rows import reads_rows
 
@@ -188,7 +192,7 @@ def _are_rows(given: Any, model: Any, background: Any) -> bool:
 
 
 def _explained_rows(
-    rows: Any, model: Any, background: Any, methods: Sequence[str] | str | None, executor: str = "serial",
+    rows: Any, model: Any, background: Any, methods: Sequence[str] | str | None, executor: str | None = None,
     out: str | Path | None = None, **settings: Any,
 ) -> TableExplanation:  # fmt: skip
     from accredit.explanation.table_run import explain_parts, table_run
@@ -199,12 +203,19 @@ def _explained_rows(
             f"rows of a table are explained by one method at a time, and {len(chosen)} are named; write "
             f"methods={chosen[0].name!r}"
         )
+    if executor is not None and not isinstance(executor, str):
+        raise InvalidInput(
+            f"executor is {executor!r:.40}; write serial, processes, processes:4, dask or dask:tcp://host:8786"
+        )
     if model is None:
         raise InvalidInput("model is missing; rows need the model that read them: explain(rows, model, background=…)")
+    unknown = next((name for name in settings if name not in ROW_SETTINGS), None)
+    if unknown is not None:
+        raise InvalidInput(f"{unknown} is not a setting of rows; the settings are {', '.join(sorted(ROW_SETTINGS))}")
     target = settings.pop("target")
     run = table_run(rows, model, background, method=chosen[0].name, **settings)
     with progress("explain", len(run.whole.rows)) as bar:
-        return explain_parts(run, target=target, executor=executor, out=out, watch=bar.update)
+        return explain_parts(run, target=target, executor=executor or "serial", out=out, watch=bar.update)
 
 
 def asked_methods(methods: Sequence[str] | str | None, model: Any = None) -> list[Chosen]:

@@ -168,7 +168,10 @@ def test_numbers_are_regressed(run, tmp_path):
     )
     assert code == 0, err
     assert "neg_mean_squared_error" in out
-    code, _, err = run("numbers.csv", "--target", "price")
+    code, out, err = run("numbers.csv", "--target", "price")
+    assert code == 0, err
+    assert "minus the squared error of 5 nearest neighbours" in out
+    code, _, err = run("numbers.csv", "--target", "price", "--method", "shapley")
     assert code == 2
     assert "--model ridge" in err
 
