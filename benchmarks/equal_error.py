@@ -32,15 +32,14 @@ TRUTH = {16: 1 << 16, 32: 16_000, 64: 12_000, 128: 12_000}  # payoffs of the tru
 
 def token_game(tokens: int) -> Game:
     """A game of the review's first words, with as many tokens as fit, the model's own two included in 128."""
-    from accredit.explanation.explainer import builtin_model
     from accredit.games import text_game
+    from accredit.models import load_text_model
+    from accredit.models.builtin import text_folder
 
-    model, words = builtin_model("text"), REVIEW.split()
+    model, words = load_text_model(text_folder()), REVIEW.split()
     most = min(tokens, 126)
-    fitting = (" ".join(words[:k]) for k in range(len(words), 0, -1))
-    encoded = next(
-        e for e in (model.encode(text, cut=True) for text in fitting) if not e.cut and int((~e.special).sum()) <= most
-    )
+    fitting = (model.encode(" ".join(words[:k]), cut=True) for k in range(len(words), 0, -1))
+    encoded = next(e for e in fitting if not e.cut and int((~e.special).sum()) <= most)
     return text_game(model, encoded, players="token", payoff="log-odds")
 
 
