@@ -283,8 +283,7 @@ COMPARED = (
 COMPARED_ANSWERS = tuple(
     name
     for name in (
-        "shapley", "banzhaf", "lasso", "leave-one-out", "integrated-gradients", "input-x-gradient", "saliency", "flow",
-        "rollout", "attention",
+        "shapley", "banzhaf", "lasso", "leave-one-out", "input-x-gradient", "saliency", "flow", "rollout", "attention",
     )
     if "answer" in BY_NAME[name].applies
 )  # fmt: skip
