@@ -14,14 +14,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import torch
 
-from accredit.core import AccreditError, BadPayoff, FloatArray, IntArray, InvalidInput
-from accredit.games.batches import CACHE_TOKENS, MEMORY, ROWS, spans_by_length, transformer_bytes
+from accredit.core import AccreditError, BadPayoff, BoolArray, FloatArray, IntArray, InvalidInput
+from accredit.games.batches import CACHE_TOKENS, MEMORY, ROWS, reported, spans_by_length, transformer_bytes
 from accredit.games.prefixes import WORTH_KEEPING, Node, prefix_tree
 from accredit.games.states import Enough, Kept, Room, States
 from accredit.models.answering import AnsweringModel
@@ -29,6 +29,7 @@ from accredit.models.state import device_of
 
 HOLE = -1  # the position of padding
 WORTH_A_PASS = 32  # tokens before an answer that are read on their own, without the last layer's output
+NOTHING = np.zeros(0, dtype=np.int64)
 NEARLY = 64  # roundings by which equal log-probabilities may differ
 
 
@@ -40,6 +41,8 @@ class Row:
     positions: IntArray  # (T,)
     answer: IntArray  # (A,)
     whole: IntArray | None = None  # the prompt with what is not seen; None: nothing is missing
+    said: IntArray = field(default_factory=lambda: NOTHING)  # (P,) what an encoder–decoder has said before the answer
+    unseen: BoolArray | None = None  # (P,) what of that is not seen; None: all of it is
 
     @property
     def read(self) -> IntArray:
@@ -82,7 +85,7 @@ class Reader:
         """How rows like these are read: the quickest way that gives the model's own numbers on two of them."""
         case = (
             str(getattr(self.model.model.config, "_attn_implementation", "eager")),
-            any(r.whole is not None for r in rows),
+            any(r.whole is not None or r.unseen is not None for r in rows),
         )
         if case not in self.model.ways:
             order = sorted(range(len(rows)), key=lambda i: len(rows[i].ids))
@@ -136,6 +139,7 @@ class Reader:
                 said = np.stack([rows[n.row].answer for n in block])
                 for node, earned in zip(block, self._log_probability(logits, said), strict=True):
                     found[node.row] = earned
+                reported(len(block))
             else:
                 below = [(child, i) for i, node in enumerate(block) for child in node.children]
                 waiting += self._blocks([c for c, _ in below], [i for _, i in below], now, rows, deep)
@@ -238,8 +242,8 @@ class Reader:
     def _side_by_side(self, rows: Sequence[Row], even: bool) -> list[FloatArray]:
         """Rows read without any sharing; if `even`, only rows of equal length together, so that none is padded."""
         found: list[FloatArray] = [np.zeros(0)] * len(rows)
-        for answer in sorted({len(row.answer) for row in rows}):
-            members = np.array([i for i, row in enumerate(rows) if len(row.answer) == answer])
+        for answer, said in sorted({(len(row.answer), len(row.said)) for row in rows}):
+            members = np.array([i for i, r in enumerate(rows) if (len(r.answer), len(r.said)) == (answer, said)])
             lengths = np.array([self._length(rows[i]) for i in members])
             most = self.rows(int(lengths.max()), int(lengths.max()), answer) * int(lengths.max())
             for part in spans_by_length(lengths, most, even=even):
@@ -270,9 +274,19 @@ class Reader:
         if not sees.all():
             given["attention_mask"] = torch.from_numpy(sees).to(self._device)
         if self.model.encodes:
-            said = np.stack([np.concatenate([self.model.start, row.answer[:-1]]) for row in rows])
+            said = np.stack([np.concatenate([self.model.start, row.said, row.answer[:-1]]) for row in rows])
             given["decoder_input_ids"] = torch.from_numpy(said).to(self._device)
+            if any(row.unseen is not None for row in rows):
+                given["decoder_attention_mask"] = torch.from_numpy(self._heard(rows, said.shape[1])).to(self._device)
         return given
+
+    def _heard(self, rows: list[Row], length: int) -> IntArray:
+        """Which tokens of the decoder are seen: (B, length)."""
+        heard, first = np.ones((len(rows), length), dtype=np.int64), len(self.model.start)
+        for r, row in enumerate(rows):
+            if row.unseen is not None:
+                heard[r, first : first + len(row.said)] = ~row.unseen
+        return heard
 
     def _logits(self, given: dict[str, Any], answer: int) -> torch.Tensor:
         """Logits of the last `answer` positions: (B, answer, V)."""
