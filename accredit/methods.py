@@ -314,8 +314,8 @@ COMPARED = (
 COMPARED_ANSWERS = tuple(
     name
     for name in (
-        "shapley", "banzhaf", "lasso", "leave-one-out", "integrated-gradients", "input-x-gradient", "saliency", "flow",
-        "rollout", "attention",
+        "shapley", "banzhaf", "lasso", "leave-one-out", "attn-lrp", "input-x-gradient", "saliency", "flow", "rollout",
+        "attention",
     )
     if "answer" in BY_NAME[name].applies
 )  # fmt: skip
