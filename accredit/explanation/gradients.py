@@ -99,7 +99,7 @@ def _points(subject: Asked, baseline: Any, layer: Layer) -> dict[str, Point]:
 
 
 def _of_answer(subject: AnswerSubject, baseline: Any, layer: Layer) -> dict[str, Point]:
-    answers = [answer.ids for answer in subject.game.pays.answers]
+    answers = [answer.ids for answer in subject.answers]
     if layer is not None and len(answers) > 1:
         raise InvalidInput(
             "layer is given, and two answers are compared, which are read apart; ask without rather_than"

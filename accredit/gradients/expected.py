@@ -98,7 +98,7 @@ def _sampled(at: Point, samples: int, noise: float, seed: int) -> FloatArray:
     way = (torch.randperm(samples, generator=draw) + torch.rand(samples, generator=draw)) / samples
     scale = noise * float(at.here.max() - at.here.min())
     parts = []
-    for rows in torch.arange(samples).split(at.rows):
+    for rows in torch.split(torch.arange(samples), at.rows):
         start = at.baseline[which[rows].to(at.here.device)]
         kicks = torch.randn((len(rows), *at.here.shape[1:]), generator=draw).to(at.here) * scale * at.free
         line = at.here + kicks - start

@@ -70,7 +70,7 @@ class Point:
         """The slope of the payoff at some points: (points, *shape) -> (points, *shape)."""
         found = []
         with self.held(), torch.enable_grad():
-            for some in where.detach().split(self.rows):
+            for some in torch.split(where.detach(), self.rows):
                 here = some.clone().requires_grad_(True)
                 found += torch.autograd.grad(self.payoff(here).sum(), here)
         return torch.cat(found)
