@@ -58,6 +58,18 @@ def test_the_registry_says_what_a_rule_for_rows_claims(name):
     assert {c.axiom for c in OF_ROWS[name]().claims if c.holds is Holds.EXACTLY} == set(listed.axioms)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("method", [m for m in METHODS if m.kind == "gradients"], ids=lambda m: m.name)
+def test_the_registry_says_what_gradients_claim(method):
+    """What a method claims in the limit or in expectation is what its value keeps."""
+    pytest.importorskip("transformers")
+    from accredit.explanation import explain
+    from tests.models.small_models import text_model
+
+    found = explain("bad film", text_model("bert"), methods=method.name)[method.name]
+    assert {c.axiom for c in found.claims if c.holds is not Holds.NO} == set(method.axioms)
+
+
 def test_names_and_aliases_differ():
     every = [name for m in METHODS for name in (m.name, *m.aliases)]
     assert len(set(every)) == len(every)
