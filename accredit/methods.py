@@ -208,6 +208,9 @@ METHODS = (
            takes=("budget", "seed", "groups")),
     Method("lime", "game", "accredit.values.lime:Lime", "accredit.values.Lime().solve(game)", "any",
            "nothing: slopes of a local line", ("linearity",), BUDGET, "ridge fit near the whole input; its R² is reported"),
+    Method("lasso", "game", "accredit.values.ablations:Lasso", "accredit.values.Lasso(budget=64).solve(game)", "any",
+           "nothing: slopes of a sparse line", (), BUDGET, "lasso over coalitions drawn by coins; its R² is reported",
+           parameters=Parameters(("alpha",), "0.05", default="0.01")),
     Method("surrogate", "game", "accredit.values.surrogate:Surrogate", "accredit.values.Surrogate(budget).solve(game)",
            "any", "v(N) − v(∅)", ("efficiency",), BUDGET, "what shapley uses beyond its exact reach", estimates="shapley"),
     Method("permutations", "game", "accredit.values.orders:Permutations",
@@ -288,7 +291,8 @@ METHODS = (
            "accredit.valuation.knn_shapley(data)", "training rows", "right neighbours", ALL_FOUR, Cost("no training"),
            "closed form for nearest neighbours", aliases=("knn",)),
     Method("influence", "training rows", "accredit.valuation.rules:influences", "accredit.valuation.influence(objective)",
-           "training rows", "nothing: slopes", ("symmetry",), Cost("one training"), "first order of leave-one-out on the loss"),
+           "training rows", "nothing: slopes", ("symmetry",), Cost("one training"), 
+           "first order of leave-one-out on the loss; of a fine-tuned model, too"),
     Method("datamodel", "training rows", "accredit.valuation.rules:linear_fit", "accredit.valuation.datamodels(game, subsets)",
            "training rows", "nothing: a linear fit", (), BUDGET, "lasso over random subsets", aliases=("datamodels",)),
 )  # fmt: skip
@@ -303,6 +307,15 @@ COMPARED = (
     "flow:gf",
     "flow:agf",
 )
+# The default of the arena on answers: what divides, what ContextCite does, and what reads the model itself
+COMPARED_ANSWERS = tuple(
+    name
+    for name in (
+        "shapley", "banzhaf", "lasso", "leave-one-out", "integrated-gradients", "input-x-gradient", "saliency", "flow",
+        "rollout", "attention",
+    )
+    if "answer" in BY_NAME[name].applies
+)  # fmt: skip
 
 
 def methods_for(place: Place) -> list[Method]:

@@ -74,8 +74,8 @@ def _answered(subject: AnswerSubject) -> dict[str, Any]:
     kept = ("model", "architecture", "removal", "filler", "answer from", "rather than", "prompt tokens", "answer tokens",
             "reading")  # fmt: skip
     return {
-        "text": text, "tokens": tokens, "target": subject.main, "payoff": subject.payoff, "unit": "value",
-        "prediction": ((subject.main, worth[0]),), "said": subject.said, "notes": tuple(facts["notes"]),
+        "text": text, "pair": subject.before, "tokens": tokens, "target": subject.main, "payoff": subject.payoff,
+        "unit": "value", "prediction": ((subject.main, worth[0]),), "said": subject.said, "notes": tuple(facts["notes"]),
         "provenance": {name: facts[name] for name in kept if facts.get(name) is not None}
         | {"passes": subject.game.passes},
     }  # fmt: skip

@@ -57,8 +57,9 @@ def explain(
 
     With `answer=`, `generate=` or `context=[passages], query=…`, the question is which parts of a prompt earned an answer:
     see `explain_answer` for what may be given. Rows of a table (a data frame, a Series or mapping of one row, or an array
-    beside a `background` or an estimator) go to `explain_rows`, which takes further settings; everything else on this page is
-    about texts and pictures.
+    beside a `background` or an estimator) go to `explain_rows`, which takes further settings. Many rows are spread over workers
+    by `executor` ("processes:2", "dask"), and written to `out` line by line, where a run that was stopped goes on. Everything
+    else on this page is about texts and pictures.
 
     A text is a string, or a pair of strings that the model reads together (premise and hypothesis); a picture is a path, a
     PIL image or an array. `model` is None (the built-in one), a folder, a name in the local cache, a transformers model with
@@ -86,7 +87,7 @@ def explain(
     shared: dict[str, Any] = {"target": target, "players": players, "payoff": payoff, "budget": budget, "seed": seed}
     slopes = {name: further.pop(name) for name in SLOPES if name in further}
     if ANSWERS & set(further):
-        own: dict[str, Any] = {"removal": removal, "methods": methods, "announce": announce} | slopes
+        own: dict[str, Any] = {"removal": removal, "methods": methods, "announce": announce, "prefix": prefix} | slopes
         return explain_answer(given, model, tokenizer, **shared, **own, **further)
     if given is None:
         raise InvalidInput(
@@ -125,6 +126,7 @@ def explain_answer(
     *,
     methods: Sequence[str] | str | None = None,
     announce: Announce | None = None,
+    store: str | Path | None = None,
     **settings: Any,
 ) -> Explanation:
     """Which parts of a prompt earned what a language model said: the whole answer, each sentence and each token of it.
@@ -139,7 +141,9 @@ def explain_answer(
     characters; `fixed` are strings or spans that never play, like the template and special tokens. Parts leave by `removal`:
     "rebuild" (the default), "attention", or "filler" with `filler='…'`. `payoff` is "log-probability", "mean" (per token) or
     "probability". `target` is answer, sentences or tokens: what has credit of its own; see `.of(name)`. `memory` bounds the
-    bytes of one pass, `batch` its rows. `template`, `separator` and `chat` say how a context becomes a prompt.
+    bytes of one pass, `batch` its rows. `template`, `separator` and `chat` say how a context becomes a prompt. `prefix` is what
+    an encoder–decoder has said so far: its words or tokens play too. `store` is a file that keeps every payoff, so that a run
+    that was stopped goes on where it was.
 
     >>> facts = ["Anna lives in Rome .", "Boris owns a dog ."]
     >>> e = explain_answer(context=facts, query="Where does Anna live ?", methods="shapley")
@@ -148,8 +152,14 @@ def explain_answer(
     """
     asked = find_all(FOR_ANSWERS if methods is None else methods, "explain")
     slopes = settings_for(asked, {name: settings.pop(name) for name in SLOPES if name in settings})
-    subject = answer_subject(answering_model(model, tokenizer), prompt, **settings)
-    return explained_by(replace(subject, slopes=slopes), asked, announce)
+    if store is None:
+        subject = answer_subject(answering_model(model, tokenizer), prompt, **settings)
+        return explained_by(replace(subject, slopes=slopes), asked, announce)
+    from accredit.store import Journal
+
+    with closing(Journal(store)) as journal:
+        subject = answer_subject(answering_model(model, tokenizer), prompt, journal=journal, **settings)
+        return explained_by(replace(subject, slopes=slopes), asked, announce)
 
 
 def answering_model(model: Any, tokenizer: Any = None) -> Any:
@@ -178,9 +188,10 @@ def _are_rows(given: Any, model: Any, background: Any) -> bool:
 
 
 def _explained_rows(
-    rows: Any, model: Any, background: Any, methods: Sequence[str] | str | None, **settings: Any
-) -> TableExplanation:
-    from accredit.explanation.tables import explain_rows
+    rows: Any, model: Any, background: Any, methods: Sequence[str] | str | None, executor: str = "serial",
+    out: str | Path | None = None, **settings: Any,
+) -> TableExplanation:  # fmt: skip
+    from accredit.explanation.table_run import explain_parts, table_run
 
     chosen = find_all(("shapley",) if methods is None else methods, "game")
     if len(chosen) > 1:
@@ -190,7 +201,10 @@ def _explained_rows(
         )
     if model is None:
         raise InvalidInput("model is missing; rows need the model that read them: explain(rows, model, background=…)")
-    return explain_rows(rows, model, background, method=chosen[0].name, **settings)
+    target = settings.pop("target")
+    run = table_run(rows, model, background, method=chosen[0].name, **settings)
+    with progress("explain", len(run.whole.rows)) as bar:
+        return explain_parts(run, target=target, executor=executor, out=out, watch=bar.update)
 
 
 def asked_methods(methods: Sequence[str] | str | None, model: Any = None) -> list[Chosen]:
