@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from accredit.cli.options import MethodName, MethodNames
-from accredit.core import Holds, InvalidInput
+from accredit.core import Holds, InvalidInput, MissingExtra
 from accredit.games import FunctionGame, TableGame
 from accredit.methods import COMPARED, DEFAULT, FOR_STRINGS, METHODS, Method, Place, find, find_all, methods_for
 from accredit.valuation import Softmax, datamodels, influence, knn_shapley, split
@@ -82,6 +82,19 @@ def test_every_address_leads_somewhere():
     pytest.importorskip("torch")
     for method in METHODS:
         assert callable(find(method.spelled, method.applies[0]).load()), method.run
+
+
+@pytest.mark.parametrize("missing", ["captum", "torch"])
+def test_a_method_without_its_library_says_what_to_install(missing, monkeypatch):
+    import sys
+
+    for name in [
+        n for n in sys.modules if n.startswith(("accredit.explanation.gradients", "accredit.gradients", "captum"))
+    ]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, missing, None)
+    with pytest.raises(MissingExtra, match=rf"method 'integrated-gradients' needs {missing}.*accredit\[text\]"):
+        find("ig", "text").load()
 
 
 @pytest.mark.parametrize(
