@@ -19,7 +19,7 @@ from difflib import get_close_matches
 from importlib import import_module
 from typing import Any, Literal
 
-from accredit.core.errors import InvalidInput
+from accredit.core.errors import InvalidInput, MissingExtra
 
 AUTO_EXACT = 12  # players; without a stated budget, up to 4,096 payoffs are asked for by default
 EXACT_LIMIT = 22  # players; 4 million payoffs
@@ -166,7 +166,13 @@ class Chosen:
     def load(self) -> Callable[..., Any]:
         """Import what runs it."""
         module, _, attribute = self.method.run.partition(":")
-        loaded: Callable[..., Any] = getattr(import_module(module), attribute)
+        try:
+            loaded: Callable[..., Any] = getattr(import_module(module), attribute)
+        except ModuleNotFoundError as error:
+            library = str(error.name).partition(".")[0]
+            if library in ("torch", "captum", "transformers"):
+                raise MissingExtra(library, "text", f"method {self.name!r}") from None
+            raise
         return loaded
 
     def solver(self, budget: int | None, seed: int, groups: Any = None) -> Any:
@@ -240,8 +246,8 @@ METHODS = (
            "of the integral; the gap of its sum is reported", aliases=("ig",), takes=SLOPES),
     Method("gradient-shap", "gradients", "accredit.explanation.gradients:expected",
            "accredit.gradients.gradient_shap(model, text)", PLACES, "f(input) − f(baseline)", ("efficiency", "linearity"),
-           Cost("50 backward passes"), "integrated gradients by random points; several baselines",
-           aliases=("expected-gradients",), estimates="integrated-gradients", takes=("layer", "baseline")),
+           Cost("50 or more backward passes"), "integrated gradients by random points; several baselines",
+           aliases=("expected-gradients",), estimates="integrated-gradients", takes=("layer", "baseline", "most_steps")),
     Method("sequential-integrated-gradients", "gradients", "accredit.explanation.gradients:sequential",
            "accredit.gradients.sequential_integrated_gradients(model, text)", PLACES, "nothing: v(N) − v(N∖i)", SEMIVALUE,
            Cost("tens of backward passes per player"), "in the limit leave-one-out, at many times its cost",
