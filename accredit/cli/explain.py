@@ -43,6 +43,12 @@ LONG = 10.0  # seconds from which a run over many rows is announced
 @click.option("--budget", type=click.IntRange(min=1), help="Payoffs that each sampled value may ask. Default: 2000.")
 @click.option("--seed", type=int, default=0, show_default=True)
 @click.option("--cut", is_flag=True, help="Explain the beginning of a text that is longer than the model reads.")
+@click.option(
+    "--heads", help="Heads that readings of attention follow: mean (default), max, a number, or weights 0.5,0.5,0."
+)
+@click.option(
+    "--layers", help="Layers that they follow, from 0: one number, several (0,2,5) or a range (0-3). Default: all."
+)
 @click.option("--prefix", default="", help="What an encoder-decoder has already said.")
 @click.option(
     "--pair",
@@ -93,6 +99,8 @@ def explain(
             "--text": column,
             "--removal": options["removal"],
             "--prefix": options["prefix"] or None,
+            "--heads": options.pop("heads"),
+            "--layers": options.pop("layers"),
         }
         given = next((name for name, value in unfit.items() if value is not None), None)
         if given is not None:
@@ -116,7 +124,10 @@ def explain(
     if subject is None:
         raise click.UsageError("Missing argument 'TEXT|FILE|IMAGE'.")
     kind = kind_of(subject)
-    settings = options | {"players": players_of(options["players"]), "removal": removal_of(options["removal"])}
+    settings = options | {
+        "players": players_of(options["players"]), "removal": removal_of(options["removal"]),
+        "heads": heads_of(options["heads"]), "layers": layers_of(options["layers"]),
+    }  # fmt: skip
     for option, value, fits in (("--text", column, "file"), ("--out", out, "file")):
         if value is not None and kind != fits:
             raise InvalidInput(f"{option} is for a FILE of texts, and {subject!r:.40} is one {kind}")
@@ -235,3 +246,36 @@ def removal_of(removal: str | None) -> str | float | None:
         return None if removal is None else float(removal)
     except ValueError:
         return removal
+
+
+def heads_of(heads: str | None) -> str | int | list[float] | None:
+    """Heads as the library takes them: a name, a number, or one weight for each.
+
+    >>> heads_of("max"), heads_of("3"), heads_of("1,0,1")
+    ('max', 3, [1.0, 0.0, 1.0])
+    """
+    if heads is None or heads in ("mean", "max"):
+        return heads
+    try:
+        return int(heads) if "," not in heads else [float(weight) for weight in heads.split(",")]
+    except ValueError:
+        raise InvalidInput(
+            f"--heads is {heads!r}; write mean, max, a number such as 3, or weights such as 1,0,1"
+        ) from None
+
+
+def layers_of(layers: str | None) -> int | list[int] | None:
+    """Layers as the library takes them: one number, or several.
+
+    >>> layers_of("-1"), layers_of("0-2,5")
+    (-1, [0, 1, 2, 5])
+    """
+    if layers is None or re.fullmatch(r"-?\d+", layers):
+        return None if layers is None else int(layers)
+    chosen: list[int] = []
+    for part in layers.split(","):
+        match = re.fullmatch(r"(\d+)(?:-(\d+))?", part.strip())
+        if match is None:
+            raise InvalidInput(f"--layers is {layers!r}; write a number, several (0,2,5) or a range (0-3)")
+        chosen += range(int(match[1]), int(match[2] or match[1]) + 1)
+    return chosen

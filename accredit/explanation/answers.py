@@ -50,6 +50,8 @@ class AnswerSubject(Dealt):
     payoff: str
     budget: int | None = None
     seed: int = 0
+    heads: Any = "mean"  # which of a layer's heads readings of attention follow
+    layers: Any = None  # the layers that they follow; None: all
     memo: Memo = field(default_factory=Memo, repr=False)
 
     @property
@@ -190,13 +192,15 @@ def answer_subject(
     target: str | None = None,
     budget: int | None = None,
     seed: int = 0,
+    heads: Any = "mean",
+    layers: Any = None,
     **how: Any,
 ) -> AnswerSubject:
     """A prompt and an answer of a model, or of a function of prompts that returns log-probabilities."""
     game = _game(model, prompt, answer, generate, players, removal, how)
     units = _units(target, len(game.outputs))
     paid = payoff or "log-probability"
-    return AnswerSubject(game, game.targets(paid, units), game.unit, players, paid, budget, seed)
+    return AnswerSubject(game, game.targets(paid, units), game.unit, players, paid, budget, seed, heads, layers)
 
 
 def _units(target: str | None, tokens: int) -> tuple[str, ...]:

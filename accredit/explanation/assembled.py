@@ -10,7 +10,7 @@ import numpy as np
 
 from accredit.core import AccreditError, Attribution
 from accredit.explanation.answers import AnswerSubject
-from accredit.explanation.flows import DRAWN, drawn_flow
+from accredit.explanation.flows import DRAWN, drawn_flow, on_the_mask
 from accredit.explanation.result import Explanation, FlowPicture
 from accredit.explanation.subject import Subject, picture_of, tokens_of
 from accredit.methods import Chosen
@@ -44,7 +44,7 @@ def explanation_of(
         seconds=seconds,
         flow=flow,
         unsigned=tuple(each.name for each in methods if not each.method.signed),
-        notes=(*notes, *undrawn, *_on_targets(methods, others)),
+        notes=(*notes, *undrawn, *on_the_mask(attributions), *_on_targets(methods, others)),
         others={target: {name: credit[target] for name, credit in others.items()} for target in _targets(others)},
         provenance={
             **provenance, "players": subject.unit, "budget": subject.budget, "seed": subject.seed, "accredit": __version__,
@@ -102,7 +102,7 @@ def _on_targets(methods: Sequence[Chosen], others: Mapping[str, Mapping[str, Att
     if not targets:
         return
     count = f"{len(targets)} other target{'s' if len(targets) > 1 else ''}"
-    alone = [each.name for each in methods if each.method.kind != "game"]
+    alone = [each.name for each in methods if each.name not in others]
     limits = f" {', '.join(alone)} answer{'s' if len(alone) == 1 else ''} for this one only." if alone else ""
     yield f"Credit for {count} comes from the same passes: explanation.of({targets[0]!r}), in JSON under others.{limits}"
 

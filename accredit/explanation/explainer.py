@@ -50,6 +50,8 @@ def explain(
     prefix: str = "",
     announce: Announce | None = None,
     background: Any = None,
+    heads: Any = None,
+    layers: Any = None,
     **further: Any,
 ) -> Explanation | TableExplanation:
     """Which words of a text, patches of a picture, columns of a table's rows or parts of a prompt earned the model's output.
@@ -72,6 +74,9 @@ def explain(
     that each game method may ask. A text longer than the model reads is refused unless `cut`; `prefix` is what an
     encoder–decoder has said so far.
 
+    Readings of attention (attention, rollout and the flows) follow the mean of a layer's `heads` unless that is "max", the
+    number of one head or a list with one weight for each, and all `layers` unless one or some of them are named.
+
     On a terminal and in a notebook a long run shows how far it is. `announce` is called once, early in a long run, with
     what it will cost.
 
@@ -81,23 +86,37 @@ def explain(
     >>> explanation.target, explanation.players
     ('POSITIVE', ('A', 'gripping', 'film', '.'))
     """
+    reading = asked_heads(heads, layers, methods)
     shared: dict[str, Any] = {"target": target, "players": players, "payoff": payoff, "budget": budget, "seed": seed}
     if ANSWERS & set(further):
         own: dict[str, Any] = {"removal": removal, "methods": methods, "announce": announce}
-        return explain_answer(given, model, tokenizer, **shared, **own, **further)
+        return explain_answer(given, model, tokenizer, **shared, **own, **reading, **further)
     if given is None:
         raise InvalidInput(
             "nothing is given to explain; give a text, a picture, rows of a table, or a prompt with answer='…'"
         )
     if _are_rows(given, model, background):
+        if reading:
+            raise InvalidInput(f"{next(iter(reading))} is for readings of attention, and rows of a table were given")
         return _explained_rows(given, model, background, methods, **shared, **further)
     if further:
         raise InvalidInput(f"{next(iter(further))} is for rows of a table, and a {type(given).__name__} was given")
     asked_methods(methods)  # an unknown name is refused before a model is loaded
     loaded = loaded_model(given, model, tokenizer)
     asked = asked_methods(methods, loaded)
-    subject = subject_of(loaded, given, **shared, removal=removal, cut=cut, prefix=prefix)
+    subject = subject_of(loaded, given, **shared, removal=removal, cut=cut, prefix=prefix, **reading)
     return explained_by(subject, asked, announce)
+
+
+def asked_heads(heads: Any, layers: Any, methods: Sequence[str] | str | None) -> dict[str, Any]:
+    """The heads and layers that were asked for; refused where no method reads attention."""
+    asked = {name: value for name, value in (("heads", heads), ("layers", layers)) if value is not None}
+    if asked and methods is not None and all(each.method.kind != "attention" for each in find_all(methods, "explain")):
+        name, value = next(iter(asked.items()))
+        raise InvalidInput(
+            f"{name} is {value!r:.40}, and none of these methods reads attention; name one that does: methods='flow'"
+        )
+    return asked
 
 
 def explained_by(subject: Asked, asked: list[Chosen], announce: Announce | None = None) -> Explanation:
@@ -135,7 +154,8 @@ def explain_answer(
     characters; `fixed` are strings or spans that never play, like the template and special tokens. Parts leave by `removal`:
     "rebuild" (the default), "attention", or "filler" with `filler='…'`. `payoff` is "log-probability", "mean" (per token) or
     "probability". `target` is answer, sentences or tokens: what has credit of its own; see `.of(name)`. `memory` bounds the
-    bytes of one pass, `batch` its rows. `template`, `separator` and `chat` say how a context becomes a prompt.
+    bytes of one pass, `batch` its rows. `template`, `separator` and `chat` say how a context becomes a prompt. `heads` and
+    `layers` are for readings of attention: see `explain`.
 
     >>> facts = ["Anna lives in Rome .", "Boris owns a dog ."]
     >>> e = explain_answer(context=facts, query="Where does Anna live ?", methods="shapley")

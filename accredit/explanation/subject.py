@@ -86,6 +86,8 @@ class Subject(Dealt):
     budget: int | None = None  # payoffs that each sampled value may ask
     seed: int = 0
     games: Any = None  # the game as it pays for every output of the model at once; None: one target is asked for
+    heads: Any = "mean"  # which of a layer's heads readings of attention follow: see `accredit.models.reading.Heads`
+    layers: Any = None  # the layers that they follow; None: all
     memo: Memo = field(default_factory=Memo, repr=False)
 
     @property
@@ -102,32 +104,6 @@ class Subject(Dealt):
         """The game, or games, with payoffs remembered: what one method asked costs the next nothing."""
         record: Cached = self.memo.get("record", lambda: cached(self.games or self.game))
         return record
-
-    @property
-    def attention(self) -> FloatArray:
-        """Attention weights averaged over heads, first layer first: (L, T, T), rows summing to 1."""
-        return self.memo.get("attention", lambda: self._aligned(self.model.attentions(self.seen)).mean(axis=1))
-
-    def _slopes(self) -> tuple[FloatArray, FloatArray]:
-        weights, slopes = self.model.attention_gradients(self.seen, self.game.target, self.game.payoff_name)
-        return self._aligned(weights), self._aligned(slopes)
-
-    def _aligned(self, weights: FloatArray) -> FloatArray:
-        if weights.shape[-2:] != (len(self.owner), len(self.owner)):
-            raise InvalidInput(
-                f"attention is over {weights.shape[-1]} tokens and {len(self.owner)} are explained; use players that are the "
-                "model's own tokens or patches"
-            )
-        return weights
-
-    def information(self, tensor: str) -> FloatArray:
-        """Capacities of the attention graph, averaged over heads: attention (af), relu(gradient) (gf), relu(attention ×
-        gradient) (agf). (L, T, T)."""
-        if tensor == "af":
-            return self.attention
-        weights, slopes = self.memo.get("slopes", self._slopes)
-        capacities: FloatArray = np.maximum(slopes if tensor == "gf" else weights * slopes, 0.0).mean(axis=1)
-        return capacities
 
     @property
     def outputs(self) -> list[int]:
@@ -176,6 +152,8 @@ def text_subject(
     prefix: str = "",
     budget: int | None = None,
     seed: int = 0,
+    heads: Any = "mean",
+    layers: Any = None,
 ) -> Subject:
     """A text, or a pair of texts, its tokens dealt out to players."""
     seen = model.encode(text, prefix, cut)
@@ -187,7 +165,9 @@ def text_subject(
     unit = players if isinstance(players, str) else "player"
     tree, memo = _nested(seen, partition), Memo()
     games = _paying(game, seen, memo, target)
-    return Subject(model, seen, partition, game, unit, tree, owner, names, players, budget, seed, games, memo)
+    return Subject(
+        model, seen, partition, game, unit, tree, owner, names, players, budget, seed, games, heads, layers, memo
+    )
 
 
 def said(model: Any, seen: Any, memo: Memo) -> FloatArray:
@@ -229,6 +209,8 @@ def image_subject(
     removal: str | float | None = None,
     budget: int | None = None,
     seed: int = 0,
+    heads: Any = "mean",
+    layers: Any = None,
 ) -> Subject:
     """A picture, its pixels dealt out to patches."""
     from accredit.games import image_game
@@ -248,7 +230,9 @@ def image_subject(
     tree, memo = list(game.players), Memo()
     games = _paying(game, seen, memo, target)
     part = game.partition
-    return Subject(model, seen, part, game, "patch", tree, owner, names, players, budget, seed, games, memo)
+    return Subject(
+        model, seen, part, game, "patch", tree, owner, names, players, budget, seed, games, heads, layers, memo
+    )
 
 
 def _patch_tokens(model: ImageModel, seen: Pixels) -> IntArray:
