@@ -109,8 +109,8 @@ def _against_the_mask(
     """The credit, and beside it that of uniform attention under the same causal mask."""
     if not graph.causal:
         return credit
-    even = solved_flow(subject, "uniform", rule, outputs)
-    return beside_uniform(credit, graph.by_player(even.demand))
+    even = flow_credit(solved_flow(subject, "uniform", rule, outputs), groups=graph.groups)  # players in the same order
+    return beside_uniform(credit, even.credit)
 
 
 def _for_each(

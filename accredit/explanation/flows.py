@@ -27,7 +27,10 @@ REPORTED = 96  # tokens up to which every token's range over all max flows is co
 SAME_CREDIT, SAME_ORDER = 0.1, 0.95  # distance and rank correlation from which a credit is that of the mask
 UNIFORM = "uniform attention under the same causal mask"
 Explained = Subject | AnswerSubject
-PAIRS = 64  # pairs that are looked at for the collapse share
+PAIRS = (
+    64  # pairs that are looked at for the collapse share, of up to PAIRED tokens; fewer of more, each costs a max flow
+)
+PAIRED = 256
 DRAWN: dict[str, FlowRule] = {"flow": "barrier", "flow-l2": "l2", "flow-shapley": "barrier"}  # method -> the rule drawn
 
 
@@ -111,7 +114,8 @@ def _drawn(subject: Explained, chosen: Chosen) -> FlowPicture | None:
         return None
     network = network_of(subject, tensor)
     settings = flow_options(tensor) | {"outputs": graph.outputs, "intervals": network.tokens <= REPORTED}
-    report = flow_report(graph.attention, pairs=PAIRS, trials=0, flow=flow, **settings)
+    pairs = max(1, int(PAIRS * min(1.0, PAIRED / network.tokens) ** 2))
+    report = flow_report(graph.attention, pairs=pairs, trials=0, flow=flow, **settings)
     notes = report.summary.splitlines()
     if chosen.method.name == "flow-shapley":
         notes.append("The drawing shows the barrier's flow: the Shapley rule shares without choosing edges.")
