@@ -35,7 +35,7 @@ FINEST = 1e-12  # smallest ε as a share of the max flow: below it, the deficit 
 
 
 def unique_flow(network: LayeredNetwork, rule: FlowRule | str = "barrier", *, epsilon: float = 1e-6) -> Flow:
-    """The one flow that a rule picks, with its certificate. O(L·T³) flops per iteration, 10–25 of them (`l2`: 20–80).
+    """The one flow that a rule picks, with its certificate. O(L·T³) flops per iteration, 10–40 of them (`l2`: 20–80).
 
     >>> equal = LayeredNetwork.from_attention(np.full((2, 3, 3), 1 / 3))
     >>> unique_flow(equal, "l2").demand.round(6)

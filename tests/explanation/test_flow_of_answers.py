@@ -1,4 +1,4 @@
-"""Attention flow of answers and of encoder–decoders, through `explain`: what the explained tokens start, and what it is worth."""
+"""Attention flow of answers and of encoder–decoders, through `explain`."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-torch = pytest.importorskip("torch")
+pytest.importorskip("torch")
 pytest.importorskip("transformers")
 pytest.importorskip("ortools")
+
+import torch
 
 from accredit.attention import joint_flow
 from accredit.core import InvalidInput

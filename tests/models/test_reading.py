@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-torch = pytest.importorskip("torch")
+pytest.importorskip("torch")
 pytest.importorskip("transformers")
+
+import torch
 
 from accredit.core import InvalidInput
 from accredit.models.reading import Heads, read_attention
