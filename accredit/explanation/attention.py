@@ -130,4 +130,4 @@ def _for_each(
 
 def _told(credit: Attribution, graph: Graph) -> Attribution:
     """The credit, with the heads and layers that it rests on."""
-    return replace(credit, provenance=credit.provenance | graph.chosen)
+    return replace(credit, provenance={**credit.provenance, **graph.chosen})

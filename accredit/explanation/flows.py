@@ -72,7 +72,7 @@ def beside_uniform(credit: Attribution, even: FloatArray) -> Attribution:
     found: dict[str, Any] = {"uniform": even, "uniform_distance": float(np.abs(mine - mask).sum() / 2)}
     if np.ptp(mine) > 0 and np.ptp(mask) > 0:
         found["uniform_rank_correlation"] = float(rank_correlation(mine, mask))
-    return replace(credit, certificate=credit.certificate | found)
+    return replace(credit, certificate={**credit.certificate, **found})
 
 
 def on_the_mask(attributions: Mapping[str, Attribution]) -> Iterator[str]:

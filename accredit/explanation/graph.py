@@ -10,7 +10,15 @@ import numpy as np
 from accredit.core import FloatArray, IntArray, InvalidInput, distinct_names
 from accredit.explanation.answers import AnswerSubject
 from accredit.explanation.subject import Dealt, Subject
-from accredit.flow.stack import AttentionStack, encoder_decoder, is_causal, row_shares, some_layers, uniform_attention
+from accredit.flow.stack import (
+    HALF,
+    AttentionStack,
+    encoder_decoder,
+    is_causal,
+    row_shares,
+    some_layers,
+    uniform_attention,
+)
 from accredit.models.prompt import visible
 
 if TYPE_CHECKING:
@@ -82,8 +90,10 @@ def _read(subject: Subject | AnswerSubject, tensor: str, heads: Heads) -> Read:
 def _joined(parts: dict[str, FloatArray], tensor: str) -> Attention:
     """One tensor of all parts. Lengths of values decide what a decoder token takes from its own side and from the encoder;
     attention alone cannot tell, and is halved."""
-    whole = {} if tensor == "af" else {"share": 1.0}
-    joined = encoder_decoder(**parts, **whole) if "cross" in parts else next(iter(parts.values()))
+    joined: Attention = next(iter(parts.values()))
+    if "cross" in parts:
+        share = HALF if tensor == "af" else 1.0
+        joined = encoder_decoder(parts["encoder"], parts["decoder"], parts["cross"], share=share)
     return row_shares(joined) if tensor == "norm" else joined
 
 
