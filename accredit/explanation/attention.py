@@ -41,7 +41,7 @@ def last_layer(subject: Explained, tensor: str) -> Attribution | Attributions:
     """Weights with which the last layer's output positions read every token."""
     graph = graph_of(subject, tensor)
     weights = raw_attention(graph.attention)
-    return _for_each(subject, graph, lambda out: _scored(graph, weights[out].mean(axis=0), "attention/last layer"))
+    return _for_each(subject, graph, lambda out: scored(graph, weights[out].mean(axis=0), "attention/last layer"))
 
 
 def rolled_out(subject: Explained, tensor: str) -> Attribution | Attributions:
@@ -51,7 +51,7 @@ def rolled_out(subject: Explained, tensor: str) -> Attribution | Attributions:
     even = rollout(uniform_of(subject)) if graph.causal else None
 
     def one(outputs: list[int]) -> Attribution:
-        credit = _scored(graph, walked[outputs].mean(axis=0), "rollout/residual=0.5")
+        credit = scored(graph, walked[outputs].mean(axis=0), "rollout/residual=0.5")
         return credit if even is None else beside_uniform(credit, graph.by_player(even[outputs].mean(axis=0)))
 
     return _for_each(subject, graph, one)
@@ -63,13 +63,13 @@ def pairwise(subject: Explained, tensor: str) -> Attribution | Attributions:
     flows = pairwise_flow(graph.attention, outputs=graph.outputs, **flow_options(tensor))
     row = {out: k for k, out in enumerate(graph.outputs)}
     return _for_each(
-        subject, graph, lambda out: _scored(graph, flows[[row[k] for k in out]].mean(axis=0), f"pairwise-flow/{tensor}")
+        subject, graph, lambda out: scored(graph, flows[[row[k] for k in out]].mean(axis=0), f"pairwise-flow/{tensor}")
     )
 
 
-def _scored(graph: Graph, tokens: FloatArray, method: str) -> Attribution:
+def scored(dealt: Graph | Explained, tokens: FloatArray, method: str) -> Attribution:
     """Scores of the model's tokens, (T,), summed over each player's tokens."""
-    return Attribution(graph.everyone, graph.by_player(tokens), None, method, SCORE_CLAIMS)
+    return Attribution(dealt.everyone, dealt.by_player(tokens), None, method, SCORE_CLAIMS)
 
 
 # One flow from the positions that the output is read from down to the input, shared among everyone

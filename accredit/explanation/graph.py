@@ -59,7 +59,7 @@ def uniform_of(subject: Subject | AnswerSubject) -> Attention:
 def _graph(subject: Subject | AnswerSubject, tensor: str) -> Graph:
     from accredit.models.reading import Heads
 
-    heads = Heads.of(subject.heads)
+    heads, layers = Heads.of(subject.settings.get("heads", "mean")), subject.settings.get("layers")
     parts = _read(subject, tensor, heads).parts
     joined = _joined(parts, tensor)
     owner, everyone, shown = _tokens(subject, parts)
@@ -68,9 +68,10 @@ def _graph(subject: Subject | AnswerSubject, tensor: str) -> Graph:
             f"attention is over {size} tokens and {len(owner)} are explained; use players that are the model's own tokens or "
             "patches"
         )
-    attention = some_layers(joined, subject.layers)
-    layers = f"all {len(joined)}" if subject.layers is None else str(subject.layers)
-    chosen = {"tensor": tensor, "heads": str(heads), "layers": layers}
+    attention = some_layers(joined, layers)
+    chosen = {
+        "tensor": tensor, "heads": str(heads), "layers": f"all {len(joined)}" if layers is None else str(layers),
+    }  # fmt: skip
     return Graph(attention, _outputs(subject, parts), owner, everyone, shown, chosen)
 
 

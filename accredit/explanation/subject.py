@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar, cast
 
 import numpy as np
 
-from accredit.core import FloatArray, IntArray, InvalidInput, distinct_names
+from accredit.core import FloatArray, IntArray, InvalidInput
 from accredit.explanation.result import PICTURE, Picture, Token
 from accredit.games import StringGame, cached, string_game
 from accredit.games.parts import PartsGame, PartsGames
 from accredit.games.wrappers import Cached
+from accredit.models.partition import with_special
 from accredit.models.strings import StringModel
 
 if TYPE_CHECKING:
@@ -86,9 +87,8 @@ class Subject(Dealt):
     budget: int | None = None  # payoffs that each sampled value may ask
     seed: int = 0
     games: Any = None  # the game as it pays for every output of the model at once; None: one target is asked for
-    heads: Any = "mean"  # which of a layer's heads readings of attention follow: see `accredit.models.reading.Heads`
-    layers: Any = None  # the layers that they follow; None: all
     memo: Memo = field(default_factory=Memo, repr=False)
+    settings: Mapping[str, Any] = field(default_factory=dict)  # of gradients and of readings of attention
 
     @property
     def players(self) -> tuple[str, ...]:
@@ -152,8 +152,6 @@ def text_subject(
     prefix: str = "",
     budget: int | None = None,
     seed: int = 0,
-    heads: Any = "mean",
-    layers: Any = None,
 ) -> Subject:
     """A text, or a pair of texts, its tokens dealt out to players."""
     seen = model.encode(text, prefix, cut)
@@ -165,9 +163,7 @@ def text_subject(
     unit = players if isinstance(players, str) else "player"
     tree, memo = _nested(seen, partition), Memo()
     games = _paying(game, seen, memo, target)
-    return Subject(
-        model, seen, partition, game, unit, tree, owner, names, players, budget, seed, games, heads, layers, memo
-    )
+    return Subject(model, seen, partition, game, unit, tree, owner, names, players, budget, seed, games, memo)
 
 
 def said(model: Any, seen: Any, memo: Memo) -> FloatArray:
@@ -209,8 +205,6 @@ def image_subject(
     removal: str | float | None = None,
     budget: int | None = None,
     seed: int = 0,
-    heads: Any = "mean",
-    layers: Any = None,
 ) -> Subject:
     """A picture, its pixels dealt out to patches."""
     from accredit.games import image_game
@@ -230,9 +224,7 @@ def image_subject(
     tree, memo = list(game.players), Memo()
     games = _paying(game, seen, memo, target)
     part = game.partition
-    return Subject(
-        model, seen, part, game, "patch", tree, owner, names, players, budget, seed, games, heads, layers, memo
-    )
+    return Subject(model, seen, part, game, "patch", tree, owner, names, players, budget, seed, games, memo)
 
 
 def _patch_tokens(model: ImageModel, seen: Pixels) -> IntArray:
@@ -246,15 +238,6 @@ def _patch_tokens(model: ImageModel, seen: Pixels) -> IntArray:
 def natural_payoff(law: str) -> str:
     """Log-odds where outputs are probabilities: unbounded, and free of the constant that all logits may share."""
     return "logit" if law == "none" else "log-odds"
-
-
-def with_special(players: tuple[str, ...], owner: IntArray, shown: tuple[str, ...]) -> tuple[tuple[str, ...], IntArray]:
-    """Players, then the tokens that belong to no player, each under its own name; and for each token its owner among them."""
-    nobody = np.flatnonzero(owner < 0)
-    names = distinct_names([*players, *(shown[i] for i in nobody)])
-    everyone = owner.copy()
-    everyone[nobody] = len(players) + np.arange(len(nobody))
-    return names, everyone
 
 
 def _nested(seen: Encoded, partition: Partition) -> list[Any]:
