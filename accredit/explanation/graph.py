@@ -119,20 +119,22 @@ def _tokens(
     if "cross" not in parts:
         return owner, everyone, distinct_names(shown)
     said = _decoder_names(subject, parts["decoder"].shape[1])
-    names = distinct_names([*everyone, *said])
-    owner = np.concatenate([owner, len(everyone) + np.arange(len(said))])
-    return owner, names, distinct_names([*shown, *said])
+    own = subject.decoder_owner if isinstance(subject, AnswerSubject) else np.full(len(said), -1)
+    names = distinct_names([*everyone, *(name for name, who in zip(said, own.tolist(), strict=True) if who < 0)])
+    own = np.where(own < 0, len(everyone) + np.cumsum(own < 0) - 1, own)
+    return np.concatenate([owner, own]), names, distinct_names([*shown, *said])
 
 
 def _decoder_names(subject: Subject | AnswerSubject, count: int) -> list[str]:
     """Tokens that the decoder reads, under names that say so."""
-    if isinstance(subject, AnswerSubject):
-        start = subject.model.tokenizer.convert_ids_to_tokens(subject.model.start.tolist())
-        answer = [visible(piece) for piece in subject.model.pieces(subject.answer_ids)]
-        return [*(f"{token} (start)" for token in start), *(f"{token} (answer)" for token in answer)][:count]
-    prefix: tuple[str, ...] = subject.seen.prefix_tokens
-    return (
-        [f"{token.strip('Ġ▁ ') or '␣'} (prefix)" for token in prefix]
-        if prefix
-        else [f"decoder {k + 1}" for k in range(count)]
-    )
+    if not isinstance(subject, AnswerSubject):
+        prefix: tuple[str, ...] = subject.seen.prefix_tokens or tuple(f"token {k + 1}" for k in range(count))
+        return [
+            f"{token.strip('Ġ▁ ') or '␣'} ({'prefix' if subject.seen.prefix_tokens else 'decoder'})" for token in prefix
+        ]
+    model, ids = subject.model, subject.decoder_ids
+    start = [str(token) for token in model.tokenizer.convert_ids_to_tokens(model.start.tolist())]
+    words = [visible(piece) for piece in model.pieces(ids[len(start) :])]
+    before = len(words) - (len(subject.answer_ids) - 1)
+    kinds = ["start"] * len(start) + ["prefix"] * before + ["answer"] * (len(words) - before)
+    return [f"{word} ({kind})" for word, kind in zip([*start, *words], kinds, strict=True)]

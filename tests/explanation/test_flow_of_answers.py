@@ -44,6 +44,15 @@ def test_one_source_feeds_every_token_of_the_answer(family):
     assert rolled.credit.sum() == pytest.approx(1) and found["attention"].credit.sum() == pytest.approx(1)
 
 
+@pytest.mark.parametrize("family", ["t5", "bart"])
+def test_what_was_said_so_far_plays_in_the_flow_too(family):
+    found = explain(PROMPT, answering(family), answer="good", prefix="It is", players="word", methods="rollout")
+    names = found["rollout"].players
+    assert [name for name in found.players if name in names] == list(found.players)
+    assert sum("(start)" in name for name in names) == 1 and not any("(prefix)" in name for name in names)
+    assert found["rollout"].credit.sum() == pytest.approx(1)
+
+
 def test_every_token_of_an_answer_has_a_flow_of_its_own():
     """They do not add up to the flow of the whole answer, where all tokens share the same edges."""
     model = answering("llama")
