@@ -17,6 +17,7 @@ from accredit.core import InvalidInput
 from accredit.explanation import explain
 from accredit.explanation.answers import answer_subject
 from accredit.explanation.graph import graph_of
+from accredit.views.answer_text import likelihood
 from tests.explanation.test_flow_picture import checked
 from tests.models.answering_models import TEXT as PROMPT
 from tests.models.answering_models import answering
@@ -140,6 +141,15 @@ def test_what_is_refused_says_what_works(settings, said):
     model = answering(family) if "answer" in settings else text_model(family)
     with pytest.raises(InvalidInput, match=said):
         explain(PROMPT if "answer" in settings else TEXT, model, **settings)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("methods", ["flow:norm,shapley", "shapley,flow:norm", "flow:norm"])
+def test_what_the_answer_is_worth_is_not_taken_from_a_flow(methods):
+    """A flow shares what flows, not the log-probability: it stood first, and the answer had a probability of 3312%."""
+    found = explain(context=["Anna lives in Rome ."], query="Where does Anna live ?", methods=methods)
+    with_all, without = (likelihood(float(x.sum())) for x in (found.said.likely, found.said.base))
+    assert f"log-probability {with_all} with the whole prompt, {without} with that one passage left out" in str(found)
 
 
 @pytest.mark.slow
