@@ -54,7 +54,7 @@ class AnswerSubject(Dealt):
     seed: int = 0
     journal: Any = None  # where payoffs are kept, so that a stopped run goes on
     memo: Memo = field(default_factory=Memo, repr=False)
-    slopes: Mapping[str, Any] = field(default_factory=dict)  # of gradients: layer, baseline, tolerance, most_steps
+    settings: Mapping[str, Any] = field(default_factory=dict)  # of gradients and of readings of attention
 
     @property
     def players(self) -> tuple[str, ...]:

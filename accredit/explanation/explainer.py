@@ -15,7 +15,7 @@ from accredit.explanation.result import Explanation
 from accredit.explanation.stream import Asked, Done, Event, Explained, Refused, events
 from accredit.explanation.stream import Progress as Progressed
 from accredit.explanation.subject import Subject, image_subject, text_subject
-from accredit.methods import DEFAULT, FOR_ANSWERS, FOR_STRINGS, SLOPES, Chosen, find_all, settings_for
+from accredit.methods import DEFAULT, FOR_ANSWERS, FOR_STRINGS, SETTINGS, Chosen, find_all, settings_for
 from accredit.models.strings import StringModel, as_string_model, reads_strings
 from accredit.values.solver import Progress, progress
 
@@ -77,6 +77,9 @@ def explain(
     encoder–decoder has said so far. Gradients take `layer` (credit goes to what enters that block) and `baseline` (mask, pad,
     zero, mean or vectors; for pictures as `removal`); integrals along a path also take `tolerance` and `most_steps`.
 
+    Readings of attention (attention, rollout and the flows) follow the mean of a layer's `heads` unless that is "max", the
+    number of one head or a list with one weight for each, and all `layers` unless one or some of them are named.
+
     On a terminal and in a notebook a long run shows how far it is. `announce` is called once, early in a long run, with
     what it will cost.
 
@@ -87,24 +90,29 @@ def explain(
     ('POSITIVE', ('A', 'gripping', 'film', '.'))
     """
     shared: dict[str, Any] = {"target": target, "players": players, "payoff": payoff, "budget": budget, "seed": seed}
-    slopes = {name: further.pop(name) for name in SLOPES if name in further}
+    own_settings = {name: further.pop(name) for name in SETTINGS if name in further}
     if ANSWERS & set(further):
-        own: dict[str, Any] = {"removal": removal, "methods": methods, "announce": announce, "prefix": prefix} | slopes
+        own: dict[str, Any] = {
+            "removal": removal,
+            "methods": methods,
+            "announce": announce,
+            "prefix": prefix,
+        } | own_settings
         return explain_answer(given, model, tokenizer, **shared, **own, **further)
     if given is None:
         raise InvalidInput(
             "nothing is given to explain; give a text, a picture, rows of a table, or a prompt with answer='…'"
         )
     if _are_rows(given, model, background):
-        return _explained_rows(given, model, background, methods, **shared, **further, **settings_for([], slopes))
+        return _explained_rows(given, model, background, methods, **shared, **further, **settings_for([], own_settings))
     if further:
         raise InvalidInput(f"{next(iter(further))} is for rows of a table, and a {type(given).__name__} was given")
     asked_methods(methods)  # an unknown name is refused before a model is loaded
     loaded = loaded_model(given, model, tokenizer)
     asked = asked_methods(methods, loaded)
-    taken = settings_for(asked, slopes)
+    taken = settings_for(asked, own_settings)
     subject = subject_of(loaded, given, **shared, removal=removal, cut=cut, prefix=prefix)
-    return explained_by(replace(subject, slopes=taken), asked, announce)
+    return explained_by(replace(subject, settings=taken), asked, announce)
 
 
 def explained_by(subject: Asked, asked: list[Chosen], announce: Announce | None = None) -> Explanation:
@@ -145,7 +153,7 @@ def explain_answer(
     "probability". `target` is answer, sentences or tokens: what has credit of its own; see `.of(name)`. `memory` bounds the
     bytes of one pass, `batch` its rows. `template`, `separator` and `chat` say how a context becomes a prompt. `prefix` is what
     an encoder–decoder has said so far: its words or tokens play too. `store` is a file that keeps every payoff, so that a run
-    that was stopped goes on where it was.
+    that was stopped goes on where it was. Settings of gradients and of attention are those of `explain`.
 
     >>> facts = ["Anna lives in Rome .", "Boris owns a dog ."]
     >>> e = explain_answer(context=facts, query="Where does Anna live ?", methods="shapley")
@@ -153,15 +161,15 @@ def explain_answer(
     ('Anna lives in Rome .', ('Anna lives in Rome .',), 2.5)
     """
     asked = find_all(FOR_ANSWERS if methods is None else methods, "explain")
-    slopes = settings_for(asked, {name: settings.pop(name) for name in SLOPES if name in settings})
+    taken = settings_for(asked, {name: settings.pop(name) for name in SETTINGS if name in settings})
     if store is None:
         subject = answer_subject(answering_model(model, tokenizer), prompt, **settings)
-        return explained_by(replace(subject, slopes=slopes), asked, announce)
+        return explained_by(replace(subject, settings=taken), asked, announce)
     from accredit.store import Journal
 
     with closing(Journal(store)) as journal:
         subject = answer_subject(answering_model(model, tokenizer), prompt, journal=journal, **settings)
-        return explained_by(replace(subject, slopes=slopes), asked, announce)
+        return explained_by(replace(subject, settings=taken), asked, announce)
 
 
 def answering_model(model: Any, tokenizer: Any = None) -> Any:

@@ -18,6 +18,7 @@ from accredit.models import attention
 from accredit.models.labels import chosen_output, label_of, law_of
 from accredit.models.partition import Partition, partition_by
 from accredit.models.payoffs import Law, payoff_of
+from accredit.models.reading import Heads, Read, read_attention
 from accredit.models.state import device_of, finite, still
 
 NARROWEST = 64  # a longer strip would be resized into more pixels than any model reads
@@ -276,6 +277,18 @@ class ImageModel:
             lambda **extra: self._forward(batch, **extra),
             lambda output: payoff_of(finite(output.logits, self.name), index, payoff, self.law),
             "self",
+        )
+
+    def read_attention(self, pixels: Pixels, tensor: str, heads: Heads, target: str | int | None, payoff: str) -> Read:
+        """Attention with its heads combined layer by layer, as one of the tensors of `accredit.models.reading`."""
+        batch, index = self.batch(pixels).requires_grad_(True), self.target(target, pixels)
+        return read_attention(
+            self.model,
+            lambda **extra: self._forward(batch, **extra),
+            tensor,
+            heads,
+            lambda output: payoff_of(finite(output.logits, self.name), index, payoff, self.law),
+            int(np.prod(pixels.grid)) + 1,
         )
 
     def patch_tokens(self, pixels: Pixels) -> IntArray:
