@@ -15,6 +15,7 @@ from accredit.explanation.result import Said, Token
 from accredit.explanation.subject import Dealt, Memo, with_special
 from accredit.games import cached
 from accredit.games.wrappers import Cached
+from accredit.methods import affordable
 from accredit.models.encoded import sentence_spans, word_spans
 from accredit.models.prompt import Parts, Prompt, paragraph_spans, visible
 
@@ -31,7 +32,7 @@ ANSWERS = {  # settings that only answers have
 TAKEN = (ANSWERS | {"prefix"}) - {"answer", "generate"}
 ALL = "all"
 TARGETS = {"answer": (), "sentences": ("sentence",), "tokens": ("sentence", "token"), ALL: ("sentence", "token")}
-TOKENS = 200  # tokens of an answer up to which each is a target by default
+EXACT_TARGETS, ESTIMATED_TARGETS = 400, 24  # targets that are solved by default
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +53,7 @@ class AnswerSubject(Dealt):
     budget: int | None = None
     seed: int = 0
     journal: Any = None  # where payoffs are kept, so that a stopped run goes on
+    notes: tuple[str, ...] = ()  # what the reader must know about the targets
     memo: Memo = field(default_factory=Memo, repr=False)
 
     @property
@@ -230,21 +232,35 @@ def answer_subject(
     if unknown:
         raise InvalidInput(f"{unknown[0]} is not a setting of answers; there are {', '.join(sorted(TAKEN | ANSWERS))}")
     game = _game(model, prompt, answer, generate, players, removal, how)
-    units = _units(target, len(game.outputs))
     paid = payoff or "log-probability"
-    return AnswerSubject(game, game.targets(paid, units), game.unit, players, paid, budget, seed, journal)
+    games, notes = _targets(game, paid, target, budget)
+    return AnswerSubject(game, games, game.unit, players, paid, budget, seed, journal, notes)
 
 
-def _units(target: str | None, tokens: int) -> tuple[str, ...]:
-    """The parts of an answer that are targets of their own; of a very long answer, tokens only where they are asked for."""
-    if target is None:
-        return TARGETS["tokens" if tokens <= TOKENS else "sentences"]
-    if target not in TARGETS:
-        raise InvalidInput(
-            f"target is {target!r:.40}; write answer, sentences or tokens (each with those before it), and then "
-            "explanation.of(…) for one of them"
-        )
-    return TARGETS[target]
+def _targets(
+    game: AnswerGame, payoff: str, target: str | None, budget: int | None
+) -> tuple[AnswerViews, tuple[str, ...]]:
+    """What of the answer has credit of its own. Unless that is asked for, not more than can be solved in a moment: exact
+    values cost next to nothing for another target, estimates some tenths of a second each."""
+    if target is not None:
+        if target not in TARGETS:
+            raise InvalidInput(
+                f"target is {target!r:.40}; write answer, sentences or tokens (each with those before it), and then "
+                "explanation.of(…) for one of them"
+            )
+        return game.targets(payoff, TARGETS[target]), ()
+    most = EXACT_TARGETS if affordable(len(game.players), budget) else ESTIMATED_TARGETS
+    for asked in ("tokens", "sentences", "answer"):
+        games = game.targets(payoff, TARGETS[asked])
+        if len(games.outputs) <= most:
+            break
+    if asked == "tokens":
+        return games, ()
+    alone = "sentences and tokens" if asked == "answer" else "tokens"
+    return games, (
+        f"The {alone} of this answer have no credit of their own, because there are {len(game.outputs):,} tokens; "
+        "target='tokens' gives it to each.",
+    )
 
 
 def _game(

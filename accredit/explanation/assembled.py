@@ -75,7 +75,8 @@ def _answered(subject: AnswerSubject) -> dict[str, Any]:
             "reading")  # fmt: skip
     return {
         "text": text, "pair": subject.before, "tokens": tokens, "target": subject.main, "payoff": subject.payoff,
-        "unit": "value", "prediction": ((subject.main, worth[0]),), "said": subject.said, "notes": tuple(facts["notes"]),
+        "unit": "value", "prediction": ((subject.main, worth[0]),), "said": subject.said,
+        "notes": (*facts["notes"], *subject.notes),
         "provenance": {name: facts[name] for name in kept if facts.get(name) is not None}
         | {"passes": subject.game.passes},
     }  # fmt: skip

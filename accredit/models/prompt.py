@@ -284,6 +284,8 @@ def prompt_of(
     """
     if (prompt is None) == (context is None):
         raise InvalidInput("give either a prompt (a text or messages), or context=[passages] with query=…")
+    if context is None and (template, separator) != (CONTEXT_TEMPLATE, "\n"):
+        raise InvalidInput("template and separator go with context=[passages]; a prompt of its own is read as it is")
     if context is not None:
         made = _from_context(context, query, template, separator, chat)
     elif query is not None:
