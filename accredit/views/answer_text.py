@@ -45,7 +45,7 @@ def likelihood(log_probability: float) -> str:
     >>> likelihood(-0.105), likelihood(-40.0), likelihood(-1e-9)
     ('−0.105 (90%)', '−40.000', '0.000 (100%)')
     """
-    p = math.exp(log_probability)
+    p = math.exp(min(log_probability, 0.0))
     return fixed(log_probability, 3) + (f" ({percent(p, 0 if p >= 0.1 else 1)})" if p >= 0.001 else "")
 
 
