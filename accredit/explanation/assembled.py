@@ -44,7 +44,7 @@ def explanation_of(
         seconds=seconds,
         flow=flow,
         unsigned=tuple(each.name for each in methods if not each.method.signed),
-        notes=(*notes, *undrawn, *_on_targets(methods, others)),
+        notes=(*notes, *undrawn, *_on_targets([each for each in methods if each.name in attributions], others)),
         others={target: {name: credit[target] for name, credit in others.items()} for target in _targets(others)},
         provenance={
             **provenance, "players": subject.unit, "budget": subject.budget, "seed": subject.seed, "accredit": __version__,

@@ -64,7 +64,9 @@ def test_of_an_answer_of_one_token_there_is_one_target(builtin):
 
 def test_the_result_states_how_it_came_about(explained):
     facts = explained.provenance
-    assert facts["architecture"] == "LlamaForCausalLM" and facts["removal"] == "rebuild" and facts["players"] == "passage"
+    assert (
+        facts["architecture"] == "LlamaForCausalLM" and facts["removal"] == "rebuild" and facts["players"] == "passage"
+    )
     assert explained.said.text == SAID
     assert explained.said.source == "generated: do_sample=False, num_beams=1, max_new_tokens=128"
     assert (facts["prompt tokens"], facts["answer tokens"], facts["passes"]) == (24, 6, 8)
@@ -338,6 +340,20 @@ def test_what_the_model_cannot_read_is_refused():
     model.model.lm_head = Broken()
     with pytest.raises(BadPayoff, match="log-probability nan"):
         explain("A film. It is good.", model, answer="It is", methods="loo")
+
+
+def test_an_answer_is_not_shortened_where_the_prompt_ends_in_an_unknown_character():
+    e = explain("It is good.\n", answering("llama"), answer="It is", methods="loo")
+    assert e.said.text.split() == ["It", "is"] and not e.notes[:-1]
+
+
+def test_ids_of_an_answer_and_a_model_without_its_tokenizer():
+    model = answering("gpt2")
+    assert explain("It is good.", model, answer=[5, 6], methods="loo").said.source == "given as token ids"
+    with pytest.raises(InvalidInput, match="answer is an array of bool"):
+        explain("It is good.", model, answer=True)
+    with pytest.raises(InvalidInput, match=r"explain\(prompt, model, tokenizer, answer=…\)"):
+        explain("It is good.", model.model, answer="It is")
 
 
 def test_nothing_to_explain_is_said():
