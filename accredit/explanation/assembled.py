@@ -31,7 +31,7 @@ def explanation_of(
     from accredit.core.version import __version__
 
     versions: dict[str, str] = {
-        name: sys.modules[name].__version__ for name in ("torch", "transformers", "numpy") if name in sys.modules
+        name: sys.modules[name].__version__ for name in ("torch", "transformers", "numpy") if sys.modules.get(name)
     }
     described = _answered(subject) if isinstance(subject, AnswerSubject) else _predicted(subject)
     notes, provenance = described.pop("notes"), described.pop("provenance")

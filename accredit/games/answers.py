@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol, final
+from typing import TYPE_CHECKING, Any, Protocol, final
 
 import numpy as np
 
 from accredit.core import BadPayoff, BoolArray, FloatArray, IntArray, InvalidInput, distinct_names
 from accredit.core.coalitions import keys
-from accredit.games.assembly import InPlace, Rebuilt, assembly
 from accredit.games.batches import MEMORY, Cost, estimate
-from accredit.games.passes import Reader
-from accredit.games.said_so_far import WithPrefix, with_prefix
-from accredit.models.answering import Answer, AnsweringModel, as_answering_model
 from accredit.models.prompt import UNITS, WHOLE
+
+if TYPE_CHECKING:
+    from accredit.games.assembly import InPlace, Rebuilt
+    from accredit.games.passes import Reader
+    from accredit.games.said_so_far import WithPrefix
+    from accredit.models.answering import Answer, AnsweringModel
 
 PAYOFFS = ("log-probability", "mean", "probability")
 WAYS = {
@@ -306,6 +308,11 @@ def answer_game(
     Parts leave by `removal`: "rebuild" writes the prompt again without them, through the chat template (tokens are cut out
     of the ids); "attention" leaves them in place, unseen, positions kept; "filler" puts the text `filler` in their place.
     """
+    from accredit.games.assembly import assembly  # these need torch, which functions of prompts do not
+    from accredit.games.passes import Reader
+    from accredit.games.said_so_far import with_prefix
+    from accredit.models.answering import as_answering_model
+
     asked = as_answering_model(model, tokenizer)
     said = asked.prompt(prompt, **form)
     players = chosen_players(players, said, form)

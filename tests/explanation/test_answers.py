@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 import torch
@@ -212,6 +215,19 @@ def test_a_function_of_prompts_is_asked():
         explain("It rains.", hosted, answer="In Rome", memory=1e9)
     with pytest.raises(InvalidInput, match="needs a model's attention"):
         explain("It rains.", hosted, answer="In Rome", methods="flow")
+
+
+@pytest.mark.processes
+def test_a_function_of_prompts_needs_no_torch():
+    code = (
+        "import sys; sys.modules['torch'] = sys.modules['transformers'] = None\n"
+        "import accredit\n"
+        "hosted = lambda prompts, answer: [-1.0 * len(p) for p in prompts]\n"
+        "e = accredit.explain('It rains. Rome is old.', hosted, answer='Yes')\n"
+        "print(e.players, len(str(e)) > 0, len(e._repr_html_()) > 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stdout.split() == ["('It", "rains.',", "'Rome", "is", "old.')", "True", "True"], done.stderr
 
 
 def test_json_gives_back_the_same_and_pandas_is_the_matrix(explained):
