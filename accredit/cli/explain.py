@@ -16,6 +16,7 @@ import click
 from accredit.cli.answers import ONLY_HERE, answer_options, asks_for_an_answer, explain_an_answer
 from accredit.cli.options import MethodNames
 from accredit.core.errors import InvalidInput
+from accredit.methods import SLOPES
 
 if TYPE_CHECKING:
     from accredit.explanation import Explanation
@@ -50,6 +51,16 @@ LONG = 10.0  # seconds from which a run over many rows is announced
 )
 @click.option("--budget", type=click.IntRange(min=1), help="Payoffs that each sampled value may ask. Default: 2000.")
 @click.option("--seed", type=int, default=0, show_default=True)
+@click.option(
+    "--layer", help="Gradients: give credit to what enters this block, a number from 0 or its path in the model."
+)
+@click.option(
+    "--baseline", help="Integrated gradients: where the path begins: mask, pad, zero or mean; images as --removal."
+)
+@click.option(
+    "--tolerance", type=click.FloatRange(min=0, min_open=True), help="Integrated gradients: gap of their sum, relative."
+)
+@click.option("--most-steps", type=click.IntRange(min=1), help="Integrated gradients: steps after which they give up.")
 @click.option("--cut", is_flag=True, help="Explain the beginning of a text that is longer than the model reads.")
 @click.option("--prefix", default="", help="What an encoder-decoder has already said.")
 @click.option(
@@ -64,7 +75,10 @@ LONG = 10.0  # seconds from which a run over many rows is announced
 )
 @click.option("--table", is_flag=True, help="Explain the built-in table of patients: a first try without any data.")
 @click.option("--background", type=click.Path(), help="A table of rows that rows are compared with.")
+@click.option("--most-background", type=click.IntRange(min=1), help="Rows of the background that are used at most.")
+@click.option("--background-by", help="How they are chosen: draw (default) or medoids, counted by what they stand for.")
 @click.option("--dependence", help="What stands in for absent columns: interventional, empirical, gaussian or cover.")
+@click.option("--interactions", is_flag=True, help="Also the interaction of every two columns of a row.")
 @click.option("--trust", default="", help="Types in a skops file that may be loaded, with commas between them.")
 @click.option(
     "--executor", default="serial", show_default=True, help="Where rows are explained: serial, processes:2, dask."
@@ -76,7 +90,10 @@ def explain(
     subject: str | None,
     table: bool,
     background: str | None,
+    most_background: int | None,
+    background_by: str | None,
     dependence: str | None,
+    interactions: bool,
     trust: str,
     executor: str,
     pair: str | None,
@@ -114,13 +131,16 @@ def explain(
             "--text": column,
             "--removal": options["removal"],
             "--prefix": options["prefix"] or None,
-        }
+        } | {f"--{name.replace('_', '-')}": options.pop(name) for name in SLOPES}
         _check_fits(unfit, "is for texts and images, and rows of a table are explained")
         rows = RowOptions(
             subject,
             model,
             background,
+            most_background,
+            background_by,
             dependence,
+            interactions,
             tuple(filter(None, trust.split(","))),
             executor,
             out,
@@ -129,13 +149,21 @@ def explain(
         )
         explain_table(rows, options)
         return
-    for option, value in (("--background", background), ("--dependence", dependence), ("--trust", trust or None)):
-        if value is not None:
+    for option, value in (
+        ("--background", background),
+        ("--most-background", most_background),
+        ("--background-by", background_by),
+        ("--dependence", dependence),
+        ("--interactions", interactions),
+        ("--trust", trust),
+    ):
+        if value:
             raise InvalidInput(f"{option} is for rows of a table; name a model of rows, for example --model model.json")
     if subject is None:
         raise click.UsageError("Missing argument 'TEXT|FILE|IMAGE'.")
     kind = kind_of(subject)
     settings = options | {"players": players_of(options["players"]), "removal": removal_of(options["removal"])}
+    settings["baseline"] = removal_of(options["baseline"])
     for option, value, fits in (("--text", column, "file"), ("--out", out, "file")):
         if value is not None and kind != fits:
             raise InvalidInput(f"{option} is for a FILE of texts, and {subject!r:.40} is one {kind}")

@@ -11,10 +11,11 @@ import numpy as np
 from accredit.core import FloatArray, IntArray, InvalidInput
 from accredit.explanation.prompts import nested, shown_prompt
 from accredit.explanation.result import Said, Token
-from accredit.explanation.subject import Dealt, Memo, with_special
+from accredit.explanation.subject import Dealt, Memo
 from accredit.games import cached
 from accredit.games.wrappers import Cached
 from accredit.methods import affordable
+from accredit.models.partition import with_special
 from accredit.models.prompt import visible
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ class AnswerSubject(Dealt):
     journal: Any = None  # where payoffs are kept, so that a stopped run goes on
     notes: tuple[str, ...] = ()  # what the reader must know about the targets
     memo: Memo = field(default_factory=Memo, repr=False)
+    slopes: Mapping[str, Any] = field(default_factory=dict)  # of gradients: layer, baseline, tolerance, most_steps
 
     @property
     def players(self) -> tuple[str, ...]:

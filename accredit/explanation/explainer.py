@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeGuard, cast, overload
 
@@ -14,7 +15,7 @@ from accredit.explanation.result import Explanation
 from accredit.explanation.stream import Asked, Done, Event, Explained, Refused, events
 from accredit.explanation.stream import Progress as Progressed
 from accredit.explanation.subject import Subject, image_subject, text_subject
-from accredit.methods import DEFAULT, FOR_ANSWERS, FOR_STRINGS, Chosen, find_all
+from accredit.methods import DEFAULT, FOR_ANSWERS, FOR_STRINGS, SLOPES, Chosen, find_all, settings_for
 from accredit.models.strings import StringModel, as_string_model, reads_strings
 from accredit.values.solver import Progress, progress
 
@@ -56,8 +57,9 @@ def explain(
 
     With `answer=`, `generate=` or `context=[passages], query=…`, the question is which parts of a prompt earned an answer:
     see `explain_answer` for what may be given. Rows of a table (a data frame, a Series or mapping of one row, or an array
-    beside a `background` or an estimator) go to `explain_rows`, which takes further settings; everything else on this page is
-    about texts and pictures.
+    beside a `background` or an estimator) go to `explain_rows`, which takes further settings. Many rows are spread over workers
+    by `executor` ("processes:2", "dask"), and written to `out` line by line, where a run that was stopped goes on. Everything
+    else on this page is about texts and pictures.
 
     A text is a string, or a pair of strings that the model reads together (premise and hypothesis); a picture is a path, a
     PIL image or an array. `model` is None (the built-in one), a folder, a name in the local cache, a transformers model with
@@ -70,7 +72,8 @@ def explain(
     positions; for pictures the model's patches or a grid (rows, columns). `payoff` is "log-odds" (the default), "logit",
     "probability" or "margin"; `removal` is how players leave: see `text_game` and `image_game`. `budget` bounds the payoffs
     that each game method may ask. A text longer than the model reads is refused unless `cut`; `prefix` is what an
-    encoder–decoder has said so far.
+    encoder–decoder has said so far. Gradients take `layer` (credit goes to what enters that block) and `baseline` (mask, pad,
+    zero, mean or vectors; for pictures as `removal`); integrals along a path also take `tolerance` and `most_steps`.
 
     On a terminal and in a notebook a long run shows how far it is. `announce` is called once, early in a long run, with
     what it will cost.
@@ -82,22 +85,24 @@ def explain(
     ('POSITIVE', ('A', 'gripping', 'film', '.'))
     """
     shared: dict[str, Any] = {"target": target, "players": players, "payoff": payoff, "budget": budget, "seed": seed}
+    slopes = {name: further.pop(name) for name in SLOPES if name in further}
     if ANSWERS & set(further):
-        own: dict[str, Any] = {"removal": removal, "methods": methods, "announce": announce, "prefix": prefix}
+        own: dict[str, Any] = {"removal": removal, "methods": methods, "announce": announce, "prefix": prefix} | slopes
         return explain_answer(given, model, tokenizer, **shared, **own, **further)
     if given is None:
         raise InvalidInput(
             "nothing is given to explain; give a text, a picture, rows of a table, or a prompt with answer='…'"
         )
     if _are_rows(given, model, background):
-        return _explained_rows(given, model, background, methods, **shared, **further)
+        return _explained_rows(given, model, background, methods, **shared, **further, **settings_for([], slopes))
     if further:
         raise InvalidInput(f"{next(iter(further))} is for rows of a table, and a {type(given).__name__} was given")
     asked_methods(methods)  # an unknown name is refused before a model is loaded
     loaded = loaded_model(given, model, tokenizer)
     asked = asked_methods(methods, loaded)
+    taken = settings_for(asked, slopes)
     subject = subject_of(loaded, given, **shared, removal=removal, cut=cut, prefix=prefix)
-    return explained_by(subject, asked, announce)
+    return explained_by(replace(subject, slopes=taken), asked, announce)
 
 
 def explained_by(subject: Asked, asked: list[Chosen], announce: Announce | None = None) -> Explanation:
@@ -146,14 +151,15 @@ def explain_answer(
     ('Anna lives in Rome .', ('Anna lives in Rome .',), 2.5)
     """
     asked = find_all(FOR_ANSWERS if methods is None else methods, "explain")
+    slopes = settings_for(asked, {name: settings.pop(name) for name in SLOPES if name in settings})
     if store is None:
         subject = answer_subject(answering_model(model, tokenizer), prompt, **settings)
-        return explained_by(subject, asked, announce)
+        return explained_by(replace(subject, slopes=slopes), asked, announce)
     from accredit.store import Journal
 
     with closing(Journal(store)) as journal:
         subject = answer_subject(answering_model(model, tokenizer), prompt, journal=journal, **settings)
-        return explained_by(subject, asked, announce)
+        return explained_by(replace(subject, slopes=slopes), asked, announce)
 
 
 def answering_model(model: Any, tokenizer: Any = None) -> Any:
@@ -186,9 +192,10 @@ def _are_rows(given: Any, model: Any, background: Any) -> bool:
 
 
 def _explained_rows(
-    rows: Any, model: Any, background: Any, methods: Sequence[str] | str | None, **settings: Any
-) -> TableExplanation:
-    from accredit.explanation.tables import explain_rows
+    rows: Any, model: Any, background: Any, methods: Sequence[str] | str | None, executor: str = "serial",
+    out: str | Path | None = None, **settings: Any,
+) -> TableExplanation:  # fmt: skip
+    from accredit.explanation.table_run import explain_parts, table_run
 
     chosen = find_all(("shapley",) if methods is None else methods, "game")
     if len(chosen) > 1:
@@ -198,7 +205,10 @@ def _explained_rows(
         )
     if model is None:
         raise InvalidInput("model is missing; rows need the model that read them: explain(rows, model, background=…)")
-    return explain_rows(rows, model, background, method=chosen[0].name, **settings)
+    target = settings.pop("target")
+    run = table_run(rows, model, background, method=chosen[0].name, **settings)
+    with progress("explain", len(run.whole.rows)) as bar:
+        return explain_parts(run, target=target, executor=executor, out=out, watch=bar.update)
 
 
 def asked_methods(methods: Sequence[str] | str | None, model: Any = None) -> list[Chosen]:

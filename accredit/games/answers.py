@@ -15,7 +15,8 @@ from accredit.models.prompt import UNITS, WHOLE
 if TYPE_CHECKING:
     from accredit.models.answering import Answer
 
-PAYOFFS = ("log-probability", "mean", "probability")
+PAYOFFS = ("log-probability", "mean", "probability", "logit")
+SURE = -(2.0**-53)  # the largest log-probability below 0
 
 
 class Paying(Protocol):
@@ -101,7 +102,7 @@ class AnswerGame:
         return estimate(AnswerGame(self.pays, self.outputs, self._others), budget)
 
     def whole(self, payoff: str = "log-probability") -> AnswerView:
-        """The whole answer: log-probability (the sum over tokens), its mean per token, or the probability.
+        """The whole answer: log-probability (the sum over tokens), its mean per token, the probability, or its logit.
 
         Where the game compares two answers, the same for this one minus the same for the other.
         """
@@ -213,7 +214,15 @@ def _worth_of(payoff: str) -> Callable[[FloatArray], FloatArray]:
         return lambda earned: earned.mean(axis=1)
     if payoff == "probability":
         return lambda earned: np.exp(earned.sum(axis=1))
+    if payoff == "logit":
+        return _logit
     return lambda earned: earned.sum(axis=1)
+
+
+def _logit(earned: FloatArray) -> FloatArray:
+    """log p − log(1 − p); a probability that rounds to 1 counts as the largest number below 1."""
+    log_p = np.minimum(earned.sum(axis=1), SURE)
+    return np.asarray(log_p - np.log(-np.expm1(log_p)))
 
 
 def answer_game(

@@ -3,7 +3,8 @@
 Rows of a causal model are read along the tree of their common beginnings, depth first in blocks: a block's keys and values
 are kept until the rows that go on from it are read. Rows of one block are padded on the left; every token carries its own
 position, and a mask made from positions says which keys it sees. So a token that was removed "by attention" is simply left
-out while the others keep their positions, and a sliding window counts positions, not places in the batch.
+out while the others keep their positions, and a sliding window counts positions, not places in the batch. Where rows go on,
+only keys and values are wanted, so the pass ends as soon as the last layer has made them.
 
 Whether a model reads rows in this way is tried out first, against its own plain call. One that does not (flash kernels,
 state-space layers, positions counted from the mask) is read in its own way, rows of equal length together.
@@ -12,20 +13,22 @@ state-space layers, positions counted from the mask) is read in its own way, row
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import torch
-from transformers.cache_utils import DynamicCache, DynamicLayer
 
 from accredit.core import AccreditError, BadPayoff, BoolArray, FloatArray, IntArray, InvalidInput
 from accredit.games.batches import CACHE_TOKENS, MEMORY, ROWS, reported, reporting, spans_by_length, transformer_bytes
 from accredit.games.prefixes import WORTH_KEEPING, Node, prefix_tree
+from accredit.games.states import Enough, Kept, Room, States
 from accredit.models.answering import AnsweringModel
 from accredit.models.state import device_of
 
 HOLE = -1  # the position of padding
+WORTH_A_PASS = 32  # tokens before an answer that are read on their own, without the last layer's output
 NOTHING = np.zeros(0, dtype=np.int64)
 NEARLY = 64  # roundings by which equal log-probabilities may differ
 
@@ -56,40 +59,6 @@ class Row:
 def row_of(prompt: IntArray, answer: IntArray) -> Row:
     """A prompt of which nothing is missing."""
     return Row(prompt, np.arange(len(prompt)), answer)
-
-
-@dataclass(frozen=True, eq=False)
-class States:
-    """Keys and values of a block of rows, and the position of each: what later tokens need."""
-
-    layers: list[tuple[torch.Tensor, torch.Tensor]]  # each (B, heads, L, width)
-    positions: torch.Tensor  # (B, L), HOLE where there is padding
-
-
-class Room(DynamicLayer):  # type: ignore[misc]
-    """Keys and values of chosen rows with room behind them, so that what is new is written and nothing is copied twice."""
-
-    def __init__(self, keys: torch.Tensor, values: torch.Tensor, rows: torch.Tensor, new: int) -> None:
-        super().__init__()
-        self.lazy_initialization(keys, values)
-        self.keys, self.values = (self._with_room(states, rows, new) for states in (keys, values))
-        self._filled = keys.shape[2]
-
-    def _with_room(self, states: torch.Tensor, rows: torch.Tensor, new: int) -> torch.Tensor:
-        _, heads, length, width = states.shape
-        room = states.new_empty(len(rows), heads, length + new, width)
-        torch.index_select(states, 0, rows, out=room[:, :, :length])
-        return room
-
-    def update(self, keys: torch.Tensor, values: torch.Tensor, *_: Any, **__: Any) -> tuple[torch.Tensor, torch.Tensor]:
-        """Write the new states behind the others: each (B, heads, new, width)."""
-        stop = self._filled + keys.shape[2]
-        self.keys[:, :, self._filled : stop], self.values[:, :, self._filled : stop] = keys, values
-        self._filled = stop
-        return self.keys, self.values
-
-    def get_seq_length(self) -> int:
-        return self._filled
 
 
 class Reader:
@@ -158,7 +127,7 @@ class Reader:
         while waiting:
             block, parents, states = waiting.pop()
             ends = not block[0].children
-            answer = len(rows[block[0].row].answer) if ends else 1
+            answer = len(rows[block[0].row].answer) if ends else 0
             logits, now = self._onward(
                 [ids[n.row][n.start : n.stop] for n in block],
                 [places[n.row][n.start : n.stop] for n in block],
@@ -203,24 +172,41 @@ class Reader:
     def _onward(
         self, ids: list[IntArray], places: list[IntArray], past: States | None, parents: list[int], answer: int
     ) -> tuple[torch.Tensor, States]:
-        """Read new tokens after the states of their parents: logits of the last `answer` of them (B, answer, V), states."""
+        """Read new tokens after the states of their parents: logits of the last `answer` of them (B, answer, V), states.
+
+        What comes before an answer is read first if that is worth a pass of its own: its pass ends early, see `Enough`.
+        """
         new = max(len(i) for i in ids)
+        tokens = self._on_the_left(ids, new, self.model.padding())
         positions = seen = self._on_the_left(places, new, HOLE)
-        cache = DynamicCache()
+        rooms: list[Room] = []
         if past is not None:
             rows = torch.tensor(parents, device=self._device)
             before = past.positions[rows]
             used = (before >= 0).any(dim=0)  # places where all rows have padding are dropped
             whole = bool(used.all())
             layers = past.layers if whole else [(k[:, :, used], v[:, :, used]) for k, v in past.layers]
-            cache.layers = [Room(keys, values, rows, new) for keys, values in layers]
+            rooms = [Room(keys, values, rows, new) for keys, values in layers]
             seen = torch.cat([before if whole else before[:, used], positions], dim=1)
-        given = {
-            "input_ids": self._on_the_left(ids, new, self.model.padding()), "position_ids": positions.clamp(min=0),
-            "past_key_values": cache, "use_cache": True, "attention_mask": self._masks(positions, seen),
-        }  # fmt: skip
-        logits = self._logits(given, answer)
+        cache = Kept(rooms, int(getattr(self._config, "num_hidden_layers", 0)))
+        split = new - answer if answer and new - answer >= WORTH_A_PASS else 0
+        if split:
+            self._step(tokens[:, :split], positions[:, :split], seen[:, :-answer], cache, 0)
+        logits = self._step(tokens[:, split:], positions[:, split:], seen, cache, answer)
         return logits, States([(layer.keys, layer.values) for layer in cache.layers], seen)
+
+    def _step(
+        self, tokens: torch.Tensor, positions: torch.Tensor, seen: torch.Tensor, cache: Kept, answer: int
+    ) -> torch.Tensor:
+        """One pass: logits of the last `answer` tokens, or none, when only their states are wanted."""
+        given = {
+            "input_ids": tokens, "position_ids": positions.clamp(min=0), "past_key_values": cache, "use_cache": True,
+            "attention_mask": self._masks(positions, seen),
+        }  # fmt: skip
+        cache.begin(states_only=not answer)
+        with suppress(Enough):
+            return self._logits(given, max(answer, 1))
+        return torch.empty(0)
 
     def _on_the_left(self, rows: list[IntArray], length: int, filler: int) -> torch.Tensor:
         """Rows padded on the left: (B, length)."""

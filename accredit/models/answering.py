@@ -63,7 +63,7 @@ class AnsweringModel:
                 f"{text_model.name} is a {type(text_model.model).__name__}, which does not write; load a causal language model "
                 "or an encoder–decoder: AutoModelForCausalLM.from_pretrained(folder)"
             )
-        self._text = text_model
+        self.text_model = text_model
         self.model, self.tokenizer, self.name = text_model.model, text_model.tokenizer, text_model.name
         self.encodes = text_model.task == "translate"  # a source is encoded, and the answer decoded from it
         self.takes = text_model.takes
@@ -219,7 +219,7 @@ class AnsweringModel:
 
     def check_length(self, prompt: int, answer: int) -> None:
         """Refuse what the model cannot read at once; the answer of an encoder–decoder counts what was said before it."""
-        most, asked = self._text.longest(), prompt if self.encodes else prompt + answer
+        most, asked = self.text_model.longest(), prompt if self.encodes else prompt + answer
         if max(asked, answer) > most:
             what = "prompt" if self.encodes else f"prompt and answer ({answer})"
             raise InvalidInput(
@@ -297,7 +297,7 @@ class AnsweringModel:
         )
         self.check_length(len(ids), 1)
         if not self.encodes:
-            chosen["max_new_tokens"] = min(int(chosen["max_new_tokens"]), self._text.longest() - len(ids))
+            chosen["max_new_tokens"] = min(int(chosen["max_new_tokens"]), self.text_model.longest() - len(ids))
         given = torch.from_numpy(ids)[None].to(device_of(self.model))
         before = np.concatenate([self.start, self.target_ids(prefix)]) if self.encodes else ids
         spoken = {"decoder_input_ids": torch.from_numpy(before)[None].to(given.device)} if prefix else {}
@@ -337,13 +337,13 @@ class AnsweringModel:
     @contextmanager
     def held(self) -> Iterator[None]:
         """The model in evaluation mode; its state is put back afterwards."""
-        with self._text.held():
+        with self.text_model.held():
             yield
 
     def padding(self) -> int:
         """The id that fills short rows, where it is not seen."""
         try:
-            return self._text.padding()
+            return self.text_model.padding()
         except InvalidInput:
             return 0  # never seen, so any id will do
 
@@ -355,7 +355,8 @@ class AnsweringModel:
         except AccreditError:
             raise
         except Exception as error:  # a model may raise anything; say which one, on what, and what it said
-            size = " × ".join(str(n) for n in given["input_ids"].shape)
+            read = given["inputs_embeds"] if "inputs_embeds" in given else given["input_ids"]
+            size = " × ".join(str(n) for n in read.shape[:2])
             raise InvalidInput(
                 f"{self.name} failed on {size} tokens: {type(error).__name__}: {' '.join(str(error).split())[:200]}"
             ) from error

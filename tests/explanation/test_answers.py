@@ -327,7 +327,7 @@ class Broken(torch.nn.Module):
         ({"answer": SAID, "fixed": FACTS[0], "players": [FACTS[0]]}, "never plays"),
         ({"answer": SAID, "removal": "mask"}, "rebuild, attention, filler"),
         ({"answer": SAID, "removal": "filler"}, "filler='…'"),
-        ({"answer": SAID, "payoff": "logit"}, "log-probability, mean, probability"),
+        ({"answer": SAID, "payoff": "margin"}, "log-probability, mean, probability"),
         ({"answer": SAID, "target": "baker"}, "answer, sentences or tokens"),
         ({"answer": SAID, "batch": 0}, "batch is 0"),
         ({"answer": SAID, "memory": -1}, "memory is -1"),
