@@ -31,7 +31,7 @@ def explanation_of(
     from accredit.core.version import __version__
 
     versions: dict[str, str] = {
-        name: sys.modules[name].__version__ for name in ("torch", "transformers", "numpy") if name in sys.modules
+        name: sys.modules[name].__version__ for name in ("torch", "transformers", "numpy") if sys.modules.get(name)
     }
     described = _answered(subject) if isinstance(subject, AnswerSubject) else _predicted(subject)
     notes, provenance = described.pop("notes"), described.pop("provenance")
@@ -77,7 +77,8 @@ def _answered(subject: AnswerSubject) -> dict[str, Any]:
             "reading")  # fmt: skip
     return {
         "text": text, "pair": subject.before, "tokens": tokens, "target": subject.main, "payoff": subject.payoff,
-        "unit": "value", "prediction": ((subject.main, worth[0]),), "said": subject.said, "notes": tuple(facts["notes"]),
+        "unit": "value", "prediction": ((subject.main, worth[0]),), "said": subject.said,
+        "notes": (*facts["notes"], *subject.notes),
         "provenance": {name: facts[name] for name in kept if facts.get(name) is not None}
         | {"passes": subject.game.passes},
     }  # fmt: skip

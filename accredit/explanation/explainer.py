@@ -179,6 +179,10 @@ def answering_model(model: Any, tokenizer: Any = None) -> Any:
     from accredit.models import as_answering_model, load_text_model
     from accredit.models.builtin import answers_folder
 
+    if tokenizer is None and hasattr(model, "state_dict"):
+        raise InvalidInput(
+            f"{type(model).__name__} came without its tokenizer; write explain(prompt, model, tokenizer, answer=…)"
+        )
     if model is None:
         built_in = load_text_model(answers_folder())
         built_in.name = "built-in answering model"

@@ -20,6 +20,7 @@ from accredit.methods import DEFAULT, methods_for
 from accredit.views import explanation_page
 from accredit.views.explanation import explanation_blocks, headline
 from accredit.views.flow_view import flow_body, flow_page
+from accredit.web.answering import WRITES, answer
 
 TOKENS = 512
 PIXELS = 16_000_000
@@ -96,6 +97,7 @@ class Models:
             "text": None if text is None else {"name": text.name, "labels": _labels(text), "layers": self._layers()},
             "image": self.builtin or "image" in self.by_kind,
             "builtin": self.builtin,
+            "answers": self.builtin or getattr(text, "task", "") in WRITES,
             "methods": [method.to_plain() for method in methods_for("explain")],
             "default": list(DEFAULT),
         }
@@ -212,4 +214,4 @@ def flow(models: Models, task: Event) -> Iterator[Event]:
     yield {"event": "done", "page": flow_page(task["text"], body)}
 
 
-TASKS: dict[str, Callable[[Models, Event], Iterator[Event]]] = {"explain": explain, "flow": flow}
+TASKS: dict[str, Callable[[Models, Event], Iterator[Event]]] = {"explain": explain, "flow": flow, "answer": answer}
