@@ -90,6 +90,7 @@ def _on_targets(
 
 def notes_on(seen: Any) -> Iterator[str]:
     """What the reader must know about how the model read the input."""
+    yield from getattr(seen, "notes", ())
     if left_out := getattr(seen, "cut", "").strip():
         yield f"The model did not read the whole text; left out: {left_out!r:.80}"
     if getattr(seen, "pair", None) is not None:

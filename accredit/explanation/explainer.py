@@ -5,8 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeGuard, cast, overload
+
+import numpy as np
+import numpy.typing as npt
 
 from accredit.core import InvalidInput
 from accredit.explanation.result import Explanation
@@ -14,6 +18,7 @@ from accredit.explanation.stream import Done, Event, Explained, Refused, events
 from accredit.explanation.stream import Progress as Progressed
 from accredit.explanation.subject import Subject, image_subject, text_subject
 from accredit.methods import DEFAULT, FOR_STRINGS, Chosen, find_all
+from accredit.models.pixels import for_pictures
 from accredit.models.strings import StringModel, as_string_model, reads_strings
 from accredit.values.solver import Progress, progress
 
@@ -24,7 +29,7 @@ if TYPE_CHECKING:
 LONG = 5.0  # seconds from which a run is announced
 ENOUGH = 0.5  # seconds of a run after which its length can be told
 Announce = Callable[[str], None]
-Players = str | Mapping[str, Iterable[int]] | tuple[int, int] | None
+Players = str | Mapping[str, Iterable[int]] | tuple[int, int] | npt.NDArray[Any] | None
 
 
 @overload
@@ -42,32 +47,35 @@ def explain(
     target: str | int | None = None,
     players: Players = None,
     payoff: str | None = None,
-    removal: str | float | None = None,
+    removal: Any = None,
     budget: int | None = None,
     seed: int = 0,
     cut: bool = False,
     prefix: str = "",
     announce: Announce | None = None,
     background: Any = None,
-    **table: Any,
+    **more: Any,
 ) -> Explanation | TableExplanation:
-    """Which words of a text, patches of a picture or columns of a table's rows earned the model's output.
+    """Which words of a text, parts of a picture or columns of a table's rows earned the model's output.
 
     Rows of a table (a data frame, a Series or mapping of one row, or an array beside a `background` or an estimator) go to
     `explain_rows`, which takes further settings; everything else on this page is about texts and pictures.
 
-    A text is a string, or a pair of strings that the model reads together (premise and hypothesis); a picture is a path, a
-    PIL image or an array. `model` is None (the built-in one), a folder, a name in the local cache, a transformers model with
-    its `tokenizer` (for pictures: its image processor) or a pipeline of the two, or anything that reads a list of strings: a
-    scikit-learn pipeline, a function. `methods` are names from `accredit methods`; some take parameters after a colon:
-    "flow:agf", "beta:16,1".
+    A text is a string, or a pair of strings that the model reads together (premise and hypothesis); a picture is a path (also
+    a string that names a picture file), a PIL image, an array or a tensor. `model` is None (the built-in one), a folder, a
+    name in the local cache, a transformers model with its `tokenizer` (for pictures: its image processor) or a pipeline of
+    the two, a torch network that reads pictures, or anything that reads a list of strings: a scikit-learn pipeline, a
+    function. `methods` are names from `accredit methods`; some take parameters after a colon: "flow:agf", "beta:16,1".
 
     `target` is a label, token or index, by default what the model predicts; "all" explains that one and, from the same
     passes, every other output: see `.of(label)`. `players` are "word", "token", "sentence" or named groups of token
-    positions; for pictures the model's patches or a grid (rows, columns). `payoff` is "log-odds" (the default), "logit",
-    "probability" or "margin"; `removal` is how players leave: see `text_game` and `image_game`. `budget` bounds the payoffs
-    that each game method may ask. A text longer than the model reads is refused unless `cut`; `prefix` is what an
-    encoder–decoder has said so far.
+    positions; for pictures "patches", "segments", "segments:40", "pixels" or a grid (rows, columns). `payoff` is "log-odds"
+    (the default), "logit", "probability" or "margin"; `removal` is how players leave: see `text_game` and `image_game`.
+    `budget` bounds the payoffs that each game method may ask. A text longer than the model reads is refused unless `cut`;
+    `prefix` is what an encoder–decoder has said so far.
+
+    For pictures only: `segments` is an (H, W) array with the segment of every pixel; `size`, `mean`, `std` or `preprocess`
+    say how a picture is prepared for a network that has no image processor: see `as_image_model`.
 
     On a terminal and in a notebook a long run shows how far it is. `announce` is called once, early in a long run, with
     what it will cost.
@@ -89,16 +97,18 @@ def explain(
             payoff=payoff,
             budget=budget,
             seed=seed,
-            **table,
+            **more,
         )
-    if table:
-        raise InvalidInput(f"{next(iter(table))} is for rows of a table, and a {type(given).__name__} was given")
+    reading = {name: more.pop(name) for name in ("size", "mean", "std", "preprocess") if name in more}
+    players = _chosen(players, more.pop("segments", None))
+    if more:
+        raise InvalidInput(f"{next(iter(more))} is for rows of a table, and a {type(given).__name__} was given")
     asked_methods(methods)  # an unknown name is refused before a model is loaded
-    loaded = loaded_model(given, model, tokenizer)
+    given, loaded, notes = _read_as(given, model, tokenizer, reading)
     asked = asked_methods(methods, loaded)
     settings: dict[str, Any] = {"players": players, "target": target, "payoff": payoff, "removal": removal}
     subject = subject_of(loaded, given, **settings, cut=cut, prefix=prefix, budget=budget, seed=seed)
-    costs = {each.name: each.payoffs(len(subject.players), budget) for each in asked}
+    costs = {each.name: each.payoffs(len(subject.players), subject.budget) for each in asked}
     with (
         progress("explain", sum(costs.values())) as bar,
         closing(events(subject, asked, progress=bar.visible or announce is not None)) as stream,
@@ -107,7 +117,44 @@ def explain(
     if not explanation.attributions:
         name, why = next(iter(explanation.refused.items()))
         raise InvalidInput(why if len(asked) == 1 else f"none of the methods applies; {name}: {why}")
-    return explanation
+    return replace(explanation, notes=(*notes, *explanation.notes)) if notes else explanation
+
+
+def _chosen(players: Any, segments: Any) -> Any:
+    """Players, or the segments that were given in their place."""
+    if segments is None:
+        return players
+    if players is not None and players != "segments":
+        raise InvalidInput(f"players is {players!r:.40} and segments are given too; leave one of them out")
+    return f"segments:{segments}" if isinstance(segments, int) else np.asarray(segments)
+
+
+def _read_as(
+    given: Any, model: Any, tokenizer: Any, reading: Mapping[str, Any]
+) -> tuple[Any, TextModel | ImageModel | StringModel, tuple[str, ...]]:
+    """The input and its model, and what is said where a string could be a text or the name of a picture.
+
+    A string that names a picture is one, unless its model reads text.
+    """
+    from accredit.models.pictures import is_picture_file, names_a_picture, open_picture
+
+    there = isinstance(given, str) and is_picture_file(given)
+    named = there or (isinstance(given, str) and names_a_picture(given))
+    if named and not hasattr(tokenizer, "tokenize") and not reads_strings(model):
+        if not there and model is None:
+            open_picture(given)  # says that there is no such file
+        loaded = loaded_model(Path(given), model, tokenizer, **reading)
+        if not _reads_words(loaded):
+            said = f"{given!r} names a file, so the picture in it was explained; with a text model its words would be."
+            return Path(given), loaded, (said,) if model is None else ()
+    else:
+        loaded = loaded_model(given, model, tokenizer, **reading)
+    also = f"{given!r} is also the name of a picture file; {loaded.name} reads text, so the words were explained."
+    return given, loaded, (also,) if there and _reads_words(loaded) else ()
+
+
+def _reads_words(model: Any) -> bool:
+    return isinstance(model, StringModel) or _reads_tokens(model)
 
 
 def _are_rows(given: Any, model: Any, background: Any) -> bool:
@@ -168,15 +215,31 @@ def _followed(
     raise AssertionError("a stream ends with Explained")
 
 
-def loaded_model(subject: Any, model: Any, tokenizer: Any = None) -> TextModel | ImageModel | StringModel:
-    """The model to explain, from whatever names it."""
+def loaded_model(
+    subject: Any, model: Any, tokenizer: Any = None, **reading: Any
+) -> TextModel | ImageModel | StringModel:
+    """The model to explain, from whatever names it. `reading` is how pictures are prepared for it, where it does not say."""
+    found = _loaded_model(subject, model, tokenizer, reading)
+    unread = reading and (_reads_words(found) or isinstance(model, str | Path) or model is None)
+    if unread:
+        name = next(iter(reading))
+        what = "it reads text" if _reads_words(found) else "its image processor says how pictures are prepared"
+        raise InvalidInput(f"{name} is for pictures and networks without an image processor; {found.name}: {what}")
+    return found
+
+
+def _loaded_model(
+    subject: Any, model: Any, tokenizer: Any, reading: Mapping[str, Any]
+) -> TextModel | ImageModel | StringModel:
     text = isinstance(subject, str | tuple)
     if text and tokenizer is None and reads_strings(model):
         return as_string_model(model)
     from accredit.models import ImageModel, TextModel, as_image_model, as_text_model, load_model, load_text_model
 
-    if isinstance(model, TextModel | ImageModel):
+    if isinstance(model, TextModel):
         return model
+    if isinstance(model, ImageModel):
+        return as_image_model(model, **reading)
     if model is None:
         if isinstance(subject, tuple):
             raise InvalidInput(
@@ -186,7 +249,8 @@ def loaded_model(subject: Any, model: Any, tokenizer: Any = None) -> TextModel |
     if isinstance(model, str | Path):
         return load_text_model(model) if text else load_model(model)
     looks = getattr(getattr(model, "model", model), "main_input_name", "input_ids" if text else "pixel_values")
-    return as_image_model(model, tokenizer) if looks == "pixel_values" else as_text_model(model, tokenizer)
+    picture = looks == "pixel_values"
+    return as_image_model(model, tokenizer, **reading) if picture else as_text_model(model, tokenizer)
 
 
 def builtin_model(kind: str) -> TextModel | ImageModel:
@@ -203,8 +267,8 @@ def subject_of(
     model: TextModel | ImageModel | StringModel,
     given: Any,
     *,
-    players: Players = None,
-    removal: str | float | None = None,
+    players: Any = None,
+    removal: Any = None,
     cut: bool = False,
     prefix: str = "",
     **settings: Any,
@@ -215,16 +279,24 @@ def subject_of(
             raise InvalidInput(
                 f"{model.name} reads text, and a {type(given).__name__} was given; give one string, or a pair (text, pair)"
             )
-        if isinstance(players, tuple) or players == "patch":
-            raise InvalidInput(f"players is {players!r}, which is for pictures; write 'word', 'token' or 'sentence'")
-        if isinstance(removal, int | float):
-            raise InvalidInput(f"removal is {removal!r}; for text write mask, delete, attention, pad or zero")
+        if for_pictures(players):
+            raise InvalidInput(
+                f"players is {players!r:.40}, which is for pictures; write 'word', 'token' or 'sentence'"
+            )
+        if removal is not None and not isinstance(removal, str):
+            raise InvalidInput(f"removal is {removal!r:.40}; for text write mask, delete, attention, pad or zero")
         options: dict[str, Any] = {"removal": removal, "cut": cut, "prefix": prefix, **settings}
         return text_subject(model, given, players=players or "word", **options)
-    if players == "patch":
-        players = None
-    if isinstance(players, str | Mapping):
-        raise InvalidInput(f"players is {players!r:.40}, which is for text; for a picture give a grid (rows, columns)")
+    if isinstance(given, list | tuple):
+        raise InvalidInput(
+            f"a {type(given).__name__} of {len(given)} was given, and one picture is explained at a time; for many, put the "
+            "files into one folder and write accredit explain FOLDER --out rows.jsonl"
+        )
+    if isinstance(players, Mapping) or players in ("word", "token", "sentence"):
+        raise InvalidInput(
+            f"players is {players!r:.40}, which is for text; for a picture write 'patches', 'segments:40', 'pixels' or a grid "
+            "(rows, columns)"
+        )
     return image_subject(cast("ImageModel", model), given, players=players, removal=removal, **settings)
 
 

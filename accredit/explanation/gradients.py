@@ -11,8 +11,8 @@ from accredit.gradients import input_x_gradient, integrated_gradients, saliency,
 
 def integrated(subject: Subject) -> Attribution:
     """From the input in which nobody plays, if that is a point in the space of embeddings or pixels."""
-    removal = subject.game.removal
-    baseline = None if removal in ("delete", "attention") else removal
+    removal = getattr(subject.game, "baseline", subject.game.removal)  # of a picture it may be another picture
+    baseline = None if isinstance(removal, str) and removal in ("delete", "attention") else removal
     return integrated_gradients(subject.model, subject.seen, baseline=baseline, **_slope_of(subject))
 
 

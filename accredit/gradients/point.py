@@ -18,10 +18,11 @@ import torch
 from accredit.core import FloatArray, InvalidInput
 from accredit.models.arrays import ArrayModel, as_array_model, tensor_of
 from accredit.models.encoded import Encoded
-from accredit.models.image import ImageModel, painted_over
+from accredit.models.image import ImageModel
 from accredit.models.labels import chosen_output
 from accredit.models.partition import Partition, partition_of
 from accredit.models.payoffs import check_payoff, payoff_of
+from accredit.models.pixels import painted_over
 from accredit.models.state import device_of, finite, still
 from accredit.models.strings import StringModel
 from accredit.models.text import Text, TextModel, TokenBatch
@@ -65,7 +66,7 @@ def point(
 
     `model` is a `TextModel`, an `ImageModel`, or a torch module of rows. `players` and `target` are those of the games.
     Baselines: for texts "mask", "pad" or "zero" (the default is the mask token where there is one, else pad); for pictures
-    "zero", "mean", "blur" or a number (default "mean"); for rows a number or an array (default 0).
+    "zero", "mean", "blur", "black", a number or a prepared picture (default "mean"); for rows a number or an array (default 0).
     """
     if isinstance(model, TextModel):
         return _of_text(model, given, target, payoff, players or "token", baseline)
@@ -114,7 +115,7 @@ def _of_text(
     )
 
 
-def _of_image(model: ImageModel, image: Any, target: Any, payoff: str, players: Any, baseline: str | float) -> Point:
+def _of_image(model: ImageModel, image: Any, target: Any, payoff: str, players: Any, baseline: Any) -> Point:
     pixels = model.encode(image)
     check_payoff(payoff, model.law, len(model.predict(pixels)))
     index, here = model.target(target, pixels), model.batch(pixels)
@@ -131,7 +132,7 @@ def _of_image(model: ImageModel, image: Any, target: Any, payoff: str, players: 
             "image": pixels.name,
             "target": model.label(index),
             "payoff": payoff,
-            "baseline": baseline,
+            "baseline": "a given picture" if isinstance(baseline, np.ndarray) else baseline,
         },
     )
 

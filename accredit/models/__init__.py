@@ -11,9 +11,11 @@ if TYPE_CHECKING:
     from accredit.models.answering import AnsweringModel, as_answering_model
     from accredit.models.arrays import ArrayModel, as_array_model
     from accredit.models.encoded import Encoded
-    from accredit.models.image import ImageModel, Pixels, Preparation, as_image_model
+    from accredit.models.image import ImageModel, as_image_model
     from accredit.models.loading import load_image_model, load_model, load_text_model
     from accredit.models.partition import Partition
+    from accredit.models.pixels import Pixels
+    from accredit.models.preparation import Preparation
     from accredit.models.strings import StringModel, as_string_model
     from accredit.models.text import TextModel, as_text_model
 
@@ -23,7 +25,7 @@ _HOME = {
     "Encoded": "encoded", "Partition": "partition",
     "StringModel": "strings", "as_string_model": "strings",
     "TextModel": "text", "as_text_model": "text",
-    "ImageModel": "image", "Pixels": "image", "Preparation": "image", "as_image_model": "image",
+    "ImageModel": "image", "as_image_model": "image", "Pixels": "pixels", "Preparation": "preparation",
     "load_image_model": "loading", "load_model": "loading", "load_text_model": "loading",
 }  # fmt: skip
 
