@@ -12,7 +12,7 @@ from accredit.core.errors import AccreditError
 from accredit.core.version import __version__
 
 COMMANDS = {  # name -> (module, one line of help)
-    "explain": ("accredit.cli.explain", "Credit the words of a text or the patches of an image for a model's output."),
+    "explain": ("accredit.cli.explain", "Credit the words of a text or the parts of an image for a model's output."),
     "game": ("accredit.cli.game", "Share the payoff of a table of coalitions among its players."),
     "value": ("accredit.cli.value", "Rank training rows or groups by what a model learned from them."),
     "compare": ("accredit.cli.compare", "Measure which explanations are faithful, and rank them."),

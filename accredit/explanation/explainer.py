@@ -99,7 +99,7 @@ def explain(
             seed=seed,
             **more,
         )
-    reading = {name: more.pop(name) for name in ("size", "mean", "std", "preprocess") if name in more}
+    reading: dict[str, Any] = {name: more.pop(name) for name in ("size", "mean", "std", "preprocess") if name in more}
     players = _chosen(players, more.pop("segments", None))
     if more:
         raise InvalidInput(f"{next(iter(more))} is for rows of a table, and a {type(given).__name__} was given")
@@ -276,8 +276,9 @@ def subject_of(
     """One input of one model, its tokens or pixels dealt out to players. `settings` are target, payoff, budget and seed."""
     if isinstance(model, StringModel) or _reads_tokens(model):
         if not isinstance(given, str | tuple):
+            what = f"the file {given.name!r}" if isinstance(given, Path) else f"a {type(given).__name__}"
             raise InvalidInput(
-                f"{model.name} reads text, and a {type(given).__name__} was given; give one string, or a pair (text, pair)"
+                f"{model.name} reads text, and {what} was given; give one string, or a pair (text, pair)"
             )
         if for_pictures(players):
             raise InvalidInput(

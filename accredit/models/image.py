@@ -58,6 +58,8 @@ class ImageModel:
         """
         if isinstance(image, Pixels):
             return image
+        if isinstance(image, Photo):
+            return self._read(image)
         if isinstance(image, str | Path):
             return self._read(open_picture(image))
         if hasattr(image, "convert"):

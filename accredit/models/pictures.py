@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from accredit.core import InvalidInput, MissingExtra
+from accredit.core import IntArray, InvalidInput, MissingExtra
 
 LARGEST = 50_000_000  # pixels of a file; a few kilobytes can announce many more
 FORMATS = ("PNG", "JPEG", "GIF", "BMP", "WEBP", "TIFF", "PPM")  # read by Pillow itself, without other programs
@@ -83,13 +83,41 @@ def open_picture(
     except Image.DecompressionBombError:
         raise InvalidInput(f"{name} has far more than {largest:,} pixels, the most that are read; shrink it") from None
     except Image.UnidentifiedImageError:
-        raise InvalidInput(f"{name} is not a picture that can be read; those are {', '.join(formats)} files") from None
+        raise InvalidInput(f"{name} cannot be opened as a picture; {', '.join(formats)} files can") from None
     except InvalidInput:
         raise
     except (OSError, ValueError, SyntaxError, EOFError, ArithmeticError, IndexError) as error:
         raise InvalidInput(
-            f"{name} is not a picture that can be read; it is damaged or ends too early ({_short(error)})"
+            f"{name} cannot be opened as a picture: it is damaged or ends too early ({_short(error)})"
         ) from None
+
+
+def read_labels(file: str | Path) -> IntArray:
+    """The segment of every pixel from a file: a NumPy array (.npy), or a picture whose grey or palette numbers are labels."""
+    path = Path(file)
+    _size_of(path, repr(str(file)))
+    try:
+        if path.suffix.lower() == ".npy":
+            labels = np.load(path, allow_pickle=False)
+        else:
+            with _pillow().open(path, formats=FORMATS) as picture:
+                _check_size(picture.width, picture.height, repr(str(file)), LARGEST)
+                labels = np.asarray(picture)
+    except (OSError, ValueError, SyntaxError, EOFError) as error:
+        raise InvalidInput(
+            f"{str(file)!r} cannot be read as segments ({_short(error)}); save them as .npy or PNG"
+        ) from None
+    if labels.ndim != 2 or not np.issubdtype(labels.dtype, np.integer):
+        raise InvalidInput(
+            f"{str(file)!r} holds an array of {labels.dtype} with shape {labels.shape}; segments are whole numbers, one per "
+            "pixel: (H, W)"
+        )
+    return labels.astype(np.int64)
+
+
+def pictures_in(folder: str | Path) -> list[Path]:
+    """The picture files in a folder, by name; folders inside it are left alone."""
+    return sorted(path for path in Path(folder).iterdir() if is_picture_file(path))
 
 
 def _pillow() -> Any:

@@ -129,7 +129,7 @@ def _borders(owner: IntArray) -> Any:
     upright = np.stack([np.stack([x + 1, y], axis=1), np.stack([x + 1, y + 1], axis=1)], axis=1)
     y, x = np.nonzero(owner[1:] != owner[:-1])
     level = np.stack([np.stack([x, y + 1], axis=1), np.stack([x + 1, y + 1], axis=1)], axis=1)
-    return LineCollection(np.concatenate([upright, level]), colors="white", linewidths=0.6, alpha=0.8)
+    return LineCollection(list(np.concatenate([upright, level])), colors="white", linewidths=0.6, alpha=0.8)
 
 
 def flow(picture: FlowPicture, ax: Axes | None = None) -> Axes:
