@@ -124,7 +124,7 @@ def _chosen(players: Any, segments: Any) -> Any:
     """Players, or the segments that were given in their place."""
     if segments is None:
         return players
-    if players is not None and players != "segments":
+    if not (players is None or (isinstance(players, str) and players == "segments")):
         raise InvalidInput(f"players is {players!r:.40} and segments are given too; leave one of them out")
     return f"segments:{segments}" if isinstance(segments, int) else np.asarray(segments)
 
@@ -293,7 +293,7 @@ def subject_of(
             f"a {type(given).__name__} of {len(given)} was given, and one picture is explained at a time; for many, put the "
             "files into one folder and write accredit explain FOLDER --out rows.jsonl"
         )
-    if isinstance(players, Mapping) or players in ("word", "token", "sentence"):
+    if isinstance(players, Mapping) or (isinstance(players, str) and players in ("word", "token", "sentence")):
         raise InvalidInput(
             f"players is {players!r:.40}, which is for text; for a picture write 'patches', 'segments:40', 'pixels' or a grid "
             "(rows, columns)"

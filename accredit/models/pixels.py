@@ -143,10 +143,6 @@ class Pixels:
         if segments.shape != self.size:
             assert self.preparation is not None
             labels = self.preparation.carried(labels)
-            if gone := sorted(set(np.unique(segments)) - set(np.unique(labels)) - {-1}):
-                raise InvalidInput(
-                    f"players loses segment {gone[0]} when the picture is resized and cut to {self.size}; merge it with another"
-                )
         labels = labels.ravel()
         present = np.unique(labels[labels >= 0])
         if not len(present):
@@ -176,7 +172,13 @@ class Pixels:
         if isinstance(players, np.ndarray):
             nobody = int((~partition.owned).sum())
             alone = f" {nobody:,} pixels belong to nobody and always stay." if nobody else ""
-            return f"Players are the {many} that were given.{alone}"
+            unseen = [k for k in np.unique(players[players >= 0]).tolist() if f"segment {k}" not in partition.players]
+            gone = (
+                f" Not seen by the model, and so without credit: {len(unseen)} more, first {unseen[0]}."
+                if unseen
+                else ""
+            )
+            return f"Players are the {many} that were given.{gone}{alone}"
         if unit == "segment":
             return f"Players are {many} of similar colour."
         tiles = self.patch_owners(partition)
