@@ -17,7 +17,7 @@ from accredit.models.partition import Partition, partition_by
 from accredit.models.preparation import Preparation
 from accredit.models.superpixels import superpixels
 
-# Defaults: with 512 payoffs, credit of 16 to 25 players can mostly be told from zero, and of 50 hardly any.
+# Defaults: 512 payoffs tell most credit of 16 players from zero, half of it of 30, and a third of it of 50.
 SIDE = 5  # patches down and across, at most: 14 × 14 of a transformer make 5 × 5 blocks
 SEGMENTS = 20
 SMALL = 64 * 64  # pixels; a larger picture costs its model more, and gets fewer payoffs
