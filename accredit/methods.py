@@ -25,9 +25,9 @@ EXACT_LIMIT = 22  # players; 4 million payoffs
 DEFAULT_BUDGET = 2000  # payoffs of one sampled value when no budget is stated
 
 Kind = Literal["game", "gradients", "attention", "training rows"]
-Place = Literal["game", "explain", "text", "image", "strings", "training data"]
+Place = Literal["game", "explain", "text", "image", "strings", "answer", "training data"]
 
-EVERYWHERE = ("game", "text", "image", "strings", "training data")
+EVERYWHERE = ("game", "text", "image", "strings", "answer", "training data")
 NEEDS: Mapping[Kind, tuple[str, tuple[str, ...]]] = {  # kind -> what a method of it needs, and where that exists
     "game": ("a game", EVERYWHERE),
     "gradients": ("a model's gradients", ("text", "image")),
@@ -40,6 +40,7 @@ SAID: Mapping[Place, str] = {
     "text": "for a text",
     "image": "for an image",
     "strings": "for a model that reads strings",
+    "answer": "for an answer to a prompt",
     "training data": "for training data",
 }
 
@@ -122,7 +123,7 @@ class Method:
 
     @property
     def applies(self) -> tuple[str, ...]:
-        """Where it applies: game, text, image, strings, training data."""
+        """Where it applies: game, text, image, strings, answer, training data."""
         return NEEDS[self.kind][1]
 
     @property
@@ -268,6 +269,7 @@ METHODS = (
 BY_NAME = {name: method for method in METHODS for name in (method.name, *method.aliases)}
 DEFAULT = ("shapley", "leave-one-out", "integrated-gradients", "flow", "rollout", "attention")
 FOR_STRINGS = ("shapley", "leave-one-out", "owen")  # the default where a model reads strings, and only games apply
+FOR_ANSWERS = ("shapley", "leave-one-out")  # the default for answers
 # The default of the arena: one solver of each value, flows also on gradients
 COMPARED = (
     *(m.name for m in METHODS if "text" in m.applies and not m.estimates and m.spelled == m.name),
@@ -278,7 +280,7 @@ COMPARED = (
 
 def methods_for(place: Place) -> list[Method]:
     """The methods that apply to a game, to a model's input or to training data."""
-    wanted = ("text", "image", "strings") if place == "explain" else (place,)
+    wanted = ("text", "image", "strings", "answer") if place == "explain" else (place,)
     return [method for method in METHODS if set(wanted) & set(method.applies)]
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from accredit.core import AccreditError, Attribution
+from accredit.explanation.answers import AnswerSubject
 from accredit.explanation.flows import DRAWN, drawn_flow
 from accredit.explanation.result import Explanation, FlowPicture
 from accredit.explanation.subject import Subject, picture_of, tokens_of
@@ -16,7 +17,7 @@ from accredit.methods import Chosen
 
 
 def explanation_of(
-    subject: Subject,
+    subject: Subject | AnswerSubject,
     methods: Sequence[Chosen],
     attributions: Mapping[str, Attribution],
     refused: Mapping[str, str],
@@ -32,35 +33,55 @@ def explanation_of(
     versions: dict[str, str] = {
         name: sys.modules[name].__version__ for name in ("torch", "transformers", "numpy") if name in sys.modules
     }
-    game = subject.game
-    prediction, unit = subject.prediction
+    described = _answered(subject) if isinstance(subject, AnswerSubject) else _predicted(subject)
+    notes, provenance = described.pop("notes"), described.pop("provenance")
     flow, undrawn = _drawing(subject, [chosen for chosen in methods if chosen.name in attributions])
     return Explanation(
-        text=game.provenance.get("text", game.provenance.get("image", "")),
-        prediction=prediction,
-        target=subject.model.label(game.target),
         players=subject.players,
         methods=tuple(each.name for each in methods),
         attributions=attributions,
         refused=refused,
         seconds=seconds,
-        tokens=tokens_of(subject),
-        picture=picture_of(subject),
         flow=flow,
         unsigned=tuple(each.name for each in methods if not each.method.signed),
-        payoff=game.payoff_name,
-        unit="probability" if unit == "probability" else "value",
-        notes=(*notes_on(subject.seen), *undrawn, *_on_targets(subject, methods, others)),
-        pair=game.provenance.get("pair"),
+        notes=(*notes, *undrawn, *_on_targets(methods, others)),
         others={target: {name: credit[target] for name, credit in others.items()} for target in _targets(others)},
         provenance={
-            "model": subject.model.name, "architecture": game.provenance["architecture"], "players": subject.unit,
-            "removal": game.removal, "budget": subject.budget, "seed": subject.seed, "accredit": __version__, **versions,
+            **provenance, "players": subject.unit, "budget": subject.budget, "seed": subject.seed, "accredit": __version__,
+            **versions,
         },
+        **described,
     )  # fmt: skip
 
 
-def _drawing(subject: Subject, ran: Sequence[Chosen]) -> tuple[FlowPicture | None, tuple[str, ...]]:
+def _predicted(subject: Subject) -> dict[str, Any]:
+    """One output of one input: what was read, and what the model predicts."""
+    game, (prediction, unit) = subject.game, subject.prediction
+    return {
+        "text": game.provenance.get("text", game.provenance.get("image", "")), "pair": game.provenance.get("pair"),
+        "prediction": prediction, "unit": "probability" if unit == "probability" else "value",
+        "target": subject.model.label(game.target), "payoff": game.payoff_name, "tokens": tokens_of(subject),
+        "picture": picture_of(subject), "notes": tuple(notes_on(subject.seen)),
+        "provenance": {
+            "model": subject.model.name, "architecture": game.provenance["architecture"], "removal": game.removal,
+        },
+    }  # fmt: skip
+
+
+def _answered(subject: AnswerSubject) -> dict[str, Any]:
+    """An answer to a prompt: both, what the answer is worth with the whole prompt, and how it was read."""
+    facts, (text, tokens), worth = subject.facts, subject.shown, subject.worth
+    kept = ("model", "architecture", "removal", "filler", "answer from", "rather than", "prompt tokens", "answer tokens",
+            "reading")  # fmt: skip
+    return {
+        "text": text, "tokens": tokens, "target": subject.main, "payoff": subject.payoff, "unit": "value",
+        "prediction": ((subject.main, worth[0]),), "said": subject.said, "notes": tuple(facts["notes"]),
+        "provenance": {name: facts[name] for name in kept if facts.get(name) is not None}
+        | {"passes": subject.game.passes},
+    }  # fmt: skip
+
+
+def _drawing(subject: Any, ran: Sequence[Chosen]) -> tuple[FlowPicture | None, tuple[str, ...]]:
     """The drawing of the first flow that ran; or why there is none."""
     for chosen in ran:
         if chosen.method.name in DRAWN:
@@ -75,9 +96,7 @@ def _targets(others: Mapping[str, Mapping[str, Attribution]]) -> tuple[str, ...]
     return tuple(next(iter(others.values()), {}))
 
 
-def _on_targets(
-    subject: Subject, methods: Sequence[Chosen], others: Mapping[str, Mapping[str, Attribution]]
-) -> Iterator[str]:
+def _on_targets(methods: Sequence[Chosen], others: Mapping[str, Mapping[str, Attribution]]) -> Iterator[str]:
     """How many other targets were explained, and by which methods."""
     targets = _targets(others)
     if not targets:

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeGuard, cast, overload
 
 import numpy as np
-import numpy.typing as npt
 
 from accredit.core import InvalidInput
+from accredit.explanation.answers import ANSWERS, answer_subject
 from accredit.explanation.result import Explanation
-from accredit.explanation.stream import Done, Event, Explained, Refused, events
+from accredit.explanation.stream import Asked, Done, Event, Explained, Refused, events
 from accredit.explanation.stream import Progress as Progressed
 from accredit.explanation.subject import Subject, image_subject, text_subject
-from accredit.methods import DEFAULT, FOR_STRINGS, Chosen, find_all
+from accredit.methods import DEFAULT, FOR_ANSWERS, FOR_STRINGS, Chosen, find_all
 from accredit.models.pixels import for_pictures
 from accredit.models.strings import StringModel, as_string_model, reads_strings
 from accredit.values.solver import Progress, progress
@@ -28,24 +28,24 @@ if TYPE_CHECKING:
 
 LONG = 5.0  # seconds from which a run is announced
 ENOUGH = 0.5  # seconds of a run after which its length can be told
+PREPARED = ("size", "mean", "std", "preprocess")  # settings that say how a picture is prepared
 Announce = Callable[[str], None]
-Players = str | Mapping[str, Iterable[int]] | tuple[int, int] | npt.NDArray[Any] | None
 
 
 @overload
 def explain(
-    given: str | tuple[str, str] | Path, model: Any = None, tokenizer: Any = None, **settings: Any
+    given: str | tuple[str, str] | Path | None = None, model: Any = None, tokenizer: Any = None, **settings: Any
 ) -> Explanation: ...
 @overload
-def explain(given: Any, model: Any = None, tokenizer: Any = None, **settings: Any) -> Any: ...
+def explain(given: Any = None, model: Any = None, tokenizer: Any = None, **settings: Any) -> Any: ...
 def explain(
-    given: Any,
+    given: Any = None,
     model: Any = None,
     tokenizer: Any = None,
     *,
     methods: Sequence[str] | str | None = None,
     target: str | int | None = None,
-    players: Players = None,
+    players: Any = None,
     payoff: str | None = None,
     removal: Any = None,
     budget: int | None = None,
@@ -54,12 +54,14 @@ def explain(
     prefix: str = "",
     announce: Announce | None = None,
     background: Any = None,
-    **more: Any,
+    **further: Any,
 ) -> Explanation | TableExplanation:
-    """Which words of a text, parts of a picture or columns of a table's rows earned the model's output.
+    """Which words of a text, parts of a picture, columns of a table's rows or parts of a prompt earned the model's output.
 
-    Rows of a table (a data frame, a Series or mapping of one row, or an array beside a `background` or an estimator) go to
-    `explain_rows`, which takes further settings; everything else on this page is about texts and pictures.
+    With `answer=`, `generate=` or `context=[passages], query=…`, the question is which parts of a prompt earned an answer:
+    see `explain_answer` for what may be given. Rows of a table (a data frame, a Series or mapping of one row, or an array
+    beside a `background` or an estimator) go to `explain_rows`, which takes further settings; everything else on this page is
+    about texts and pictures.
 
     A text is a string, or a pair of strings that the model reads together (premise and hypothesis); a picture is a path (also
     a string that names a picture file), a PIL image, an array or a tensor. `model` is None (the built-in one), a folder, a
@@ -86,28 +88,30 @@ def explain(
     >>> explanation.target, explanation.players
     ('POSITIVE', ('A', 'gripping', 'film', '.'))
     """
-    if _are_rows(given, model, background):
-        return _explained_rows(
-            given,
-            model,
-            background,
-            methods,
-            target=target,
-            players=players,
-            payoff=payoff,
-            budget=budget,
-            seed=seed,
-            **more,
+    shared: dict[str, Any] = {"target": target, "players": players, "payoff": payoff, "budget": budget, "seed": seed}
+    if ANSWERS & set(further):
+        own: dict[str, Any] = {"removal": removal, "methods": methods, "announce": announce}
+        return explain_answer(given, model, tokenizer, **shared, **own, **further)
+    if given is None:
+        raise InvalidInput(
+            "nothing is given to explain; give a text, a picture, rows of a table, or a prompt with answer='…'"
         )
-    reading: dict[str, Any] = {name: more.pop(name) for name in ("size", "mean", "std", "preprocess") if name in more}
-    players = _chosen(players, more.pop("segments", None))
-    if more:
-        raise InvalidInput(f"{next(iter(more))} is for rows of a table, and a {type(given).__name__} was given")
+    if _are_rows(given, model, background):
+        return _explained_rows(given, model, background, methods, **shared, **further)
+    reading: dict[str, Any] = {name: further.pop(name) for name in PREPARED if name in further}
+    shared["players"] = _chosen(players, further.pop("segments", None))
+    if further:
+        raise InvalidInput(f"{next(iter(further))} is for rows of a table, and a {type(given).__name__} was given")
     asked_methods(methods)  # an unknown name is refused before a model is loaded
     given, loaded, notes = _read_as(given, model, tokenizer, reading)
     asked = asked_methods(methods, loaded)
-    settings: dict[str, Any] = {"players": players, "target": target, "payoff": payoff, "removal": removal}
-    subject = subject_of(loaded, given, **settings, cut=cut, prefix=prefix, budget=budget, seed=seed)
+    subject = subject_of(loaded, given, **shared, removal=removal, cut=cut, prefix=prefix)
+    explanation = explained_by(subject, asked, announce)
+    return replace(explanation, notes=(*notes, *explanation.notes)) if notes else explanation
+
+
+def explained_by(subject: Asked, asked: list[Chosen], announce: Announce | None = None) -> Explanation:
+    """What some methods say of a subject, with a bar that shows how far they are; refused if none of them applies."""
     costs = {each.name: each.payoffs(len(subject.players), subject.budget) for each in asked}
     with (
         progress("explain", sum(costs.values())) as bar,
@@ -117,7 +121,7 @@ def explain(
     if not explanation.attributions:
         name, why = next(iter(explanation.refused.items()))
         raise InvalidInput(why if len(asked) == 1 else f"none of the methods applies; {name}: {why}")
-    return replace(explanation, notes=(*notes, *explanation.notes)) if notes else explanation
+    return explanation
 
 
 def _chosen(players: Any, segments: Any) -> Any:
@@ -155,6 +159,53 @@ def _read_as(
 
 def _reads_words(model: Any) -> bool:
     return isinstance(model, StringModel) or _reads_tokens(model)
+
+
+def explain_answer(
+    prompt: Any = None,
+    model: Any = None,
+    tokenizer: Any = None,
+    *,
+    methods: Sequence[str] | str | None = None,
+    announce: Announce | None = None,
+    **settings: Any,
+) -> Explanation:
+    """Which parts of a prompt earned what a language model said: the whole answer, each sentence and each token of it.
+
+    The prompt is a text, chat messages, token ids, or `context=[passages], query=…`. `model` is None (the built-in one, which
+    knows facts about a few people), a folder, a transformers model with its `tokenizer` or a pipeline of the two, or a
+    function of (prompts, answer) that returns log-probabilities.
+
+    `answer` is a text or token ids; `generate` is True, a number of new tokens, or settings of `model.generate`: greedy unless
+    they say otherwise. `rather_than` is another answer: then the payoff is this one's minus the other's. `players` are
+    passages, sentences, paragraphs, turns, examples, words, tokens, a list of passages, or names with strings or spans of
+    characters; `fixed` are strings or spans that never play, like the template and special tokens. Parts leave by `removal`:
+    "rebuild" (the default), "attention", or "filler" with `filler='…'`. `payoff` is "log-probability", "mean" (per token) or
+    "probability". `target` is answer, sentences or tokens: what has credit of its own; see `.of(name)`. `memory` bounds the
+    bytes of one pass, `batch` its rows. `template`, `separator` and `chat` say how a context becomes a prompt.
+
+    >>> facts = ["Anna lives in Rome .", "Boris owns a dog ."]
+    >>> e = explain_answer(context=facts, query="Where does Anna live ?", methods="shapley")
+    >>> e.said.text, e["shapley"].top(1).players, round(e.of("Rome")["shapley"][facts[0]], 1)
+    ('Anna lives in Rome .', ('Anna lives in Rome .',), 2.5)
+    """
+    asked = find_all(FOR_ANSWERS if methods is None else methods, "explain")
+    subject = answer_subject(answering_model(model, tokenizer), prompt, **settings)
+    return explained_by(subject, asked, announce)
+
+
+def answering_model(model: Any, tokenizer: Any = None) -> Any:
+    """The model to ask, from whatever names it; a function of prompts stays as it is."""
+    if tokenizer is None and reads_strings(model):
+        return model
+    from accredit.models import as_answering_model, load_text_model
+    from accredit.models.builtin import answers_folder
+
+    if model is None:
+        built_in = load_text_model(answers_folder())
+        built_in.name = "built-in answering model"
+        return as_answering_model(built_in)
+    return as_answering_model(load_text_model(model) if isinstance(model, str | Path) else model, tokenizer)
 
 
 def _are_rows(given: Any, model: Any, background: Any) -> bool:

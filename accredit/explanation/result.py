@@ -12,6 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from accredit.core import Attribution, FloatArray, IntArray, InvalidInput
+from accredit.core.attribution import frozen
 from accredit.core.drawn import Drawn, drawings
 from accredit.core.plain import plain, read_object
 from accredit.methods import find
@@ -112,6 +113,37 @@ class Picture:
 
 
 @dataclass(frozen=True, eq=False)
+class Said:
+    """An answer that is explained, token by token.
+
+    `targets` are what has credit: a name, its first token, and one past its last. The whole answer is the first of them.
+    """
+
+    pieces: tuple[str, ...]  # A; the characters that each token adds
+    targets: tuple[tuple[str, int, int], ...]
+    likely: FloatArray  # (A,) log-probability of each token with the whole prompt
+    base: FloatArray  # (A,) the same when nobody's part is in the prompt
+    source: str  # given, or how it was generated
+    rather_than: str | None = None  # the answer that this one is compared with
+
+    def __post_init__(self) -> None:
+        put = object.__setattr__
+        put(self, "pieces", tuple(map(str, self.pieces)))
+        put(self, "targets", tuple((str(name), int(a), int(b)) for name, a, b in self.targets))
+        count = len(np.atleast_1d(self.likely))
+        if len(self.pieces) not in (1, count) or any(not 0 <= a < b <= count for _, a, b in self.targets):
+            raise InvalidInput(
+                f"said has {count} log-probabilities, {len(self.pieces)} pieces and targets {self.targets!r:.60}"
+            )
+        for name in ("likely", "base"):
+            put(self, name, frozen(getattr(self, name), (count,), f"said.{name}"))
+
+    @property
+    def text(self) -> str:
+        return "".join(self.pieces)
+
+
+@dataclass(frozen=True, eq=False)
 class Explanation(Drawn):
     """Why a model said what it said, by several methods side by side.
 
@@ -144,6 +176,7 @@ class Explanation(Drawn):
     provenance: Mapping[str, Any] = field(default_factory=dict)  # model, settings, versions: enough to run it again
     pair: str | None = None  # the second text, where two were read together
     others: Mapping[str, Mapping[str, Attribution]] = field(default_factory=dict)  # other target -> method -> credit
+    said: Said | None = None  # the answer, where an answer is explained; `text` is then the prompt
 
     def __post_init__(self) -> None:
         put = object.__setattr__
@@ -219,9 +252,11 @@ class Explanation(Drawn):
         if not self.others:
             del data["others"]
         data["tokens"] = [[t.shown, t.start, t.end, t.player, t.special, t.part] for t in self.tokens]
-        for name in ("picture", "flow"):
+        for name in ("picture", "flow", "said"):
             part = data[name]
             data[name] = None if part is None else {f.name: getattr(part, f.name) for f in fields(part)}
+        if self.said is None:
+            del data["said"]
         whole: dict[str, Any] = {"kind": "explanation", "format": FORMAT} | plain(data, "explanation")
         return whole
 
@@ -248,6 +283,7 @@ class Explanation(Drawn):
             values["tokens"] = tuple(Token(*token) for token in values.get("tokens", ()))
             values["flow"] = FlowPicture(**values["flow"]) if values.get("flow") else None
             values["picture"] = Picture(**values["picture"]) if values.get("picture") else None
+            values["said"] = Said(**values["said"]) if values.get("said") else None
             return cls(**values)
         except (TypeError, ValueError, KeyError, AttributeError) as error:
             raise InvalidInput(f"explanation JSON is damaged: {error}") from None

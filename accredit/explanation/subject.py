@@ -6,7 +6,7 @@ import base64
 import io
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar, cast
 
 import numpy as np
 
@@ -48,8 +48,30 @@ class Memo:
         return cast("Made", self._made[key])
 
 
+class Owners(Protocol):
+    """Who there is, and for each token that the model reads the number of its owner."""
+
+    @property
+    def owner(self) -> IntArray: ...
+    @property
+    def everyone(self) -> tuple[str, ...]: ...
+
+
+class Dealt:
+    """Tokens that a model reads, dealt out to their owners."""
+
+    def by_player(self: Owners, tokens: FloatArray) -> FloatArray:
+        """Numbers of tokens summed over each one's own tokens: (T,) -> (len(everyone),)."""
+        return np.bincount(self.owner, tokens, minlength=len(self.everyone)).astype(np.float64)
+
+    @property
+    def groups(self: Owners) -> dict[str, list[int]]:
+        """The tokens that belong to each of `everyone`."""
+        return {name: np.flatnonzero(self.owner == k).tolist() for k, name in enumerate(self.everyone)}
+
+
 @dataclass(frozen=True, eq=False)
-class Subject:
+class Subject(Dealt):
     """One input of one model, and all that decides the answers about it. Two are equal only if they are one object.
 
     `everyone` are the players, then the special tokens through which attention passes.
@@ -115,14 +137,17 @@ class Subject:
         """The positions of the last layer from which the output is read."""
         return self.memo.get("outputs", lambda: np.flatnonzero(self.model.output_tokens(self.seen)).tolist())
 
-    def by_player(self, tokens: FloatArray) -> FloatArray:
-        """Numbers of tokens summed over each one's own tokens: (T,) -> (len(everyone),)."""
-        return np.bincount(self.owner, tokens, minlength=len(self.everyone)).astype(np.float64)
+    @property
+    def main(self) -> str:
+        """The name of the target among the outputs of `games`."""
+        name: str = self.games.outputs[self.games.targets.index(self.game.target)]
+        return name
 
     @property
-    def groups(self) -> dict[str, list[int]]:
-        """The tokens that belong to each of `everyone`."""
-        return {name: np.flatnonzero(self.owner == k).tolist() for k, name in enumerate(self.everyone)}
+    def facts(self) -> dict[str, Any]:
+        """What the payoffs rest on."""
+        facts: dict[str, Any] = self.game.provenance
+        return facts
 
     @property
     def prediction(self) -> tuple[tuple[tuple[str, float], ...], str]:
@@ -161,7 +186,7 @@ def text_subject(
     asked["payoff"] = payoff or natural_payoff(model.law)
     game = _game_of(model, seen, asked)
     partition = game.partition
-    names, owner = _with_special(partition.players, partition.owner, seen.tokens)
+    names, owner = with_special(partition.players, partition.owner, seen.tokens)
     unit = players if isinstance(players, str) else "player"
     tree, memo = _nested(seen, partition), Memo()
     games = _paying(game, seen, memo, target)
@@ -232,7 +257,7 @@ def image_subject(
     )
     owner = _patch_tokens(model, seen, part)
     special = model.special_tokens(int((owner < 0).sum()))
-    names, owner = _with_special(game.players, owner, (*special, *("" for _ in owner[len(special) :])))
+    names, owner = with_special(game.players, owner, (*special, *("" for _ in owner[len(special) :])))
     games, unit = _paying(game, seen, memo, target), unit_of(players)
     return Subject(model, seen, part, game, unit, list(part.players), owner, names, part, budget, seed, games, memo)
 
@@ -254,9 +279,7 @@ def natural_payoff(law: str) -> str:
     return "logit" if law == "none" else "log-odds"
 
 
-def _with_special(
-    players: tuple[str, ...], owner: IntArray, shown: tuple[str, ...]
-) -> tuple[tuple[str, ...], IntArray]:
+def with_special(players: tuple[str, ...], owner: IntArray, shown: tuple[str, ...]) -> tuple[tuple[str, ...], IntArray]:
     """Players, then the tokens that belong to no player, each under its own name; and for each token its owner among them."""
     nobody = np.flatnonzero(owner < 0)
     names = distinct_names([*players, *(shown[i] for i in nobody)])

@@ -7,14 +7,21 @@ from typing import Any, Protocol, final
 
 import numpy as np
 
-from accredit.core import BadPayoff, BoolArray, FloatArray, InvalidInput
+from accredit.core import BadPayoff, BoolArray, FloatArray, IntArray, InvalidInput, distinct_names
 from accredit.core.coalitions import keys
 from accredit.games.assembly import InPlace, Rebuilt, assembly
 from accredit.games.batches import MEMORY, Cost, estimate
 from accredit.games.passes import Reader
 from accredit.models.answering import Answer, AnsweringModel, as_answering_model
+from accredit.models.prompt import UNITS
 
 PAYOFFS = ("log-probability", "mean", "probability")
+WAYS = {
+    "shared": "common beginnings of prompts once, their keys and values kept",
+    "padded": "rows side by side, padded and masked",
+    "plain": "rows of equal length side by side",
+}
+WHOLE = "answer"  # the target that is the whole answer
 
 
 class Paying(Protocol):
@@ -36,13 +43,20 @@ class Paying(Protocol):
 class ModelPays:
     """Payoffs from a model's forward passes."""
 
-    def __init__(self, model: AnsweringModel, parts: Rebuilt | InPlace, answers: list[Answer], reader: Reader) -> None:
-        self.model, self.parts, self.answers, self.reader = model, parts, answers, reader
+    def __init__(
+        self,
+        model: AnsweringModel,
+        parts: Rebuilt | InPlace,
+        answers: list[Answer],
+        reader: Reader,
+        notes: tuple[str, ...] = (),
+    ) -> None:
+        self.model, self.parts, self.answers, self.reader, self._notes = model, parts, answers, reader, notes
         everybody = np.ones((1, len(parts.players)), dtype=bool)
         whole = parts.rows(everybody, answers[0])[0]
         for answer in answers:
             model.check_length(len(whole.ids), len(answer.ids))
-        self._length = len(whole.read)
+        self._length, self._prompt = len(whole.read), len(whole.ids)
 
     @property
     def players(self) -> tuple[str, ...]:
@@ -60,19 +74,14 @@ class ModelPays:
 
     @property
     def provenance(self) -> dict[str, Any]:
-        removal = (
-            self.parts.removal
-            if isinstance(self.parts, InPlace)
-            else "rebuild"
-            if self.parts.filler is None
-            else "filler"
-        )
         return {
-            "model": self.model.name, "architecture": type(self.model.model).__name__, "removal": removal,
-            "filler": self.parts.filler if removal == "filler" else None,
+            "model": self.model.name, "architecture": type(self.model.model).__name__, "removal": self.parts.removal,
+            "filler": self.parts.filler,
             "answer": self.answers[0].text, "answer from": self.answers[0].source,
             "rather than": self.answers[1].text if len(self.answers) > 1 else None,
-            "notes": [answer.note for answer in self.answers if answer.note],
+            "prompt tokens": self._prompt, "answer tokens": len(self.answers[0].ids),
+            "reading": ", ".join(dict.fromkeys(WAYS[way] for way in self.model.ways.values())),
+            "notes": [*self._notes, *(answer.note for answer in self.answers if answer.note)],
         }  # fmt: skip
 
 
@@ -85,8 +94,16 @@ class AnswerGame:
     coalition is evaluated once, whichever view asks first.
     """
 
-    def __init__(self, pays: Paying, outputs: tuple[str, ...], others: int = 0, answer: Answer | None = None) -> None:
+    def __init__(
+        self,
+        pays: Paying,
+        outputs: tuple[str, ...],
+        others: int = 0,
+        answer: Answer | None = None,
+        unit: str = "player",
+    ) -> None:
         self.pays, self.outputs, self.answer = pays, outputs, answer
+        self.unit = unit  # what the players are: passage, sentence, turn, …
         self._others = others  # tokens of the answer that this one is compared with
         self._known: dict[bytes, FloatArray] = {}
 
@@ -97,6 +114,11 @@ class AnswerGame:
     @property
     def rows(self) -> int:
         return self.pays.rows
+
+    @property
+    def passes(self) -> int:
+        """Prompts that the model has read so far, each with its answer: one for each distinct coalition."""
+        return len(self._known)
 
     @property
     def provenance(self) -> dict[str, Any]:
@@ -143,10 +165,42 @@ class AnswerGame:
             raise InvalidInput(
                 "the sentences of the answer are not known: its tokens have no text; use whole() or the game itself"
             )
+        names, where = zip(*self._cut("sentence"), strict=True)
+        return AnswerViews(
+            self,
+            names,
+            lambda earned: np.stack([earned[:, k].sum(axis=1) for k in where], axis=1),
+            "log-probability",
+            where,
+        )
+
+    def targets(self, payoff: str = "log-probability", units: tuple[str, ...] = ("sentence", "token")) -> AnswerViews:
+        """The whole answer, then each of its sentences, then each of its tokens, paid in the same way: (batch, targets).
+
+        A sentence or token that is the whole answer is not listed again. Where two answers are compared, the whole is this
+        one minus the other, while sentences and tokens are those of this one alone.
+        """
+        whole, count = self.whole(payoff), len(self.outputs)
+        named = [
+            (name, where) for unit in units for name, where in self._cut(unit) if len(where) < count or self._others
+        ]
+        worth = _worth_of(payoff)
+        names = distinct_names([WHOLE, *(name for name, _ in named)])
+
+        def every(earned: FloatArray) -> FloatArray:
+            return np.stack([whole.worth(earned), *(worth(earned[:, where]) for _, where in named)], axis=1)
+
+        parts = tuple(where for _, where in named)
+        return AnswerViews(self, names, every, payoff, (np.arange(count), *parts))
+
+    def _cut(self, unit: str) -> list[tuple[str, IntArray]]:
+        """The sentences or tokens of the answer: their names and the numbers of their tokens."""
+        if unit == "token":
+            return [(name, np.array([k])) for k, name in enumerate(self.outputs)]
+        if self.answer is None:
+            return []
         names, number = self.answer.sentences
-        into = np.eye(len(names))[number]  # (tokens, sentences)
-        count = len(self.outputs)
-        return AnswerViews(self, names, lambda earned: earned[:, :count] @ into, "log-probability")
+        return [(name, np.flatnonzero(number == k)) for k, name in enumerate(names)]
 
     def token(self, which: int | str) -> AnswerView:
         """One token of the answer, by its number or its name in `outputs`."""
@@ -162,7 +216,7 @@ class AnswerView:
     """A game whose payoff is made from those of an answer's tokens: (batch,)."""
 
     def __init__(self, game: AnswerGame, worth: Callable[[FloatArray], FloatArray], payoff: str) -> None:
-        self.game, self._worth, self._payoff = game, worth, payoff
+        self.game, self.worth, self._payoff = game, worth, payoff
 
     @property
     def players(self) -> tuple[str, ...]:
@@ -178,18 +232,23 @@ class AnswerView:
 
     def payoff(self, coalitions: BoolArray) -> FloatArray:
         """What each coalition earns: (batch, n) -> (batch,), or (batch, k) of several outputs."""
-        return self._worth(self.game.asked(coalitions))
+        return self.worth(self.game.asked(coalitions))
 
 
 @final
 class AnswerViews(AnswerView):
-    """Several such games at once, one per output: (batch, k)."""
+    """Several such games at once, one per output: (batch, k). `where` are the numbers of each one's tokens."""
 
     def __init__(
-        self, game: AnswerGame, outputs: tuple[str, ...], worth: Callable[[FloatArray], FloatArray], payoff: str
+        self,
+        game: AnswerGame,
+        outputs: tuple[str, ...],
+        worth: Callable[[FloatArray], FloatArray],
+        payoff: str,
+        where: tuple[IntArray, ...],
     ) -> None:
         super().__init__(game, worth, payoff)
-        self.outputs = outputs
+        self.outputs, self.where = outputs, where
 
 
 def _worth_of(payoff: str) -> Callable[[FloatArray], FloatArray]:
@@ -229,22 +288,30 @@ def answer_game(
     """
     asked = as_answering_model(model, tokenizer)
     said = asked.prompt(prompt, **form)
-    if players is None:
-        players = default_players(said, form)
+    players = chosen_players(players, said, form)
     parts = assembly(asked, said, players, fixed, removal, filler)
     first = asked.generate(said, **(generation or {})) if answer is None else asked.answer(answer, said)
     answers = [first] if rather_than is None else [first, asked.answer(rather_than, said)]
     if len(answers) == 2 and answers[0].ids.tolist() == answers[1].ids.tolist():
         raise InvalidInput(f"rather_than is {answers[1].text!r:.60}, the answer itself; give another answer")
-    pays = ModelPays(asked, parts, answers, Reader(asked, memory, batch))
+    pays = ModelPays(
+        asked, parts, answers, Reader(asked, memory, batch), asked.notes(said, form.get("context") is not None)
+    )
     others = len(answers[1].ids) if len(answers) == 2 else 0
-    return AnswerGame(pays, first.tokens, others, first)
+    return AnswerGame(pays, first.tokens, others, first, players if isinstance(players, str) else "player")
 
 
-def default_players(prompt: Any, form: dict[str, Any]) -> str:
-    """Passages of a context, turns of a chat with several, sentences of a text, tokens of ids."""
+def chosen_players(players: Any, prompt: Any, form: dict[str, Any]) -> Any:
+    """Players as the engine names them: a unit in the singular, or parts as given.
+
+    By default passages of a context, turns of a chat with several, sentences of a text, tokens of ids.
+    """
+    if isinstance(players, str):
+        return players[:-1] if players.endswith("s") and players[:-1] in UNITS else players
+    if players is not None:
+        return players
     if isinstance(prompt, np.ndarray):
         return "token"
-    if "context" in form:
+    if form.get("context") is not None:
         return "passage"
     return "turn" if prompt.messages is not None and len(prompt.messages) > 1 else "sentence"

@@ -13,12 +13,11 @@ import torch
 
 from accredit.core import AccreditError, IntArray, InvalidInput, distinct_names
 from accredit.models.encoded import numbered, sentence_spans
-from accredit.models.prompt import Prompt, prompt_of
+from accredit.models.prompt import Prompt, prompt_of, visible
 from accredit.models.state import device_of, quiet
 from accredit.models.text import TextModel, as_text_model
 
 NEW_TOKENS = 128  # of a generated answer
-SHOWN_SPACE = {" ": "␣", "\n": "⏎", "\t": "⇥", "\r": "⏎"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,15 +47,6 @@ class Answer:
         number = numbered(spans, units, self.text)
         present, number = np.unique(number, return_inverse=True)
         return distinct_names(" ".join(self.text[a:b].split()) for a, b in (units[k] for k in present)), number
-
-
-def visible(piece: str) -> str:
-    """A token as a reader sees it: without the space before it, and white space alone as a sign.
-
-    >>> visible(" Rome"), visible("\\n\\n"), visible("")
-    ('Rome', '⏎⏎', '∅')
-    """
-    return piece.strip() or "".join(SHOWN_SPACE.get(c, c) for c in piece) or "∅"
 
 
 @final
@@ -142,6 +132,19 @@ class AnsweringModel:
                 f"the chat template of {self.name} refuses the turns {roles}: {' '.join(str(error).split())[:150]}; keep them "
                 "in place with removal='attention', or hold more of them fixed"
             ) from None
+
+    def notes(self, prompt: Prompt | IntArray, context: bool) -> tuple[str, ...]:
+        """What the reader of a result must know about how the prompt is read."""
+        if not isinstance(prompt, Prompt):
+            return ()
+        if prompt.messages is not None:
+            wrapped = [
+                "Context and query are one message of the user, put into the tokenizer's chat template."
+            ] * context
+            return tuple(wrapped)
+        if self._begins(prompt.contents[0]):
+            return (f"The prompt begins with {self.tokenizer.bos_token} already, so no second one is put before it.",)
+        return ()
 
     def layout(self, prompt: Prompt) -> tuple[str, list[int]]:
         """The rendered text, and where in it each content begins (as if white space at its ends had not been cut)."""

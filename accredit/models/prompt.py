@@ -15,6 +15,7 @@ Span = tuple[int, int, int]  # which content, first character, one past the last
 UNITS = ("passage", "sentence", "paragraph", "turn", "example", "word", "token")
 CONTEXT_TEMPLATE = "{context}\n\n{query}"
 SHOWN = 60  # characters of a part that make its name
+SHOWN_SPACE = {" ": "␣", "\n": "⏎", "\t": "⇥", "\r": "⏎"}
 _BLANK_LINES = re.compile(r"\n[ \t]*\n\s*")
 
 
@@ -175,6 +176,15 @@ class Prompt:
                         f"player {names[who]!r:.60} covers {self.contents[c][max(a, start) : min(b, stop)]!r:.60}, which never "
                         "plays (template, special token or fixed); leave it out of the span"
                     )
+
+
+def visible(piece: str) -> str:
+    """A token as a reader sees it: without the space before it, and white space alone as a sign.
+
+    >>> visible(" Rome"), visible("\\n\\n"), visible("")
+    ('Rome', '⏎⏎', '∅')
+    """
+    return piece.strip() or "".join(SHOWN_SPACE.get(c, c) for c in piece) or "∅"
 
 
 def _is_span(part: Any) -> bool:

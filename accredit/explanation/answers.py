@@ -1,0 +1,301 @@
+"""A prompt and an answer as a subject: who plays in the prompt, and what several methods ask about the answer."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from accredit.core import FloatArray, IntArray, InvalidInput
+from accredit.explanation.result import Said, Token
+from accredit.explanation.subject import Dealt, Memo, with_special
+from accredit.games import cached
+from accredit.games.wrappers import Cached
+from accredit.models.encoded import sentence_spans, word_spans
+from accredit.models.prompt import Prompt, paragraph_spans, visible
+
+if TYPE_CHECKING:
+    from accredit.games.answers import AnswerGame, AnswerViews
+    from accredit.games.assembly import Layout
+    from accredit.methods import Place
+    from accredit.models.answering import AnsweringModel
+
+ANSWERS = {  # settings that only answers have
+    "answer", "generate", "rather_than", "context", "query", "fixed", "filler", "memory", "batch", "template", "separator",
+    "chat",
+}  # fmt: skip
+ALL = "all"
+TARGETS = {"answer": (), "sentences": ("sentence",), "tokens": ("sentence", "token"), ALL: ("sentence", "token")}
+TOKENS = 200  # tokens of an answer up to which each is a target by default
+
+
+@dataclass(frozen=True, eq=False)
+class AnswerSubject(Dealt):
+    """A prompt dealt out to players, and an answer: all that decides what methods say about it.
+
+    Games ask `record`. What reads the model itself finds the tokens it reads in `ids`, the owner of each in `owner` (numbers
+    of `everyone`: players, then tokens that nobody plays for, then the answer's own), and in `outputs` the places from which
+    the tokens of the answer are predicted. All of these are refused, with the reason, where the tokenizer merges characters
+    of two players into one token.
+    """
+
+    game: AnswerGame
+    games: AnswerViews  # the whole answer first, then its sentences and tokens
+    unit: str  # passage, sentence, …, player
+    asked: Any  # players as they were asked for
+    payoff: str
+    budget: int | None = None
+    seed: int = 0
+    memo: Memo = field(default_factory=Memo, repr=False)
+
+    @property
+    def players(self) -> tuple[str, ...]:
+        return self.game.players
+
+    @property
+    def model(self) -> AnsweringModel:
+        """The model that answers; a function of prompts has none."""
+        model: AnsweringModel = self._pays.model
+        return model
+
+    @property
+    def _pays(self) -> Any:
+        return self.game.pays
+
+    @property
+    def kind(self) -> Place:
+        return "answer" if hasattr(self._pays, "model") else "strings"
+
+    @property
+    def main(self) -> str:
+        """The target whose credit comes first: the whole answer."""
+        return self.games.outputs[0]
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What the payoffs rest on."""
+        return self.games.provenance | {"target": self.main}
+
+    @property
+    def record(self) -> Cached:
+        record: Cached = self.memo.get("record", lambda: cached(self.games))
+        return record
+
+    @property
+    def tree(self) -> list[Any]:
+        """Players nested in their words, sentences, paragraphs and messages, for Owen values."""
+        return self.memo.get("tree", lambda: _nested(self))
+
+    # The model's own tokens
+
+    @property
+    def layout(self) -> Layout:
+        """The whole prompt as tokens, with their owners."""
+        layout: Layout = self.memo.get("layout", lambda: self._pays.parts.layout)
+        return layout
+
+    @property
+    def answer_ids(self) -> IntArray:
+        """The tokens of the answer: (A,)."""
+        ids: IntArray = self._pays.answers[0].ids
+        return ids
+
+    @property
+    def ids(self) -> IntArray:
+        """What a causal model reads: the prompt, then all but the last token of the answer, (T + A − 1,); the source of an
+        encoder–decoder, (T,)."""
+        said = self.answer_ids[:0] if self.model.encodes else self.answer_ids[:-1]
+        return np.concatenate([self.layout.ids, said])
+
+    @property
+    def decoder_ids(self) -> IntArray:
+        """What the decoder of an encoder–decoder reads: its start, then all but the last token of the answer; else nothing."""
+        return np.concatenate([self.model.start, self.answer_ids[:-1]]) if self.model.encodes else self.answer_ids[:0]
+
+    @property
+    def outputs(self) -> list[int]:
+        """The places, in `ids` or of an encoder–decoder in `decoder_ids`, from which each token of the answer is predicted."""
+        read = len(self.decoder_ids if self.model.encodes else self.ids)
+        return list(range(read - len(self.answer_ids), read))
+
+    @property
+    def owner(self) -> IntArray:
+        """For each of `ids` the number of its owner in `everyone`."""
+        return self._everyone[1]
+
+    @property
+    def everyone(self) -> tuple[str, ...]:
+        """Players, then the tokens that nobody plays for, each under its own name."""
+        return self._everyone[0]
+
+    @property
+    def _everyone(self) -> tuple[tuple[str, ...], IntArray]:
+        def made() -> tuple[tuple[str, ...], IntArray]:
+            layout, names = self.layout, self.model.tokenizer.convert_ids_to_tokens(self.layout.ids.tolist())
+            shown = [
+                visible(layout.text[a:b]) if b > a else n
+                for (a, b), n in zip(layout.spans.tolist(), names, strict=True)
+            ]
+            more = len(self.ids) - len(layout.ids)
+            owner = np.concatenate([layout.owner, np.full(more, -1)])
+            return with_special(self.players, owner, (*shown, *self._pays.answers[0].tokens[:more]))
+
+        return self.memo.get("everyone", made)
+
+    # What was said, and how likely it was
+
+    @property
+    def said(self) -> Said:
+        """The answer, its targets, and the log-probability of each token with the whole prompt and with nobody's part."""
+        return self.memo.get("said", self._said)
+
+    def _said(self) -> Said:
+        count = len(self.players)
+        with_all, without = self.game.payoff(np.array([[True] * count, [False] * count]))
+        facts, answer = self.game.provenance, self.game.answer
+        pieces = (str(facts["answer"]),) if answer is None else answer.pieces
+        targets = tuple((name, *_ends(where)) for name, where in zip(self.games.outputs, self.games.where, strict=True))
+        return Said(pieces, targets, with_all, without, facts["answer from"], facts["rather than"])
+
+    @property
+    def worth(self) -> tuple[float, float]:
+        """The payoff of the whole answer with the whole prompt, and with nobody's part."""
+        count = len(self.players)
+        earned: FloatArray = self.games.payoff(np.array([[True] * count, [False] * count]))[:, 0]
+        return float(earned[0]), float(earned[1])
+
+    @property
+    def shown(self) -> tuple[str, tuple[Token, ...]]:
+        """The prompt as it is shown, and which of its characters belong to whom."""
+        return self.memo.get("shown", lambda: _shown(self))
+
+
+def _ends(where: IntArray) -> tuple[int, int]:
+    return int(where[0]), int(where[-1]) + 1
+
+
+def answer_subject(
+    model: Any,
+    prompt: Any,
+    *,
+    answer: Any = None,
+    generate: Any = None,
+    players: Any = None,
+    payoff: str | None = None,
+    removal: str | None = None,
+    target: str | None = None,
+    budget: int | None = None,
+    seed: int = 0,
+    **how: Any,
+) -> AnswerSubject:
+    """A prompt and an answer of a model, or of a function of prompts that returns log-probabilities."""
+    game = _game(model, prompt, answer, generate, players, removal, how)
+    units = _units(target, len(game.outputs))
+    paid = payoff or "log-probability"
+    return AnswerSubject(game, game.targets(paid, units), game.unit, players, paid, budget, seed)
+
+
+def _units(target: str | None, tokens: int) -> tuple[str, ...]:
+    """The parts of an answer that are targets of their own; of a very long answer, tokens only where they are asked for."""
+    if target is None:
+        return TARGETS["tokens" if tokens <= TOKENS else "sentences"]
+    if target not in TARGETS:
+        raise InvalidInput(
+            f"target is {target!r:.40}; write answer, sentences or tokens (each with those before it), and then "
+            "explanation.of(…) for one of them"
+        )
+    return TARGETS[target]
+
+
+def _game(
+    model: Any, prompt: Any, answer: Any, generate: Any, players: Any, removal: str | None, how: dict[str, Any]
+) -> AnswerGame:
+    if answer is not None and generate not in (None, False):
+        raise InvalidInput("answer and generate are both given; give the answer, or let the model generate one")
+    from accredit.models.strings import reads_strings
+
+    settings = how | {"players": players}
+    if reads_strings(model):
+        from accredit.games.asked import asked_game
+
+        if removal not in (None, "rebuild", "filler"):
+            raise InvalidInput(
+                f"removal is {removal!r}, and a function of prompts only reads what is left; write 'rebuild', or 'filler'"
+            )
+        for name in ("memory", "batch"):
+            if settings.pop(name, None) is not None:
+                raise InvalidInput(f"{name} is for models that run here, and a function of prompts was given")
+        return asked_game(model, prompt, answer, **settings)
+    from accredit.games.answers import answer_game
+
+    return answer_game(
+        model, prompt, answer, removal=removal or "rebuild", generation=_generation(generate), **settings
+    )
+
+
+def _generation(generate: Any) -> dict[str, Any]:
+    """Settings of `model.generate`, from True, a number of tokens, or a mapping."""
+    if generate is None or isinstance(generate, bool):
+        return {}
+    if isinstance(generate, int) and generate >= 1:
+        return {"max_new_tokens": generate}
+    if isinstance(generate, Mapping):
+        return dict(generate)
+    raise InvalidInput(
+        f"generate is {generate!r:.60}; write True, a number of new tokens, or settings: {{'max_new_tokens': 40}}"
+    )
+
+
+# The prompt as people see it
+
+
+def _shown(subject: AnswerSubject) -> tuple[str, tuple[Token, ...]]:
+    parts: Any = vars(subject.game.pays)["parts"]  # of a model or of a function
+    if hasattr(parts, "partition"):  # tokens leave in place
+        layout = subject.layout
+        where = [
+            (span, who) for span, who in zip(layout.spans.tolist(), layout.owner.tolist(), strict=True) if who >= 0
+        ]
+        return layout.text, tuple(_token(layout.text, a, b, subject.players[who]) for (a, b), who in where)
+    dealt = getattr(parts, "parts", parts)
+    text, starts = _written(subject, dealt.prompt)
+    own = ((starts[c] + a, starts[c] + b, who) for (c, a, b), who in zip(dealt.spans, dealt.owner, strict=True))
+    return text, tuple(_token(text, max(a, 0), b, subject.players[who]) for a, b, who in own)
+
+
+def _token(text: str, start: int, end: int, player: str) -> Token:
+    return Token(visible(text[start:end]), start, end, player)
+
+
+def _written(subject: AnswerSubject, prompt: Prompt) -> tuple[str, list[int]]:
+    """The whole prompt as one text, through the chat template where that can be followed, and where each content begins."""
+    if subject.kind == "answer":
+        with suppress(InvalidInput):  # the template rewrites what is said
+            return subject.model.layout(prompt)
+    if prompt.messages is None:
+        return prompt.contents[0], [0]
+    text, starts = "", []
+    for message, content in zip(prompt.messages, prompt.contents, strict=True):
+        text += f"{message['role']}: "
+        starts.append(len(text))
+        text += f"{content}\n\n"
+    return text, starts
+
+
+def _nested(subject: AnswerSubject) -> list[Any]:
+    """Players nested in words, sentences and paragraphs of the prompt; each belongs where its first character is."""
+    text, tokens = subject.shown
+    first: dict[str, int] = {}
+    for token in tokens:
+        first.setdefault(token.player, token.start)
+    levels = [[a for a, _ in rule(text)] for rule in (paragraph_spans, sentence_spans, word_spans)]
+    tree: dict[int, dict[int, dict[int, list[str]]]] = {}
+    for player in subject.players:
+        paragraph, sentence, word = (max(bisect_right(starts, first[player]) - 1, 0) for starts in levels)
+        tree.setdefault(paragraph, {}).setdefault(sentence, {}).setdefault(word, []).append(player)
+    nested = [[list(words.values()) for words in sentences.values()] for sentences in tree.values()]
+    return nested if len(nested) > 1 else nested[0]
