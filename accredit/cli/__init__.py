@@ -10,6 +10,7 @@ import click
 
 from accredit.core.errors import AccreditError
 from accredit.core.version import __version__
+from accredit.interrupts import CODE
 
 COMMANDS = {  # name -> (module, one line of help)
     "explain": ("accredit.cli.explain", "Credit the words of a text or the parts of an image for a model's output."),
@@ -78,7 +79,7 @@ def main() -> None:
         sys.exit(2)
     except (click.Abort, KeyboardInterrupt):
         click.echo("interrupted", err=True)
-        sys.exit(130)
+        sys.exit(CODE)
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(0)
