@@ -6,7 +6,8 @@ accepted wherever it applies. A method is named by its address ("module:name") a
 How an address is called depends on the kind of the method:
 
 - "game": `address(**parameters, budget=…, seed=…)` is a solver; `.solve(game)` gives the credit.
-- "gradients", "attention": `address(subject, **parameters)` gives the credit of one input of one model.
+- "gradients", "attention": `address(subject, **parameters, **settings)` gives the credit of one input of one model; the
+  settings are those of `takes` that were given.
 - "training rows": `address(table, game, budget, seed)` gives the credit of the rows, or groups of rows, of a table.
 """
 
@@ -30,7 +31,7 @@ Place = Literal["game", "explain", "text", "image", "strings", "answer", "traini
 EVERYWHERE = ("game", "text", "image", "strings", "answer", "training data")
 NEEDS: Mapping[Kind, tuple[str, tuple[str, ...]]] = {  # kind -> what a method of it needs, and where that exists
     "game": ("a game", EVERYWHERE),
-    "gradients": ("a model's gradients", ("text", "image")),
+    "gradients": ("a model's gradients", ("text", "image", "answer")),
     "attention": ("a model's attention", ("text", "image")),
     "training rows": ("training rows", ("training data",)),
 }
@@ -119,12 +120,16 @@ class Method:
     parameters: Parameters | None = None
     signed: bool = True  # its numbers say which way, not only how much
     estimates: str = ""  # the value of which it is one solver
-    takes: tuple[str, ...] = ("budget", "seed")  # settings of a solver; "groups" are those to divide inside
+    takes: tuple[str, ...] = (
+        "budget",
+        "seed",
+    )  # settings of a solver, or of gradients; "groups" are those to divide inside
+    needs: tuple[str, tuple[str, ...]] | None = None  # where it needs more than its kind: what, and where that exists
 
     @property
     def applies(self) -> tuple[str, ...]:
         """Where it applies: game, text, image, strings, answer, training data."""
-        return NEEDS[self.kind][1]
+        return (self.needs or NEEDS[self.kind])[1]
 
     @property
     def spelled(self) -> str:
@@ -181,6 +186,9 @@ ALL_FOUR = ("efficiency", "symmetry", "null player", "linearity")
 SEMIVALUE = ("symmetry", "null player", "linearity")
 TENSOR = Parameters(("tensor",), "agf", words=("af", "gf", "agf"), default="af")
 INPUTS = "tokens, patches"
+PLACES = "tokens, patches, columns"
+SLOPES = ("layer", "baseline", "tolerance", "most_steps")  # settings of gradients, in `explain` and in the command
+IN_A_VOCABULARY = ("a vocabulary to walk through", ("text", "answer"))
 
 METHODS = (
     Method("shapley", "game", "accredit.values.within:ShapleyWithin", "accredit.shapley(game)", "any", "v(N) − v(∅)",
@@ -200,6 +208,9 @@ METHODS = (
            takes=("budget", "seed", "groups")),
     Method("lime", "game", "accredit.values.lime:Lime", "accredit.values.Lime().solve(game)", "any",
            "nothing: slopes of a local line", ("linearity",), BUDGET, "ridge fit near the whole input; its R² is reported"),
+    Method("lasso", "game", "accredit.values.ablations:Lasso", "accredit.values.Lasso(budget=64).solve(game)", "any",
+           "nothing: slopes of a sparse line", (), BUDGET, "lasso over coalitions drawn by coins; its R² is reported",
+           parameters=Parameters(("alpha",), "0.05", default="0.01")),
     Method("surrogate", "game", "accredit.values.surrogate:Surrogate", "accredit.values.Surrogate(budget).solve(game)",
            "any", "v(N) − v(∅)", ("efficiency",), BUDGET, "what shapley uses beyond its exact reach", estimates="shapley"),
     Method("permutations", "game", "accredit.values.orders:Permutations",
@@ -224,24 +235,43 @@ METHODS = (
            "any", "v(N) − v(∅), in part", ("null player",), BUDGET, "TMC: random orders that stop early; cheaper, biased",
            aliases=("tmc",), parameters=Parameters(("tolerance",), "0.05", default="0.01"), estimates="shapley"),
     Method("integrated-gradients", "gradients", "accredit.explanation.gradients:integrated",
-           "accredit.gradients.integrated_gradients(model, text)", "tokens, patches, columns", "f(input) − f(baseline)",
+           "accredit.gradients.integrated_gradients(model, text)", PLACES, "f(input) − f(baseline)",
            ("efficiency", "linearity"), Cost("tens of backward passes"),
-           "of the integral; the gap of its sum is reported", aliases=("ig",)),
+           "of the integral; the gap of its sum is reported", aliases=("ig",), takes=SLOPES),
+    Method("gradient-shap", "gradients", "accredit.explanation.gradients:expected",
+           "accredit.gradients.gradient_shap(model, text)", PLACES, "f(input) − f(baseline)", ("efficiency", "linearity"),
+           Cost("50 backward passes"), "integrated gradients by random points; several baselines",
+           aliases=("expected-gradients",), estimates="integrated-gradients", takes=("layer", "baseline")),
+    Method("sequential-integrated-gradients", "gradients", "accredit.explanation.gradients:sequential",
+           "accredit.gradients.sequential_integrated_gradients(model, text)", PLACES, "nothing: v(N) − v(N∖i)", SEMIVALUE,
+           Cost("tens of backward passes per player"), "in the limit leave-one-out, at many times its cost",
+           aliases=("sig",), estimates="leave-one-out", takes=("baseline", "tolerance", "most_steps")),
+    Method("discretised-integrated-gradients", "gradients", "accredit.explanation.gradients:discretised",
+           "accredit.gradients.discretised_integrated_gradients(model, text)", "tokens", "f(input) − f(baseline), in part",
+           ("linearity",), Cost("29 backward passes"), "a path through words; the gap of its sum is reported",
+           aliases=("dig", "discretized-integrated-gradients"), takes=("baseline",), needs=IN_A_VOCABULARY),
+    Method("attn-lrp", "gradients", "accredit.explanation.gradients:ruled", "accredit.gradients.attn_lrp(model, text)", PLACES,
+           "nothing: scores", ("linearity",), Cost("one backward pass"),
+           "relevance by a rule for each operation; how much is lost on the way is reported", aliases=("lrp", "attnlrp"),
+           takes=("layer",)),
     Method("input-x-gradient", "gradients", "accredit.explanation.gradients:input_times_gradient",
-           "accredit.gradients.input_x_gradient(model, text)", "tokens, patches, columns", "nothing: scores",
-           ("linearity",), Cost("one backward pass"), aliases=("gradient-x-input",)),
+           "accredit.gradients.input_x_gradient(model, text)", PLACES, "nothing: scores",
+           ("linearity",), Cost("one backward pass"), aliases=("gradient-x-input",), takes=("layer",)),
     Method("saliency", "gradients", "accredit.explanation.gradients:steepness",
-           "accredit.gradients.saliency(model, text)", "tokens, patches, columns", "nothing: scores", (),
-           Cost("one backward pass"), signed=False),
+           "accredit.gradients.saliency(model, text)", PLACES, "nothing: scores", (),
+           Cost("one backward pass"), signed=False, takes=("layer",)),
     Method("smoothgrad", "gradients", "accredit.explanation.gradients:smoothed",
-           "accredit.gradients.smoothgrad(model, text)", "tokens, patches, columns", "nothing: scores", (),
-           Cost("50 backward passes"), signed=False),
+           "accredit.gradients.smoothgrad(model, text)", PLACES, "nothing: scores", (),
+           Cost("50 backward passes"), signed=False, takes=("layer",)),
     Method("attention", "attention", "accredit.explanation.attention:last_layer",
            "accredit.attention.raw_attention(attention)", INPUTS, "nothing: scores", (), Cost("reading the attention"),
            signed=False),
     Method("rollout", "attention", "accredit.explanation.attention:rolled_out",
            "accredit.attention.rollout(attention)", INPUTS, "nothing: scores", (), Cost("reading the attention"),
            signed=False),
+    Method("value-zeroing", "attention", "accredit.explanation.zeroing:zeroed",
+           "accredit.models.zeroing.context_mixing(model, forward)", INPUTS, "nothing: scores", (),
+           Cost("T passes through every block"), "how far tokens move when one's value is not read, rolled out", signed=False),
     Method("flow", "attention", "accredit.explanation.attention:barrier_flow",
            "accredit.attention.joint_flow(attention)", "tokens of a layer", "the max flow", ("null player",),
            Cost("10–25 steps of O(L·T³)"), "analytic centre of all max flows, efficient to epsilon; also :gf and :agf",
@@ -261,7 +291,8 @@ METHODS = (
            "accredit.valuation.knn_shapley(data)", "training rows", "right neighbours", ALL_FOUR, Cost("no training"),
            "closed form for nearest neighbours", aliases=("knn",)),
     Method("influence", "training rows", "accredit.valuation.rules:influences", "accredit.valuation.influence(objective)",
-           "training rows", "nothing: slopes", ("symmetry",), Cost("one training"), "first order of leave-one-out on the loss"),
+           "training rows", "nothing: slopes", ("symmetry",), Cost("one training"), 
+           "first order of leave-one-out on the loss; of a fine-tuned model, too"),
     Method("datamodel", "training rows", "accredit.valuation.rules:linear_fit", "accredit.valuation.datamodels(game, subsets)",
            "training rows", "nothing: a linear fit", (), BUDGET, "lasso over random subsets", aliases=("datamodels",)),
 )  # fmt: skip
@@ -276,6 +307,15 @@ COMPARED = (
     "flow:gf",
     "flow:agf",
 )
+# The default of the arena on answers: what divides, what ContextCite does, and what reads the model itself
+COMPARED_ANSWERS = tuple(
+    name
+    for name in (
+        "shapley", "banzhaf", "lasso", "leave-one-out", "integrated-gradients", "input-x-gradient", "saliency", "flow",
+        "rollout", "attention",
+    )
+    if "answer" in BY_NAME[name].applies
+)  # fmt: skip
 
 
 def methods_for(place: Place) -> list[Method]:
@@ -305,7 +345,7 @@ def find(spelled: str, place: Place) -> Chosen:
         )
     method = BY_NAME[base]
     if method not in there:
-        raise InvalidInput(f"method {spelled!r} needs {NEEDS[method.kind][0]}; {listed}")
+        raise InvalidInput(f"method {spelled!r} needs {(method.needs or NEEDS[method.kind])[0]}; {listed}")
     parameters = method.parameters
     if parameters is None:
         if colon:
@@ -345,6 +385,21 @@ def _split(names: str) -> list[str]:
         elif part:
             parts.append(part)
     return parts
+
+
+def settings_for(asked: Sequence[Chosen], given: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings of gradients that were given, by name; refused where none of the methods asked takes one.
+
+    >>> settings_for(find_all("ig", "explain"), {"layer": 2, "baseline": None})
+    {'layer': 2}
+    """
+    for name in (name for name, value in given.items() if value is not None):
+        taking = [method.name for method in METHODS if name in method.takes]
+        if not any(name in each.method.takes for each in asked):
+            raise InvalidInput(
+                f"{name} is {given[name]!r:.40}, and none of the methods asked takes it; those that do are {', '.join(taking)}"
+            )
+    return {name: value for name, value in given.items() if value is not None}
 
 
 def _is_number(word: str) -> bool:

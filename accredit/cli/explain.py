@@ -1,4 +1,4 @@
-"""`accredit explain`: which words, patches or columns earned the model's output."""
+"""`accredit explain`: which words, patches, columns or parts of a prompt earned the model's output."""
 
 from __future__ import annotations
 
@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from accredit.cli.answers import ONLY_HERE, answer_options, asks_for_an_answer, explain_an_answer
 from accredit.cli.options import MethodNames
 from accredit.core.errors import InvalidInput
+from accredit.methods import SLOPES
 
 if TYPE_CHECKING:
     from accredit.explanation import Explanation
@@ -34,18 +36,22 @@ LONG = 10.0  # seconds from which a run over many rows is announced
 @click.option(
     "--players",
     help="word (default), token or sentence; for an image patches (default), segments, segments:40, pixels or a grid such as "
-    "4x4.",
+    "4x4; for an answer passages, sentences, paragraphs, turns, examples, words, tokens, or JSON: names with strings of the "
+    "prompt.",
 )
 @click.option(
     "--segments",
     type=click.Path(),
     help="Your own segments of an image: a .npy array or a PNG with one number per pixel.",
 )
-@click.option("--payoff", help="log-odds (default), logit, probability or margin of the target.")
+@click.option(
+    "--payoff",
+    help="log-odds (default), logit, probability or margin of the target; of an answer log-probability, mean or probability.",
+)
 @click.option(
     "--removal",
     help="How players leave: mask, delete, attention, pad or zero; for an image mean, blur, black, zero, a number or another "
-    "picture.",
+    "picture; for an answer rebuild, attention or filler.",
 )
 @click.option(
     "--budget",
@@ -53,6 +59,16 @@ LONG = 10.0  # seconds from which a run over many rows is announced
     help="Payoffs that each sampled value may ask. Default: 2000; 512 for a large image.",
 )
 @click.option("--seed", type=int, default=0, show_default=True)
+@click.option(
+    "--layer", help="Gradients: give credit to what enters this block, a number from 0 or its path in the model."
+)
+@click.option(
+    "--baseline", help="Integrated gradients: where the path begins: mask, pad, zero or mean; images as --removal."
+)
+@click.option(
+    "--tolerance", type=click.FloatRange(min=0, min_open=True), help="Integrated gradients: gap of their sum, relative."
+)
+@click.option("--most-steps", type=click.IntRange(min=1), help="Integrated gradients: steps after which they give up.")
 @click.option("--cut", is_flag=True, help="Explain the beginning of a text that is longer than the model reads.")
 @click.option("--prefix", default="", help="What an encoder-decoder has already said.")
 @click.option(
@@ -63,22 +79,29 @@ LONG = 10.0  # seconds from which a run over many rows is announced
 @click.option(
     "--out",
     type=click.Path(dir_okay=False),
-    help="Write the rows of FILE, or the pictures of FOLDER, here; a stopped run goes on where it was.",
+    help="Write the rows of FILE, or the pictures of FOLDER, here; a stopped run goes on where it was. Of an answer: its JSON.",
 )
 @click.option("--table", is_flag=True, help="Explain the built-in table of patients: a first try without any data.")
 @click.option("--background", type=click.Path(), help="A table of rows that rows are compared with.")
+@click.option("--most-background", type=click.IntRange(min=1), help="Rows of the background that are used at most.")
+@click.option("--background-by", help="How they are chosen: draw (default) or medoids, counted by what they stand for.")
 @click.option("--dependence", help="What stands in for absent columns: interventional, empirical, gaussian or cover.")
+@click.option("--interactions", is_flag=True, help="Also the interaction of every two columns of a row.")
 @click.option("--trust", default="", help="Types in a skops file that may be loaded, with commas between them.")
 @click.option(
     "--executor", default="serial", show_default=True, help="Where rows are explained: serial, processes:2, dask."
 )
+@answer_options
 @click.option("--html", "html_file", type=click.Path(dir_okay=False), help="Also write one self-contained page.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
 def explain(
     subject: str | None,
     table: bool,
     background: str | None,
+    most_background: int | None,
+    background_by: str | None,
     dependence: str | None,
+    interactions: bool,
     trust: str,
     executor: str,
     pair: str | None,
@@ -90,14 +113,24 @@ def explain(
     model: str | None,
     **options: Any,
 ) -> None:
-    """Which words of a text, parts of an image or columns of a table earned the model's output.
+    """Which words of a text, parts of an image, columns of a table or parts of a prompt earned the model's output.
 
+    With --answer or --generate: which parts of a prompt earned what a language model says; try `accredit explain --answer`.
     A FILE with one text per line, or a CSV or TSV (--text names its column), is explained row by row into JSON lines, and the
     pictures of a FOLDER one by one. With a model file of rows (--model model.json), the rows of a table are explained, all
     classes at once.
     """
     from accredit.models.row_files import is_row_model_file
 
+    answers = {name: options.pop(name) for name in ONLY_HERE}
+    _check_folders(html_file, out)
+    if asks_for_an_answer(answers):
+        unfit = {"--pair": pair, "--text": column, "--background": background, "--dependence": dependence}
+        _check_fits(
+            unfit | {"--table": table or None, "--trust": trust or None}, "is not for answers of language models"
+        )
+        explain_an_answer(subject, answers, options, model, out, html_file, as_json)
+        return
     if table or (subject is not None and model is not None and is_row_model_file(model)):
         from accredit.cli.rows import RowOptions, explain_table
 
@@ -109,15 +142,16 @@ def explain(
             "--segments": segments,
             "--removal": options["removal"],
             "--prefix": options["prefix"] or None,
-        }
-        given = next((name for name, value in unfit.items() if value is not None), None)
-        if given is not None:
-            raise InvalidInput(f"{given} is for texts and images, and rows of a table are explained")
+        } | {f"--{name.replace('_', '-')}": options.pop(name) for name in SLOPES}
+        _check_fits(unfit, "is for texts and images, and rows of a table are explained")
         rows = RowOptions(
             subject,
             model,
             background,
+            most_background,
+            background_by,
             dependence,
+            interactions,
             tuple(filter(None, trust.split(","))),
             executor,
             out,
@@ -126,22 +160,27 @@ def explain(
         )
         explain_table(rows, options)
         return
-    for option, value in (("--background", background), ("--dependence", dependence), ("--trust", trust or None)):
-        if value is not None:
+    for option, value in (
+        ("--background", background),
+        ("--most-background", most_background),
+        ("--background-by", background_by),
+        ("--dependence", dependence),
+        ("--interactions", interactions),
+        ("--trust", trust),
+    ):
+        if value:
             raise InvalidInput(f"{option} is for rows of a table; name a model of rows, for example --model model.json")
     if subject is None:
         raise click.UsageError("Missing argument 'TEXT|FILE|IMAGE|FOLDER'.")
     kind = kind_of(subject)
     settings = options | {"players": players_of(options["players"]), "removal": removal_of(options["removal"])}
+    settings["baseline"] = removal_of(options["baseline"])
     if segments is not None:
         settings["players"] = _segments(segments, kind, settings["players"])
     if column is not None and kind != "file":
         raise InvalidInput(f"--text is for a FILE of texts, and {subject!r:.40} is one {kind}")
     if out is not None and kind not in ("file", "folder"):
         raise InvalidInput(f"--out is for a FILE of texts or a FOLDER of pictures, and {subject!r:.40} is one {kind}")
-    for option, value in (("--html", html_file), ("--out", out)):
-        if value is not None and not Path(value).absolute().parent.is_dir():
-            raise InvalidInput(f"{option} is {value!r}, and its folder does not exist; make it first")
     if kind in ("image", "folder") and pair is not None:
         raise InvalidInput(f"--pair is for texts, and {subject!r:.40} is an image or a folder of them")
     if kind in ("file", "folder"):
@@ -151,6 +190,18 @@ def explain(
     else:
         text = subject if pair is None else (subject, pair)
         _one(Path(subject) if kind == "image" else text, model, settings, html_file, as_json)
+
+
+def _check_fits(unfit: dict[str, Any], why: str) -> None:
+    given = next((name for name, value in unfit.items() if value is not None), None)
+    if given is not None:
+        raise InvalidInput(f"{given} {why}")
+
+
+def _check_folders(html_file: str | None, out: str | None) -> None:
+    for option, value in (("--html", html_file), ("--out", out)):
+        if value is not None and not Path(value).absolute().parent.is_dir():
+            raise InvalidInput(f"{option} is {value!r}, and its folder does not exist; make it first")
 
 
 def _one(

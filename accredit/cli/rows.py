@@ -18,7 +18,10 @@ class RowOptions:
     file: str | None  # None: the built-in table
     model: str | None
     background: str | None
+    most_background: int | None
+    background_by: str | None
     dependence: str | None
+    interactions: bool
     trusted: tuple[str, ...]
     executor: str
     out: str | None
@@ -41,10 +44,14 @@ def explain_table(asked: RowOptions, options: dict[str, Any]) -> None:
     if asked.out is not None:
         _stream(asked, rows, background, settings)
         return
-    from accredit.explanation.tables import explain_rows
-    from accredit.models.row_files import load_row_model
+    from accredit.explanation.table_run import explain_parts, table_run
+    from accredit.values.solver import progress
 
-    _show(explain_rows(rows, load_row_model(asked.model, asked.trusted), background, **settings), asked)
+    target = settings.pop("target")
+    run = table_run(rows, asked.model, background, trusted=asked.trusted, **settings)
+    with progress("explain", len(rows)) as bar:
+        explained = explain_parts(run, target=target, executor=asked.executor, watch=bar.update)
+    _show(explained, asked)
 
 
 def _settings(asked: RowOptions, options: dict[str, Any]) -> dict[str, Any]:
@@ -62,7 +69,9 @@ def _settings(asked: RowOptions, options: dict[str, Any]) -> dict[str, Any]:
             ) from None
     target = None if options["target"] == "all" else options["target"]
     return {"method": methods[0], "target": target, "players": players, "payoff": options["payoff"],
-            "budget": options["budget"], "seed": options["seed"], "dependence": asked.dependence}  # fmt: skip
+            "budget": options["budget"], "seed": options["seed"], "dependence": asked.dependence,
+            "interactions": asked.interactions, "most_background": asked.most_background,
+            "background_by": asked.background_by}  # fmt: skip
 
 
 def _builtin(settings: dict[str, Any]) -> Any:
@@ -86,21 +95,17 @@ def _show(explained: Any, asked: RowOptions) -> None:
 
 
 def _stream(asked: RowOptions, rows: Any, background: Any, settings: dict[str, Any]) -> None:
-    from accredit.explanation.table_run import TableRun, explain_table_file
+    from accredit.explanation.table_run import explain_table_file, table_run
     from accredit.values.solver import progress
 
     assert asked.model is not None and asked.out is not None
     if asked.html_file is not None:
         raise InvalidInput("--html is for rows that are shown; leave out --out, or leave out --html")
-    run = TableRun(asked.model, background, asked.trusted, settings)
+    if settings["target"] is not None:
+        raise InvalidInput("--target is for rows that are shown, and --out writes every output; leave one of them out")
+    del settings["target"]
+    run = table_run(rows, asked.model, background, trusted=asked.trusted, **settings)
     with progress("explain", len(rows)) as bar:
-        seen = 0
-
-        def watch(more: int) -> None:
-            nonlocal seen
-            seen += more
-            bar.update(seen)
-
-        count, done = explain_table_file(run, rows, asked.out, asked.executor, watch)
+        count, done = explain_table_file(run, asked.out, asked.executor, bar.update)
     said = f"{count:,} rows" + (f", {done:,} of them already there" if done else "")
     click.echo(f"{said}; written: {asked.out}", err=True)

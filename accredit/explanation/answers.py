@@ -12,11 +12,12 @@ import numpy as np
 
 from accredit.core import FloatArray, IntArray, InvalidInput
 from accredit.explanation.result import Said, Token
-from accredit.explanation.subject import Dealt, Memo, with_special
+from accredit.explanation.subject import Dealt, Memo
 from accredit.games import cached
 from accredit.games.wrappers import Cached
 from accredit.models.encoded import sentence_spans, word_spans
-from accredit.models.prompt import Prompt, paragraph_spans, visible
+from accredit.models.partition import with_special
+from accredit.models.prompt import Parts, Prompt, paragraph_spans, visible
 
 if TYPE_CHECKING:
     from accredit.games.answers import AnswerGame, AnswerViews
@@ -28,6 +29,7 @@ ANSWERS = {  # settings that only answers have
     "answer", "generate", "rather_than", "context", "query", "fixed", "filler", "memory", "batch", "template", "separator",
     "chat",
 }  # fmt: skip
+TAKEN = (ANSWERS | {"prefix"}) - {"answer", "generate"}
 ALL = "all"
 TARGETS = {"answer": (), "sentences": ("sentence",), "tokens": ("sentence", "token"), ALL: ("sentence", "token")}
 TOKENS = 200  # tokens of an answer up to which each is a target by default
@@ -50,7 +52,9 @@ class AnswerSubject(Dealt):
     payoff: str
     budget: int | None = None
     seed: int = 0
+    journal: Any = None  # where payoffs are kept, so that a stopped run goes on
     memo: Memo = field(default_factory=Memo, repr=False)
+    slopes: Mapping[str, Any] = field(default_factory=dict)  # of gradients: layer, baseline, tolerance, most_steps
 
     @property
     def players(self) -> tuple[str, ...]:
@@ -82,8 +86,16 @@ class AnswerSubject(Dealt):
 
     @property
     def record(self) -> Cached:
-        record: Cached = self.memo.get("record", lambda: cached(self.games))
+        """What every coalition earns of every target, each asked once; also across runs, if there is a journal."""
+        record: Cached = self.memo.get("record", lambda: cached(self._kept()))
         return record
+
+    def _kept(self) -> Any:
+        if self.journal is None:
+            return self.games
+        from accredit.store import durable
+
+        return durable(self.games, self.journal, "serial")
 
     @property
     def tree(self) -> list[Any]:
@@ -113,8 +125,25 @@ class AnswerSubject(Dealt):
 
     @property
     def decoder_ids(self) -> IntArray:
-        """What the decoder of an encoder–decoder reads: its start, then all but the last token of the answer; else nothing."""
-        return np.concatenate([self.model.start, self.answer_ids[:-1]]) if self.model.encodes else self.answer_ids[:0]
+        """What the decoder of an encoder–decoder reads: its start, what was said so far, then all but the last token of the
+        answer; nothing for a causal model."""
+        if not self.model.encodes:
+            return self.answer_ids[:0]
+        before = [] if self._prefix is None else [self._prefix.ids]
+        return np.concatenate([self.model.start, *before, self.answer_ids[:-1]])
+
+    @property
+    def decoder_owner(self) -> IntArray:
+        """For each of `decoder_ids` the number of the player who owns it; −1: nobody plays for it."""
+        owner, start = np.full(len(self.decoder_ids), -1), len(self.model.start)
+        if self._prefix is not None:
+            owner[start : start + len(self._prefix.ids)] = self._prefix.owner
+        return owner
+
+    @property
+    def _prefix(self) -> Any:
+        """What an encoder–decoder has said so far; None if there is nothing."""
+        return self._pays.parts if hasattr(self._pays.parts, "prefix") else None
 
     @property
     def outputs(self) -> list[int]:
@@ -170,8 +199,13 @@ class AnswerSubject(Dealt):
 
     @property
     def shown(self) -> tuple[str, tuple[Token, ...]]:
-        """The prompt as it is shown, and which of its characters belong to whom."""
+        """The prompt as it is shown, and which of its characters belong to whom; those of a prefix are of part 1."""
         return self.memo.get("shown", lambda: _shown(self))
+
+    @property
+    def before(self) -> str | None:
+        """What an encoder–decoder has said so far."""
+        return None if self._prefix is None else str(self._prefix.shown[0])
 
 
 def _ends(where: IntArray) -> tuple[int, int]:
@@ -190,13 +224,17 @@ def answer_subject(
     target: str | None = None,
     budget: int | None = None,
     seed: int = 0,
+    journal: Any = None,
     **how: Any,
 ) -> AnswerSubject:
     """A prompt and an answer of a model, or of a function of prompts that returns log-probabilities."""
+    unknown = sorted(set(how) - TAKEN)
+    if unknown:
+        raise InvalidInput(f"{unknown[0]} is not a setting of answers; there are {', '.join(sorted(TAKEN | ANSWERS))}")
     game = _game(model, prompt, answer, generate, players, removal, how)
     units = _units(target, len(game.outputs))
     paid = payoff or "log-probability"
-    return AnswerSubject(game, game.targets(paid, units), game.unit, players, paid, budget, seed)
+    return AnswerSubject(game, game.targets(paid, units), game.unit, players, paid, budget, seed, journal)
 
 
 def _units(target: str | None, tokens: int) -> tuple[str, ...]:
@@ -226,9 +264,11 @@ def _game(
             raise InvalidInput(
                 f"removal is {removal!r}, and a function of prompts only reads what is left; write 'rebuild', or 'filler'"
             )
-        for name in ("memory", "batch"):
-            if settings.pop(name, None) is not None:
+        for name in ("memory", "batch", "prefix"):
+            if settings.pop(name, None):
                 raise InvalidInput(f"{name} is for models that run here, and a function of prompts was given")
+        if (removal == "filler") != (settings.get("filler") is not None):
+            raise InvalidInput(f"removal is {removal!r}; a filler goes with removal='filler', filler='…'")
         return asked_game(model, prompt, answer, **settings)
     from accredit.games.answers import answer_game
 
@@ -255,20 +295,24 @@ def _generation(generate: Any) -> dict[str, Any]:
 
 def _shown(subject: AnswerSubject) -> tuple[str, tuple[Token, ...]]:
     parts: Any = vars(subject.game.pays)["parts"]  # of a model or of a function
+    text, own = _own(subject, getattr(parts, "source", parts))
+    said, so_far = parts.shown if hasattr(parts, "prefix") else ("", [])
+    written = [(text, *each, 0) for each in own] + [(said, *each, 1) for each in so_far]
+    return text, tuple(
+        Token(visible(all_of[a:b]), a, b, subject.players[who], part=part) for all_of, a, b, who, part in written
+    )
+
+
+def _own(subject: AnswerSubject, parts: Any) -> tuple[str, list[tuple[int, int, int]]]:
+    """The prompt as one text, and which of its characters are whose: start, stop, number of the player."""
     if hasattr(parts, "partition"):  # tokens leave in place
-        layout = subject.layout
-        where = [
-            (span, who) for span, who in zip(layout.spans.tolist(), layout.owner.tolist(), strict=True) if who >= 0
-        ]
-        return layout.text, tuple(_token(layout.text, a, b, subject.players[who]) for (a, b), who in where)
-    dealt = getattr(parts, "parts", parts)
+        layout: Layout = parts.layout
+        owned = zip(layout.spans.tolist(), layout.owner.tolist(), strict=True)
+        return layout.text, [(a, b, who) for (a, b), who in owned if who >= 0]
+    dealt: Parts = getattr(parts, "parts", parts)
     text, starts = _written(subject, dealt.prompt)
-    own = ((starts[c] + a, starts[c] + b, who) for (c, a, b), who in zip(dealt.spans, dealt.owner, strict=True))
-    return text, tuple(_token(text, max(a, 0), b, subject.players[who]) for a, b, who in own)
-
-
-def _token(text: str, start: int, end: int, player: str) -> Token:
-    return Token(visible(text[start:end]), start, end, player)
+    spans = zip(dealt.spans, dealt.owner, strict=True)
+    return text, [(max(starts[c] + a, 0), starts[c] + b, who) for (c, a, b), who in spans]
 
 
 def _written(subject: AnswerSubject, prompt: Prompt) -> tuple[str, list[int]]:
@@ -287,15 +331,20 @@ def _written(subject: AnswerSubject, prompt: Prompt) -> tuple[str, list[int]]:
 
 
 def _nested(subject: AnswerSubject) -> list[Any]:
-    """Players nested in words, sentences and paragraphs of the prompt; each belongs where its first character is."""
+    """Players nested in words, sentences and paragraphs of the prompt, or of what was said so far; each belongs where its first
+    character is."""
     text, tokens = subject.shown
-    first: dict[str, int] = {}
+    first: dict[str, tuple[int, int]] = {}
     for token in tokens:
-        first.setdefault(token.player, token.start)
-    levels = [[a for a, _ in rule(text)] for rule in (paragraph_spans, sentence_spans, word_spans)]
-    tree: dict[int, dict[int, dict[int, list[str]]]] = {}
+        first.setdefault(token.player, (token.part, token.start))
+    levels = [
+        [[a for a, _ in rule(part)] for rule in (paragraph_spans, sentence_spans, word_spans)]
+        for part in (text, subject.before or "")
+    ]
+    tree: dict[tuple[int, int], dict[int, dict[int, list[str]]]] = {}
     for player in subject.players:
-        paragraph, sentence, word = (max(bisect_right(starts, first[player]) - 1, 0) for starts in levels)
-        tree.setdefault(paragraph, {}).setdefault(sentence, {}).setdefault(word, []).append(player)
+        part, at = first[player]
+        paragraph, sentence, word = (max(bisect_right(starts, at) - 1, 0) for starts in levels[part])
+        tree.setdefault((part, paragraph), {}).setdefault(sentence, {}).setdefault(word, []).append(player)
     nested = [[list(words.values()) for words in sentences.values()] for sentences in tree.values()]
     return nested if len(nested) > 1 else nested[0]

@@ -44,7 +44,7 @@ def explanation_of(
         seconds=seconds,
         flow=flow,
         unsigned=tuple(each.name for each in methods if not each.method.signed),
-        notes=(*notes, *undrawn, *_on_targets(methods, others)),
+        notes=(*notes, *undrawn, *_on_targets(attributions, others), *_on_settings(subject, methods)),
         others={target: {name: credit[target] for name, credit in others.items()} for target in _targets(others)},
         provenance={
             **provenance, "players": subject.unit, "budget": subject.budget, "seed": subject.seed, "accredit": __version__,
@@ -74,8 +74,8 @@ def _answered(subject: AnswerSubject) -> dict[str, Any]:
     kept = ("model", "architecture", "removal", "filler", "answer from", "rather than", "prompt tokens", "answer tokens",
             "reading")  # fmt: skip
     return {
-        "text": text, "tokens": tokens, "target": subject.main, "payoff": subject.payoff, "unit": "value",
-        "prediction": ((subject.main, worth[0]),), "said": subject.said, "notes": tuple(facts["notes"]),
+        "text": text, "pair": subject.before, "tokens": tokens, "target": subject.main, "payoff": subject.payoff,
+        "unit": "value", "prediction": ((subject.main, worth[0]),), "said": subject.said, "notes": tuple(facts["notes"]),
         "provenance": {name: facts[name] for name in kept if facts.get(name) is not None}
         | {"passes": subject.game.passes},
     }  # fmt: skip
@@ -96,13 +96,23 @@ def _targets(others: Mapping[str, Mapping[str, Attribution]]) -> tuple[str, ...]
     return tuple(next(iter(others.values()), {}))
 
 
-def _on_targets(methods: Sequence[Chosen], others: Mapping[str, Mapping[str, Attribution]]) -> Iterator[str]:
+def _on_settings(subject: Subject | AnswerSubject, methods: Sequence[Chosen]) -> Iterator[str]:
+    """Which of the methods do not take a setting that was given."""
+    for name, value in subject.slopes.items():
+        taking = [each.name for each in methods if name in each.method.takes]
+        if len(taking) < len(methods):
+            yield f"{name}={value!r:.40} concerns {', '.join(taking)}; the other methods do not take it."
+
+
+def _on_targets(
+    attributions: Mapping[str, Attribution], others: Mapping[str, Mapping[str, Attribution]]
+) -> Iterator[str]:
     """How many other targets were explained, and by which methods."""
     targets = _targets(others)
     if not targets:
         return
     count = f"{len(targets)} other target{'s' if len(targets) > 1 else ''}"
-    alone = [each.name for each in methods if each.method.kind != "game"]
+    alone = [name for name in attributions if name not in others]
     limits = f" {', '.join(alone)} answer{'s' if len(alone) == 1 else ''} for this one only." if alone else ""
     yield f"Credit for {count} comes from the same passes: explanation.of({targets[0]!r}), in JSON under others.{limits}"
 

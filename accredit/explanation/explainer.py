@@ -17,7 +17,7 @@ from accredit.explanation.result import Explanation
 from accredit.explanation.stream import Asked, Done, Event, Explained, Refused, events
 from accredit.explanation.stream import Progress as Progressed
 from accredit.explanation.subject import Subject, image_subject, text_subject
-from accredit.methods import DEFAULT, FOR_ANSWERS, FOR_STRINGS, Chosen, find_all
+from accredit.methods import DEFAULT, FOR_ANSWERS, FOR_STRINGS, SLOPES, Chosen, find_all, settings_for
 from accredit.models.pixels import for_pictures
 from accredit.models.strings import StringModel, as_string_model, reads_strings
 from accredit.values.solver import Progress, progress
@@ -60,8 +60,9 @@ def explain(
 
     With `answer=`, `generate=` or `context=[passages], query=…`, the question is which parts of a prompt earned an answer:
     see `explain_answer` for what may be given. Rows of a table (a data frame, a Series or mapping of one row, or an array
-    beside a `background` or an estimator) go to `explain_rows`, which takes further settings; everything else on this page is
-    about texts and pictures.
+    beside a `background` or an estimator) go to `explain_rows`, which takes further settings. Many rows are spread over workers
+    by `executor` ("processes:2", "dask"), and written to `out` line by line, where a run that was stopped goes on. Everything
+    else on this page is about texts and pictures.
 
     A text is a string, or a pair of strings that the model reads together (premise and hypothesis); a picture is a path (also
     a string that names a picture file), a PIL image, an array or a tensor. `model` is None (the built-in one), a folder, a
@@ -74,7 +75,9 @@ def explain(
     positions; for pictures "patches", "segments", "segments:40", "pixels" or a grid (rows, columns). `payoff` is "log-odds"
     (the default), "logit", "probability" or "margin"; `removal` is how players leave: see `text_game` and `image_game`.
     `budget` bounds the payoffs that each game method may ask. A text longer than the model reads is refused unless `cut`;
-    `prefix` is what an encoder–decoder has said so far.
+    `prefix` is what an encoder–decoder has said so far. Gradients take `layer` (credit goes to what enters that block) and
+    `baseline` (mask, pad, zero, mean or vectors; for pictures as `removal`); integrals along a path also take `tolerance` and
+    `most_steps`.
 
     For pictures only: `segments` is an (H, W) array with the segment of every pixel; `size`, `mean`, `std` or `preprocess`
     say how a picture is prepared for a network that has no image processor: see `as_image_model`.
@@ -89,15 +92,16 @@ def explain(
     ('POSITIVE', ('A', 'gripping', 'film', '.'))
     """
     shared: dict[str, Any] = {"target": target, "players": players, "payoff": payoff, "budget": budget, "seed": seed}
+    slopes = {name: further.pop(name) for name in SLOPES if name in further}
     if ANSWERS & set(further):
-        own: dict[str, Any] = {"removal": removal, "methods": methods, "announce": announce}
+        own: dict[str, Any] = {"removal": removal, "methods": methods, "announce": announce, "prefix": prefix} | slopes
         return explain_answer(given, model, tokenizer, **shared, **own, **further)
     if given is None:
         raise InvalidInput(
             "nothing is given to explain; give a text, a picture, rows of a table, or a prompt with answer='…'"
         )
     if _are_rows(given, model, background):
-        return _explained_rows(given, model, background, methods, **shared, **further)
+        return _explained_rows(given, model, background, methods, **shared, **further, **settings_for([], slopes))
     reading: dict[str, Any] = {name: further.pop(name) for name in PREPARED if name in further}
     shared["players"] = _chosen(players, further.pop("segments", None))
     if further:
@@ -105,8 +109,9 @@ def explain(
     asked_methods(methods)  # an unknown name is refused before a model is loaded
     given, loaded, notes = _read_as(given, model, tokenizer, reading)
     asked = asked_methods(methods, loaded)
+    taken = settings_for(asked, slopes)
     subject = subject_of(loaded, given, **shared, removal=removal, cut=cut, prefix=prefix)
-    explanation = explained_by(subject, asked, announce)
+    explanation = explained_by(replace(subject, slopes=taken), asked, announce)
     return replace(explanation, notes=(*notes, *explanation.notes)) if notes else explanation
 
 
@@ -168,6 +173,7 @@ def explain_answer(
     *,
     methods: Sequence[str] | str | None = None,
     announce: Announce | None = None,
+    store: str | Path | None = None,
     **settings: Any,
 ) -> Explanation:
     """Which parts of a prompt earned what a language model said: the whole answer, each sentence and each token of it.
@@ -182,7 +188,9 @@ def explain_answer(
     characters; `fixed` are strings or spans that never play, like the template and special tokens. Parts leave by `removal`:
     "rebuild" (the default), "attention", or "filler" with `filler='…'`. `payoff` is "log-probability", "mean" (per token) or
     "probability". `target` is answer, sentences or tokens: what has credit of its own; see `.of(name)`. `memory` bounds the
-    bytes of one pass, `batch` its rows. `template`, `separator` and `chat` say how a context becomes a prompt.
+    bytes of one pass, `batch` its rows. `template`, `separator` and `chat` say how a context becomes a prompt. `prefix` is what
+    an encoder–decoder has said so far: its words or tokens play too. `store` is a file that keeps every payoff, so that a run
+    that was stopped goes on where it was.
 
     >>> facts = ["Anna lives in Rome .", "Boris owns a dog ."]
     >>> e = explain_answer(context=facts, query="Where does Anna live ?", methods="shapley")
@@ -190,8 +198,15 @@ def explain_answer(
     ('Anna lives in Rome .', ('Anna lives in Rome .',), 2.5)
     """
     asked = find_all(FOR_ANSWERS if methods is None else methods, "explain")
-    subject = answer_subject(answering_model(model, tokenizer), prompt, **settings)
-    return explained_by(subject, asked, announce)
+    slopes = settings_for(asked, {name: settings.pop(name) for name in SLOPES if name in settings})
+    if store is None:
+        subject = answer_subject(answering_model(model, tokenizer), prompt, **settings)
+        return explained_by(replace(subject, slopes=slopes), asked, announce)
+    from accredit.store import Journal
+
+    with closing(Journal(store)) as journal:
+        subject = answer_subject(answering_model(model, tokenizer), prompt, journal=journal, **settings)
+        return explained_by(replace(subject, slopes=slopes), asked, announce)
 
 
 def answering_model(model: Any, tokenizer: Any = None) -> Any:
@@ -220,9 +235,10 @@ def _are_rows(given: Any, model: Any, background: Any) -> bool:
 
 
 def _explained_rows(
-    rows: Any, model: Any, background: Any, methods: Sequence[str] | str | None, **settings: Any
-) -> TableExplanation:
-    from accredit.explanation.tables import explain_rows
+    rows: Any, model: Any, background: Any, methods: Sequence[str] | str | None, executor: str = "serial",
+    out: str | Path | None = None, **settings: Any,
+) -> TableExplanation:  # fmt: skip
+    from accredit.explanation.table_run import explain_parts, table_run
 
     chosen = find_all(("shapley",) if methods is None else methods, "game")
     if len(chosen) > 1:
@@ -232,7 +248,10 @@ def _explained_rows(
         )
     if model is None:
         raise InvalidInput("model is missing; rows need the model that read them: explain(rows, model, background=…)")
-    return explain_rows(rows, model, background, method=chosen[0].name, **settings)
+    target = settings.pop("target")
+    run = table_run(rows, model, background, method=chosen[0].name, **settings)
+    with progress("explain", len(run.whole.rows)) as bar:
+        return explain_parts(run, target=target, executor=executor, out=out, watch=bar.update)
 
 
 def asked_methods(methods: Sequence[str] | str | None, model: Any = None) -> list[Chosen]:

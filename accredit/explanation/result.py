@@ -16,6 +16,7 @@ from accredit.core.attribution import frozen
 from accredit.core.drawn import Drawn, drawings
 from accredit.core.plain import plain, read_object
 from accredit.methods import find
+from accredit.models.prompt import WHOLE as WHOLE
 
 FORMAT = 1
 PICTURE = "data:image/png;base64,"
@@ -225,8 +226,12 @@ class Explanation(Drawn):
         credited = self.others[target]
         methods = tuple(name for name in self.methods if name in credited)
         seconds = {name: took for name, took in self.seconds.items() if name in credited}
+        credit = next(iter(credited.values()))
+        known = credit.baseline is not None and credit.total is not None
+        worth = ((target, (credit.baseline or 0.0) + (credit.total or 0.0)),) if known else ()
         return replace(
-            self, target=target, methods=methods, attributions=credited, refused={}, seconds=seconds, flow=None,
+            self, prediction=self.prediction if self.said is None else worth, target=target, methods=methods,
+            attributions=credited, refused={}, seconds=seconds, flow=None,
             unsigned=tuple(name for name in self.unsigned if name in credited), notes=(), others={},
         )  # fmt: skip
 

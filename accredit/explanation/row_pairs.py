@@ -37,15 +37,22 @@ def pair_index(rule: Any) -> str:
     )
 
 
+def check_pairs(players: Sequence[str]) -> None:
+    """Refuse interactions where there is no pair."""
+    if len(players) < 2:
+        raise InvalidInput(
+            f"interactions are those of two players, and {players[0]!r} plays alone; leave out interactions "
+            "(--interactions in the command), or give columns to several players"
+        )
+
+
 def pairs_of_game(game: Game, method: str, budget: int | None, seed: int) -> Mapping[str, Interactions]:
     """Interactions of every pair, by output: exact where all payoffs are affordable, else estimated."""
     if method not in INDEX_OF:
         raise InvalidInput(
-            f"interactions=True is asked with method={method!r}; of a model that is neither trees nor a sum of columns, write "
-            "method='shapley' or method='banzhaf'"
+            f"interactions are asked for with the method {method}; where there is no closed form, only shapley and banzhaf "
+            "have them: write method='shapley' (--methods shapley in the command)"
         )
-    if len(game.players) < 2:
-        raise InvalidInput("interactions=True needs two players or more, and there is one; leave it out")
     spend = None if affordable(len(game.players), budget) else budget or DEFAULT_BUDGET
     found: Mapping[str, Interactions] = interactions(game, INDEX_OF[method], 2, budget=spend, seed=seed)  # type: ignore[assignment]
     return found

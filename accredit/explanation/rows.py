@@ -18,6 +18,7 @@ from accredit.core.tables import is_table, read_content, read_sheet
 from accredit.explanation.explainer import LONG, asked_methods, explain, subject_of
 from accredit.explanation.result import Explanation
 from accredit.explanation.subject import Subject
+from accredit.methods import SLOPES, settings_for
 from accredit.models.pictures import open_picture, pictures_in
 from accredit.store.lines import finished_lines
 from accredit.store.workers import one_thread
@@ -68,12 +69,14 @@ def run_name(model: Any, settings: Mapping[str, Any]) -> str:
     """A name for everything that decides the rows: weights, settings, version."""
     from accredit.store import fingerprint
 
-    return fingerprint(model=model.model, name=model.name, settings=dict(settings)).digest[:16]
+    head = getattr(model, "head", None)
+    own = {} if head is None else {"head": head.decided_by}
+    return fingerprint(model=model.model, name=model.name, settings=dict(settings), **own).digest[:16]
 
 
 def check_settings(texts: Sequence[Given], model: Any, settings: Mapping[str, Any]) -> None:
     """Raise now what every row would raise (an unknown label, method or payoff), before the file is opened."""
-    asked_methods(settings.get("methods"), model)
+    settings_for(asked_methods(settings.get("methods"), model), {name: settings.get(name) for name in SLOPES})
     some = next((text for text in texts if _is_fit(text)), None)
     if some is not None:
         _subject(some, model, settings)

@@ -148,7 +148,8 @@ def _solved(subject: Asked, chosen: Chosen, game: Game) -> Attribution | Attribu
     if chosen.method.kind == "game":
         credit = chosen.solver(subject.budget, subject.seed, subject.tree).solve(game)
     else:
-        credit = chosen.load()(subject, **chosen.parameters)
+        taken = {name: value for name, value in subject.slopes.items() if name in chosen.method.takes}
+        credit = chosen.load()(subject, **chosen.parameters, **taken)
     return credit
 
 

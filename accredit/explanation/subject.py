@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar, cast
 
 import numpy as np
 
-from accredit.core import FloatArray, IntArray, InvalidInput, distinct_names
+from accredit.core import FloatArray, IntArray, InvalidInput
 from accredit.explanation.result import PICTURE, Picture, Token
 from accredit.games import StringGame, cached, string_game
 from accredit.games.parts import PartsGame, PartsGames
 from accredit.games.wrappers import Cached
 from accredit.methods import affordable
+from accredit.models.partition import with_special
 from accredit.models.strings import StringModel
 
 if TYPE_CHECKING:
@@ -90,6 +91,9 @@ class Subject(Dealt):
     seed: int = 0
     games: Any = None  # the game as it pays for every output of the model at once; None: one target is asked for
     memo: Memo = field(default_factory=Memo, repr=False)
+    slopes: Mapping[str, Any] = field(
+        default_factory=dict
+    )  # settings of gradients: layer, baseline, tolerance, most_steps
 
     @property
     def players(self) -> tuple[str, ...]:
@@ -277,15 +281,6 @@ def _patch_tokens(model: ImageModel, seen: Pixels, partition: Partition) -> IntA
 def natural_payoff(law: str) -> str:
     """Log-odds where outputs are probabilities: unbounded, and free of the constant that all logits may share."""
     return "logit" if law == "none" else "log-odds"
-
-
-def with_special(players: tuple[str, ...], owner: IntArray, shown: tuple[str, ...]) -> tuple[tuple[str, ...], IntArray]:
-    """Players, then the tokens that belong to no player, each under its own name; and for each token its owner among them."""
-    nobody = np.flatnonzero(owner < 0)
-    names = distinct_names([*players, *(shown[i] for i in nobody)])
-    everyone = owner.copy()
-    everyone[nobody] = len(players) + np.arange(len(nobody))
-    return names, everyone
 
 
 def _nested(seen: Encoded, partition: Partition) -> list[Any]:

@@ -1,69 +1,30 @@
-"""`explain` for rows of a table: exactly where the model's form allows it, else as one game per row."""
+"""`explain` for rows of a table: the question, checked, and the result with everything that is needed to read it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from accredit.core import Attribution, Attributions, Claim, FloatArray, InvalidInput, Precision, checked_seed
+from accredit.core import FloatArray, InvalidInput, checked_seed
 from accredit.core.version import __version__
-from accredit.explanation.row_pairs import RowPairs, gathered_pairs, pair_index, pairs_of_game
+from accredit.explanation.backgrounds import Compared, compared_with
+from accredit.explanation.row_answers import Answer, Asked, answered, are_trees, part
+from accredit.explanation.row_pairs import RowPairs, check_pairs
 from accredit.explanation.table import TableExplanation
-from accredit.games import cached
-from accredit.games.rows import DEPENDENCE, columns_as_players, row_game
-from accredit.methods import Chosen, find
+from accredit.games.rows import DEPENDENCE, columns_as_players
+from accredit.methods import find
 from accredit.models.frames import Rows, aligned, joined, rows_of
 from accredit.models.labels import label_index
 from accredit.models.partition import Partition
-from accredit.models.rows import RowModel, as_row_model
-from accredit.values.exact import SHAPLEY_CLAIMS, semivalue_claims
-from accredit.values.semivalues import banzhaf_weights, beta_weights, check_weights
+from accredit.models.rows import as_row_model
 
-OWN = 20  # rows from which a table may serve as its own background
-MOST = 1000  # rows drawn for such a background
+SEEN = 1000  # rows by which the unit of the payoff is chosen
 CORRELATED = 0.7  # from which two columns are named
-UNIT = {
-    "margin": "logit",
-    "probability": "probability",
-    "value": "value",
-}  # what a closed form shares -> our word for it
 COVER = (
     "absent columns send the row down both sides of their tests, in the proportion of the training rows (cover ratios)"
 )
-
-
-@dataclass(frozen=True, eq=False)
-class _Asked:
-    """Everything a way of solving needs."""
-
-    model: RowModel
-    unit: str
-    outputs: tuple[str, ...]
-    rows: Rows
-    background: Rows | None
-    weights: FloatArray  # (m,), summing to 1
-    both: Any  # background and rows in one table; the rows alone without a background
-    partition: Partition
-    method: Chosen
-    dependence: str
-    budget: int | None
-    seed: int
-    interactions: bool
-
-
-@dataclass(frozen=True, eq=False)
-class _Answer:
-    credit: FloatArray  # (rows, players, outputs)
-    base: FloatArray  # (outputs,)
-    method: str
-    precision: Precision
-    claims: tuple[Claim, ...]
-    interval: FloatArray | None = None
-    notes: tuple[str, ...] = ()
-    pairs: RowPairs | None = None
 
 
 def explain_rows(
@@ -77,6 +38,8 @@ def explain_rows(
     players: Mapping[str, Iterable[str | int]] | None = None,
     dependence: str | None = None,
     weights: Any = None,
+    most_background: int | None = None,
+    background_by: str | None = None,
     names: Iterable[str] | None = None,
     budget: int | None = None,
     seed: int = 0,
@@ -85,8 +48,10 @@ def explain_rows(
 ) -> TableExplanation:
     """Which columns earned the model's outputs, for one row or many, all classes at once.
 
-    `background` holds the rows that a row is compared with, each counted by `weights`; all of them are used. Without one, 20
-    rows or more are compared with one another, and a tree ensemble is read by its cover ratios. `payoff` is what is shared:
+    `background` holds the rows that a row is compared with, each counted by `weights`. All of them are used, unless
+    `most_background` says how many, chosen `background_by` "draw" or "medoids" (real rows in the middle of clusters, counted
+    by the rows of each); the result says so. Without a background, 20 rows or more are compared with one another, and a tree
+    ensemble is read by its cover ratios. `payoff` is what is shared:
     the raw score ("logit"), "log-odds", "probability", or a regression's number ("value"). `dependence` says what stands in
     for absent columns: interventional (the default), empirical, gaussian, or cover (trees). `players` groups columns.
     `interactions` adds those of every two columns: exact for trees and sums of columns, else from one game per row, which asks
@@ -96,12 +61,17 @@ def explain_rows(
     >>> e.row(0).as_dict(), e.base.tolist()
     ({'x0': 4.0, 'x1': 2.0}, [4.0])
     """
-    asked, notes = _asked(rows, model, background, method, payoff, players, dependence, weights, names, budget, seed,
-                           interactions)  # fmt: skip
-    answer = _closed(asked) or _games(asked, watch)
-    start = 0 if asked.background is None else len(asked.background)
-    explained = _part(asked.both, start, start + len(asked.rows))
-    prediction = asked.model.outputs(explained, asked.unit)
+    asked = question(
+        rows, model, background, method=method, payoff=payoff, players=players, dependence=dependence, weights=weights,
+        most_background=most_background, background_by=background_by, names=names, budget=budget, seed=seed,
+        interactions=interactions,
+    )  # fmt: skip
+    return explanation_of(asked, answered(asked, watch), target)
+
+
+def explanation_of(asked: Asked, answer: Answer, target: str | int | None) -> TableExplanation:
+    """The answer with everything that is needed to read it."""
+    prediction = asked.model.outputs(asked.table(), asked.unit)
     shown, chosen = _target(asked, prediction, target)
     return TableExplanation(
         asked.partition.players,
@@ -109,7 +79,7 @@ def explain_rows(
         answer.credit,
         answer.base,
         prediction,
-        _player_cells(asked.rows, asked.partition),
+        player_cells(asked.rows, asked.partition),
         answer.method,
         shown,
         asked.rows.names,
@@ -119,9 +89,9 @@ def explain_rows(
         answer.precision,
         answer.interval,
         answer.claims,
-        (*notes, *answer.notes, *chosen, *_correlated(asked)),
-        {"background rows": 0 if asked.background is None else len(asked.background), "dependence": asked.dependence,
-         "budget": budget, "seed": seed, "accredit": __version__},
+        (*asked.compared.notes, *asked.said, *_draws(asked), *chosen, *_correlated(asked)),
+        {**asked.compared.facts, "dependence": asked.dependence, "budget": asked.budget, "seed": asked.seed,
+         "accredit": __version__},
         **_kept(answer.pairs),
     )  # fmt: skip
 
@@ -134,227 +104,56 @@ def _kept(pairs: RowPairs | None) -> dict[str, Any]:
             "pairs_interval": pairs.interval}  # fmt: skip
 
 
-def _asked(
-    rows: Any, model: Any, background: Any, method: str, payoff: str | None, players: Any, dependence: str | None,
-    weights: Any, names: Iterable[str] | None, budget: int | None, seed: int, interactions: bool,
-) -> tuple[_Asked, tuple[str, ...]]:  # fmt: skip
-    """The question, checked, and what had to be chosen or widened to ask it."""
+def question(
+    rows: Any,
+    model: Any,
+    background: Any = None,
+    *,
+    method: str = "shapley",
+    payoff: str | None = None,
+    players: Mapping[str, Iterable[str | int]] | None = None,
+    dependence: str | None = None,
+    weights: Any = None,
+    most_background: int | None = None,
+    background_by: str | None = None,
+    names: Iterable[str] | None = None,
+    budget: int | None = None,
+    seed: int = 0,
+    interactions: bool = False,
+) -> Asked:
+    """What `explain_rows` is asked, checked; `background` may have been chosen before."""
     asked_model = as_row_model(model)
     if dependence is not None and dependence not in (*DEPENDENCE, "cover"):
         raise InvalidInput(f"dependence is {dependence!r}; write one of {', '.join(DEPENDENCE)}, or cover for trees")
-    compared, given, notes = _compared(rows, background, dependence, names, asked_model, checked_seed(seed))
-    counted = _weights(weights, compared)
+    if not isinstance(background, Compared):
+        background = compared_with(
+            rows, background, most=most_background, by=background_by, weights=weights, dependence=dependence, names=names,
+            seed=checked_seed(seed), are_trees=lambda: are_trees(asked_model),
+        )  # fmt: skip
+    compared = background.rows
+    given = rows_of(rows, names) if compared is None else aligned(rows, compared)
     both, widened = (given.table, ()) if compared is None else joined(given, compared)
-    unit = asked_model.unit(payoff)
-    count = asked_model.outputs(_part(both, 0, 1), unit).shape[1]
+    unit, because = asked_model.unit_for(payoff, part(both, 0, SEEN))
+    count = asked_model.outputs(part(both, 0, 1), unit).shape[1]
     partition = columns_as_players(given.columns, players)
+    if interactions:
+        check_pairs(partition.players)
     way = dependence or ("cover" if compared is None else "interventional")
-    asked = _Asked(
-        asked_model,
-        unit,
-        asked_model.labels(count),
-        given,
-        compared,
-        counted,
-        both,
-        partition,
-        find(method, "game"),
-        way,
-        budget,
-        seed,
-        interactions,
-    )
-    return asked, (*notes, *widened)
+    return Asked(
+        asked_model, unit, asked_model.labels(count), given, background, both, partition, find(method, "game"), way, budget,
+        seed, interactions, (*widened, *filter(None, [because])),
+    )  # fmt: skip
 
 
-def _compared(
-    rows: Any, background: Any, dependence: str | None, names: Iterable[str] | None, model: RowModel, seed: int
-) -> tuple[Rows | None, Rows, tuple[str, ...]]:
-    """The background, the rows aligned with it, and how it was chosen."""
-    if dependence == "cover":
-        if background is not None:
-            raise InvalidInput(
-                "dependence='cover' uses no background; leave background out, or write dependence='interventional'"
-            )
-        return None, rows_of(rows, names), ()
-    if background is not None:
-        compared = rows_of(background, names, "background")
-        return compared, aligned(rows, compared), ()
-    given = rows_of(rows, names)
-    if len(given) >= OWN:
-        if len(given) <= MOST:
-            return given, given, (f"No background was given: the {len(given)} rows are compared with one another.",)
-        few = np.sort(np.random.default_rng(seed).choice(len(given), MOST, replace=False))
-        drawn = Rows(given.take(few), given.columns, tuple(given.names[i] for i in few.tolist()))
-        drawn = replace(drawn, table=drawn.table.reset_index(drop=True)) if drawn.framed else drawn
-        said = f"No background was given: rows are compared with {MOST:,} of the {len(given):,}, drawn at random (seed {seed})."
-        return drawn, given, (said,)
-    if _readable_trees(model):
-        return None, given, ("No background was given: the trees' own cover ratios stand in for it.",)
-    raise InvalidInput(
-        f"background is missing, and {len(given)} of at least {OWN} rows are too few to be compared with one another; write "
-        "background=some_training_rows"
-    )
-
-
-def _weights(weights: Any, compared: Rows | None) -> FloatArray:
-    if compared is None:
-        if weights is not None:
-            raise InvalidInput("weights count background rows, and there is no background; leave them out")
-        return np.ones(0)
-    if weights is None:
-        return np.full(len(compared), 1 / len(compared))
-    counted = np.asarray(weights, dtype=np.float64)
-    if counted.shape != (len(compared),) or not (
-        np.isfinite(counted).all() and (counted >= 0).all() and counted.sum() > 0
-    ):
-        raise InvalidInput(
-            f"weights must be {len(compared)} non-negative numbers, one per background row, not all zero"
-        )
-    return np.asarray(counted / counted.sum())
-
-
-# Two ways to an answer: in closed form, or as games
-
-
-def _readable_trees(model: RowModel) -> bool:
-    from accredit.trees import NotTrees, ensemble_of
-
-    try:
-        ensemble_of(model.model)
-    except NotTrees:
-        return False
-    return True
-
-
-def _closed(asked: _Asked) -> _Answer | None:
-    """Exact credit of trees, linear models and pipelines of either, in the unit that they add up in; None where there is no
-    closed form. Cover ratios have no other way, so there it is an error."""
-    try:
-        return _in_closed_form(asked)
-    except _NoClosedForm as why:
-        if asked.dependence == "cover":
-            raise InvalidInput(f"dependence='cover' cannot be had here: {why}; give background=… instead") from None
-        return None
-
-
-class _NoClosedForm(Exception):
-    """Why this question has no closed form."""
-
-
-def _in_closed_form(asked: _Asked) -> _Answer:
-    from accredit.trees import NotLinear, NotSeparable, NotTrees, closed_form
-
-    rule = _semivalue(asked.method)
-    if rule is None:
-        raise _NoClosedForm(f"{asked.method.name} has no closed form")
-    if asked.dependence not in ("interventional", "cover"):
-        raise _NoClosedForm(f"dependence {asked.dependence!r} has no closed form")
-    start = 0 if asked.background is None else len(asked.background)
-    rows = _part(asked.both, start, start + len(asked.rows))
-    compared = None if asked.background is None else _part(asked.both, 0, start)
-    weights = None if compared is None else asked.weights
-    try:
-        got = closed_form(
-            asked.model.model, rows, compared, value=rule, weight=weights, players=asked.partition.owner,
-            interactions=asked.interactions,
-        )  # fmt: skip
-    except (NotTrees, NotLinear, NotSeparable) as why:
-        raise _NoClosedForm(str(why)) from None
-    if UNIT.get(got.payoff) != asked.unit:
-        raise _NoClosedForm(f"the model adds up to its {got.payoff}, and its {asked.unit} was asked for")
-    credit, base = (_two_classes(found, len(asked.outputs)) for found in (got.credit, got.base))
-    exact = Precision.exact("in closed form, checked against the model's own output")
-    pairs = None
-    if got.pairs is not None:
-        pairs = RowPairs(pair_index(rule), _two_classes(got.pairs, len(asked.outputs)), exact)
-    return _Answer(credit, base, f"{asked.method.name}/closed form", exact, _claims(asked), pairs=pairs)
-
-
-def _two_classes(found: FloatArray, outputs: int) -> FloatArray:
-    """One score for two classes, on the last axis, speaks for the second; for the first it is its opposite."""
-    return np.concatenate([-found, found], axis=-1) if found.shape[-1] == 1 and outputs == 2 else found
-
-
-def _semivalue(method: Chosen) -> Any:
-    """The method as trees take it: a value, or ("beta", α, β), or one weight per size; None where it is not a semivalue."""
-    match method.method.name:
-        case "shapley" | "banzhaf":
-            return method.method.name
-        case "beta":
-            return "beta", method.parameters["alpha"], method.parameters["beta"]
-        case "semivalue":
-            return method.parameters["weights"]
-    return None
-
-
-def _games(asked: _Asked, watch: Callable[[int], None] | None) -> _Answer:
-    """One game per row; every output from the same evaluations."""
-    if asked.background is None:
-        raise InvalidInput("background is missing; write background=some_training_rows")
-    count, each, pairs = len(asked.background), [], []
-    solver = asked.method.solver(asked.budget, asked.seed)
-    for r in range(len(asked.rows)):
-        game = row_game(
-            asked.model, asked.unit, asked.outputs, asked.both, count + r, asked.weights, asked.partition,
-            dependence=asked.dependence, seed=asked.seed,
-        )  # fmt: skip
-        kept = cached(game) if asked.interactions else game
-        if asked.interactions:
-            pairs.append(pairs_of_game(kept, asked.method.name, asked.budget, asked.seed))
-        each.append(solver.solve(kept))
-        if watch is not None:
-            watch(r + 1)
-    answer = _gathered(each, asked)
-    return replace(answer, pairs=gathered_pairs(pairs, asked.outputs)) if pairs else answer
-
-
-def _gathered(each: list[Attributions], asked: _Asked) -> _Answer:
-    """The rows' answers in one; intervals only where every row has them."""
-    every = [one[name] for one in each for name in asked.outputs]
-    first = every[0]
-    known = all(one.interval is not None for one in every)
-    interval = None
-    if known:
-        interval = np.stack(
-            [np.stack([np.asarray(one[name].interval) for name in asked.outputs], axis=1) for one in each]
-        )
-    notes = ("Draws of the normal distribution are shared by all coalitions; their error is not in the intervals.",)
-    return _Answer(
-        np.stack([one.credit for one in each]),
-        np.array([each[0][name].baseline or 0.0 for name in asked.outputs]),
-        first.method,
-        _precision(every, known),
-        first.claims,
-        interval,
-        notes if asked.dependence == "gaussian" else (),
-    )
-
-
-def _precision(every: list[Attribution], known: bool) -> Precision:
-    """How well all rows are known: as well as the least known of them."""
-    worst = next((one for one in every if not (known or one.exact)), every[0])
-    assert worst.precision is not None
-    return worst.precision
-
-
-def _claims(asked: _Asked) -> tuple[Claim, ...]:
-    n, because = len(asked.partition.players), "computed in closed form"
-    match _semivalue(asked.method):
-        case "shapley":
-            return SHAPLEY_CLAIMS
-        case "banzhaf":
-            return semivalue_claims(banzhaf_weights(n), because)
-        case ("beta", alpha, b):
-            return semivalue_claims(beta_weights(n, alpha, b), because)
-        case weights:
-            return semivalue_claims(check_weights(weights, n), because)
+def _draws(asked: Asked) -> tuple[str, ...]:
+    said = "Draws of the normal distribution are shared by all coalitions; their error is not in the intervals."
+    return (said,) if asked.dependence == "gaussian" else ()
 
 
 # What the reader must know
 
 
-def _target(asked: _Asked, prediction: FloatArray, target: str | int | None) -> tuple[str, tuple[str, ...]]:
+def _target(asked: Asked, prediction: FloatArray, target: str | int | None) -> tuple[str, tuple[str, ...]]:
     """The output that is shown first, and why it was chosen."""
     if isinstance(target, str):
         return asked.outputs[label_index(target, asked.outputs)], ()
@@ -377,11 +176,11 @@ def _target(asked: _Asked, prediction: FloatArray, target: str | int | None) -> 
     )
 
 
-def _correlated(asked: _Asked) -> tuple[str, ...]:
+def _correlated(asked: Asked) -> tuple[str, ...]:
     """Columns that go together: there interventional and conditional answers part."""
-    if asked.background is None or len(asked.background) < 3 or asked.dependence != "interventional":
+    table = asked.background()
+    if table is None or len(table) < 3 or asked.dependence != "interventional":
         return ()
-    table = _part(asked.both, 0, len(asked.background))
     columns = [
         table[:, i] if isinstance(table, np.ndarray) else table.iloc[:, i] for i in range(len(asked.rows.columns))
     ]
@@ -404,7 +203,7 @@ def _correlated(asked: _Asked) -> tuple[str, ...]:
     )
 
 
-def _player_cells(rows: Rows, partition: Partition) -> tuple[tuple[Any, ...], ...]:
+def player_cells(rows: Rows, partition: Partition) -> tuple[tuple[Any, ...], ...]:
     """Each player's value in every row; several columns of one player as text."""
     cells = rows.cells()
     mine = [np.flatnonzero(partition.owner == k).tolist() for k in range(len(partition.players))]
@@ -414,7 +213,3 @@ def _player_cells(rows: Rows, partition: Partition) -> tuple[tuple[Any, ...], ..
         else tuple(", ".join(f"{rows.columns[i]}={cells[i][r]}" for i in own) for r in range(len(rows)))
         for own in mine
     )
-
-
-def _part(table: Any, start: int, stop: int) -> Any:
-    return table[start:stop] if isinstance(table, np.ndarray) else table.iloc[start:stop].reset_index(drop=True)

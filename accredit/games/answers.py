@@ -12,16 +12,17 @@ from accredit.core.coalitions import keys
 from accredit.games.assembly import InPlace, Rebuilt, assembly
 from accredit.games.batches import MEMORY, Cost, estimate
 from accredit.games.passes import Reader
+from accredit.games.said_so_far import WithPrefix, with_prefix
 from accredit.models.answering import Answer, AnsweringModel, as_answering_model
-from accredit.models.prompt import UNITS
+from accredit.models.prompt import UNITS, WHOLE
 
-PAYOFFS = ("log-probability", "mean", "probability")
+PAYOFFS = ("log-probability", "mean", "probability", "logit")
+SURE = -(2.0**-53)  # the largest log-probability below 0
 WAYS = {
     "shared": "common beginnings of prompts once, their keys and values kept",
     "padded": "rows side by side, padded and masked",
     "plain": "rows of equal length side by side",
 }
-WHOLE = "answer"  # the target that is the whole answer
 
 
 class Paying(Protocol):
@@ -37,6 +38,7 @@ class Paying(Protocol):
 
     @property
     def provenance(self) -> dict[str, Any]: ...
+    def fingerprint_parts(self) -> dict[str, Any]: ...
 
 
 @final
@@ -46,7 +48,7 @@ class ModelPays:
     def __init__(
         self,
         model: AnsweringModel,
-        parts: Rebuilt | InPlace,
+        parts: Rebuilt | InPlace | WithPrefix,
         answers: list[Answer],
         reader: Reader,
         notes: tuple[str, ...] = (),
@@ -55,7 +57,8 @@ class ModelPays:
         everybody = np.ones((1, len(parts.players)), dtype=bool)
         whole = parts.rows(everybody, answers[0])[0]
         for answer in answers:
-            model.check_length(len(whole.ids), len(answer.ids))
+            before = len(model.start) + len(whole.said) if model.encodes else 0
+            model.check_length(len(whole.ids), before + len(answer.ids))
         self._length, self._prompt = len(whole.read), len(whole.ids)
 
     @property
@@ -71,6 +74,14 @@ class ModelPays:
         found = self.reader.log_probabilities([row for each in rows for row in each])
         count = len(coalitions)
         return np.concatenate([np.stack(found[k * count : (k + 1) * count]) for k in range(len(rows))], axis=1)
+
+    def fingerprint_parts(self) -> dict[str, Any]:
+        """What decides the payoffs: the weights, and the ids that the model reads when each part alone leaves."""
+        everybody = np.ones((1, len(self.players)), dtype=bool)
+        shown = np.concatenate([everybody, ~np.eye(len(self.players), dtype=bool)])
+        rows = [self.parts.rows(shown, answer) for answer in self.answers]
+        read = [[row.ids, row.positions, row.said, row.unseen, row.answer] for each in rows for row in each]
+        return {"model": self.model.model, "read": read, "removal": self.parts.removal, "filler": self.parts.filler}
 
     @property
     def provenance(self) -> dict[str, Any]:
@@ -125,6 +136,10 @@ class AnswerGame:
         """What the payoffs rest on."""
         return self.pays.provenance | {"payoff": "log-probability"}
 
+    def fingerprint_parts(self) -> dict[str, Any]:
+        """What decides the payoffs, for a journal of them."""
+        return self.pays.fingerprint_parts()
+
     def __repr__(self) -> str:
         return f"AnswerGame({len(self.players)} players, {len(self.outputs)} answer tokens)"
 
@@ -148,7 +163,7 @@ class AnswerGame:
         return estimate(AnswerGame(self.pays, self.outputs, self._others), budget)
 
     def whole(self, payoff: str = "log-probability") -> AnswerView:
-        """The whole answer: log-probability (the sum over tokens), its mean per token, or the probability.
+        """The whole answer: log-probability (the sum over tokens), its mean per token, the probability, or its logit.
 
         Where the game compares two answers, the same for this one minus the same for the other.
         """
@@ -230,6 +245,10 @@ class AnswerView:
     def provenance(self) -> dict[str, Any]:
         return self.game.provenance | {"payoff": self._payoff}
 
+    def fingerprint_parts(self) -> dict[str, Any]:
+        """What decides the payoffs, for a journal of them."""
+        return {"game": self.game, "payoff": self._payoff, "outputs": getattr(self, "outputs", ())}
+
     def payoff(self, coalitions: BoolArray) -> FloatArray:
         """What each coalition earns: (batch, n) -> (batch,), or (batch, k) of several outputs."""
         return self.worth(self.game.asked(coalitions))
@@ -256,7 +275,15 @@ def _worth_of(payoff: str) -> Callable[[FloatArray], FloatArray]:
         return lambda earned: earned.mean(axis=1)
     if payoff == "probability":
         return lambda earned: np.exp(earned.sum(axis=1))
+    if payoff == "logit":
+        return _logit
     return lambda earned: earned.sum(axis=1)
+
+
+def _logit(earned: FloatArray) -> FloatArray:
+    """log p − log(1 − p); a probability that rounds to 1 counts as the largest number below 1."""
+    log_p = np.minimum(earned.sum(axis=1), SURE)
+    return np.asarray(log_p - np.log(-np.expm1(log_p)))
 
 
 def answer_game(
@@ -272,6 +299,7 @@ def answer_game(
     filler: str | None = None,
     memory: float = MEMORY,
     batch: int | None = None,
+    prefix: str = "",
     generation: dict[str, Any] | None = None,
     **form: Any,
 ) -> AnswerGame:
@@ -281,7 +309,8 @@ def answer_game(
     "paragraph", "turn", "example", "word", "token", a list of passages, or a mapping from names to strings or spans of the
     prompt; by default passages of a context, turns of a chat with several, sentences of a text, tokens of ids. What is
     `fixed`, the template and special tokens never play. `answer` is a text or token ids; None lets the model generate one
-    with the settings `generation` (greedy by default). `rather_than` is another answer to compare with.
+    with the settings `generation` (greedy by default). `rather_than` is another answer to compare with. `prefix` is what an
+    encoder–decoder has said before the answer: its words, tokens or sentences play beside those of the prompt.
 
     Parts leave by `removal`: "rebuild" writes the prompt again without them, through the chat template (tokens are cut out
     of the ids); "attention" leaves them in place, unseen, positions kept; "filler" puts the text `filler` in their place.
@@ -289,8 +318,8 @@ def answer_game(
     asked = as_answering_model(model, tokenizer)
     said = asked.prompt(prompt, **form)
     players = chosen_players(players, said, form)
-    parts = assembly(asked, said, players, fixed, removal, filler)
-    first = asked.generate(said, **(generation or {})) if answer is None else asked.answer(answer, said)
+    parts = with_prefix(assembly(asked, said, players, fixed, removal, filler), prefix, players)
+    first = asked.generate(said, prefix, **(generation or {})) if answer is None else asked.answer(answer, said)
     answers = [first] if rather_than is None else [first, asked.answer(rather_than, said)]
     if len(answers) == 2 and answers[0].ids.tolist() == answers[1].ids.tolist():
         raise InvalidInput(f"rather_than is {answers[1].text!r:.60}, the answer itself; give another answer")

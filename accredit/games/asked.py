@@ -61,6 +61,14 @@ class FunctionPays:
             raise BadPayoff(f"the function returned {bad}; a log-probability is a finite number that is not above 0")
         return earned
 
+    def fingerprint_parts(self) -> dict[str, Any]:
+        """What decides the payoffs: the function, the prompt, and what is asked of it."""
+        prompt = self.parts.prompt
+        return {
+            "function": self.function, "contents": prompt.contents, "messages": prompt.messages, "spans": self.parts.spans,
+            "owner": self.parts.owner, "answers": self.answers, "filler": self.filler,
+        }  # fmt: skip
+
     @property
     def provenance(self) -> dict[str, Any]:
         name = getattr(self.function, "__name__", type(self.function).__name__)

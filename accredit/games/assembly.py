@@ -70,7 +70,7 @@ class InPlace:
         owner = self.layout.owner
         last = int(owner[-1])
         if self.filler is not None:
-            _one_token(self.model, self.filler)
+            one_token(self.model, self.filler)
         if self.removal == "attention" and (last >= 0 if not self.model.encodes else (owner >= 0).all()):
             raise InvalidInput(
                 "removal='attention' needs the last token to stay, because the answer is read from it, and "
@@ -85,7 +85,7 @@ class InPlace:
         """One row for each coalition: (batch, n) -> rows."""
         kept, ids = self.partition.kept(coalitions), self.layout.ids
         if self.filler is not None:
-            filler = _one_token(self.model, self.filler)
+            filler = one_token(self.model, self.filler)
             return [row_of(np.where(stays, ids, filler), answer.ids) for stays in kept]
         return [self._row(stays, answer.ids) for stays in kept]
 
@@ -117,7 +117,8 @@ def assembly(
     return InPlace(model, parts.players, _laid_out(model, parts), removal)
 
 
-def _one_token(model: AnsweringModel, filler: str) -> int:
+def one_token(model: AnsweringModel, filler: str) -> int:
+    """The id of a filler that takes the place of single tokens."""
     ids = model.tokenizer(filler, add_special_tokens=False, verbose=False)["input_ids"]
     if len(ids) != 1:
         raise InvalidInput(

@@ -5,17 +5,15 @@ from __future__ import annotations
 from typing import Any, final
 
 import numpy as np
-import numpy.typing as npt
 import torch
 
 from accredit.core import BoolArray, FloatArray
 from accredit.games.batches import MEMORY, rows_that_fit, spans, transformer_bytes
 from accredit.games.parts import PartsGame
-from accredit.models.image import ImageModel
+from accredit.models.image import ImageModel, absent_picture
 from accredit.models.partition import Partition
 from accredit.models.payoffs import check_payoff, payoffs_of
-from accredit.models.pictures import is_picture_file
-from accredit.models.pixels import PAINTS, Pixels, Players, painted_over
+from accredit.models.pixels import PAINTS, Pixels, Players
 
 Removal = Any  # a name, a number, or a picture: a file, a PIL image or an array
 
@@ -43,7 +41,7 @@ class ImageGame(PartsGame):
     ) -> None:
         self.model, self.pixels, self.partition = model, pixels, partition
         self.payoff_name, self.target = payoff, target
-        self.removal, self.absent = _absent(model, pixels, removal)
+        self.removal, self.absent = absent_picture(model, pixels, removal)
         self._there = model.batch(pixels)[0]  # (C, H, W)
         self._gone = torch.from_numpy(self.absent).to(self._there)
         config = getattr(model.model, "config", None)
@@ -97,14 +95,6 @@ class ImageGame(PartsGame):
     def __repr__(self) -> str:
         label = self.model.label(self.target)
         return f"ImageGame({len(self.players)} players, {self.payoff_name} of {label!r}, removal by {self.removal})"
-
-
-def _absent(model: ImageModel, pixels: Pixels, removal: Removal) -> tuple[str | float, npt.NDArray[np.float32]]:
-    """A name for how players leave, and what is seen where nobody plays."""
-    if isinstance(removal, int | float) or (isinstance(removal, str) and not is_picture_file(removal)):
-        return removal, painted_over(pixels, removal)
-    other = model.encode(removal)
-    return f"the picture {other.name}", painted_over(pixels, other.values)
 
 
 def image_game(

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from accredit.models.answering import AnsweringModel, as_answering_model
     from accredit.models.arrays import ArrayModel, as_array_model
     from accredit.models.encoded import Encoded
+    from accredit.models.heads import read_model, similarity_model, span_model, token_label_model
     from accredit.models.image import ImageModel, as_image_model
     from accredit.models.loading import load_image_model, load_model, load_text_model
     from accredit.models.partition import Partition
@@ -22,6 +23,7 @@ _HOME = {
     "AnsweringModel": "answering", "as_answering_model": "answering",
     "ArrayModel": "arrays", "as_array_model": "arrays",
     "Encoded": "encoded", "Partition": "partition",
+    "read_model": "heads", "similarity_model": "heads", "span_model": "heads", "token_label_model": "heads",
     "StringModel": "strings", "as_string_model": "strings",
     "TextModel": "text", "as_text_model": "text",
     "ImageModel": "image", "as_image_model": "image", "Pixels": "pixels", "Preparation": "preparation",
@@ -31,7 +33,7 @@ _HOME = {
 __all__ = [
     "AnsweringModel", "ArrayModel", "Encoded", "ImageModel", "Partition", "Pixels", "Preparation", "StringModel",
     "TextModel", "as_answering_model", "as_array_model", "as_image_model", "as_string_model", "as_text_model",
-    "load_image_model", "load_model", "load_text_model",
+    "load_image_model", "load_model", "load_text_model", "read_model", "similarity_model", "span_model", "token_label_model",
 ]  # fmt: skip
 
 __getattr__ = lazy(__name__, {name: f"{__name__}.{home}" for name, home in _HOME.items()}, extra="text")

@@ -63,7 +63,7 @@ class AnsweringModel:
                 f"{text_model.name} is a {type(text_model.model).__name__}, which does not write; load a causal language model "
                 "or an encoder–decoder: AutoModelForCausalLM.from_pretrained(folder)"
             )
-        self._text = text_model
+        self.text_model = text_model
         self.model, self.tokenizer, self.name = text_model.model, text_model.tokenizer, text_model.name
         self.encodes = text_model.task == "translate"  # a source is encoded, and the answer decoded from it
         self.takes = text_model.takes
@@ -218,8 +218,8 @@ class AnsweringModel:
         )
 
     def check_length(self, prompt: int, answer: int) -> None:
-        """Refuse what the model cannot read at once."""
-        most, asked = self._text.longest(), prompt if self.encodes else prompt + answer
+        """Refuse what the model cannot read at once; the answer of an encoder–decoder counts what was said before it."""
+        most, asked = self.text_model.longest(), prompt if self.encodes else prompt + answer
         if max(asked, answer) > most:
             what = "prompt" if self.encodes else f"prompt and answer ({answer})"
             raise InvalidInput(
@@ -257,8 +257,14 @@ class AnsweringModel:
             after = both[len(before) :]
             if len(after) and (both[: len(before)] == before).all() and self.tokenizer.unk_token_id not in after:
                 return after
-        how = {"text_target": [answer]} if self.encodes else {"text": [answer]}
-        return np.array(self.tokenizer(**how, add_special_tokens=False, verbose=False)["input_ids"][0], dtype=np.int64)
+        if self.encodes:
+            return self.target_ids(answer)
+        return np.array(self._ids([answer], add_special_tokens=False)[0], dtype=np.int64)
+
+    def target_ids(self, text: str) -> IntArray:
+        """Token ids of what an encoder–decoder says, without special tokens: (A,)."""
+        ids = self.tokenizer(text_target=text, add_special_tokens=False, verbose=False)["input_ids"]
+        return np.array(ids, dtype=np.int64)
 
     def pieces(self, ids: IntArray) -> tuple[str, ...]:
         """The characters that each token adds to the text: (A,) -> A strings."""
@@ -273,8 +279,11 @@ class AnsweringModel:
             said = whole if whole.startswith(said) else said + whole
         return tuple(found)
 
-    def generate(self, prompt: Prompt | IntArray, **settings: Any) -> Answer:
-        """The model's own answer without its end token: greedy unless the settings of `model.generate` say otherwise."""
+    def generate(self, prompt: Prompt | IntArray, prefix: str = "", **settings: Any) -> Answer:
+        """The model's own answer without its end token: greedy unless the settings of `model.generate` say otherwise.
+
+        An encoder–decoder goes on from `prefix`.
+        """
         chosen = {"do_sample": False, "num_beams": 1, "max_new_tokens": NEW_TOKENS} | settings
         ids = (
             prompt
@@ -283,13 +292,15 @@ class AnsweringModel:
         )
         self.check_length(len(ids), 1)
         if not self.encodes:
-            chosen["max_new_tokens"] = min(int(chosen["max_new_tokens"]), self._text.longest() - len(ids))
+            chosen["max_new_tokens"] = min(int(chosen["max_new_tokens"]), self.text_model.longest() - len(ids))
         given = torch.from_numpy(ids)[None].to(device_of(self.model))
+        before = np.concatenate([self.start, self.target_ids(prefix)]) if self.encodes else ids
+        spoken = {"decoder_input_ids": torch.from_numpy(before)[None].to(given.device)} if prefix else {}
         with self.held(), torch.inference_mode(), quiet():
             said = self.model.generate(
-                given, attention_mask=torch.ones_like(given), pad_token_id=self.padding(), **chosen
+                given, attention_mask=torch.ones_like(given), pad_token_id=self.padding(), **spoken, **chosen
             )[0]
-        new = said.cpu().numpy()[len(self.start) if self.encodes else len(ids) :]
+        new = said.cpu().numpy()[len(before) :]
         ends = np.flatnonzero(np.isin(new, self._ending))
         new = new[: ends[0]] if len(ends) else new
         how = ", ".join(f"{name}={value}" for name, value in chosen.items())
@@ -321,13 +332,13 @@ class AnsweringModel:
     @contextmanager
     def held(self) -> Iterator[None]:
         """The model in evaluation mode; its state is put back afterwards."""
-        with self._text.held():
+        with self.text_model.held():
             yield
 
     def padding(self) -> int:
         """The id that fills short rows, where it is not seen."""
         try:
-            return self._text.padding()
+            return self.text_model.padding()
         except InvalidInput:
             return 0  # never seen, so any id will do
 
@@ -339,7 +350,8 @@ class AnsweringModel:
         except AccreditError:
             raise
         except Exception as error:  # a model may raise anything; say which one, on what, and what it said
-            size = " × ".join(str(n) for n in given["input_ids"].shape)
+            read = given["inputs_embeds"] if "inputs_embeds" in given else given["input_ids"]
+            size = " × ".join(str(n) for n in read.shape[:2])
             raise InvalidInput(
                 f"{self.name} failed on {size} tokens: {type(error).__name__}: {' '.join(str(error).split())[:200]}"
             ) from error

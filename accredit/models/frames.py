@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from accredit.core import InvalidInput
 
@@ -63,6 +64,22 @@ def rows_of(given: Any, columns: Iterable[Any] | None = None, what: str = "rows"
     if len(table) == 0 or not names:
         raise InvalidInput(f"{what} has {len(table)} rows and {len(names)} columns; give at least one of each")
     return Rows(table, names, labels)
+
+
+def numbers_or_words(rows: Rows) -> Iterator[npt.NDArray[Any]]:
+    """Each column as floats, where it holds numbers, booleans or dates (missing ones are NaN), else as text."""
+    for i in range(len(rows.columns)):
+        column = rows.table.iloc[:, i] if rows.framed else rows.table[:, i]
+        kind = getattr(column.dtype, "kind", "O")
+        if kind in "mM":
+            dated = np.asarray(column, dtype=f"{kind}8[ns]")
+            yield np.where(np.isnat(dated), np.nan, dated.astype(np.int64))
+        elif kind in "biuf":
+            yield column.to_numpy(dtype=np.float64, na_value=np.nan) if rows.framed else column.astype(np.float64)
+        elif all(isinstance(value, int | float | np.number | np.bool_ | None) for value in column):
+            yield np.array([np.nan if value is None else float(value) for value in column])
+        else:
+            yield np.array([str(value) for value in column])
 
 
 def aligned(rows: Any, background: Rows) -> Rows:

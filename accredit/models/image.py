@@ -16,8 +16,8 @@ from accredit.models import attention
 from accredit.models.arrays import tensor_of
 from accredit.models.labels import chosen_output, label_of, law_of
 from accredit.models.payoffs import Law, payoff_of
-from accredit.models.pictures import Photo, array_photo, one_of_batch, open_picture, photo_of
-from accredit.models.pixels import Pixels
+from accredit.models.pictures import Photo, array_photo, is_picture_file, one_of_batch, open_picture, photo_of
+from accredit.models.pixels import Pixels, painted_over
 from accredit.models.preparation import Preparation, given_preparation
 from accredit.models.state import device_of, finite, still
 
@@ -299,6 +299,17 @@ def _notes(photo: Photo, steps: tuple[str, ...], scaling: str) -> tuple[str, ...
 
 def _few(numbers: tuple[float, ...]) -> str:
     return f"{numbers[0]:g}" if len(set(numbers)) == 1 else f"({', '.join(f'{x:g}' for x in numbers)})"
+
+
+def absent_picture(model: ImageModel, pixels: Pixels, removal: Any) -> tuple[str | float, npt.NDArray[np.float32]]:
+    """A name for how players leave, and what is seen where nobody plays: (C, H, W).
+
+    `removal` is a name or a number, see `painted_over`, or another picture: a file, a PIL image or an array.
+    """
+    if isinstance(removal, int | float) or (isinstance(removal, str) and not is_picture_file(removal)):
+        return removal, painted_over(pixels, removal)
+    other = model.encode(removal)
+    return f"the picture {other.name}", painted_over(pixels, other.values)
 
 
 def as_image_model(

@@ -14,6 +14,7 @@ from accredit.models.encoded import sentence_spans, word_spans
 Span = tuple[int, int, int]  # which content, first character, one past the last
 UNITS = ("passage", "sentence", "paragraph", "turn", "example", "word", "token")
 CONTEXT_TEMPLATE = "{context}\n\n{query}"
+WHOLE = "answer"  # the target that is the whole answer
 SHOWN = 60  # characters of a part that make its name
 SHOWN_SPACE = {" ": "␣", "\n": "⏎", "\t": "⇥", "\r": "⏎"}
 _BLANK_LINES = re.compile(r"\n[ \t]*\n\s*")
@@ -227,7 +228,7 @@ class Parts:
         """The prompt assembled without the parts that left, or with the filler in their place: (n,) -> a prompt.
 
         White space before a part leaves with it; what then comes first begins as the whole did. A message of which
-        nothing is left leaves altogether.
+        nothing is left leaves altogether; if none is left, the last one stays, empty.
 
         >>> parts = prompt_of("Rome is old. Oslo is not.\\n\\nWhich is old?").parts("sentence", fixed="Which is old?")
         >>> import numpy as np
@@ -247,6 +248,8 @@ class Parts:
                 messages.append({**self.prompt.messages[c], "content": contents[-1]})
         if self.prompt.messages is None:
             return Prompt((contents[0] if contents else "",))
+        if not messages:  # no template renders an empty chat
+            contents, messages = [""], [{**self.prompt.messages[-1], "content": ""}]
         return Prompt(tuple(contents), tuple(messages))
 
     def _pieces(self, c: int) -> list[tuple[str, str, int]]:

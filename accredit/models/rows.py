@@ -43,6 +43,15 @@ class RowModel:
             raise InvalidInput(f"payoff is {asked!r}; {self.name} can be asked for {', '.join(self.units)}")
         return asked
 
+    def unit_for(self, asked: str | None, rows: Any) -> tuple[str, str]:
+        """A unit by name, else the natural one for such rows, and what to say about it: chances of 0 or 1 have no log-odds."""
+        unit = self.unit(asked)
+        if asked is None and unit == "log-odds":
+            chances = self.outputs(rows, "probability")
+            if not ((chances > 0) & (chances < 1)).all():
+                return "probability", "Probabilities are shared: where a chance is 0 or 1 there are no log-odds."
+        return unit, ""
+
     def outputs(self, rows: Any, unit: str) -> FloatArray:
         """Outputs of a batch in one unit, checked: (batch, d) -> (batch, outputs)."""
         outputs = ArrayModel(self.units[unit], name=self.name).outputs(rows)

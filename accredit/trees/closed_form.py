@@ -13,7 +13,7 @@ import numpy as np
 
 from accredit.core import FloatArray, IntArray, InvalidInput
 from accredit.trees.credit import TreeCredit, tree_credit
-from accredit.trees.linear import Linear, linear_of
+from accredit.trees.linear import Linear, NotLinear, linear_of
 from accredit.trees.reading import Ensemble, NotTrees, ensemble_of
 from accredit.trees.separable import owners
 from accredit.values.weighing import semivalue_of
@@ -74,6 +74,15 @@ def closed_form(
         got.credit, got.base, solver.margin(matrix), got.pairs, _columns(rows), solver.outputs, solver.payoff, _words(model),
         got.means,
     )  # fmt: skip
+
+
+def has_closed_form(model: Any) -> bool:
+    """Does this model look as if it had a closed form? Rows may still show that it has none."""
+    try:
+        _solver(_steps(model)[0])
+    except (NotTrees, NotLinear):
+        return False
+    return True
 
 
 @dataclass(frozen=True, eq=False)

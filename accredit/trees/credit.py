@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +18,7 @@ import numpy as np
 from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput
 from accredit.trees.forest import Forest
 from accredit.trees.masks import mask_credit
-from accredit.trees.paths import Paths, paths_of
+from accredit.trees.paths import Paths, levels_of, paths_of
 from accredit.trees.tables import Background, shares, table_credit
 from accredit.trees.walk import walk_credit
 from accredit.values.weighing import Semivalue, semivalue_of
@@ -25,6 +26,7 @@ from accredit.values.weighing import Semivalue, semivalue_of
 MOST_BITS = 14  # distinct players on a path for which a table is ever built
 PORTION = 1 << 23  # numbers kept at once for some trees
 NODE = 1000  # numbers that a leaf and its share of the tests take beside its table
+BLOCK = 3000  # nanoseconds that a leaf's table costs whatever its size
 STEADY = 1e4  # the largest sum of |weights| of a rule that keeps nine digits
 
 
@@ -71,8 +73,7 @@ def tree_credit(
         raise InvalidInput("weight is given without a background; weights count its rows")
     credit = np.zeros((count, forest.outputs, len(matrix)))
     pairs = np.zeros((count * count, forest.outputs, len(matrix))) if interactions else None
-    for trees in _portions(forest, of, compared):
-        paths = paths_of(forest, trees, of)
+    for paths in _portions(forest, of, len(matrix), compared, interactions):
         for asked, earned in ((False, credit), (True, pairs)):
             if earned is not None:
                 _add(forest, paths, matrix, compared, rule, asked, count, earned)
@@ -116,7 +117,7 @@ def _by_table(forest: Forest, paths: Paths, rows: int, background: Background | 
     table = 2.0 ** np.minimum(k, 60) * (0.3 * k * k + 6 * targets * values) + rows * (1 + targets * values)
     table[k > MOST_BITS] = np.inf
     if background is not None:
-        cheaper = table < rows * len(background.matrix) * (2.0 + (pairs * k))
+        cheaper = BLOCK + table < rows * len(background.matrix) * (1.0 + pairs * k)
     else:  # a tree is walked as a whole
         walked = rows * (paths.most + 4.0) * 6 * values * (2 * paths.most if pairs else 1)
         tree = paths.tree[leaf]
@@ -162,31 +163,40 @@ def base_value(forest: Forest, background: Background | None) -> FloatArray:
     """What nobody earns in each output: (outputs,)."""
     if background is not None:
         return np.asarray(background.weight @ forest.margin(background.matrix))
-    paths = paths_of(forest, np.arange(forest.trees), np.arange(forest.features))
-    reach = shares(forest, paths)
-    for level in paths.levels[1:]:
-        reach[level] *= reach[paths.parent[level]]
+    by = levels_of(forest, np.arange(forest.trees))
+    reach = shares(forest, by)
+    for level in by.levels[1:]:
+        reach[level] *= reach[by.parent[level]]
     base = forest.base.copy()
     for v in range(forest.value.shape[1]):
-        np.add.at(base, forest.output[paths.tree] + v, reach * forest.value[paths.nodes, v])
+        np.add.at(base, forest.output[by.tree] + v, reach * forest.value[by.nodes, v])
     return base
 
 
-def _portions(forest: Forest, players: IntArray, background: Background | None) -> list[IntArray]:
-    """Trees that are worked on together, so that their tables and comparisons fit in memory."""
-    paths = paths_of(forest, np.arange(forest.trees), players)
-    leaf = np.flatnonzero(~paths.inner)
-    k = paths.count[leaf].astype(np.float64)
-    table = np.where(k > MOST_BITS, 0, 2.0**k * (k + 1) * forest.value.shape[1])
-    each = NODE + (0 if background is None else len(background.matrix))
-    cells = np.bincount(paths.tree[leaf], table + each, forest.trees)
+def _portions(forest: Forest, of: IntArray, rows: int, background: Background | None, pairs: bool) -> Iterator[Paths]:
+    """Trees that are worked on together, so that their paths, tables and comparisons fit in memory."""
+    by = levels_of(forest, np.arange(forest.trees))
     depth = np.zeros(forest.trees)
-    np.maximum.at(depth, paths.tree[leaf], k)
-    order = np.argsort(
-        depth, kind="stable"
-    )  # trees of like depth, so that none is walked with more nodes than it needs
-    turn = np.cumsum(cells[order]) // PORTION
-    return np.split(order, np.flatnonzero(np.diff(turn)) + 1)
+    for d, level in enumerate(by.levels):
+        depth[by.tree[level]] = d
+    order = np.argsort(depth, kind="stable")  # of like depth, so that none is walked with more nodes than it needs
+    each = NODE + (0 if background is None else len(background.matrix))
+    for trees in _filled(order, (np.bincount(by.tree) / 2 * each)[order]):
+        paths = paths_of(forest, trees, of)
+        by_table = _by_table(forest, paths, rows, background, False)
+        if pairs:
+            by_table |= _by_table(forest, paths, rows, background, True)
+        k = np.where(by_table, paths.count, 0)
+        targets = np.maximum(k + 1, k * (k - 1) / 2 * pairs)
+        table = np.where(by_table, 2.0**k * targets * forest.value.shape[1], 0)
+        parts = _filled(trees, np.bincount(paths.tree, table, forest.trees)[trees].astype(np.float64))
+        yield from (paths,) if len(parts) == 1 else (paths_of(forest, part, of) for part in parts)
+
+
+def _filled(trees: IntArray, cells: FloatArray) -> list[IntArray]:
+    """Trees in their order, as many together as make about one portion of cells; `cells` is in the order of `trees`."""
+    turn = np.cumsum(cells) // PORTION
+    return np.split(trees, np.flatnonzero(np.diff(turn)) + 1)
 
 
 def _square(pairs: FloatArray, players: int) -> FloatArray:

@@ -1,12 +1,16 @@
 """Exact values of leaves with many players and a background: who is failed by both the row and a background row?
 
 A leaf pays for a row x and a background row b when no player of its path is failed by both. Each such pair is one cube: A are
-the players that b fails, B those that x fails. Failed players are bits of machine words, so that comparing a row with all
-background rows costs one operation per leaf and background row.
+the players that b fails, B those that x fails. Failed players are bits of machine words, no wider than the leaf's path needs,
+so that comparing a row with all background rows is one operation per leaf and background row; few of them leave a cube.
+
+What a cube earns depends on |A| and |B| alone. So the cubes of a row are a sparse matrix over (leaf, background row), and one
+product with the players that each background row fails credits all of A; what B loses is summed over background rows first.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -18,11 +22,11 @@ from accredit.trees.paths import Paths, decided
 from accredit.trees.tables import Background, spans
 from accredit.values.weighing import Semivalue
 
-CELLS = 1 << 20  # leaves × background rows × rows compared at once
-ROWS = 256  # rows whose masks are made at once
+CELLS = 1 << 19  # leaves × background rows × rows compared at once, to stay in the cache
+ROWS = 128  # rows whose masks are made at once
 WORD = 64
 
-Masks = list[npt.NDArray[Any]]  # one array (leaves, rows) of unsigned words per 64 players
+Masks = list[npt.NDArray[Any]]  # one array of unsigned words per 64 players
 
 
 def mask_credit(
@@ -37,101 +41,157 @@ def mask_credit(
     earned: FloatArray,  # (players or players², outputs, rows): added to in place
 ) -> None:
     """Add the credit (or pair interactions i < j) of these leaves with a background."""
-    moments = rule.moments(paths.most)
+    moments, flat = rule.moments(paths.most), earned.reshape(-1, earned.shape[-1])
     theirs = _failed(forest, paths, leaf, background.matrix)
-    step = max(1, CELLS // (len(leaf) * len(background.matrix)))
     for some in spans(len(matrix), ROWS):
-        own = [words.T.copy() for words in _failed(forest, paths, leaf, matrix[some])]
-        for part in spans(own[0].shape[0], step):
-            r, which, b = np.nonzero(_disjoint(theirs, [words[part] for words in own]))
-            present = _bits([words[which, b] for words in theirs], paths.most)
-            absent = _bits([words[r + part.start, which] for words in own], paths.most)
-            cube, who, share = (_pair_shares if pairs else _shares)(present, absent, moments)
-            path = paths.path[leaf[which]]
-            target = path[cube, who[0]]
+        own = _failed(forest, paths, leaf, matrix[some])
+        step = CELLS // (len(background.matrix) * (some.stop - some.start))
+        for wide, mine in _by_width(paths.count[leaf], step):
+            path = paths.path[leaf[mine]].astype(np.int64)
+            cubes = Cubes(_narrow(own, mine, wide), _narrow(theirs, mine, wide), path, background.weight)
+            value = forest.value[paths.nodes[leaf[mine]]]
+            output = forest.output[paths.tree[leaf[mine]]]
             if pairs:
-                other = path[cube, who[1]]
-                target = np.minimum(target, other) * players + np.maximum(target, other)
-            share *= background.weight[b[cube]]
-            first = some.start + part.start
-            paid = earned[..., first : first + part.stop - part.start]
-            _add(forest, paths, leaf[which[cube]], r[cube], share, target, paid)
+                cubes.add_pairs(value, output, moments, players, earned.shape[1], flat[:, some])
+            else:
+                cubes.add_credit(value, output, moments, earned.shape[1], flat[:, some])
 
 
 def _failed(forest: Forest, paths: Paths, leaf: IntArray, matrix: FloatArray) -> Masks:
-    """The players that each row fails on the way to each leaf, as bits."""
+    """The players that each row fails on the way to each leaf, as bits: words (leaves, rows)."""
     left = decided(forest, paths, matrix)
-    kind = np.dtype(f"u{next(size for size in (1, 2, 4, 8) if 8 * size >= min(paths.most, WORD))}").type
+    kind = _word(paths.most)
     masks = []
     for first in range(0, paths.most, WORD):
         failed = np.zeros((len(paths.nodes), len(matrix)), dtype=kind)
         for level in paths.levels[1:]:
-            above = paths.parent[level]
-            missed = left[above] ^ paths.is_left[level][:, None]
+            here = level.start + np.flatnonzero(paths.count[level] > first)
+            above = paths.parent[here]
             bit = paths.slot[above] - first
-            mine = (bit >= 0) & (bit < WORD)
-            shifted = missed.astype(kind) << np.where(mine, bit, 0).astype(kind)[:, None]
-            failed[level] = failed[above] | np.where(mine[:, None], shifted, kind(0))
+            mine = ((bit >= 0) & (bit < WORD)).astype(kind) << np.clip(bit, 0, WORD - 1).astype(kind)
+            failed[here] = failed[above] | (left[above] ^ paths.is_left[here][:, None]) * mine[:, None]
         masks.append(failed[leaf])
     return masks
 
 
-def _disjoint(theirs: Masks, own: Masks) -> BoolArray:
-    """Is no player failed by both? Masks (leaves, background) and (rows, leaves) -> (rows, leaves, background)."""
+def _word(players: int) -> Any:
+    """The narrowest unsigned word that has a bit for each of up to 64 players."""
+    return np.dtype(f"u{next(size for size in (1, 2, 4, 8) if 8 * size >= min(players, WORD))}").type
+
+
+def _by_width(count: IntArray, step: int) -> Iterator[tuple[int, IntArray]]:
+    """Leaves whose players fit into equally wide words, at most `step` at once: that many players, and positions."""
+    width = np.array([8, 16, 32, *range(WORD, int(count.max(initial=0)) + WORD, WORD)])
+    needs = np.searchsorted(width, count)
+    for group in np.unique(needs).tolist():
+        mine = np.flatnonzero(needs == group)
+        yield from ((int(width[group]), mine[part]) for part in spans(len(mine), step))
+
+
+def _narrow(masks: Masks, leaf: IntArray, players: int) -> Masks:
+    return [words[leaf].astype(_word(players)) for words in masks[: -(-players // WORD)]]
+
+
+class Cubes:
+    """What some rows and all background rows leave of some leaves: one cube for each pair that fails no player twice.
+
+    Masks are (leaves, rows) and (leaves, m).
+    """
+
+    def __init__(self, own: Masks, theirs: Masks, path: IntArray, weight: FloatArray) -> None:
+        self.own, self.theirs = [np.ascontiguousarray(words.T) for words in own], theirs
+        self.path = path  # (leaves, most) the player of each bit
+        leaves, m = theirs[0].shape
+        self.shape = len(self.own[0]), leaves, m
+        self.found = np.flatnonzero(_disjoint(self.own, theirs))  # in order of the rows
+        self.row, self.pair = np.divmod(self.found, leaves * m)  # pair: a leaf and a background row
+        self.leaf, b = np.divmod(self.pair, m)
+        self.weight = weight[b]
+        self.present = _size(theirs).ravel()[self.pair].astype(np.int64)  # |A|
+        self.absent = _size(self.own)[self.row, self.leaf].astype(np.int64)  # |B|
+
+    def add_credit(
+        self, value: FloatArray, output: IntArray, moments: FloatArray, outputs: int, earned: FloatArray
+    ) -> None:
+        """Add what A earns and B loses; value (leaves, values), earned (players × outputs, rows)."""
+        gain = moments[self.present - 1, self.absent] * self.weight
+        loss = moments[self.present, self.absent - 1] * self.weight
+        rows, leaves, _ = self.shape
+        lost = np.bincount(self.row * leaves + self.leaf, loss, rows * leaves)
+        failing = np.flatnonzero(lost)
+        who, place = _places([words.ravel()[failing] for words in self.own])
+        cell = failing[who]
+        row, leaf = np.divmod(cell, leaves)
+        target = self.path[leaf, place] * outputs + output[leaf]
+        for v in range(value.shape[1]):
+            np.add.at(earned, (target + v, row), -lost[cell] * value[leaf, v])
+            self._add_gain(gain * value[self.leaf, v], output + v, outputs, earned)
+
+    def _add_gain(self, gain: FloatArray, output: IntArray, outputs: int, earned: FloatArray) -> None:
+        """Cubes (rows × pairs) times the players that each pair's background row fails (pairs × targets)."""
+        from scipy.sparse import csr_array
+
+        rows, leaves, m = self.shape
+        used, pairs = _numbered(self.pair, leaves * m)
+        who, place = _places([words.ravel()[pairs] for words in self.theirs])
+        leaf = pairs[who] // m
+        where, targets = _numbered(self.path[leaf, place] * outputs + output[leaf], len(earned))
+        ends = np.searchsorted(who, np.arange(len(pairs) + 1))
+        fails = csr_array((np.ones(len(where)), where, ends), shape=(len(pairs), len(targets)))
+        first = np.searchsorted(self.row, np.arange(rows + 1))
+        cubes = csr_array((gain, used, first), shape=(rows, len(pairs)))
+        earned[targets] += (cubes @ fails).toarray().T
+
+    def add_pairs(
+        self, value: FloatArray, output: IntArray, moments: FloatArray, players: int, outputs: int, earned: FloatArray
+    ) -> None:
+        """Add what each pair within A and B gets; earned (players² × outputs, rows)."""
+        present = _bits([words.ravel()[self.pair] for words in self.theirs])
+        absent = _bits([words[self.row, self.leaf] for words in self.own])
+        a, c = self.present, self.absent
+        i, j = np.triu_indices(min(present.shape[1], self.path.shape[1]), 1)
+        kinds = (
+            (present[:, i] & present[:, j], moments[a - 2, c]),
+            (absent[:, i] & absent[:, j], moments[a, c - 2]),
+            ((present[:, i] & absent[:, j]) | (absent[:, i] & present[:, j]), -moments[a - 1, c - 1]),
+        )
+        for which, share in kinds:
+            cube, pair = np.nonzero(which)
+            leaf = self.leaf[cube]
+            one, other = self.path[leaf, i[pair]], self.path[leaf, j[pair]]
+            target = (np.minimum(one, other) * players + np.maximum(one, other)) * outputs + output[leaf]
+            for v in range(value.shape[1]):
+                amount = (share * self.weight)[cube] * value[leaf, v]
+                np.add.at(earned, (target + v, self.row[cube]), amount)
+
+
+def _disjoint(own: Masks, theirs: Masks) -> BoolArray:
+    """Is no player failed by both? Masks (rows, leaves) and (leaves, m) -> (rows, leaves, m)."""
     free: BoolArray = (own[0][:, :, None] & theirs[0]) == 0
     for x, b in zip(own[1:], theirs[1:], strict=True):
         free &= (x[:, :, None] & b) == 0
     return free
 
 
-def _bits(words: list[npt.NDArray[Any]], count: int) -> BoolArray:
-    """Words (m,) of up to 64 players each -> (m, count)."""
-    bits = [
-        np.unpackbits(
-            np.ascontiguousarray(w).view(np.uint8).reshape(len(w), w.dtype.itemsize), axis=1, bitorder="little"
-        )
-        for w in words
-    ]
-    return np.concatenate(bits, axis=1)[:, :count].astype(bool)
+def _size(masks: Masks) -> npt.NDArray[np.uint16]:
+    """How many players each mask holds."""
+    return sum((np.bitwise_count(words) for words in masks), np.zeros(masks[0].shape, dtype=np.uint16))
 
 
-Shares = tuple[IntArray, tuple[IntArray, ...], FloatArray]  # the cube, the places on its path, the share
+def _numbered(found: IntArray, count: int) -> tuple[IntArray, IntArray]:
+    """Numbers below `count`, renumbered without gaps, and what each new number stands for."""
+    seen = np.zeros(count, dtype=bool)
+    seen[found] = True
+    return (np.cumsum(seen) - 1)[found], np.flatnonzero(seen)
 
 
-def _shares(present: BoolArray, absent: BoolArray, moments: FloatArray) -> Shares:
-    """What a cube of worth 1 gives each player of A and B; `present` and `absent` are (m, places)."""
-    a, c = present.sum(axis=1), absent.sum(axis=1)
-    (cube_a, in_a), (cube_b, in_b) = np.nonzero(present), np.nonzero(absent)
-    earned, lost = moments[a - 1, c][cube_a], -moments[a, c - 1][cube_b]
-    return np.concatenate([cube_a, cube_b]), (np.concatenate([in_a, in_b]),), np.concatenate([earned, lost])
+def _places(words: Masks) -> tuple[IntArray, IntArray]:
+    """The bits that are set in words (m,): which word, and which bit."""
+    bits = _bits(words)
+    return np.divmod(np.flatnonzero(bits), bits.shape[1])
 
 
-def _pair_shares(present: BoolArray, absent: BoolArray, moments: FloatArray) -> Shares:
-    """What a cube of worth 1 gives each pair within A and B."""
-    a, c = present.sum(axis=1), absent.sum(axis=1)
-    i, j = np.triu_indices(present.shape[1], 1)
-    kinds = (
-        (present[:, i] & present[:, j], moments[a - 2, c]),
-        (absent[:, i] & absent[:, j], moments[a, c - 2]),
-        ((present[:, i] & absent[:, j]) | (absent[:, i] & present[:, j]), -moments[a - 1, c - 1]),
-    )
-    found = [(*np.nonzero(which), share) for which, share in kinds]
-    cube, pair = (np.concatenate([f[axis] for f in found]) for axis in (0, 1))
-    return cube, (i[pair], j[pair]), np.concatenate([share[cubes] for cubes, _, share in found])
-
-
-def _add(
-    forest: Forest,
-    paths: Paths,
-    node: IntArray,  # (m,) the leaf of each share
-    row: IntArray,  # (m,)
-    share: FloatArray,  # (m,)
-    target: IntArray,  # (m,)
-    earned: FloatArray,  # (targets, outputs, rows)
-) -> None:
-    _, outputs, rows = earned.shape
-    first = forest.output[paths.tree[node]]
-    for v in range(forest.value.shape[1]):
-        place = (target * outputs + first + v) * rows + row
-        amount = share * forest.value[paths.nodes[node], v]
-        earned += np.bincount(place, amount, earned.size).reshape(earned.shape)
+def _bits(words: Masks) -> BoolArray:
+    """Words (m,) of up to 64 players each -> (m, players)."""
+    by_byte = [np.ascontiguousarray(w).view(np.uint8).reshape(len(w), w.dtype.itemsize) for w in words]
+    return np.unpackbits(np.concatenate(by_byte, axis=1), axis=1, bitorder="little").view(bool)

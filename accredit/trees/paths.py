@@ -5,14 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from accredit.core import BoolArray, FloatArray, IntArray
 from accredit.trees.forest import Forest
 
 
 @dataclass(frozen=True, eq=False)
-class Paths:
-    """The nodes of some trees by level, and the distinct players tested above each.
+class Levels:
+    """The nodes of some trees by level.
 
     Positions are those of the forest's own arrays, made local: node `nodes[i]` of the forest is node i here.
     """
@@ -22,11 +23,17 @@ class Paths:
     tree: IntArray  # (nodes,) which tree of the forest
     parent: IntArray  # (nodes,) local; −1 at a root
     is_left: BoolArray  # (nodes,) is it its parent's left child?
+
+
+@dataclass(frozen=True, eq=False)
+class Paths(Levels):
+    """The nodes of some trees by level, and the distinct players tested above each."""
+
     inner: BoolArray  # (nodes,)
     player: IntArray  # (nodes,) the player tested; −1 at a leaf
     count: IntArray  # (nodes,) distinct players tested above
     slot: IntArray  # (nodes,) at an inner node: the place of its player among those of its children
-    path: IntArray  # (nodes, most) the players tested above, in order of first test
+    path: npt.NDArray[np.int32]  # (nodes, most) the players tested above, in order of first test
     before: IntArray  # (nodes,) the last node above whose own edge tested the same player as this one's; −1: none
 
     @property
@@ -37,29 +44,30 @@ class Paths:
 
 def paths_of(forest: Forest, trees: IntArray, players: IntArray) -> Paths:
     """The paths of some trees; `players` gives the player of each column: (features,)."""
-    nodes, levels, tree, parent, is_left = _by_level(forest, trees)
+    by = levels_of(forest, trees)
+    nodes, levels, parent = by.nodes, by.levels, by.parent
     inner = forest.feature[nodes] >= 0
     player = np.where(inner, players[np.maximum(forest.feature[nodes], 0)], -1)
     width = max(1, min(len(levels) - 1, len(np.unique(player[inner]))))
     count, slot, before = (np.full(len(nodes), fill) for fill in (0, 0, -1))
-    path, edge = (np.full((len(nodes), width), -1) for _ in range(2))
-    for level in levels[1:]:
+    path, edge = (np.full((len(nodes), width), -1, dtype=np.int32) for _ in range(2))
+    for depth, level in enumerate(levels[1:]):
         here = np.arange(level.start, level.stop)
         above = parent[level]
         tested = player[above]
-        same = path[above] == tested[:, None]
-        seen = same.any(axis=1)
-        place = np.where(seen, same.argmax(axis=1), count[above])
+        path[level, :depth], edge[level, :depth] = path[above, :depth], edge[above, :depth]
+        same = path[level, :depth] == tested[:, None]
+        place = np.where(same.any(axis=1), same.argmax(axis=1), count[above]) if depth else count[above]
+        seen = place < count[above]
         slot[above] = place
         count[level] = count[above] + ~seen
-        before[level] = np.where(seen, edge[above, np.minimum(place, width - 1)], -1)
-        path[level], edge[level] = path[above], edge[above]
+        before[level] = np.where(seen, edge[here, place], -1)
         path[here, place], edge[here, place] = tested, here
-    return Paths(nodes, levels, tree, parent, is_left, inner, player, count, slot, path, before)
+    return Paths(nodes, levels, by.tree, parent, by.is_left, inner, player, count, slot, path, before)
 
 
-def _by_level(forest: Forest, trees: IntArray) -> tuple[IntArray, list[slice], IntArray, IntArray, BoolArray]:
-    """Nodes of some trees level by level: positions, one slice per level, tree, parent, side."""
+def levels_of(forest: Forest, trees: IntArray) -> Levels:
+    """The nodes of some trees, level by level."""
     nodes, tree = [forest.roots[trees]], [trees]
     parent, is_left = [np.full(len(trees), -1)], [np.zeros(len(trees), bool)]
     levels = [slice(0, len(trees))]
@@ -70,7 +78,8 @@ def _by_level(forest: Forest, trees: IntArray) -> tuple[IntArray, list[slice], I
         parent.append(np.repeat(split + levels[-1].start, 2))
         is_left.append(np.tile([True, False], len(split)))
         levels.append(slice(levels[-1].stop, levels[-1].stop + 2 * len(split)))
-    return np.concatenate(nodes), levels, np.concatenate(tree), np.concatenate(parent), np.concatenate(is_left)
+    flat = [np.concatenate(each) for each in (nodes, tree, parent, is_left)]
+    return Levels(flat[0], levels, *flat[1:])
 
 
 def decided(forest: Forest, paths: Paths, matrix: FloatArray) -> BoolArray:

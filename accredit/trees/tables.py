@@ -12,7 +12,7 @@ from accredit.core import BoolArray, FloatArray, IntArray
 from accredit.trees.blocks import Blocks, Entries, Group
 from accredit.trees.forest import Forest
 from accredit.trees.leaf_tables import coin_weights, leaf_credits, leaf_pairs
-from accredit.trees.paths import Paths
+from accredit.trees.paths import Levels, Paths
 from accredit.values.weighing import Semivalue
 
 ROWS = 1024  # rows looked up at once
@@ -103,10 +103,10 @@ def _ratios(forest: Forest, paths: Paths) -> FloatArray:
     return ratio
 
 
-def shares(forest: Forest, paths: Paths) -> FloatArray:
+def shares(forest: Forest, by: Levels) -> FloatArray:
     """The share of its parent's training weight that came to each node: (nodes,); 1 at a root, half where none came."""
-    cover = forest.cover[paths.nodes]
-    above = np.where(paths.parent < 0, cover, cover[paths.parent])
+    cover = forest.cover[by.nodes]
+    above = np.where(by.parent < 0, cover, cover[by.parent])
     return np.divide(cover, above, out=np.full_like(cover, 0.5), where=above > 0)
 
 

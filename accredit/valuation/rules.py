@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -61,12 +62,15 @@ def influences(table: Table, game: Game, budget: int, seed: int) -> Attribution:
     objective: Objective = Ridge(data, WEIGHT_DECAY) if data.classes is None else Softmax(data, WEIGHT_DECAY)
     curvature = ExactHessian() if objective.parameters <= MATRIX_PARAMETERS else ConjugateGradients()
     rows = influence(objective, curvature).attribution()
-    if table.groups is None:
-        return rows
+    return rows if table.groups is None else summed(rows, table.groups)
+
+
+def summed(rows: Attribution, groups: Mapping[str, Sequence[str]]) -> Attribution:
+    """The influence of groups: sums over their rows."""
     place = {name: i for i, name in enumerate(rows.players)}
-    sums = np.array([rows.credit[[place[m] for m in members]].sum() for members in table.groups.values()])
+    sums = np.array([rows.credit[[place[m] for m in members]].sum() for members in groups.values()])
     kept = (c if c.axiom != "symmetry" else Claim("symmetry", Holds.UNKNOWN, "sums over groups") for c in rows.claims)
-    return replace(rows, players=tuple(table.groups), credit=sums, claims=tuple(kept), method=rows.method + ", summed")
+    return replace(rows, players=tuple(groups), credit=sums, claims=tuple(kept), method=rows.method + ", summed")
 
 
 def linear_fit(table: Table, game: Game, budget: int, seed: int) -> Attribution:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from accredit.core import Attribution
 from accredit.explanation.result import Explanation
 from accredit.views.engine import render
-from accredit.views.numbers import brief
+from accredit.views.numbers import brief, rounding
 from accredit.views.palette import level
 from accredit.views.parts import Bar, bar, bounds, span
 from accredit.views.picture import outlines
@@ -67,12 +67,15 @@ class _Scale:
     colour: list[str]  # classes
 
     @classmethod
-    def of(cls, result: Attribution, signed: bool) -> _Scale:
+    def of(cls, result: Attribution, signed: bool, least: float) -> _Scale:
+        """Credit smaller than `least` is drawn as none."""
         credit, (low, high) = result.credit.tolist(), bounds(result)
         place = {player: k for k, player in enumerate(result.players)}
-        largest = max(map(abs, credit), default=0.0)
-        text, colour = [brief(x, signed) for x in credit], [level(x, largest, signed) for x in credit]
-        return cls(place, credit, low, high, span(result), signed, text, colour)
+        largest = max(*map(abs, credit), least)
+        text = [brief(x if abs(x) > least else 0.0, signed) for x in credit]
+        colour = [level(x, largest, signed) for x in credit]
+        lowest, highest = span(result)
+        return cls(place, credit, low, high, (lowest, max(highest, least)), signed, text, colour)
 
 
 class Drawer:
@@ -84,7 +87,10 @@ class Drawer:
         named = (p for _, a in explanation for p in a.players)
         self.everyone = list(dict.fromkeys([*explanation.players, *named]))
         self.number = {player: k for k, player in enumerate(self.everyone)}
-        self.scales = {m: _Scale.of(a, m not in explanation.unsigned) for m, a in explanation}
+        answers = explanation.said is not None
+        self.scales = {
+            m: _Scale.of(a, m not in explanation.unsigned, rounding(a) if answers else 0.0) for m, a in explanation
+        }
         self.many = len(self.everyone) > MANY
         picture = explanation.picture
         self.outlines = outlines(picture.owner) if picture else []
@@ -114,13 +120,18 @@ class Drawer:
             for method, words in about.items()
         }  # fmt: skip
 
+    def strip(self, method: str) -> Markup:
+        """The text coloured by one method, as running text."""
+        return render("explanation", "strip", texts=self._strip(method, large=False), large=False, live=self.live)
+
     def _about(self, method: str, result: Attribution) -> About:
         paid = costs(result, self.explanation.seconds.get(method))
         return About(title(method), in_words(result), " · ".join(paid))
 
     def _strip(self, method: str, large: bool) -> list[tuple[str, list[Run]]]:
         """The text in runs of coloured tokens; of a pair, both texts with their names."""
-        names = ("First text", "Second text")[: len(self.texts)]
+        pair = ("First text", "Second text") if self.explanation.said is None else ("Prompt", "Said so far")
+        names = pair[: len(self.texts)]
         return [(name, self._runs(text, method, large)) for name, text in zip(names, self.texts, strict=True)]
 
     def _runs(self, text: list[Segment], method: str, large: bool) -> list[Run]:

@@ -117,7 +117,7 @@ def _pair_lines(pairs: Interactions) -> list[str]:
     """The strongest pairs."""
     found = pairs.strongest(PAIRS)
     cells = [[printable(together(who)), rounded(x)] for who, x in found]
-    return table(["pair", pairs.index], cells, [x for _, x in found])
+    return table(["pair", f"interaction ({pairs.index})"], cells, [x for _, x in found])
 
 
 def _asked(explanation: TableExplanation) -> str:

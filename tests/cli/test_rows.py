@@ -33,6 +33,19 @@ def test_rows_are_shown_and_written(typed, files):
     assert "age matters most" in Path("page.html").read_text(encoding="utf-8")
 
 
+def test_interactions_are_shown_and_written(typed, files):
+    words = ("explain", "rows.csv", "--model", "model.json", "--background", "train.csv", "--interactions")
+    code, out, _ = typed(*words, "--html", "page.html")
+    assert code == 0 and "age + pay" in out and "interaction (sii)" in out
+    assert "<h2>Interactions</h2>" in Path("page.html").read_text(encoding="utf-8")
+    code, out, _ = typed(*words, "--json")
+    whole = json.loads(out)
+    assert code == 0 and whole["pairs_index"] == "sii"
+    assert typed(*words, "--out", "lines.jsonl")[0] == 0
+    line = json.loads(Path("lines.jsonl").read_text(encoding="utf-8").splitlines()[3])["outputs"]["1"]
+    assert line["interactions"] == [["age", "pay", whole["pairs"][3][0][1][1]]]
+
+
 def test_a_stopped_run_goes_on_and_ends_with_the_same_bytes(typed, files, monkeypatch):
     monkeypatch.setattr("accredit.explanation.table_run.PART", 8)
     words = ("explain", "rows.csv", "--model", "model.json", "--background", "train.csv", "--out")
@@ -60,6 +73,12 @@ def test_the_built_in_table_needs_no_data(typed):
         (("explain", "rows.csv", "--model", "none.json"), "there is no file 'none.json'"),
         (("explain", "rows.csv", "--model", "model.json", "--text", "age"), "--text is for texts"),
         (("explain", "some text", "--background", "train.csv"), "--background is for rows"),
+        (("explain", "some text", "--interactions"), "--interactions is for rows"),
+        (("explain", "--table", "--interactions", "--methods", "loo"), "--methods shapley"),
+        (
+            ("explain", "rows.csv", "--model", "model.json", "--interactions", "--players", '{"a": ["age", "pay"]}'),
+            "'a' plays alone",
+        ),
         (("explain", "--table", "rows.csv"), "leave one out"),
         (("explain", "rows.csv", "--model", "model.json", "--players", "word"), "groups of columns as JSON"),
         (("explain", "rows.csv", "--model", "train.csv.txt"), "there is no file"),

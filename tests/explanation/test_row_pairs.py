@@ -14,7 +14,6 @@ import accredit
 from accredit.core import InvalidInput, Known
 from accredit.core.coalitions import all_coalitions
 from accredit.explanation.table import TableExplanation
-from accredit.explanation.table_run import _line, _to_parquet
 from accredit.explanation.tables import explain_rows
 from accredit.games import TableGame
 from accredit.games.rows import mixed
@@ -85,12 +84,14 @@ def test_one_row_and_the_mean_over_rows():
 def test_pairs_travel_and_are_drawn(tmp_path):
     explained = explained_boosting()
     assert TableExplanation.from_json(explained.to_json()) == explained
-    line = json.loads(_line(explained, 0, 0, "run"))
+    settings = {"background": X[30:45], "interactions": True}
+    lined = accredit.explain(X[:5], MODELS["boosting"][0], out=tmp_path / "rows.jsonl", **settings)
+    assert lined == explained
+    line = json.loads((tmp_path / "rows.jsonl").read_text(encoding="utf-8").splitlines()[0])
     assert line["outputs"]["odd"]["interactions"][0] == ["x0", "x1", explained.interactions(0, "odd")["x0", "x1"]]
-    (tmp_path / "journal").write_text(_line(explained, 0, 0, "run"), encoding="utf-8")
-    _to_parquet(tmp_path / "journal", tmp_path / "rows.parquet")
+    accredit.explain(X[:5], MODELS["boosting"][0], out=tmp_path / "rows.parquet", **settings)
     columns = pd.read_parquet(tmp_path / "rows.parquet")
-    assert columns["interaction: x0 + x1"].tolist() == explained.pairs[0, 0, 1].tolist()
+    assert columns["interaction: x0 + x1"].tolist()[:2] == explained.pairs[0, 0, 1].tolist()
     assert "mean |sii| over 5 rows" in str(explained) and "x0 + x1" in str(explained)
     explained.to_html(tmp_path / "rows.html")
     page = (tmp_path / "rows.html").read_text(encoding="utf-8")
@@ -122,7 +123,7 @@ def explained_product(row, rows):
 
 
 def test_what_cannot_be_had_is_said():
-    with pytest.raises(InvalidInput, match="method='shapley' or method='banzhaf'"):
+    with pytest.raises(InvalidInput, match="only shapley and banzhaf"):
         explain_rows(X[:1], SVC().fit(X, Y), X[30:45], method="leave-one-out", interactions=True)
     with pytest.raises(InvalidInput, match="two players"):
         explain_rows(X[:1, :1], lambda x: x[:, 0] ** 2, X[30:45, :1], interactions=True)

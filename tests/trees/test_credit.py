@@ -12,7 +12,7 @@ from sklearn.ensemble import GradientBoostingRegressor, RandomForestRegressor
 
 from accredit.core import InvalidInput
 from accredit.trees import Forest, Tree, forest_of, tree_credit
-from accredit.values import CubeGame, shapley
+from accredit.values import CubeGame, shapley, shapley_interactions
 from tests.trees.families import numbers
 
 
@@ -114,6 +114,49 @@ def test_a_leaf_with_one_background_row_is_one_cube():
         "abc", [value[1], value[3], value[6]], [[0, 0, 0], [1, 1, 0], [1, 0, 0]], [[1, 0, 0], [0, 0, 0], [0, 1, 0]]
     )
     assert_allclose(tree_credit(forest, row, other).credit[0, :, 0], shapley(cubes).credit, atol=1e-12)
+
+
+def cubes_of(forest: Forest, row: np.ndarray, other: np.ndarray) -> CubeGame:
+    """Every way that a mixture of two rows can take, as a cube: who must play, who must not."""
+    found = []
+
+    def walk(node: int, must: frozenset[int], never: frozenset[int]) -> None:
+        if forest.feature[node] < 0:
+            found.append((forest.value[node, 0], must, never))
+            return
+        column = int(forest.feature[node])
+        own, theirs = forest.decisions(np.array([node]), np.stack([row, other]))[0]
+        for left, child in ((True, forest.left[node]), (False, forest.right[node])):
+            if own == left == theirs:
+                walk(child, must, never)
+            elif own == left and column not in never:
+                walk(child, must | {column}, never)
+            elif theirs == left and column not in must:
+                walk(child, must, never | {column})
+
+    for root in forest.roots:
+        walk(root, frozenset(), frozenset())
+    names = [f"x{i}" for i in range(forest.features)]
+    plays = np.array([[[i in who for i in range(len(names))] for who in sides] for _, *sides in found])
+    return CubeGame(names, [worth for worth, *_ in found], plays[:, 0], plays[:, 1])
+
+
+@pytest.mark.slow
+def test_unpruned_forests_with_a_background_are_sums_of_cubes():
+    """Paths of more columns than a machine word has bits, found by walking pairs of rows; weights count."""
+    rng = np.random.default_rng(1)
+    x = (rng.random((300, 90)) < 0.05).astype(float)
+    y = x @ rng.normal(size=90) + rng.normal(size=300)
+    forest = forest_of(RandomForestRegressor(2, random_state=0).fit(x, y))
+    weight = np.array([0.5, 0.3, 0.2])
+    got = tree_credit(forest, x[:2], x[100:103], weight=weight, interactions=True)
+    assert got.pairs is not None
+    for r in range(2):
+        games = [cubes_of(forest, x[r], other) for other in x[100:103]]
+        credit = sum(w * shapley(game).credit for w, game in zip(weight, games, strict=True))
+        pairs = sum(w * shapley_interactions(game).matrix() for w, game in zip(weight, games, strict=True))
+        assert_allclose(got.credit[r, :, 0], credit, atol=1e-12)
+        assert_allclose(got.pairs[r, ..., 0], pairs, atol=1e-12)
 
 
 @pytest.mark.parametrize(

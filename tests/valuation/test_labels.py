@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 
 from accredit.core import InvalidInput
 from accredit.valuation.label_scores import margin, neighbour_agreement, text_views
-from accredit.valuation.labels import COMBINED, Evidence, _chosen, wrong_labels
+from accredit.valuation.labels import COMBINED, Evidence, WrongLabels, _chosen, wrong_labels
 from accredit.valuation.oddities import nearest, oddities
 from accredit.valuation.planted import (
     Trial,
@@ -176,3 +176,28 @@ def test_the_same_text_with_two_labels_is_a_contradiction() -> None:
 def test_bad_input_is_named(labels: list[int], settings: dict[str, object], message: str) -> None:
     with pytest.raises(InvalidInput, match=message):
         wrong_labels(labels, **settings)  # type: ignore[arg-type]
+
+
+@pytest.mark.slow
+def test_a_view_that_foretells_nothing_has_no_vote() -> None:
+    """Noise beside good features must neither hide the flips nor silence the list."""
+    x, y, wrong = _blobs(120, apart=4.0, flips=8)
+    noise = np.random.default_rng(1).normal(size=(120, 40))
+    alone = wrong_labels(y, features={"good": x})
+    both = wrong_labels(y, features={"good": x, "noise": noise})
+    assert both.agreement == alone.agreement and both.suggested == alone.suggested
+    assert both.suspects and set(both.suspects[:6]) <= set(np.flatnonzero(wrong).tolist())
+
+
+@pytest.mark.slow
+def test_what_is_written_can_be_read_back() -> None:
+    x, y, _ = _blobs(60, apart=3.0, flips=6)
+    x[7] = x[8]
+    found = wrong_labels(y, features=x)
+    again = WrongLabels.from_plain(json.loads(found.to_json()))
+    assert again.to_plain() == found.to_plain() and again.suspects == found.suspects
+    assert (
+        again.oddities == found.oddities and again.evidence == found.evidence and again.expected(3) == found.expected(3)
+    )
+    with pytest.raises(InvalidInput, match="expected 'wrong labels'"):
+        WrongLabels.from_plain({"kind": "valuation"})

@@ -11,16 +11,15 @@ import numpy as np
 from accredit.core.coalitions import FloatArray, IntArray
 from accredit.core.errors import NotConverged
 from accredit.values.surrogate.design import Design
+from accredit.values.surrogate.fitting import fit_isotropic, fit_screened, stages
 from accredit.values.surrogate.intervals import FLOOR, Regression, operator, standard_error, t_multiple
-from accredit.values.surrogate.likelihood import Mixture, Sample, fit_isotropic, fit_screened
+from accredit.values.surrogate.likelihood import Mixture, Sample
 from accredit.values.surrogate.posterior import Posterior, posterior, steadied
 from accredit.values.surrogate.rows import Rows
 from accredit.values.surrogate.stack import centred_sum, error_vector, honest_residual, optimism, weight_of_second
 from accredit.values.surrogate.walsh import Walsh
 
 MOST_PAIRS = 2000  # fitted at once; further pairs correct the fit
-ROWS_ISOTROPIC, ROWS_SCREENED = 500, 400  # rows on which hyper-parameters are fitted
-ROWS_COARSE = 128  # rows on which that search begins: half of them, and at least so many
 END_NOISE = 1e-6  # the end pair {∅, N} is known and has no weight in any score
 FEW_PAIRS = 60  # below this some intervals are not honest, see `_too_few`
 ASYMPTOTIC = (
@@ -203,9 +202,8 @@ def _sample(design: Design, target: FloatArray) -> Sample:
 
 def _models(sample: Sample, rng: np.random.Generator) -> tuple[Posterior, ...]:
     """The isotropic surrogate, and the screened one where pairs outnumber the players whose relevance it fits."""
-    small, smaller = sample.thinned(ROWS_ISOTROPIC, rng), sample.thinned(ROWS_SCREENED, rng)
-    coarse = sample.thinned(max(ROWS_COARSE, len(small) // 2), rng) if len(sample) > 1.4 * ROWS_COARSE else None
-    isotropic = steadied(fit_isotropic(small, coarse or small), sample)
+    samples = stages(sample, rng)
+    isotropic = steadied(fit_isotropic(samples), sample)
     if isotropic is None:
         isotropic = steadied(Mixture((Walsh(1),), (1e4,)), sample)  # leverage regression with a trace of ridge
     if isotropic is None:
@@ -214,7 +212,7 @@ def _models(sample: Sample, rng: np.random.Generator) -> tuple[Posterior, ...]:
         )
     if len(sample) - 1 <= sample.rows.players + 1:
         return (isotropic,)
-    screened = posterior(fit_screened(smaller, coarse or smaller), sample)
+    screened = posterior(fit_screened(samples), sample)
     return (isotropic,) if screened is None else (isotropic, screened)
 
 

@@ -16,6 +16,7 @@ from accredit.values.sampling import Sampled, checked, described
 from accredit.values.solver import progress
 from accredit.values.surrogate.design import Design, empty_design, grown, strata
 from accredit.values.surrogate.estimate import FEW_PAIRS, Asked, Estimate, estimate, exact
+from accredit.values.threads import one_blas_thread
 
 LARGEST_BUDGET = 1 << 20  # payoffs asked at most when only seconds or a half-width is given
 LOOKS_WITHOUT_INTERVAL = 4  # a game without visible variation is not asked for ever
@@ -88,7 +89,8 @@ class Surrogate:
     def _estimate(self, asked: Asked, error: float, rng: np.random.Generator) -> Estimate:
         if asked.design.complete:
             return Estimate(exact(asked), None, 0.0, "every coalition was asked")
-        return estimate(asked, error, self.centre == "debiased", rng)
+        with one_blas_thread():
+            return estimate(asked, error, self.centre == "debiased", rng)
 
     @property
     def _most_pairs(self) -> int:

@@ -1,0 +1,210 @@
+"""The credit of rows: in closed form where the model's form allows it, else from one game per row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from accredit.core import Attribution, Attributions, Claim, FloatArray, InvalidInput, Precision
+from accredit.explanation.backgrounds import Compared
+from accredit.explanation.row_pairs import RowPairs, gathered_pairs, pair_index, pairs_of_game
+from accredit.games import cached
+from accredit.games.rows import row_game
+from accredit.methods import Chosen
+from accredit.models.frames import Rows
+from accredit.models.partition import Partition
+from accredit.models.rows import RowModel
+from accredit.values.exact import SHAPLEY_CLAIMS, semivalue_claims
+from accredit.values.semivalues import banzhaf_weights, beta_weights, check_weights
+
+# What a closed form shares -> our word for it
+UNIT = {"margin": "logit", "probability": "probability", "value": "value"}
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """Everything a way of solving needs."""
+
+    model: RowModel
+    unit: str
+    outputs: tuple[str, ...]
+    rows: Rows
+    compared: Compared
+    both: Any  # background and rows in one table; the rows alone without a background
+    partition: Partition
+    method: Chosen
+    dependence: str
+    budget: int | None
+    seed: int
+    interactions: bool
+    said: tuple[str, ...]  # what had to be widened or chosen to ask it
+
+    @property
+    def start(self) -> int:
+        """Background rows, which come before the explained ones."""
+        return 0 if self.compared.rows is None else len(self.compared.rows)
+
+    def table(self) -> Any:
+        """The explained rows, as the model reads them."""
+        return part(self.both, self.start, self.start + len(self.rows))
+
+    def background(self) -> Any:
+        """The background rows, as the model reads them; None without."""
+        return None if self.compared.rows is None else part(self.both, 0, self.start)
+
+
+def part(table: Any, start: int, stop: int) -> Any:
+    """Some rows of an array or a data frame."""
+    return table[start:stop] if isinstance(table, np.ndarray) else table.iloc[start:stop].reset_index(drop=True)
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """Credit of some rows, and how well it is known."""
+
+    credit: FloatArray  # (rows, players, outputs)
+    base: FloatArray  # (outputs,)
+    method: str
+    precision: Precision
+    claims: tuple[Claim, ...]
+    interval: FloatArray | None = None
+    pairs: RowPairs | None = None
+
+
+def answered(asked: Asked, watch: Callable[[int], None] | None = None) -> Answer:
+    """The credit of all rows; `watch` is called with how many rows are done."""
+    return _closed(asked) or _games(asked, watch)
+
+
+def are_trees(model: RowModel) -> bool:
+    """Can these be read as trees?"""
+    from accredit.trees import NotTrees, ensemble_of
+
+    try:
+        ensemble_of(model.model)
+    except NotTrees:
+        return False
+    return True
+
+
+def _closed(asked: Asked) -> Answer | None:
+    """Exact credit of trees, linear models and pipelines of either, in the unit that they add up in; None where there is no
+    closed form. Cover ratios have no other way, so there it is an error."""
+    try:
+        return _in_closed_form(asked)
+    except _NoClosedForm as why:
+        if asked.dependence == "cover":
+            raise InvalidInput(f"dependence='cover' cannot be had here: {why}; give background=… instead") from None
+        return None
+
+
+class _NoClosedForm(Exception):
+    """Why this question has no closed form."""
+
+
+def _in_closed_form(asked: Asked) -> Answer:
+    from accredit.trees import NotLinear, NotSeparable, NotTrees, closed_form
+
+    rule = _semivalue(asked.method)
+    if rule is None:
+        raise _NoClosedForm(f"{asked.method.name} has no closed form")
+    if asked.dependence not in ("interventional", "cover"):
+        raise _NoClosedForm(f"dependence {asked.dependence!r} has no closed form")
+    compared = asked.background()
+    weights = None if compared is None else asked.compared.weights
+    try:
+        got = closed_form(
+            asked.model.model, asked.table(), compared, value=rule, weight=weights, players=asked.partition.owner,
+            interactions=asked.interactions,
+        )  # fmt: skip
+    except (NotTrees, NotLinear, NotSeparable) as why:
+        raise _NoClosedForm(str(why)) from None
+    if UNIT.get(got.payoff) != asked.unit:
+        raise _NoClosedForm(f"the model adds up to its {got.payoff}, and its {asked.unit} was asked for")
+    credit, base = (_two_classes(found, len(asked.outputs)) for found in (got.credit, got.base))
+    exact = Precision.exact("in closed form, checked against the model's own output")
+    pairs = None
+    if got.pairs is not None:
+        pairs = RowPairs(pair_index(rule), _two_classes(got.pairs, len(asked.outputs)), exact)
+    return Answer(credit, base, f"{asked.method.name}/closed form", exact, _claims(asked), pairs=pairs)
+
+
+def _two_classes(found: FloatArray, outputs: int) -> FloatArray:
+    """One score for two classes, on the last axis, speaks for the second; for the first it is its opposite."""
+    return np.concatenate([-found, found], axis=-1) if found.shape[-1] == 1 and outputs == 2 else found
+
+
+def _semivalue(method: Chosen) -> Any:
+    """The method as trees take it: a value, or ("beta", α, β), or one weight per size; None where it is not a semivalue."""
+    match method.method.name:
+        case "shapley" | "banzhaf":
+            return method.method.name
+        case "beta":
+            return "beta", method.parameters["alpha"], method.parameters["beta"]
+        case "semivalue":
+            return method.parameters["weights"]
+    return None
+
+
+def _games(asked: Asked, watch: Callable[[int], None] | None) -> Answer:
+    """One game per row; every output from the same evaluations."""
+    if asked.compared.rows is None:
+        raise InvalidInput("background is missing; write background=some_training_rows")
+    each, pairs = [], []
+    solver = asked.method.solver(asked.budget, asked.seed)
+    for r in range(len(asked.rows)):
+        game = row_game(
+            asked.model, asked.unit, asked.outputs, asked.both, asked.start + r, asked.compared.weights, asked.partition,
+            dependence=asked.dependence, seed=asked.seed,
+        )  # fmt: skip
+        kept = cached(game) if asked.interactions else game
+        if asked.interactions:
+            pairs.append(pairs_of_game(kept, asked.method.name, asked.budget, asked.seed))
+        each.append(solver.solve(kept))
+        if watch is not None:
+            watch(r + 1)
+    answer = _gathered(each, asked)
+    return replace(answer, pairs=gathered_pairs(pairs, asked.outputs)) if pairs else answer
+
+
+def _gathered(each: list[Attributions], asked: Asked) -> Answer:
+    """The rows' answers in one; intervals only where every row has them."""
+    every = [one[name] for one in each for name in asked.outputs]
+    first = every[0]
+    known = all(one.interval is not None for one in every)
+    interval = None
+    if known:
+        interval = np.stack(
+            [np.stack([np.asarray(one[name].interval) for name in asked.outputs], axis=1) for one in each]
+        )
+    return Answer(
+        np.stack([one.credit for one in each]),
+        np.array([each[0][name].baseline or 0.0 for name in asked.outputs]),
+        first.method,
+        _precision(every, known),
+        first.claims,
+        interval,
+    )
+
+
+def _precision(every: list[Attribution], known: bool) -> Precision:
+    """How well all rows are known: as well as the least known of them."""
+    worst = next((one for one in every if not (known or one.exact)), every[0])
+    assert worst.precision is not None
+    return worst.precision
+
+
+def _claims(asked: Asked) -> tuple[Claim, ...]:
+    n, because = len(asked.partition.players), "computed in closed form"
+    match _semivalue(asked.method):
+        case "shapley":
+            return SHAPLEY_CLAIMS
+        case "banzhaf":
+            return semivalue_claims(banzhaf_weights(n), because)
+        case ("beta", alpha, b):
+            return semivalue_claims(beta_weights(n, alpha, b), because)
+        case weights:
+            return semivalue_claims(check_weights(weights, n), because)
