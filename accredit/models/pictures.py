@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -67,29 +67,35 @@ def open_picture(
     size = len(file) if isinstance(file, bytes) else _size_of(file, name)
     if size == 0:
         raise InvalidInput(f"{name} is empty; give a file that holds a picture")
+    plain = "image" if isinstance(file, bytes) else Path(file).name
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # the size is checked here, before decoding
+        with warnings.catch_warnings(record=True) as warned:
+            warnings.simplefilter("always")
             with Image.open(io.BytesIO(file) if isinstance(file, bytes) else file, formats=formats) as picture:
                 _check_size(picture.width, picture.height, name, largest)
-                steps = (
-                    ["16 bits per channel cut to 8"] if ";16" in str(picture.tile) and picture.mode[0] != "I" else []
-                )
-                frames = getattr(picture, "n_frames", 1)
+                steps = _stored(picture)
                 picture.load()
-                steps += [f"the first of {frames} frames taken"] if frames > 1 else []
-                plain = "image" if isinstance(file, bytes) else Path(file).name
-                return _plain_colours(picture, plain, tuple(steps), name)
+                photo = _plain_colours(picture, plain, steps, name)
     except Image.DecompressionBombError:
         raise InvalidInput(f"{name} has far more than {largest:,} pixels, the most that are read; shrink it") from None
     except Image.UnidentifiedImageError:
         raise InvalidInput(f"{name} cannot be opened as a picture; {', '.join(formats)} files can") from None
     except InvalidInput:
         raise
-    except (OSError, ValueError, SyntaxError, EOFError, ArithmeticError, IndexError) as error:
+    except Exception as error:  # damaged bytes make a decoder raise anything
         raise InvalidInput(
             f"{name} cannot be opened as a picture: it is damaged or ends too early ({_short(error)})"
         ) from None
+    doubts = [f"read with a doubt ({_short(warned[0].message)})"] if warned else []
+    return replace(photo, steps=(*photo.steps, *doubts))
+
+
+def _stored(picture: Any) -> tuple[str, ...]:
+    """What is not taken over from a file: the lower bits of deep colours, and all frames but the first."""
+    deep = ";16" in str(picture.tile) and not picture.mode.startswith("I")
+    frames = getattr(picture, "n_frames", 1)
+    steps = ["16 bits per channel cut to 8"] if deep else []
+    return (*steps, f"the first of {frames} frames taken") if frames > 1 else tuple(steps)
 
 
 def read_labels(file: str | Path) -> IntArray:
@@ -103,7 +109,9 @@ def read_labels(file: str | Path) -> IntArray:
             with _pillow().open(path, formats=FORMATS) as picture:
                 _check_size(picture.width, picture.height, repr(str(file)), LARGEST)
                 labels = np.asarray(picture)
-    except (OSError, ValueError, SyntaxError, EOFError) as error:
+    except InvalidInput:
+        raise
+    except Exception as error:  # damaged bytes make a decoder raise anything
         raise InvalidInput(
             f"{str(file)!r} cannot be read as segments ({_short(error)}); save them as .npy or PNG"
         ) from None
@@ -128,7 +136,7 @@ def _pillow() -> Any:
     return PIL.Image
 
 
-def _short(error: BaseException) -> str:
+def _short(error: Warning | BaseException | str) -> str:
     return " ".join(str(error).split())[:120]
 
 

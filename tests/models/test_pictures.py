@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import struct
 import zlib
 
@@ -133,6 +134,34 @@ def test_a_picture_that_ends_too_early_is_refused(tmp_path, kind):
     file.write_bytes(file.read_bytes()[:-300])
     with pytest.raises(InvalidInput, match=rf"a.{kind}.* cannot be opened as a picture"):
         open_picture(file)
+
+
+def test_damaged_bytes_are_refused_or_doubted_and_never_a_fault_of_ours():
+    """A few changed bytes in each of many files: some still hold a picture, and no other error than ours comes out."""
+    rng, files = np.random.default_rng(0), []
+    for kind, mode in (("PNG", "P"), ("JPEG", "CMYK"), ("GIF", "L"), ("BMP", "RGB"), ("TIFF", "RGB"), ("PPM", "RGB")):
+        content = io.BytesIO()
+        Image.fromarray(COLOUR).convert(mode).save(content, kind)
+        files.append(content.getvalue())
+    doubts = 0
+    for content in files * 12:
+        damaged = np.frombuffer(content, dtype=np.uint8).copy()
+        damaged[rng.integers(0, min(len(damaged), 200), 3)] = rng.integers(0, 256, 3)
+        try:
+            doubts += "doubt" in " ".join(open_picture(damaged.tobytes()).steps)
+        except InvalidInput as error:
+            doubts += "the file" in str(error)
+    assert doubts > 9
+
+
+def test_a_file_that_is_read_with_a_doubt_says_so(tmp_path):
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    file = saved(tmp_path, Image.fromarray(COLOUR), "a.jpg", exif=exif)
+    content = file.read_bytes()
+    at = content.index(b"Exif\0\0") + 6 + 8  # the number of entries, which becomes 200
+    photo = open_picture(content[:at] + b"\x00\xc8" + content[at + 2 :])
+    assert any(step.startswith("read with a doubt (Corrupt EXIF data") for step in photo.steps)
 
 
 def test_missing_files_and_folders_say_what_works(tmp_path):
