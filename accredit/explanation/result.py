@@ -20,6 +20,7 @@ from accredit.models.prompt import WHOLE as WHOLE
 
 FORMAT = 1
 PICTURE = "data:image/png;base64,"
+SAME_PASSES = "comes from the same passes"  # of the note on other targets, which only the main one has
 
 
 @dataclass(frozen=True)
@@ -232,7 +233,8 @@ class Explanation(Drawn):
         return replace(
             self, prediction=self.prediction if self.said is None else worth, target=target, methods=methods,
             attributions=credited, refused={}, seconds=seconds, flow=None,
-            unsigned=tuple(name for name in self.unsigned if name in credited), notes=(), others={},
+            unsigned=tuple(name for name in self.unsigned if name in credited),
+            notes=tuple(note for note in self.notes if SAME_PASSES not in note), others={},
         )  # fmt: skip
 
     def __iter__(self) -> Iterator[tuple[str, Attribution]]:
