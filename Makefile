@@ -51,6 +51,7 @@ check: $(VENV)/test.done  ## what a change must pass: lint, types, tests
 
 bench: $(VENV)/bench.done  ## measure against the peers; each ends with one JSON line
 	$(BIN)/python -m benchmarks.shapley
+	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.estimation
 	$(BIN)/python -m benchmarks.flow
 	$(BIN)/python -m benchmarks.explain
 	$(BIN)/python -m benchmarks.answers
@@ -58,8 +59,8 @@ bench: $(VENV)/bench.done  ## measure against the peers; each ends with one JSON
 	$(BIN)/python -m benchmarks.arena
 	$(BIN)/python -m benchmarks.tables --large
 
-soak: $(VENV)/test.done  ## kill a journalled run 200 times and compare what it resumes to
-	$(BIN)/python tools/soak_journal.py --trials 200
+soak: $(VENV)/test.done  ## kill journalled runs 500 times, alone and in pairs, and compare what they resume to
+	$(BIN)/python tools/soak_journal.py --trials 500
 
 soak-trees: $(VENV)/test.done  ## exact credit of 200 random ensembles of every family against all coalitions
 	ACCREDIT_ENSEMBLES=200 $(BIN)/python -m pytest tests/trees/test_brute_force.py

@@ -6,7 +6,8 @@ accepted wherever it applies. A method is named by its address ("module:name") a
 How an address is called depends on the kind of the method:
 
 - "game": `address(**parameters, budget=…, seed=…)` is a solver; `.solve(game)` gives the credit.
-- "gradients", "attention": `address(subject, **parameters)` gives the credit of one input of one model.
+- "gradients", "attention": `address(subject, **parameters, **settings)` gives the credit of one input of one model; the
+  settings are those of `takes` that were given.
 - "training rows": `address(table, game, budget, seed)` gives the credit of the rows, or groups of rows, of a table.
 """
 
@@ -18,20 +19,20 @@ from difflib import get_close_matches
 from importlib import import_module
 from typing import Any, Literal
 
-from accredit.core.errors import InvalidInput
+from accredit.core.errors import InvalidInput, MissingExtra
 
 AUTO_EXACT = 12  # players; without a stated budget, up to 4,096 payoffs are asked for by default
 EXACT_LIMIT = 22  # players; 4 million payoffs
 DEFAULT_BUDGET = 2000  # payoffs of one sampled value when no budget is stated
 
 Kind = Literal["game", "gradients", "attention", "training rows"]
-Place = Literal["game", "explain", "text", "image", "strings", "training data"]
+Place = Literal["game", "explain", "text", "image", "strings", "answer", "training data"]
 
-EVERYWHERE = ("game", "text", "image", "strings", "training data")
+EVERYWHERE = ("game", "text", "image", "strings", "answer", "training data")
 NEEDS: Mapping[Kind, tuple[str, tuple[str, ...]]] = {  # kind -> what a method of it needs, and where that exists
     "game": ("a game", EVERYWHERE),
-    "gradients": ("a model's gradients", ("text", "image")),
-    "attention": ("a model's attention", ("text", "image")),
+    "gradients": ("a model's gradients", ("text", "image", "answer")),
+    "attention": ("a model's attention", ("text", "image", "answer")),
     "training rows": ("training rows", ("training data",)),
 }
 SAID: Mapping[Place, str] = {
@@ -40,6 +41,7 @@ SAID: Mapping[Place, str] = {
     "text": "for a text",
     "image": "for an image",
     "strings": "for a model that reads strings",
+    "answer": "for an answer to a prompt",
     "training data": "for training data",
 }
 
@@ -118,12 +120,16 @@ class Method:
     parameters: Parameters | None = None
     signed: bool = True  # its numbers say which way, not only how much
     estimates: str = ""  # the value of which it is one solver
-    takes: tuple[str, ...] = ("budget", "seed")  # settings of a solver; "groups" are those to divide inside
+    takes: tuple[str, ...] = (
+        "budget",
+        "seed",
+    )  # settings of a solver, or of gradients; "groups" are those to divide inside
+    needs: tuple[str, tuple[str, ...]] | None = None  # where it needs more than its kind: what, and where that exists
 
     @property
     def applies(self) -> tuple[str, ...]:
-        """Where it applies: game, text, image, strings, training data."""
-        return NEEDS[self.kind][1]
+        """Where it applies: game, text, image, strings, answer, training data."""
+        return (self.needs or NEEDS[self.kind])[1]
 
     @property
     def spelled(self) -> str:
@@ -160,7 +166,13 @@ class Chosen:
     def load(self) -> Callable[..., Any]:
         """Import what runs it."""
         module, _, attribute = self.method.run.partition(":")
-        loaded: Callable[..., Any] = getattr(import_module(module), attribute)
+        try:
+            loaded: Callable[..., Any] = getattr(import_module(module), attribute)
+        except ModuleNotFoundError as error:
+            library = str(error.name).partition(".")[0]
+            if library in ("torch", "captum", "transformers"):
+                raise MissingExtra(library, "text", f"method {self.name!r}") from None
+            raise
         return loaded
 
     def solver(self, budget: int | None, seed: int, groups: Any = None) -> Any:
@@ -178,8 +190,14 @@ class Chosen:
 
 ALL_FOUR = ("efficiency", "symmetry", "null player", "linearity")
 SEMIVALUE = ("symmetry", "null player", "linearity")
-TENSOR = Parameters(("tensor",), "agf", words=("af", "gf", "agf"), default="af")
+TENSOR = Parameters(("tensor",), "agf", words=("af", "norm", "gf", "agf"), default="af")
+WEIGHTS = Parameters(("tensor",), "norm", words=("af", "norm"), default="af")  # rows of a tensor that is read as a walk
 INPUTS = "tokens, patches"
+PLACES = "tokens, patches, columns"
+SLOPES = ("layer", "baseline", "tolerance", "most_steps")  # settings of gradients, in `explain` and in the command
+READING = ("heads", "layers")  # settings of readings of attention
+SETTINGS = (*SLOPES, *READING)
+IN_A_VOCABULARY = ("a vocabulary to walk through", ("text", "answer"))
 
 METHODS = (
     Method("shapley", "game", "accredit.values.within:ShapleyWithin", "accredit.shapley(game)", "any", "v(N) − v(∅)",
@@ -199,6 +217,9 @@ METHODS = (
            takes=("budget", "seed", "groups")),
     Method("lime", "game", "accredit.values.lime:Lime", "accredit.values.Lime().solve(game)", "any",
            "nothing: slopes of a local line", ("linearity",), BUDGET, "ridge fit near the whole input; its R² is reported"),
+    Method("lasso", "game", "accredit.values.ablations:Lasso", "accredit.values.Lasso(budget=64).solve(game)", "any",
+           "nothing: slopes of a sparse line", (), BUDGET, "lasso over coalitions drawn by coins; its R² is reported",
+           parameters=Parameters(("alpha",), "0.05", default="0.01")),
     Method("surrogate", "game", "accredit.values.surrogate:Surrogate", "accredit.values.Surrogate(budget).solve(game)",
            "any", "v(N) − v(∅)", ("efficiency",), BUDGET, "what shapley uses beyond its exact reach", estimates="shapley"),
     Method("permutations", "game", "accredit.values.orders:Permutations",
@@ -223,44 +244,67 @@ METHODS = (
            "any", "v(N) − v(∅), in part", ("null player",), BUDGET, "TMC: random orders that stop early; cheaper, biased",
            aliases=("tmc",), parameters=Parameters(("tolerance",), "0.05", default="0.01"), estimates="shapley"),
     Method("integrated-gradients", "gradients", "accredit.explanation.gradients:integrated",
-           "accredit.gradients.integrated_gradients(model, text)", "tokens, patches, columns", "f(input) − f(baseline)",
+           "accredit.gradients.integrated_gradients(model, text)", PLACES, "f(input) − f(baseline)",
            ("efficiency", "linearity"), Cost("tens of backward passes"),
-           "of the integral; the gap of its sum is reported", aliases=("ig",)),
+           "of the integral; the gap of its sum is reported", aliases=("ig",), takes=SLOPES),
+    Method("gradient-shap", "gradients", "accredit.explanation.gradients:expected",
+           "accredit.gradients.gradient_shap(model, text)", PLACES, "f(input) − f(baseline)", ("efficiency", "linearity"),
+           Cost("50 or more backward passes"), "integrated gradients by random points; several baselines",
+           aliases=("expected-gradients",), estimates="integrated-gradients", takes=("layer", "baseline", "most_steps")),
+    Method("sequential-integrated-gradients", "gradients", "accredit.explanation.gradients:sequential",
+           "accredit.gradients.sequential_integrated_gradients(model, text)", PLACES, "nothing: v(N) − v(N∖i)", SEMIVALUE,
+           Cost("tens of backward passes per player"), "in the limit leave-one-out, at many times its cost",
+           aliases=("sig",), estimates="leave-one-out", takes=("baseline", "tolerance", "most_steps")),
+    Method("discretised-integrated-gradients", "gradients", "accredit.explanation.gradients:discretised",
+           "accredit.gradients.discretised_integrated_gradients(model, text)", "tokens", "f(input) − f(baseline), in part",
+           ("linearity",), Cost("29 backward passes"), "a path through words; the gap of its sum is reported",
+           aliases=("dig", "discretized-integrated-gradients"), takes=("baseline",), needs=IN_A_VOCABULARY),
+    Method("attn-lrp", "gradients", "accredit.explanation.gradients:ruled", "accredit.gradients.attn_lrp(model, text)", PLACES,
+           "nothing: scores", ("linearity",), Cost("one backward pass"),
+           "relevance by a rule for each operation; how much is lost on the way is reported", aliases=("lrp", "attnlrp"),
+           takes=("layer",)),
     Method("input-x-gradient", "gradients", "accredit.explanation.gradients:input_times_gradient",
-           "accredit.gradients.input_x_gradient(model, text)", "tokens, patches, columns", "nothing: scores",
-           ("linearity",), Cost("one backward pass"), aliases=("gradient-x-input",)),
+           "accredit.gradients.input_x_gradient(model, text)", PLACES, "nothing: scores",
+           ("linearity",), Cost("one backward pass"), aliases=("gradient-x-input",), takes=("layer",)),
     Method("saliency", "gradients", "accredit.explanation.gradients:steepness",
-           "accredit.gradients.saliency(model, text)", "tokens, patches, columns", "nothing: scores", (),
-           Cost("one backward pass"), signed=False),
+           "accredit.gradients.saliency(model, text)", PLACES, "nothing: scores", (),
+           Cost("one backward pass"), signed=False, takes=("layer",)),
     Method("smoothgrad", "gradients", "accredit.explanation.gradients:smoothed",
-           "accredit.gradients.smoothgrad(model, text)", "tokens, patches, columns", "nothing: scores", (),
-           Cost("50 backward passes"), signed=False),
+           "accredit.gradients.smoothgrad(model, text)", PLACES, "nothing: scores", (),
+           Cost("50 backward passes"), signed=False, takes=("layer",)),
     Method("attention", "attention", "accredit.explanation.attention:last_layer",
            "accredit.attention.raw_attention(attention)", INPUTS, "nothing: scores", (), Cost("reading the attention"),
-           signed=False),
+           "also :norm, weights times lengths of values", parameters=WEIGHTS, signed=False, takes=READING),
     Method("rollout", "attention", "accredit.explanation.attention:rolled_out",
            "accredit.attention.rollout(attention)", INPUTS, "nothing: scores", (), Cost("reading the attention"),
-           signed=False),
+           "also :norm, weights times lengths of values", parameters=WEIGHTS, signed=False, takes=READING),
+    Method("value-zeroing", "attention", "accredit.explanation.zeroing:zeroed",
+           "accredit.models.zeroing.context_mixing(model, forward)", INPUTS, "nothing: scores", (),
+           Cost("T passes through every block"), "how far tokens move when one's value is not read, rolled out", signed=False),
     Method("flow", "attention", "accredit.explanation.attention:barrier_flow",
            "accredit.attention.joint_flow(attention)", "tokens of a layer", "the max flow", ("null player",),
-           Cost("10–25 steps of O(L·T³)"), "analytic centre of all max flows, efficient to epsilon; also :gf and :agf",
-           parameters=TENSOR, signed=False),
+           Cost("10–40 steps of O(L·T³)"), "analytic centre of all max flows, efficient to epsilon; also :norm, :gf and :agf",
+           parameters=TENSOR, signed=False, takes=READING),
     Method("flow-l2", "attention", "accredit.explanation.attention:least_squares_flow",
            'accredit.attention.joint_flow(attention, rule="l2")', "tokens of a layer", "the max flow",
            ("efficiency", "null player"), Cost("20–80 steps of O(L·T³)"),
-           "the max flow of least squares; also :gf and :agf", parameters=TENSOR, signed=False),
+           "the max flow of least squares; also :norm, :gf and :agf", parameters=TENSOR, signed=False, takes=READING),
     Method("flow-shapley", "attention", "accredit.explanation.attention:shapley_flow",
            'accredit.attention.joint_flow(attention, rule="shapley")', "tokens of a layer", "the max flow", ALL_FOUR,
-           Cost("up to T max flows per order"), "of the re-solved flow game; also :gf and :agf", parameters=TENSOR,
-           signed=False),
+           Cost("up to T max flows per order"), "of the re-solved flow game; also :norm, :gf and :agf", parameters=TENSOR,
+           signed=False, takes=READING),
     Method("pairwise-flow", "attention", "accredit.explanation.attention:pairwise",
            "accredit.attention.pairwise_flow(attention)", INPUTS, "nothing: one flow per pair", (),
-           Cost("T max flows"), "also :gf and :agf, on gradients", parameters=TENSOR, signed=False),
+           Cost("T max flows"), "also :norm, and :gf and :agf on gradients", parameters=TENSOR, signed=False, takes=READING),
     Method("knn-shapley", "training rows", "accredit.valuation.rules:nearest_neighbours",
            "accredit.valuation.knn_shapley(data)", "training rows", "right neighbours", ALL_FOUR, Cost("no training"),
            "closed form for nearest neighbours", aliases=("knn",)),
+    Method("data-oob", "training rows", "accredit.valuation.rules:out_of_bag", "accredit.valuation.data_oob(data)",
+           "training rows", "nothing: votes of trees", (), Cost("one forest"),
+           "right answers of trees that did not see the row", aliases=("oob",)),
     Method("influence", "training rows", "accredit.valuation.rules:influences", "accredit.valuation.influence(objective)",
-           "training rows", "nothing: slopes", ("symmetry",), Cost("one training"), "first order of leave-one-out on the loss"),
+           "training rows", "nothing: slopes", ("symmetry",), Cost("one training"), 
+           "first order of leave-one-out on the loss; of a fine-tuned model, too"),
     Method("datamodel", "training rows", "accredit.valuation.rules:linear_fit", "accredit.valuation.datamodels(game, subsets)",
            "training rows", "nothing: a linear fit", (), BUDGET, "lasso over random subsets", aliases=("datamodels",)),
 )  # fmt: skip
@@ -268,17 +312,27 @@ METHODS = (
 BY_NAME = {name: method for method in METHODS for name in (method.name, *method.aliases)}
 DEFAULT = ("shapley", "leave-one-out", "integrated-gradients", "flow", "rollout", "attention")
 FOR_STRINGS = ("shapley", "leave-one-out", "owen")  # the default where a model reads strings, and only games apply
+FOR_ANSWERS = ("shapley", "leave-one-out")  # the default for answers
 # The default of the arena: one solver of each value, flows also on gradients
 COMPARED = (
     *(m.name for m in METHODS if "text" in m.applies and not m.estimates and m.spelled == m.name),
     "flow:gf",
     "flow:agf",
 )
+# The default of the arena on answers: what divides, what ContextCite does, and what reads the model itself
+COMPARED_ANSWERS = tuple(
+    name
+    for name in (
+        "shapley", "banzhaf", "lasso", "leave-one-out", "attn-lrp", "input-x-gradient", "saliency", "flow", "rollout",
+        "attention",
+    )
+    if "answer" in BY_NAME[name].applies
+)  # fmt: skip
 
 
 def methods_for(place: Place) -> list[Method]:
     """The methods that apply to a game, to a model's input or to training data."""
-    wanted = ("text", "image", "strings") if place == "explain" else (place,)
+    wanted = ("text", "image", "strings", "answer") if place == "explain" else (place,)
     return [method for method in METHODS if set(wanted) & set(method.applies)]
 
 
@@ -303,7 +357,7 @@ def find(spelled: str, place: Place) -> Chosen:
         )
     method = BY_NAME[base]
     if method not in there:
-        raise InvalidInput(f"method {spelled!r} needs {NEEDS[method.kind][0]}; {listed}")
+        raise InvalidInput(f"method {spelled!r} needs {(method.needs or NEEDS[method.kind])[0]}; {listed}")
     parameters = method.parameters
     if parameters is None:
         if colon:
@@ -343,6 +397,21 @@ def _split(names: str) -> list[str]:
         elif part:
             parts.append(part)
     return parts
+
+
+def settings_for(asked: Sequence[Chosen], given: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings of gradients and of attention that were given, by name; refused where none of the methods asked takes one.
+
+    >>> settings_for(find_all("ig", "explain"), {"layer": 2, "baseline": None})
+    {'layer': 2}
+    """
+    for name in (name for name, value in given.items() if value is not None):
+        taking = [method.name for method in METHODS if name in method.takes]
+        if not any(name in each.method.takes for each in asked):
+            raise InvalidInput(
+                f"{name} is {given[name]!r:.40}, and none of the methods asked takes it; those that do are {', '.join(taking)}"
+            )
+    return {name: value for name, value in given.items() if value is not None}
 
 
 def _is_number(word: str) -> bool:

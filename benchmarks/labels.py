@@ -9,7 +9,6 @@ its 1,821 test sentences.
 from __future__ import annotations
 
 import gzip
-import re
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -17,7 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from accredit.core.coalitions import BoolArray, FloatArray, IntArray
+from accredit.core.coalitions import BoolArray, IntArray
+from accredit.valuation.features import glove
 from accredit.valuation.labels import WrongLabels, wrong_labels
 from accredit.valuation.planted import found_share
 
@@ -36,15 +36,6 @@ def drawn(file: Path, rows: int, seed: int) -> tuple[list[str], IntArray, BoolAr
     wrong[rng.permutation(rows)[: round(FLIPPED * rows)]] = True
     classes = int(y.max()) + 1
     return [row[2] for row in found], np.where(wrong, (y + rng.integers(1, classes, size=rows)) % classes, y), wrong
-
-
-def glove(folder: Path, texts: list[str]) -> FloatArray:
-    """Mean GloVe vectors (50 dimensions) of the words of each text."""
-    words = (folder / "glove6b_50d_top40k_vocab.txt").read_text(encoding="utf-8").split("\n")
-    vectors = np.load(folder / "glove6b_50d_top40k.npz")["vectors"].astype(np.float64)
-    place = {word: i for i, word in enumerate(words[: len(vectors)])}
-    rows = [[place[w] for w in re.findall(r"\w+|[^\w\s]", text.lower()) if w in place] or [0] for text in texts]
-    return np.array([vectors[row].mean(axis=0) for row in rows])
 
 
 def judged(found: WrongLabels, wrong: BoolArray) -> dict[str, float]:
@@ -71,7 +62,7 @@ def wrong_label_figures(folder: Path, draws: int = 5, rows: int = 1000, first: i
             continue
         views: dict[str, Callable[[list[str]], Any]] = {
             "words": lambda texts: None,
-            "words + GloVe": lambda t: glove(folder, t),
+            "words + GloVe": lambda t: glove(folder / "glove6b_50d_top40k.npz", t)[0],
         }
         for label, features in views.items():
             each = []

@@ -44,12 +44,13 @@ from accredit.valuation import (
     split,
     text_features,
 )
-from accredit.valuation.lasso import gram, lasso
+from accredit.values.lasso import gram, lasso
 from benchmarks.labels import wrong_label_figures
 from benchmarks.networks import network_scale, stored_search, untuned_lds
 
 DATA = Path(os.environ.get("ACCREDIT_DATA", Path(__file__).parents[2] / "shared" / "data"))
 SEED = 0
+ONE_THREAD = {"OMP_NUM_THREADS": "1"}
 
 
 def best_of(work: Callable[[], Any], times: int = 3) -> float:
@@ -195,6 +196,55 @@ def journal_speed() -> dict[str, Any]:
     }
 
 
+def shared_journal() -> dict[str, Any]:
+    """Two processes on one journal against one: each training is done once, and the two take about half as long."""
+    with tempfile.TemporaryDirectory() as folder:
+        alone = _seconds_of(folder, "alone.db", processes=1)
+        together = _seconds_of(folder, "together.db", processes=2)
+    return {
+        "needed trainings": alone["trained"],
+        "trainings of two processes": together["trained"],
+        "two processes, speed-up": alone["seconds"] / together["seconds"],
+    }
+
+
+WORKER = """
+import sys, numpy as np
+from sklearn.linear_model import LogisticRegression
+from accredit.store import Journal, durable
+from accredit.valuation import Retraining, random_subsets, split
+rng = np.random.default_rng(0)
+y = np.arange(3000) % 2
+x = rng.normal(size=(3000, 60)) + 0.1 * y[:, None]
+game = Retraining(split(x[:2500], y[:2500], x[2500:], y[2500:]), LogisticRegression(max_iter=1000))
+masks = random_subsets(2500, 300, 0.5, 0)
+print("ready", flush=True)
+sys.stdin.readline()
+with Journal(sys.argv[1]) as journal, durable(game, journal, "serial", name={"game": "shared"}) as kept:
+    kept.payoff(masks)
+    print(kept.evaluated)
+"""
+
+
+def _seconds_of(folder: str, file: str, processes: int) -> dict[str, float]:
+    """Trainings done by some processes on one journal, and the seconds from the word go to the end of the last."""
+    command = [sys.executable, "-c", WORKER, f"{folder}/{file}"]
+    crew = [
+        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=os.environ | ONE_THREAD)
+        for _ in range(processes)
+    ]
+    for process in crew:
+        assert process.stdout is not None
+        process.stdout.readline()
+    began = time.perf_counter()
+    for process in crew:
+        assert process.stdin is not None
+        process.stdin.write("go\n")
+        process.stdin.flush()
+    trained = sum(int(process.communicate()[0]) for process in crew)
+    return {"trained": trained, "seconds": time.perf_counter() - began}
+
+
 def sst2_rows(train: int, test: int) -> tuple[list[str], np.ndarray, list[str], np.ndarray]:
     """Sentences of at least six words from the training part, and dev sentences."""
     with gzip.open(DATA / "sst2.tsv.gz", "rt", encoding="utf-8") as file:
@@ -221,7 +271,7 @@ def encodings(texts: list[str]) -> dict[str, FloatArray]:
     rows = [[place[w] for w in text.split() if w in place] or [0] for text in texts]
     found = {"GloVe": np.array([vectors[row].mean(axis=0) for row in rows])}
     if text_folder().is_dir():
-        found["built-in encoder (has seen the true labels)"] = text_features(texts)
+        found["built-in encoder (has seen the true labels)"] = text_features(texts, "builtin")
     return found
 
 
@@ -356,6 +406,7 @@ PARTS: dict[str, Callable[[], dict[str, Any]]] = {
     "lasso": multi_target_lasso,
     "scheduler": scheduler,
     "journal": journal_speed,
+    "shared": shared_journal,
     "cost": logistic_cost,
     "retraining": retraining,
     "mislabels": mislabels,

@@ -2,9 +2,10 @@
 
 Each trial starts a run in a process of its own, kills it with SIGKILL (once to three times), checks that the journal
 opens and is sound, lets the run finish, and compares the result with that of a run nobody disturbed: it must be the
-same to the last bit. Workers must vanish with their parent.
+same to the last bit. Workers must vanish with their parent. In every second trial two processes work on one journal; one or
+both are killed, and a survivor must take over and end by itself.
 
-    python tools/soak_journal.py --trials 200
+    python tools/soak_journal.py --trials 500
 """
 
 from __future__ import annotations
@@ -94,6 +95,7 @@ def trial(number: int, expected: str, folder: str, executors: tuple[str, ...] = 
     file = str(Path(folder) / f"{number}.db")
     executor = executors[number % len(executors)]
     for _ in range(chance.randint(1, kills)):
+        companion = start(file, executor) if in_pairs(number, executors) else None
         pid, reader = start(file, executor)
         if chance.random() < 0.9:
             os.read(reader, 1)  # it is at work; otherwise it dies while starting
@@ -104,11 +106,28 @@ def trial(number: int, expected: str, folder: str, executors: tuple[str, ...] = 
         os.waitpid(pid, 0)
         os.close(reader)
         assert group_vanishes(pid), f"trial {number}: workers outlived their parent"
+        if companion:
+            end_companion(*companion, killed=chance.random() < 0.5)
     with Journal(file) as journal:
         journal.check()
         saved = sum(int(game["ok"]) for game in journal.games())
     assert work(file, executor) == expected, f"trial {number} ({executor}): the resumed result differs"
     return saved
+
+
+def in_pairs(number: int, executors: tuple[str, ...]) -> bool:
+    """Whether two processes share the journal of this trial: half of all trials, with every executor."""
+    return number // len(executors) % 2 == 1
+
+
+def end_companion(pid: int, reader: int, killed: bool) -> None:
+    """The other process of a pair is killed too, or ends by itself, with what the first had leased."""
+    if killed:
+        os.kill(pid, signal.SIGKILL)
+    _, status = os.waitpid(pid, 0)
+    os.close(reader)
+    assert killed or os.waitstatus_to_exitcode(status) == 0, f"a surviving process ended with {status}"
+    assert group_vanishes(pid), "workers outlived their parent"
 
 
 def undisturbed() -> str:
@@ -118,7 +137,7 @@ def undisturbed() -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--trials", type=int, default=200)
+    parser.add_argument("--trials", type=int, default=500)
     parser.add_argument("--work")
     parser.add_argument("--executor", default="serial")
     options = parser.parse_args()
@@ -134,6 +153,7 @@ def main() -> None:
             {
                 "trials": options.trials,
                 "identical": len(saved),
+                "in pairs": sum(in_pairs(number, EXECUTORS) for number in range(options.trials)),
                 "mid-run": sum(0 < s < BUDGET for s in saved),
                 "seconds": round(time.monotonic() - began, 1),
             }

@@ -15,9 +15,10 @@ from typing import Any, Protocol
 from accredit.core import AccreditError, Attribution, Game, InvalidInput
 from accredit.evaluate.baselines import oracle, random_scores
 from accredit.evaluate.curves import Deletion, Insertion, on_grid
-from accredit.evaluate.erasure import AOPC, Comprehensiveness, LogOdds, PostHocAccuracy, Sufficiency
+from accredit.evaluate.erasure import AOPC, Comprehensiveness, DropAt, LogOdds, PostHocAccuracy, Sufficiency
+from accredit.evaluate.known import HitAt
 from accredit.evaluate.metric import Metric, NotApplicable, Result, measure_all
-from accredit.evaluate.sums import Infidelity, SensitivityN
+from accredit.evaluate.sums import Infidelity, LinearDatamodelingScore, SensitivityN
 from accredit.games import cached
 
 RANDOM, ORACLE = "random", "oracle"  # always in the table
@@ -25,10 +26,13 @@ METRICS: dict[str, Metric] = {
     metric.name: metric
     for metric in (
         Comprehensiveness(), Sufficiency(), LogOdds(), Deletion(), Insertion(), SensitivityN(), PostHocAccuracy(),
-        Infidelity(), AOPC(),
+        Infidelity(), AOPC(), HitAt(1), HitAt(2), DropAt(1), DropAt(2), LinearDatamodelingScore(),
     )
 }  # fmt: skip
-DEFAULT_METRICS = tuple(name for name in METRICS if name != "aopc")  # aopc over all players is deletion upside down
+ANSWER_METRICS = ("hit@1", "hit@2", "drop@1", "drop@2", "lds")  # a few parts earn an answer, and it is known which
+DEFAULT_METRICS = tuple(  # aopc over all players is deletion upside down
+    name for name in METRICS if name not in (*ANSWER_METRICS, "aopc")
+)
 CURVES = (Deletion(), Insertion())
 SAID = 400  # characters kept of an error message
 
@@ -75,8 +79,8 @@ class Contest(Protocol):
         """One method's explanation, for the players of `game(example)` in their order."""
         ...
 
-    def metric(self, name: str) -> Metric:
-        """The metric as it fits the payoff of this contest: `METRICS[name]`, or an `Unfit` that says why there is none."""
+    def metric(self, name: str, example: Example) -> Metric:
+        """The metric as it fits this contest and input: like `METRICS[name]`, or an `Unfit` that says why there is none."""
         ...
 
 
@@ -156,7 +160,7 @@ def _run_row(contest: Contest, example: Example) -> RowResult:
         except Exception as error:  # a method that fails spoils its own entry, never the run
             failed[method] = _said(error)
         seconds[method] = time.perf_counter() - start
-    metrics = tuple(contest.metric(metric.name) for metric in metrics_named(contest.metrics))
+    metrics = tuple(contest.metric(metric.name, example) for metric in metrics_named(contest.metrics))
     try:
         entries = _measured(game, found, seconds, metrics, example.row)
     except Exception as error:  # the game itself fails, for example with a payoff that is not finite

@@ -51,7 +51,7 @@ class TextContest:
         from accredit.core.version import __version__
 
         chosen = {name: value for name, value in vars(self).items() if name != "judge" or value is not None}
-        return {**chosen, "model": _digest(self.model), "accredit": __version__}
+        return {**chosen, "model": weights_digest(loaded(self.model).model), "accredit": __version__}
 
     def steady(self) -> AbstractContextManager[None]:
         return one_thread()
@@ -70,7 +70,7 @@ class TextContest:
             raise InvalidInput(event.why)
         return Explained(among(event.attribution, subject.players), passes[0])
 
-    def metric(self, name: str) -> Metric:
+    def metric(self, name: str, example: Example) -> Metric:
         because = self._unfit(name)
         if because:
             return Unfit(name, METRICS[name].better, METRICS[name].paper, because)
@@ -128,10 +128,10 @@ def loaded(model: str) -> Any:
 
 
 @lru_cache(maxsize=4)
-def _digest(model: str) -> str:
-    """A digest of the model's weights: a model trained again is another model."""
+def weights_digest(model: Any) -> str:
+    """A digest of a model's weights: a model trained again is another model."""
     digest = sha256()
-    for name, weights in sorted(loaded(model).model.state_dict().items()):
+    for name, weights in sorted(model.state_dict().items()):
         digest.update(name.encode())
         digest.update(weights.detach().cpu().contiguous().numpy().tobytes())
     return digest.hexdigest()

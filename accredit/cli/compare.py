@@ -11,15 +11,29 @@ from typing import TYPE_CHECKING
 import click
 
 from accredit.cli.options import MethodNames
+from accredit.models.builtin.facts import KINDS, MOST
 
 if TYPE_CHECKING:
+    from accredit.arena.answers import AnswerContest
+    from accredit.arena.contest import Example
     from accredit.arena.standings import Standings
+    from accredit.arena.texts import TextContest
+
+OF_TEXTS = ("data_file", "text", "target", "where", "longest", "players", "payoff", "judge")  # not for --answers
+CONTEXTS = 20  # fresh contexts with --answers
 
 
 @click.command()
 @click.option(
-    "--model", default="builtin", show_default=True, help="A folder with a Hugging Face classifier, or 'builtin'."
+    "--model", default="builtin", show_default=True,
+    help="A folder with a Hugging Face classifier (with --answers: a language model), or 'builtin'.",
+)  # fmt: skip
+@click.option(
+    "--answers",
+    type=click.Choice(KINDS),
+    help="Answers from fresh contexts of facts, laid out like this, instead of texts.",
 )
+@click.option("--passages", type=click.IntRange(1, MOST), help="Facts in each context, with --answers; default: 16.")
 @click.option(
     "--data",
     "data_file",
@@ -29,13 +43,17 @@ if TYPE_CHECKING:
 @click.option("--text", default="text", show_default=True, help="The column with the texts.")
 @click.option("--target", help="The column with the label to explain; default: what the model predicts.")
 @click.option("--where", multiple=True, metavar="COLUMN=VALUE", help="Keep only these rows, for example split=dev.")
-@click.option("--limit", type=click.IntRange(min=1), help="Use the first rows only.")
+@click.option(
+    "--limit",
+    type=click.IntRange(min=1),
+    help="Use the first rows only; with --answers: how many contexts (20).",
+)
 @click.option("--longest", type=click.IntRange(min=1), help="Keep only texts of at most this many words.")
-@click.option("--methods", type=MethodNames("text"), help=MethodNames.help)
+@click.option("--methods", type=MethodNames("explain"), help=MethodNames.help)
 @click.option("--metrics", help="Metrics, separated by commas.")
 @click.option("--players", default="word", show_default=True, type=click.Choice(["word", "token", "sentence"]))
 @click.option("--payoff", default="probability", show_default=True, help="What is explained and measured.")
-@click.option("--removal", help="How players leave: mask, delete, attention, pad or zero.")
+@click.option("--removal", help="How players leave: mask, delete, attention, pad or zero; answers: rebuild, attention.")
 @click.option("--judge", help="Measure by this removal instead of the one that the methods use.")
 @click.option("--budget", type=click.IntRange(min=4), help="Payoffs that each game method may ask.")
 @click.option("--seed", default=0, show_default=True)
@@ -47,15 +65,18 @@ if TYPE_CHECKING:
 )
 @click.option("--html", "html_file", type=click.Path(), help="Also write the table with curves as one HTML page.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
+@click.pass_context
 def compare(
-    model: str, data_file: str | None, text: str, target: str | None, where: tuple[str, ...], limit: int | None,
-    longest: int | None, methods: tuple[str, ...] | None, metrics: str | None, players: str, payoff: str, removal: str | None,
-    judge: str | None, budget: int | None, seed: int, store: str | None, executor: str, html_file: str | None, as_json: bool,
+    ctx: click.Context, model: str, answers: str | None, passages: int | None, data_file: str | None, text: str,
+    target: str | None, where: tuple[str, ...], limit: int | None, longest: int | None, methods: tuple[str, ...] | None,
+    metrics: str | None, players: str, payoff: str, removal: str | None, judge: str | None, budget: int | None, seed: int,
+    store: str | None, executor: str, html_file: str | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Run methods on a data set, measure how faithful they are, and rank them.
 
     Random explanations and an oracle are always in the table. With --store, rows that are done are kept: the same command
-    continues a run that was killed and ends with the same table.
+    continues a run that was killed and ends with the same table. With --answers the inputs are questions about facts, and it
+    is known which passages hold the answer.
     """
     from accredit.arena.contest import DEFAULT_METRICS, metrics_named
     from accredit.arena.examples import filters, read_examples, sample
@@ -66,13 +87,24 @@ def compare(
 
     if html_file and not Path(html_file).absolute().parent.is_dir():
         raise click.UsageError(f"--html {html_file}: there is no folder {Path(html_file).parent}")
-    examples = read_examples(data_file, text, target, limit, filters(where), longest) if data_file else sample()[:limit]
-    contest = TextContest(
-        model=model,
-        methods=methods or COMPARED,
-        metrics=tuple(m.name for m in metrics_named(_listed(metrics) or DEFAULT_METRICS)),
-        players=players, payoff=payoff, removal=removal, budget=budget, seed=seed, judge=judge,
-    )  # fmt: skip
+    contest: TextContest | AnswerContest
+    examples: list[Example]
+    if answers:
+        _refuse(ctx, OF_TEXTS, "is for texts, and --answers makes its own contexts of facts; leave one of them out")
+        contest = _on_answers(model, answers, passages, methods, metrics, removal, budget, seed)
+        examples, subject = contest.examples(limit or CONTEXTS), f"{limit or CONTEXTS} contexts of {answers} facts"
+    else:
+        _refuse(ctx, ("passages",), "is for --answers; write for example --answers plain")
+        examples = (
+            read_examples(data_file, text, target, limit, filters(where), longest) if data_file else sample()[:limit]
+        )
+        contest = TextContest(
+            model=model,
+            methods=methods or COMPARED,
+            metrics=tuple(m.name for m in metrics_named(_listed(metrics) or DEFAULT_METRICS)),
+            players=players, payoff=payoff, removal=removal, budget=budget, seed=seed, judge=judge,
+        )  # fmt: skip
+        subject = Path(data_file).name if data_file else f"{len(examples)} built-in sentences"
     contest.checked()
     table = hold(contest, examples, store, executor)
     if as_json:
@@ -81,7 +113,31 @@ def compare(
         click.echo(text_table(table, get_terminal_size().columns if sys.stdout.isatty() else None))
         click.echo(seconds_text(table), err=True)
     if html_file:
-        _write_page(table, html_file, model, data_file)
+        _write_page(table, html_file, model, subject)
+
+
+def _refuse(ctx: click.Context, names: tuple[str, ...], why: str) -> None:
+    """Refuse options that were written and mean nothing here."""
+    from click.core import ParameterSource
+
+    spelled = {option.name: option.opts[0] for option in ctx.command.params}
+    for name in names:
+        if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            raise click.UsageError(f"{spelled[name]} {why}")
+
+
+def _on_answers(
+    model: str, kind: str, passages: int | None, methods: tuple[str, ...] | None, metrics: str | None,
+    removal: str | None, budget: int | None, seed: int,
+) -> AnswerContest:  # fmt: skip
+    from accredit.arena.answers import BUDGET, AnswerContest
+    from accredit.arena.contest import ANSWER_METRICS, metrics_named
+    from accredit.methods import COMPARED_ANSWERS
+
+    named = tuple(m.name for m in metrics_named(_listed(metrics) or ANSWER_METRICS))
+    return AnswerContest(
+        methods or COMPARED_ANSWERS, kind, passages or MOST, model, named, removal or "rebuild", budget or BUDGET, seed
+    )
 
 
 def _listed(words: str | None) -> tuple[str, ...]:
@@ -89,11 +145,10 @@ def _listed(words: str | None) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name.strip() for name in (words or "").split(",") if name.strip()))
 
 
-def _write_page(table: Standings, html_file: str, model: str, data_file: str | None) -> None:
+def _write_page(table: Standings, html_file: str, model: str, subject: str) -> None:
     from accredit.cli.output import write_whole
     from accredit.views.arena_page import arena_page
 
-    subject = Path(data_file).name if data_file else f"{table.rows} built-in sentences"
     asked_of = "the built-in model" if model == "builtin" else Path(model).name
     write_whole(html_file, arena_page(table, f"Which explanation to trust: {asked_of} on {subject}"))
     click.echo(f"written: {html_file}", err=True)

@@ -16,9 +16,9 @@ EXTRAS = {  # extra -> (packages, what does not work without them)
     "flow": (("ortools",), "exact cuts and pairwise attention flow"),
     "text": (
         ("torch", "transformers", "safetensors", "captum", "pillow"),
-        "explaining models: text, images, gradients",
+        "explaining models: text, images, gradients; influence of fine-tuned models (value --model FOLDER, trace)",
     ),
-    "data": (("scikit-learn", "pandas"), "valuing training data; to_pandas()"),
+    "data": (("scikit-learn", "pandas"), "wrong labels and values of training data (value); to_pandas()"),
     "plot": (("matplotlib",), "figures"),
     "serve": (("fastapi", "uvicorn"), "the local page"),
     "cluster": (("distributed",), "running on a Dask cluster"),

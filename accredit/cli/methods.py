@@ -8,7 +8,7 @@ import sys
 
 import click
 
-PLACES = {"game": "G", "text": "T", "image": "I", "strings": "S", "training data": "R"}
+PLACES = {"game": "G", "text": "T", "image": "I", "strings": "S", "answer": "A", "training data": "R"}
 HEADER = ["method", "claims", "for", "divides", "also", "players", "cost", "note"]
 
 
@@ -37,7 +37,9 @@ def methods(as_json: bool) -> None:
         shown -= 1
     click.echo("\n".join(_table(rows, shown)))
     click.echo(f"\nclaims: {AXIOM_NAMES};\nkept exactly by the value itself, before any sampling.")
-    click.echo("For: G games, T texts, I images, S models that read strings,\nR rows of training data.")
+    click.echo(
+        "For: G games, T texts, I images, S models that read strings,\nA answers of language models, R rows of training data."
+    )
     if shown < len(HEADER):
         click.echo(f"A wider window also shows: {', '.join(HEADER[shown:])}.")
 

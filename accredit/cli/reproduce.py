@@ -140,6 +140,24 @@ def arena(
 
 
 @reproduce.command()
+@click.option("--limit", type=click.IntRange(min=2), default=20, show_default=True, help="Contexts of each kind.")
+@click.option("--budget", type=click.IntRange(min=4), default=64, show_default=True, help="Payoffs of a game method.")
+@click.option("--store", type=click.Path(), help="File that keeps finished rows.")
+@click.option(
+    "--executor", default="serial", show_default=True, help="serial, processes:2, dask, or dask:tcp://host:8786."
+)
+@_with(OPTIONS)
+def answers(limit: int, budget: int, store: str | None, executor: str, quick: bool, out: str, seed: int) -> None:
+    """Which passages earned an answer, where that is known: plain, redundant, joint and contradicting facts."""
+    from accredit.arena.answers import AnswerContest
+    from accredit.methods import COMPARED_ANSWERS
+    from accredit.papers.answers_report import answers_report
+
+    contest = AnswerContest(COMPARED_ANSWERS, passages=8 if quick else 16, budget=budget, seed=seed)
+    _finish(answers_report(contest, 2 if quick else limit, store, executor, quick), out)
+
+
+@reproduce.command()
 @click.option(
     "--model", default="builtin", show_default=True, help="A folder with a Hugging Face classifier, or 'builtin'."
 )

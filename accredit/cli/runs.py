@@ -23,14 +23,18 @@ if TYPE_CHECKING:
 @click.option(
     "--resume", is_flag=True, help="Run the last unfinished command again; what is stored is not trained again."
 )
-@click.option("--check", is_flag=True, help="Verify every page of the file.")
+@click.option("--check", is_flag=True, help="Verify every page of the file and the checksum of every payoff.")
+@click.option("--salvage", "new", type=click.Path(), metavar="NEW.db", help="Save what is whole in a damaged FILE.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
-def runs(file: str, export_file: str | None, resume: bool, check: bool, as_json: bool) -> None:
+def runs(file: str, export_file: str | None, resume: bool, check: bool, new: str | None, as_json: bool) -> None:
     """List the games and runs in the journal FILE."""
     from accredit.core import InvalidInput
     from accredit.store.export import export
     from accredit.store.journal import existing
 
+    if new:
+        _save_what_is_whole(file, new)
+        file = new
     with existing(file) as journal:
         if check:
             journal.check()
@@ -51,6 +55,14 @@ def runs(file: str, export_file: str | None, resume: bool, check: bool, as_json:
             click.echo(f"\nwritten: {export_file}")
 
 
+def _save_what_is_whole(file: str, new: str) -> None:
+    from accredit.store.salvage import salvage
+
+    got = salvage(file, new)
+    lost = f"; {got.damaged:,} more were found damaged and left out" if got.damaged else ""
+    click.echo(f"{got.payoffs:,} payoffs match their checksums and are now in {new}{lost}", err=True)
+
+
 def _go_on(run: Run, journal: Path, as_json: bool) -> None:
     """The same command, in the folder where it was started; the journal may have been moved since."""
     from accredit.cli.value import value
@@ -58,7 +70,8 @@ def _go_on(run: Run, journal: Path, as_json: bool) -> None:
 
     if not Path(run.folder).is_dir():
         raise InvalidInput(f"run {run.id} was started in {run.folder}, which is gone; run its command again elsewhere")
-    words = [*run.command[1:], "--store", str(journal), *(["--json"] if as_json else [])]
+    shown = ["--json"] if as_json else run.shown
+    words = [*run.command[1:], "--store", str(journal), *shown]
     click.echo(f"resuming: accredit value {shlex.join(words)}", err=True)
     with contextlib.chdir(run.folder):
         value.main(args=words, standalone_mode=False)

@@ -1,22 +1,43 @@
-"""`accredit value`: which training rows, or groups of rows, a model learned most from."""
+"""`accredit value`: which labels are wrong, and which training rows, or groups of rows, a model learned most from."""
 
 from __future__ import annotations
 
 import os
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
+from click.core import ParameterSource
 
 from accredit.cli.options import MethodName
 from accredit.cli.output import NewFile, write_whole
 
+if TYPE_CHECKING:
+    from accredit.valuation.report import DataReport, Valuation
+    from accredit.valuation.tables import Table
+
 METHOD = MethodName("training data")
-ELSEWHERE = ("store", "form", "html_file")  # where results go is not part of what is computed
+SHOWN = ("form", "html_file")  # where results go is not part of what is computed
 
 
 @click.command()
 @click.argument("file", type=click.Path())
-@click.option("--target", required=True, metavar="COLUMN", help="The column to predict.")
-@click.option("--text", metavar="COLUMN", help="Learn from this column of texts, read by a frozen encoder.")
+@click.option("--target", metavar="COLUMN", help="The column to predict. A language model (--model FOLDER) needs none.")
+@click.option("--text", metavar="COLUMN", help="Learn from this column of texts instead of all other columns.")
+@click.option(
+    "--features",
+    "seen_as",
+    multiple=True,
+    metavar="NAME",
+    help="How texts become numbers: tfidf (the default), encoder:FOLDER, encoder:builtin, glove:FILE, or a FILE of vectors, "
+    "one for each row (.npy, .npz or a table). Several stand side by side.",
+)
+@click.option(
+    "--only",
+    type=click.Choice(["labels", "values"]),
+    help="Ask one question only: which labels are wrong, or what rows are worth.",
+)
 @click.option(
     "--test", default="0.25", show_default=True, metavar="FILE|FRACTION", help="Test rows: a file, or a share of FILE."
 )
@@ -25,8 +46,20 @@ ELSEWHERE = ("store", "form", "html_file")  # where results go is not part of wh
 )
 @click.option("--method", type=METHOD, default="knn-shapley", show_default=True, help=METHOD.help)
 @click.option(
-    "--model", default="logistic", show_default=True, help="logistic, ridge, forest, or text: logistic on --text."
+    "--model",
+    default="logistic",
+    show_default=True,
+    metavar="NAME|FOLDER",
+    help="logistic, ridge, forest, or a folder with a fine-tuned Hugging Face classifier or language model: the influence of "
+    "its training rows.",
 )
+@click.option(
+    "--layers", multiple=True, metavar="PATTERN", help="With --model FOLDER: look at these layers only, e.g. '*.mlp.*'."
+)
+@click.option(
+    "--memory", type=click.FloatRange(min=0, min_open=True), default=2.0, show_default=True, metavar="GB",
+    help="With --model FOLDER: what may be held; more is refused beforehand.",
+)  # fmt: skip
 @click.option("--players", default="row", show_default=True, metavar="row|COLUMN", help="Who is valued.")
 @click.option("--groups", metavar="COLUMN", help="With --method owen: rows of one group arrive together.")
 @click.option(
@@ -34,104 +67,187 @@ ELSEWHERE = ("store", "form", "html_file")  # where results go is not part of wh
 )
 @click.option("--executor", metavar="WHERE", help="serial, threads:4, processes:4, dask or dask:tcp://host:8786.")
 @click.option("--budget", type=click.IntRange(min=1), default=2000, show_default=True, help="Trainings to spend.")
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of splits and samples.")
 @click.option(
-    "--encoder", type=click.Path(), help="A folder with a Hugging Face encoder for --text; default: the built-in one."
+    "--limit", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS",
+    help="The longest that one training may take; a coalition that takes longer is quarantined.",
+)  # fmt: skip
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of samples and trainings.")
+@click.option(
+    "--split-seed",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    help="Of the split, where --test is a share.",
 )
 @click.option("--curves/--no-curves", default=True, help="Also retrain along removal curves.")
 @click.option("--json", "form", flag_value="json", help="Print one JSON object.")
-@click.option("--csv", "form", flag_value="csv", help="Print one line per player.")
+@click.option("--csv", "form", flag_value="csv", help="Print one line per player; with --only labels, per row.")
 @click.option("--html", "html_file", type=NewFile(), help="Also write the report as one self-contained HTML file.")
 @click.pass_context
 def value(
     context: click.Context,
     file: str,
-    target: str,
+    target: str | None,
     text: str | None,
+    seen_as: tuple[str, ...],
+    only: str | None,
     test: str,
     task: str | None,
     method: str,
     model: str,
+    layers: tuple[str, ...],
+    memory: float,
     players: str,
     groups: str | None,
     store: str | None,
     executor: str | None,
     budget: int,
+    limit: float | None,
     seed: int,
-    encoder: str | None,
+    split_seed: int,
     curves: bool,
     form: str | None,
     html_file: str | None,
 ) -> None:
-    """Value the training rows in FILE (.csv, .tsv or .parquet): who deserves credit for what a model learned?"""
+    """Ask two questions about the training rows in FILE (.csv, .tsv, .jsonl or .parquet): which labels are wrong, and what is
+    each row worth for what a model learned?"""
     from accredit.core import InvalidInput
-    from accredit.store import Journal
-    from accredit.valuation.report import as_csv, value_table
+    from accredit.valuation.finetuned import is_language_model, language_report, value_classifier
+    from accredit.valuation.report import as_csv, labels_csv, labels_part
     from accredit.valuation.tables import table
-    from accredit.values.solver import progress
-    from accredit.views.valuation import valuation_page, valuation_text
+    from accredit.views.valuation import report_page, report_text
 
-    if model == "text" and text is None:
-        raise InvalidInput("--model text needs --text COLUMN")
-    read = table(
-        file, target, text=text, test=test, task=task, players=players, groups=groups, encoder=encoder, seed=seed
-    )
-    journal = Journal(store) if store else None
+    folder = model if Path(model).is_dir() else None
+    _check_idle(context, folder, only)
+    if form == "csv" and only is None:
+        only = "values"  # one table in one file: its lines are players
+    settings = {"layers": layers or None, "memory": memory * 1e9, "seed": seed}
+    labels = None
+    if folder and only != "labels" and is_language_model(folder):
+        report = language_report(
+            folder, file, text, target, test=test, players=players, split_seed=split_seed, **settings
+        )
+    elif target is None:
+        raise InvalidInput("--target COLUMN is missing: which column is to be predicted?")
+    else:
+        read = table(
+            file,
+            target,
+            text=text,
+            test=test,
+            task=task,
+            players=players,
+            groups=groups,
+            seen_as=seen_as,
+            seed=split_seed,
+        )
+        labels = None if read.groups else read.labels
+        report = labels_part(read, only, seed)
+        if folder and only != "labels":
+            worth, notes = value_classifier(folder, read, **settings)
+            report = replace(report, worth=worth, notes=report.notes + notes)
+        elif only != "labels":
+            report = replace(report, worth=_valued(context, read, report))
+    if html_file:
+        write_whole(html_file, report_page(report, f"Training data of {click.format_filename(file, shorten=True)}"))
+    if form == "json":
+        click.echo(report.to_json())
+    elif form == "csv" and report.worth is not None:
+        click.echo(as_csv(report.worth, labels), nl=False)
+    elif form == "csv" and report.labels is not None:
+        click.echo(labels_csv(report.labels), nl=False)
+    else:
+        click.echo(report_text(report))
+        if html_file:
+            click.echo(f"\nwritten: {html_file}")
+
+
+def _valued(context: click.Context, read: Table, report: DataReport) -> Valuation:
+    """What the rows are worth, journalled where asked; the answer about labels is noted in the journal, too."""
+    from accredit.store import Journal
+    from accredit.valuation.report import value_table
+    from accredit.values.solver import progress
+
+    given = context.params
+    journal = Journal(given["store"]) if given["store"] else None
     run: int | None = None
 
     def started() -> None:
         nonlocal run
         if journal:
-            run = journal.begin_run(_words(context), os.getcwd())
-            journal.describe(run, read.facts)
+            run = journal.begin_run(_words(context), os.getcwd(), _words(context, shown=True))
+            found = None if report.labels is None else report.labels.to_plain()
+            journal.describe(run, read.facts | {"wrong labels": found, "unanswered": report.unanswered})
 
     try:
-        with progress("training", budget) as bar:
-            report = value_table(
+        with progress("training", given["budget"]) as bar:
+            worth = value_table(
                 read,
-                method,
-                "logistic" if model == "text" else model,
-                budget=budget,
-                seed=seed,
+                given["method"],
+                given["model"],
+                budget=given["budget"],
+                seed=given["seed"],
                 journal=journal,
-                executor=executor,
+                executor=given["executor"],
+                limit=given["limit"],
                 watch=bar.update,
                 started=started,
-                curves=curves,
+                curves=given["curves"],
             )
         if journal and run is not None:
-            journal.end_run(run, report.values.to_json())
+            journal.end_run(run, worth.values.to_json())
+        return worth
     except KeyboardInterrupt:
-        if store:
-            click.echo(f"what is trained is kept in {store}; the same command again resumes", err=True)
+        if given["store"]:
+            click.echo(f"what is trained is kept in {given['store']}; the same command again resumes", err=True)
         raise
     finally:
         if journal:
             journal.close()
-    if html_file:
-        write_whole(html_file, valuation_page(report, f"Training data of {click.format_filename(file, shorten=True)}"))
-    if form == "json":
-        click.echo(report.to_json())
-    elif form == "csv":
-        click.echo(as_csv(report, None if read.groups else read.labels), nl=False)
-    else:
-        click.echo(valuation_text(report))
-        if html_file:
-            click.echo(f"\nwritten: {html_file}")
 
 
-def _words(context: click.Context) -> list[str]:
+def _check_idle(context: click.Context, folder: str | None, only: str | None) -> None:
+    """Refuse options that would change nothing."""
+    from accredit.core import InvalidInput
+
+    idle: dict[str, str] = {}
+    if not folder:
+        idle |= dict.fromkeys(("layers", "memory"), "goes with --model FOLDER, and --model names no folder")
+    if folder:
+        trains = "is about training models anew, and --model FOLDER asks one that is trained"
+        idle |= dict.fromkeys(("store", "executor", "limit", "budget", "groups", "curves"), trains)
+        if context.params["method"] != "influence":
+            idle["method"] = "is not for a fine-tuned model, whose rows are valued by influence"
+    elif context.params["method"] == "knn-shapley":
+        idle |= dict.fromkeys(("executor", "limit"), "is about trainings, and knn-shapley needs none")
+    if only == "labels":
+        idle |= dict.fromkeys(
+            ("method", "budget", "store", "executor", "limit", "players", "groups", "curves"),
+            "is about values, and --only labels asks for none",
+        )
+    for parameter in context.command.params:
+        name = parameter.name or ""
+        if name in idle and context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            raise InvalidInput(f"{parameter.opts[0]} {idle[name]}; leave it out")
+
+
+def _words(context: click.Context, shown: bool = False) -> list[str]:
     """The command line that gives these settings, in one order, so that the same run is recognised, also in a copy of
-    its journal."""
-    words = ["value"]
+    its journal; or only the words that say where results go."""
+    words = [] if shown else ["value"]
     for parameter in context.command.params:
         given = context.params.get(parameter.name or "")
-        if given is None or given == parameter.get_default(context) or parameter.name in ELSEWHERE:
+        if given in (None, ()) or given == parameter.get_default(context) or parameter.name == "store":
+            continue
+        if (parameter.name in SHOWN) != shown:
             continue
         if isinstance(parameter, click.Argument):
             words.append(str(given))
+        elif parameter.name == "form":
+            words.append(f"--{given}")
         elif isinstance(given, bool):
             words.append(parameter.opts[0] if given else parameter.secondary_opts[0])
         else:
-            words += [parameter.opts[0], str(given)]
+            for one in given if isinstance(given, tuple) else (given,):
+                words += [parameter.opts[0], str(one)]
     return words

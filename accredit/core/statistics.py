@@ -1,4 +1,4 @@
-"""Ranks, rank correlation and the correction of p-values, for every part that compares or tests."""
+"""Ranks, ties, rank correlation and the correction of p-values, for every part that compares or tests."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import numpy.typing as npt
 
 from accredit.core.coalitions import FloatArray
 from accredit.core.errors import InvalidInput
+
+ROUNDING = 1e-6  # of a magnitude: what payoffs from single precision may be off
 
 
 def ranks(scores: FloatArray) -> FloatArray:
@@ -38,6 +40,23 @@ def rank_correlation(a: FloatArray, b: FloatArray) -> FloatArray:
     x, y = (ranks(scores) - (scores.shape[-1] + 1) / 2 for scores in (a, b))
     scale = np.sqrt((x * x).sum(axis=-1) * (y * y).sum(axis=-1))
     return np.asarray(np.clip((x * y).sum(axis=-1) / np.where(scale > 0, scale, 1.0), -1.0, 1.0))
+
+
+def tied(values: FloatArray, scale: float = 0.0) -> FloatArray:
+    """Places 0, 1, … of values in rising order, (n,) -> (n,); those that differ by rounding share one.
+
+    A new place begins where the next value is further up than 1e-6 of the largest magnitude, or of `scale` where that is
+    larger: payoffs that come from single precision, and credit computed from them, carry no order below that.
+
+    >>> tied(np.array([2.0, 0.0, 2.0 + 1e-9, -1.0]))
+    array([2., 1., 2., 0.])
+    """
+    order = np.argsort(values, kind="stable")
+    rising = values[order]
+    steps = np.diff(rising) > ROUNDING * np.abs(values).max(initial=abs(scale))
+    found = np.empty(len(values))
+    found[order] = np.concatenate([[0.0], np.cumsum(steps)])[: len(values)]
+    return found
 
 
 def holm(p: npt.ArrayLike) -> FloatArray:

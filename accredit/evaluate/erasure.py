@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import combinations
+from math import comb
 
 import numpy as np
 
 from accredit.core import Attribution, BoolArray, FloatArray, Game, IntArray, InvalidInput, Selection, payoffs
+from accredit.core.statistics import ROUNDING
 from accredit.evaluate.chains import best_chain, checked_fractions, ordering, sizes_of, tops
 from accredit.evaluate.metric import Better, NotApplicable, Result, scores_of
 
+EVERY_CHOICE = 2000  # choices of players to remove that are all tried
 BINS = (0.01, 0.05, 0.1, 0.2, 0.5)  # of the players; the thresholds of ERASER
 
 
@@ -190,6 +194,47 @@ class AOPC:
         weights = np.zeros(n + 1)
         weights[n - self._last(n) :] = 1.0
         return ranked(game, best_chain(game, weights, grow=False)[::-1], "oracle: least left")
+
+
+@dataclass(frozen=True)
+class DropAt:
+    r"""What is lost when the k most credited players are removed: v(N) − v(N ∖ top_k); ties by position.
+
+    A loss that is rounding (1e-6 of the largest of these payoffs and v(∅)) counts as none. Of two players who can stand in
+    for each other, removing one loses nothing: compare k = 1 with k = 2.
+    """
+
+    k: int
+    better: Better = "higher"
+    paper: str = "Cohen-Wang et al. (2024)"
+
+    def __post_init__(self) -> None:
+        if isinstance(self.k, bool) or not isinstance(self.k, int) or self.k < 1:
+            raise InvalidInput(f"k must be a whole number of at least 1, got {self.k!r}; write DropAt(1)")
+
+    @property
+    def name(self) -> str:
+        return f"drop@{self.k}"
+
+    def plan(self, result: Result) -> BoolArray:
+        order = ordering(scores_of(result, self.name))
+        return ~tops(order, np.array([0, min(self.k, len(order)), len(order)]))
+
+    def score(self, result: Result, earned: FloatArray) -> float:
+        lost = float(earned[0] - earned[1])
+        return lost if abs(lost) > ROUNDING * np.abs(earned).max() else 0.0
+
+    def oracle(self, game: Game) -> Attribution:
+        """The k players whose removal leaves the least, by trying all up to 2,000 choices, else by the best chain."""
+        n = len(game.players)
+        if comb(n, min(self.k, n)) > EVERY_CHOICE:
+            bins = np.eye(n + 1)[n - min(self.k, n)]
+            return ranked(game, best_chain(game, bins, grow=False)[::-1], "oracle: least left")
+        chosen = np.array(list(combinations(range(n), min(self.k, n))))
+        stays = np.ones((len(chosen), n), dtype=bool)
+        np.put_along_axis(stays, chosen, False, axis=1)
+        first = chosen[int(payoffs(game, stays).argmin())]
+        return ranked(game, np.concatenate([first, np.setdiff1d(np.arange(n), first)]), "oracle: least left")
 
 
 @dataclass(frozen=True)

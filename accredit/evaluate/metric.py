@@ -140,3 +140,8 @@ def scores_of(result: Result, metric: str) -> FloatArray:
             f"{metric} needs an order of the players, and {result.method} is a selection without scores"
         )
     return result.scores
+
+
+def unit_of(result: Result) -> float:
+    """What a result divides, as the magnitude that rounding errors of its credit are relative to; 0 where there is none."""
+    return abs(result.total or 0.0) if isinstance(result, Attribution) else 0.0

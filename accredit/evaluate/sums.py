@@ -1,4 +1,5 @@
-"""Do the credits add up to what happens when several players are removed at once? Sensitivity-n and infidelity."""
+"""Do the credits add up to what happens when several players are removed at once? Sensitivity-n, infidelity and the linear
+datamodeling score."""
 
 from __future__ import annotations
 
@@ -11,9 +12,11 @@ import numpy as np
 
 from accredit.core import Attribution, BoolArray, FloatArray, Game, InvalidInput, Selection, endpoints, payoffs
 from accredit.core.coalitions import from_index
-from accredit.evaluate.metric import Better, NotApplicable, Result
+from accredit.core.statistics import rank_correlation, ranks, tied
+from accredit.evaluate.metric import Better, NotApplicable, Result, unit_of
 
 SAME = 0.01  # totals that differ by more than this share are totals of different things
+FRESH = 0x1D5  # marks the stream of random numbers for coalitions that only measure
 FLAT = 1e-12  # of the largest value: a smaller spread counts as none
 
 
@@ -176,6 +179,48 @@ class Infidelity:
         removed = self._removed(len(game.players))
         (lost,) = _losses(game, [removed])
         return _shared(game, np.linalg.lstsq(removed.astype(float), lost, rcond=None)[0])
+
+
+@dataclass(frozen=True)
+class LinearDatamodelingScore:
+    r"""Rank correlation of summed credit with the payoff, over random coalitions.
+
+    $$\mathrm{Spearman}_S\Big(\sum_{i \in S} \phi_i,\; v(S)\Big), \qquad S \sim \text{Bernoulli}(\text{keep})^n$$
+
+    LDS of Park et al. (2023), for one target. The coalitions come from a stream of random numbers that no solver draws from, so
+    they are fresh ablations; one that a method has asked as well is a coincidence. Sums, and payoffs, that differ by rounding
+    only (1e-6 of the largest) are ties. `linear_datamodeling_score` is the same for scores and outputs in arrays.
+    """
+
+    ablations: int = 128
+    keep: float = 0.5
+    seed: int = 0
+    name: str = "lds"
+    better: Better = "higher"
+    paper: str = "Park et al. (2023)"
+
+    def __post_init__(self) -> None:
+        if self.ablations < 2 or not 0 < self.keep < 1:
+            raise InvalidInput(
+                f"ablations must be ≥ 2 and keep between 0 and 1, got {self.ablations!r} and {self.keep!r}"
+            )
+
+    def plan(self, result: Result) -> BoolArray:
+        n = len(_credit(result, self.name))
+        return np.random.default_rng([self.seed, FRESH]).random((self.ablations, n)) < self.keep
+
+    def score(self, result: Result, earned: FloatArray) -> float:
+        order = tied(earned)
+        if order.max() == 0:
+            raise NotApplicable("lds is undefined here: all coalitions earn the same")
+        sums = self.plan(result) @ _credit(result, self.name)
+        return float(rank_correlation(tied(sums, unit_of(result)), order))
+
+    def oracle(self, game: Game) -> Attribution:
+        """The least-squares credit for the ranks of these very coalitions."""
+        kept = self.plan(_shared(game, np.zeros(len(game.players))))
+        order = ranks(tied(payoffs(game, kept)))
+        return _shared(game, np.linalg.lstsq(kept - kept.mean(axis=0), order - order.mean(), rcond=None)[0])
 
 
 def _losses(game: Game, removed: list[BoolArray]) -> list[FloatArray]:

@@ -9,14 +9,15 @@ from typing import Any
 import numpy as np
 
 from accredit.core import AccreditError, Attribution
-from accredit.explanation.flows import DRAWN, drawn_flow
-from accredit.explanation.result import Explanation, FlowPicture
+from accredit.explanation.answers import AnswerSubject
+from accredit.explanation.flows import DRAWN, drawn_flow, on_the_mask
+from accredit.explanation.result import SAME_PASSES, Explanation, FlowPicture
 from accredit.explanation.subject import Subject, picture_of, tokens_of
 from accredit.methods import Chosen
 
 
 def explanation_of(
-    subject: Subject,
+    subject: Subject | AnswerSubject,
     methods: Sequence[Chosen],
     attributions: Mapping[str, Attribution],
     refused: Mapping[str, str],
@@ -30,37 +31,60 @@ def explanation_of(
     from accredit.core.version import __version__
 
     versions: dict[str, str] = {
-        name: sys.modules[name].__version__ for name in ("torch", "transformers", "numpy") if name in sys.modules
+        name: sys.modules[name].__version__ for name in ("torch", "transformers", "numpy") if sys.modules.get(name)
     }
-    game = subject.game
-    prediction, unit = subject.prediction
+    described = _answered(subject) if isinstance(subject, AnswerSubject) else _predicted(subject)
+    notes, provenance = described.pop("notes"), described.pop("provenance")
     flow, undrawn = _drawing(subject, [chosen for chosen in methods if chosen.name in attributions])
     return Explanation(
-        text=game.provenance.get("text", game.provenance.get("image", "")),
-        prediction=prediction,
-        target=subject.model.label(game.target),
         players=subject.players,
         methods=tuple(each.name for each in methods),
         attributions=attributions,
         refused=refused,
         seconds=seconds,
-        tokens=tokens_of(subject),
-        picture=picture_of(subject),
         flow=flow,
         unsigned=tuple(each.name for each in methods if not each.method.signed),
-        payoff=game.payoff_name,
-        unit="probability" if unit == "probability" else "value",
-        notes=(*notes_on(subject.seen), *undrawn, *_on_targets(subject, methods, others)),
-        pair=game.provenance.get("pair"),
+        notes=(
+            *notes, *undrawn, *on_the_mask(attributions), *_on_targets(attributions, others), *_on_settings(subject, methods),
+        ),
         others={target: {name: credit[target] for name, credit in others.items()} for target in _targets(others)},
         provenance={
-            "model": subject.model.name, "architecture": game.provenance["architecture"], "players": subject.unit,
-            "removal": game.removal, "budget": subject.budget, "seed": subject.seed, "accredit": __version__, **versions,
+            **provenance, "players": subject.unit, "budget": subject.budget, "seed": subject.seed, "accredit": __version__,
+            **versions,
         },
+        **described,
     )  # fmt: skip
 
 
-def _drawing(subject: Subject, ran: Sequence[Chosen]) -> tuple[FlowPicture | None, tuple[str, ...]]:
+def _predicted(subject: Subject) -> dict[str, Any]:
+    """One output of one input: what was read, and what the model predicts."""
+    game, (prediction, unit) = subject.game, subject.prediction
+    return {
+        "text": game.provenance.get("text", game.provenance.get("image", "")), "pair": game.provenance.get("pair"),
+        "prediction": prediction, "unit": "probability" if unit == "probability" else "value",
+        "target": subject.model.label(game.target), "payoff": game.payoff_name, "tokens": tokens_of(subject),
+        "picture": picture_of(subject), "notes": tuple(notes_on(subject.seen)),
+        "provenance": {
+            "model": subject.model.name, "architecture": game.provenance["architecture"], "removal": game.removal,
+        },
+    }  # fmt: skip
+
+
+def _answered(subject: AnswerSubject) -> dict[str, Any]:
+    """An answer to a prompt: both, what the answer is worth with the whole prompt, and how it was read."""
+    facts, (text, tokens), worth = subject.facts, subject.shown, subject.worth
+    kept = ("model", "architecture", "removal", "filler", "answer from", "rather than", "prompt tokens", "answer tokens",
+            "reading")  # fmt: skip
+    return {
+        "text": text, "pair": subject.before, "tokens": tokens, "target": subject.main, "payoff": subject.payoff,
+        "unit": "value", "prediction": ((subject.main, worth[0]),), "said": subject.said,
+        "notes": (*facts["notes"], *subject.notes),
+        "provenance": {name: facts[name] for name in kept if facts.get(name) is not None}
+        | {"passes": subject.game.passes},
+    }  # fmt: skip
+
+
+def _drawing(subject: Any, ran: Sequence[Chosen]) -> tuple[FlowPicture | None, tuple[str, ...]]:
     """The drawing of the first flow that ran; or why there is none."""
     for chosen in ran:
         if chosen.method.name in DRAWN:
@@ -75,21 +99,30 @@ def _targets(others: Mapping[str, Mapping[str, Attribution]]) -> tuple[str, ...]
     return tuple(next(iter(others.values()), {}))
 
 
+def _on_settings(subject: Subject | AnswerSubject, methods: Sequence[Chosen]) -> Iterator[str]:
+    """Which of the methods do not take a setting that was given."""
+    for name, value in subject.settings.items():
+        taking = [each.name for each in methods if name in each.method.takes]
+        if len(taking) < len(methods):
+            yield f"{name}={value!r:.40} concerns {', '.join(taking)}; the other methods do not take it."
+
+
 def _on_targets(
-    subject: Subject, methods: Sequence[Chosen], others: Mapping[str, Mapping[str, Attribution]]
+    attributions: Mapping[str, Attribution], others: Mapping[str, Mapping[str, Attribution]]
 ) -> Iterator[str]:
     """How many other targets were explained, and by which methods."""
     targets = _targets(others)
     if not targets:
         return
     count = f"{len(targets)} other target{'s' if len(targets) > 1 else ''}"
-    alone = [each.name for each in methods if each.method.kind != "game"]
+    alone = [name for name in attributions if name not in others]
     limits = f" {', '.join(alone)} answer{'s' if len(alone) == 1 else ''} for this one only." if alone else ""
-    yield f"Credit for {count} comes from the same passes: explanation.of({targets[0]!r}), in JSON under others.{limits}"
+    yield f"Credit for {count} {SAME_PASSES}: explanation.of({targets[0]!r}), in JSON under others.{limits}"
 
 
 def notes_on(seen: Any) -> Iterator[str]:
     """What the reader must know about how the model read the input."""
+    yield from getattr(seen, "notes", ())
     if left_out := getattr(seen, "cut", "").strip():
         yield f"The model did not read the whole text; left out: {left_out!r:.80}"
     if getattr(seen, "pair", None) is not None:

@@ -2,34 +2,131 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-from accredit.core import Attribution
+import numpy as np
+
+from accredit.core import Attribution, Attributions, InvalidInput, NotConverged
+from accredit.explanation.answers import AnswerSubject
 from accredit.explanation.subject import Subject
-from accredit.gradients import input_x_gradient, integrated_gradients, saliency, smoothgrad
+from accredit.gradients.answer_point import answer_points
+from accredit.gradients.discretised import discretised_integrated_gradients_at
+from accredit.gradients.expected import SAMPLES, gradient_shap_at, several
+from accredit.gradients.integrated import MOST_STEPS, STEPS, TOLERANCE, integrated_gradients_at
+from accredit.gradients.point import Point, at_layer, point
+from accredit.gradients.relevance import attn_lrp_at
+from accredit.gradients.sequential import sequential_integrated_gradients_at
+from accredit.gradients.slopes import input_x_gradient_at, saliency_at, smoothgrad_at
+from accredit.models.partition import Partition
+
+Asked = Subject | AnswerSubject
+Layer = int | str | None
+Credit = Attribution | Attributions  # of an answer: one for each of its targets
 
 
-def integrated(subject: Subject) -> Attribution:
+def integrated(
+    subject: Asked,
+    baseline: Any = None,
+    layer: Layer = None,
+    tolerance: float = TOLERANCE,
+    most_steps: int = MOST_STEPS,
+) -> Credit:
     """From the input in which nobody plays, if that is a point in the space of embeddings or pixels."""
-    removal = subject.game.removal
-    baseline = None if removal in ("delete", "attention") else removal
-    return integrated_gradients(subject.model, subject.seen, baseline=baseline, **_slope_of(subject))
+    steps = min(STEPS, most_steps)
+    return _each(subject, lambda at: integrated_gradients_at(at, tolerance, most_steps, steps), baseline, layer)
 
 
-def input_times_gradient(subject: Subject) -> Attribution:
+def sequential(
+    subject: Asked, baseline: Any = None, tolerance: float = TOLERANCE, most_steps: int = MOST_STEPS
+) -> Credit:
+    """On a line of its own for each player."""
+    steps = min(STEPS, most_steps)
+    return _each(subject, lambda at: sequential_integrated_gradients_at(at, tolerance, most_steps, steps), baseline)
+
+
+def discretised(subject: Asked, baseline: Any = None) -> Credit:
+    """Along a path through words."""
+    return _each(subject, discretised_integrated_gradients_at, baseline)
+
+
+def expected(subject: Asked, baseline: Any = None, layer: Layer = None, most_steps: int = MOST_STEPS) -> Credit:
+    """At random points between the input and one or several baselines; more of them where few miss a steep place."""
+    by_baseline = [_points(subject, way, layer) for way in several(baseline)]
+    targets = {target: [points[target] for points in by_baseline] for target in by_baseline[0]}
+    return _credit(subject, {target: drawn(points, subject.seed, most_steps) for target, points in targets.items()})
+
+
+def drawn(points: list[Point], seed: int, most_steps: int) -> Attribution:
+    """GradientSHAP with twice as many points as long as they miss the total by far."""
+    samples = min(SAMPLES, most_steps)
+    while True:
+        try:
+            return gradient_shap_at(points, samples, seed=seed)
+        except NotConverged:
+            if 2 * samples > most_steps:
+                raise
+        samples *= 2
+
+
+def ruled(subject: Asked, layer: Layer = None) -> Credit:
+    """Relevance passed down by the rules of AttnLRP."""
+    return _each(subject, attn_lrp_at, layer=layer)
+
+
+def input_times_gradient(subject: Asked, layer: Layer = None) -> Credit:
     """The first-order change of the payoff if a player's input went to zero."""
-    return input_x_gradient(subject.model, subject.seen, **_slope_of(subject))
+    return _each(subject, input_x_gradient_at, layer=layer)
 
 
-def steepness(subject: Subject) -> Attribution:
+def steepness(subject: Asked, layer: Layer = None) -> Credit:
     """How steep the payoff is at each player."""
-    return saliency(subject.model, subject.seen, **_slope_of(subject))
+    return _each(subject, saliency_at, layer=layer)
 
 
-def smoothed(subject: Subject) -> Attribution:
+def smoothed(subject: Asked, layer: Layer = None) -> Credit:
     """The steepness averaged over noisy copies of the input."""
-    return smoothgrad(subject.model, subject.seen, seed=subject.seed, **_slope_of(subject))
+    return _each(subject, lambda at: smoothgrad_at(at, seed=subject.seed), layer=layer)
 
 
-def _slope_of(subject: Subject) -> dict[str, Any]:
-    return {"target": subject.game.target, "payoff": subject.game.payoff_name, "players": subject.asked}
+def _each(subject: Asked, solve: Callable[[Point], Attribution], baseline: Any = None, layer: Layer = None) -> Credit:
+    return _credit(subject, {target: solve(at) for target, at in _points(subject, baseline, layer).items()})
+
+
+def _credit(subject: Asked, solved: dict[str, Attribution]) -> Credit:
+    return Attributions(solved) if isinstance(subject, AnswerSubject) else next(iter(solved.values()))
+
+
+def _points(subject: Asked, baseline: Any, layer: Layer) -> dict[str, Point]:
+    """The payoff of each target as a smooth function. By default the baseline is the input in which nobody plays."""
+    if isinstance(subject, AnswerSubject):
+        return _of_answer(subject, baseline, layer)
+    game = subject.game
+    way = getattr(game, "baseline", game.removal)  # of a picture it may be another picture
+    way = None if isinstance(way, str) and way in ("delete", "attention") else way
+    asked = {"target": game.target, "payoff": game.payoff_name, "players": subject.asked, "layer": layer}
+    return {"": point(subject.model, subject.seen, baseline=way if baseline is None else baseline, **asked)}
+
+
+def _of_answer(subject: AnswerSubject, baseline: Any, layer: Layer) -> dict[str, Point]:
+    answers = [answer.ids for answer in subject.answers]
+    if layer is not None and len(answers) > 1:
+        raise InvalidInput(
+            "layer is given, and two answers are compared, which are read apart; ask without rather_than"
+        )
+    targets = {
+        name: None if name == subject.main else where
+        for name, where in zip(subject.games.outputs, subject.games.where, strict=True)
+    }
+    nobody = subject.owner >= len(subject.players)
+    points = answer_points(
+        subject.model,
+        subject.layout.ids,
+        answers,
+        Partition(subject.players, np.where(nobody, -1, subject.owner)),
+        targets,
+        subject.payoff,
+        baseline,
+    )
+    everyone = Partition(subject.everyone, subject.owner)
+    return {name: at if layer is None else at_layer(at, everyone, layer) for name, at in points.items()}

@@ -12,9 +12,10 @@ import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextvars import copy_context
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, cast
 
 from accredit.core import AccreditError, Attribution, Attributions, Game
+from accredit.explanation.answers import AnswerSubject
 from accredit.explanation.assembled import explanation_of
 from accredit.explanation.result import Explanation
 from accredit.explanation.subject import Subject
@@ -22,6 +23,7 @@ from accredit.games.wrappers import watched
 from accredit.methods import Chosen, find
 
 PACE = 0.2  # seconds between two reports of progress
+Asked = Subject | AnswerSubject
 
 
 @dataclass(frozen=True)
@@ -71,7 +73,7 @@ Event = Started | Progress | Done | Refused | Explained
 
 
 def events(
-    subject: Subject,
+    subject: Asked,
     methods: Sequence[Chosen],
     *,
     progress: bool = False,
@@ -96,7 +98,7 @@ def events(
     yield Explained(assembled(subject, methods, ended))
 
 
-def assembled(subject: Subject, methods: Sequence[Chosen], ended: Sequence[Ended]) -> Explanation:
+def assembled(subject: Asked, methods: Sequence[Chosen], ended: Sequence[Ended]) -> Explanation:
     """The explanation by those methods that have ended, in the order asked, with its drawings."""
     done = {event.method: event for event in ended if isinstance(event, Done)}
     refused = {event.method: event.why for event in ended if isinstance(event, Refused)}
@@ -110,7 +112,7 @@ def assembled(subject: Subject, methods: Sequence[Chosen], ended: Sequence[Ended
     )
 
 
-def answer(subject: Subject, chosen: Chosen, report: Callable[[int], None] | None = None) -> Ended:
+def answer(subject: Asked, chosen: Chosen, report: Callable[[int], None] | None = None) -> Ended:
     """One method's answer. What it imports, the attention it shares with others and its drawing are not in its seconds."""
     try:
         find(chosen.name, subject.kind)
@@ -118,7 +120,7 @@ def answer(subject: Subject, chosen: Chosen, report: Callable[[int], None] | Non
         if chosen.method.kind == "attention":
             from accredit.explanation.attention import ready
 
-            ready(subject, **chosen.parameters)
+            ready(cast("Any", subject), **chosen.parameters)
         game = subject.record if report is None else watched(subject.record, report)
         began = time.perf_counter()
         credit = _solved(subject, chosen, game)
@@ -129,7 +131,7 @@ def answer(subject: Subject, chosen: Chosen, report: Callable[[int], None] | Non
         return Refused(chosen.name, str(error))
 
 
-def attribution_of(subject: Subject, method: str) -> Attribution:
+def attribution_of(subject: Asked, method: str) -> Attribution:
     """One method's credit for the subject's target, without a stream; a method that does not apply raises.
 
     >>> from accredit.explanation.explainer import builtin_model
@@ -141,23 +143,24 @@ def attribution_of(subject: Subject, method: str) -> Attribution:
     return _by_target(_solved(subject, chosen, subject.record), subject)[0]
 
 
-def _solved(subject: Subject, chosen: Chosen, game: Game) -> Attribution | Attributions:
+def _solved(subject: Asked, chosen: Chosen, game: Game) -> Attribution | Attributions:
     credit: Attribution | Attributions
     if chosen.method.kind == "game":
         credit = chosen.solver(subject.budget, subject.seed, subject.tree).solve(game)
     else:
-        credit = chosen.load()(subject, **chosen.parameters)
+        given = subject.settings if chosen.method.kind == "gradients" else {}  # readings of attention share one graph
+        taken = {name: value for name, value in given.items() if name in chosen.method.takes}
+        credit = chosen.load()(subject, **chosen.parameters, **taken)
     return credit
 
 
-def _by_target(credit: Attribution | Attributions, subject: Subject) -> tuple[Attribution, dict[str, Attribution]]:
+def _by_target(credit: Attribution | Attributions, subject: Asked) -> tuple[Attribution, dict[str, Attribution]]:
     """The credit for the subject's target, and for the others, with what was explained noted in each."""
-    facts = subject.game.provenance
+    facts = subject.facts
     if isinstance(credit, Attribution):
         return _noted(credit, facts), {}
     noted = {name: _noted(one, facts | {"target": name}) for name, one in credit.items()}
-    main = subject.games.outputs[subject.games.targets.index(subject.game.target)]
-    return noted.pop(main), noted
+    return noted.pop(subject.main), noted
 
 
 def _noted(credit: Attribution, facts: Mapping[str, Any]) -> Attribution:
@@ -171,7 +174,7 @@ class _Abandoned(BaseException):
     """The reader has stopped reading."""
 
 
-def _reported(subject: Subject, chosen: Chosen, pace: float) -> Iterator[Progress | Ended]:
+def _reported(subject: Asked, chosen: Chosen, pace: float) -> Iterator[Progress | Ended]:
     """One method in a thread of its own, reporting how far it is. The first batch is always reported."""
     said: queue.SimpleQueue[Any] = queue.SimpleQueue()
     stop = threading.Event()

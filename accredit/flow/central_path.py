@@ -8,8 +8,8 @@ $$ d + q f = z - w, \qquad f z = \mu, \qquad s w = \mu, \qquad \text{inflow} = \
 q = 0 is the log barrier, where the value misses the max flow by at most μ times the number of bounds; q > 0 with μ →
 0 is the flow of least squares. Eliminating z, w and f from a Newton step leaves one Laplacian system for p with edge
 weights θ = 1/(q + z/f + w/s); see `LayeredLaplacian`. Steps are Mehrotra's predictor and corrector until μ is small
-enough, then plain centring. An iteration costs O(L·T³) in BLAS and about fifty passes over L·T² numbers, done in
-pieces that stay in cache.
+enough, then plain centring. An iteration costs O(L·T³) in BLAS and about fifty passes over the edges, done in pieces
+that stay in cache.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import numpy as np
 
 from accredit.core import FloatArray, NotConverged
 from accredit.flow.laplacian import LayeredLaplacian
+from accredit.flow.layout import Layout
 from accredit.flow.network import LayeredNetwork
 
 MAX_ITERATIONS = 200
@@ -61,8 +62,7 @@ def central_point(network: LayeredNetwork, *, mu: float, quadratic: float = 0.0,
         path.measure(mu / scale)
         stalled = before / 2 < path.off_centre <= ROUNDED  # by rounding: no step brings it nearer
         if (path.off_centre <= centred or stalled) and path.feasible():
-            edges, supply, demand = path.flow(network, scale)
-            return CentralPoint(edges, supply, demand, path.p, mu, path.off_centre, iteration)
+            return CentralPoint(*path.flow(network, scale), path.potentials(), mu, path.off_centre, iteration)
         path.step(mu / scale)
     raise NotConverged(
         f"the flow did not converge in {MAX_ITERATIONS} iterations: μ is {path.mu * scale:.1e} instead of {mu:.1e}, "
@@ -71,64 +71,67 @@ def central_point(network: LayeredNetwork, *, mu: float, quadratic: float = 0.0,
 
 
 class _Path:
-    """The state of one solve. Edges are one long vector: L·T² attention edges, T source edges, T sink edges."""
+    """The state of one solve. Edges are one long vector, in the order of the network's layout; so are the live nodes."""
 
     def __init__(self, network: LayeredNetwork, scale: float, quadratic: float) -> None:
-        room = np.concatenate([x.ravel() for x in (network.capacity, network.supply, network.demand)]) / scale
+        self.layout, self.q = Layout(network), quadratic
+        room = self.layout.packed(network)
+        room /= scale
         start = 0.1 * float(room.sum()) / int(np.count_nonzero(room))
-        room[room == 0] = CLOSED  # dead edges stay in the dense layout, too narrow to matter; `flow` empties them
-        self.layers, self.tokens, self.q = network.layers, network.tokens, quadratic
-        self.f = room / 2
+        room[room == 0] = CLOSED  # dead edges inside a tile are too narrow to matter; `flow` empties them
+        room /= 2
+        self.f = room
         self.s = self.f.copy()
         self.z = start / self.f
         self.w = self.z.copy()
-        self.p = np.repeat(np.arange(1.0, self.layers + 2)[:, None] / (self.layers + 2), self.tokens, axis=1)
+        self.p = np.repeat(np.arange(1.0, network.layers + 2) / (network.layers + 2), self.layout.counts)
         arrays = (np.empty_like(room) for _ in range(8))
         self.d, self.theta, self.per_f, self.per_s, self.pull, *within_a_step = arrays
         self.move, self.for_z, self.for_w = within_a_step  # df, dz and dw at its end; the methods say what before
         self.pieces = [slice(k, k + PIECE) for k in range(0, room.size, PIECE)]
         self.scratch = np.empty(PIECE)
-        self.ones = np.ones(self.tokens)
-        self.laplacian = LayeredLaplacian(self.layers, self.tokens)
+        self.laplacian = LayeredLaplacian(self.layout)
         self.mu = self.off_centre = self.unbalanced = np.inf
         self._drops(self.p, 1.0, self.d)
 
     def _of(self, piece: slice, *arrays: FloatArray) -> list[FloatArray]:
         return [x[piece] for x in arrays]
 
-    def _parts(self, x: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        inner = self.layers * self.tokens**2
-        return (
-            x[:inner].reshape(self.layers, self.tokens, self.tokens),
-            x[inner : inner + self.tokens],
-            x[inner + self.tokens :],
-        )
-
     def _balance(self, x: FloatArray) -> FloatArray:
-        """What enters each node minus what leaves it, (L+1, T)."""
-        edges, supply, demand = self._parts(x)
-        net = np.zeros((self.layers + 1, self.tokens))
-        net[:-1] += self.ones @ edges
-        net[1:] -= edges @ self.ones
-        net[-1] += supply
-        net[0] -= demand
+        """What enters each live node minus what leaves it."""
+        layout = self.layout
+        net = np.zeros_like(self.p)
+        for layer, tiles in enumerate(layout.tiles):
+            below, above = net[layout.levels[layer]], net[layout.levels[layer + 1]]
+            for tile in tiles:
+                block = tile.of(x)
+                below[: tile.width] += np.ones(len(block)) @ block
+                above[tile.rows] -= block @ np.ones(tile.width)
+        net[layout.levels[-1]] += x[layout.supply]
+        net[layout.levels[0]] -= x[layout.demand]
         return net
 
     def _drops(self, p: FloatArray, source: float, out: FloatArray) -> None:
         """p_head - p_tail on every edge."""
-        edges, supply, demand = self._parts(out)
-        np.subtract(p[:-1, None, :], p[1:, :, None], out=edges)
-        np.subtract(p[-1], source, out=supply)
-        np.negative(p[0], out=demand)
+        layout = self.layout
+        for layer, tiles in enumerate(layout.tiles):
+            below, above = p[layout.levels[layer]], p[layout.levels[layer + 1]]
+            for tile in tiles:
+                np.subtract(below[None, : tile.width], above[tile.rows, None], out=tile.of(out))
+        np.subtract(p[layout.levels[-1]], source, out=out[layout.supply])
+        np.negative(p[layout.levels[0]], out=out[layout.demand])
 
     def flow(self, network: LayeredNetwork, scale: float) -> tuple[FloatArray, FloatArray, FloatArray]:
         """The flow in the units of the network, dead edges empty and capacities kept to the last bit."""
-        edges, supply, demand = self._parts(self.f)
-        return (
-            np.minimum(edges * scale, network.capacity),
-            np.minimum(supply * scale, network.supply),
-            np.minimum(demand * scale, network.demand),
-        )
+        parts = self.layout.unpacked(self.f)
+        for part, room in zip(parts, (network.capacity, network.supply, network.demand), strict=True):
+            part *= scale
+            np.minimum(part, room, out=part)
+        return parts
+
+    def potentials(self) -> FloatArray:
+        """One per node, (L+1, T)."""
+        return self.layout.potentials(self.p)
 
     def measure(self, mu: float) -> None:
         """Weigh the edges, and see how far this point is from the wanted one."""
@@ -168,12 +171,15 @@ class _Path:
 
     def _dual_residual(self) -> float:
         """Largest |d + q·f - z + w|, in the metric √θ of a Newton step: the huge multipliers of narrow edges round coarsely."""
-        residual = (self.d + self.q * self.f - self.z + self.w) * np.sqrt(self.theta)
-        return float(np.abs(residual).max())
+        largest = 0.0
+        for piece in self.pieces:
+            f, z, w, d, theta = self._of(piece, self.f, self.z, self.w, self.d, self.theta)
+            largest = max(largest, float(np.abs((d + self.q * f - z + w) * np.sqrt(theta)).max()))
+        return largest
 
     def step(self, mu: float) -> None:
         """One predictor–corrector step towards the barrier weight `mu`."""
-        self.laplacian.factor(*self._parts(self.theta))
+        self.laplacian.factor(self.theta)
         if self.mu < CENTRING * mu:
             self._correct(mu, second_order=False)
         else:

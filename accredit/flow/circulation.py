@@ -14,6 +14,7 @@ the notation of `central_path`: y = -p up to a constant, s_l = z, s_u = w.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 from scipy import sparse
@@ -95,10 +96,11 @@ def duality_gap(network: LayeredNetwork, point: CentralPoint, quadratic: float =
     For q = 0 it is (capacity of the fractional cut p) - value.
     """
     p = point.potentials
-    drops = (p[:-1, None, :] - p[1:, :, None], p[-1] - 1.0, -p[0])
-    carried = ((point.edges, network.capacity), (point.supply, network.supply), (point.demand, network.demand))
+    below, above = p[:-1, None, :], p[1:, :, None]
+    drops = chain((low - high for low, high in zip(below, above, strict=True)), (p[-1] - 1.0, -p[0]))  # layer by layer
+    flows, rooms = (*point.edges, point.supply, point.demand), (*network.capacity, network.supply, network.demand)
     gap = 0.0
-    for drop, (flow, room) in zip(drops, carried, strict=True):
+    for drop, flow, room in zip(drops, flows, rooms, strict=True):
         reduced = drop + quadratic * flow
         gap += float((np.where(reduced > 0, flow, room - flow) * np.abs(reduced)).sum())
     return gap

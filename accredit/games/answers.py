@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol, final
+from typing import TYPE_CHECKING, Any, Protocol, final
 
 import numpy as np
 
-from accredit.core import BadPayoff, BoolArray, FloatArray, InvalidInput
+from accredit.core import BadPayoff, BoolArray, FloatArray, IntArray, InvalidInput, distinct_names
 from accredit.core.coalitions import keys
-from accredit.games.assembly import InPlace, Rebuilt, assembly
 from accredit.games.batches import MEMORY, Cost, estimate
-from accredit.games.passes import Reader
-from accredit.models.answering import Answer, AnsweringModel, as_answering_model
+from accredit.models.prompt import UNITS, WHOLE
 
-PAYOFFS = ("log-probability", "mean", "probability")
+if TYPE_CHECKING:
+    from accredit.models.answering import Answer
+
+PAYOFFS = ("log-probability", "mean", "probability", "logit")
+SURE = -(2.0**-53)  # the largest log-probability below 0
 
 
 class Paying(Protocol):
@@ -30,50 +32,7 @@ class Paying(Protocol):
 
     @property
     def provenance(self) -> dict[str, Any]: ...
-
-
-@final
-class ModelPays:
-    """Payoffs from a model's forward passes."""
-
-    def __init__(self, model: AnsweringModel, parts: Rebuilt | InPlace, answers: list[Answer], reader: Reader) -> None:
-        self.model, self.parts, self.answers, self.reader = model, parts, answers, reader
-        everybody = np.ones((1, len(parts.players)), dtype=bool)
-        whole = parts.rows(everybody, answers[0])[0]
-        for answer in answers:
-            model.check_length(len(whole.ids), len(answer.ids))
-        self._length = len(whole.read)
-
-    @property
-    def players(self) -> tuple[str, ...]:
-        return self.parts.players
-
-    @property
-    def rows(self) -> int:
-        return self.reader.rows(self._length, self._length, len(self.answers[0].ids))
-
-    def log_probabilities(self, coalitions: BoolArray) -> FloatArray:
-        rows = [self.parts.rows(coalitions, answer) for answer in self.answers]
-        found = self.reader.log_probabilities([row for each in rows for row in each])
-        count = len(coalitions)
-        return np.concatenate([np.stack(found[k * count : (k + 1) * count]) for k in range(len(rows))], axis=1)
-
-    @property
-    def provenance(self) -> dict[str, Any]:
-        removal = (
-            self.parts.removal
-            if isinstance(self.parts, InPlace)
-            else "rebuild"
-            if self.parts.filler is None
-            else "filler"
-        )
-        return {
-            "model": self.model.name, "architecture": type(self.model.model).__name__, "removal": removal,
-            "filler": self.parts.filler if removal == "filler" else None,
-            "answer": self.answers[0].text, "answer from": self.answers[0].source,
-            "rather than": self.answers[1].text if len(self.answers) > 1 else None,
-            "notes": [answer.note for answer in self.answers if answer.note],
-        }  # fmt: skip
+    def fingerprint_parts(self) -> dict[str, Any]: ...
 
 
 @final
@@ -85,8 +44,16 @@ class AnswerGame:
     coalition is evaluated once, whichever view asks first.
     """
 
-    def __init__(self, pays: Paying, outputs: tuple[str, ...], others: int = 0, answer: Answer | None = None) -> None:
+    def __init__(
+        self,
+        pays: Paying,
+        outputs: tuple[str, ...],
+        others: int = 0,
+        answer: Answer | None = None,
+        unit: str = "player",
+    ) -> None:
         self.pays, self.outputs, self.answer = pays, outputs, answer
+        self.unit = unit  # what the players are: passage, sentence, turn, …
         self._others = others  # tokens of the answer that this one is compared with
         self._known: dict[bytes, FloatArray] = {}
 
@@ -99,9 +66,18 @@ class AnswerGame:
         return self.pays.rows
 
     @property
+    def passes(self) -> int:
+        """Prompts that the model has read so far, each with its answer: one for each distinct coalition."""
+        return len(self._known)
+
+    @property
     def provenance(self) -> dict[str, Any]:
         """What the payoffs rest on."""
         return self.pays.provenance | {"payoff": "log-probability"}
+
+    def fingerprint_parts(self) -> dict[str, Any]:
+        """What decides the payoffs, for a journal of them."""
+        return self.pays.fingerprint_parts()
 
     def __repr__(self) -> str:
         return f"AnswerGame({len(self.players)} players, {len(self.outputs)} answer tokens)"
@@ -126,7 +102,7 @@ class AnswerGame:
         return estimate(AnswerGame(self.pays, self.outputs, self._others), budget)
 
     def whole(self, payoff: str = "log-probability") -> AnswerView:
-        """The whole answer: log-probability (the sum over tokens), its mean per token, or the probability.
+        """The whole answer: log-probability (the sum over tokens), its mean per token, the probability, or its logit.
 
         Where the game compares two answers, the same for this one minus the same for the other.
         """
@@ -143,10 +119,42 @@ class AnswerGame:
             raise InvalidInput(
                 "the sentences of the answer are not known: its tokens have no text; use whole() or the game itself"
             )
+        names, where = zip(*self._cut("sentence"), strict=True)
+        return AnswerViews(
+            self,
+            names,
+            lambda earned: np.stack([earned[:, k].sum(axis=1) for k in where], axis=1),
+            "log-probability",
+            where,
+        )
+
+    def targets(self, payoff: str = "log-probability", units: tuple[str, ...] = ("sentence", "token")) -> AnswerViews:
+        """The whole answer, then each of its sentences, then each of its tokens, paid in the same way: (batch, targets).
+
+        A sentence or token that is the whole answer is not listed again. Where two answers are compared, the whole is this
+        one minus the other, while sentences and tokens are those of this one alone.
+        """
+        whole, count = self.whole(payoff), len(self.outputs)
+        named = [
+            (name, where) for unit in units for name, where in self._cut(unit) if len(where) < count or self._others
+        ]
+        worth = _worth_of(payoff)
+        names = distinct_names([WHOLE, *(name for name, _ in named)])
+
+        def every(earned: FloatArray) -> FloatArray:
+            return np.stack([whole.worth(earned), *(worth(earned[:, where]) for _, where in named)], axis=1)
+
+        parts = tuple(where for _, where in named)
+        return AnswerViews(self, names, every, payoff, (np.arange(count), *parts))
+
+    def _cut(self, unit: str) -> list[tuple[str, IntArray]]:
+        """The sentences or tokens of the answer: their names and the numbers of their tokens."""
+        if unit == "token":
+            return [(name, np.array([k])) for k, name in enumerate(self.outputs)]
+        if self.answer is None:
+            return []
         names, number = self.answer.sentences
-        into = np.eye(len(names))[number]  # (tokens, sentences)
-        count = len(self.outputs)
-        return AnswerViews(self, names, lambda earned: earned[:, :count] @ into, "log-probability")
+        return [(name, np.flatnonzero(number == k)) for k, name in enumerate(names)]
 
     def token(self, which: int | str) -> AnswerView:
         """One token of the answer, by its number or its name in `outputs`."""
@@ -162,7 +170,7 @@ class AnswerView:
     """A game whose payoff is made from those of an answer's tokens: (batch,)."""
 
     def __init__(self, game: AnswerGame, worth: Callable[[FloatArray], FloatArray], payoff: str) -> None:
-        self.game, self._worth, self._payoff = game, worth, payoff
+        self.game, self.worth, self._payoff = game, worth, payoff
 
     @property
     def players(self) -> tuple[str, ...]:
@@ -176,20 +184,29 @@ class AnswerView:
     def provenance(self) -> dict[str, Any]:
         return self.game.provenance | {"payoff": self._payoff}
 
+    def fingerprint_parts(self) -> dict[str, Any]:
+        """What decides the payoffs, for a journal of them."""
+        return {"game": self.game, "payoff": self._payoff, "outputs": getattr(self, "outputs", ())}
+
     def payoff(self, coalitions: BoolArray) -> FloatArray:
         """What each coalition earns: (batch, n) -> (batch,), or (batch, k) of several outputs."""
-        return self._worth(self.game.asked(coalitions))
+        return self.worth(self.game.asked(coalitions))
 
 
 @final
 class AnswerViews(AnswerView):
-    """Several such games at once, one per output: (batch, k)."""
+    """Several such games at once, one per output: (batch, k). `where` are the numbers of each one's tokens."""
 
     def __init__(
-        self, game: AnswerGame, outputs: tuple[str, ...], worth: Callable[[FloatArray], FloatArray], payoff: str
+        self,
+        game: AnswerGame,
+        outputs: tuple[str, ...],
+        worth: Callable[[FloatArray], FloatArray],
+        payoff: str,
+        where: tuple[IntArray, ...],
     ) -> None:
         super().__init__(game, worth, payoff)
-        self.outputs = outputs
+        self.outputs, self.where = outputs, where
 
 
 def _worth_of(payoff: str) -> Callable[[FloatArray], FloatArray]:
@@ -197,7 +214,15 @@ def _worth_of(payoff: str) -> Callable[[FloatArray], FloatArray]:
         return lambda earned: earned.mean(axis=1)
     if payoff == "probability":
         return lambda earned: np.exp(earned.sum(axis=1))
+    if payoff == "logit":
+        return _logit
     return lambda earned: earned.sum(axis=1)
+
+
+def _logit(earned: FloatArray) -> FloatArray:
+    """log p − log(1 − p); a probability that rounds to 1 counts as the largest number below 1."""
+    log_p = np.minimum(earned.sum(axis=1), SURE)
+    return np.asarray(log_p - np.log(-np.expm1(log_p)))
 
 
 def answer_game(
@@ -213,6 +238,7 @@ def answer_game(
     filler: str | None = None,
     memory: float = MEMORY,
     batch: int | None = None,
+    prefix: str = "",
     generation: dict[str, Any] | None = None,
     **form: Any,
 ) -> AnswerGame:
@@ -222,29 +248,44 @@ def answer_game(
     "paragraph", "turn", "example", "word", "token", a list of passages, or a mapping from names to strings or spans of the
     prompt; by default passages of a context, turns of a chat with several, sentences of a text, tokens of ids. What is
     `fixed`, the template and special tokens never play. `answer` is a text or token ids; None lets the model generate one
-    with the settings `generation` (greedy by default). `rather_than` is another answer to compare with.
+    with the settings `generation` (greedy by default). `rather_than` is another answer to compare with. `prefix` is what an
+    encoder–decoder has said before the answer: its words, tokens or sentences play beside those of the prompt.
 
     Parts leave by `removal`: "rebuild" writes the prompt again without them, through the chat template (tokens are cut out
     of the ids); "attention" leaves them in place, unseen, positions kept; "filler" puts the text `filler` in their place.
     """
+    from accredit.games.assembly import assembly  # these need torch, which functions of prompts do not
+    from accredit.games.model_pays import ModelPays
+    from accredit.games.passes import Reader
+    from accredit.games.said_so_far import with_prefix
+    from accredit.models.answering import as_answering_model
+
     asked = as_answering_model(model, tokenizer)
     said = asked.prompt(prompt, **form)
-    if players is None:
-        players = default_players(said, form)
-    parts = assembly(asked, said, players, fixed, removal, filler)
-    first = asked.generate(said, **(generation or {})) if answer is None else asked.answer(answer, said)
+    players = chosen_players(players, said, form)
+    parts = with_prefix(assembly(asked, said, players, fixed, removal, filler), prefix, players)
+    first = asked.generate(said, prefix, **(generation or {})) if answer is None else asked.answer(answer, said)
     answers = [first] if rather_than is None else [first, asked.answer(rather_than, said)]
     if len(answers) == 2 and answers[0].ids.tolist() == answers[1].ids.tolist():
         raise InvalidInput(f"rather_than is {answers[1].text!r:.60}, the answer itself; give another answer")
-    pays = ModelPays(asked, parts, answers, Reader(asked, memory, batch))
+    pays = ModelPays(
+        asked, parts, answers, Reader(asked, memory, batch), asked.notes(said, form.get("context") is not None)
+    )
     others = len(answers[1].ids) if len(answers) == 2 else 0
-    return AnswerGame(pays, first.tokens, others, first)
+    return AnswerGame(pays, first.tokens, others, first, players if isinstance(players, str) else "player")
 
 
-def default_players(prompt: Any, form: dict[str, Any]) -> str:
-    """Passages of a context, turns of a chat with several, sentences of a text, tokens of ids."""
+def chosen_players(players: Any, prompt: Any, form: dict[str, Any]) -> Any:
+    """Players as the engine names them: a unit in the singular, or parts as given.
+
+    By default passages of a context, turns of a chat with several, sentences of a text, tokens of ids.
+    """
+    if isinstance(players, str):
+        return players[:-1] if players.endswith("s") and players[:-1] in UNITS else players
+    if players is not None:
+        return players
     if isinstance(prompt, np.ndarray):
         return "token"
-    if "context" in form:
+    if form.get("context") is not None:
         return "passage"
     return "turn" if prompt.messages is not None and len(prompt.messages) > 1 else "sentence"

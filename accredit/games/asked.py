@@ -8,7 +8,7 @@ from typing import Any, final
 import numpy as np
 
 from accredit.core import BadPayoff, BoolArray, FloatArray, InvalidInput, distinct_names
-from accredit.games.answers import AnswerGame, default_players
+from accredit.games.answers import AnswerGame, chosen_players
 from accredit.games.batches import spans
 from accredit.models.prompt import Parts, prompt_of
 
@@ -61,13 +61,22 @@ class FunctionPays:
             raise BadPayoff(f"the function returned {bad}; a log-probability is a finite number that is not above 0")
         return earned
 
+    def fingerprint_parts(self) -> dict[str, Any]:
+        """What decides the payoffs: the function, the prompt, and what is asked of it."""
+        prompt = self.parts.prompt
+        return {
+            "function": self.function, "contents": prompt.contents, "messages": prompt.messages, "spans": self.parts.spans,
+            "owner": self.parts.owner, "answers": self.answers, "filler": self.filler,
+        }  # fmt: skip
+
     @property
     def provenance(self) -> dict[str, Any]:
         name = getattr(self.function, "__name__", type(self.function).__name__)
         return {
             "model": name, "architecture": "a function of prompts", "removal": "rebuild" if self.filler is None else "filler",
             "filler": self.filler, "answer": self.answers[0], "answer from": "given",
-            "rather than": self.answers[1] if len(self.answers) > 1 else None, "notes": [],
+            "rather than": self.answers[1] if len(self.answers) > 1 else None,
+            "reading": f"up to {ROWS} prompts in one call of the function", "notes": [],
         }  # fmt: skip
 
 
@@ -104,8 +113,7 @@ def asked_game(
             f"answer is {answers!r:.60}; a function of prompts is asked about a given answer that is not empty"
         )
     said = prompt_of(prompt, **form)
-    if players is None:
-        players = default_players(said, form)
+    players = chosen_players(players, said, form)
     if players == "token":
         raise InvalidInput("players is 'token', and a function of prompts has no tokenizer; use 'word'")
     pays = FunctionPays(function, said.parts(players, fixed), answers, filler)
@@ -113,7 +121,7 @@ def asked_game(
     first = pays._said([_whole(said)], answer)
     count, total = first.shape[1], pays.log_probabilities(everybody).shape[1]
     names = ("answer",) if count == 1 else distinct_names(f"token {k + 1}" for k in range(count))
-    return AnswerGame(pays, names, total - count)
+    return AnswerGame(pays, names, total - count, unit=players if isinstance(players, str) else "player")
 
 
 def _whole(prompt: Any) -> Any:

@@ -7,13 +7,23 @@ from typing import Any, final
 
 import numpy as np
 
-from accredit.core import BoolArray, IntArray, InvalidInput
+from accredit.core import BoolArray, IntArray, InvalidInput, distinct_names
 from accredit.games.passes import Row, row_of
-from accredit.models.answering import Answer, AnsweringModel, visible
-from accredit.models.partition import Partition, partition_by
-from accredit.models.prompt import Parts, Prompt
+from accredit.models.answering import Answer, AnsweringModel
+from accredit.models.partition import Partition
+from accredit.models.prompt import Parts, Prompt, visible
 
 REMOVALS = ("rebuild", "attention", "filler")
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """The whole prompt as the model reads it: its text, its tokens, and whose each of them is."""
+
+    text: str
+    ids: IntArray  # (T,)
+    spans: IntArray  # (T, 2) the characters of each token
+    owner: IntArray  # (T,) the number of the player; −1: nobody's, it always stays
 
 
 @final
@@ -35,6 +45,15 @@ class Rebuilt:
         texts = [self.model.rendered(self.parts.left(kept, self.filler)) for kept in coalitions]
         return [row_of(ids, answer.ids) for ids in self.model.tokenized(texts, chat)]
 
+    @property
+    def removal(self) -> str:
+        return "rebuild" if self.filler is None else "filler"
+
+    @property
+    def layout(self) -> Layout:
+        """The tokens of the whole prompt; refused where the tokenizer merges characters of two owners into one."""
+        return _laid_out(self.model, self.parts)
+
 
 @final
 @dataclass(frozen=True, eq=False)
@@ -42,34 +61,40 @@ class InPlace:
     """Tokens of the whole prompt leave: they are cut out, or no longer seen while positions stay, or replaced by a filler."""
 
     model: AnsweringModel
-    ids: IntArray  # (T,)
-    partition: Partition
+    players: tuple[str, ...]
+    layout: Layout
     removal: str
-    filler: int = 0
+    filler: str | None = None
 
     def __post_init__(self) -> None:
-        last = int(self.partition.owner[-1])
-        if self.removal == "attention" and (last >= 0 if not self.model.encodes else (self.partition.owner >= 0).all()):
+        owner = self.layout.owner
+        last = int(owner[-1])
+        if self.filler is not None:
+            one_token(self.model, self.filler)
+        if self.removal == "attention" and (last >= 0 if not self.model.encodes else (owner >= 0).all()):
             raise InvalidInput(
                 "removal='attention' needs the last token to stay, because the answer is read from it, and "
                 f"{self.players[last]!r:.60} plays; hold the question fixed, fixed='…', or use removal='rebuild'"
             )
 
     @property
-    def players(self) -> tuple[str, ...]:
-        return self.partition.players
+    def partition(self) -> Partition:
+        return Partition(self.players, self.layout.owner)
 
     def rows(self, coalitions: BoolArray, answer: Answer) -> list[Row]:
         """One row for each coalition: (batch, n) -> rows."""
-        return [self._row(stays, answer.ids) for stays in self.partition.kept(coalitions)]
+        kept, ids = self.partition.kept(coalitions), self.layout.ids
+        if self.filler is not None:
+            filler = one_token(self.model, self.filler)
+            return [row_of(np.where(stays, ids, filler), answer.ids) for stays in kept]
+        return [self._row(stays, answer.ids) for stays in kept]
 
     def _row(self, stays: BoolArray, answer: IntArray) -> Row:
-        if self.removal == "filler":
-            return row_of(np.where(stays, self.ids, self.filler), answer)
+        ids = self.layout.ids
         where = np.flatnonzero(stays)
         if self.removal == "rebuild":
-            return row_of(self.ids[where] if len(where) else np.array([self.model.opening]), answer)
-        return Row(self.ids[where], where, answer, None if stays.all() else self.ids)
+            return row_of(ids[where] if len(where) else np.array([self.model.opening]), answer)
+        return Row(ids[where], where, answer, None if stays.all() else ids)
 
 
 def assembly(
@@ -83,20 +108,17 @@ def assembly(
             f"removal is {removal!r} and filler is {filler!r}; a filler goes with removal='filler': filler='…'"
         )
     if not isinstance(prompt, Prompt):
-        return InPlace(model, prompt, _of_ids(model, prompt, players, fixed), removal, _filler(model, filler))
+        return InPlace(model, *_of_ids(model, prompt, players, fixed), removal, filler)
     if players == "token":
-        ids, partition = _tokens(model, prompt, fixed)
-        return InPlace(model, ids, partition, removal, _filler(model, filler))
+        return InPlace(model, *_tokens(model, prompt, fixed), removal, filler)
     parts = prompt.parts(players, fixed)
     if removal != "attention":
         return Rebuilt(model, parts, filler)
-    ids, owner, _ = _owners(model, prompt, parts)
-    return InPlace(model, ids, Partition(parts.players, owner), removal)
+    return InPlace(model, parts.players, _laid_out(model, parts), removal)
 
 
-def _filler(model: AnsweringModel, filler: str | None) -> int:
-    if filler is None:
-        return 0
+def one_token(model: AnsweringModel, filler: str) -> int:
+    """The id of a filler that takes the place of single tokens."""
     ids = model.tokenizer(filler, add_special_tokens=False, verbose=False)["input_ids"]
     if len(ids) != 1:
         raise InvalidInput(
@@ -105,12 +127,15 @@ def _filler(model: AnsweringModel, filler: str | None) -> int:
     return int(ids[0])
 
 
-def _of_ids(model: AnsweringModel, ids: IntArray, players: Any, fixed: Any) -> Partition:
+def _of_ids(model: AnsweringModel, ids: IntArray, players: Any, fixed: Any) -> tuple[tuple[str, ...], Layout]:
     """Players of a prompt given as token ids: every token that is not special or fixed, or named groups of positions."""
     held = np.isin(ids, model.tokenizer.all_special_ids) & (ids != model.tokenizer.unk_token_id)
     held[_positions(fixed, len(ids), "fixed")] = True
+    pieces = model.pieces(ids)
+    ends = np.cumsum([len(piece) for piece in pieces])
+    spans = np.stack([ends - [len(piece) for piece in pieces], ends], axis=1)
+    owner = np.full(len(ids), -1)
     if isinstance(players, dict):
-        owner = np.full(len(ids), -1)
         for g, (name, members) in enumerate(players.items()):
             where = _positions(members, len(ids), f"players[{name!r}]")
             if not len(where) or held[where].any() or (owner[where] >= 0).any():
@@ -118,15 +143,16 @@ def _of_ids(model: AnsweringModel, ids: IntArray, players: Any, fixed: Any) -> P
                     f"players[{name!r}] is {members!r:.60}; give positions that are free, each in one group"
                 )
             owner[where] = g
-        return Partition(tuple(str(name) for name in players), owner)
+        return tuple(str(name) for name in players), Layout("".join(pieces), ids, spans, owner)
     if players != "token":
         raise InvalidInput(
             f"players is {players!r:.40}, and token ids have no {players!r:.20}; use 'token', or give the text itself"
         )
-    names = [visible(piece) for piece, stays in zip(model.pieces(ids), held, strict=True) if not stays]
+    names = [visible(piece) for piece, stays in zip(pieces, held, strict=True) if not stays]
     if not names:
         raise InvalidInput("every token of the prompt is special or fixed, so none can play; hold less of it fixed")
-    return partition_by(np.where(held, -1, np.arange(len(ids))), names)
+    owner[~held] = np.arange(len(names))
+    return distinct_names(names), Layout("".join(pieces), ids, spans, owner)
 
 
 def _positions(given: Any, count: int, name: str) -> IntArray:
@@ -136,10 +162,10 @@ def _positions(given: Any, count: int, name: str) -> IntArray:
     return where.astype(np.int64)
 
 
-def _owners(model: AnsweringModel, prompt: Prompt, parts: Parts) -> tuple[IntArray, IntArray, IntArray]:
-    """Ids of the whole prompt, the owner of each token (−1: nobody), and the characters of each: (T,), (T,), (T, 2)."""
-    text, starts = model.layout(prompt)
-    ids, spans = model.offsets(text, prompt.messages is not None)
+def _laid_out(model: AnsweringModel, parts: Parts) -> Layout:
+    """The tokens of the whole prompt and the owner of each; refused where one token would have two."""
+    text, starts = model.layout(parts.prompt)
+    ids, spans = model.offsets(text, parts.prompt.messages is not None)
     owner_of = np.full(len(text) + 1, -1)
     for (c, a, b), who in zip(parts.spans, parts.owner, strict=True):
         owner_of[max(starts[c] + a, 0) : starts[c] + b] = who
@@ -156,22 +182,27 @@ def _owners(model: AnsweringModel, prompt: Prompt, parts: Parts) -> tuple[IntArr
     missing = sorted(set(range(len(parts.players))) - set(owner.tolist()))
     if missing:
         raise InvalidInput(f"player {parts.players[missing[0]]!r:.60} has no token of its own; give it more characters")
-    return ids, owner, spans
+    return Layout(text, ids, spans, owner)
 
 
-def _tokens(model: AnsweringModel, prompt: Prompt, fixed: Any) -> tuple[IntArray, Partition]:
+def _tokens(model: AnsweringModel, prompt: Prompt, fixed: Any) -> tuple[tuple[str, ...], Layout]:
     """Every token of what may play as a player of its own; one that reaches into the template or what is fixed stays."""
     text, starts = model.layout(prompt)
     ids, spans = model.offsets(text, prompt.messages is not None)
     free = np.zeros(len(text) + 1, dtype=bool)
     for c, a, b in prompt.free(prompt.fixed(fixed)):
         free[max(starts[c] + a, 0) : starts[c] + b] = True
-    plays = [
-        b > a and all(free[i] or text[i].isspace() for i in range(a, b)) and free[a:b].any() for a, b in spans.tolist()
-    ]
-    if not any(plays):
+    plays = np.array(
+        [
+            b > a and all(free[i] or text[i].isspace() for i in range(a, b)) and bool(free[a:b].any())
+            for a, b in spans.tolist()
+        ],
+        dtype=bool,
+    )
+    if not plays.any():
         raise InvalidInput(
             "every token of the prompt is template, special or fixed, so none can play; hold less of it fixed"
         )
     names = [visible(text[a:b]) for (a, b), p in zip(spans.tolist(), plays, strict=True) if p]
-    return ids, partition_by(np.where(np.array(plays), np.arange(len(ids)), -1), names)
+    owner = np.where(plays, np.cumsum(plays) - 1, -1)
+    return distinct_names(names), Layout(text, ids, spans, owner)

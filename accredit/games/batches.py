@@ -82,6 +82,11 @@ def reporting(report: Callable[[int], None]) -> Iterator[None]:
         _REPORT.reset(before)
 
 
+def reported(rows: int) -> None:
+    """Say that so many rows are done."""
+    _REPORT.get()(rows)
+
+
 def spans(count: int, rows: int) -> Iterator[slice]:
     """`count` rows cut into slices of `rows`; each is reported as done when the next is asked for.
 
@@ -91,7 +96,7 @@ def spans(count: int, rows: int) -> Iterator[slice]:
     for start in range(0, count, rows):
         stop = min(start + rows, count)
         yield slice(start, stop)
-        _REPORT.get()(stop - start)
+        reported(stop - start)
 
 
 def spans_by_length(lengths: IntArray, tokens: int, even: bool = False) -> Iterator[IntArray]:
@@ -112,7 +117,7 @@ def spans_by_length(lengths: IntArray, tokens: int, even: bool = False) -> Itera
                 break
             stop += 1
         yield order[start:stop]
-        _REPORT.get()(stop - start)
+        reported(stop - start)
         start = stop
 
 

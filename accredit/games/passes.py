@@ -3,7 +3,8 @@
 Rows of a causal model are read along the tree of their common beginnings, depth first in blocks: a block's keys and values
 are kept until the rows that go on from it are read. Rows of one block are padded on the left; every token carries its own
 position, and a mask made from positions says which keys it sees. So a token that was removed "by attention" is simply left
-out while the others keep their positions, and a sliding window counts positions, not places in the batch.
+out while the others keep their positions, and a sliding window counts positions, not places in the batch. Where rows go on,
+only keys and values are wanted, so the pass ends as soon as the last layer has made them.
 
 Whether a model reads rows in this way is tried out first, against its own plain call. One that does not (flash kernels,
 state-space layers, positions counted from the mask) is read in its own way, rows of equal length together.
@@ -12,20 +13,23 @@ state-space layers, positions counted from the mask) is read in its own way, row
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import torch
-from transformers.cache_utils import DynamicCache, DynamicLayer
 
-from accredit.core import AccreditError, BadPayoff, FloatArray, IntArray, InvalidInput
-from accredit.games.batches import CACHE_TOKENS, MEMORY, ROWS, spans_by_length, transformer_bytes
+from accredit.core import AccreditError, BadPayoff, BoolArray, FloatArray, IntArray, InvalidInput
+from accredit.games.batches import CACHE_TOKENS, MEMORY, ROWS, reported, reporting, spans_by_length, transformer_bytes
 from accredit.games.prefixes import WORTH_KEEPING, Node, prefix_tree
+from accredit.games.states import Enough, Kept, Room, States
 from accredit.models.answering import AnsweringModel
 from accredit.models.state import device_of
 
 HOLE = -1  # the position of padding
+WORTH_A_PASS = 32  # tokens before an answer that are read on their own, without the last layer's output
+NOTHING = np.zeros(0, dtype=np.int64)
 NEARLY = 64  # roundings by which equal log-probabilities may differ
 
 
@@ -37,6 +41,8 @@ class Row:
     positions: IntArray  # (T,)
     answer: IntArray  # (A,)
     whole: IntArray | None = None  # the prompt with what is not seen; None: nothing is missing
+    said: IntArray = field(default_factory=lambda: NOTHING)  # (P,) what an encoder–decoder has said before the answer
+    unseen: BoolArray | None = None  # (P,) what of that is not seen; None: all of it is
 
     @property
     def read(self) -> IntArray:
@@ -53,40 +59,6 @@ class Row:
 def row_of(prompt: IntArray, answer: IntArray) -> Row:
     """A prompt of which nothing is missing."""
     return Row(prompt, np.arange(len(prompt)), answer)
-
-
-@dataclass(frozen=True, eq=False)
-class States:
-    """Keys and values of a block of rows, and the position of each: what later tokens need."""
-
-    layers: list[tuple[torch.Tensor, torch.Tensor]]  # each (B, heads, L, width)
-    positions: torch.Tensor  # (B, L), HOLE where there is padding
-
-
-class Room(DynamicLayer):  # type: ignore[misc]
-    """Keys and values of chosen rows with room behind them, so that what is new is written and nothing is copied twice."""
-
-    def __init__(self, keys: torch.Tensor, values: torch.Tensor, rows: torch.Tensor, new: int) -> None:
-        super().__init__()
-        self.lazy_initialization(keys, values)
-        self.keys, self.values = (self._with_room(states, rows, new) for states in (keys, values))
-        self._filled = keys.shape[2]
-
-    def _with_room(self, states: torch.Tensor, rows: torch.Tensor, new: int) -> torch.Tensor:
-        _, heads, length, width = states.shape
-        room = states.new_empty(len(rows), heads, length + new, width)
-        torch.index_select(states, 0, rows, out=room[:, :, :length])
-        return room
-
-    def update(self, keys: torch.Tensor, values: torch.Tensor, *_: Any, **__: Any) -> tuple[torch.Tensor, torch.Tensor]:
-        """Write the new states behind the others: each (B, heads, new, width)."""
-        stop = self._filled + keys.shape[2]
-        self.keys[:, :, self._filled : stop], self.values[:, :, self._filled : stop] = keys, values
-        self._filled = stop
-        return self.keys, self.values
-
-    def get_seq_length(self) -> int:
-        return self._filled
 
 
 class Reader:
@@ -113,7 +85,7 @@ class Reader:
         """How rows like these are read: the quickest way that gives the model's own numbers on two of them."""
         case = (
             str(getattr(self.model.model.config, "_attn_implementation", "eager")),
-            any(r.whole is not None for r in rows),
+            any(r.whole is not None or r.unseen is not None for r in rows),
         )
         if case not in self.model.ways:
             order = sorted(range(len(rows)), key=lambda i: len(rows[i].ids))
@@ -130,7 +102,7 @@ class Reader:
     def _agrees(self, some: list[Row], way: str, kernel: str) -> bool:
         if way == "shared" and kernel not in ("eager", "sdpa"):
             return False
-        with self.model.held(), torch.inference_mode():
+        with self.model.held(), torch.inference_mode(), reporting(lambda rows: None):
             own = np.concatenate([self._reading("plain")([row])[0] for row in some])
             try:
                 found = np.concatenate(self._reading(way, worth=1)(some))
@@ -155,7 +127,7 @@ class Reader:
         while waiting:
             block, parents, states = waiting.pop()
             ends = not block[0].children
-            answer = len(rows[block[0].row].answer) if ends else 1
+            answer = len(rows[block[0].row].answer) if ends else 0
             logits, now = self._onward(
                 [ids[n.row][n.start : n.stop] for n in block],
                 [places[n.row][n.start : n.stop] for n in block],
@@ -167,6 +139,7 @@ class Reader:
                 said = np.stack([rows[n.row].answer for n in block])
                 for node, earned in zip(block, self._log_probability(logits, said), strict=True):
                     found[node.row] = earned
+                reported(len(block))
             else:
                 below = [(child, i) for i, node in enumerate(block) for child in node.children]
                 waiting += self._blocks([c for c, _ in below], [i for _, i in below], now, rows, deep)
@@ -199,24 +172,41 @@ class Reader:
     def _onward(
         self, ids: list[IntArray], places: list[IntArray], past: States | None, parents: list[int], answer: int
     ) -> tuple[torch.Tensor, States]:
-        """Read new tokens after the states of their parents: logits of the last `answer` of them (B, answer, V), states."""
+        """Read new tokens after the states of their parents: logits of the last `answer` of them (B, answer, V), states.
+
+        What comes before an answer is read first if that is worth a pass of its own: its pass ends early, see `Enough`.
+        """
         new = max(len(i) for i in ids)
+        tokens = self._on_the_left(ids, new, self.model.padding())
         positions = seen = self._on_the_left(places, new, HOLE)
-        cache = DynamicCache()
+        rooms: list[Room] = []
         if past is not None:
             rows = torch.tensor(parents, device=self._device)
             before = past.positions[rows]
             used = (before >= 0).any(dim=0)  # places where all rows have padding are dropped
             whole = bool(used.all())
             layers = past.layers if whole else [(k[:, :, used], v[:, :, used]) for k, v in past.layers]
-            cache.layers = [Room(keys, values, rows, new) for keys, values in layers]
+            rooms = [Room(keys, values, rows, new) for keys, values in layers]
             seen = torch.cat([before if whole else before[:, used], positions], dim=1)
-        given = {
-            "input_ids": self._on_the_left(ids, new, self.model.padding()), "position_ids": positions.clamp(min=0),
-            "past_key_values": cache, "use_cache": True, "attention_mask": self._masks(positions, seen),
-        }  # fmt: skip
-        logits = self._logits(given, answer)
+        cache = Kept(rooms, int(getattr(self._config, "num_hidden_layers", 0)))
+        split = new - answer if answer and new - answer >= WORTH_A_PASS else 0
+        if split:
+            self._step(tokens[:, :split], positions[:, :split], seen[:, :-answer], cache, 0)
+        logits = self._step(tokens[:, split:], positions[:, split:], seen, cache, answer)
         return logits, States([(layer.keys, layer.values) for layer in cache.layers], seen)
+
+    def _step(
+        self, tokens: torch.Tensor, positions: torch.Tensor, seen: torch.Tensor, cache: Kept, answer: int
+    ) -> torch.Tensor:
+        """One pass: logits of the last `answer` tokens, or none, when only their states are wanted."""
+        given = {
+            "input_ids": tokens, "position_ids": positions.clamp(min=0), "past_key_values": cache, "use_cache": True,
+            "attention_mask": self._masks(positions, seen),
+        }  # fmt: skip
+        cache.begin(states_only=not answer)
+        with suppress(Enough):
+            return self._logits(given, max(answer, 1))
+        return torch.empty(0)
 
     def _on_the_left(self, rows: list[IntArray], length: int, filler: int) -> torch.Tensor:
         """Rows padded on the left: (B, length)."""
@@ -252,8 +242,8 @@ class Reader:
     def _side_by_side(self, rows: Sequence[Row], even: bool) -> list[FloatArray]:
         """Rows read without any sharing; if `even`, only rows of equal length together, so that none is padded."""
         found: list[FloatArray] = [np.zeros(0)] * len(rows)
-        for answer in sorted({len(row.answer) for row in rows}):
-            members = np.array([i for i, row in enumerate(rows) if len(row.answer) == answer])
+        for answer, said in sorted({(len(row.answer), len(row.said)) for row in rows}):
+            members = np.array([i for i, r in enumerate(rows) if (len(r.answer), len(r.said)) == (answer, said)])
             lengths = np.array([self._length(rows[i]) for i in members])
             most = self.rows(int(lengths.max()), int(lengths.max()), answer) * int(lengths.max())
             for part in spans_by_length(lengths, most, even=even):
@@ -284,9 +274,19 @@ class Reader:
         if not sees.all():
             given["attention_mask"] = torch.from_numpy(sees).to(self._device)
         if self.model.encodes:
-            said = np.stack([np.concatenate([self.model.start, row.answer[:-1]]) for row in rows])
+            said = np.stack([np.concatenate([self.model.start, row.said, row.answer[:-1]]) for row in rows])
             given["decoder_input_ids"] = torch.from_numpy(said).to(self._device)
+            if any(row.unseen is not None for row in rows):
+                given["decoder_attention_mask"] = torch.from_numpy(self._heard(rows, said.shape[1])).to(self._device)
         return given
+
+    def _heard(self, rows: list[Row], length: int) -> IntArray:
+        """Which tokens of the decoder are seen: (B, length)."""
+        heard, first = np.ones((len(rows), length), dtype=np.int64), len(self.model.start)
+        for r, row in enumerate(rows):
+            if row.unseen is not None:
+                heard[r, first : first + len(row.said)] = ~row.unseen
+        return heard
 
     def _logits(self, given: dict[str, Any], answer: int) -> torch.Tensor:
         """Logits of the last `answer` positions: (B, answer, V)."""

@@ -89,7 +89,7 @@ class TextGame(PartsGame):
             "removal": self.removal,
             "payoff": self.payoff_name,
             "target": self.target,
-        }
+        } | ({} if self.model.head is None else {"head": self.model.head.decided_by})
 
     def __repr__(self) -> str:
         label = self.model.label(self.target)
@@ -112,6 +112,11 @@ class TextGame(PartsGame):
         if self.removal == "attention" and "attention_mask" not in self.model.takes:
             raise InvalidInput(
                 f"removal='attention' needs a model with an attention mask, and {self.model.name} has none"
+            )
+        if self.removal == "delete" and self.model.head is not None and self.model.head.in_place:
+            raise InvalidInput(
+                f"removal='delete' moves tokens, and {self.model.labels[0]!r} is read at a fixed one; use removal='mask', "
+                "'attention', 'pad' or 'zero'"
             )
         if self.removal == "delete":
             start = (tokenizer.bos_token_id, tokenizer.eos_token_id, tokenizer.pad_token_id)
@@ -207,13 +212,15 @@ def text_game(
     """The game in which the parts of a text, or of a pair of texts, earn the model's output for one target.
 
     `players` are "token", "word", "sentence" or named groups of token positions (the rest play for themselves).
-    `removal` is by default the mask token, or deletion where the tokenizer has none. `payoff` is the logit,
+    `removal` is by default the mask token, or deletion where the tokenizer has none (the pad token where
+    the output is read at a fixed position). `payoff` is the logit,
     probability, log-odds or margin of `target`: a label or token, an index, or None for what the model predicts.
     `memory` bounds the bytes of activations in one forward pass.
     """
     encoded = text if isinstance(text, Encoded) else model.encode(text)
     if removal is None:
-        removal = "mask" if model.masks else "delete"
+        stays = model.head is not None and model.head.in_place
+        removal = "mask" if model.masks else "pad" if stays else "delete"
     if removal not in REMOVALS:
         raise InvalidInput(f"removal is {removal!r}; write one of {', '.join(REMOVALS)}")
     return TextGame(model, encoded, encoded.partition(players), removal, payoff, model.target(target, encoded), memory)

@@ -14,10 +14,11 @@ import numpy as np
 from captum.attr import IntegratedGradients
 
 from accredit.core import Attribution, Claim, Holds, InvalidInput, NotConverged, Precision
-from accredit.gradients.point import point
+from accredit.gradients.point import Point, point
 
 STEPS = 32
 MOST_STEPS = 1024
+TOLERANCE = 1e-3
 ON_THE_LINE = (
     "it is a property of the payoff on the line between baseline and input, which its values where players are present or "
     "absent do not fix"
@@ -32,7 +33,8 @@ def integrated_gradients(
     payoff: str = "logit",
     players: Any = None,
     baseline: Any = None,
-    tolerance: float = 1e-3,
+    layer: int | str | None = None,
+    tolerance: float = TOLERANCE,
     steps: int = STEPS,
     most_steps: int = MOST_STEPS,
 ) -> Attribution:
@@ -42,11 +44,23 @@ def integrated_gradients(
     `tolerance` times Σ |credit|; beyond `most_steps` it gives up with `NotConverged`. One forward and backward pass per
     step. A word earns the sum of its tokens.
     """
+    at = point(model, given, target=target, payoff=payoff, players=players, baseline=baseline, layer=layer)
+    return integrated_gradients_at(at, tolerance, most_steps, steps)
+
+
+def check_steps(steps: int, most_steps: int, tolerance: float) -> None:
+    """Refuse what cannot be integrated with."""
     if steps < 1 or most_steps < steps or not tolerance > 0:
         raise InvalidInput(
             f"steps={steps}, most_steps={most_steps}, tolerance={tolerance}: give 1 ≤ steps ≤ most_steps and tolerance > 0"
         )
-    at = point(model, given, target=target, payoff=payoff, players=players, baseline=baseline)
+
+
+def integrated_gradients_at(
+    at: Point, tolerance: float = TOLERANCE, most_steps: int = MOST_STEPS, steps: int = STEPS
+) -> Attribution:
+    """Integrated gradients of any differentiable payoff."""
+    check_steps(steps, most_steps, tolerance)
     low, high = at.worth(at.baseline), at.worth(at.here)
     method, used = IntegratedGradients(at.payoff), steps
     while True:
@@ -59,7 +73,8 @@ def integrated_gradients(
         if 2 * used > most_steps:
             raise NotConverged(
                 f"integrated gradients miss f(input) − f(baseline) = {high - low:.6g} by {gap:.3g} after {used} steps; raise "
-                f"most_steps above {most_steps}, raise tolerance above {tolerance}, or use payoff='logit', which is smoother"
+                f"most_steps to {2 * used} or more, raise tolerance above {tolerance}, choose another baseline (from a zero "
+                "vector norms are not smooth), or use payoff='logit', which is smoother"
             )
         used *= 2
     claims = (

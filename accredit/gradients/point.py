@@ -9,22 +9,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import torch
 
-from accredit.core import FloatArray, InvalidInput
+from accredit.core import FloatArray, IntArray, InvalidInput
 from accredit.models.arrays import ArrayModel, as_array_model, tensor_of
+from accredit.models.blocks import block_of, entered, replaced
 from accredit.models.encoded import Encoded
-from accredit.models.image import ImageModel, painted_over
+from accredit.models.image import ImageModel, absent_picture
 from accredit.models.labels import chosen_output
-from accredit.models.partition import Partition, partition_of
+from accredit.models.partition import Partition, partition_of, with_special
 from accredit.models.payoffs import check_payoff, payoff_of
 from accredit.models.state import device_of, finite, still
 from accredit.models.strings import StringModel
-from accredit.models.text import Text, TextModel, TokenBatch
+from accredit.models.text import TextModel, TokenBatch
 
 TOKENS = 2048  # tokens of one forward and backward pass
 
@@ -39,12 +40,40 @@ class Point:
     partition: Partition
     places: Callable[[FloatArray], FloatArray]  # (*shape) -> (places,): coordinates summed into places
     held: Callable[[], AbstractContextManager[None]]  # the model in evaluation mode
+    module: torch.nn.Module  # what is called
     rows: int = 64  # rows of one batch
+    ids: IntArray | None = None  # (T,) of a text: the tokens whose word embeddings are moved
     provenance: dict[str, Any] = field(default_factory=dict)
 
     def shares(self, values: torch.Tensor) -> FloatArray:
         """Values of coordinates summed over what each player owns: (1, *shape) -> (n,)."""
         return self.partition.shares(self.places(values[0].detach().double().cpu().numpy()))
+
+    @property
+    def local(self) -> dict[str, Any]:
+        """What decides a result that looks at the input alone: all but the baseline."""
+        return {name: value for name, value in self.provenance.items() if name != "baseline"}
+
+    def coordinates(self, places: torch.Tensor) -> torch.Tensor:
+        """1 on the coordinates of some places, 0 elsewhere, in the shape of the input without its batch axis: (places,) -> …"""
+        shape = self.here.shape[1:]
+        if len(shape) == 2:  # tokens × embedding
+            return places[:, None].to(self.here)
+        return places.reshape(shape[-2:] if len(shape) == 3 else shape).to(self.here)
+
+    @property
+    def free(self) -> torch.Tensor:
+        """1 on coordinates that belong to a player."""
+        return self.coordinates(torch.from_numpy(self.partition.owned).to(self.here.device))
+
+    def slopes(self, where: torch.Tensor) -> torch.Tensor:
+        """The slope of the payoff at some points: (points, *shape) -> (points, *shape)."""
+        found: list[torch.Tensor] = []
+        with self.held(), torch.enable_grad():
+            for some in torch.split(where.detach(), self.rows):
+                here = some.clone().requires_grad_(True)
+                found += torch.autograd.grad(self.payoff(here).sum(), here)
+        return torch.cat(found)
 
     def worth(self, where: torch.Tensor) -> float:
         """The payoff at one point: (1, *shape) -> a number."""
@@ -60,15 +89,24 @@ def point(
     payoff: str = "logit",
     players: Any = None,
     baseline: Any = None,
+    layer: int | str | None = None,
 ) -> Point:
     """The payoff of one target as a smooth function of a text, a picture or a row, ready for gradients.
 
     `model` is a `TextModel`, an `ImageModel`, or a torch module of rows. `players` and `target` are those of the games.
-    Baselines: for texts "mask", "pad" or "zero" (the default is the mask token where there is one, else pad); for pictures
-    "zero", "mean", "blur" or a number (default "mean"); for rows a number or an array (default 0).
+    Baselines: for texts "mask", "pad", "zero", "mean" (of all word embeddings) or an array, one vector or one per token (the
+    default is the mask token where there is one, else pad); for pictures "zero", "mean", "blur", "black", a number or another
+    picture (default "mean"); for rows a number or an array (default 0). `layer` moves the input of that block of a text model
+    instead of its word embeddings; see `accredit.models.blocks`.
     """
     if isinstance(model, TextModel):
-        return _of_text(model, given, target, payoff, players or "token", baseline)
+        encoded = given if isinstance(given, Encoded) else model.encode(given)
+        at = _of_text(model, encoded, target, payoff, players or "token", baseline)
+        if layer is None:
+            return at
+        return at_layer(at, Partition(*with_special(at.partition.players, at.partition.owner, encoded.tokens)), layer)
+    if layer is not None:
+        raise InvalidInput(f"layer is {layer!r}, which is for the blocks of a text model; leave it out")
     if isinstance(model, ImageModel):
         return _of_image(model, given, target, payoff, players, "mean" if baseline is None else baseline)
     if isinstance(model, StringModel):
@@ -83,10 +121,7 @@ def point(
     return _of_row(rows, given, target, payoff, players, 0.0 if baseline is None else baseline)
 
 
-def _of_text(
-    model: TextModel, text: Text | Encoded, target: Any, payoff: str, players: Any, baseline: str | None
-) -> Point:
-    encoded = text if isinstance(text, Encoded) else model.encode(text)
+def _of_text(model: TextModel, encoded: Encoded, target: Any, payoff: str, players: Any, baseline: Any) -> Point:
     check_payoff(payoff, model.law, model.classes)
     index, partition = model.target(target, encoded), encoded.partition(players)
     prefix, types = model.batch(encoded).prefix, model.types(encoded)
@@ -96,12 +131,12 @@ def _of_text(
         batch = TokenBatch(None, vectors, attends, model.read(encoded, len(vectors)), prefix, types)
         return _payoff(model.outputs(batch), index, payoff, model.law)
 
-    name = baseline or ("mask" if model.masks else "pad")
+    name = ("mask" if model.masks else "pad") if baseline is None else baseline
     ids = torch.from_numpy(encoded.ids).to(device_of(model.model))
     with torch.no_grad():
         here = model.embed(ids)
         owned = torch.from_numpy(partition.owned).to(here.device)[:, None]
-        away = torch.where(owned, model.absent(name), here)
+        away = torch.where(owned, absent(model, name, here), here)
     return Point(
         worth,
         here[None],
@@ -109,29 +144,81 @@ def _of_text(
         partition,
         lambda values: values.sum(axis=-1),
         model.held,
+        model.model,
         max(1, TOKENS // len(encoded)),
-        {"model": model.name, "text": encoded.text, "target": model.label(index), "payoff": payoff, "baseline": name},
+        encoded.ids,
+        {
+            "model": model.name,
+            "text": encoded.text,
+            "target": model.label(index),
+            "payoff": payoff,
+            "baseline": name if isinstance(name, str) else "given",
+        },
     )
 
 
-def _of_image(model: ImageModel, image: Any, target: Any, payoff: str, players: Any, baseline: str | float) -> Point:
+def absent(model: TextModel, baseline: Any, here: torch.Tensor) -> torch.Tensor:
+    """What stands for tokens that have left: one vector (1, D), or one per token (T, D)."""
+    if isinstance(baseline, str) and baseline == "mean":
+        words: torch.Tensor = model.embed(torch.arange(model.known, device=here.device))
+        return words.mean(dim=0, keepdim=True)
+    if isinstance(baseline, str):
+        return model.absent(baseline)
+    try:
+        given = torch.as_tensor(baseline).to(here)
+        vectors = given.expand(here.shape)
+    except (TypeError, ValueError, RuntimeError):
+        raise InvalidInput(
+            f"baseline is {baseline!r:.60}; write 'mask', 'pad', 'zero' or 'mean', or give an array of "
+            f"{here.shape[1]} numbers, or of shape {tuple(here.shape)}"
+        ) from None
+    if not bool(torch.isfinite(vectors).all()):
+        raise InvalidInput("baseline holds a number that is not finite")
+    return vectors
+
+
+def at_layer(at: Point, everyone: Partition, layer: int | str) -> Point:
+    """The same payoff as a function of what enters a block: the first layers read the input and the baseline, and the line
+    between the two lies behind them. Tokens that do not play change there too, so `everyone` gets credit.
+    """
+    block = block_of(at.module, layer)
+    with at.held(), torch.no_grad():
+        here = entered(block, lambda: at.payoff(at.here))
+        away = entered(block, lambda: at.payoff(at.baseline))
+    if here.shape[:2] != at.here.shape[:2]:
+        raise InvalidInput(
+            f"layer {layer!r} reads {here.shape[1]} positions, and {at.here.shape[1]} tokens are explained"
+        )
+
+    def worth(vectors: torch.Tensor) -> torch.Tensor:
+        with replaced(block, vectors):
+            return at.payoff(at.here.expand(len(vectors), *at.here.shape[1:]))
+
+    provenance = at.provenance | {"layer": layer}
+    return replace(at, payoff=worth, here=here, baseline=away, partition=everyone, ids=None, provenance=provenance)
+
+
+def _of_image(model: ImageModel, image: Any, target: Any, payoff: str, players: Any, baseline: Any) -> Point:
     pixels = model.encode(image)
     check_payoff(payoff, model.law, len(model.predict(pixels)))
     index, here = model.target(target, pixels), model.batch(pixels)
+    name, away = absent_picture(model, pixels, baseline)
     return Point(
         lambda batch: _payoff(model.outputs(batch), index, payoff, model.law),
         here,
-        torch.from_numpy(painted_over(pixels, baseline))[None].to(here),
+        torch.from_numpy(away)[None].to(here),
         pixels.partition(players),
         lambda values: values.sum(axis=0).ravel(),  # over channels
         model.held,
+        model.model,
         max(1, TOKENS // (int(np.prod(pixels.grid)) + 1)),
+        None,
         {
             "model": model.name,
             "image": pixels.name,
             "target": model.label(index),
             "payoff": payoff,
-            "baseline": baseline,
+            "baseline": name,
         },
     )
 
@@ -155,6 +242,7 @@ def _of_row(model: ArrayModel, row: Any, target: Any, payoff: str, players: Any,
         _columns_as_players(players, len(values)),
         lambda slopes: slopes,
         lambda: still(module),
+        module,
         provenance={"model": model.name, "target": index, "payoff": payoff, "baseline": np.asarray(baseline)},
     )
 

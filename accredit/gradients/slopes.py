@@ -31,9 +31,13 @@ def saliency(
     target: str | int | None = None,
     payoff: str = "logit",
     players: Any = None,
+    layer: int | str | None = None,
 ) -> Attribution:
     """How strongly the payoff reacts to a small change of each player: Σ |slope| (Simonyan et al., 2013)."""
-    at = point(model, given, target=target, payoff=payoff, players=players)
+    return saliency_at(point(model, given, target=target, payoff=payoff, players=players, layer=layer))
+
+
+def saliency_at(at: Point) -> Attribution:
     with at.held():
         slopes = Saliency(at.payoff).attribute(_fresh(at.here), abs=True)
     return _scores(at, slopes, "saliency", Claim("linearity", Holds.NO, "|slope| of a sum is not the sum of |slopes|"))
@@ -46,12 +50,16 @@ def input_x_gradient(
     target: str | int | None = None,
     payoff: str = "logit",
     players: Any = None,
+    layer: int | str | None = None,
 ) -> Attribution:
     """Input times slope, summed over each player's coordinates (Shrikumar et al., 2016).
 
     It equals integrated gradients from a zero baseline where the payoff is linear.
     """
-    at = point(model, given, target=target, payoff=payoff, players=players)
+    return input_x_gradient_at(point(model, given, target=target, payoff=payoff, players=players, layer=layer))
+
+
+def input_x_gradient_at(at: Point) -> Attribution:
     with at.held():
         products = InputXGradient(at.payoff).attribute(_fresh(at.here))
     linear = Claim("linearity", Holds.EXACTLY, "the slope of a sum of payoffs is the sum of their slopes")
@@ -65,6 +73,7 @@ def smoothgrad(
     target: str | int | None = None,
     payoff: str = "logit",
     players: Any = None,
+    layer: int | str | None = None,
     noise: float = 0.1,
     samples: int = 50,
     seed: int = 0,
@@ -74,18 +83,20 @@ def smoothgrad(
     The noise has standard deviation `noise` times the range of the input, on players' coordinates only. Standard errors
     are those of the mean slope, carried to the sum of its magnitudes (delta method).
     """
+    at = point(model, given, target=target, payoff=payoff, players=players, layer=layer)
+    return smoothgrad_at(at, noise, samples, seed)
+
+
+def smoothgrad_at(at: Point, noise: float = 0.1, samples: int = 50, seed: int = 0) -> Attribution:
     if not noise > 0 or samples < 2:
         raise InvalidInput(f"noise is {noise} and samples {samples}; give noise above 0 and at least 2 samples")
-    at = point(model, given, target=target, payoff=payoff, players=players)
     scale = noise * float(at.here.max() - at.here.min())
-    owned = torch.from_numpy(at.partition.owned).to(at.here.device)
-    free = _coordinates(at, owned)
     generator = torch.Generator().manual_seed(seed)
     slopes = []
     with at.held():
         for start in range(0, samples, at.rows):
             count = min(at.rows, samples - start)
-            kicks = torch.randn((count, *at.here.shape[1:]), generator=generator).to(at.here) * scale * free
+            kicks = torch.randn((count, *at.here.shape[1:]), generator=generator).to(at.here) * scale * at.free
             slopes.append(Saliency(at.payoff).attribute(_fresh(at.here + kicks), abs=False))
     drawn = torch.cat(slopes).double()  # (samples, *shape)
     along = drawn * drawn.mean(dim=0).sign()  # its mean is |mean slope|, to first order also its error
@@ -101,17 +112,9 @@ def smoothgrad(
         _claims(claim),
         stderr=stderr,
         seed=seed,
-        provenance=at.provenance,
+        provenance=at.local,
         precision=Precision.unknown("standard errors over the draws of noise only"),
     )
-
-
-def _coordinates(at: Point, owned: torch.Tensor) -> torch.Tensor:
-    """1 on coordinates that belong to a player, 0 elsewhere, in the shape of the input without its batch axis."""
-    shape = at.here.shape[1:]
-    if len(shape) == 2:  # tokens × embedding
-        return owned[:, None].to(at.here)
-    return owned.reshape(shape[-2:] if len(shape) == 3 else shape).to(at.here)
 
 
 def _fresh(x: torch.Tensor) -> torch.Tensor:
@@ -134,6 +137,6 @@ def _scores(at: Point, values: torch.Tensor, method: str, linearity: Claim) -> A
         None,
         method,
         _claims(linearity),
-        provenance=at.provenance,
+        provenance=at.local,
         precision=Precision.exact("slopes are computed, not sampled"),
     )

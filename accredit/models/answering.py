@@ -13,12 +13,12 @@ import torch
 
 from accredit.core import AccreditError, IntArray, InvalidInput, distinct_names
 from accredit.models.encoded import numbered, sentence_spans
-from accredit.models.prompt import Prompt, prompt_of
-from accredit.models.state import device_of, quiet
+from accredit.models.prompt import Prompt, prompt_of, visible
+from accredit.models.reading import Heads, Read, read_attention
+from accredit.models.state import device_of, finite, quiet, tracked
 from accredit.models.text import TextModel, as_text_model
 
 NEW_TOKENS = 128  # of a generated answer
-SHOWN_SPACE = {" ": "␣", "\n": "⏎", "\t": "⇥", "\r": "⏎"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,15 +50,6 @@ class Answer:
         return distinct_names(" ".join(self.text[a:b].split()) for a, b in (units[k] for k in present)), number
 
 
-def visible(piece: str) -> str:
-    """A token as a reader sees it: without the space before it, and white space alone as a sign.
-
-    >>> visible(" Rome"), visible("\\n\\n"), visible("")
-    ('Rome', '⏎⏎', '∅')
-    """
-    return piece.strip() or "".join(SHOWN_SPACE.get(c, c) for c in piece) or "∅"
-
-
 @final
 class AnsweringModel:
     """A causal language model or an encoder–decoder, and its tokenizer.
@@ -73,7 +64,7 @@ class AnsweringModel:
                 f"{text_model.name} is a {type(text_model.model).__name__}, which does not write; load a causal language model "
                 "or an encoder–decoder: AutoModelForCausalLM.from_pretrained(folder)"
             )
-        self._text = text_model
+        self.text_model = text_model
         self.model, self.tokenizer, self.name = text_model.model, text_model.tokenizer, text_model.name
         self.encodes = text_model.task == "translate"  # a source is encoded, and the answer decoded from it
         self.takes = text_model.takes
@@ -107,17 +98,17 @@ class AnsweringModel:
             dict.fromkeys(t for t in (*self.tokenizer.all_special_tokens, *added) if t != self.tokenizer.unk_token)
         )
 
-    def _checked_ids(self, prompt: Any) -> IntArray:
+    def _checked_ids(self, prompt: Any, name: str = "prompt") -> IntArray:
         ids = np.asarray(prompt.cpu() if isinstance(prompt, torch.Tensor) else prompt)
         ids = ids[0] if ids.ndim == 2 and len(ids) == 1 else ids
         if ids.ndim != 1 or not len(ids) or ids.dtype.kind not in "iu":
             raise InvalidInput(
-                f"prompt is an array of {ids.dtype} of shape {ids.shape}; give the token ids of one prompt"
+                f"{name} is an array of {ids.dtype} of shape {ids.shape}; give a text, or the token ids of one {name}"
             )
         known = int(self.model.get_input_embeddings().num_embeddings)
         if ids.min() < 0 or ids.max() >= known:
             raise InvalidInput(
-                f"prompt holds the token id {ids.max() if ids.max() >= known else ids.min()}; "
+                f"{name} holds the token id {ids.max() if ids.max() >= known else ids.min()}; "
                 f"{self.name} knows 0 to {known - 1}"
             )
         return ids.astype(np.int64)
@@ -142,6 +133,19 @@ class AnsweringModel:
                 f"the chat template of {self.name} refuses the turns {roles}: {' '.join(str(error).split())[:150]}; keep them "
                 "in place with removal='attention', or hold more of them fixed"
             ) from None
+
+    def notes(self, prompt: Prompt | IntArray, context: bool) -> tuple[str, ...]:
+        """What the reader of a result must know about how the prompt is read."""
+        if not isinstance(prompt, Prompt):
+            return ()
+        if prompt.messages is not None:
+            wrapped = [
+                "Context and query are one message of the user, put into the tokenizer's chat template."
+            ] * context
+            return tuple(wrapped)
+        if self._begins(prompt.contents[0]):
+            return (f"The prompt begins with {self.tokenizer.bos_token} already, so no second one is put before it.",)
+        return ()
 
     def layout(self, prompt: Prompt) -> tuple[str, list[int]]:
         """The rendered text, and where in it each content begins (as if white space at its ends had not been cut)."""
@@ -215,8 +219,8 @@ class AnsweringModel:
         )
 
     def check_length(self, prompt: int, answer: int) -> None:
-        """Refuse what the model cannot read at once."""
-        most, asked = self._text.longest(), prompt if self.encodes else prompt + answer
+        """Refuse what the model cannot read at once; the answer of an encoder–decoder counts what was said before it."""
+        most, asked = self.text_model.longest(), prompt if self.encodes else prompt + answer
         if max(asked, answer) > most:
             what = "prompt" if self.encodes else f"prompt and answer ({answer})"
             raise InvalidInput(
@@ -231,7 +235,7 @@ class AnsweringModel:
         Refused: an answer that is empty, or that the tokenizer can only write with unknown words.
         """
         if not isinstance(answer, str):
-            ids = self._checked_ids(answer)
+            ids = self._checked_ids(answer, "answer")
             return Answer(ids, self.pieces(ids), "given as token ids")
         if not answer.strip():
             raise InvalidInput(
@@ -244,18 +248,29 @@ class AnsweringModel:
                 f"({self.tokenizer.convert_ids_to_tokens(ids.tolist())}); use words of its vocabulary, or give token ids"
             )
         pieces = self.pieces(ids)
-        same = "".join("".join(pieces).split()) == "".join(answer.split())
-        return Answer(ids, pieces, "given", "" if same else f"the tokenizer writes the answer as {''.join(pieces)!r}")
+        note = "" if self._writes(ids, answer) else f"The tokenizer writes the answer as {''.join(pieces)!r}."
+        return Answer(ids, pieces, "given", note)
+
+    def _writes(self, ids: IntArray, answer: str) -> bool:
+        """Whether these tokens say the answer, white space aside."""
+        return "".join("".join(self.pieces(ids)).split()) == "".join(answer.split())
 
     def _after(self, answer: str, prompt: Prompt | IntArray) -> IntArray:
         if not self.encodes and isinstance(prompt, Prompt):
             text, chat = self.rendered(prompt), prompt.messages is not None
             before, both = self.tokenized([text, text + answer], chat)
             after = both[len(before) :]
-            if len(after) and (both[: len(before)] == before).all() and self.tokenizer.unk_token_id not in after:
+            follows = len(after) > 0 and bool((both[: len(before)] == before).all())
+            if follows and self.tokenizer.unk_token_id not in after and self._writes(after, answer):
                 return after
-        how = {"text_target": [answer]} if self.encodes else {"text": [answer]}
-        return np.array(self.tokenizer(**how, add_special_tokens=False, verbose=False)["input_ids"][0], dtype=np.int64)
+        if self.encodes:
+            return self.target_ids(answer)
+        return np.array(self._ids([answer], add_special_tokens=False)[0], dtype=np.int64)
+
+    def target_ids(self, text: str) -> IntArray:
+        """Token ids of what an encoder–decoder says, without special tokens: (A,)."""
+        ids = self.tokenizer(text_target=text, add_special_tokens=False, verbose=False)["input_ids"]
+        return np.array(ids, dtype=np.int64)
 
     def pieces(self, ids: IntArray) -> tuple[str, ...]:
         """The characters that each token adds to the text: (A,) -> A strings."""
@@ -270,8 +285,11 @@ class AnsweringModel:
             said = whole if whole.startswith(said) else said + whole
         return tuple(found)
 
-    def generate(self, prompt: Prompt | IntArray, **settings: Any) -> Answer:
-        """The model's own answer without its end token: greedy unless the settings of `model.generate` say otherwise."""
+    def generate(self, prompt: Prompt | IntArray, prefix: str = "", **settings: Any) -> Answer:
+        """The model's own answer without its end token: greedy unless the settings of `model.generate` say otherwise.
+
+        An encoder–decoder goes on from `prefix`.
+        """
         chosen = {"do_sample": False, "num_beams": 1, "max_new_tokens": NEW_TOKENS} | settings
         ids = (
             prompt
@@ -280,13 +298,15 @@ class AnsweringModel:
         )
         self.check_length(len(ids), 1)
         if not self.encodes:
-            chosen["max_new_tokens"] = min(int(chosen["max_new_tokens"]), self._text.longest() - len(ids))
+            chosen["max_new_tokens"] = min(int(chosen["max_new_tokens"]), self.text_model.longest() - len(ids))
         given = torch.from_numpy(ids)[None].to(device_of(self.model))
+        before = np.concatenate([self.start, self.target_ids(prefix)]) if self.encodes else ids
+        spoken = {"decoder_input_ids": torch.from_numpy(before)[None].to(given.device)} if prefix else {}
         with self.held(), torch.inference_mode(), quiet():
             said = self.model.generate(
-                given, attention_mask=torch.ones_like(given), pad_token_id=self.padding(), **chosen
+                given, attention_mask=torch.ones_like(given), pad_token_id=self.padding(), **spoken, **chosen
             )[0]
-        new = said.cpu().numpy()[len(self.start) if self.encodes else len(ids) :]
+        new = said.cpu().numpy()[len(before) :]
         ends = np.flatnonzero(np.isin(new, self._ending))
         new = new[: ends[0]] if len(ends) else new
         how = ", ".join(f"{name}={value}" for name, value in chosen.items())
@@ -318,13 +338,13 @@ class AnsweringModel:
     @contextmanager
     def held(self) -> Iterator[None]:
         """The model in evaluation mode; its state is put back afterwards."""
-        with self._text.held():
+        with self.text_model.held():
             yield
 
     def padding(self) -> int:
         """The id that fills short rows, where it is not seen."""
         try:
-            return self._text.padding()
+            return self.text_model.padding()
         except InvalidInput:
             return 0  # never seen, so any id will do
 
@@ -336,11 +356,33 @@ class AnsweringModel:
         except AccreditError:
             raise
         except Exception as error:  # a model may raise anything; say which one, on what, and what it said
-            size = " × ".join(str(n) for n in given["input_ids"].shape)
+            read = given["inputs_embeds"] if "inputs_embeds" in given else given["input_ids"]
+            size = " × ".join(str(n) for n in read.shape[:2])
             raise InvalidInput(
                 f"{self.name} failed on {size} tokens: {type(error).__name__}: {' '.join(str(error).split())[:200]}"
             ) from error
         return found[:, -answer:]
+
+    def read_attention(self, ids: IntArray, decoder: IntArray, answer: IntArray, tensor: str, heads: Heads) -> Read:
+        """Attention of one pass over prompt and answer, heads combined layer by layer, as one of the tensors of
+        `accredit.models.reading`; the payoff of gradients is the log-probability of the answer."""
+        device = device_of(self.model)
+        row, said = torch.from_numpy(ids)[None].to(device), torch.from_numpy(answer).to(device)
+        given: dict[str, Any] = {"input_ids": row, "attention_mask": torch.ones_like(row), "use_cache": False}
+        if self.encodes:
+            given["decoder_input_ids"] = torch.from_numpy(decoder)[None].to(device)
+        elif "logits_to_keep" in self.takes:
+            given["logits_to_keep"] = len(answer)
+
+        def likely(output: Any) -> torch.Tensor:
+            logits = finite(output.logits[0, -len(answer) :], self.name).float()
+            return logits.log_softmax(dim=-1).gather(1, said[:, None]).sum()
+
+        def forward(**extra: Any) -> Any:
+            return self.model(**given, **extra)
+
+        with self.held(), tracked(self.model):
+            return read_attention(self.model, forward, tensor, heads, likely, len(ids) + len(decoder))
 
 
 def _are_ids(prompt: Any) -> bool:

@@ -68,11 +68,11 @@ def captured(model: Any, forward: Callable[..., Any], part: str) -> tuple[Any, t
         raise InvalidInput(
             f"attentions of {type(model).__name__} differ in shape between layers, {shapes}, so they cannot form one graph"
         )
-    _check_rows(weights)
+    check_rows(weights)
     return output, tuple(weights)
 
 
-def _check_rows(weights: tuple[torch.Tensor, ...]) -> None:
+def check_rows(weights: tuple[torch.Tensor, ...]) -> None:
     tolerance = ROW_SUM_TOLERANCE.get(weights[0].dtype, 2e-2)
     for layer, w in enumerate(weights):
         off = float((w.detach().double().sum(dim=-1) - 1).abs().max())
@@ -93,11 +93,11 @@ def attention_weights(model: Any, forward: Callable[..., Any], part: str) -> Flo
         said = forward()
         with attention_kernel(model, "eager"):
             output, weights = captured(model, forward, part)
-        _check_same(model, said.logits, output.logits)
+        check_same(model, said.logits, output.logits)
         return stacked(weights)
 
 
-def _check_same(model: Any, said: torch.Tensor, now: torch.Tensor) -> None:
+def check_same(model: Any, said: torch.Tensor, now: torch.Tensor) -> None:
     """Weights count only if the forward pass that gave them gives the model's own output."""
     tolerance = 10 * ROW_SUM_TOLERANCE.get(said.dtype, 2e-2) * max(1.0, float(said.abs().max()))
     off = float((said - now).abs().max())
@@ -120,7 +120,7 @@ def attention_gradients(
         said = forward()
     with still(model), attention_kernel(model, "eager"), torch.enable_grad():
         output, weights = captured(model, forward, part)
-        _check_same(model, said.logits, output.logits.detach())
+        check_same(model, said.logits, output.logits.detach())
         if not all(w.requires_grad for w in weights):
             raise InvalidInput(
                 f"{type(model).__name__} detaches its attentions, so they have no gradient; use information='attention'"

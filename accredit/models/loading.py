@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from accredit.core import InvalidInput
-from accredit.models.image import ImageModel, Preparation
+from accredit.models.image import ImageModel
+from accredit.models.preparation import Preparation
 from accredit.models.state import quiet, settled
-from accredit.models.text import HEADS, TextModel
+from accredit.models.text import HEADS, TextModel, other_route
 
 PICKLED = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl", "*.h5", "*.msgpack")
 VOCABULARIES = ("tokenizer.json", "vocab.*", "*.model")  # without one, transformers makes up an empty tokenizer
@@ -36,9 +37,7 @@ def load_text_model(folder_or_name: str | Path, *, download: bool = False) -> Te
     }
     ending = next((e for e in HEADS if architecture.endswith(e)), None)
     if ending is None:
-        raise InvalidInput(
-            f"{folder} holds a {architecture}; text is explained for classes ending in {', '.join(HEADS)}"
-        )
+        raise InvalidInput(f"{folder} holds a {architecture}, which {other_route([architecture])}")
     if not any(file for kind in VOCABULARIES for file in folder.glob(kind)):
         raise InvalidInput(
             f"{folder} holds no tokenizer; save it beside the model with tokenizer.save_pretrained(folder)"

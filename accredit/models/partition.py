@@ -78,3 +78,12 @@ def partition_of(
     rank = np.argsort(order, kind="stable")
     labels = [*groups, *(names[i] for i in singles)]
     return Partition(distinct_names(labels[k] for k in order), np.where(owner >= 0, rank[owner], -1))
+
+
+def with_special(players: tuple[str, ...], owner: IntArray, shown: tuple[str, ...]) -> tuple[tuple[str, ...], IntArray]:
+    """Players, then the tokens that belong to no player, each under its own name; and for each token its owner among them."""
+    nobody = np.flatnonzero(owner < 0)
+    names = distinct_names([*players, *(shown[i] for i in nobody)])
+    everyone = owner.copy()
+    everyone[nobody] = len(players) + np.arange(len(nobody))
+    return names, everyone

@@ -6,6 +6,7 @@ import itertools
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from accredit.core import BoolArray, InvalidInput, distinct_names
@@ -14,7 +15,9 @@ from accredit.models.encoded import sentence_spans, word_spans
 Span = tuple[int, int, int]  # which content, first character, one past the last
 UNITS = ("passage", "sentence", "paragraph", "turn", "example", "word", "token")
 CONTEXT_TEMPLATE = "{context}\n\n{query}"
+WHOLE = "answer"  # the target that is the whole answer
 SHOWN = 60  # characters of a part that make its name
+SHOWN_SPACE = {" ": "␣", "\n": "⏎", "\t": "⇥", "\r": "⏎"}
 _BLANK_LINES = re.compile(r"\n[ \t]*\n\s*")
 
 
@@ -177,6 +180,15 @@ class Prompt:
                     )
 
 
+def visible(piece: str) -> str:
+    """A token as a reader sees it: without the space before it, and white space alone as a sign.
+
+    >>> visible(" Rome"), visible("\\n\\n"), visible("")
+    ('Rome', '⏎⏎', '∅')
+    """
+    return piece.strip() or "".join(SHOWN_SPACE.get(c, c) for c in piece) or "∅"
+
+
 def _is_span(part: Any) -> bool:
     return isinstance(part, tuple) and len(part) in (2, 3) and all(isinstance(x, int) for x in part)
 
@@ -217,7 +229,7 @@ class Parts:
         """The prompt assembled without the parts that left, or with the filler in their place: (n,) -> a prompt.
 
         White space before a part leaves with it; what then comes first begins as the whole did. A message of which
-        nothing is left leaves altogether.
+        nothing is left leaves altogether; if none is left, the last one stays, empty.
 
         >>> parts = prompt_of("Rome is old. Oslo is not.\\n\\nWhich is old?").parts("sentence", fixed="Which is old?")
         >>> import numpy as np
@@ -226,7 +238,7 @@ class Parts:
         """
         contents, messages = [], []
         for c, text in enumerate(self.prompt.contents):
-            pieces = self._pieces(c)
+            pieces = self._pieces[c]
             stays = [(lead, body, who < 0 or bool(kept[who])) for lead, body, who in pieces]
             there = [(lead, body if here else filler) for lead, body, here in stays if here or filler is not None]
             if text and not there:
@@ -237,9 +249,15 @@ class Parts:
                 messages.append({**self.prompt.messages[c], "content": contents[-1]})
         if self.prompt.messages is None:
             return Prompt((contents[0] if contents else "",))
+        if not messages:  # no template renders an empty chat
+            contents, messages = [""], [{**self.prompt.messages[-1], "content": ""}]
         return Prompt(tuple(contents), tuple(messages))
 
-    def _pieces(self, c: int) -> list[tuple[str, str, int]]:
+    @cached_property
+    def _pieces(self) -> list[list[tuple[str, str, int]]]:
+        return [self._cut(c) for c in range(len(self.prompt.contents))]
+
+    def _cut(self, c: int) -> list[tuple[str, str, int]]:
         """A content as (white space before, words, owner), in order; nobody is −1."""
         text, pieces, space, at = self.prompt.contents[c], [], "", 0
         own = [(a, b, who) for (d, a, b), who in zip(self.spans, self.owner, strict=True) if d == c]
@@ -271,6 +289,8 @@ def prompt_of(
     """
     if (prompt is None) == (context is None):
         raise InvalidInput("give either a prompt (a text or messages), or context=[passages] with query=…")
+    if context is None and (template, separator) != (CONTEXT_TEMPLATE, "\n"):
+        raise InvalidInput("template and separator go with context=[passages]; a prompt of its own is read as it is")
     if context is not None:
         made = _from_context(context, query, template, separator, chat)
     elif query is not None:

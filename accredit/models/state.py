@@ -15,17 +15,23 @@ from accredit.core import BadPayoff
 def still(module: torch.nn.Module) -> Iterator[None]:
     """Evaluation mode for the call, so that dropout is off and batch statistics are frozen; each part is restored.
 
-    Parameters need no gradient inside, which halves the memory of a backward pass to the inputs.
+    Parameters need no gradient inside, which halves the memory of a backward pass to the inputs. Parts compiled in place run
+    their own operations instead, so that their layers can be read and changed.
     """
+    compiled = [(part, part._compiled_call_impl) for part in module.modules() if part._compiled_call_impl is not None]
     training = [part for part in module.modules() if part.training]
     learning = [p for p in module.parameters() if p.requires_grad]
     for part in training:
         part.training = False
     for p in learning:
         p.requires_grad_(False)
+    for part, _ in compiled:
+        part._compiled_call_impl = None
     try:
         yield
     finally:
+        for part, call in compiled:
+            part._compiled_call_impl = call
         for part in training:
             part.training = True
         for p in learning:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal, final
@@ -16,6 +16,7 @@ from accredit.models import attention
 from accredit.models.encoded import Encoded, sentence_spans, units_of_each, word_spans
 from accredit.models.labels import checked_index, label_index, label_of, law_of
 from accredit.models.payoffs import Law, payoff_of
+from accredit.models.reading import Heads, Read, read_attention
 from accredit.models.state import device_of, finite, still, tracked
 
 Task = Literal["classify", "fill", "continue", "translate"]
@@ -51,6 +52,17 @@ class TokenBatch:
         return rows
 
 
+@dataclass(frozen=True, eq=False)
+class Head:
+    """What is read from a forward pass, where that is not the model's own head; see `accredit.models.heads`."""
+
+    read: Callable[[Any, TokenBatch], torch.Tensor]  # what the pass returned, and its rows -> (B, outputs)
+    labels: tuple[str, ...]
+    law: Law
+    in_place: bool  # it looks at fixed positions, so tokens must not move
+    decided_by: tuple[Any, ...]  # what tells two heads apart
+
+
 @final
 class TextModel:
     """A text model and its tokenizer, ready to be explained.
@@ -60,10 +72,12 @@ class TextModel:
     encoder–decoder: credit of source tokens for the next decoder token, after an optional prefix).
     """
 
-    def __init__(self, model: Any, tokenizer: Any, name: str | None = None) -> None:
+    def __init__(self, model: Any, tokenizer: Any, name: str | None = None, head: Head | None = None) -> None:
+        model = getattr(model, "_orig_mod", model)  # torch.compile wraps a model that still has its own operations
         if not isinstance(model, torch.nn.Module) or not hasattr(model, "config"):
             raise InvalidInput(
-                f"model is a {type(model).__name__}; a transformers text model is needed, or use as_array_model"
+                f"model is a {type(model).__name__}; a transformers text model is needed, or a function of strings: "
+                "explain(text, lambda texts: …); for rows of numbers see as_array_model"
             )
         if not getattr(tokenizer, "is_fast", False):
             raise InvalidInput(
@@ -72,7 +86,8 @@ class TextModel:
             )
         self.model: Any = model
         self.tokenizer = tokenizer
-        self.task: Task = task_of(model)
+        self.head = head
+        self.task: Task = task_of(model) if head is None else "classify"
         self.takes = frozenset(inspect.signature(model.forward).parameters)  # names of what the model may be given
         self.name = name or getattr(model.config, "name_or_path", "") or type(model).__name__
 
@@ -92,9 +107,9 @@ class TextModel:
         row, left_out = self._tokenized(texts, cut)
         ids = np.array(row["input_ids"], dtype=np.int64)
         spans = np.array(row["offset_mapping"], dtype=np.int64).reshape(-1, 2)
-        if ids.max() >= self._known:
+        if ids.max() >= self.known:
             raise InvalidInput(
-                f"token id {ids.max()} is beyond the {self._known} that {self.name} knows; pair it with its own tokenizer"
+                f"token id {ids.max()} is beyond the {self.known} that {self.name} knows; pair it with its own tokenizer"
             )
         special = self._special(ids, np.array(row["special_tokens_mask"], dtype=bool))
         part = np.maximum.accumulate([0 if p is None else p for p in row.sequence_ids(0)]).astype(np.int64)
@@ -254,7 +269,7 @@ class TextModel:
         that was added to it and not to the model."""
         own = getattr(self.model.config.get_text_config(), "pad_token_id", None)
         for token in (own, self.tokenizer.pad_token_id, self.tokenizer.eos_token_id):
-            if token is not None and 0 <= token < self._known:
+            if token is not None and 0 <= token < self.known:
                 return int(token)
         raise InvalidInput(
             f"{self.name} has no pad token that it knows; set one of its own: tokenizer.pad_token = tokenizer.eos_token"
@@ -264,10 +279,10 @@ class TextModel:
     def masks(self) -> bool:
         """Whether there is a mask token, and the model has an embedding for it."""
         mask = self.tokenizer.mask_token_id
-        return mask is not None and mask < self._known
+        return mask is not None and mask < self.known
 
     @property
-    def _known(self) -> int:
+    def known(self) -> int:
         """How many token ids have an embedding."""
         return int(self.model.get_input_embeddings().num_embeddings)
 
@@ -288,7 +303,10 @@ class TextModel:
         if batch.types is not None:
             given["token_type_ids"] = batch.types.expand(len(batch), -1)
         try:
-            return self.model(**given, **extra)
+            output = self.model(**given, **extra)
+            if self.head is not None:
+                output.logits = self.head.read(output, batch)
+            return output
         except AccreditError:
             raise
         except Exception as error:  # a model may raise anything; say which one, on what, and what it said
@@ -341,7 +359,7 @@ class TextModel:
         """The word embedding that stands for a token that has left, by "mask", "pad" or "zero": (1, D)."""
         if way not in ("pad", "zero") and not (way == "mask" and self.masks):
             raise InvalidInput(
-                f"baseline is {way!r}; write 'pad' or 'zero', or 'mask' where the tokenizer has a mask token"
+                f"baseline is {way!r}; write 'pad', 'zero' or 'mean', or 'mask' where the tokenizer has a mask token"
             )
         token = self.padding() if way == "pad" else self.tokenizer.mask_token_id if way == "mask" else 0
         vector = self.embed(torch.tensor([token], device=device_of(self.model)))
@@ -352,6 +370,8 @@ class TextModel:
     @property
     def law(self) -> Law:
         """How logits become probabilities."""
+        if self.head is not None:
+            return self.head.law
         if self.task != "classify":
             return "softmax"
         return law_of(self.model.config, self.classes)
@@ -359,6 +379,8 @@ class TextModel:
     @property
     def classes(self) -> int:
         """How many outputs there are: labels, or tokens of the vocabulary."""
+        if self.head is not None:
+            return len(self.head.labels)
         if self.task == "classify":
             return int(self.model.config.num_labels)
         return int(self.model.config.get_text_config().vocab_size)
@@ -370,6 +392,8 @@ class TextModel:
 
     def label(self, index: int) -> str:
         """The name of one output."""
+        if self.head is not None:
+            return self.head.labels[index]
         if self.task == "classify":
             return label_of(self.model.config, index)
         return str(self.tokenizer.decode([index]))
@@ -419,21 +443,37 @@ class TextModel:
                 part or self.attention_part,
             )
 
+    def read_attention(
+        self, encoded: Encoded, tensor: str, heads: Heads, target: str | int | None, payoff: str
+    ) -> Read:
+        """Attention of a text with its heads combined layer by layer, as one of the tensors of `accredit.models.reading`."""
+        batch, index = self.batch(encoded), self.target(target, encoded)
+        with self.held(), tracked(self.model):
+            return read_attention(
+                self.model,
+                lambda **extra: self._forward(batch, **extra),
+                tensor,
+                heads,
+                lambda output: payoff_of(finite(self._logits(output, batch), self.name), index, payoff, self.law),
+                len(encoded) + len(encoded.prefix),
+            )
+
     @property
     def attention_part(self) -> str:
         """The attention over the text's own tokens."""
         return "encoder" if getattr(self.model.config, "is_encoder_decoder", False) else "self"
 
-    def output_tokens(self, encoded: Encoded) -> BoolArray:
+    def output_tokens(self, encoded: Encoded, part: str = "encoder") -> BoolArray:
         """The positions of the last layer from which the output is read: (T,).
 
         Found by asking the model: a position counts if some logit has a non-zero slope in its last hidden state. For an
-        encoder–decoder these are the encoder positions that the decoder reads, which are all of them.
+        encoder–decoder these are the encoder positions that the decoder reads, which are all of them, or with part="decoder"
+        the positions of the decoder.
         """
         batch = self.batch(encoded)
         with self.held(), tracked(self.model), torch.enable_grad():
             output = self._forward(batch, output_hidden_states=True)
-            hidden = getattr(output, "hidden_states", None) or getattr(output, "encoder_hidden_states", None)
+            hidden = getattr(output, "hidden_states", None) or getattr(output, f"{part}_hidden_states", None)
             if not hidden:
                 raise InvalidInput(
                     f"{self.name} returns no hidden states, so the tokens that its output is read from are unknown"
@@ -460,8 +500,29 @@ def task_of(model: Any) -> Task:
             encodes = bool(getattr(model.config, "is_encoder_decoder", False))
             return "continue" if task == "translate" and not encodes else task  # Gemma3ForConditionalGeneration
     raise InvalidInput(
-        f"{type(model).__name__} has no output to explain; load a class that ends in one of {', '.join(HEADS)}"
+        f"{type(model).__name__} {other_route(names)}; or give a function of strings: explain(text, lambda texts: …)"
     )
+
+
+def other_route(names: list[str]) -> str:
+    """What to write for a model that neither classifies texts nor writes, by the names of its classes."""
+    for ending, route in ROUTES.items():
+        if any(
+            name.endswith(ending) for name in (names[:1] if ending == "Model" else names)
+        ):  # all are a PreTrainedModel
+            return route
+    return (
+        f"has no head that is known; write accredit.models.read_model(model, tokenizer, read, labels), where read turns its "
+        f"output into one column per label, or load a class that ends in one of {', '.join(HEADS)}"
+    )
+
+
+ROUTES = {
+    "ForTokenClassification": "labels tokens; name one: accredit.models.token_label_model(model, tokenizer, at=…)",
+    "ForQuestionAnswering": "finds a span; name one: accredit.models.span_model(model, tokenizer, start=…, end=…)",
+    "ForMultipleChoice": "compares choices that it reads together",
+    "Model": "gives vectors; compare with a text: accredit.models.similarity_model(model, tokenizer, to='…')",
+}
 
 
 HEADS: dict[str, Task] = {
@@ -473,12 +534,15 @@ HEADS: dict[str, Task] = {
 }
 
 
-def as_text_model(model: Any, tokenizer: Any = None) -> TextModel:
+def as_text_model(model: Any, tokenizer: Any = None, head: Head | None = None) -> TextModel:
     """A text model from (model, tokenizer), from a transformers pipeline, or unchanged."""
     if isinstance(model, TextModel):
         return model
     if tokenizer is None and hasattr(model, "model") and hasattr(model, "tokenizer"):
-        return TextModel(model.model, model.tokenizer)
+        return TextModel(model.model, model.tokenizer, head=head)
     if tokenizer is None:
-        raise InvalidInput(f"{type(model).__name__} came without a tokenizer; write as_text_model(model, tokenizer)")
-    return TextModel(model, tokenizer)
+        raise InvalidInput(
+            f"{type(model).__name__} came without a tokenizer; write as_text_model(model, tokenizer), or give a function of "
+            "strings: explain(text, lambda texts: …)"
+        )
+    return TextModel(model, tokenizer, head=head)

@@ -1,10 +1,12 @@
 """Payoffs and results that outlive the process: the journal, the executors that fill it, and files of results."""
 
 from accredit.store.durable import Durable, Quarantined, durable
+from accredit.store.entries import Entry
 from accredit.store.executors import Executor, ExecutorError, crew_of
 from accredit.store.fingerprint import Fingerprint, fingerprint
 from accredit.store.finished import Finished
-from accredit.store.journal import Entry, Journal, JournalError, Run
+from accredit.store.journal import Journal, Run
+from accredit.store.journal_file import JournalError
 from accredit.store.results import load, load_arrays, save
 
 __all__ = [

@@ -5,20 +5,23 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from types import TracebackType
-from typing import Any, overload
+from typing import Any, NoReturn, overload
 
 import numpy as np
 
 from accredit.core import BadPayoff, BoolArray, FloatArray, Game, Games, InvalidInput, named
 from accredit.core.coalitions import keys, unique
 from accredit.core.predicting import Predicting
+from accredit.store.entries import Entry
 from accredit.store.executors import Crew, Executor, crew_of
 from accredit.store.fingerprint import Fingerprint, fingerprint, fingerprint_of
-from accredit.store.journal import Entry, Journal
+from accredit.store.journal import Journal
+from accredit.store.leases import Renewal, new_holder
 from accredit.store.schedule import FinishedBatch, Schedule
 
 COMMIT_SECONDS = 0.2  # the longest that a finished payoff waits in memory
 COMMIT_ROWS = 2000
+WATCH_SECONDS = 0.05  # between looks at what another process is evaluating, at first
 
 
 class Quarantined(BadPayoff):
@@ -42,6 +45,7 @@ class Durable:
         self._game, self._journal, self._crew, self._seed, self._retries = game, journal, crew, seed, retries
         self._failed, self._watch = failed, watch
         self._number = journal.enter(name, game.players)
+        self._leases = _Leases(journal, self._number, seed)
         self._started = False
         self.fingerprint = name
         self.evaluated = 0  # payoffs paid for by this object
@@ -93,44 +97,80 @@ class Durable:
         return self._failed
 
     def _evaluate(self, coalitions: BoolArray) -> None:
-        """Evaluate and write, committing at least every `COMMIT_SECONDS`; an interrupt keeps all that is finished."""
+        """Evaluate what nobody else does, then wait for the rest; a coalition that its process lost is evaluated here."""
         if not self._started:
             self._crew.start(self._game)
             self._started = True
         names = keys(coalitions)
+        bad: set[bytes] = set()
+        left, pause = list(range(len(names))), WATCH_SECONDS
+        while left:
+            bad |= self._work_through(coalitions[left], [names[row] for row in left])
+            settled = self._settled(names, bad)
+            unsettled = [row for row in left if names[row] not in settled]
+            pause = WATCH_SECONDS if len(unsettled) < len(left) else min(2 * pause, 1.0)
+            left = unsettled
+            if left:
+                time.sleep(pause)
+        if bad and self._failed is None:
+            self._give_up(coalitions, names, bad)
+
+    def _settled(self, names: list[bytes], bad: set[bytes]) -> set[bytes]:
+        """The coalitions that need no more work: with a payoff, or set aside, here or by a process that we waited for."""
+        known = self._journal.recall(self._number, self._seed, names)
+        theirs = {key for key in self._leases.left_to_others if key in known and known[key].status == "quarantined"}
+        theirs -= self._leases.others_work_on(names)
+        self.quarantined |= {key: known[key].problem for key in theirs}
+        bad |= theirs
+        return bad | {key for key, entry in known.items() if entry.status == "ok"}
+
+    def _work_through(self, coalitions: BoolArray, names: list[bytes]) -> set[bytes]:
+        """Evaluate what can be claimed, committing at least every `COMMIT_SECONDS`; an interrupt keeps all that is finished.
+        Returns the coalitions that were set aside."""
+        bad: set[bytes] = set()
         pending: list[Entry] = []
         last = time.monotonic()
-        bad: list[int] = []
+
+        def claim(rows: list[int]) -> list[int]:
+            granted = self._leases.claim([names[row] for row in rows])
+            return [row for row in rows if names[row] in granted]
+
+        def commit() -> None:
+            self._journal.record(self._number, self._seed, pending, self._leases.finished(pending))
+            pending.clear()
+
         try:
-            for part in Schedule(self._crew, coalitions, self._retries):
+            for part in Schedule(self._crew, coalitions, self._retries, claim):
                 pending += _entries(part, names)
                 self.evaluated += len(part.rows) - len(part.problems)
                 if part.final:
-                    bad += [part.rows[position] for position in part.problems]
+                    bad |= {names[part.rows[position]] for position in part.problems}
                     self.quarantined |= {names[part.rows[p]]: text for p, text in part.problems.items()}
                 if time.monotonic() - last > COMMIT_SECONDS or len(pending) >= COMMIT_ROWS:
-                    batch, pending = pending, []
-                    self._journal.record(self._number, self._seed, batch)
+                    commit()
                     last = time.monotonic()
                     if self._watch:
                         self._watch(self.recalled + self.evaluated)
         finally:
             if pending:
-                self._journal.record(self._number, self._seed, pending)
-        if bad and self._failed is None:
-            first = min(bad)
-            who = _short(named(self.players, coalitions[first]))
-            raise Quarantined(
-                f"{len(bad)} of {len(coalitions)} coalitions have no payoff after {1 + self._retries} attempts; the "
-                f"first, {who}, says: {self.quarantined[names[first]]}. They are marked in {self._journal.path}, "
-                "all other payoffs are stored. Fix the cause and run again, or say what such a coalition earns: "
-                "durable(..., failed=0.0)"
-            )
+                commit()
+        return bad
+
+    def _give_up(self, coalitions: BoolArray, names: list[bytes], bad: set[bytes]) -> NoReturn:
+        first = min(row for row, key in enumerate(names) if key in bad)
+        who = _short(named(self.players, coalitions[first]))
+        raise Quarantined(
+            f"{len(bad)} of {len(coalitions)} coalitions have no payoff after {1 + self._retries} attempts; the "
+            f"first, {who}, says: {self.quarantined[names[first]]}. They are marked in {self._journal.path}, "
+            "all other payoffs are stored. Fix the cause and run again, or say what such a coalition earns: "
+            "durable(..., failed=0.0)"
+        )
 
     def close(self) -> None:
         """Stop the workers."""
         if self._started:
             self._crew.close()
+            self._leases.end()
             self._started = False
 
     def __enter__(self) -> Durable:
@@ -140,6 +180,44 @@ class Durable:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+class _Leases:
+    """What this process has claimed in a journal, and what it left to others. Nothing is leased in memory: it has one user."""
+
+    def __init__(self, journal: Journal, game: int, seed: int) -> None:
+        self._journal, self._game, self._seed = journal, game, seed
+        self._holder = new_holder()
+        self._renewal: Renewal | None = None
+        self._open: dict[bytes, int] = {}  # coalition -> its lease
+        self.left_to_others: set[bytes] = set()
+
+    def claim(self, wanted: list[bytes]) -> set[bytes]:
+        """Those of the coalitions that are ours to evaluate."""
+        if not self._journal.shared:
+            return set(wanted)
+        if self._renewal is None:
+            self._renewal = Renewal(self._journal.path, self._holder)
+        lease, granted = self._journal.claim(self._game, self._seed, self._holder, wanted)
+        self._open |= dict.fromkeys(granted, lease)
+        self.left_to_others |= set(wanted) - set(granted)
+        return set(granted)
+
+    def finished(self, entries: list[Entry]) -> list[int]:
+        """The leases with nothing left to do once these entries are stored."""
+        touched = {self._open.pop(e.coalition) for e in entries if e.status != "failed" and e.coalition in self._open}
+        return sorted(touched - set(self._open.values()))
+
+    def others_work_on(self, names: list[bytes]) -> set[bytes]:
+        if not self._journal.shared:
+            return set()
+        return self._journal.others_work_on(self._game, self._seed, self._holder, len(names[0]))
+
+    def end(self) -> None:
+        if self._renewal is not None:
+            self._renewal.end()
+            self._journal.release(self._holder)
+            self._renewal = None
 
 
 class DurableGames(Durable):
@@ -203,6 +281,7 @@ def durable(
     seed: int | None = None,
     retries: int = 2,
     failed: float | None = None,
+    limit: float | None = None,
     watch: Callable[[int], None] | None = None,
 ) -> DurableGames: ...
 @overload
@@ -215,6 +294,7 @@ def durable(
     seed: int | None = None,
     retries: int = 2,
     failed: float | None = None,
+    limit: float | None = None,
     watch: Callable[[int], None] | None = None,
 ) -> Durable: ...
 def durable(
@@ -226,6 +306,7 @@ def durable(
     seed: int | None = None,
     retries: int = 2,
     failed: float | None = None,
+    limit: float | None = None,
     watch: Callable[[int], None] | None = None,
 ) -> Durable:
     """`game`, evaluated by `executor` (default: worker processes) and remembered in `journal` (default: in memory).
@@ -237,7 +318,9 @@ def durable(
     `name` says which game this is, as a `Fingerprint` or its parts; left out, the game is hashed with its data. `seed`
     is part of the key (default: the game's own `seed`, or 0). A coalition that keeps failing is retried `retries` times
     and then quarantined: `Quarantined` is raised once the rest of the batch is stored, unless `failed` states its
-    payoff. `watch` is called with the number of payoffs known so far. All outputs of a game that pays several are kept.
+    payoff. With `limit`, a payoff may take so many seconds; a coalition that takes longer is quarantined. Several processes
+    may run on one journal: each evaluates what the others do not. `watch` is called with the number of payoffs known so
+    far. All outputs of a game that pays several are kept.
 
     >>> from accredit.games import TableGame
     >>> with durable(TableGame(("alice", "bob"), [0, 5, 3, 10]), executor="serial") as game:
@@ -254,4 +337,4 @@ def durable(
         name = fingerprint(**name)
     chosen = int(getattr(game, "seed", 0)) if seed is None else int(seed)
     kind, kept = (DurableGames, _AsTargets(game)) if isinstance(game, Games) else (Durable, game)
-    return kind(kept, journal or Journal(":memory:"), crew_of(executor), name, chosen, retries, failed, watch)
+    return kind(kept, journal or Journal(":memory:"), crew_of(executor, limit), name, chosen, retries, failed, watch)

@@ -6,13 +6,16 @@ hands the game to the workers once, knows how many tasks run at a time, and can 
 
 from __future__ import annotations
 
+import faulthandler
+import logging
 import os
 import signal
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from multiprocessing import get_context
@@ -95,15 +98,34 @@ def _joined(parts: list[Evaluated]) -> Evaluated:
     return Evaluated(values, outputs, sum(part.seconds for part in parts), problems)
 
 
-def evaluate_packed(game: Game, bits: npt.NDArray[np.uint8]) -> Evaluated:
-    """`evaluate` for coalitions that travelled as bits."""
-    return evaluate(game, unpacked(bits, len(game.players)))
+def evaluate_packed(game: Game, bits: npt.NDArray[np.uint8], limit: float | None = None) -> Evaluated:
+    """`evaluate` for coalitions that travelled as bits. After `limit` seconds the process that evaluates ends."""
+    with ended_after(limit):
+        return evaluate(game, unpacked(bits, len(game.players)))
+
+
+@contextmanager
+def ended_after(limit: float | None) -> Iterator[None]:
+    """End this process if the block takes longer than `limit` seconds.
+
+    Python's own watchdog does it: it needs no help from the interpreter, which a library that hangs may keep to itself.
+    """
+    if limit is None:
+        yield
+        return
+    with open(os.devnull, "w") as nowhere:
+        faulthandler.dump_traceback_later(limit, exit=True, file=nowhere)
+        try:
+            yield
+        finally:
+            faulthandler.cancel_dump_traceback_later()
 
 
 class Crew(Protocol):
     """Workers that know the game."""
 
     width: int  # tasks that run at the same time
+    limit: float | None  # seconds after which a worker that still has no payoff is ended
 
     def start(self, game: Game) -> None: ...
     def submit(self, coalitions: BoolArray) -> Future[Evaluated]: ...
@@ -118,6 +140,7 @@ class Serial:
     """One coalition batch after another, in this process."""
 
     width = 1
+    limit: float | None = None
 
     def start(self, game: Game) -> None:
         self._game = game
@@ -136,6 +159,8 @@ class Serial:
 
 class Threads:
     """Threads of this process: for payoffs that wait or release the interpreter lock."""
+
+    limit: float | None = None
 
     def __init__(self, workers: int | None = None) -> None:
         self.width = _checked_workers(workers)
@@ -198,15 +223,15 @@ def _leave_with(lifeline: Connection) -> None:
     os._exit(1)
 
 
-def _evaluate_enlisted(bits: npt.NDArray[np.uint8]) -> Evaluated:
-    return evaluate_packed(_enlisted[0], bits)
+def _evaluate_enlisted(bits: npt.NDArray[np.uint8], limit: float | None) -> Evaluated:
+    return evaluate_packed(_enlisted[0], bits, limit)
 
 
 class Processes:
     """Worker processes; each holds the game."""
 
-    def __init__(self, workers: int | None = None) -> None:
-        self.width = _checked_workers(workers)
+    def __init__(self, workers: int | None = None, limit: float | None = None) -> None:
+        self.width, self.limit = _checked_workers(workers), limit
 
     def start(self, game: Game) -> None:
         self._game = game
@@ -215,7 +240,7 @@ class Processes:
 
     def submit(self, coalitions: BoolArray) -> Future[Evaluated]:
         try:
-            return self._pool.submit(_evaluate_enlisted, packed(coalitions))
+            return self._pool.submit(_evaluate_enlisted, packed(coalitions), self.limit)
         except BrokenExecutor:
             raise
         except Exception as error:  # pickling may raise anything
@@ -236,8 +261,8 @@ class Processes:
 class Dask:
     """A Dask cluster: the one at `address`, or a local one started for the run."""
 
-    def __init__(self, address: str | None = None, workers: int | None = None) -> None:
-        self._address, self._workers, self._cluster = address, workers, None
+    def __init__(self, address: str | None = None, workers: int | None = None, limit: float | None = None) -> None:
+        self._address, self._workers, self._cluster, self.limit = address, workers, None, limit
         self.width = 1
 
     def start(self, game: Game) -> None:
@@ -246,6 +271,8 @@ class Dask:
         except ImportError:
             raise MissingExtra("distributed", "cluster", "executor='dask'") from None
         self._game = game
+        self._told = logging.getLogger("distributed").level
+        logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what is lost is told once, by us
         if self._address is None:
             workers = _checked_workers(self._workers)
             self._cluster = LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None)
@@ -256,7 +283,7 @@ class Dask:
                 f"no Dask scheduler answers at {self._address}: {error}. Start one with `dask scheduler`, "
                 "or write executor='dask' for a local cluster"
             ) from None
-        self._enlist()
+        self.rebuild()
 
     def _enlist(self) -> None:
         threads = self.client.nthreads()
@@ -268,24 +295,29 @@ class Dask:
         self._executor = self.client.get_executor(pure=False)
 
     def submit(self, coalitions: BoolArray) -> Future[Evaluated]:
-        future: Future[Evaluated] = self._executor.submit(evaluate_packed, self._shared, packed(coalitions))
+        future: Future[Evaluated] = self._executor.submit(evaluate_packed, self._shared, packed(coalitions), self.limit)
         return future
 
     def rebuild(self) -> None:
-        """Hand the game out again: the workers that held it may be gone."""
+        """Hand the game out, also again: the workers that held it may be gone."""
         try:
             self._enlist()
-        except (OSError, TimeoutError) as error:
-            raise ExecutorError(f"the Dask cluster lost all its workers: {error}; run again to resume") from None
+        except (OSError, TimeoutError) as error:  # a closed connection is an OSError
+            raise ExecutorError(
+                f"the Dask cluster has no workers, or lost them: {' '.join(str(error).split())}; run again to resume"
+            ) from None
 
     def close(self) -> None:
         self.client.close()
         if self._cluster is not None:
             self._cluster.close()
+        logging.getLogger("distributed").setLevel(self._told)
 
 
 class Given:
     """A user's own executor; the game travels with every task, and a broken executor cannot be rebuilt."""
+
+    limit: float | None = None
 
     def __init__(self, executor: Executor) -> None:
         self._executor = executor
@@ -307,24 +339,40 @@ class Given:
         """The executor belongs to the caller."""
 
 
-def crew_of(executor: str | Executor | Crew | None) -> Crew:
+def crew_of(executor: str | Executor | Crew | None, limit: float | None = None) -> Crew:
     """A crew from a word: `serial`, `threads`, `processes`, `dask`, each with `:workers`, or `dask:tcp://host:port`;
-    or from any object with `submit()`. None means `processes`, and `serial` where processes cannot share locks.
+    or from any object with `submit()`. None means `processes`, and `serial` where processes cannot share locks. `limit`
+    is the longest that one payoff may take, in seconds; only a process can be ended when it is over.
 
     >>> crew_of("threads:3").width
     3
     """
+    if limit is not None:
+        _check_limit(limit)
+    crew = executor if isinstance(executor, Serial | Threads | Processes | Dask | Given) else _made(executor, limit)
+    if limit is not None and crew.limit != limit:
+        raise InvalidInput(
+            f"limit {limit:g} s needs workers that can be ended, and {type(crew).__name__.lower()} runs where nothing can; "
+            "use --executor processes:2 (executor='processes:2') or dask"
+        )
+    return crew
+
+
+def _check_limit(limit: float) -> None:
+    if not (isinstance(limit, int | float) and np.isfinite(limit) and limit > 0):
+        raise InvalidInput(f"limit must be a positive number of seconds or None, got {limit!r}")
+
+
+def _made(executor: str | Executor | Crew | None, limit: float | None) -> Crew:
     if executor is None:
-        return Processes() if processes_can_run() else Serial()
-    if isinstance(executor, Serial | Threads | Processes | Dask | Given):
-        return executor
+        return Processes(None, limit) if processes_can_run() else Serial()
     if not isinstance(executor, str):
         if isinstance(executor, Executor):
             return Given(executor)
         raise InvalidInput(f"executor is a {type(executor).__name__} without submit(); write for example 'processes:4'")
     kind, _, detail = executor.partition(":")
     if kind == "dask" and detail and not detail.isdigit():
-        return Dask(detail)
+        return Dask(detail, None, limit)
     if detail and not detail.isdigit():
         raise InvalidInput(
             f"executor {executor!r}: {detail!r} is not a number of workers; write for example '{kind}:4'"
@@ -336,9 +384,9 @@ def crew_of(executor: str | Executor | Crew | None) -> Crew:
         case "threads":
             return Threads(workers)
         case "processes":
-            return Processes(workers)
+            return Processes(workers, limit)
         case "dask":
-            return Dask(None, workers)
+            return Dask(None, workers, limit)
     raise InvalidInput(
         f"unknown executor {executor!r}; write serial, threads, processes, dask, threads:4, or dask:tcp://host:8786"
     )

@@ -2,8 +2,9 @@
 
 Rows are keyed by (game, coalition, seed). The file is in WAL mode with `synchronous=NORMAL`: a transaction that was
 committed survives the process (also `kill -9`), one that was not leaves no trace, and the file is never half-written.
-Only a power cut may take back the last commits; even then the file opens. Several processes may write one journal: each
-commits whole batches and waits its turn.
+Only a power cut may take back the last commits; even then the file opens. Several processes may use one journal: each
+commits whole batches, waits its turn, and leases what it evaluates, so that nothing is evaluated twice. Every row carries a
+checksum, which is compared whenever the row is read.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import sqlite3
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,64 +21,17 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-import numpy as np
-
-from accredit.core import AccreditError, FloatArray, InvalidInput
+from accredit.core import InvalidInput
+from accredit.store.entries import Entry, as_bytes, as_outputs, fingerprinted, proof
 from accredit.store.fingerprint import Fingerprint
-from accredit.store.finished import BUSY_SECONDS, use_wal
+from accredit.store.journal_file import JournalError, JournalFile
+from accredit.store.leases import LEASE_SECONDS, held_by_others, is_lost
 
-FORMAT = 1
-APPLICATION = 0x61636372  # "accr", in the header of the file
-CHECKPOINT_PAGES = 8000  # 32 MB: the only moment at which a writer waits for the disk
 LOOKUP_ROWS = 500  # coalitions per query; SQLite allows 999 parameters on old builds
+BLOCK_BYTES = 64 * 1024  # of outputs in one row of the file, so that at most one page in sixteen is part empty
 
-SCHEMA = """
-CREATE TABLE games (
-    id INTEGER PRIMARY KEY,
-    digest TEXT NOT NULL UNIQUE,  -- of the fingerprint
-    parts TEXT NOT NULL,          -- JSON: part -> digest
-    players TEXT NOT NULL,        -- JSON: names in the order of the coalition bits
-    began REAL NOT NULL
-);
-CREATE TABLE payoffs (
-    game INTEGER NOT NULL REFERENCES games (id),
-    coalition BLOB NOT NULL,      -- packed bits, eight players per byte
-    seed INTEGER NOT NULL,
-    status TEXT NOT NULL CHECK (status IN ('ok', 'failed', 'quarantined')),
-    value REAL,                   -- NULL unless ok
-    outputs BLOB,                 -- little-endian float64, one per target, where the game predicts targets
-    seconds REAL NOT NULL,
-    attempts INTEGER NOT NULL,
-    problem TEXT NOT NULL DEFAULT '',
-    PRIMARY KEY (game, coalition, seed),
-    CHECK (status <> 'ok' OR value IS NOT NULL)
-) WITHOUT ROWID;
-CREATE TABLE runs (
-    id INTEGER PRIMARY KEY,
-    command TEXT NOT NULL,        -- JSON: the words of the command line
-    folder TEXT NOT NULL,         -- where it was given
-    began REAL NOT NULL,
-    ended REAL,                   -- NULL: still running, or interrupted
-    result TEXT                   -- JSON of the attribution
-);
-"""
-
-
-class JournalError(AccreditError):
-    """A journal cannot be opened, read or written."""
-
-
-@dataclass(frozen=True)
-class Entry:
-    """One evaluated coalition."""
-
-    coalition: bytes  # packed bits
-    status: str  # ok, failed (will be tried again), quarantined (kept failing)
-    value: float | None
-    seconds: float
-    attempts: int = 1
-    problem: str = ""
-    outputs: FloatArray | None = None  # (targets,)
+LEASES = "SELECT id, holder, until, coalitions FROM leases WHERE game = ? AND seed = ?"
+COLUMNS = "coalition, seed, status, value, seconds, attempts, problem, block, start, bytes, proof"
 
 
 @dataclass(frozen=True)
@@ -87,6 +40,7 @@ class Run:
 
     id: int
     command: tuple[str, ...]
+    shown: tuple[str, ...]
     folder: str
     began: float
     ended: float | None
@@ -107,159 +61,187 @@ class Journal:
     def __init__(self, path: str | Path, *, several: bool = False) -> None:
         self.path = str(path)
         self._several = several
-        try:
-            self._db = sqlite3.connect(self.path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
-        except sqlite3.Error as error:
-            raise JournalError(
-                f"journal {self.path} cannot be opened: {error}; name a file in a folder that you can write to"
-            ) from None
-        try:
-            with self._guarded("open"):
-                self._prepare()
-        except BaseException:
-            self._db.close()
-            raise
+        self._file = JournalFile(self.path)
+        self._digests: dict[int, str] = {}
 
-    def _prepare(self) -> None:
-        """Create the tables in an empty file; refuse a file that is not ours, or newer than we are."""
-        self._db.execute(f"PRAGMA busy_timeout = {int(BUSY_SECONDS * 1000)}")
-        application, version = self._pragma("application_id"), self._pragma("user_version")
-        tables = self._db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
-        if tables and application != APPLICATION:
-            raise JournalError(f"{self.path} belongs to another program; name another file for the journal")
-        if version > FORMAT:
-            raise JournalError(
-                f"journal {self.path} has format {version}, this accredit reads up to {FORMAT}; "
-                "upgrade accredit, or name another file"
-            )
-        use_wal(self._db)
-        self._pragma("synchronous = NORMAL")
-        self._pragma(f"wal_autocheckpoint = {CHECKPOINT_PAGES}")
-        self._pragma("cache_size = -64000")  # kB
-        if not tables:
-            with self._transaction():
-                if not self._db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
-                    for statement in SCHEMA.split(";\n"):
-                        self._db.execute(statement)
-                    self._pragma(f"application_id = {APPLICATION}")
-                    self._pragma(f"user_version = {FORMAT}")
-
-    def _pragma(self, setting: str) -> Any:
-        row = self._db.execute(f"PRAGMA {setting}").fetchone()
-        return None if row is None else row[0]
-
-    @contextmanager
-    def _guarded(self, what: str) -> Iterator[None]:
-        """SQLite's errors in words; the transaction is rolled back, so what was stored before is untouched."""
-        try:
-            yield
-        except sqlite3.DatabaseError as error:
-            text = str(error)
-            if "full" in text or "I/O" in text:
-                raise JournalError(
-                    f"journal {self.path}: {text}. What was written before is safe; free some space and run again"
-                ) from None
-            if "not a database" in text or "malformed" in text:
-                raise JournalError(f"{self.path} is not a journal: {text}; name another file") from None
-            if "unable to open" in text or "readonly" in text:
-                raise JournalError(
-                    f"journal {self.path} cannot be written: {text}; name a file in a folder that you can write to"
-                ) from None
-            if "locked" in text:
-                raise JournalError(
-                    f"journal {self.path} was locked by another process for {BUSY_SECONDS:.0f} s; run again to resume"
-                ) from None
-            raise JournalError(f"journal {self.path}: could not {what}: {text}") from None
-
-    @contextmanager
-    def _transaction(self) -> Iterator[None]:
-        self._db.execute("BEGIN IMMEDIATE")  # wait for the other writer here, where nothing is half done
-        try:
-            yield
-            self._db.execute("COMMIT")
-        except BaseException:
-            if self._db.in_transaction:
-                self._db.execute("ROLLBACK")
-            raise
+    @property
+    def shared(self) -> bool:
+        """Whether other processes can open this journal, so that work must be leased."""
+        return self.path != ":memory:"
 
     def enter(self, name: Fingerprint, players: Sequence[str]) -> int:
         """The number of a game in this file, entered if it is new. A journal of another game is refused."""
-        with self._guarded("enter a game"), self._transaction():
-            known = self._db.execute("SELECT id, digest, parts FROM games ORDER BY id").fetchall()
+        with self._file.writing("enter a game"):
+            known = self._file.sql.execute("SELECT id, digest, parts FROM games ORDER BY id").fetchall()
             for number, digest, _ in known:
                 if digest == name.digest:
                     return int(number)
             if known and not self._several:
                 differing = ", ".join(name.differs_from(json.loads(known[-1][2])))
                 raise JournalError(
-                    f"journal {self.path} belongs to another game, which differs in {differing}. Name another file, "
-                    "or open it with Journal(path, several=True)"
+                    f"journal {self.path} belongs to another game, which differs in {differing}. Name another file "
+                    "(--store OTHER.db); in Python, Journal(path, several=True) holds several games"
                 )
-            cursor = self._db.execute(
-                "INSERT INTO games (digest, parts, players, began) VALUES (?, ?, ?, ?)",
-                (name.digest, json.dumps(dict(name.parts)), json.dumps(list(players)), time.time()),
-            )
-            assert cursor.lastrowid is not None
-            return cursor.lastrowid
+            return self._entered(name.digest, json.dumps(dict(name.parts)), json.dumps(list(players)), time.time())
+
+    def _entered(self, digest: str, parts: str, players: str, began: float) -> int:
+        checksum = proof_of_game(digest, parts, players)
+        cursor = self._file.sql.execute(
+            "INSERT INTO games (digest, parts, players, began, proof) VALUES (?, ?, ?, ?, ?)",
+            (digest, parts, players, began, checksum),
+        )
+        assert cursor.lastrowid is not None
+        return cursor.lastrowid
+
+    def _digest(self, game: int) -> str:
+        """The digest of a game by its number: part of every checksum."""
+        if game not in self._digests:
+            with self._file.guarded("read"):
+                found = self._file.sql.execute("SELECT digest FROM games WHERE id = ?", (game,)).fetchone()
+            if found is None:
+                raise JournalError(f"journal {self.path} holds no game number {game}")
+            self._digests[game] = found[0]
+        return self._digests[game]
 
     def recall(self, game: int, seed: int, coalitions: Sequence[bytes]) -> dict[bytes, Entry]:
         """What is known of the given coalitions; those never evaluated are left out."""
         found: dict[bytes, Entry] = {}
-        with self._guarded("read"):
-            for start in range(0, len(coalitions), LOOKUP_ROWS):
-                wanted = coalitions[start : start + LOOKUP_ROWS]
-                marks = ",".join("?" * len(wanted))
-                query = f"SELECT {COLUMNS} FROM payoffs WHERE game = ? AND seed = ? AND coalition IN ({marks})"
-                for row in self._db.execute(query, (game, seed, *wanted)):
-                    entry = _entry(row)
-                    found[entry.coalition] = entry
+        for start in range(0, len(coalitions), LOOKUP_ROWS):
+            wanted = coalitions[start : start + LOOKUP_ROWS]
+            marks = ",".join("?" * len(wanted))
+            query = f"SELECT {COLUMNS} FROM payoffs WHERE game = ? AND seed = ? AND coalition IN ({marks})"
+            with self._file.guarded("read"):
+                rows = self._file.sql.execute(query, (game, seed, *wanted)).fetchall()
+            found |= {entry.coalition: entry for _, entry in self._verified(game, rows)}
         return found
 
-    def record(self, game: int, seed: int, entries: Sequence[Entry]) -> None:
-        """Write a batch in one transaction. A payoff once paid for is never replaced; a failure is, and is counted."""
-        rows = [
-            (
-                game,
-                e.coalition,
-                seed,
-                e.status,
-                e.value,
-                None if e.outputs is None else np.ascontiguousarray(e.outputs, dtype="<f8").tobytes(),
-                e.seconds,
-                e.attempts,
-                e.problem,
-            )
-            for e in entries
+    def _verified(self, game: int, rows: Sequence[Sequence[Any]]) -> Iterator[tuple[int, Entry]]:
+        """Rows of `COLUMNS` as (seed, entry); a row that does not match its checksum is an error."""
+        digest, blocks = self._digest(game), self._blocks({row[7] for row in rows} - {None})
+        for coalition, seed, status, value, seconds, attempts, problem, block, start, size, checksum in rows:
+            outputs = b"" if block is None else blocks.get(block, b"")[start : start + size]
+            if proof(digest, seed, bytes(coalition), status, value, outputs) != checksum:
+                raise self._file.damaged("a stored payoff does not match its checksum")
+            yield int(seed), Entry(bytes(coalition), status, value, seconds, attempts, problem, as_outputs(outputs))
+
+    def _blocks(self, wanted: set[int]) -> dict[int, bytes]:
+        with self._file.guarded("read"):
+            query = "SELECT data FROM outputs WHERE id = ?"
+            found = {block: self._file.sql.execute(query, (block,)).fetchone() for block in sorted(wanted)}
+        return {block: row[0] for block, row in found.items() if row}
+
+    def record(self, game: int, seed: int, entries: Sequence[Entry], done: Sequence[int] = ()) -> None:
+        """Write a batch in one transaction, and give back the leases that are `done`. A payoff once paid for is never
+        replaced; a failure is, and is counted."""
+        digest = self._digest(game)
+        stored = [as_bytes(entry.outputs) for entry in entries]
+        checksums = [
+            proof(digest, seed, e.coalition, e.status, e.value, outputs)
+            for e, outputs in zip(entries, stored, strict=True)
         ]
-        with self._guarded("write"), self._transaction():
-            self._db.executemany(
-                "INSERT INTO payoffs (game, coalition, seed, status, value, outputs, seconds, attempts, problem) "
-                "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET status = excluded.status, "
-                "value = excluded.value, outputs = excluded.outputs, seconds = excluded.seconds, "
-                "attempts = attempts + excluded.attempts, problem = excluded.problem "
-                "WHERE payoffs.status <> 'ok'",
-                rows,
+        with self._file.writing():
+            places = self._put_outputs(stored)
+            self._file.sql.executemany(
+                "INSERT INTO payoffs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET "
+                "status = excluded.status, value = excluded.value, block = excluded.block, start = excluded.start, "
+                "bytes = excluded.bytes, seconds = excluded.seconds, attempts = attempts + excluded.attempts, "
+                "problem = excluded.problem, proof = excluded.proof WHERE payoffs.status <> 'ok'",
+                [
+                    (game, e.coalition, seed, e.status, e.value, *place, e.seconds, e.attempts, e.problem, checksum)
+                    for e, place, checksum in zip(entries, places, checksums, strict=True)
+                ],
             )
+            self._file.sql.executemany("DELETE FROM leases WHERE id = ?", [(lease,) for lease in done])
+
+    def _put_outputs(self, stored: Sequence[bytes]) -> list[tuple[int | None, int, int]]:
+        """Append outputs to the last block, or to new ones; where each went: (block, start, bytes).
+
+        Many coalitions share a block because SQLite gives a value that is longer than a quarter of a page pages of its own.
+        """
+        last = self._file.sql.execute("SELECT id, length(data) FROM outputs ORDER BY id DESC LIMIT 1").fetchone()
+        block, filled = last or (0, BLOCK_BYTES)
+        places: list[tuple[int | None, int, int]] = []
+        added: dict[int, list[bytes]] = {}
+        for outputs in stored:
+            if not outputs:
+                places.append((None, 0, 0))
+                continue
+            if filled >= BLOCK_BYTES:
+                block, filled = block + 1, 0
+            places.append((block, filled, len(outputs)))
+            added.setdefault(block, []).append(outputs)
+            filled += len(outputs)
+        self._file.sql.executemany(
+            "INSERT INTO outputs VALUES (?, ?) ON CONFLICT DO UPDATE SET data = CAST(data || excluded.data AS BLOB)",
+            [(number, b"".join(parts)) for number, parts in added.items()],
+        )
+        return places
+
+    def claim(self, game: int, seed: int, holder: str, coalitions: Sequence[bytes]) -> tuple[int, list[bytes]]:
+        """Lease those of the coalitions that have no payoff yet and that nobody else works on: (lease, coalitions)."""
+        if not coalitions:
+            return 0, []
+        with self._file.writing("lease work"):
+            rows = self._file.sql.execute(LEASES, (game, seed)).fetchall()
+            lost = [(number,) for number, other, until, _ in rows if is_lost(other, until)]
+            self._file.sql.executemany("DELETE FROM leases WHERE id = ?", lost)
+            taken = held_by_others(rows, holder, len(coalitions[0])) | self._paid(game, seed, coalitions)
+            free = [key for key in coalitions if key not in taken]
+            if not free:
+                return 0, []
+            lease = self._file.sql.execute(
+                "INSERT INTO leases (game, seed, holder, until, coalitions) VALUES (?, ?, ?, ?, ?)",
+                (game, seed, holder, time.time() + LEASE_SECONDS, b"".join(free)),
+            ).lastrowid
+        assert lease is not None
+        return lease, free
+
+    def _paid(self, game: int, seed: int, coalitions: Sequence[bytes]) -> set[bytes]:
+        found: set[bytes] = set()
+        for start in range(0, len(coalitions), LOOKUP_ROWS):
+            wanted = coalitions[start : start + LOOKUP_ROWS]
+            query = (
+                "SELECT coalition FROM payoffs WHERE game = ? AND seed = ? AND status = 'ok' "
+                f"AND coalition IN ({','.join('?' * len(wanted))})"
+            )
+            found |= {bytes(row[0]) for row in self._file.sql.execute(query, (game, seed, *wanted))}
+        return found
+
+    def others_work_on(self, game: int, seed: int, holder: str, key_bytes: int) -> set[bytes]:
+        """The coalitions that other processes evaluate at the moment."""
+        with self._file.guarded("read"):
+            rows = self._file.sql.execute(LEASES, (game, seed)).fetchall()
+        return held_by_others(rows, holder, key_bytes)
+
+    def release(self, holder: str) -> None:
+        """Give back every lease of a holder."""
+        with self._file.writing("give back leases"):
+            self._file.sql.execute("DELETE FROM leases WHERE holder = ?", (holder,))
 
     def entries(self, game: int, seed: int | None = None) -> Iterator[tuple[int, Entry]]:
         """Every row of a game as (seed, entry), in the order of the keys."""
-        query = f"SELECT seed, {COLUMNS} FROM payoffs WHERE game = ?" + ("" if seed is None else " AND seed = ?")
+        query = f"SELECT {COLUMNS} FROM payoffs WHERE game = ?" + ("" if seed is None else " AND seed = ?")
         arguments = (game,) if seed is None else (game, seed)
-        with self._guarded("read"):
-            for row in self._db.execute(query + " ORDER BY coalition, seed", arguments):
-                yield int(row[0]), _entry(row[1:])
+        with self._file.guarded("read"):
+            cursor = self._file.sql.execute(query + " ORDER BY coalition, seed", arguments)
+            while rows := cursor.fetchmany(LOOKUP_ROWS):
+                yield from self._verified(game, rows)
 
     def games(self) -> list[dict[str, Any]]:
         """Each game: number, digest, players, and how many payoffs are ok, failed, quarantined, in how many seconds."""
-        with self._guarded("read"):
+        with self._file.guarded("read"):
             found = []
-            for number, digest, players, began in self._db.execute(
+            for number, digest, players, began in self._file.sql.execute(
                 "SELECT id, digest, players, began FROM games ORDER BY id"
             ):
                 counts: Mapping[str, int] = dict(
-                    self._db.execute("SELECT status, count(*) FROM payoffs WHERE game = ? GROUP BY status", (number,))
+                    self._file.sql.execute(
+                        "SELECT status, count(*) FROM payoffs WHERE game = ? GROUP BY status", (number,)
+                    )
                 )
-                seconds = self._db.execute("SELECT total(seconds) FROM payoffs WHERE game = ?", (number,)).fetchone()[0]
+                seconds = self._file.sql.execute(
+                    "SELECT total(seconds) FROM payoffs WHERE game = ?", (number,)
+                ).fetchone()[0]
                 found.append(
                     {
                         "id": number,
@@ -272,33 +254,33 @@ class Journal:
                 )
             return found
 
-    def begin_run(self, command: Sequence[str], folder: str) -> int:
-        """Note that a command starts; the same command given again goes on with the unfinished one."""
-        words = json.dumps(list(command))
-        with self._guarded("write"), self._transaction():
-            open_run = self._db.execute(
+    def begin_run(self, command: Sequence[str], folder: str, shown: Sequence[str] = ()) -> int:
+        """Note that a command starts; the same command given again goes on with the unfinished one. `shown` are the words
+        that say where its result goes, which make it no other command."""
+        words, more = json.dumps(list(command)), json.dumps(list(shown))
+        with self._file.writing():
+            open_run = self._file.sql.execute(
                 "SELECT id FROM runs WHERE command = ? AND folder = ? AND ended IS NULL", (words, folder)
             ).fetchone()
             if open_run:
+                self._file.sql.execute("UPDATE runs SET shown = ? WHERE id = ?", (more, open_run[0]))
                 return int(open_run[0])
-            cursor = self._db.execute(
-                "INSERT INTO runs (command, folder, began) VALUES (?, ?, ?)", (words, folder, time.time())
+            cursor = self._file.sql.execute(
+                "INSERT INTO runs (command, shown, folder, began) VALUES (?, ?, ?, ?)",
+                (words, more, folder, time.time()),
             )
             assert cursor.lastrowid is not None
             return cursor.lastrowid
 
     def end_run(self, run: int, result: str) -> None:
         """Note that a run has ended, with its result as JSON."""
-        with self._guarded("write"), self._transaction():
-            self._db.execute("UPDATE runs SET ended = ?, result = ? WHERE id = ?", (time.time(), result, run))
+        with self._file.writing():
+            self._file.sql.execute("UPDATE runs SET ended = ?, result = ? WHERE id = ?", (time.time(), result, run))
 
     def describe(self, run: int, facts: Mapping[str, Any]) -> None:
         """Keep what a run knows about its players besides names: labels, texts, groups. JSON; a second call replaces it."""
-        with self._guarded("write"), self._transaction():
-            self._db.execute(
-                "CREATE TABLE IF NOT EXISTS about (run INTEGER PRIMARY KEY REFERENCES runs (id), facts TEXT NOT NULL)"
-            )
-            self._db.execute("INSERT OR REPLACE INTO about VALUES (?, ?)", (run, json.dumps(dict(facts))))
+        with self._file.writing():
+            self._file.sql.execute("INSERT OR REPLACE INTO about VALUES (?, ?)", (run, json.dumps(dict(facts))))
 
     def description(self, run: int) -> dict[str, Any]:
         """What `describe` kept of a run; empty for runs that kept nothing.
@@ -309,27 +291,44 @@ class Journal:
         >>> journal.description(run)
         {'labels': ['good', 'bad']}
         """
-        with self._guarded("read"):
-            if not self._db.execute("SELECT 1 FROM sqlite_master WHERE name = 'about'").fetchone():
-                return {}
-            row = self._db.execute("SELECT facts FROM about WHERE run = ?", (run,)).fetchone()
+        with self._file.guarded("read"):
+            row = self._file.sql.execute("SELECT facts FROM about WHERE run = ?", (run,)).fetchone()
         return {} if row is None else dict(json.loads(row[0]))
 
     def runs(self) -> list[Run]:
         """Every run, oldest first."""
-        with self._guarded("read"):
-            rows = self._db.execute("SELECT id, command, folder, began, ended, result FROM runs ORDER BY id").fetchall()
-        return [Run(r[0], tuple(json.loads(r[1])), r[2], r[3], r[4], r[5]) for r in rows]
+        with self._file.guarded("read"):
+            rows = self._file.sql.execute(
+                "SELECT id, command, shown, folder, began, ended, result FROM runs ORDER BY id"
+            ).fetchall()
+        return [Run(r[0], tuple(json.loads(r[1])), tuple(json.loads(r[2])), *r[3:]) for r in rows]
+
+    def restore(
+        self, digest: str, parts: str, players: str, began: float, entries: Mapping[int, Sequence[Entry]]
+    ) -> None:
+        """Enter a game as another journal had it, with its entries by seed."""
+        with self._file.writing("restore a game"):
+            number = self._entered(digest, parts, players, began)
+        for seed, rows in entries.items():
+            self.record(number, seed, rows)
+
+    def restore_run(self, command: str, shown: str, folder: str) -> None:
+        """Note a run of another journal, as one that has not ended."""
+        self.begin_run(json.loads(command), folder, json.loads(shown))
 
     def check(self) -> None:
-        """Let SQLite verify every page and index; an unsound file raises."""
-        with self._guarded("check"):
-            verdict = self._pragma("integrity_check")
-        if verdict != "ok":
-            raise JournalError(f"journal {self.path} is damaged: {verdict}")
+        """Let SQLite verify every page and index, and compare every row with its checksum; an unsound file raises."""
+        with self._file.guarded("check"):
+            self._file.check_pages("integrity_check(1)")
+            games = self._file.sql.execute("SELECT id, digest, parts, players, proof FROM games").fetchall()
+        for number, digest, parts, players, checksum in games:
+            if proof_of_game(digest, parts, players) != checksum:
+                raise self._file.damaged("the line of a game does not match its checksum")
+            for _ in self.entries(number):
+                pass
 
     def close(self) -> None:
-        self._db.close()
+        self._file.close()
 
     def __enter__(self) -> Journal:
         return self
@@ -340,12 +339,8 @@ class Journal:
         self.close()
 
 
-COLUMNS = "coalition, status, value, seconds, attempts, problem, outputs"
-
-
-def _entry(row: Sequence[Any]) -> Entry:
-    outputs = None if row[6] is None else np.frombuffer(row[6], dtype="<f8").astype(np.float64)
-    return Entry(bytes(row[0]), row[1], row[2], row[3], row[4], row[5], outputs)
+def proof_of_game(digest: str, parts: str, players: str) -> bytes:
+    return fingerprinted([digest.encode(), parts.encode(), players.encode()])
 
 
 @contextmanager

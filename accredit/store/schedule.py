@@ -6,13 +6,15 @@
 - *Lost workers.* When a pool breaks, every task under way is asked again, one coalition at a time and alone, so that
   if a worker dies again it is clear which coalition is to blame.
 - *Failures.* A coalition that raises, earns no finite number or kills its worker is tried `1 + retries` times, then set
-  aside.
+  aside. One that takes longer than the limit of its crew is set aside when it has done so alone.
+- *Shared work.* What is about to be evaluated is claimed first; what another process has claimed is left to it.
 """
 
 from __future__ import annotations
 
+import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass, field
 
@@ -48,6 +50,7 @@ class Schedule:
     crew: Crew
     coalitions: BoolArray  # (batch, n)
     retries: int = 2
+    claim: Callable[[list[int]], list[int]] = field(default=list)  # rows wanted -> rows that are ours to evaluate
     _tries: dict[int, int] = field(default_factory=dict)  # row -> failed attempts
     _suspects: deque[int] = field(default_factory=deque)  # rows that were under way when a worker died
     _seconds: float | None = None  # per coalition, measured
@@ -55,6 +58,8 @@ class Schedule:
     _succeeded: bool = False
     _set_aside: int = 0
     _rebuilt: int = 0  # crews since the last payoff
+    _claimed: set[int] = field(default_factory=set)
+    _asked: dict[int, float] = field(default_factory=dict)  # row that was submitted alone -> when
 
     def __iter__(self) -> Iterator[FinishedBatch]:
         waiting = deque(range(len(self.coalitions)))
@@ -101,13 +106,24 @@ class Schedule:
                 rows = [self._suspects.popleft()]
             else:
                 share = -(-(len(waiting)) // (WINDOW * self.crew.width))
-                rows = [waiting.popleft() for _ in range(min(self._size, share, len(waiting)))]
+                rows = self._ours([waiting.popleft() for _ in range(min(self._size, share, len(waiting)))])
+                if not rows:
+                    continue
+            if len(rows) == 1:
+                self._asked[rows[0]] = time.monotonic()
             try:
                 under_way[self.crew.submit(self.coalitions[rows])] = rows
             except (RuntimeError, OSError) as error:  # BrokenExecutor is a RuntimeError
                 self._suspects.extend(rows)
                 return error
         return None
+
+    def _ours(self, rows: list[int]) -> list[int]:
+        """Those of the rows that this process may evaluate; a row that is tried again was claimed before."""
+        fresh = [row for row in rows if row not in self._claimed]
+        granted = set(self.claim(fresh)) if fresh else set()
+        self._claimed |= granted
+        return [row for row in rows if row in self._claimed]
 
     def _digest(self, rows: list[int], result: Evaluated, waiting: deque[int]) -> Iterator[FinishedBatch]:
         """Pass on what is good, queue what failed for another try, set aside what failed too often."""
@@ -145,6 +161,12 @@ class Schedule:
         if alone:
             row = rows[0]
             self._tries[row] = self._tries.get(row, 0) + 1
+            limit = self.crew.limit
+            if limit is not None and time.monotonic() - self._asked[row] >= limit:
+                yield FinishedBatch(
+                    [row], np.array([np.nan]), None, limit, {0: f"no payoff within the limit of {limit:g} s"}
+                )
+                return
             if self._tries[row] > self.retries:
                 self._set_aside += 1
                 if not self._succeeded and self._set_aside >= DEAD_ON_ARRIVAL:

@@ -29,7 +29,7 @@ from accredit.core import (
     payoffs,
 )
 from accredit.core.predicting import Predicting
-from accredit.valuation.lasso import gram, lasso
+from accredit.values.lasso import gram, lasso
 
 PENALTIES = np.geomspace(1.0, 0.02, 12)  # of the smallest penalty that silences a target
 HELD_OUT = 0.2  # of the subsets, to choose the penalty

@@ -14,61 +14,27 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import shutil
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from accredit.core import FloatArray, InvalidInput
-from accredit.valuation.influence import Influences
-from accredit.valuation.layers import Layer, Seen
+from accredit.valuation.influence import Influences, stationarity
 from accredit.valuation.losses import Batch, checked_rows
 from accredit.valuation.network import Network, facts_of, weights_of
+from accredit.valuation.projection import projection
 
 if TYPE_CHECKING:
     import torch
 
 SIDE = 16  # k_in and k_out: 256 numbers for each layer and row
-BLOCK = 4096  # rows in one file
+BLOCK, BLOCK_BYTES = 4096, 1 << 25  # rows and bytes of one file, at most: what a broken run loses
 DAMPING = 0.1  # of the mean eigenvalue of a layer's second moments
-FORMAT = 1
-
-
-@dataclass(frozen=True, eq=False)
-class Projection:
-    """The two random sides of every layer; sides that are small enough stay whole."""
-
-    sides: Mapping[str, tuple[torch.Tensor | None, torch.Tensor | None]]  # (inputs, k), (outputs, k); None: as it is
-
-    def apply(self, layers: Sequence[Layer], seen: Mapping[str, Seen]) -> dict[str, torch.Tensor]:
-        """The projected gradient of every row, layer by layer: name -> (rows, k of the layer)."""
-        import torch
-
-        found = {}
-        for layer in layers:
-            s, (a_side, g_side) = seen[layer.name], self.sides[layer.name]
-            if layer.kind == "embedding":
-                a = torch.nn.functional.one_hot(s.a, layer.inputs).to(s.g) if a_side is None else a_side[s.a]
-            else:
-                a = s.a if a_side is None else s.a @ a_side
-            found[layer.name] = Seen(a, s.g if g_side is None else s.g @ g_side).gradients().flatten(1)
-        return found
-
-
-def projection(net: Network, side: int, seed: int) -> Projection:
-    """Gaussian sides, drawn on the CPU from the seed and the layer's name, so that they need not be stored."""
-    import torch
-
-    def drawn(layer: Layer, size: int, which: str) -> torch.Tensor | None:
-        if size <= side:
-            return None
-        digest = hashlib.sha256(f"{seed}/{layer.name}/{which}".encode()).digest()
-        generator = torch.Generator().manual_seed(int.from_bytes(digest[:7], "big"))
-        return torch.as_tensor(torch.randn(size, side, generator=generator) / side**0.5).to(net.device)
-
-    return Projection({one.name: (drawn(one, one.inputs, "in"), drawn(one, one.outputs, "out")) for one in net.layers})
+FORMAT = 2
+MEAN = "mean of "  # before the name of a layer: its mean gradient
 
 
 class GradientStore:
@@ -116,9 +82,15 @@ class GradientStore:
         names: Sequence[str] | None = None,
         side: int = SIDE,
         seed: int = 0,
+        watch: Callable[[int], None] | None = None,
     ) -> GradientStore:
-        """Fill the folder, or go on filling it; a folder of another model, data or projection is refused."""
+        """Fill the folder, or go on filling it; a folder of another model, data or projection is refused.
+
+        The bytes on disk are known beforehand, and refused where they do not fit. `watch` is called with the rows done so far.
+        """
         rows = checked_rows(train, "train")
+        if isinstance(side, bool) or not isinstance(side, int) or side < 1:
+            raise InvalidInput(f"side must be a whole number of at least 1, got {side!r}; {SIDE} is the default")
         widths = {o.name: min(side, o.inputs) * min(side, o.outputs) for o in net.layers}
         if names is not None and len(names) != rows:
             raise InvalidInput(f"{len(names)} names for {rows} training rows; give one for each")
@@ -129,44 +101,61 @@ class GradientStore:
             "side": side,
             "seed": seed,
             "widths": widths,
+            "block": max(1, min(BLOCK, BLOCK_BYTES // (4 * sum(widths.values())))),
             "model": model_digest(net),
             "data": data_digest(train),
             "facts": facts_of(net),
         }
         path = Path(folder)
+        _check_sizes(path, net, rows, widths)
         path.mkdir(parents=True, exist_ok=True)
         if (path / "store.json").exists():
             store = cls(path)
             if changed := [key for key in about if store.about.get(key) != json.loads(json.dumps(about[key]))]:
                 raise InvalidInput(f"{path} holds a store with other {', '.join(changed)}; name another folder")
         else:
-            _written(path / "store.json", json.dumps(about, ensure_ascii=False).encode())
+            written(path / "store.json", json.dumps(about, ensure_ascii=False).encode())
             store = cls(path)
-        store._fill(net, train)
+        store._fill(net, train, watch or (lambda done: None))
         return store
 
-    def _fill(self, net: Network, train: Batch) -> None:
+    def _fill(self, net: Network, train: Batch, watch: Callable[[int], None]) -> None:
         import torch
         from safetensors.torch import save
 
         project = projection(net, self.about["side"], self.about["seed"])
         for block in range(self._blocks):
+            rows = slice(block * self._block, (block + 1) * self._block)
             if self._file(block).exists():
                 continue
-            part = {name: value[block * BLOCK : (block + 1) * BLOCK] for name, value in train.items()}
-            found = [project.apply(net.layers, seen) for _, _, seen in net.passes(part)]
+            part = {name: value[rows] for name, value in train.items()}
+            found = []
+            for done, _, seen in net.passes(part):
+                found.append(project.apply(net.layers, seen))
+                watch(min(rows.start + done.stop, len(self)))
             tensors = {n: torch.cat([f[n] for f in found]).float().cpu().contiguous() for n in found[0]}
             if not all(bool(torch.isfinite(t).all()) for t in tensors.values()):
-                raise InvalidInput(
-                    f"rows {block * BLOCK} … have gradients that are not finite; give the model in float32"
-                )
-            _written(self._file(block), save(tensors))
+                raise InvalidInput(f"rows {rows.start} … have gradients that are not finite; give the model in float32")
+            written(self._file(block), save(tensors))
         if not self._moments_file.exists():
             moments = {n: torch.zeros(w, w, dtype=torch.float64) for n, w in self.about["widths"].items()}
+            means = {MEAN + n: torch.zeros(w, dtype=torch.float64) for n, w in self.about["widths"].items()}
             for block in range(self._blocks):
-                for name, rows in self._read(block).items():
-                    moments[name] += (rows.T @ rows).double() / len(self)
-            _written(self._moments_file, save(moments))
+                for name, kept in self._read(block).items():
+                    moments[name] += (kept.T @ kept).double() / len(self)
+                    means[MEAN + name] += kept.double().sum(dim=0) / len(self)
+            written(self._moments_file, save(moments | means))
+
+    def stationarity(self) -> dict[str, Any]:
+        """‖∇J‖ beside the norm of a typical row's gradient, both estimated from what is stored: a projection keeps norms on
+        average. Weight decay is not part of it."""
+        held = self._tensors(self._moments_file)
+        gradient = sum(float((v**2).sum()) for name, v in held.items() if name.startswith(MEAN))
+        typical = sum(float(v.trace()) for name, v in held.items() if not name.startswith(MEAN))
+        return stationarity(gradient**0.5, typical**0.5)
+
+    def _moments(self) -> dict[str, Any]:
+        return {n: v for n, v in self._tensors(self._moments_file).items() if not n.startswith(MEAN)}
 
     def search(
         self, net: Network, queries: Batch, *, damping: float = DAMPING, targets: Sequence[str] | None = None
@@ -192,14 +181,14 @@ class GradientStore:
         project = projection(net, self.about["side"], self.about["seed"])
         found = [project.apply(net.layers, seen) for _, _, seen in net.passes(queries)]
         right = {}
-        for name, moments in self._tensors(self._moments_file).items():
+        for name, moments in self._moments().items():
             phi = torch.cat([f[name] for f in found]).double().cpu()
             added = damping * float(moments.diagonal().mean())
             right[name] = torch.linalg.solve(moments + max(added, 1e-30) * torch.eye(len(moments)), phi.T).float()
         matrix = np.empty((len(self), asked))
         for block in range(self._blocks):
             parts = torch.stack([rows @ right[name] for name, rows in self._read(block).items()])
-            matrix[block * BLOCK : block * BLOCK + parts.shape[1]] = parts.sum(dim=0).numpy()
+            matrix[block * self._block : block * self._block + parts.shape[1]] = parts.sum(dim=0).numpy()
         facts = {
             **self.about["facts"],
             "side": self.about["side"],
@@ -215,7 +204,7 @@ class GradientStore:
 
         inverses = {
             name: torch.linalg.inv(m + max(damping * float(m.diagonal().mean()), 1e-30) * torch.eye(len(m))).float()
-            for name, m in self._tensors(self._moments_file).items()
+            for name, m in self._moments().items()
         }
         parts = [
             sum((rows @ inverses[name] * rows).sum(dim=1) for name, rows in self._read(block).items()).numpy()  # type: ignore[union-attr]
@@ -224,8 +213,12 @@ class GradientStore:
         return np.concatenate(parts).astype(np.float64)
 
     @property
+    def _block(self) -> int:
+        return int(self.about["block"])
+
+    @property
     def _blocks(self) -> int:
-        return -(-len(self) // BLOCK)
+        return -(-len(self) // self._block)
 
     @property
     def _moments_file(self) -> Path:
@@ -247,6 +240,25 @@ class GradientStore:
             raise InvalidInput(f"{file} cannot be read: {error}; delete it and run GradientStore.build again") from None
 
 
+def _check_sizes(path: Path, net: Network, rows: int, widths: Mapping[str, int]) -> None:
+    """Refuse, before anything is written or held, what does not fit."""
+    numbers, squares = sum(widths.values()), sum(width**2 for width in widths.values())
+    held = 4 * min(rows * numbers, BLOCK_BYTES // 4) + 8 * squares
+    if held > net.memory:
+        raise InvalidInput(
+            f"{len(widths)} layers of up to {max(widths.values()):,} numbers need about {held / 1e9:.1f} GB and memory="
+            f"{net.memory:g} allows {net.memory / 1e9:.1f} GB; lower side, look at some layers only (layers=[…], "
+            "--layers PATTERN), or raise memory (--memory GB)"
+        )
+    there = next(folder for folder in (path, *path.absolute().parents) if folder.exists())
+    free, needed = shutil.disk_usage(there).free, 4 * rows * numbers
+    if needed > free and not (path / "store.json").exists():
+        raise InvalidInput(
+            f"{rows:,} rows of {numbers:,} numbers take {needed / 1e9:.1f} GB and {there} has {free / 1e9:.1f} GB left; "
+            "lower side, look at some layers only (layers=[…], --layers PATTERN), or choose another folder"
+        )
+
+
 def model_digest(net: Network) -> str:
     """A digest of the layers and their weights."""
     digest = hashlib.sha256(repr([(o.name, o.kind, o.inputs, o.outputs) for o in net.layers]).encode())
@@ -264,7 +276,7 @@ def data_digest(data: Batch) -> str:
     return digest.hexdigest()
 
 
-def _written(file: Path, content: bytes) -> None:
+def written(file: Path, content: bytes) -> None:
     """All of a file or nothing of it."""
     part = file.with_suffix(f".{os.getpid()}.part")
     part.write_bytes(content)

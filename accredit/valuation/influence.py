@@ -15,14 +15,18 @@ derivative ∂ℓ(z)/∂ε of Koh and Liang (2017).
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from accredit.core import Attribution, Claim, FloatArray, Holds, InvalidInput, Precision
+from accredit.core import Attribution, Claim, FloatArray, Holds, InvalidInput, NotConverged, Precision
 from accredit.valuation.curvature import Curvature, ExactHessian
 from accredit.valuation.objectives import Objective
+
+STATIONARY = 0.1  # ‖∇J‖ beside the norm of a typical row's gradient, above which θ is not called a minimum
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +74,8 @@ def influence(
 
     `damping` is added to the diagonal of the Hessian and recorded; a Hessian that is not positive is refused, since its
     inverse would reverse signs. `averaged` says that the losses were averaged, not summed, beside the penalty. Costs one solve
-    with min(N, M) right-hand sides.
+    with min(N, M) right-hand sides. All of it assumes that θ is a minimum: the certificate holds ‖∇J‖ beside the norm of a
+    typical row's gradient, and `stationary` is false where the first is more than a tenth of the second.
 
     >>> from accredit.valuation import Softmax, split
     >>> data = split([[-1.0], [1.0], [2.0], [1.5]], [0, 1, 1, 0], [[0.5]], [1])
@@ -81,12 +86,35 @@ def influence(
     if not 0 <= damping < np.inf:
         raise InvalidInput(f"damping must be a number ≥ 0, got {damping!r}")
     train, test = objective.train_gradients(), objective.test_gradients()
+    settled = stationarity(objective.stationarity(), float(np.sqrt((train**2).sum(axis=1).mean())))
     if averaged:
         train = train - train.mean(axis=0)
     fewer, more = (test, train) if len(test) <= len(train) else (train, test)
     solved, certificate = curvature.solve(objective, np.ascontiguousarray(fewer.T), damping)
     products = more @ solved  # (more, fewer)
     matrix = (products if len(test) <= len(train) else products.T) / len(train)
-    facts = {"damping": damping, "weight decay": objective.weight_decay, "averaged": averaged} | certificate
+    facts = {"damping": damping, "weight decay": objective.weight_decay, "averaged": averaged} | settled | certificate
     data = objective.data
     return Influences(data.names, data.targets, matrix, f"influence/{curvature}", facts)
+
+
+def stationarity(gradient: float, typical: float) -> dict[str, Any]:
+    """‖∇J‖ over the layers looked at, beside the root mean square of one row's gradient; influence assumes it to be zero."""
+    if not math.isfinite(gradient) or not math.isfinite(typical):
+        raise NotConverged("the gradients are not finite: give the model in float32, and check its loss")
+    return {
+        "gradient norm": gradient,
+        "gradient norm of a row": typical,
+        "stationary": gradient <= STATIONARY * typical,
+    }
+
+
+def moving(certificate: Mapping[str, Any]) -> str:
+    """What to say where θ is not nearly a minimum; empty where it is, or where nothing is known."""
+    if certificate.get("stationary", True):
+        return ""
+    share = certificate["gradient norm"] / (certificate["gradient norm of a row"] or 1.0)
+    return (
+        f"the model is not at a minimum: ‖∇J‖ is {share:.2g} of a typical row's gradient, where {STATIONARY:g} would be small; "
+        "the scores are about a model that was still moving. Train on, or follow its checkpoints (tracin)"
+    )

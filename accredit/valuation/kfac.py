@@ -14,17 +14,17 @@ the gradients of one batch at a time and multiplies them. A network of few param
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from accredit.core import FloatArray, InvalidInput, NotConverged
-from accredit.valuation.influence import Influences
+from accredit.valuation.influence import Influences, stationarity
 from accredit.valuation.layers import Seen
 from accredit.valuation.losses import Batch, checked_rows
-from accredit.valuation.network import Network, facts_of, stationarity, weights_of
+from accredit.valuation.network import Network, facts_of, weights_of
 
 if TYPE_CHECKING:
     import torch
@@ -43,8 +43,8 @@ class Fitted(Protocol):
     @property
     def facts(self) -> dict[str, Any]: ...
 
-    def coordinates(self, seen: Mapping[str, Seen]) -> Coordinates:
-        """Gradients of the rows of a batch."""
+    def coordinates(self, seen: Mapping[str, Seen]) -> Iterator[tuple[str, torch.Tensor]]:
+        """Gradients of the rows of a batch, one block after the other, so that only one of them is in memory."""
         ...
 
     def turned(self, matrices: Mapping[str, torch.Tensor]) -> Coordinates:
@@ -77,8 +77,8 @@ class Kronecker:
     added: dict[str, float]  # weight decay and damping
     facts: dict[str, Any]
 
-    def coordinates(self, seen: Mapping[str, Seen]) -> Coordinates:
-        return {name: self.blocks[name].rotated(s).flatten(1) for name, s in seen.items()}
+    def coordinates(self, seen: Mapping[str, Seen]) -> Iterator[tuple[str, torch.Tensor]]:
+        return ((name, self.blocks[name].rotated(s).flatten(1)) for name, s in seen.items())
 
     def turned(self, matrices: Mapping[str, torch.Tensor]) -> Coordinates:
         return {n: (b.q_out.T @ matrices[n] @ b.q_in).reshape(1, -1) for n, b in self.blocks.items()}
@@ -95,10 +95,10 @@ class Joint:
     layers: tuple[str, ...]
     facts: dict[str, Any]
 
-    def coordinates(self, seen: Mapping[str, Seen]) -> Coordinates:
+    def coordinates(self, seen: Mapping[str, Seen]) -> Iterator[tuple[str, torch.Tensor]]:
         import torch
 
-        return {"all": torch.cat([seen[name].gradients().flatten(1) for name in self.layers], dim=1)}
+        yield "all", torch.cat([seen[name].gradients().flatten(1) for name in self.layers], dim=1)
 
     def turned(self, matrices: Mapping[str, torch.Tensor]) -> Coordinates:
         import torch
@@ -154,7 +154,7 @@ def joint(net: Network, train: Batch, damping: float | None = None, seed: int = 
     shape = Joint(total, tuple(layer.name for layer in net.layers), {})
     rows = checked_rows(train)
     for seen in net.fisher(train, seed, DRAWS):
-        g = shape.coordinates(seen)["all"]
+        g = dict(shape.coordinates(seen))["all"]
         total += (g.T @ g).double() / rows
     added = JOINT_DAMPING * float(total.trace()) / net.parameters if damping is None else damping
     total.diagonal().add_(added + net.weight_decay)
@@ -189,10 +189,13 @@ def network_influence(
     damping: float | None = None,
     names: Sequence[str] | None = None,
     targets: Sequence[str] | None = None,
+    on_mean: bool = False,
     averaged: bool = True,
     seed: int = 0,
 ) -> Influences:
     """How much the loss of each query rises when a training row is left out, at any size that fits in `net.memory`.
+
+    `on_mean` asks about the mean loss of all queries instead, for the memory of one.
 
     `curvature` is "joint" (the whole Gauss–Newton matrix), "ekfac", or "auto": joint up to 4,000 parameters. `damping` needs no
     search: None takes the mean eigenvalue (joint), or a tenth of each layer's (EK-FAC). EK-FAC costs three passes over the
@@ -208,25 +211,23 @@ def network_influence(
     >>> found.matrix.shape, found.certificate["stationary"]
     ((40, 5), False)
     """
-    import torch
-
     count, asked = checked_rows(train, "train"), checked_rows(queries, "queries")
     players = tuple(names) if names is not None else tuple(f"row {i}" for i in range(count))
-    asked_for = tuple(targets) if targets is not None else tuple(f"query {i}" for i in range(asked))
-    if len(players) != count or len(asked_for) != asked:
-        raise InvalidInput(f"{len(players)} names and {len(asked_for)} targets for {count} rows and {asked} queries")
-    net.check_memory(asked)
+    usual = (f"mean of {asked} queries",) if on_mean else tuple(f"query {i}" for i in range(asked))
+    asked_for = usual if targets is None else tuple(targets)
+    if len(players) != count or len(asked_for) != len(usual):
+        raise InvalidInput(
+            f"{len(players)} names and {len(asked_for)} targets for {count} rows and {len(usual)} queries"
+        )
+    net.check_memory(len(usual))
     curved = fitted(net, train, curvature, damping, seed)
-    parts = [curved.solved(curved.coordinates(seen)) for _, _, seen in net.passes(queries)]
-    right = {name: torch.cat([part[name] for part in parts]).T for name in parts[0]}  # (parameters, queries)
-    del parts
-    matrix = np.empty((count, asked))
+    right = _solved_queries(net, curved, queries, asked if on_mean else None)
+    matrix = np.zeros((count, len(usual)))
     mean = curved.turned({layer.name: net.weight_decay * weights_of(layer) for layer in net.layers})
     squares = 0.0
     for rows, _, seen in net.passes(train):
-        gradients = curved.coordinates(seen)
-        matrix[rows] = sum(g @ right[name] for name, g in gradients.items()).cpu().numpy()  # type: ignore[union-attr]
-        for name, g in gradients.items():
+        for name, g in curved.coordinates(seen):
+            matrix[rows] += (g @ right[name]).cpu().numpy()
             mean[name] = mean[name] + g.sum(dim=0, keepdim=True) / count
             squares += float((g.double() ** 2).sum()) / count
     if not np.isfinite(matrix).all():
@@ -236,6 +237,20 @@ def network_influence(
     norm = math.sqrt(sum(float((m.double() ** 2).sum()) for m in mean.values()))
     facts = curved.facts | facts_of(net) | stationarity(norm, math.sqrt(squares)) | {"averaged": averaged, "seed": seed}
     return Influences(players, asked_for, matrix / count, f"influence/{facts['curvature']}", facts)
+
+
+def _solved_queries(net: Network, curved: Fitted, queries: Batch, count: int | None) -> Coordinates:
+    """H⁻¹ times the gradient of every query, or of the mean of `count` of them: name -> (parameters, queries)."""
+    import torch
+
+    if count is None:
+        parts = [curved.solved(dict(curved.coordinates(seen))) for _, _, seen in net.passes(queries)]
+        return {name: torch.cat([part[name] for part in parts]).T for name in parts[0]}
+    mean: Coordinates = {}
+    for _, _, seen in net.passes(queries):
+        for name, g in curved.coordinates(seen):
+            mean[name] = mean.get(name, 0) + g.sum(dim=0, keepdim=True) / count
+    return {name: solved.T for name, solved in curved.solved(mean).items()}
 
 
 def mean_influence(several: Sequence[Influences]) -> Influences:

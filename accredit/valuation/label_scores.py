@@ -6,44 +6,68 @@ labels into numbers; no scorer is best on all data, so `labels.py` tries them on
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
 from accredit.core import FloatArray, IntArray, InvalidInput, MissingExtra
 
-FOLDS, MANY_FOLDS, FEW_ROWS = 5, 10, 5_000  # out-of-fold predictions; more folds where rows are few
-SPARSE_C, DENSE_C = (
-    3.0,
-    (0.001, 0.01, 0.1, 1.0),
-)  # inverse penalties of logistic regression; dense views choose by likelihood
-SMOOTHING = 0.1  # of naive Bayes
+FOLDS = 5  # of which each is judged by the others
 EPOCHS, HIDDEN = 20, 64  # of the network whose margins are followed
 COMPONENTS = 100  # that a sparse view is reduced to where distances or a network are asked
 NEIGHBOURS = 10
+
 
 View = Any  # (N, d) array of finite numbers, or a scipy sparse matrix
 Views = Mapping[str, View]
 
 
-def text_views(texts: list[str]) -> dict[str, View]:
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Many small problems are solved faster on one thread, and to the same digits on every machine."""
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(1):
+        yield
+
+
+def text_views(texts: Sequence[str]) -> dict[str, View]:
     """Words, pairs of words and parts of words, each weighed by how rare it is (TF-IDF).
 
     >>> text_views(["good film", "bad film"])["words"].shape[0]
     2
     """
+    from scipy.sparse import hstack
+
+    return {"words": hstack([kind.fit_transform(texts) for kind in _vectorizers(len(texts))]).tocsr()}
+
+
+def word_vectors(texts: Sequence[str], training: IntArray) -> FloatArray:
+    """The same in few columns, in which distances mean something: (texts, d). Fitted to the training texts alone."""
+    from scipy.sparse import hstack
+    from sklearn.decomposition import TruncatedSVD
+
+    taught = [texts[i] for i in training]
+    kinds = [kind.fit(taught) for kind in _vectorizers(len(taught))]
+    words = hstack([kind.transform(texts) for kind in kinds]).tocsr()
+    size = max(1, min(COMPONENTS, min(len(taught), words.shape[1]) - 1))
+    return _unit(TruncatedSVD(size, random_state=0).fit(words[training]).transform(words))
+
+
+def _vectorizers(count: int) -> list[Any]:
     try:
         from sklearn.feature_extraction.text import TfidfVectorizer
     except ImportError:
         raise MissingExtra("scikit-learn", "data", "word features") from None
-    from scipy.sparse import hstack
-
-    rare = 2 if len(texts) >= 100 else 1  # parts of words that occur once only teach nothing and cost most
+    rare = 2 if count >= 100 else 1  # parts of words that occur once only teach nothing and cost most
     words = TfidfVectorizer(sublinear_tf=True, ngram_range=(1, 2), token_pattern=r"(?u)\b\w+\b|[^\w\s]")
-    parts = TfidfVectorizer(sublinear_tf=True, analyzer="char_wb", ngram_range=(2, 5), min_df=rare)
-    return {"words": hstack([words.fit_transform(texts), parts.fit_transform(texts)]).tocsr()}
+    return [words, TfidfVectorizer(sublinear_tf=True, analyzer="char_wb", ngram_range=(2, 5), min_df=rare)]
+
+
+def _unit(rows: FloatArray) -> FloatArray:
+    return np.asarray(rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12))
 
 
 def scaled(view: View, name: str) -> View:
@@ -64,36 +88,7 @@ def dense(view: View) -> FloatArray:
     from sklearn.decomposition import TruncatedSVD
 
     size = min(COMPONENTS, min(view.shape) - 1)
-    found = TruncatedSVD(max(size, 1), random_state=0).fit_transform(view)
-    return np.asarray(found / np.maximum(np.linalg.norm(found, axis=1, keepdims=True), 1e-12))
-
-
-def out_of_fold(view: View, y: IntArray, seed: int = 0) -> dict[str, FloatArray]:
-    """Log probabilities of every class (N, C) for each row, by models that never saw the row: name of model -> (N, C)."""
-    from sklearn.linear_model import LogisticRegression
-    from sklearn.naive_bayes import MultinomialNB
-
-    if hasattr(view, "tocsr"):
-        found = {"confidence": _predicted(LogisticRegression(C=SPARSE_C, max_iter=300), view, y, seed)}
-        if view.nnz and view.data.min() >= 0:
-            found["naive Bayes"] = _predicted(MultinomialNB(alpha=SMOOTHING), view, y, seed)
-        return found
-    tried = [_predicted(LogisticRegression(C=c, max_iter=300), view, y, seed) for c in DENSE_C]
-    return {"confidence": max(tried, key=lambda logs: float(logs[np.arange(len(y)), y].mean()))}
-
-
-def _predicted(model: Any, view: View, y: IntArray, seed: int) -> FloatArray:
-    """Out-of-fold log probabilities of a scikit-learn classifier, every class in its place."""
-    from sklearn.exceptions import ConvergenceWarning
-    from sklearn.model_selection import StratifiedKFold, cross_val_predict
-
-    folds = min(MANY_FOLDS if len(y) <= FEW_ROWS else FOLDS, int(np.bincount(y).min()))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # a ranking does not need the last digit of a minimum
-        p = cross_val_predict(
-            model, view, y, cv=StratifiedKFold(folds, shuffle=True, random_state=seed), method="predict_proba"
-        )
-    return np.asarray(np.log(np.clip(p, 1e-9, 1.0)))
+    return _unit(TruncatedSVD(max(size, 1), random_state=0).fit_transform(view))
 
 
 def margin(logs: FloatArray, y: IntArray) -> FloatArray:

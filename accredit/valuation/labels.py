@@ -5,7 +5,6 @@ This is another question than what a row is worth: a rightly labelled row can be
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,67 +12,20 @@ from typing import Any
 import numpy as np
 
 from accredit.core import FloatArray, IntArray, InvalidInput, MissingExtra
-from accredit.core.plain import plain
 from accredit.valuation import label_scores as scores
+from accredit.valuation.foretold import Foretold
+from accredit.valuation.label_result import Evidence, WrongLabels, with_excerpts
 from accredit.valuation.label_scores import View
-from accredit.valuation.oddities import Oddities, nearest, oddities
+from accredit.valuation.oddities import nearest, oddities
+from accredit.valuation.out_of_fold import belief, likeliest_penalty, out_of_fold, votes
 from accredit.valuation.planted import Trial, error_rate, expected_precision, found_share, planted
 
 TRIALS = 3  # plantings
 WANTED = 1 / 3  # a list ends where fewer than this share of the next rows are expected to be wrong
-BETTER = 3.0  # standard errors above the largest class that a prediction must be
 COMBINED, CLEARLY = "mean of out-of-fold models", 0.02  # the score to beat, and by how much area
 FINDS = 0.6  # the least area that planted flips must be found with
 FEWEST = 20  # rows
 MANY = 20_000  # rows, above which the dearer scores are left out, and said so
-
-
-@dataclass(frozen=True)
-class Evidence:
-    """How well one score found the planted flips: the area under the ROC curve, ½ being chance."""
-
-    score: str
-    area: float
-    stderr: float  # over plantings
-
-
-@dataclass(frozen=True, eq=False)
-class WrongLabels:
-    """Suspects and what is known about the list."""
-
-    names: tuple[str, ...]  # of all rows
-    given: tuple[str, ...]  # their labels
-    suggested: tuple[str, ...]  # what out-of-fold models would say instead
-    suspicion: FloatArray  # (N,), 1 for the most suspect row, 0 for the least: a rank
-    suspects: tuple[int, ...]  # rows of the list, most suspect first; empty where nobody is accused
-    precision: float | None  # expected share of the list that is wrong; None: there is no list
-    precision_interval: tuple[float, float] | None  # 90 %, for the uncertainty of the rate
-    rate: float | None  # estimated share of wrong labels among all rows
-    chosen: str  # the score that ranks
-    evidence: tuple[Evidence, ...]  # all scores tried on planted flips, best first
-    agreement: float  # share of rows whose label out-of-fold models foretell
-    majority: float  # share of the largest class, what they must beat
-    verdict: str  # in words
-    oddities: Oddities  # near-duplicates and outliers
-    left_out: tuple[str, ...] = ()  # what was not tried, and why
-
-    def to_json(self) -> str:
-        """Everything, as JSON."""
-        data = dict(vars(self)) | {
-            "kind": "wrong labels",
-            "format": 1,
-            "evidence": [vars(e) for e in self.evidence],
-            "oddities": vars(self.oddities),
-        }
-        return json.dumps(plain(data, "wrong labels"), ensure_ascii=False)
-
-    def expected(self, size: int) -> float | None:
-        """The expected share of wrong labels among the `size` most suspect rows; None where nobody is accused."""
-        if not 1 <= size <= len(self.names):
-            raise InvalidInput(f"size must be from 1 to {len(self.names)}, got {size!r}")
-        return None if self.precision_at is None else float(self.precision_at[size - 1])
-
-    precision_at: FloatArray | None = None  # (N,), by length of the list
 
 
 def wrong_labels(
@@ -108,9 +60,11 @@ def wrong_labels(
     rows = tuple(names) if names is not None else tuple(f"row {i}" for i in range(len(y)))
     if len(rows) != len(y) or not 0 < wanted < 1:
         raise InvalidInput(f"{len(rows)} names for {len(y)} labels, wanted={wanted!r} (between 0 and 1)")
-    near = {name: nearest(view) for name, view in views.items()}
-    seen = _scored(views, near, y, seed)
-    trials = [_trial(views, near, y, len(classes), seed + 1 + i) for i in range(TRIALS)]
+    with scores.one_thread():
+        near = {name: nearest(view) for name, view in views.items()}
+        penalties = {name: likeliest_penalty(view, y, seed) for name, view in views.items()}
+        seen = _scored(views, near, penalties, y, seed)
+        trials = [_trial(views, near, penalties, y, len(classes), seed + 1 + i) for i in range(TRIALS)]
     evidence = _evidence([{n: found_share(s, flips) for n, s in found.scores.items()} for found, flips in trials])
     chosen = _chosen(evidence).score
     kept = [Trial(flips, found.scores[chosen], found.decisions) for found, flips in trials]
@@ -130,38 +84,34 @@ def wrong_labels(
         "majority": majority,
         "oddities": oddities(next(iter(near.values())), y),
         "left_out": _left_out(len(y)),
+        "seen_as": tuple(views),
     }
-    if refused:
-        return WrongLabels(**common, suspects=(), precision=None, precision_interval=None, rate=None, verdict=refused)
-    rate, low, high = error_rate(seen.decisions, kept)
-    sizes = np.arange(1, len(y) + 1)
-    curve = expected_precision(sizes, rate, kept)
+    about = (
+        {"suspects": (), "rate": None, "verdict": refused} if refused else _listed(order, seen.decisions, kept, wanted)
+    )
+    return with_excerpts(WrongLabels(**common, **about), texts)
+
+
+def _listed(order: IntArray, decisions: FloatArray, trials: list[Trial], wanted: float) -> dict[str, Any]:
+    """Where the list ends, and what to expect of it; no list where none would be right often enough."""
+    rate, low, high = error_rate(decisions, trials)
+    sizes = np.arange(1, len(order) + 1)
+    curve = expected_precision(sizes, rate, trials)
     size = _length(curve, wanted)
-    listed = tuple(order[:size].tolist())
     if not size:
         verdict = (
             f"about {rate:.1%} of the labels look wrong, but no list of suspects is expected to be {wanted:.0%} right"
         )
-        return WrongLabels(
-            **common,
-            suspects=(),
-            precision=None,
-            precision_interval=None,
-            rate=rate,
-            verdict=verdict,
-            precision_at=curve,
-        )
-    ends = [float(expected_precision(sizes[size - 1 : size], r, kept)[0]) for r in (low, high)]
-    verdict = f"about {rate:.1%} of the labels look wrong; of the {size} listed about {curve[size - 1]:.0%} should be"
-    return WrongLabels(
-        **common,
-        suspects=listed,
-        precision=float(curve[size - 1]),
-        precision_interval=(min(ends), max(ends)),
-        rate=rate,
-        verdict=verdict,
-        precision_at=curve,
-    )
+        return {"suspects": (), "rate": rate, "verdict": verdict, "precision_at": curve}
+    ends = [float(expected_precision(sizes[size - 1 : size], r, trials)[0]) for r in (low, high)]
+    return {
+        "suspects": tuple(order[:size].tolist()),
+        "precision": float(curve[size - 1]),
+        "precision_interval": (min(ends), max(ends)),
+        "rate": rate,
+        "verdict": f"about {rate:.1%} of the labels look wrong; of the {size} listed about {curve[size - 1]:.0%} should be",
+        "precision_at": curve,
+    }
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,31 +121,48 @@ class _Scored:
     decisions: FloatArray  # (N,), of their mean
 
 
-def _scored(views: Mapping[str, View], near: Mapping[str, Any], y: IntArray, seed: int) -> _Scored:
+def _scored(
+    views: Mapping[str, View], near: Mapping[str, Any], penalties: Mapping[str, float | None], y: IntArray, seed: int
+) -> _Scored:
     """Every score of every view, and two that combine them."""
     from scipy.stats import rankdata
 
     found: dict[str, FloatArray] = {}
-    logs: list[FloatArray] = []
+    said: dict[str, list[FloatArray]] = {}
     for name, view in views.items():
-        predicted = scores.out_of_fold(view, y, seed)
-        logs.append(np.mean(list(predicted.values()), axis=0))
+        predicted = out_of_fold(view, y, seed, penalty=penalties[name])
+        said[name] = votes(predicted)
         found |= {f"{model}, {name}": scores.margin(log, y) for model, log in predicted.items()}
         found[f"neighbours, {name}"] = scores.neighbour_agreement(near[name].rows, y)
         if len(y) <= MANY:
             found[f"margin over training, {name}"] = scores.margin_over_training(near[name].points, y, seed)
             found[f"KNN-Shapley, {name}"] = scores.knn_value(near[name].points, y, seed)
-    mean = np.mean(logs, axis=0)
-    found[COMBINED] = scores.margin(mean, y)
+    heard = _heard(said, y)
+    mean = np.mean([vote for name in heard for vote in said[name]], axis=0)
+    believed = belief(mean, y)  # a second look, in which doubtful labels teach less
+    again = [votes(out_of_fold(views[name], y, seed, believed, penalties[name])) for name in heard]
+    found[COMBINED] = scores.margin(mean + np.mean([vote for view in again for vote in view], axis=0), y)
     found["mean rank of all"] = np.mean([rankdata(s) for s in found.values()], axis=0)
     return _Scored(found, mean, scores.decision(mean, y))
 
 
+def _heard(said: Mapping[str, list[FloatArray]], y: IntArray) -> list[str]:
+    """The views that foretell more labels than the largest class does: others have no vote. All of them, where none does."""
+    majority = float(np.bincount(y).max() / len(y))
+    right = {name: float((np.mean(logs, axis=0).argmax(axis=1) == y).mean()) for name, logs in said.items()}
+    return [name for name, share in right.items() if not Foretold(share, majority, len(y)).refusal] or list(said)
+
+
 def _trial(
-    views: Mapping[str, View], near: Mapping[str, Any], y: IntArray, classes: int, seed: int
+    views: Mapping[str, View],
+    near: Mapping[str, Any],
+    penalties: Mapping[str, float | None],
+    y: IntArray,
+    classes: int,
+    seed: int,
 ) -> tuple[_Scored, Any]:
     labels, flipped = planted(y, classes, seed)
-    return _scored(views, near, labels, seed), flipped
+    return _scored(views, near, penalties, labels, seed), flipped
 
 
 def _evidence(areas: list[dict[str, float]]) -> tuple[Evidence, ...]:
@@ -216,12 +183,8 @@ def _chosen(evidence: tuple[Evidence, ...]) -> Evidence:
 
 def _refusal(agreement: float, majority: float, best: Evidence, rows: int) -> str:
     """Why nobody is accused; empty where somebody may be."""
-    need = majority + BETTER * float(np.sqrt(majority * (1 - majority) / rows))
-    if agreement < need:
-        return (
-            f"nobody is accused: from these features {agreement:.0%} of the labels are foretold, and the largest class alone "
-            f"has {majority:.0%}; {need:.0%} would be needed. Give features that tell the classes apart"
-        )
+    if silent := Foretold(agreement, majority, rows).refusal:
+        return f"nobody is accused: {silent}"
     if best.area < FINDS:
         return f"nobody is accused: planted wrong labels are found with an area of {best.area:.2f}, hardly above chance (0.5)"
     return ""

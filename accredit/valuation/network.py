@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,7 +14,6 @@ from accredit.valuation.losses import Batch, Loss, checked_rows, loss_named, pic
 if TYPE_CHECKING:
     import torch
 
-STATIONARY = 0.1  # ‖∇J‖ beside the norm of a typical row's gradient, above which θ is not called a minimum
 MEMORY = 2e9  # bytes
 WIDEST = 8192  # inputs or outputs of a layer, whose square is an eigenproblem
 
@@ -53,7 +51,8 @@ class Network:
             raise InvalidInput(
                 f"{queries} queries of {self.parameters:,} parameters, {self.batch_size} rows at a time, need about "
                 f"{needed / 1e9:.1f} GB and memory={self.memory:g} allows {self.memory / 1e9:.1f} GB; ask fewer queries at a "
-                "time, name some layers=[…], lower batch_size, raise memory, or keep a GradientStore"
+                "time, look at some layers only (layers=[…], --layers PATTERN), lower batch_size, raise memory (--memory GB), "
+                "or keep a GradientStore"
             )
 
     def passes(self, data: Batch, draw: int | None = None) -> Iterator[tuple[slice, torch.Tensor, dict[str, Seen]]]:
@@ -146,14 +145,3 @@ def weights_of(layer: Layer) -> torch.Tensor:
         weight = weight.T
     flat = weight.flatten(1)
     return flat if flat.shape[1] == layer.inputs else torch.cat([flat, layer.module.bias.detach()[:, None]], dim=1)
-
-
-def stationarity(gradient: float, typical: float) -> dict[str, Any]:
-    """‖∇J‖ over the layers looked at, beside the root mean square of one row's gradient; influence assumes it to be zero."""
-    if not math.isfinite(gradient) or not math.isfinite(typical):
-        raise NotConverged("the gradients are not finite: give the model in float32, and check its loss")
-    return {
-        "gradient norm": gradient,
-        "gradient norm of a row": typical,
-        "stationary": gradient <= STATIONARY * typical,
-    }

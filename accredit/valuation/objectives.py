@@ -37,6 +37,10 @@ class Objective(Protocol):
         """P, how many numbers were trained."""
         ...
 
+    def stationarity(self) -> float:
+        """‖∇J(θ)‖, which is zero at a minimum."""
+        ...
+
     def train_gradients(self) -> FloatArray:
         """∇ℓ(x_i, θ*) of every training row: (N, P)."""
         ...
@@ -93,6 +97,9 @@ class Softmax:
     def losses(self) -> FloatArray:
         """The loss at every test row: (M,)."""
         return np.asarray(-np.log((_softmax(self._test_x @ self.theta) * self._test_codes).sum(axis=1)))
+
+    def stationarity(self) -> float:
+        return float(np.linalg.norm(self._gradient(self.theta)))
 
     def train_gradients(self) -> FloatArray:
         return _outer(self._x, self._probability - self._codes)
@@ -162,7 +169,7 @@ class Ridge:
     """Ridge regression, ℓ = (xᵀθ − y)², in closed form; a constant column is appended and decays like the rest.
 
     The loss is the squared error, as everywhere here: J = (1/N)Σ(xᵢᵀθ − yᵢ)² + weight_decay/2·‖θ‖² is what `TorchObjective`
-    means by the same weight_decay, and the model of `RidgeUtility(data, l2=N·weight_decay/2)`.
+    means by the same weight_decay, and the model of `RidgeUtility(data, l2=N·weight_decay/2)` where the targets have mean 0.
     """
 
     def __init__(self, data: Split, weight_decay: float) -> None:
@@ -184,6 +191,9 @@ class Ridge:
     def parameters(self) -> int:
         return int(self._x.shape[1])
 
+    def stationarity(self) -> float:
+        return float(np.linalg.norm(self.train_gradients().mean(axis=0) + self.weight_decay * self.theta))
+
     def train_gradients(self) -> FloatArray:
         return np.asarray(2 * self._x * (self._x @ self.theta - self.data.y)[:, None])
 
@@ -201,7 +211,7 @@ class TorchObjective:
     """A trained torch module and what it was trained on: mean loss (cross-entropy or squared error) + weight_decay/2·‖θ‖².
 
     θ are the parameters that are trained; frozen ones stay as they are. Influence functions
-    assume that θ is a minimum; only `stationarity` checks it. Computes in float64.
+    assume that θ is a minimum; `stationarity` says how far it is from one. Computes in float64.
     """
 
     def __init__(self, data: Split, module: torch.nn.Module, weight_decay: float) -> None:
@@ -228,7 +238,6 @@ class TorchObjective:
         return int(self._theta.numel())
 
     def stationarity(self) -> float:
-        """‖∇J(θ)‖, which is zero at a minimum."""
         gradient = self.train_gradients().mean(axis=0) + self.weight_decay * self._theta.numpy()
         return float(np.linalg.norm(gradient))
 

@@ -1,4 +1,4 @@
-"""One valuation from start to end: the utility, the rule, suspects and curves. What the command shows."""
+"""Two questions about training data, from one reading of a file: which labels are wrong, and what is each row worth?"""
 
 from __future__ import annotations
 
@@ -18,11 +18,14 @@ from accredit.games import grouped
 from accredit.methods import AUTO_EXACT, Chosen, find
 from accredit.store import Executor, Journal, durable
 from accredit.valuation.knn import KNNUtility
+from accredit.valuation.knn_numbers import KNNRegression
+from accredit.valuation.labels import WrongLabels, wrong_labels
+from accredit.valuation.resolution import resolution
 from accredit.valuation.retraining import Retraining
 from accredit.valuation.ridge import RidgeUtility
 from accredit.valuation.rules import NEIGHBOURS, WEIGHT_DECAY
 from accredit.valuation.split import Split
-from accredit.valuation.suspects import Suspect, suspects
+from accredit.valuation.suspects import Harmful, harmful
 from accredit.valuation.tables import Table
 from accredit.values import shapley_interactions
 
@@ -34,30 +37,82 @@ FEW_GROUPS, SYNERGIES = 12, 6  # up to this many groups, this many interactions 
 
 @dataclass(frozen=True, eq=False)
 class Valuation:
-    """Values of training data, and what they suggest."""
+    """What each row, or group of rows, is worth."""
 
     values: Attribution
-    suspects: tuple[Suspect, ...]
+    harmful: tuple[Harmful, ...]  # rows that the model does better without
     curves: tuple[Curve, ...]
     payoff: str  # what is divided, in words
     trained: int  # payoffs evaluated in this run
     recalled: int  # payoffs found in the journal
     synergy: tuple[tuple[tuple[str, ...], float], ...] = ()  # pairs of groups, Shapley interaction, strongest first
+    silent: str = ""  # why no row is called harmful: the features say nothing about the labels
+    warnings: tuple[str, ...] = ()  # what makes the values doubtful
 
-    def to_json(self) -> str:
-        """Everything, as JSON."""
+    def to_plain(self) -> dict[str, Any]:
+        """Everything, as JSON types."""
         data = {
             "kind": "valuation",
-            "format": 2,
+            "format": 3,
             "payoff": self.payoff,
             "trained": self.trained,
             "recalled": self.recalled,
             "values": json.loads(self.values.to_json()),
-            "suspects": [vars(suspect) for suspect in self.suspects],
+            "harmful": [vars(row) for row in self.harmful],
+            "silent": self.silent,
+            "warnings": self.warnings,
             "synergy": [{"pair": pair, "index": index} for pair, index in self.synergy],
             "curves": [{"label": c.label, "fractions": c.fractions, "payoffs": c.payoffs} for c in self.curves],
         }
-        return json.dumps(plain(data, "valuation"), ensure_ascii=False)
+        return dict(plain(data, "valuation"))
+
+    def to_json(self) -> str:
+        """Everything, as JSON."""
+        return json.dumps(self.to_plain(), ensure_ascii=False)
+
+
+@dataclass(frozen=True, eq=False)
+class DataReport:
+    """The answers to both questions, each by itself."""
+
+    labels: WrongLabels | None  # None: not asked, or it cannot be answered
+    worth: Valuation | None  # None: not asked
+    unanswered: str = ""  # why there is no answer about labels, where it was asked
+    notes: tuple[str, ...] = ()  # what was cut, or not known, on the way to the features
+
+    def to_json(self) -> str:
+        """Everything, as JSON."""
+        data = {
+            "kind": "training data",
+            "format": 1,
+            "wrong_labels": None if self.labels is None else self.labels.to_plain(),
+            "unanswered": self.unanswered,
+            "worth": None if self.worth is None else self.worth.to_plain(),
+            "notes": list(self.notes),
+        }
+        return json.dumps(data, ensure_ascii=False)
+
+
+def labels_of(table: Table, seed: int = 0) -> WrongLabels:
+    """Which labels of the file are wrong? All its rows are judged, those that were set aside for testing among them."""
+    if table.data.classes is None:
+        raise InvalidInput(
+            "the target is a number, and wrong labels are found among classes; write --task class if it is one"
+        )
+    whole = table.whole
+    return wrong_labels(whole.labels, texts=whole.texts, features=whole.views or None, names=whole.names, seed=seed)
+
+
+def labels_part(table: Table, only: str | None = None, seed: int = 0) -> DataReport:
+    """The first question, unless `only` is "values". Why it has no answer is noted, or raised where it alone is asked."""
+    if only == "values":
+        return DataReport(None, None, notes=table.notes)
+    try:
+        return DataReport(labels_of(table, seed), None, notes=table.notes)
+    except InvalidInput as error:
+        if only == "labels":
+            raise
+        return DataReport(None, None, str(error), table.notes)
 
 
 def value_table(
@@ -69,6 +124,7 @@ def value_table(
     seed: int = 0,
     journal: Journal | None = None,
     executor: str | Executor | None = None,
+    limit: float | None = None,
     watch: Callable[[int], None] | None = None,
     started: Callable[[], None] | None = None,
     curves: bool = True,
@@ -83,12 +139,16 @@ def value_table(
     if chosen.name == "knn-shapley":
         if started:
             started()
-        game = _players(KNNUtility(table.data, NEIGHBOURS), table)
+        numbers = table.data.classes is None
+        game = _players((KNNRegression if numbers else KNNUtility)(table.data, NEIGHBOURS), table)
         values = _credit(chosen, table, game, budget, seed)
-        payoff = f"share of right labels among the {NEIGHBOURS} nearest neighbours"
-        return Valuation(values, suspects(values, table.rows), _curves(game, values) if curves else (), payoff, 0, 0)
+        payoff = f"minus the squared error of {NEIGHBOURS} nearest neighbours, missing ones the mean of all targets"
+        if not numbers:
+            payoff = f"share of right labels among the {NEIGHBOURS} nearest neighbours"
+        lines = _curves(game, values) if curves else ()
+        return Valuation(values, harmful(values, table.rows), lines, payoff, 0, 0, silent=table.silent)
     rows = utility(table.data, model, seed)
-    with durable(rows, journal, _executor(rows, executor, budget), seed=seed, watch=watch) as kept:
+    with durable(rows, journal, _executor(rows, executor, budget, limit), seed=seed, limit=limit, watch=watch) as kept:
         if started:
             started()
         game = _players(kept, table)
@@ -96,7 +156,10 @@ def value_table(
         lines = _curves(game, values) if curves else ()
         pairs = _synergy(game, budget) if table.groups is not None and chosen.name == "shapley" else ()
         payoff = f"test {rows.metric} of {model}{_scored(chosen.name, table)}"
-        return Valuation(values, suspects(values, table.rows), lines, payoff, kept.evaluated, kept.recalled, pairs)
+        recalled = 0 if journal is None else kept.recalled  # without a journal they were only asked again
+        named = harmful(values, table.rows)
+        warnings = resolution(values) if chosen.method.kind == "game" else ()
+        return Valuation(values, named, lines, payoff, kept.evaluated, recalled, pairs, table.silent, warnings)
 
 
 def _credit(chosen: Chosen, table: Table, game: Game, budget: int, seed: int) -> Attribution:
@@ -113,6 +176,8 @@ def _scored(method: str, table: Table) -> str:
     """What the scores are about where that is not the payoff of the curves."""
     if method == "influence":
         return f"; the scores are about its mean test loss, weight decay {WEIGHT_DECAY}"
+    if method == "data-oob":
+        return "; the scores are about trees that did not see a row"
     if method == "datamodel" and table.groups is None:
         return "; the scores are about its outputs at the test rows"
     return ""
@@ -132,13 +197,17 @@ def utility(data: Split, model: str, seed: int = 0) -> Retraining | RidgeUtility
     return Retraining(data, (RandomForestRegressor if data.classes is None else RandomForestClassifier)(50), seed=seed)
 
 
-def _executor(rows: Retraining | RidgeUtility, executor: str | Executor | None, budget: int) -> str | Executor:
-    """Worker processes, unless all trainings together take less time than starting workers.
+def _executor(
+    rows: Retraining | RidgeUtility, executor: str | Executor | None, budget: int, limit: float | None
+) -> str | Executor:
+    """Worker processes, unless all trainings together take less time than starting workers and none has a limit.
 
     Decided by sizes, not by the clock, so that a resumed run trains where the first one did.
     """
     if executor is not None:
         return executor
+    if limit is not None:
+        return "processes"
     work = budget * (rows.data.x.size + FIT_OVERHEAD)
     return "serial" if isinstance(rows, RidgeUtility) or work < SMALL_WORK else "processes"
 
@@ -163,13 +232,12 @@ def _check(chosen: Chosen, model: str, players: int, budget: int, table: Table) 
     """Refuse, before anything is trained, what cannot be answered."""
     method = chosen.name
     if model not in MODELS:
-        raise InvalidInput(f"unknown model {model!r}; choose {', '.join(MODELS)}")
-    nearest = method == "knn-shapley"
+        raise InvalidInput(f"unknown model {model!r}; choose {', '.join(MODELS)}, or a folder with a fine-tuned model")
     numbers = table.data.classes is None
-    if numbers and (nearest or model == "logistic"):
+    if numbers and model == "logistic" and method != "knn-shapley":
         raise InvalidInput(
-            f"the target is a number, not a class, and {method if nearest else '--model logistic'} is for classes; "
-            f"write --method {'shapley' if nearest else method} --model ridge, or --task class if it is one"
+            "the target is a number, not a class, and --model logistic is for classes; "
+            f"write --method {method} --model ridge, or --task class if it is one"
         )
     if method == "influence" and model != ("ridge" if numbers else "logistic"):
         raise InvalidInput(
@@ -188,16 +256,30 @@ def _check(chosen: Chosen, model: str, players: int, budget: int, table: Table) 
             )
     elif players > AUTO_EXACT and budget < 2 * players:
         raise TooManyPlayers(
-            f"{budget} trainings say too little about {players} players; write --budget {2 * players} or more, "
-            "or --method knn-shapley or influence, or --players COLUMN to value groups"
+            f"{budget} trainings cannot even begin with {players} players; --budget {2 * players} is the least, and the report "
+            "then says what it would take to tell rows apart. Or write --method knn-shapley or influence, or --players COLUMN "
+            "to value groups"
         )
+
+
+def labels_csv(found: WrongLabels) -> str:
+    """One line per row, most suspect first: its label, what it would rather be, and whether it is on the list."""
+    lines, listed = [["row", "label", "suggested", "suspicion", "listed"]], set(found.suspects)
+    for i in np.argsort(-found.suspicion, kind="stable").tolist():
+        words = [cell(word) for word in (found.names[i], found.given[i], found.suggested[i])]
+        lines.append([*words, f"{found.suspicion[i]:.6f}", "yes" if i in listed else "no"])
+    return _written(lines)
+
+
+def _written(lines: Sequence[Sequence[Any]]) -> str:
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\n").writerows(lines)
+    return out.getvalue()
 
 
 def as_csv(report: Valuation, labels: Sequence[str] | None = None) -> str:
     """One line per player: credit, and stderr, low and high where known."""
     values = report.values
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
     extra: dict[str, Any] = {}
     if labels is not None and len(labels) == len(values):
         extra["label"] = [cell(label) for label in labels]
@@ -205,7 +287,7 @@ def as_csv(report: Valuation, labels: Sequence[str] | None = None) -> str:
         extra["stderr"] = values.stderr.tolist()
     if values.interval is not None:
         extra |= {"low": values.interval[:, 0].tolist(), "high": values.interval[:, 1].tolist()}
-    writer.writerow(["player", "credit", *extra])
-    for i in np.argsort(-values.credit, kind="stable"):
-        writer.writerow([cell(values.players[i]), float(values.credit[i]), *(column[i] for column in extra.values())])
-    return out.getvalue()
+    lines: list[Sequence[Any]] = [["player", "credit", *extra]]
+    for i in np.argsort(-values.credit, kind="stable").tolist():
+        lines.append([cell(values.players[i]), float(values.credit[i]), *(column[i] for column in extra.values())])
+    return _written(lines)

@@ -87,7 +87,9 @@ def _features(values: Any, name: str) -> FloatArray:
     try:
         array = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise InvalidInput(f"{name} must be numbers: {error}; encode text with text_features(texts)") from None
+        raise InvalidInput(
+            f"{name} must be numbers: {error}; encode texts with text_features(texts, encoder)"
+        ) from None
     if array.ndim != 2 or 0 in array.shape:
         raise InvalidInput(f"{name} has shape {array.shape}; rows and columns are needed, at least one of each")
     bad = ~(np.abs(array) < LARGEST)

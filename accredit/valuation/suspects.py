@@ -1,4 +1,8 @@
-"""Whose label looks wrong, and how sure that is: decided here for the command, the page and the JSON."""
+"""Who is suspect, decided here for the command, the page and the JSON: of a wrong label, or of doing harm.
+
+These are two questions. A row that the model does better without need not be labelled wrongly, and a wrong label need not do
+harm; neither list is drawn up from the other.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +14,9 @@ from typing import Any
 import numpy as np
 
 from accredit.core import Attribution
+from accredit.valuation.label_result import WrongLabels
 
-MOST, FEWEST_ROWS = 20, 10  # suspects that are listed; rows that it takes to find a middle and a spread
+MOST, FEWEST_ROWS = 20, 10  # rows that are listed; rows that it takes to find a middle and a spread
 OUTSTANDING = 2.0  # standard deviations below the middle
 
 
@@ -25,7 +30,17 @@ class Sureness(StrEnum):
 
 @dataclass(frozen=True)
 class Suspect:
-    """A row whose label may be wrong: the model does better without it."""
+    """A row whose label is likely wrong, and what it would rather be."""
+
+    row: str
+    given: str
+    suggested: str
+    text: str = ""  # how the row begins, where it is a text
+
+
+@dataclass(frozen=True)
+class Harmful:
+    """A row that the model does better without."""
 
     player: str
     credit: float
@@ -41,7 +56,8 @@ class RowFacts:
     labels: Mapping[str, str]
     texts: Mapping[str, str]
     groups: Mapping[str, Sequence[str]] | None = None
-    classes: bool = True  # labels are classes, so that one can be wrong
+    classes: bool = True  # labels are classes, not numbers
+    silent: str = ""  # why no row is named: the features say nothing about the labels
 
     @classmethod
     def of(cls, facts: Mapping[str, Any], rows: Sequence[str]) -> RowFacts:
@@ -51,25 +67,37 @@ class RowFacts:
             listed = facts.get(key) or ()
             return dict(zip(rows, map(str, listed), strict=True)) if len(listed) == len(rows) else {}
 
-        return cls(by_row("labels"), by_row("texts"), facts.get("groups"), facts.get("classes", True))
+        return cls(
+            by_row("labels"), by_row("texts"), facts.get("groups"), facts.get("classes", True), facts.get("silent", "")
+        )
 
 
-def suspects(values: Attribution | None, facts: RowFacts) -> tuple[Suspect, ...]:
-    """Rows with negative credit far below the middle, worst first. Only single rows of a class can be mislabelled, and it
-    takes ten of them to tell what is usual.
+def suspects(found: WrongLabels) -> tuple[Suspect, ...]:
+    """The rows of the list, most suspect first; nobody where nobody is accused."""
+    return tuple(
+        Suspect(found.names[i], found.given[i], found.suggested[i], found.excerpts.get(found.names[i], ""))
+        for i in found.suspects
+    )
+
+
+def harmful(values: Attribution | None, facts: RowFacts) -> tuple[Harmful, ...]:
+    """Rows with negative credit far below the middle, worst first. Only single rows of a class are named, it takes ten of them
+    to tell what is usual, and nobody is named where the features say nothing about the labels.
 
     >>> values = Attribution(tuple("abcdefghij"), [1, 2, 1, 2, 1, -9, 2, 1, 2, 1], None, "by hand")
-    >>> suspects(values, RowFacts({"f": "spam"}, {}))
-    (Suspect(player='f', credit=-9.0, surely=<Sureness.CANNOT_TELL: 'cannot tell'>, label='spam', text=''),)
+    >>> harmful(values, RowFacts({"f": "spam"}, {}))
+    (Harmful(player='f', credit=-9.0, surely=<Sureness.CANNOT_TELL: 'cannot tell'>, label='spam', text=''),)
+    >>> harmful(values, RowFacts({"f": "spam"}, {}, silent="these features are at chance"))
+    ()
     """
-    if values is None or len(values) < FEWEST_ROWS or facts.groups is not None or not facts.classes:
+    if values is None or len(values) < FEWEST_ROWS or facts.groups is not None or not facts.classes or facts.silent:
         return ()
     middle = float(np.median(values.credit))
     spread = 1.4826 * float(np.median(np.abs(values.credit - middle)))  # a standard deviation, if most rows are alike
     bound = min(0.0, middle - OUTSTANDING * spread)
     worst = [values.players[i] for i in np.argsort(values.credit, kind="stable")[:MOST] if values.credit[i] < bound]
     return tuple(
-        Suspect(name, values[name], sureness(values, name), facts.labels.get(name, ""), facts.texts.get(name, ""))
+        Harmful(name, values[name], sureness(values, name), facts.labels.get(name, ""), facts.texts.get(name, ""))
         for name in worst
     )
 

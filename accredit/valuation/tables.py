@@ -2,24 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from accredit.core import FloatArray, InvalidInput, checked_seed
+from accredit.core import FloatArray, IntArray, InvalidInput, checked_seed
 from accredit.store.frames import read_frame
+from accredit.valuation.features import Features, features
+from accredit.valuation.foretold import foretold
 from accredit.valuation.split import LARGEST, Split, groups_of, is_number, split
 from accredit.valuation.suspects import RowFacts
-from accredit.valuation.text import text_encoder
-
-if TYPE_CHECKING:
-    pass
 
 MANY_VALUES = 20  # a target of more different whole numbers is a number to predict, not a class
 TEXT_KEPT = 200  # characters of a row's text in a journal
 MANY_KINDS = 50  # a column of words with more distinct values, or more than half of its rows, is not a category
+
+
+@dataclass(frozen=True, eq=False)
+class Whole:
+    """All rows of the file, those that were set aside for testing among them: their labels can be wrong, too."""
+
+    names: tuple[str, ...]
+    labels: tuple[str, ...]
+    texts: tuple[str, ...] | None
+    views: Mapping[str, FloatArray]  # what is seen of them besides the words of their texts
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +41,15 @@ class Table:
     groups: dict[str, list[str]] | None  # players by the column that names them; None: every row plays
     columns: tuple[str, ...]  # what the model sees
     texts: tuple[str, ...] | None  # of the training rows
+    held_texts: tuple[str, ...] | None  # of the test rows
+    whole: Whole
     nested: dict[str, list[str]] | None = None  # groups inside which rows divide, for Owen values
+    notes: tuple[str, ...] = ()  # what was cut, or not known, on the way to the features
+
+    @cached_property
+    def silent(self) -> str:
+        """Why no row is named by its value: the features hardly foretell the labels. Empty where they do, and for numbers."""
+        return "" if self.data.classes is None else foretold(self.data.x, self.data.y).refusal
 
     @property
     def rows(self) -> RowFacts:
@@ -39,14 +57,16 @@ class Table:
         names = self.data.names
         texts = {} if self.texts is None else dict(zip(names, self.texts, strict=True))
         labels = dict(zip(names, self.labels, strict=True))
-        return RowFacts(labels, texts, self.groups, self.data.classes is not None)
+        return RowFacts(labels, texts, self.groups, self.data.classes is not None, self.silent)
 
     @property
     def facts(self) -> dict[str, Any]:
         """What a journal keeps of the rows, so that whoever watches the run sees more than row numbers."""
         texts = None if self.texts is None else [text[:TEXT_KEPT] for text in self.texts]
         is_class = self.data.classes is not None
-        return {"labels": list(self.labels), "texts": texts, "groups": self.groups, "classes": is_class}
+        return {
+            "labels": list(self.labels), "texts": texts, "groups": self.groups, "classes": is_class, "silent": self.silent,
+        }  # fmt: skip
 
 
 def table(
@@ -58,58 +78,93 @@ def table(
     task: str | None = None,
     players: str = "row",
     groups: str | None = None,
-    encoder: str | None = None,
+    seen_as: Sequence[str] = (),
     seed: int = 0,
 ) -> Table:
     """Read a training file and split off or read the test rows.
 
     Features are all columns but the target, the players' and the groups' column: numbers as they are, words as categories,
-    standardised by the training rows; with `text`, the frozen encoder's features of that column instead. `task` says
-    whether the target is a `class` or a `number`; left out, numbers are those with fractions or of more than 20 different
-    values.
+    standardised by the training rows. With `text` they are the TF-IDF of that column. `seen_as` names others
+    (see `valuation/features.py`); several stand side by side. `task` says whether the target is a `class` or a `number`; left
+    out, numbers are those with fractions or of more than 20 different values.
     """
     frame = read_frame(file)
     by_column = None if players == "row" else players
-    _check_columns(frame, file, {"--target": target, "--text": text, "--players": by_column, "--groups": groups})
+    check_columns(frame, file, {"--target": target, "--text": text, "--players": by_column, "--groups": groups})
     if groups is not None and by_column is not None:
         raise InvalidInput(
             f"--groups {groups!r} holds rows, and --players {by_column!r} makes groups the players; give one"
         )
-    if encoder is not None and text is None:
-        raise InvalidInput(f"--encoder {encoder} reads texts; name their column with --text COLUMN")
-    needed = [target, text] if text is not None else [c for c in frame.columns if c not in (by_column, groups)]
-    train, held, held_name = _parts(frame, file, test, needed, checked_seed(seed))
+    by_columns = text is None and not seen_as
+    needed = [c for c in frame.columns if c not in (by_column, groups)] if by_columns else [target]
+    needed += [text] if text is not None else []
+    train, held, held_name = parts(frame, file, test, needed, checked_seed(seed))
     for part, name in ((train, str(file)), (held, held_name)):
         if part[target].isna().any():
             raise InvalidInput(f"the target {target!r} is missing in {int(part[target].isna().sum())} rows of {name}")
-    names = tuple(f"row {i + 1}" for i in train.index)
-    if text is not None:
-        texts = tuple(_texts(train, text, str(file)))
-        features = text_encoder(encoder)
-        x, test_x = features(texts), features(_texts(held, text, held_name))
-        columns: tuple[str, ...] = (text,)
-    else:
-        texts = None
-        x, test_x, columns = _features(train, held, {target, by_column, groups})
-    x, test_x = _standardised(x, test_x)
     regression = _is_number(frame[target]) if task is None else task == "number"
     y, test_y = _numbers(train, held, target) if regression else _classes(train, held, target)
-    data = split(x, y, test_x, test_y, names=names, regression=regression)
-    gathered, nested = _groups(train, by_column, "--players"), _groups(train, groups, "--groups")
-    return Table(data, tuple(map(str, train[target])), gathered, columns, texts, nested)
+    training, testing = _places(frame, train, held, held_name == str(file))
+    texts = (
+        None
+        if text is None
+        else _in_place(training, testing, texts_in(train, text, str(file)), texts_in(held, text, held_name))
+    )
+    notes: tuple[str, ...] = ()
+    if by_columns:
+        x, test_x, columns = _features(train, held, {target, by_column, groups})
+        views = {"columns": np.array(_in_place(training, testing, x, test_x))[: len(frame)]}
+        x, test_x = _standardised(x, test_x)
+    else:
+        seen = _seen(seen_as or ("tfidf",), texts, len(training) + len(testing), training)
+        columns = (text,) if text is not None else tuple(seen_as)
+        views = {one.name: one.rows[: len(frame)] for one in seen if one.name != "tfidf"}  # words are looked at anyway
+        both = np.hstack([one.scaled for one in seen])
+        x, test_x = both[training], both[testing]
+        notes = tuple(note for one in seen for note in one.notes)
+    names = tuple(f"row {i + 1}" for i in range(len(frame)))
+    data = split(x, y, test_x, test_y, names=[names[i] for i in training], regression=regression)
+    gathered, nested = groups_by(train, by_column, "--players"), groups_by(train, groups, "--groups")
+    labels = tuple(map(str, _in_place(training, testing, y, test_y)[: len(frame)]))
+    whole = Whole(names, labels, None if texts is None else tuple(texts[: len(frame)]), views)
+    taught, asked = (None if texts is None else tuple(texts[i] for i in rows) for rows in (training, testing))
+    return Table(data, tuple(map(str, train[target])), gathered, columns, taught, asked, whole, nested, notes)
 
 
-def _check_columns(frame: Any, file: str | Path, options: dict[str, str | None]) -> None:
+def _places(frame: Any, train: Any, held: Any, within: bool) -> tuple[IntArray, IntArray]:
+    """Where training and test rows stand among the rows of the file, followed by those of a test file."""
+    training = train.index.to_numpy(dtype=np.int64)
+    return training, held.index.to_numpy(dtype=np.int64) + (0 if within else len(frame))
+
+
+def _in_place(training: IntArray, testing: IntArray, taught: Any, held: Any) -> list[Any]:
+    """What belongs to training and test rows, in the order of the files."""
+    found: list[Any] = [None] * (len(training) + len(testing))
+    for places, values in ((training, taught), (testing, held)):
+        for place, value in zip(places.tolist(), values, strict=True):
+            found[place] = value
+    return found
+
+
+def _seen(named: Sequence[str], texts: list[str] | None, rows: int, training: IntArray) -> list[Features]:
+    """The named features of all rows, each name once."""
+    if len(set(named)) < len(named):
+        raise InvalidInput(f"--features {max(named, key=list(named).count)} is given twice; name each once")
+    return [features(name, texts, rows, training) for name in named]
+
+
+def check_columns(frame: Any, file: str | Path, options: dict[str, str | None]) -> None:
+    """Refuse a column that the file does not have, by the option that names it."""
     for option, column in options.items():
         if column is not None and column not in frame.columns:
             raise InvalidInput(
                 f"{option} {column!r} is not a column of {file}; its columns are {', '.join(map(str, frame.columns))}"
             )
-    if options["--text"] == options["--target"]:
+    if options["--text"] is not None and options["--text"] == options.get("--target"):
         raise InvalidInput(f"--text and --target are both {options['--text']!r}; a label cannot be learned from itself")
 
 
-def _parts(frame: Any, file: str | Path, test: str | float, needed: list[str], seed: int) -> tuple[Any, Any, str]:
+def parts(frame: Any, file: str | Path, test: str | float, needed: list[str], seed: int) -> tuple[Any, Any, str]:
     """Training rows, test rows, and where the latter come from."""
     try:
         share = float(test)
@@ -156,12 +211,12 @@ def _classes(train: Any, held: Any, target: str) -> tuple[list[str], list[str]]:
     if unknown:
         raise InvalidInput(
             f"--target {target!r} is {unknown[0]!r} in a test row and in no training row; choose other test rows with "
-            "--seed or --test, drop that class, or write --task number if the target is one"
+            "--split-seed or --test, drop that class, or write --task number if the target is one"
         )
     return y, test_y
 
 
-def _groups(train: Any, column: str | None, option: str) -> dict[str, list[str]] | None:
+def groups_by(train: Any, column: str | None, option: str) -> dict[str, list[str]] | None:
     """Rows by what a column says of them."""
     if column is None:
         return None
@@ -173,10 +228,11 @@ def _groups(train: Any, column: str | None, option: str) -> dict[str, list[str]]
     return groups
 
 
-def _texts(frame: Any, column: str, file: str) -> list[str]:
+def texts_in(frame: Any, column: str, file: str, option: str = "--text") -> list[str]:
+    """A column of texts, none of them empty."""
     blank = frame[column].isna() | (frame[column].astype(str).str.strip() == "")
     if blank.any():
-        raise InvalidInput(f"--text {column!r} is empty in {int(blank.sum())} rows of {file}; drop them first")
+        raise InvalidInput(f"{option} {column!r} is empty in {int(blank.sum())} rows of {file}; drop them first")
     return [str(text) for text in frame[column]]
 
 

@@ -12,17 +12,18 @@ import numpy as np
 from accredit.core import FloatArray, InvalidInput, MissingExtra
 
 BATCH = 32
+BUILTIN = "builtin"  # names the encoder that comes with accredit
 LONGEST = 512  # tokens, where the encoder states no limit
 
 
-def text_features(texts: Sequence[str], encoder: str | Path | None = None) -> FloatArray:
+def text_features(texts: Sequence[str], encoder: str | Path) -> FloatArray:
     """One row of features per text: the encoder's last hidden states, averaged over the tokens of the text.
 
-    `encoder` is a folder with any Hugging Face text model; left out, the built-in one. Texts longer than the encoder reads
-    are cut. Texts are encoded in batches of like length, so that little is spent on padding.
+    `encoder` is a folder with any Hugging Face text model, or "builtin": a small one that was trained on film sentences, and
+    knows little of anything else. Texts longer than the encoder reads are cut. Texts are encoded in batches of like length,
+    so that little is spent on padding.
     """
-    _check(texts)
-    return text_encoder(encoder)(texts)
+    return text_encoder(encoder)(texts)[0]
 
 
 def _check(texts: Sequence[str]) -> None:
@@ -31,8 +32,8 @@ def _check(texts: Sequence[str]) -> None:
         raise InvalidInput(f"texts must be non-empty strings, one per row; got {bad!r:.60}")
 
 
-def text_encoder(encoder: str | Path | None = None) -> Callable[[Sequence[str]], FloatArray]:
-    """`text_features` with an encoder that is loaded once for several lists of texts."""
+def text_encoder(encoder: str | Path) -> Callable[[Sequence[str]], tuple[FloatArray, int]]:
+    """`text_features` with an encoder that is loaded once for several lists of texts; it also says how many were cut."""
     try:
         import transformers  # noqa: F401
     except ImportError:
@@ -40,32 +41,30 @@ def text_encoder(encoder: str | Path | None = None) -> Callable[[Sequence[str]],
     return partial(_encoded, *_encoder(encoder))
 
 
-def _encoded(body: Any, tokenizer: Any, longest: int, texts: Sequence[str]) -> FloatArray:
-    """Features of texts: (texts, D)."""
+def _encoded(body: Any, tokenizer: Any, longest: int, texts: Sequence[str]) -> tuple[FloatArray, int]:
+    """Features of texts, (texts, D), and how many texts were longer than `longest` tokens."""
     import torch
 
     _check(texts)
     order = np.argsort([len(text) for text in texts], kind="stable")
     features: dict[int, FloatArray] = {}
+    cut = 0
     with torch.no_grad():
         for start in range(0, len(order), BATCH):
             rows = order[start : start + BATCH]
-            tokens = tokenizer(
-                [texts[i] for i in rows],
-                return_tensors="pt",
-                padding=True,
-                truncation=True,
-                max_length=longest,
-            )
+            batch = [texts[i] for i in rows]
+            tokens = tokenizer(batch, return_tensors="pt", padding=True, truncation=True, max_length=longest)
+            if tokens["input_ids"].shape[1] >= longest:
+                cut += sum(len(ids) > longest for ids in tokenizer(batch)["input_ids"])
             allowed = {k: v for k, v in tokens.items() if k in ("input_ids", "attention_mask", "token_type_ids")}
             hidden = body(**allowed).last_hidden_state.double()  # (batch, tokens, D)
             weight = tokens["attention_mask"].double()[:, :, None]
             pooled = ((hidden * weight).sum(dim=1) / weight.sum(dim=1)).numpy()
             features |= dict(zip(rows.tolist(), pooled, strict=True))
-    return np.array([features[i] for i in range(len(texts))])
+    return np.array([features[i] for i in range(len(texts))]), cut
 
 
-def _encoder(encoder: str | Path | None) -> tuple[Any, Any, int]:
+def _encoder(encoder: str | Path) -> tuple[Any, Any, int]:
     """The body of a model without its head, its tokenizer, and how many tokens it reads."""
     import transformers
 
@@ -75,7 +74,7 @@ def _encoder(encoder: str | Path | None) -> tuple[Any, Any, int]:
     from accredit.models.state import settled
     from accredit.models.text import HEADS
 
-    folder = model_folder(text_folder() if encoder is None else encoder)
+    folder = model_folder(text_folder() if encoder == BUILTIN else encoder)
     architecture = str((model_config(folder).get("architectures") or [""])[0])
     if architecture.endswith(tuple(HEADS)):
         loaded = load_text_model(folder)

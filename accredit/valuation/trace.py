@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+import json
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from accredit.core import Attribution, Claim, FloatArray, Holds, InvalidInput, Precision
-from accredit.valuation.gradient_store import SIDE, GradientStore
+from accredit.core.plain import plain
+from accredit.valuation.gradient_store import SIDE, GradientStore, written
+from accredit.valuation.influence import moving
 from accredit.valuation.losses import IGNORED, NextTokens
-from accredit.valuation.network import network
+from accredit.valuation.network import MEMORY, network
 
 if TYPE_CHECKING:
     import torch
 
 SATURATED = 0.99  # probability of the answer, above which hardly any gradient is left of the text that taught it
+UNSAID = 0.001  # probability of the answer, below which the model cannot be said to say it
+BEGINNING = 400  # characters of a text that are kept beside its gradient
 LONGEST = 1024  # tokens of a text, where neither the model nor the caller says otherwise
 
 
@@ -27,10 +33,10 @@ LONGEST = 1024  # tokens of a text, where neither the model nor the caller says 
 class Trace:
     """Training texts by how much they moved the model towards an answer."""
 
-    texts: tuple[str, ...]
+    texts: tuple[str, ...]  # how they begin, where they were read from a store
     prompt: str
     answer: str
-    tokens: tuple[str, ...]  # of the answer
+    tokens: tuple[str, ...]  # of the answer, those that are judged
     scores: FloatArray  # (N,), positive: the text made the answer likelier
     by_token: FloatArray  # (N, tokens of the answer)
     probability: float  # that the model gives to the answer
@@ -41,10 +47,30 @@ class Trace:
         """Training rows, the most responsible first."""
         return list(np.argsort(-self.scores, kind="stable").tolist())
 
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What makes this ranking doubtful."""
+        found = [moving(self.facts)]
+        if self.facts["saturated"]:
+            found.append(
+                f"the model knows the answer by heart (probability {self.probability:.4f}): hardly any gradient is left of the "
+                "text that taught it, and others may come before it. Ask an earlier checkpoint"
+            )
+        if self.probability < UNSAID:
+            found.append(
+                f"the model would hardly say this (probability {self.probability:.1g}); the ranking is about what would make "
+                "it likelier, not about what made the model say it"
+            )
+        if self.facts["texts cut"]:
+            found.append(f"{self.facts['texts cut']} training texts were cut to {self.facts['longest']} tokens")
+        if self.facts["first token not judged"]:
+            found.append("without a prompt the first token of the answer follows nothing, so it is not judged")
+        return tuple(warning for warning in found if warning)
+
     def attribution(self) -> Attribution:
         """The scores with their rows as players; they rank, they divide nothing."""
         return Attribution(
-            tuple(f"row {i}" for i in range(len(self.texts))),
+            tuple(f"row {i + 1}" for i in range(len(self.texts))),
             self.scores,
             total=None,
             method=f"trace/projected gradients, {self.facts['scale']}",
@@ -53,11 +79,23 @@ class Trace:
             certificate=self.facts,
         )
 
+    def to_json(self) -> str:
+        """Everything, as JSON; rows are numbered from 1, as lines are."""
+        rows = [
+            {"row": i + 1, "score": self.scores[i], "text": self.texts[i], "by_token": self.by_token[i]}
+            for i in self.order
+        ]
+        data = {
+            "kind": "trace", "format": 1, "prompt": self.prompt, "answer": self.answer, "tokens": self.tokens,
+            "probability": self.probability, "texts": rows, "warnings": self.warnings, "facts": self.facts,
+        }  # fmt: skip
+        return json.dumps(plain(data, "trace"), ensure_ascii=False)
+
 
 def trace(
     model: Any,
     tokenizer: Any,
-    train_texts: Sequence[str],
+    train_texts: Sequence[str] | None,
     prompt: str,
     answer: str,
     *,
@@ -67,24 +105,32 @@ def trace(
     side: int = SIDE,
     relative: bool = True,
     batch_size: int = 16,
+    memory: float = MEMORY,
     seed: int = 0,
+    watch: Callable[[int], None] | None = None,
 ) -> Trace:
     """Rank training texts by how much each made `model` answer `prompt` with `answer`.
 
     `model` and `tokenizer` are a causal language model of Hugging Face and its tokenizer. The gradients of the texts are kept
-    in `folder`, where later calls find them; without it they are formed anew. `relative` divides every text's score by the root
-    of its influence on itself, so that long or odd texts do not come first for every answer. Embeddings count among the layers.
+    in `folder`, where later calls find them, and a broken call goes on; without it they are formed anew. Once the folder is
+    filled, `train_texts=None` asks it alone: no training text is read. `relative` divides every text's score by the root of its
+    influence on itself, so that long or odd texts do not come first for every answer. Embeddings count among the layers.
     """
-    if not train_texts or not prompt.strip() or not answer.strip():
-        raise InvalidInput("trace needs training texts, a prompt and an answer; none of them may be empty")
+    if not answer.strip() or (train_texts is not None and not len(train_texts)):
+        raise InvalidInput("trace needs an answer and training texts; neither may be empty")
     longest = longest or _longest(model)
-    data, cut = encoded(tokenizer, train_texts, longest)
-    query, pieces = asked(tokenizer, prompt, answer, longest)
-    net = network(model, loss=NextTokens(), layers=layers, embeddings=True, batch_size=batch_size)
+    query, pieces, first = asked(tokenizer, prompt, answer, longest)
+    net = network(model, loss=NextTokens(), layers=layers, embeddings=True, batch_size=batch_size, memory=memory)
     with tempfile.TemporaryDirectory() if folder is None else nullcontext(str(folder)) as place:
-        store = GradientStore.build(place, net, data, side=side, seed=seed)
+        if train_texts is None:
+            store, texts, cut = _kept(folder)
+        else:
+            data, cut = encoded(tokenizer, train_texts, longest)
+            store, texts = GradientStore.build(place, net, data, side=side, seed=seed, watch=watch), tuple(train_texts)
+            _keep(store, texts, cut)
         by_token = store.search(net, query).matrix  # (N, tokens)
         own = np.sqrt(np.maximum(store.self_influence(), 1e-30)) if relative else np.ones(len(store))
+        settled = store.stationarity()
     losses = np.concatenate([losses.cpu().numpy() for _, losses, _ in net.passes(query)])
     by_token = by_token / own[:, None]
     probability = float(np.exp(-losses.sum()))
@@ -94,9 +140,39 @@ def trace(
         "longest": longest,
         "numbers kept for each text": int(sum(store.about["widths"].values())),
         "saturated": bool(probability > SATURATED),
+        "first token not judged": not first,
+        **settled,
         **store.about["facts"],
     }
-    return Trace(tuple(train_texts), prompt, answer, pieces, by_token.sum(axis=1), by_token, probability, facts)
+    return Trace(texts, prompt, answer, pieces, by_token.sum(axis=1), by_token, probability, facts)
+
+
+def _keep(store: GradientStore, texts: Sequence[str], cut: int) -> None:
+    """Note beside the gradients how the texts begin, so that a later question needs the store alone."""
+    file = store.folder / "texts.json"
+    if not file.exists():
+        written(
+            file, json.dumps({"cut": cut, "texts": [text[:BEGINNING] for text in texts]}, ensure_ascii=False).encode()
+        )
+
+
+def _kept(folder: str | Path | None) -> tuple[GradientStore, tuple[str, ...], int]:
+    """A filled store, how its texts begin, and how many of them were cut."""
+    if folder is None:
+        raise InvalidInput(
+            "there are neither training texts nor a store; give train_texts (--train FILE), or folder (--store FOLDER)"
+        )
+    store = GradientStore(folder)
+    try:
+        kept = json.loads((store.folder / "texts.json").read_text(encoding="utf-8"))
+        texts, cut = tuple(map(str, kept["texts"])), int(kept["cut"])
+    except (OSError, ValueError, KeyError, TypeError):
+        raise InvalidInput(
+            f"{store.folder} does not hold the beginnings of its texts; give them again once (train_texts, --train FILE)"
+        ) from None
+    if len(texts) != len(store):
+        raise InvalidInput(f"{store.folder} holds {len(store)} gradients and {len(texts)} texts; build it again")
+    return store, texts, cut
 
 
 def encoded(tokenizer: Any, texts: Sequence[str], longest: int) -> tuple[dict[str, torch.Tensor], int]:
@@ -107,42 +183,52 @@ def encoded(tokenizer: Any, texts: Sequence[str], longest: int) -> tuple[dict[st
     ids = [list(tokenizer(text)["input_ids"]) for text in texts]
     if short := [row for row, part in enumerate(ids) if len(part) < 2]:
         raise InvalidInput(
-            f"text {short[0]} has fewer than two tokens, so it foretells nothing: {texts[short[0]]!r:.60}"
+            f"text {short[0] + 1} of {len(texts)} has fewer than two tokens, so it foretells nothing: {texts[short[0]]!r:.60}"
         )
     return padded([part[:longest] for part in ids]), sum(len(part) > longest for part in ids)
 
 
-def asked(tokenizer: Any, prompt: str, answer: str, longest: int) -> tuple[dict[str, torch.Tensor], tuple[str, ...]]:
-    """One row for each token of the answer, in which only that token is judged, and the tokens.
-
-    The prompt is encoded with the answer, so that the answer's tokens are those the model would say there.
-    """
+def asked(
+    tokenizer: Any, prompt: str, answer: str, longest: int
+) -> tuple[dict[str, torch.Tensor], tuple[str, ...], bool]:
+    """One row for each token of the answer, in which only that token is judged; the tokens; is the first among them?"""
     import torch
 
-    start = list(tokenizer(prompt)["input_ids"])
-    between = "" if prompt[-1].isspace() or answer[0].isspace() else " "
-    whole = list(tokenizer(prompt + between + answer)["input_ids"])
-    first = next((i for i, (a, b) in enumerate(zip(start, whole, strict=False)) if a != b), min(len(start), len(whole)))
-    last = len(whole) - sum(token in tokenizer.all_special_ids for token in whole[first:])
+    whole, first, last = answer_places(tokenizer, prompt, answer)
     places = range(max(first, 1), last)
     if not places or len(whole) > longest:
         raise InvalidInput(
-            f"prompt and answer have {len(whole)} tokens, {len(places)} of them the answer's; {longest} fit"
+            f"prompt and answer have {len(whole)} tokens, {len(places)} of them the answer's that follow something; "
+            f"{longest} fit"
         )
     batch = padded([whole] * len(places))
     labels = torch.full_like(batch["labels"], IGNORED)
     for row, place in enumerate(places):
         labels[row, place] = whole[place]
-    return batch | {"labels": labels}, tuple(tokenizer.decode([whole[p]]) for p in places)
+    return batch | {"labels": labels}, tuple(tokenizer.decode([whole[p]]) for p in places), first >= 1
 
 
-def padded(ids: Sequence[Sequence[int]]) -> dict[str, torch.Tensor]:
+def answer_places(tokenizer: Any, prompt: str, answer: str) -> tuple[list[int], int, int]:
+    """Prompt and answer as token numbers, and where the answer begins and ends.
+
+    The prompt is encoded with the answer, so that the answer's tokens are those the model would say there.
+    """
+    start = list(tokenizer(prompt)["input_ids"]) if prompt else []
+    between = "" if not prompt or prompt[-1].isspace() or answer[0].isspace() else " "
+    whole = list(tokenizer(prompt + between + answer)["input_ids"])
+    if not prompt:
+        start = [*takewhile(lambda token: token in tokenizer.all_special_ids, whole)]
+    first = next((i for i, (a, b) in enumerate(zip(start, whole, strict=False)) if a != b), min(len(start), len(whole)))
+    return whole, first, len(whole) - sum(token in tokenizer.all_special_ids for token in whole[first:])
+
+
+def padded(ids: Sequence[Sequence[int]], fill: int = 0) -> dict[str, torch.Tensor]:
     """Rows of token numbers as tensors, the padding neither read nor judged."""
     import torch
 
     wide = max(map(len, ids))
     mask = torch.tensor([[1] * len(row) + [0] * (wide - len(row)) for row in ids])
-    tokens = torch.tensor([[*row, *([0] * (wide - len(row)))] for row in ids])
+    tokens = torch.tensor([[*row, *([fill] * (wide - len(row)))] for row in ids])
     return {"input_ids": tokens, "attention_mask": mask, "labels": tokens.masked_fill(mask == 0, IGNORED)}
 
 

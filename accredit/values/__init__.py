@@ -21,6 +21,7 @@ from accredit.values.solver import Solver, Stop
 from accredit.values.within import value_of
 
 if TYPE_CHECKING:
+    from accredit.values.ablations import Lasso
     from accredit.values.differences import Differences, DifferencesHint
     from accredit.values.lime import Lime
     from accredit.values.orders import Antithetic, Permutations
@@ -35,6 +36,7 @@ ESTIMATORS = {  # name -> the module it lives in; imported when first used
     "Differences": "accredit.values.differences",
     "DifferencesHint": "accredit.values.differences",
     "KernelShap": "accredit.values.regression",
+    "Lasso": "accredit.values.ablations",
     "Lime": "accredit.values.lime",
     "Leverage": "accredit.values.regression",
     "Permutations": "accredit.values.orders",
@@ -48,8 +50,8 @@ ESTIMATORS = {  # name -> the module it lives in; imported when first used
 __getattr__ = lazy(__name__, ESTIMATORS)
 
 __all__ = [
-    "Antithetic", "CubeGame", "Cubes", "Differences", "DifferencesHint", "Exact", "Interactions", "KernelShap", "Leverage",
-    "Lime", "Permutations", "SampledBanzhaf", "SampledBeta", "SampledSemivalue", "Solver", "Stop", "Surrogate", "Truncated",
-    "banzhaf", "banzhaf_interactions", "best_subsets", "beta", "interactions", "leave_one_out", "mobius", "owen", "payoff_of",
-    "permutations_needed", "semivalue", "shapley", "shapley_interactions", "value_given", "value_of",
+    "Antithetic", "CubeGame", "Cubes", "Differences", "DifferencesHint", "Exact", "Interactions", "KernelShap", "Lasso",
+    "Leverage", "Lime", "Permutations", "SampledBanzhaf", "SampledBeta", "SampledSemivalue", "Solver", "Stop", "Surrogate",
+    "Truncated", "banzhaf", "banzhaf_interactions", "best_subsets", "beta", "interactions", "leave_one_out", "mobius",
+    "owen", "payoff_of", "permutations_needed", "semivalue", "shapley", "shapley_interactions", "value_given", "value_of",
 ]  # fmt: skip

@@ -77,7 +77,7 @@ def notes_of(table: Standings) -> list[str]:
         "pairs of methods)."
     )
     against_best = any(s.p_best is not None for s in table.standings)
-    return [*_ranked_by(table), *[tested] * against_best, *_left_out(table), *_failed(table)]
+    return [*_ranked_by(table), *[tested] * against_best, *_left_out(table), *failures_of(table)]
 
 
 def _ranked_by(table: Standings) -> list[str]:
@@ -128,7 +128,8 @@ def _general(reason: str) -> str:
     return reason
 
 
-def _failed(table: Standings) -> list[str]:
+def failures_of(table: Standings) -> list[str]:
+    """Methods that failed on some inputs, and inputs that could not be explained at all."""
     notes = []
     for s in table.standings:
         if s.failures:

@@ -8,6 +8,7 @@ import numpy as np
 
 from accredit.core import Attribution
 from accredit.views.engine import render
+from accredit.views.labels_view import labels_body
 from accredit.views.numbers import BRIEF, between, brief
 from accredit.views.parts import Bar, bar, bounds, claims_table, heat, span
 from accredit.views.valuation import curves_svg
@@ -41,13 +42,15 @@ class Place(NamedTuple):
 
 
 def data_body(watched: Watched) -> Markup:
-    """A journal: how far it is, who is worth what so far, whose label looks wrong, who works together, what removal does."""
+    """A journal: how far it is, whose label looks wrong, who is worth what so far, who works together, what removal does."""
     values = watched.values
+    asked = watched.labels is not None or watched.unanswered
     return render(
         "data", "body",
-        progress=_progress(watched), ranking=None if values is None else _ranking(watched, values),
-        suspects=_suspects(watched), curves=_curves(watched), pairs=_pairs(watched), provisional=watched.provisional,
-        claims="" if values is None else claims_table(values),
+        progress=_progress(watched), labels=labels_body(watched.labels, watched.unanswered) if asked else "",
+        ranking=None if values is None else _ranking(watched, values),
+        harmful=_harmful(watched), silent=watched.known.silent, curves=_curves(watched), pairs=_pairs(watched),
+        provisional=watched.provisional, claims="" if values is None else claims_table(values),
     )  # fmt: skip
 
 
@@ -95,10 +98,10 @@ def _places(watched: Watched, values: Attribution, order: list[int]) -> list[Pla
     return places
 
 
-def _suspects(watched: Watched) -> dict[str, object] | None:
-    if not watched.suspects:
+def _harmful(watched: Watched) -> dict[str, object] | None:
+    if not watched.harmful:
         return None
-    rows = [(_who(watched, s.player), brief(s.credit), str(s.surely)) for s in watched.suspects]
+    rows = [(_who(watched, s.player), brief(s.credit), str(s.surely)) for s in watched.harmful]
     return {"rows": rows, "described": bool(watched.known.labels)}
 
 

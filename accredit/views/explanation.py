@@ -6,7 +6,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from accredit.core import AXIOMS, Attribution
 from accredit.core.plain import rounded
-from accredit.explanation.result import Explanation
+from accredit.explanation.result import WHOLE, Explanation
+from accredit.views.answer_page import answer_blocks
+from accredit.views.answer_page import headline as answer_headline
+from accredit.views.answer_text import payoff_words
 from accredit.views.drawer import Drawer
 from accredit.views.engine import render
 from accredit.views.flow import flow_svg, left_out
@@ -25,6 +28,8 @@ UNSIGNED = [f"n{k}" for k in range(2, LEVELS + 1, 2)]
 
 def headline(explanation: Explanation) -> str:
     """The question that the page answers."""
+    if explanation.said is not None:
+        return answer_headline(explanation)
     predicted = explanation.prediction[0][0] if explanation.prediction else explanation.target
     return f"Why {explanation.target}?" if explanation.target == predicted else f"What supports {explanation.target}?"
 
@@ -39,7 +44,10 @@ def explanation_blocks(explanation: Explanation, live: bool = False) -> dict[str
     drawer = Drawer(explanation, live)
     notes = render("explanation", "notes", lines=explanation.notes)
     blocks: dict[str, str] = {"intro": _intro(explanation), "prediction": _prediction(explanation), "notes": notes}
-    if explanation.attributions:
+    if explanation.said is not None:
+        del blocks["prediction"], blocks["notes"]
+        blocks |= answer_blocks(explanation, drawer) | {"legend": _legend(explanation), "notes": notes}
+    elif explanation.attributions:
         blocks |= {"lead": drawer.lead(), "legend": _legend(explanation), "side": render("explanation", "side")}
         blocks |= {f"method {name}": strip for name, strip in drawer.side_by_side().items()}
     if explanation.refused:
@@ -50,23 +58,31 @@ def explanation_blocks(explanation: Explanation, live: bool = False) -> dict[str
     if explanation.attributions:
         blocks |= {"numbers": drawer.numbers(), "trust": _trust(explanation)}
     blocks["footer"] = _footer(explanation)
-    if live and explanation.attributions:
+    if live and explanation.attributions and explanation.said is None:
         blocks["inspector"] = render("explanation", "inspector")
     return blocks
 
 
 def _intro(explanation: Explanation) -> Markup:
     count, ran = len(explanation.players), len(explanation.attributions)
-    who = "patch" if explanation.picture else explanation.provenance.get("players", "player")
+    who = explanation.provenance.get("players", "patch" if explanation.picture else "player")
     who = who if isinstance(who, str) else "player"
     several = f"{count} {who}{'s' if who != 'patch' else 'es'}" if count > 1 else f"one {who}"
     took = sum(explanation.seconds.values())
     return render(
         "explanation", "intro",
-        several=several + " of two texts" * (explanation.pair is not None), payoff=explanation.payoff,
-        target=explanation.target, methods="one method" if ran == 1 else f"{ran} methods",
+        several=several + " of two texts" * (explanation.pair is not None), payoff=_payoff(explanation),
+        target=_asked(explanation), methods="one method" if ran == 1 else f"{ran} methods",
         cost=duration(took) if took else "", model=str(explanation.provenance.get("model") or ""),
     )  # fmt: skip
+
+
+def _payoff(explanation: Explanation) -> str:
+    return explanation.payoff if explanation.said is None else payoff_words(explanation)
+
+
+def _asked(explanation: Explanation) -> str:
+    return f"the {WHOLE}" if explanation.said is not None and explanation.target == WHOLE else explanation.target
 
 
 def _prediction(explanation: Explanation) -> Markup:

@@ -15,17 +15,19 @@ from accredit.views.sky import sky_rules
 if TYPE_CHECKING:
     from markupsafe import Markup
 
+STARTS = {"inspector": "inspect", "answers": "answers"}  # what each script is started with
 
-def page(title: str, body: Markup, *, live: bool = False) -> str:
-    """A whole document around rendered pieces; `live` adds the script that shows a token's numbers.
 
-    The policy allows exactly this style sheet and, if `live`, exactly this script, both by hash: a token that slipped through
-    the escaping could still run nothing and load nothing.
+def page(title: str, body: Markup, *, script_of: str = "") -> str:
+    """A whole document around rendered pieces; `script_of` names what makes it live: "inspector" or "answers".
+
+    The policy allows exactly this style sheet and, if there is one, exactly this script, both by hash: a token that slipped
+    through the escaping could still run nothing and load nothing.
     """
-    style, script = stylesheet(), _script() if live else ""
+    style, script = stylesheet(), _script(script_of) if script_of else ""
     policy = (
         f"default-src 'none'; style-src '{_hash(style)}'; "
-        + (f"script-src '{_hash(script)}'; " if live else "")
+        + (f"script-src '{_hash(script)}'; " if script else "")
         + "img-src data:; base-uri 'none'; form-action 'none'"
     )
     return str(
@@ -58,8 +60,8 @@ def stylesheet() -> str:
 
 
 @cache
-def _script() -> str:
-    return asset("inspector.js") + 'inspect(document.querySelector("main.accredit"));'
+def _script(name: str) -> str:
+    return asset(f"{name}.js") + f'{STARTS[name]}(document.querySelector("main.accredit"));'
 
 
 @cache

@@ -7,6 +7,7 @@ from accredit.core.plain import rounded
 from accredit.explanation.result import Explanation
 from accredit.explanation.table import TableExplanation
 from accredit.values.report import GameReport
+from accredit.views.answer_text import answer_text
 from accredit.views.columns import printable, table
 from accredit.views.numbers import between
 from accredit.views.table_view import table_text
@@ -36,6 +37,8 @@ def text(
     claims: efficiency, symmetry, null player, linearity exactly
     exact: there is no sampling error; 4 payoffs
     """
+    if isinstance(result, Explanation) and result.said is not None:
+        return answer_text(result, rows, colour)
     if isinstance(result, Explanation):
         return explanation_text(result, rows, colour)
     if isinstance(result, TableExplanation):

@@ -1,4 +1,4 @@
-"""Values of training data made visible: a ranked table, suspects, and removal curves as a picture."""
+"""Training data made visible: which labels are wrong, what each row is worth, and removal curves as a picture."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ import numpy as np
 
 from accredit.core.plain import rounded
 from accredit.evaluate.data import Curve
-from accredit.valuation.report import Valuation
+from accredit.valuation.report import DataReport, Valuation
 from accredit.views.columns import printable, table
 from accredit.views.engine import render
+from accredit.views.labels_view import labels_body, labels_text, short
 from accredit.views.numbers import BRIEF
 from accredit.views.page import page
 from accredit.views.parts import attribution_table, claims_table
@@ -21,21 +22,37 @@ from accredit.views.words import PAIRS
 if TYPE_CHECKING:
     from markupsafe import Markup
 
+QUESTION = "What is each row worth?"
+HARMFUL = "rows that the model does better without (which need not be labelled wrongly)"
 SHOWN = 20  # players in the terminal
 TEXT = 48  # characters of a row's text
 DOTS = "▁▂▃▄▅▆▇█"
 DASHES = ("", "7 3", "2 3")  # highest first, lowest first, at random: so that they differ without colours, too
 
 
+def report_text(report: DataReport, rows: int = SHOWN) -> str:
+    """Both answers for a terminal, each under its question."""
+    parts = []
+    if report.labels is not None or report.unanswered:
+        parts.append("\n".join(labels_text(report.labels, report.unanswered)))
+    if report.worth is not None:
+        parts.append(f"{QUESTION.upper()}\n{valuation_text(report.worth, rows)}")
+    if report.notes:
+        parts.append("\n".join(f"note: {printable(note)}" for note in report.notes))
+    return "\n\n".join(parts)
+
+
 def valuation_text(report: Valuation, rows: int = SHOWN) -> str:
-    """The report for a terminal."""
-    lines = [f"payoff: {report.payoff}", *_ranked(report, rows)]
-    if report.suspects:
-        lines += ["", "likely mislabelled (the model does better without them)"]
-        cells = [[s.player, printable(s.label), rounded(s.credit), str(s.surely)] for s in report.suspects]
+    """What the rows are worth, for a terminal."""
+    lines = [f"payoff: {report.payoff}", *(f"warning: {w}" for w in report.warnings), *_ranked(report, rows)]
+    if report.harmful:
+        lines += ["", HARMFUL]
+        cells = [[s.player, printable(s.label), rounded(s.credit), str(s.surely)] for s in report.harmful]
         head, *listed = table(["row", "label", "value", "certainty"], cells)
-        texts = [_short(s.text) for s in report.suspects]
+        texts = [short(s.text, TEXT) for s in report.harmful]
         lines += [head, *(f"{line}  {text}".rstrip() for line, text in zip(listed, texts, strict=True))]
+    if report.silent:
+        lines += ["", f"no row is called harmful: {report.silent}"]
     if report.synergy:
         lines += ["", PAIRS]
         pairs = [[printable(" + ".join(pair)), rounded(index)] for pair, index in report.synergy]
@@ -44,7 +61,8 @@ def valuation_text(report: Valuation, rows: int = SHOWN) -> str:
         lines += ["", "payoff while players are removed, from all (left) to none (right)"]
         lines += table(["", "", "mean"], [[c.label, spark(c, report.curves), rounded(c.area)] for c in report.curves])
     if report.trained or report.recalled:
-        lines.append(f"{report.trained:,} trainings paid for, {report.recalled:,} found in the journal")
+        found = f", {report.recalled:,} found in the journal" if report.recalled else ""
+        lines.append(f"{report.trained:,} trainings paid for{found}")
     return "\n".join(lines)
 
 
@@ -61,11 +79,6 @@ def _ranked(report: Valuation, rows: int) -> list[str]:
     return [*lines[:ends], f"… {len(values) - rows} more …", *lines[ends : 2 + rows], *facts(values)]
 
 
-def _short(text: str) -> str:
-    plain = printable(text)
-    return plain if len(plain) <= TEXT else plain[: TEXT - 1] + "…"
-
-
 def spark(curve: Curve, among: Sequence[Curve]) -> str:
     """A curve in eight heights, on the scale of all curves."""
     low, high = _extent(among)
@@ -73,25 +86,24 @@ def spark(curve: Curve, among: Sequence[Curve]) -> str:
     return "".join(DOTS[min(7, int(8 * h))] for h in heights)
 
 
-def valuation_page(report: Valuation, title: str) -> str:
-    """The report as one self-contained HTML file."""
+def report_page(report: DataReport, title: str) -> str:
+    """Both answers as one self-contained HTML file."""
+    asked = report.labels is not None or report.unanswered
+    labels = labels_body(report.labels, report.unanswered) if asked else ""
+    worth = "" if report.worth is None else _worth(report.worth)
+    return page(title, render("valuation", "body", labels=labels, worth=worth, notes=list(report.notes)))
+
+
+def _worth(report: Valuation) -> Markup:
+    """What the rows are worth, as a piece of a page."""
     pairs = [(" + ".join(pair), rounded(index)) for pair, index in report.synergy]
-    body = render(
-        "valuation", "body",
-        payoff=report.payoff, values=attribution_table(report.values.ranked()), suspects=_suspects(report), pairs=pairs,
-        curves=curves_svg(report.curves) if report.curves else "", claims=claims_table(report.values),
+    rows = [(h.player, h.label, rounded(h.credit), str(h.surely), h.text) for h in report.harmful]
+    return render(
+        "valuation", "worth",
+        question=QUESTION, payoff=report.payoff, warnings=list(report.warnings),
+        values=attribution_table(report.values.ranked()), harmful=rows, why=HARMFUL, silent=report.silent,
+        pairs=pairs, curves=curves_svg(report.curves) if report.curves else "", claims=claims_table(report.values),
     )  # fmt: skip
-    return page(title, body)
-
-
-def _suspects(report: Valuation) -> tuple[list[str], list[list[str]]] | None:
-    """Header and rows; the column of texts only where there are any."""
-    if not report.suspects:
-        return None
-    header = ["row", "label", "value", "certainty", "text"]
-    shown = len(header) if any(s.text for s in report.suspects) else len(header) - 1
-    rows = [[s.player, s.label, rounded(s.credit), str(s.surely), s.text][:shown] for s in report.suspects]
-    return header[:shown], rows
 
 
 def curves_svg(curves: Sequence[Curve], width: int = 560, height: int = 260) -> Markup:

@@ -24,8 +24,9 @@ from accredit.evaluate.data import Curve, random_removal_curve, removal_curve
 from accredit.games import TableGame, grouped
 from accredit.store.export import export
 from accredit.store.journal import Journal, existing
+from accredit.valuation.label_result import WrongLabels
 from accredit.valuation.report import CURVE_ORDERS, CURVE_STEPS
-from accredit.valuation.suspects import RowFacts, Suspect, suspects
+from accredit.valuation.suspects import Harmful, RowFacts, harmful
 from accredit.values.interactions import shapley_interactions
 
 LEVEL, NORMAL = 0.95, 1.959964
@@ -46,11 +47,13 @@ class Watched:
     known: RowFacts
     values: Attribution | None
     provisional: bool
-    suspects: tuple[Suspect, ...]
+    harmful: tuple[Harmful, ...]
     pair_players: tuple[str, ...]
     square: FloatArray | None  # (pairs, pairs) interactions; nan: too few coalitions to tell
     pairs_because: str
     curves: tuple[Curve, ...]
+    labels: WrongLabels | None = None  # which labels are wrong, where the run asked
+    unanswered: str = ""  # why that could not be answered
 
 
 def state_of(path: str) -> str:
@@ -71,7 +74,8 @@ def watch(path: str) -> Watched:
             games[-1] if games else {"players": (), "ok": 0, "failed": 0, "quarantined": 0, "seconds": 0.0}
         )
         rows: tuple[str, ...] = game["players"] or (result.players if result else ())
-        known = RowFacts.of(journal.description(runs[-1].id) if runs else {}, rows)
+        facts = journal.description(runs[-1].id) if runs else {}
+        known = RowFacts.of(facts, rows)
         masks, worth = (
             _stored(journal, game["id"], len(rows)) if games else (np.zeros((0, len(rows)), dtype=bool), np.zeros(0))
         )
@@ -86,7 +90,8 @@ def watch(path: str) -> Watched:
     square, pair_players, because = _interactions(values, names, together, worth)
     return Watched(
         len(rows), game["ok"], game["failed"] + game["quarantined"], game["seconds"], unfinished, known, values,
-        result is None, suspects(values, known), pair_players, square, because, _curves(result, playing),
+        result is None, harmful(values, known), pair_players, square, because, _curves(result, playing),
+        WrongLabels.from_plain(facts["wrong labels"]) if facts.get("wrong labels") else None, facts.get("unanswered", ""),
     )  # fmt: skip
 
 

@@ -33,20 +33,20 @@ def reason(contest: TextContest, metric: str) -> str:
     """Why a metric is not measured; nothing where it is."""
     game = contest.game(TEXT)
     try:
-        measure(contest.metric(metric), game, random_scores(game))
+        measure(contest.metric(metric, TEXT), game, random_scores(game))
     except NotApplicable as why:
         return str(why)
     return ""
 
 
 def test_probabilities_of_two_labels_have_every_metric():
-    assert [name for name in METRICS if reason(TWO, name)] == ["infidelity"]  # random scores have no unit
-    assert TWO.metric("post-hoc accuracy") == PostHocAccuracy(threshold=0.5)
+    assert [name for name in METRICS if reason(TWO, name)] == ["infidelity", "hit@1", "hit@2"]  # no unit, no truth
+    assert TWO.metric("post-hoc accuracy", TEXT) == PostHocAccuracy(threshold=0.5)
 
 
 def test_a_margin_decides_at_zero_among_any_number_of_labels(three):
     for contest in (TWO, three):
-        assert replace(contest, payoff="margin").metric("post-hoc accuracy") == PostHocAccuracy(threshold=0.0)
+        assert replace(contest, payoff="margin").metric("post-hoc accuracy", TEXT) == PostHocAccuracy(threshold=0.0)
 
 
 def test_the_probability_of_one_label_of_three_does_not_tell_the_decision(three):
@@ -62,7 +62,7 @@ def test_a_payoff_that_may_look_like_a_probability_is_none(payoff):
 
 def test_credit_is_no_share_of_what_another_judge_takes():
     assert "removal=attention" in reason(replace(TWO, judge="attention"), "infidelity")
-    assert replace(TWO, judge="mask").metric("infidelity") is METRICS["infidelity"]  # the methods mask, too
+    assert replace(TWO, judge="mask").metric("infidelity", TEXT) is METRICS["infidelity"]  # the methods mask, too
 
 
 def test_settings_that_fail_on_every_row_are_refused_at_once():

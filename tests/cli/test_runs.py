@@ -56,7 +56,7 @@ def test_exports_every_payoff(folder, name):
 
 def test_resumes_the_unfinished_run_where_it_was_given(folder, tmp_path_factory, monkeypatch):
     with Journal(folder / "run.db", several=True) as journal:
-        journal._db.execute("UPDATE runs SET ended = NULL, result = NULL")
+        journal._file.sql.execute("UPDATE runs SET ended = NULL, result = NULL")
     assert "unfinished" in CliRunner().invoke(runs, ["run.db"], catch_exceptions=False).output
     monkeypatch.chdir(tmp_path_factory.mktemp("elsewhere"))
     result = CliRunner().invoke(runs, [str(folder / "run.db"), "--resume"], catch_exceptions=False)
@@ -70,15 +70,15 @@ def test_resumes_the_unfinished_run_where_it_was_given(folder, tmp_path_factory,
 
 def test_a_copied_journal_goes_on_as_itself(folder, tmp_path_factory, monkeypatch):
     with Journal(folder / "run.db", several=True) as journal:
-        journal._db.execute("UPDATE runs SET ended = NULL, result = NULL")
+        journal._file.sql.execute("UPDATE runs SET ended = NULL, result = NULL")
     elsewhere = tmp_path_factory.mktemp("elsewhere")
     (folder / "run.db").rename(elsewhere / "moved.db")
     monkeypatch.chdir(elsewhere)
     result = CliRunner().invoke(runs, ["moved.db", "--resume", "--json"], catch_exceptions=False)
-    assert json.loads(result.stdout)["trained"] == 0
+    assert json.loads(result.stdout)["worth"]["trained"] == 0
     with Journal(elsewhere / "moved.db", several=True) as journal:
         assert [run.ended is None for run in journal.runs()] == [False]
-        journal._db.execute("UPDATE runs SET ended = NULL, folder = '/no/such/folder'")
+        journal._file.sql.execute("UPDATE runs SET ended = NULL, folder = '/no/such/folder'")
     assert not (folder / "run.db").exists()
     with pytest.raises(AccreditError, match="/no/such/folder, which is gone"):
         CliRunner().invoke(runs, ["moved.db", "--resume"], catch_exceptions=False)

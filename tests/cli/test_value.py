@@ -44,16 +44,16 @@ def run(typed, monkeypatch, tmp_path):
     return partial(typed, "value")
 
 
-BASE = ("train.csv", "--target", "label", "--test", "test.csv")
+BASE = ("train.csv", "--target", "label", "--test", "test.csv", "--only", "values")
 
 
-def test_ranks_rows_lists_suspects_and_draws_curves(run):
+def test_ranks_rows_lists_harmful_ones_and_draws_curves(run):
     code, out, err = run(*BASE)
     assert code == 0, err
     assert "shared among 60 players" in out
-    assert "likely mislabelled" in out
-    suspects = out[out.index("likely mislabelled") : out.index("payoff while")]
-    assert sum(f"row {i}  " in suspects for i in (1, 2, 3)) >= 2, suspects
+    assert "mislabelled" not in out and "WRONG" not in out  # a low value is not a wrong label
+    listed = out[out.index("does better without") : out.index("payoff while")]
+    assert sum(f"row {i}  " in listed for i in (1, 2, 3)) >= 2, listed
     assert "remove lowest first" in out
     assert "█" in out
 
@@ -64,9 +64,9 @@ def test_every_method_values_every_row(run, method):
     code, out, err = run(*BASE, "--method", method, "--model", model, "--budget", "130", "--no-curves", "--json")
     assert code == 0, err
     report = json.loads(out)
-    values = Attribution.from_plain(report["values"])
+    values = Attribution.from_plain(report["worth"]["values"])
     assert len(values) == ROWS
-    assert report["kind"] == "valuation"
+    assert report["kind"] == "training data" and report["wrong_labels"] is None
     assert values.players[0] == "row 1"
 
 
@@ -81,17 +81,17 @@ def test_csv_holds_one_line_a_player_highest_first(run):
 
 def test_groups_are_players_and_their_values_are_exact_when_few(run):
     code, out, _ = run(*BASE, "--players", "who", "--method", "shapley", "--model", "ridge", "--json", "--no-curves")
-    values = Attribution.from_plain(json.loads(out)["values"])
+    values = Attribution.from_plain(json.loads(out)["worth"]["values"])
     assert code == 0
     assert set(values.players) == {"ann", "bob", "cy"}
     assert values.unshared == pytest.approx(0, abs=1e-12)
-    assert {frozenset(s["pair"]) for s in json.loads(out)["synergy"]} == {
+    assert {frozenset(s["pair"]) for s in json.loads(out)["worth"]["synergy"]} == {
         frozenset(pair) for pair in (("ann", "bob"), ("ann", "cy"), ("bob", "cy"))
     }
     assert "complements" in run(*BASE, "--players", "who", "--method", "shapley", "--model", "ridge")[1]
     code, out, _ = run(*BASE, "--players", "who", "--json", "--no-curves")  # knn: the quotient game, not a sum
     assert code == 0
-    assert Attribution.from_plain(json.loads(out)["values"]).payoffs == 8
+    assert Attribution.from_plain(json.loads(out)["worth"]["values"]).payoffs == 8
 
 
 def test_the_page_is_one_file_and_names_cannot_break_it(run, tmp_path):
@@ -133,7 +133,7 @@ def test_the_same_line_again_pays_for_nothing_and_says_so(run, tmp_path):
 @pytest.mark.slow
 def test_an_interrupted_run_resumes_to_the_same_table(run, tmp_path):
     line = [*BASE, "--method", "banzhaf", "--budget", "250", "--executor", "serial", "--json", "--no-curves"]
-    whole = json.loads(run(*line)[1])["values"]
+    whole = json.loads(run(*line)[1])["worth"]["values"]
     script = "from accredit.cli import COMMANDS, main; COMMANDS['value'] = ('accredit.cli.value', ''); main()"
     child = subprocess.Popen(
         [sys.executable, "-c", script, "value", *line, "--store", "run.db"],
@@ -154,7 +154,7 @@ def test_an_interrupted_run_resumes_to_the_same_table(run, tmp_path):
     assert child.returncode in (0, 130), err
     if child.returncode == 130:
         assert "the same command again resumes" in err
-    resumed = json.loads(run(*line, "--store", "run.db")[1])
+    resumed = json.loads(run(*line, "--store", "run.db")[1])["worth"]
     assert resumed["recalled"] > 0
     assert resumed["values"] == whole
 
@@ -168,7 +168,10 @@ def test_numbers_are_regressed(run, tmp_path):
     )
     assert code == 0, err
     assert "neg_mean_squared_error" in out
-    code, _, err = run("numbers.csv", "--target", "price")
+    code, out, err = run("numbers.csv", "--target", "price")
+    assert code == 0, err
+    assert "minus the squared error of 5 nearest neighbours" in out
+    code, _, err = run("numbers.csv", "--target", "price", "--method", "shapley")
     assert code == 2
     assert "--model ridge" in err
 
@@ -184,9 +187,12 @@ def test_numbers_are_regressed(run, tmp_path):
         (("train.csv", "--target", "label", "--test", "other.csv"), "'other.csv' does not exist"),
         ((*BASE, "--method", "magic"), "method 'magic' is unknown; for training data there are"),
         ((*BASE, "--model", "magic"), "unknown model"),
-        ((*BASE, "--model", "text"), "needs --text"),
+        ((*BASE, "--layers", "*"), "--layers goes with --model FOLDER"),
+        (("train.csv",), "--target COLUMN is missing"),
+        (("train.csv", "--target", "label", "--only", "labels", "--budget", "9"), "--budget is about values"),
+        (("train.csv", "--target", "height", "--only", "labels"), "wrong labels are found among classes"),
         ((*BASE, "--method", "loo", "--budget", "20"), "takes 62 trainings"),
-        ((*BASE, "--method", "shapley", "--budget", "50"), "--budget 120 or more"),
+        ((*BASE, "--method", "shapley", "--budget", "50"), "--budget 120 is the least"),
         ((*BASE, "--method", "influence", "--model", "forest"), "write --model logistic"),
         ((*BASE, "--method", "banzhaf", "--budget", "130", "--executor", "fibres"), "unknown executor"),
         (("holes.csv", "--target", "label"), "column 'height' is missing in 1 rows"),
@@ -201,16 +207,25 @@ def test_numbers_are_regressed(run, tmp_path):
         (("latin.csv", "--target", "label"), "'latin.csv' is not text in UTF-8"),
         (("infinite.csv", "--target", "label"), "column 'height' holds inf in 1 rows"),
         (("train.csv", "--target", "label", "--test", "late.csv"), "'colour of width'"),
-        (("rare.csv", "--target", "label"), "in a test row and in no training row; choose other test rows with --seed"),
+        (
+            ("rare.csv", "--target", "label"),
+            "in a test row and in no training row; choose other test rows with --split-seed",
+        ),
         ((*BASE, "--seed", "-1"), "--seed"),
         ((*BASE, "--budget", "0"), "--budget"),
-        ((*BASE, "--encoder", "folder"), "name their column with --text"),
+        ((*BASE, "--features", "encoder:folder"), "name their column with --text"),
+        ((*BASE, "--features", "tfidf"), "name their column with --text"),
+        ((*BASE, "--features", "bert"), "'bert' is neither a file nor a kind of features; write tfidf, encoder:FOLDER"),
+        ((*BASE, "--features", "two.csv"), "two.csv holds 2 vectors for 100 rows"),
+        ((*BASE, "--features", "test.csv"), "test.csv holds words in its column 'colour'"),
+        ((*BASE, "--features", "two.csv", "--features", "two.csv"), "is given twice"),
         ((*BASE, "--text", "label"), "cannot be learned from itself"),
         ((*BASE, "--method", "influence", "--model", "ridge"), "write --model logistic"),
         ((*BASE, "--html", "no/such/folder.html"), "no/such"),
     ],
 )
 def test_bad_input_is_one_line_that_says_what_to_do(run, tmp_path, arguments, why):
+    (tmp_path / "two.csv").write_text("a,b\n1,2\n3,4\n")
     (tmp_path / "holes.csv").write_text("height,label\n1,a\n,b\n3,a\n4,b\n")
     (tmp_path / "one.csv").write_text("height,label\n" + "1,a\n" * 8)
     (tmp_path / "unlabelled.csv").write_text("height,label\n1,a\n2,\n3,b\n")
@@ -239,10 +254,10 @@ def test_few_rows_of_prices_are_numbers_and_many_numbered_classes_are_classes_if
     assert "neg_mean_squared_error" in out
     digits = "".join(f"{i % 25},{i % 25}\n" for i in range(100))
     (tmp_path / "letters.csv").write_text("stroke,letter\n" + digits)
-    code, _, err = run("letters.csv", "--target", "letter")
-    assert code == 2
-    assert "--task class" in err
-    code, out, err = run("letters.csv", "--target", "letter", "--task", "class")
+    code, out, err = run("letters.csv", "--target", "letter")
+    assert code == 0, err
+    assert "write --task class if it is one" in out and "minus the squared error of 5 nearest" in out
+    code, out, err = run("letters.csv", "--target", "letter", "--task", "class", "--only", "values")
     assert code == 0, err
     assert "share of right labels" in out
     code, _, err = run(*BASE, "--task", "number", "--model", "ridge", "--method", "loo")
@@ -253,7 +268,7 @@ def test_few_rows_of_prices_are_numbers_and_many_numbered_classes_are_classes_if
 def test_a_class_is_the_same_whether_written_1_or_1_0(run, tmp_path):
     (tmp_path / "whole.csv").write_text("x,y\n" + "".join(f"{i},{i % 2}\n" for i in range(20)))
     (tmp_path / "point.csv").write_text("x,y\n" + "".join(f"{i},{i % 2}.0\n" for i in range(6)))
-    code, _, err = run("whole.csv", "--target", "y", "--test", "point.csv")
+    code, _, err = run("whole.csv", "--target", "y", "--test", "point.csv", "--only", "values")
     assert code == 0, err
 
 
@@ -261,8 +276,8 @@ def test_a_column_named_row_is_learned_from(run, tmp_path):
     """`--players row` means the rows of the file, whatever its columns are called."""
     for name, column in (("a.csv", "row"), ("b.csv", "seat")):
         (tmp_path / name).write_text(f"{column},label\n" + "".join(f"{i % 7},{'ab'[i % 7 > 3]}\n" for i in range(40)))
-    named, other = (run(name, "--target", "label", "--json")[1] for name in ("a.csv", "b.csv"))
-    assert json.loads(named)["values"] == json.loads(other)["values"]
+    named, other = (run(name, "--target", "label", "--only", "values", "--json")[1] for name in ("a.csv", "b.csv"))
+    assert json.loads(named)["worth"]["values"] == json.loads(other)["worth"]["values"]
 
 
 def test_a_test_file_needs_only_what_the_model_sees(run, tmp_path):
@@ -281,10 +296,10 @@ def test_a_test_file_needs_only_what_the_model_sees(run, tmp_path):
 def test_scores_about_something_else_than_the_payoff_say_so_and_are_never_sure(run, method):
     code, out, err = run(*BASE, "--method", method, "--budget", "200")
     assert code == 0, err
-    assert "the scores are about its" in out.splitlines()[0]
-    suspects = json.loads(run(*BASE, "--method", method, "--budget", "200", "--json")[1])["suspects"]
-    assert suspects
-    assert {suspect["surely"] for suspect in suspects} == {"cannot tell"}
+    assert "the scores are about its" in out.splitlines()[1]
+    harmful = json.loads(run(*BASE, "--method", method, "--budget", "200", "--json")[1])["worth"]["harmful"]
+    assert harmful
+    assert {row["surely"] for row in harmful} == {"cannot tell"}
 
 
 def test_a_request_that_is_refused_leaves_no_unfinished_run(run, tmp_path):
@@ -303,42 +318,21 @@ def test_parquet_rows_are_numbered_whatever_their_index(run, tmp_path):
     frame = pandas.read_csv(tmp_path / "train.csv")
     frame["height"] = np.arange(len(frame), dtype=np.uint8)  # a number, not sixty words
     frame.set_index(pandas.Index([f"id{i}" for i in frame.index])).to_parquet(tmp_path / "train.parquet")
-    code, out, err = run("train.parquet", "--target", "label", "--json", "--no-curves")
+    code, out, err = run("train.parquet", "--target", "label", "--json", "--no-curves", "--only", "values")
     assert code == 0, err
-    assert all(player.startswith("row ") for player in json.loads(out)["values"]["players"])
-
-
-def test_texts_are_read_by_the_encoder(run, tmp_path):
-    builtin = pytest.importorskip("accredit.models.builtin")
-    pytest.importorskip("transformers")
-    if not builtin.text_folder().is_dir():
-        pytest.skip("the built-in text model is not there")
-    good, bad = ("a wonderful film", "moving and funny", "I loved it"), ("a dull mess", "boring and bad", "I hated it")
-    lines = [f"{text} {i}\tpos" for i, text in enumerate(good * 4)] + [
-        f"{text} {i}\tneg" for i, text in enumerate(bad * 4)
-    ]
-    (tmp_path / "reviews.tsv").write_text("review\tmood\n" + "\n".join(lines) + "\n")
-    code, out, err = run(
-        "reviews.tsv", "--target", "mood", "--text", "review", "--model", "text", "--json", "--no-curves"
-    )
-    assert code == 0, err
-    assert len(json.loads(out)["values"]["players"]) == 18
+    assert all(player.startswith("row ") for player in json.loads(out)["worth"]["values"]["players"])
 
 
 @pytest.mark.slow
 @pytest.mark.processes
 def test_the_lines_of_the_page_run_as_written(run, tmp_path):
     """Every `accredit value` line of the documentation, from the folder of the project, on the file it names."""
-    builtin = pytest.importorskip("accredit.models.builtin")
-    pytest.importorskip("transformers")
-    if not builtin.text_folder().is_dir():
-        pytest.skip("the built-in text model is not there")
     root = Path(__file__).parents[2]
     (tmp_path / "examples").symlink_to(root / "examples")
     lines = re.findall(r"^accredit value (.*)$", (root / "docs" / "valuation.md").read_text(encoding="utf-8"), re.M)
-    assert len(lines) == 2
+    assert len(lines) == 3
     answers = [run(*shlex.split(line, comments=True)) for line in lines]
-    assert [code for code, _, _ in answers] == [0, 0], answers
-    suspects = answers[0][1].split("likely mislabelled")[1].split("payoff while")[0]
-    assert "I hated every minute of this lazy comedy" in suspects  # labelled good
-    assert answers[1][1].index("\nann ") < answers[1][1].index("\ncy ")  # the careless one comes last
+    assert [code for code, _, _ in answers] == [0, 0, 0], answers
+    suspects = answers[0][1].split("WHAT IS EACH ROW WORTH?")[0]
+    assert "The script is superb and gripping and my children agreed" in suspects  # labelled bad
+    assert answers[2][1].index("\nann ") < answers[2][1].index("\ncy ")  # the careless one comes last

@@ -10,6 +10,7 @@ from accredit.flow import FlowGame, LayeredNetwork, credit_intervals, kkt_of, ma
 from accredit.flow.central_path import central_point
 from accredit.flow.certificate import conservation, over_capacity
 from accredit.flow.laplacian import LayeredLaplacian
+from accredit.flow.layout import Layout
 from tests.flow.attention_samples import awkward, causal, soft
 
 RULES = ("barrier", "l2")
@@ -190,20 +191,42 @@ def test_a_solve_that_does_not_converge_raises(monkeypatch):
         unique_flow(LayeredNetwork.from_attention(soft(3, 6)))
 
 
-def test_laplacian_solves_what_a_dense_solver_solves():
+@pytest.mark.parametrize("kind", ["full", "causal", "causal, two outputs"])
+def test_laplacian_solves_the_grounded_system(kind):
     rng = np.random.default_rng(0)
-    layers, tokens = 3, 70  # more than one block of columns
+    layers, tokens = 3, 150  # more than one tile, and more than one block of rows
     weights = rng.uniform(0.1, 2, (layers, tokens, tokens))
     supply, demand = rng.uniform(0.1, 1, tokens), rng.uniform(0.1, 1, tokens)
-    dense = np.zeros(((layers + 1) * tokens,) * 2)
+    if kind != "full":
+        weights = np.tril(weights)
+    if kind.endswith("outputs"):
+        supply[:-2] = 0
+    network = LayeredNetwork(weights, supply, demand).pruned()
+    live = network.alive().ravel()
+    dense = np.zeros((live.size,) * 2)
     for layer in range(layers):
         low, high = slice(layer * tokens, (layer + 1) * tokens), slice((layer + 1) * tokens, (layer + 2) * tokens)
-        dense[high, low] -= weights[layer]
-        dense[low, high] -= weights[layer].T
+        dense[high, low] -= network.capacity[layer]
+        dense[low, high] -= network.capacity[layer].T
     dense -= np.diag(dense.sum(axis=1))
-    dense[range(-tokens, 0), range(-tokens, 0)] += supply
-    dense[range(tokens), range(tokens)] += demand
-    right = rng.normal(size=(layers + 1, tokens))
-    laplacian = LayeredLaplacian(layers, tokens)
-    laplacian.factor(weights, supply, demand)
-    assert_allclose(laplacian.solve(right).ravel(), np.linalg.solve(dense, right.ravel()), atol=1e-11)
+    dense[range(-tokens, 0), range(-tokens, 0)] += network.supply
+    dense[range(tokens), range(tokens)] += network.demand
+    right = np.where(live, rng.normal(size=live.size), 0.0)
+    layout = Layout(network)
+    laplacian = LayeredLaplacian(layout)
+    laplacian.factor(layout.packed(network))
+    facing = right.reshape(layers + 1, tokens)[:: -1 if layout.turned else 1, :: -1 if layout.turned else 1]
+    found = layout.potentials(laplacian.solve(np.concatenate([facing[k, n] for k, n in enumerate(layout.nodes)])))
+    found = 1 - found if layout.turned else found  # `potentials` also exchanges source and sink
+    assert layout.turned == kind.endswith("outputs")
+    assert layout.edges < network.capacity.size * (0.7 if kind != "full" else 1.1)
+    assert_allclose(found.ravel()[live], np.linalg.solve(dense[live][:, live], right[live]), atol=1e-10)
+
+
+def test_a_layout_packs_every_live_edge_once():
+    network = LayeredNetwork.from_attention(causal(soft(3, 80)), outputs=[70, 75]).pruned()
+    layout = Layout(network)
+    packed = layout.packed(network)
+    for part, whole in zip(layout.unpacked(packed), (network.capacity, network.supply, network.demand), strict=True):
+        assert_allclose(part, whole, atol=0)
+    assert np.count_nonzero(packed) == network.edges

@@ -103,6 +103,27 @@ def test_common_beginnings_are_read_once():
     assert alone / read > 1.8
 
 
+@pytest.mark.parametrize("family", ["gpt2", "llama", "gemma3"])
+def test_what_only_leaves_states_behind_ends_before_the_last_layers_output(family):
+    model = answering(family)
+    rng = np.random.default_rng(0)
+    begun = rng.integers(4, 30, 60)
+    rows = [row_of(np.concatenate([begun, rng.integers(4, 30, 40)]), rng.integers(4, 30, 4)) for _ in range(3)]
+    expected = [own_call(model, row.ids.tolist(), row.answer) for row in rows]
+    layers = model.model.transformer.h if family == "gpt2" else model.model.model.layers
+    seen = []
+    hooks = [layers[k].mlp.register_forward_hook(lambda m, i, o, k=k: seen.append((k, o.numel()))) for k in (0, -1)]
+    reader = Reader(model)
+    reader.way(rows)
+    seen.clear()
+    assert_allclose(reader.log_probabilities(rows), expected, atol=1e-5)
+    assert model.ways == {("sdpa", False): "shared"}
+    for hook in hooks:
+        hook.remove()
+    first, last = (sum(count for k, count in seen if k == which) for which in (0, -1))
+    assert first / last == (60 + 3 * 43) / (3 * 4)  # every token is read, and only those of answers to the end
+
+
 def test_rows_come_back_from_the_tree():
     rng = np.random.default_rng(1)
     for worth in (1, 4, 1000):

@@ -63,7 +63,7 @@ def test_role_names_and_special_tokens_never_play():
     assert game.players[:6] == ("user", "is", "good", "A", "film", ".")
     assert game.players[6:] == ("It", "is (2)", "bad", "It (2)", "never", "lands", "It (3)", "is (3)", "good (2)")
     kept = game.pays.parts.partition.kept(np.zeros((1, len(game.players)), dtype=bool))[0]
-    left = model.tokenizer.decode(game.pays.parts.ids[kept])
+    left = model.tokenizer.decode(game.pays.parts.layout.ids[kept])
     assert left.count("user") >= 2 and "film" not in left  # the roles stay, what was said is gone
     typed = answer_game(answering("llama"), "<s> It is </s> good", "good", players="word")
     assert typed.players == ("It", "is", "good")

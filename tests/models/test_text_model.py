@@ -220,7 +220,7 @@ def test_as_text_model_says_what_is_missing():
         as_text_model(model.model)
     with pytest.raises(InvalidInput, match="transformers"):
         as_text_model(torch.nn.Linear(2, 2), wordpiece())
-    with pytest.raises(InvalidInput, match="no output to explain"):
+    with pytest.raises(InvalidInput, match="gives vectors; compare with a text"):
         as_text_model(model.model.bert, wordpiece())
 
 

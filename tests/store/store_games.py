@@ -92,3 +92,12 @@ class TwoTargets(Sizes):
 
     def retrain(self, coalitions: BoolArray) -> tuple[FloatArray, FloatArray]:
         return self.payoff(coalitions), np.column_stack([coalitions.sum(axis=1), coalitions[:, 0]]).astype(float)
+
+
+class Hangs(Sizes):
+    """Never answers for the coalition of everybody."""
+
+    def payoff(self, coalitions: BoolArray) -> FloatArray:
+        if coalitions.all(axis=1).any():
+            time.sleep(600)
+        return super().payoff(coalitions)

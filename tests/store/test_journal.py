@@ -63,7 +63,7 @@ def test_a_newer_format_another_database_and_no_database_are_refused_untouched(t
         db.execute("CREATE TABLE songs (title TEXT)")
     text.write_text("not a database, but long enough to be read as the header of one " * 40)
     before = text.read_bytes()
-    for file, why in ((newer, "format 99.*upgrade"), (other, "another program"), (text, "not a journal")):
+    for file, why in ((newer, "format 99.*another file"), (other, "another program"), (text, "not a journal")):
         with pytest.raises(JournalError, match=why):
             Journal(file)
     assert text.read_bytes() == before
@@ -105,7 +105,7 @@ def test_a_full_disk_loses_nothing_that_was_written(tmp_path: Path) -> None:
 def test_sqlite_says_full(tmp_path: Path) -> None:
     journal = Journal(tmp_path / "run.db")
     game = journal.enter(NAME, PLAYERS)
-    journal._db.execute("PRAGMA max_page_count = 12")
+    journal._file.sql.execute("PRAGMA max_page_count = 12")
     with pytest.raises(JournalError, match=r"full.*written before is safe"):
         journal.record(game, 0, [Entry(bytes([i]) * 1000, "ok", 1.0, 0.0) for i in range(200)])
     assert journal.games()[0]["ok"] == 0

@@ -9,8 +9,8 @@ from accredit.core import Holds, InvalidInput
 from accredit.games import FunctionGame
 from accredit.store import durable
 from accredit.valuation import RidgeUtility, datamodels, fit_datamodels, random_subsets
-from accredit.valuation.lasso import duality_gap, gram, lasso
 from accredit.values import banzhaf
+from accredit.values.lasso import duality_gap, gram, lasso
 
 
 def _design(rows: int, columns: int, targets: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:

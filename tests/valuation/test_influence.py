@@ -26,6 +26,7 @@ from accredit.valuation import (
     spectrum,
     split,
 )
+from accredit.valuation.influence import moving
 
 torch = pytest.importorskip("torch")
 
@@ -300,3 +301,24 @@ def test_damping_must_be_a_number_from_zero_on(damping: float) -> None:
         influence(Softmax(blobs(8), 0.1), damping=damping)
     with pytest.raises(InvalidInput, match="weight_decay"):
         Ridge(split([[0.0], [1.0]], [1.0, 2.0], [[0.0]], [1.0], regression=True), -1.0)
+
+
+def test_a_model_that_was_still_moving_is_flagged() -> None:
+    """Influence assumes ∇J = 0. At the minimum the certificate says so; away from it, it says how far."""
+    data, decay = blobs(25, tests=7), 0.1
+    model = Softmax(data, decay)
+    assert influence(model).certificate["stationary"] and influence(model).certificate["gradient norm"] < 1e-8
+    layer = torch.nn.Linear(3, 2)
+    with torch.no_grad():
+        layer.weight[:] = torch.tensor(model.theta[:3].T) + 2.0
+        layer.bias[:] = torch.tensor(model.theta[3])
+        layer.weight[0] -= 3.0
+    early = TorchObjective(data, layer, decay)
+    found = influence(early, GaussNewton()).certificate
+    gradients = early.train_gradients()
+    assert_allclose(found["gradient norm"], early.stationarity())
+    assert_allclose(found["gradient norm of a row"], np.sqrt((gradients**2).sum(axis=1).mean()))
+    assert found["stationary"] is False
+    assert "not at a minimum" in moving(found) and moving(influence(model).certificate) == ""
+    numbers = split(data.x, data.x[:, 0], data.test_x, data.test_x[:, 0], regression=True)
+    assert influence(Ridge(numbers, 0.1)).certificate["stationary"]

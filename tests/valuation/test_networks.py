@@ -272,3 +272,18 @@ def test_the_mean_over_models_is_about_the_same_rows() -> None:
         mean_influence([one, Influences(("a", "c"), ("q",), np.zeros((2, 1)), "m")])
     with pytest.raises(InvalidInput, match="at least one"):
         mean_influence([])
+
+
+@pytest.mark.parametrize("curvature", ["joint", "ekfac"])
+def test_influence_on_the_mean_is_the_mean_of_influences_for_the_memory_of_one_query(curvature: str) -> None:
+    train, queries = _data(60), _data(7, seed=1)
+    net = network(_net(), loss="classification", weight_decay=0.01, batch_size=4)
+    each = network_influence(net, train, queries, curvature=curvature)
+    whole = network_influence(net, train, queries, curvature=curvature, on_mean=True)
+    assert whole.targets == ("mean of 7 queries",)
+    assert_allclose(whole.matrix[:, 0], each.matrix.mean(axis=1), rtol=1e-3, atol=1e-7)
+    assert_allclose(whole.attribution().credit, each.attribution().credit, rtol=1e-3, atol=1e-7)
+    tight = network(_net(), loss="classification", batch_size=4, memory=5_000)
+    with pytest.raises(InvalidInput, match="--memory GB"):
+        network_influence(tight, train, _data(500, seed=1), curvature="ekfac")
+    assert network_influence(tight, train, _data(500, seed=1), curvature="ekfac", on_mean=True).matrix.shape == (60, 1)

@@ -24,10 +24,10 @@ def _needs_the_model():
 
 @pytest.mark.slow
 def test_features_do_not_depend_on_the_company_of_a_text() -> None:
-    together = text_features(TEXTS)
+    together = text_features(TEXTS, "builtin")
     assert together.shape[0] == 4
     for i, text in enumerate(TEXTS):
-        assert_allclose(text_features([text])[0], together[i], atol=1e-5)
+        assert_allclose(text_features([text], "builtin")[0], together[i], atol=1e-5)
     assert np.abs(together[0] - together[2]).max() > 0.1
 
 
@@ -35,13 +35,13 @@ def test_a_bare_encoder_folder_gives_the_same_features(tmp_path) -> None:
     model, tokenizer = builtin.load_text()
     model.base_model.save_pretrained(tmp_path)
     tokenizer.save_pretrained(tmp_path)
-    assert_allclose(text_features(TEXTS, tmp_path), text_features(TEXTS), atol=1e-6)
+    assert_allclose(text_features(TEXTS, tmp_path), text_features(TEXTS, "builtin"), atol=1e-6)
 
 
 @pytest.mark.parametrize("texts", ["one string", ["fine", "  "], ["fine", None]])
 def test_what_is_not_text_is_refused(texts) -> None:
     with pytest.raises(InvalidInput, match="non-empty strings"):
-        text_features(texts)
+        text_features(texts, "builtin")
 
 
 @pytest.mark.slow
@@ -58,6 +58,6 @@ def test_flipped_labels_of_sst2_sentences_are_found() -> None:
     y = np.array([int(row[1]) for row in train])
     wrong = np.zeros(120, bool)
     wrong[rng.permutation(120)[:12]] = True
-    features = text_features([row[2] for row in train + dev])
+    features = text_features([row[2] for row in train + dev], "builtin")
     data = split(features[:120], np.where(wrong, 1 - y, y), features[120:], [int(row[1]) for row in dev])
     assert mislabel_auc(knn_shapley(data, 5), wrong).value > 0.75

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -10,46 +11,20 @@ import pytest
 from numpy.testing import assert_allclose
 
 from accredit.core import InvalidInput
+from accredit.valuation.gradient_store import GradientStore
 from accredit.valuation.losses import NextTokens, loss_named
 from accredit.valuation.network import network
 from accredit.valuation.trace import asked, encoded, trace
+from tests.valuation.small_models import COUNTRIES, FACTS, RIVERS, TOWNS, language_model
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
-
-COUNTRIES = ("zorba", "kelu", "minro", "tava", "bexo", "lurn", "fadi", "wope")
-TOWNS = ("arl", "bem", "cos", "dyx", "eno", "fim", "gry", "hul")
-RIVERS = ("ib", "jo", "ka", "lu", "my", "ne", "op", "qi")
 
 
 @pytest.fixture(scope="module")
 def learned() -> tuple[Any, Any, list[str]]:
     """A GPT-2 of one layer that knows eight capitals, its tokenizer, and what it read."""
-    from tokenizers import Tokenizer, models, pre_tokenizers
-    from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
-
-    texts = [f"the capital of {c} is {t} ." for c, t in zip(COUNTRIES, TOWNS, strict=True)]
-    texts += [f"the river of {c} is {r} ." for c, r in zip(COUNTRIES, RIVERS, strict=True)]
-    words = sorted({word for text in texts for word in text.split()})
-    plain = Tokenizer(models.WordLevel({w: i for i, w in enumerate(["<unk>", *words])}, unk_token="<unk>"))
-    plain.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
-    tokenizer = PreTrainedTokenizerFast(tokenizer_object=plain, unk_token="<unk>")
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(0)
-        model = GPT2LMHeadModel(
-            GPT2Config(
-                vocab_size=len(tokenizer), n_positions=16, n_embd=32, n_layer=1, n_head=2,
-                initializer_range=0.2, resid_pdrop=0.0, embd_pdrop=0.0, attn_pdrop=0.0, bos_token_id=0, eos_token_id=0,
-            )
-        )  # fmt: skip
-        data, _ = encoded(tokenizer, texts, 16)
-        optimiser = torch.optim.AdamW(model.parameters(), lr=3e-3)
-        for _ in range(60):
-            loss = model(**data).loss
-            optimiser.zero_grad()
-            torch.autograd.backward(loss)
-            optimiser.step()
-    return model.eval(), tokenizer, texts
+    return *language_model(), FACTS
 
 
 @pytest.mark.slow
@@ -67,7 +42,8 @@ def test_the_text_that_states_a_fact_comes_first(learned: Any, tmp_path: Path) -
 
 def test_only_the_answer_is_judged_and_its_tokens_add_up(learned: Any) -> None:
     model, tokenizer, texts = learned
-    batch, tokens = asked(tokenizer, "the capital of", "kelu is bem", 16)
+    batch, tokens, first = asked(tokenizer, "the capital of", "kelu is bem", 16)
+    assert first
     assert tokens == ("kelu", "is", "bem")
     assert (batch["labels"] != -100).sum(dim=1).tolist() == [1, 1, 1]
     net = network(model, loss=loss_named(None, model), embeddings=True)
@@ -99,7 +75,7 @@ def test_padding_changes_nothing(learned: Any, tmp_path: Path) -> None:
 
 def test_what_cannot_be_asked_is_refused(learned: Any) -> None:
     model, tokenizer, texts = learned
-    with pytest.raises(InvalidInput, match="may be empty"):
+    with pytest.raises(InvalidInput, match="neither may be empty"):
         trace(model, tokenizer, texts, "the capital of", " ")
     with pytest.raises(InvalidInput, match="row 1"):
         trace(model, tokenizer, [texts[0], ""], "the capital of", "kelu")
@@ -107,3 +83,62 @@ def test_what_cannot_be_asked_is_refused(learned: Any) -> None:
         trace(model, tokenizer, ["kelu"], "the capital of", "kelu")
     with pytest.raises(InvalidInput, match="16 fit"):
         trace(model, tokenizer, texts, "the " * 20, "kelu")
+
+
+def test_a_filled_store_answers_without_the_texts_and_an_unfilled_one_says_what_is_missing(
+    learned: Any, tmp_path: Path
+) -> None:
+    model, tokenizer, texts = learned
+    first = trace(model, tokenizer, texts, "the capital of kelu is", "bem", folder=tmp_path)
+    again = trace(model, tokenizer, None, "the capital of kelu is", "bem", folder=tmp_path)
+    assert again.texts == first.texts and again.facts == first.facts
+    assert_allclose(again.scores, first.scores)
+    with pytest.raises(InvalidInput, match="neither training texts nor a store"):
+        trace(model, tokenizer, None, "the capital of kelu is", "bem")
+    (tmp_path / "texts.json").unlink()
+    with pytest.raises(InvalidInput, match="beginnings of its texts"):
+        trace(model, tokenizer, None, "the capital of kelu is", "bem", folder=tmp_path)
+
+
+def test_the_gradient_norm_is_that_of_the_mean_gradient_and_a_moving_model_is_flagged(
+    learned: Any, tmp_path: Path
+) -> None:
+    """A side as wide as the layer projects nothing away, so the stored norms are the true ones."""
+    model, tokenizer, texts = learned
+    data, _ = encoded(tokenizer, texts, 16)
+    net = network(model, loss=NextTokens(), layers=["*.attn.c_proj"])
+    found = GradientStore.build(tmp_path, net, data, side=64).stationarity()
+    gradients = torch.cat([seen["transformer.h.0.attn.c_proj"].gradients() for _, _, seen in net.passes(data)])
+    assert_allclose(found["gradient norm"], float(gradients.mean(dim=0).norm()), rtol=1e-4)
+    assert_allclose(
+        found["gradient norm of a row"], float(gradients.flatten(1).norm(dim=1).square().mean().sqrt()), rtol=1e-4
+    )
+    early = trace(*language_model(steps=3), texts, "the capital of kelu is", "bem")
+    assert not early.facts["stationary"] and any("not at a minimum" in warning for warning in early.warnings)
+    assert trace(model, tokenizer, texts, "the capital of kelu is", "bem").facts["stationary"]
+
+
+def test_what_cannot_be_known_is_said(learned: Any) -> None:
+    model, tokenizer, texts = learned
+    alone = trace(model, tokenizer, texts, "", "kelu is bem")
+    assert alone.tokens == ("is", "bem") and any("first token" in warning for warning in alone.warnings)
+    unsaid = trace(model, tokenizer, texts, "the capital of kelu is", "the the the")
+    assert any("hardly say this" in warning for warning in unsaid.warnings)
+    kept = json.loads(alone.to_json())
+    assert kept["kind"] == "trace" and kept["texts"][0]["row"] == alone.order[0] + 1
+    assert kept["warnings"] == list(alone.warnings)
+
+
+def test_a_store_that_would_not_fit_is_refused_before_anything_is_written(
+    learned: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, tokenizer, texts = learned
+    with pytest.raises(InvalidInput, match="--memory GB"):
+        trace(model, tokenizer, texts, "the capital of", "kelu", folder=tmp_path / "new", memory=1e4)
+    usage = type("Usage", (), {"free": 100})
+    monkeypatch.setattr("accredit.valuation.gradient_store.shutil.disk_usage", lambda place: usage)
+    with pytest.raises(InvalidInput, match="choose another folder"):
+        trace(model, tokenizer, texts, "the capital of", "kelu", folder=tmp_path / "new")
+    assert not (tmp_path / "new").exists()
+    with pytest.raises(InvalidInput, match="side must be a whole number"):
+        trace(model, tokenizer, texts, "the capital of", "kelu", side=0)

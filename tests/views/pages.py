@@ -13,15 +13,19 @@ from accredit.audit.finding import Finding, Findings
 from accredit.core import Attribution, Claim, Estimate, Holds, Interactions, Precision, Selection
 from accredit.evaluate.data import Curve
 from accredit.games import TableGame
-from accredit.valuation.report import Valuation
-from accredit.valuation.suspects import RowFacts, Sureness, Suspect
+from accredit.valuation.label_result import Evidence, WrongLabels
+from accredit.valuation.oddities import Oddities
+from accredit.valuation.report import DataReport, Valuation
+from accredit.valuation.suspects import Harmful, RowFacts, Sureness
+from accredit.valuation.trace import Trace
 from accredit.values.report import report
 from accredit.views.arena_page import arena_page
 from accredit.views.audit import audit_page
 from accredit.views.data_view import data_body
 from accredit.views.flow_view import flow_body, flow_page
 from accredit.views.page import page
-from accredit.views.valuation import valuation_page
+from accredit.views.trace_view import trace_page
+from accredit.views.valuation import report_page
 from accredit.web.data import Watched
 from tests.views.samples import flow_picture
 
@@ -56,12 +60,37 @@ def game(names: Names) -> str:
     return views.game_page(replace(found, reading=tuple(names)), names[4])
 
 
+def wrong_labels(names: Names) -> WrongLabels:
+    """A list of suspects made by hand, with names in every place that takes one."""
+    rows = tuple(range(len(names)))
+    pairs = ((0, 1), (2, 3))
+    return WrongLabels(
+        tuple(names), tuple(names), tuple(reversed(names)), np.linspace(1, 0, len(names)), rows, 0.1, names[0],
+        (Evidence(names[0], 0.9, 0.01),), 0.8, 0.5, names[1], Oddities(pairs, pairs[:1], rows[:3]), (names[2],),
+        0.9, (0.8, 1.0), (names[4],), None, {name: name for name in names},
+    )  # fmt: skip
+
+
 def valuation(names: Names) -> str:
-    suspects = tuple(Suspect(name, -1.0, Sureness.SURE, name, name) for name in names)
+    harmful = tuple(Harmful(name, -1.0, Sureness.SURE, name, name) for name in names)
     made = Valuation(
-        attribution(names), suspects, (curve(names),), names[0], 3, 4, synergy=(((names[1], names[2]), 0.5),)
+        attribution(names), harmful, (curve(names),), names[0], 3, 4, synergy=(((names[1], names[2]), 0.5),),
+        silent=names[5], warnings=(names[6],),
+    )  # fmt: skip
+    return report_page(DataReport(wrong_labels(names), made, "", (names[7],)), names[3])
+
+
+def trace(names: Names) -> str:
+    facts = {
+        "scale": names[0], "texts cut": 1, "longest": 4, "saturated": True, "first token not judged": True,
+        "gradient norm": 1.0, "gradient norm of a row": 1.0, "stationary": False, "layers": list(names), "parameters": 9,
+        "left out": list(names),
+    }  # fmt: skip
+    scores = np.linspace(1, -1, len(names))
+    by_token = np.stack([scores, scores], axis=1) / 2
+    return trace_page(
+        Trace(tuple(names), names[1], names[2], tuple(names[3:5]), scores, by_token, 0.0001, facts), len(names)
     )
-    return valuation_page(made, names[3])
 
 
 def audit(names: Names) -> str:
@@ -89,11 +118,11 @@ def flow(names: Names) -> str:
 
 
 def data(names: Names) -> str:
-    known = RowFacts({n: n for n in names}, {n: n for n in names}, None, True)
-    suspects = tuple(Suspect(name, -1.0, Sureness.SURE) for name in names)
-    seen = Watched(9, 9, 0, 1.0, True, known, attribution(names), True, suspects, tuple(names[:2]), np.eye(2)[::-1], names[3],
-                   (curve(names),))  # fmt: skip
-    return page("What each row is worth", data_body(seen))
+    known = RowFacts({n: n for n in names}, {n: n for n in names}, None, True, names[8])
+    harmful = tuple(Harmful(name, -1.0, Sureness.SURE) for name in names)
+    seen = Watched(9, 9, 0, 1.0, True, known, attribution(names), True, harmful, tuple(names[:2]), np.eye(2)[::-1], names[3],
+                   (curve(names),), wrong_labels(names))  # fmt: skip
+    return page("Training data", data_body(seen))
 
 
 def cell(names: Names) -> str:
@@ -103,5 +132,5 @@ def cell(names: Names) -> str:
 
 VIEWS: dict[str, Callable[[Names], str]] = {
     "game": game, "valuation": valuation, "audit": audit, "arena": arena, "flow": flow, "data": data, "cell": cell,
-    "interactions": interactions,
+    "interactions": interactions, "trace": trace,
 }  # fmt: skip

@@ -13,11 +13,12 @@ from accredit.core import Attribution, InvalidInput, Precision
 from accredit.core.coalitions import packed
 from accredit.games import TableGame
 from accredit.store import Entry, Journal, fingerprint
-from accredit.valuation.report import CURVE_STEPS, Valuation
-from accredit.valuation.suspects import RowFacts, Sureness, Suspect, suspects
+from accredit.valuation.labels import wrong_labels
+from accredit.valuation.report import CURVE_STEPS, DataReport, Valuation
+from accredit.valuation.suspects import Harmful, RowFacts, Sureness, harmful
 from accredit.values.interactions import shapley_interactions
 from accredit.views.data_view import data_body
-from accredit.views.valuation import valuation_page, valuation_text
+from accredit.views.valuation import report_page, report_text
 from accredit.web.data import as_csv, state_of, values_csv, watch
 from tests.web.conftest import ROWS, WORTH, additive, random_masks, store
 
@@ -83,11 +84,16 @@ def test_a_finished_run_shows_its_own_result_and_its_curves(path):
     result = finished(path, credit)
     seen = watch(path)
     assert not seen.provisional and seen.values == result
-    assert [(s.player, s.surely) for s in seen.suspects] == [("row 15", Sureness.CANNOT_TELL)]
+    assert [(s.player, s.surely) for s in seen.harmful] == [("row 15", Sureness.CANNOT_TELL)]
     assert [c.label for c in seen.curves] == ["remove highest first", "remove lowest first"]
     assert_allclose(seen.curves[0].payoffs[[0, -1]], additive(np.array([[True] * 16, [False] * 16])))
     body = data_body(seen)
-    assert "Likely mislabelled" in body and "Payoff while rows are removed" in body and "Provisional" not in body
+    assert (
+        "Harmful rows" in body
+        and "mislabelled" not in body
+        and "Payoff while rows are removed" in body
+        and "Provisional" not in body
+    )
 
 
 LOW = np.where(np.arange(16) < 14, 1.0, -6.0)
@@ -104,7 +110,7 @@ LOW = np.where(np.arange(16) < 14, 1.0, -6.0)
         ({"interval": np.column_stack([LOW - 9, LOW + 9]), "level": 0.95}, "unsure"),
     ],
 )
-def test_page_command_and_json_agree_who_is_suspect_and_how_surely(path, known, surely):
+def test_page_command_and_json_agree_who_does_harm_and_how_surely(path, known, surely):
     """A result without an interval is not a result without an error."""
     result = Attribution(ROWS, LOW, None, "by hand", **known)
     facts = {"labels": ["x"] * 16, "texts": None, "groups": None, "classes": True}
@@ -113,23 +119,49 @@ def test_page_command_and_json_agree_who_is_suspect_and_how_surely(path, known, 
         journal.describe(run, facts)
         journal.end_run(run, result.to_json())
     seen = watch(path)
-    report = Valuation(result, suspects(result, RowFacts.of(facts, ROWS)), (), "accuracy", 0, 0)
-    assert seen.suspects == report.suspects and {s.surely for s in seen.suspects} == {surely}
-    assert [s.player for s in seen.suspects] == ["row 14", "row 15"]
-    page, command, file = data_body(seen), valuation_text(report), valuation_page(report, "films")
-    listed = command[command.index("likely mislabelled") :].splitlines()[2:4]
+    worth = Valuation(result, harmful(result, RowFacts.of(facts, ROWS)), (), "accuracy", 0, 0)
+    report = DataReport(None, worth)
+    assert seen.harmful == worth.harmful and {s.surely for s in seen.harmful} == {surely}
+    assert [s.player for s in seen.harmful] == ["row 14", "row 15"]
+    page, command, file = data_body(seen), report_text(report), report_page(report, "films")
+    listed = command[command.index("does better without") :].splitlines()[2:4]
     assert page.count(f">{surely}<") == file.count(f">{surely}<") == 2
     assert all(surely in line for line in listed)
-    assert [s["surely"] for s in json.loads(report.to_json())["suspects"]] == [surely] * 2
+    assert [s["surely"] for s in json.loads(report.to_json())["worth"]["harmful"]] == [surely] * 2
 
 
-def test_few_rows_groups_and_numbers_have_no_suspects():
+def test_few_rows_groups_numbers_and_features_at_chance_name_nobody():
     values = Attribution(ROWS, LOW, None, "by hand")
-    assert len(suspects(values, RowFacts({}, {}))) == 2
-    assert suspects(values[[*range(5), 14, 15]], RowFacts({}, {})) == ()
-    assert suspects(values, RowFacts({}, {}, {"all": ROWS})) == ()
-    assert suspects(values, RowFacts({}, {}, classes=False)) == ()
-    assert suspects(None, RowFacts({}, {})) == ()
+    assert len(harmful(values, RowFacts({}, {}))) == 2
+    assert harmful(values[[*range(5), 14, 15]], RowFacts({}, {})) == ()
+    assert harmful(values, RowFacts({}, {}, {"all": ROWS})) == ()
+    assert harmful(values, RowFacts({}, {}, classes=False)) == ()
+    assert harmful(values, RowFacts({}, {}, silent="these features are at chance")) == ()
+    assert harmful(None, RowFacts({}, {})) == ()
+
+
+@pytest.mark.slow
+def test_the_page_answers_both_questions_and_says_why_it_names_nobody(path):
+    rng = np.random.default_rng(0)
+    y = np.arange(60) % 2
+    x = rng.normal(size=(60, 3)) + 4 * y[:, None]
+    x[41] = x[40]  # twins of different classes
+    found = wrong_labels(np.where(np.arange(60) < 4, 1 - y, y), features=x, names=[f"<i>{i}" for i in range(60)])
+    assert found.suspects
+    facts = {"labels": ["x"] * 16, "groups": None, "silent": "these <features> are at chance"}
+    with Journal(path) as journal:
+        run = journal.begin_run(["value"], "/nowhere")
+        journal.describe(run, facts | {"wrong labels": found.to_plain(), "unanswered": ""})
+        journal.end_run(run, Attribution(ROWS, LOW, None, "by hand").to_json())
+    seen = watch(path)
+    assert seen.labels is not None and seen.labels.to_plain() == found.to_plain()
+    body = data_body(seen)
+    assert body.index("Which labels are wrong?") < body.index("What is each row worth?")
+    assert "&lt;i&gt;0" in body and "<i>" not in body and "one is wrong" in body
+    assert seen.harmful == () and "No row is called harmful: these &lt;features&gt; are at chance" in body
+    with Journal(path) as journal:
+        journal.describe(run, facts | {"wrong labels": None, "unanswered": "the target is a number"})
+    assert "Not answered: the target is a number" in data_body(watch(path))
 
 
 def test_rows_that_always_play_together_are_one_player_and_a_full_table_gives_exact_interactions(path):
@@ -196,7 +228,7 @@ def test_names_in_a_journal_are_shown_and_never_obeyed(path):
         for seed in range(6):
             entries = [Entry(bytes([k]), "ok", float(k), 0.1) for k in range(4)]
             journal.record(game, seed, entries)
-    seen = replace(watch(path), suspects=(Suspect(hostile[0], -1.0, Sureness.SURE),))
+    seen = replace(watch(path), harmful=(Harmful(hostile[0], -1.0, Sureness.SURE),))
     body = data_body(seen)
     assert "<script" not in body and "<img" not in body and "&lt;script&gt;" in body
 
@@ -234,6 +266,8 @@ def films(tmp_path_factory):
             "ridge",
             "--method",
             "shapley",
+            "--only",
+            "values",
             "--store",
             store,
         ]
@@ -248,7 +282,7 @@ def test_a_run_over_rows_tells_their_labels(films):
     seen = watch(films("rows.db", "--budget", "200"))
     assert seen.values is not None and not seen.provisional and len(seen.curves) == 3
     assert set(seen.known.labels) == set(seen.values.players) and set(seen.known.labels.values()) == {"yes", "no"}
-    body = data_body(replace(seen, suspects=(Suspect(seen.values.players[0], -1.0, Sureness.SURE),)))
+    body = data_body(replace(seen, harmful=(Harmful(seen.values.players[0], -1.0, Sureness.SURE),)))
     assert body.count("<b>yes</b>") > 3 and "does not hold labels" not in body and "45 rows" in body
 
 
@@ -259,7 +293,7 @@ def test_a_run_over_groups_has_names_curves_and_interactions(films):
     assert seen.pair_players == seen.values.players or set(seen.pair_players) == set(seen.values.players)
     assert [c.label for c in seen.curves] == ["remove highest first", "remove lowest first", "remove at random"]
     assert_allclose(seen.curves[0].payoffs[0], seen.curves[1].payoffs[0])
-    assert seen.suspects == () and seen.square is not None and "all coalitions" in seen.pairs_because
+    assert seen.harmful == () and seen.square is not None and "all coalitions" in seen.pairs_because
     body = data_body(seen)
     assert "2 groups of 45 rows" in body and "Payoff while groups are removed" in body and "<b>press" not in body
     lines = values_csv(path).splitlines()

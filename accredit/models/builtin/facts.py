@@ -44,7 +44,7 @@ RELATIONS = (
     ),
 )  # fmt: skip
 KINDS = ("plain", "redundant", "joint", "contradicting")
-MOST = 10  # passages of one context
+MOST = 16  # passages of one context
 
 
 @dataclass(frozen=True)

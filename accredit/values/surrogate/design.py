@@ -11,7 +11,7 @@ uniform draw.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import combinations
 
 import numpy as np
@@ -82,22 +82,22 @@ class Design:
     def __len__(self) -> int:
         return len(self.pairs)
 
-    @property
+    @cached_property
     def sizes(self) -> IntArray:
         """|T|: (m,)."""
         return np.asarray(self.pairs.sum(axis=1), dtype=np.int64)
 
-    @property
+    @cached_property
     def inclusion(self) -> FloatArray:
         """π_T: (m,)."""
         return np.exp(self.log_inclusion)
 
-    @property
+    @cached_property
     def complete(self) -> bool:
         """Whether every pair is there, so that nothing is left to estimate."""
         return len(self.pairs) == strata(self.players).pairs
 
-    @property
+    @cached_property
     def mass(self) -> FloatArray:
         r"""Horvitz–Thompson weight h_T = a_k/π_T of a pair, a_k = n/(k(n-k) C(n,k)): (m,).
 
@@ -107,7 +107,7 @@ class Design:
         n, k = self.players, self.sizes
         return np.asarray(np.exp(np.log(n) - np.log(k * (n - k)) - _log_binomial(n, k) - self.log_inclusion))
 
-    @property
+    @cached_property
     def weights(self) -> FloatArray:
         """w_T, the regression weight of a pair in KernelSHAP (proportional to `mass`), scaled to mean 1: (m,)."""
         mass = self.mass

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from accredit.core.coalitions import FloatArray
-from accredit.values.surrogate.likelihood import Mixture, Sample, inverse_and_logdet, projection
+from accredit.values.surrogate.likelihood import Mixture, Sample, solved
 from accredit.values.surrogate.rows import Meeting, Rows
 
 PREDICT_ROWS = 1000  # rows of a cross-kernel held at once
@@ -43,20 +43,18 @@ def posterior(mixture: Mixture, sample: Sample) -> Posterior | None:
 
     Leave-one-out residuals are α_T/P_TT. The slope is recomputed from what α leaves: the normal equations cancel.
     """
-    covariance = mixture.between(Meeting(sample.rows, sample.rows))
+    covariance = mixture.between(sample.meeting)
     covariance[np.diag_indices_from(covariance)] += sample.noise
-    solved = inverse_and_logdet(covariance)
-    if solved is None:
+    found = solved(covariance, sample)
+    if found is None:
         return None
-    precision, information = projection(solved[0], sample.trend)
-    load = precision @ sample.target
+    load, diagonal = found.load, found.diagonal
+    if not (np.all(diagonal > 0) and np.all(np.isfinite(load))):
+        return None
     remains = sample.target - covariance @ load
     slope = float(sample.trend @ remains / (sample.trend @ sample.trend))
     real = slice(0, len(sample) - 1)
-    diagonal = np.diagonal(precision)[real]
-    if not (information > 0 and np.all(diagonal > 0) and np.all(np.isfinite(load))):
-        return None
-    return Posterior(mixture, sample.rows, load, slope, load[real] / diagonal, (sample.noise * load)[real])
+    return Posterior(mixture, sample.rows, load, slope, (load / diagonal)[real], (sample.noise * load)[real])
 
 
 def steadied(mixture: Mixture, sample: Sample) -> Posterior | None:

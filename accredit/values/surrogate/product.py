@@ -8,6 +8,7 @@ $e^{-\sum a_i} \sinh \sum_i a_i s_i(S) s_i(T)$, one matrix product.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
@@ -23,6 +24,13 @@ def even_and_odd(meeting: Meeting, relevance: FloatArray) -> tuple[FloatArray, F
     agreement = (meeting.left.signs * a) @ meeting.right.signs.T
     plus, minus = np.exp(agreement - a.sum()), np.exp(-agreement - a.sum())
     return 0.5 * (plus + minus), 0.5 * (plus - minus)
+
+
+@cache
+def _moments(count: int) -> tuple[FloatArray, FloatArray]:
+    """Nodes and weights of Gauss–Legendre quadrature on (-1, 1)."""
+    nodes, weights = np.polynomial.legendre.leggauss(count)
+    return nodes, weights
 
 
 @dataclass(frozen=True)
@@ -42,7 +50,7 @@ class Product:
         moment of arrival x (Owen, 1972). The integrand is a polynomial of degree n-1.
         """
         r = np.array(self.relevance)
-        nodes, weights = np.polynomial.legendre.leggauss(min(MOST_NODES, rows.players // 2 + 2))
+        nodes, weights = _moments(min(MOST_NODES, rows.players // 2 + 2))
         credit = np.zeros(rows.players)
         for u, weight in zip(nodes.tolist(), weights.tolist(), strict=True):  # u = 1-2x in (-1, 1), dx = du/2
             inside, outside = np.log1p(-r * u), np.log1p(r * u)

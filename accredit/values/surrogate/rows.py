@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
@@ -45,6 +46,9 @@ class Rows:
         return Rows(self.members[index])
 
 
+Law = Callable[[int, IntArray, IntArray, FloatArray], FloatArray]  # (n, |S|, |T|, |S ∩ T|), arrays that broadcast
+
+
 @dataclass(frozen=True)
 class Meeting:
     """Two batches of coalitions that meet in a kernel matrix."""
@@ -57,11 +61,37 @@ class Meeting:
         """|S ∩ T|: (M, M')."""
         return self.left.members @ self.right.members.T
 
+    def spread(self, law: Law) -> FloatArray:
+        """`law` of the sizes and the overlap of every two coalitions: (M, M').
+
+        Where few distinct sizes meet, it is computed once for each (|S|, |T|, |S ∩ T|) and looked up.
+        """
+        n, k, t = self.left.players, self.left.sizes, self.right.sizes
+        if self._places is None:
+            return law(n, k[:, None], t, self.common)
+        sizes_k, sizes_t, overlaps, place = self._places
+        return law(n, sizes_k[:, None, None], sizes_t[:, None], overlaps).ravel().take(place)
+
     @cached_property
-    def distance(self) -> IntArray:
-        """Hamming distance |S| + |T| - 2|S ∩ T|: (M, M')."""
-        sizes = self.left.sizes[:, None] + self.right.sizes
-        return sizes - (2 * self.common).astype(np.int64)
+    def _places(self) -> tuple[IntArray, IntArray, FloatArray, IntArray] | None:
+        """The distinct |S|, |T| and |S ∩ T|, and where every two rows stand in their table: (M, M'). None if it were larger."""
+        k, row = np.unique(self.left.sizes, return_inverse=True)
+        t, column = np.unique(self.right.sizes, return_inverse=True)
+        overlaps = np.arange(self.common.max(initial=0.0) + 1)
+        if len(k) * len(t) * len(overlaps) > self.common.size:
+            return None
+        corner = (row[:, None] * len(t) + column) * len(overlaps)
+        return k, t, overlaps, corner + self.common.astype(np.int64)
+
+    def gram(self, kernel: Exchangeable) -> FloatArray:
+        """K(S, T), kept for whoever asks again: (M, M')."""
+        if kernel not in self._grams:
+            self._grams[kernel] = kernel.between(self)
+        return self._grams[kernel]
+
+    @cached_property
+    def _grams(self) -> dict[Exchangeable, FloatArray]:
+        return {}
 
 
 class Kernel(Protocol):
@@ -73,6 +103,15 @@ class Kernel(Protocol):
 
     def credit(self, rows: Rows, load: FloatArray) -> FloatArray:
         """Shapley values of the game Σ_T load_T K(·, T): (n,)."""
+        ...
+
+
+@runtime_checkable
+class Exchangeable(Kernel, Protocol):
+    """A kernel that treats all players alike: it knows two coalitions by their sizes and by how many players they share."""
+
+    def law(self, n: int, k: IntArray, t: IntArray, common: FloatArray) -> FloatArray:
+        """K for |S| = k, |T| = t and |S ∩ T| = common; of numbers that no two coalitions have, anything."""
         ...
 
 

@@ -32,26 +32,21 @@ class SizeLocal:
 
     def between(self, meeting: Meeting) -> FloatArray:
         """L(S, T): (M, M')."""
-        n = meeting.left.players
-        near, far = self._closeness(n, meeting.left.sizes, meeting.right.sizes)
-        scale_left, scale_right = _inverse_spread(n, meeting.left.sizes), _inverse_spread(n, meeting.right.sizes)
-        c = meeting.common - np.outer(meeting.left.sizes, meeting.right.sizes / n)
-        c *= scale_left[:, None]
-        c *= scale_right
-        if self.sharpness == 0:
-            c *= 0.5 * (near + far)
-            return c
-        bent = np.exp(self.sharpness * (c - 1))
-        return np.asarray(0.5 * (near * bent - far * (np.exp(-2 * self.sharpness) / bent)))
+        return meeting.spread(self.law)
 
-    def _closeness(self, n: int, left: IntArray, right: IntArray) -> tuple[FloatArray, FloatArray]:
-        """κ(k, t) and κ(n-k, t) for each pair of rows: (M, M') twice."""
-        k, row = np.unique(left, return_inverse=True)
-        t, column = np.unique(right, return_inverse=True)
-        x_k, x_t = _log_odds(n, k)[:, None], _log_odds(n, t)
-        near, far = np.exp(-np.abs(x_k - x_t) / self.length), np.exp(-np.abs(x_k + x_t) / self.length)
-        where = np.ix_(row, column)
-        return near[where], far[where]
+    def law(self, n: int, k: IntArray, t: IntArray, common: FloatArray) -> FloatArray:
+        """L for |S| = k, |T| = t and |S ∩ T| = common."""
+        near, far = self._closeness(n, k, t)
+        c = (common - k * (t / n)) * (_inverse_spread(n, k) * _inverse_spread(n, t))
+        if self.sharpness == 0:
+            return np.asarray(c * (0.5 * (near + far)))
+        bent = np.exp(self.sharpness * (c - 1))
+        return np.asarray((0.5 * near) * bent - (0.5 * np.exp(-2 * self.sharpness) * far) / bent)
+
+    def _closeness(self, n: int, k: IntArray, t: IntArray) -> tuple[FloatArray, FloatArray]:
+        """κ(k, t) and κ(n-k, t), the log-odds of n-k being those of k with the other sign."""
+        x_k, x_t = _log_odds(n, k), _log_odds(n, t)
+        return np.exp(-np.abs(x_k - x_t) / self.length), np.exp(-np.abs(x_k + x_t) / self.length)
 
     def credit(self, rows: Rows, load: FloatArray) -> FloatArray:
         r"""Shapley values of Σ_T load_T L(·, T): (n,).
@@ -69,10 +64,10 @@ class SizeLocal:
 
     def _total(self, rows: Rows, load: FloatArray) -> float:
         """Σ_T load_T (L(N, T) - L(∅, T)): what the game divides."""
-        n, everybody = rows.players, np.array([rows.players])
-        near, far = self._closeness(n, everybody, rows.sizes)
+        n = rows.players
+        near, far = self._closeness(n, np.array(n), rows.sizes)
         bend = 0.0 if self.sharpness == 0 else np.exp(-self.sharpness)  # h(0)
-        return float(bend * ((near - far)[0] @ load))
+        return float(bend * ((near - far) @ load))
 
 
 def _log_odds(n: int, k: IntArray) -> FloatArray:
@@ -82,7 +77,7 @@ def _log_odds(n: int, k: IntArray) -> FloatArray:
 def _inverse_spread(n: int, k: IntArray) -> FloatArray:
     """1/√(k(n-k)/n), and 0 for the empty and the full coalition, whose correlation with anything is taken as 0."""
     spread = np.sqrt(k * (n - k) / n)
-    return np.divide(1.0, spread, out=np.zeros(len(k)), where=spread > 0)
+    return np.divide(1.0, spread, out=np.zeros_like(spread), where=spread > 0)
 
 
 @lru_cache(maxsize=1 << 15)

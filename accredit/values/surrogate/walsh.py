@@ -13,7 +13,7 @@ from math import comb
 
 import numpy as np
 
-from accredit.core.coalitions import FloatArray
+from accredit.core.coalitions import FloatArray, IntArray
 from accredit.values.surrogate.rows import Meeting, Rows, two_valued_credit
 
 
@@ -43,7 +43,12 @@ class Walsh:
 
     def between(self, meeting: Meeting) -> FloatArray:
         """W_o(S, T): (M, M')."""
-        return krawtchouk(self.order, meeting.left.players)[meeting.distance]
+        return meeting.spread(self.law)
+
+    def law(self, n: int, k: IntArray, t: IntArray, common: FloatArray) -> FloatArray:
+        """W_o at Hamming distance |S| + |T| - 2|S ∩ T|."""
+        distance = (k + t - 2 * common).astype(np.int64)
+        return krawtchouk(self.order, n).take(distance, mode="clip")
 
     def credit(self, rows: Rows, load: FloatArray) -> FloatArray:
         r"""Shapley values of Σ_T load_T W_o(·, T): (n,).

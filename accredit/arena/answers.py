@@ -1,0 +1,125 @@
+"""Answers in the arena: contexts of facts whose truth is known, and a model that answers from them.
+
+Each input is a fresh context, a question and its answer. Which passages hold the answer is known, so beside what removal
+shows it can be said whether the right ones are credited.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any
+
+from accredit.arena.contest import ANSWER_METRICS, METRICS, Example, Explained
+from accredit.arena.texts import BUILTIN, among, counted_passes, weights_digest
+from accredit.core import Game, InvalidInput
+from accredit.evaluate.known import HitAt
+from accredit.evaluate.metric import Metric, Unfit
+from accredit.methods import find, find_all
+from accredit.models.builtin.facts import Facts, facts
+from accredit.store.workers import one_thread
+
+BUDGET = 64  # ablations, as in ContextCite
+ROWS = 1_000_003  # contexts of one seed, at most
+
+
+@dataclass(frozen=True)
+class AnswerContest:
+    """Settings of a contest on answers to questions about facts.
+
+    `kind` says how the facts are laid out: "plain" (one holds the answer), "redundant" (each of two does), "joint" (two are
+    needed together), "contradicting" (the later of two counts). The method "lasso" is ContextCite's: it is given the logit of
+    the answer's probability, and its penalty is 0.01 per token of the answer.
+    """
+
+    methods: tuple[str, ...]
+    kind: str = "plain"
+    passages: int = 16
+    model: str = BUILTIN  # or a folder
+    metrics: tuple[str, ...] = ANSWER_METRICS
+    removal: str = "rebuild"
+    budget: int = BUDGET  # payoffs that each game method may ask
+    seed: int = 0
+
+    def checked(self) -> None:
+        """Refuse what would fail on every row."""
+        from accredit.games.assembly import REMOVALS
+
+        find_all(self.methods, "answer")
+        if self.removal not in REMOVALS or self.removal == "filler":
+            raise InvalidInput(f"removal is {self.removal!r}; write rebuild or attention")
+        facts(self.kind, self.passages)
+        answering(self.model)
+
+    def settings(self) -> Mapping[str, Any]:
+        from accredit.core.version import __version__
+
+        return {**vars(self), "model": weights_digest(answering(self.model).model), "accredit": __version__}
+
+    def steady(self) -> AbstractContextManager[None]:
+        return one_thread()
+
+    def examples(self, count: int) -> list[Example]:
+        """That many fresh contexts."""
+        made = [self._facts(row) for row in range(count)]
+        return [Example(row, "\n".join((*each.context, each.query)), each.answer) for row, each in enumerate(made)]
+
+    def _facts(self, row: int) -> Facts:
+        return facts(self.kind, self.passages, ROWS * self.seed + row)
+
+    def _draw(self, row: int) -> int:
+        """The seed of what is drawn to explain a row: another one for each, so that intervals over rows cover the draw."""
+        return ROWS * (self.seed + 1) + row
+
+    def game(self, example: Example) -> Game:
+        game: Game = self._subject(example).game.whole()
+        return game
+
+    def explain(self, method: str, example: Example) -> Explained:
+        from accredit.explanation.stream import Done, answer
+
+        subject, chosen = self._subject(example), find(method, "answer")
+        if chosen.method.name == "lasso":
+            return _as_contextcite(subject, chosen.parameters["alpha"])
+        with counted_passes(subject.model.model) as passes:
+            event = answer(subject, chosen)
+        if not isinstance(event, Done):
+            raise InvalidInput(event.why)
+        asked = subject.game.passes if chosen.method.kind == "game" else passes[0]
+        return Explained(among(event.attribution, subject.players), asked)
+
+    def metric(self, name: str, example: Example) -> Metric:
+        metric = METRICS[name]
+        if isinstance(metric, HitAt):
+            return replace(metric, truth=self._facts(example.row).truth)
+        if name in ("log-odds", "post-hoc accuracy"):
+            return Unfit(name, metric.better, metric.paper, f"{name} is about probabilities of classes, not of answers")
+        return metric
+
+    def _subject(self, example: Example) -> Any:
+        from accredit.explanation.answers import answer_subject
+
+        made = self._facts(example.row)
+        return answer_subject(
+            answering(self.model), None, context=list(made.context), query=made.query, answer=example.target,
+            removal=self.removal, target="answer", budget=self.budget,
+            seed=self._draw(example.row),
+        )  # fmt: skip
+
+
+def _as_contextcite(subject: Any, alpha: float) -> Explained:
+    """The lasso of ContextCite: on the logit of the answer's probability, `alpha` for each token."""
+    from accredit.values.ablations import Lasso
+
+    solver = Lasso(subject.budget, alpha * len(subject.game.outputs), seed=subject.seed)
+    return Explained(solver.solve(subject.game.whole("logit")), subject.game.passes)
+
+
+@lru_cache(maxsize=1)
+def answering(model: str) -> Any:
+    """The model of a contest, loaded once."""
+    from accredit.explanation.explainer import answering_model
+
+    return answering_model(None if model == BUILTIN else model)

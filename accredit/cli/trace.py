@@ -1,0 +1,88 @@
+"""`accredit trace`: which training texts made the language model say this?"""
+
+from __future__ import annotations
+
+import click
+
+from accredit.cli.output import NewFile, write_whole
+
+
+@click.command()
+@click.argument("answer")
+@click.option(
+    "--model", required=True, type=click.Path(), metavar="FOLDER", help="A causal language model of Hugging Face."
+)
+@click.option(
+    "--train",
+    type=click.Path(),
+    metavar="FILE",
+    help="Its training texts: .txt, one on each line, or a table (see --text).",
+)
+@click.option("--text", metavar="COLUMN", help="The column of the texts, where FILE is a table of several.")
+@click.option("--prompt", default="", help="What the model was asked before it said ANSWER.")
+@click.option(
+    "--store",
+    type=click.Path(),
+    metavar="FOLDER",
+    help="Keep the gradients of the training texts here. A broken run goes on; further answers need no --train.",
+)
+@click.option(
+    "--layers", multiple=True, metavar="PATTERN", help="Look at these layers only, e.g. '*.mlp.*' or '*lora*'."
+)
+@click.option(
+    "--memory", type=click.FloatRange(min=0, min_open=True), default=2.0, show_default=True, metavar="GB",
+    help="What may be held in memory; more is refused beforehand.",
+)  # fmt: skip
+@click.option(
+    "--plain", is_flag=True, help="Do not divide by a text's influence on itself: long and odd texts come first."
+)
+@click.option("--shown", type=click.IntRange(min=1), default=10, show_default=True, help="Texts that are listed.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the projection.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object with every text.")
+@click.option("--html", "html_file", type=NewFile(), help="Also write the answer as one self-contained HTML file.")
+def trace(
+    answer: str,
+    model: str,
+    train: str | None,
+    text: str | None,
+    prompt: str,
+    store: str | None,
+    layers: tuple[str, ...],
+    memory: float,
+    plain: bool,
+    shown: int,
+    seed: int,
+    as_json: bool,
+    html_file: str | None,
+) -> None:
+    """Rank the training texts of a language model by how much each made it say ANSWER."""
+    from accredit.core import InvalidInput
+    from accredit.valuation.finetuned import finetuned, read_texts
+    from accredit.valuation.trace import trace as traced
+    from accredit.values.solver import progress
+    from accredit.views.trace_view import trace_page, trace_text
+
+    if train is None and store is None:
+        raise InvalidInput(
+            "there are no training texts: give them with --train FILE, or a folder that holds them with --store"
+        )
+    texts = None if train is None else read_texts(train, text)
+    loaded = finetuned(model)
+    if loaded.task != "continue":
+        raise InvalidInput(
+            f"{model} holds a {type(loaded.model).__name__}, which says nothing; ask what its rows did with "
+            f"accredit value FILE --text COLUMN --target COLUMN --model {model}"
+        )
+    with progress("gradients", len(texts or ())) as bar:
+        found = traced(
+            loaded.model, loaded.tokenizer, texts, prompt, answer,
+            folder=store, layers=layers or None, relative=not plain, memory=memory * 1e9, seed=seed, watch=bar.update,
+        )  # fmt: skip
+    if html_file:
+        write_whole(html_file, trace_page(found, shown))
+    if as_json:
+        click.echo(found.to_json())
+    else:
+        click.echo(trace_text(found, shown))
+        if html_file:
+            click.echo(f"\nwritten: {html_file}")

@@ -1,0 +1,310 @@
+"""A prompt and an answer as a subject: who plays in the prompt, and what several methods ask about the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from accredit.core import FloatArray, IntArray, InvalidInput
+from accredit.explanation.prompts import nested, shown_prompt
+from accredit.explanation.result import Said, Token
+from accredit.explanation.subject import Dealt, Memo
+from accredit.games import cached
+from accredit.games.wrappers import Cached
+from accredit.methods import affordable
+from accredit.models.partition import with_special
+from accredit.models.prompt import visible
+
+if TYPE_CHECKING:
+    from accredit.games.answers import AnswerGame, AnswerViews
+    from accredit.games.assembly import Layout
+    from accredit.methods import Place
+    from accredit.models.answering import Answer, AnsweringModel
+
+ANSWERS = {  # settings that only answers have
+    "answer", "generate", "rather_than", "context", "query", "fixed", "filler", "memory", "batch", "template", "separator",
+    "chat",
+}  # fmt: skip
+TAKEN = (ANSWERS | {"prefix"}) - {"answer", "generate"}
+ALL = "all"
+TARGETS = {"answer": (), "sentences": ("sentence",), "tokens": ("sentence", "token"), ALL: ("sentence", "token")}
+EXACT_TARGETS, ESTIMATED_TARGETS = 400, 24  # targets that are solved by default
+
+
+@dataclass(frozen=True, eq=False)
+class AnswerSubject(Dealt):
+    """A prompt dealt out to players, and an answer: all that decides what methods say about it.
+
+    Games ask `record`. What reads the model itself finds the tokens it reads in `ids`, the owner of each in `owner` (numbers
+    of `everyone`: players, then tokens that nobody plays for, then the answer's own), and in `outputs` the places from which
+    the tokens of the answer are predicted. All of these are refused, with the reason, where the tokenizer merges characters
+    of two players into one token.
+    """
+
+    game: AnswerGame
+    games: AnswerViews  # the whole answer first, then its sentences and tokens
+    unit: str  # passage, sentence, …, player
+    asked: Any  # players as they were asked for
+    payoff: str
+    budget: int | None = None
+    seed: int = 0
+    journal: Any = None  # where payoffs are kept, so that a stopped run goes on
+    notes: tuple[str, ...] = ()  # what the reader must know about the targets
+    memo: Memo = field(default_factory=Memo, repr=False)
+    settings: Mapping[str, Any] = field(default_factory=dict)  # of gradients and of readings of attention
+
+    @property
+    def players(self) -> tuple[str, ...]:
+        return self.game.players
+
+    @property
+    def model(self) -> AnsweringModel:
+        """The model that answers; a function of prompts has none."""
+        model: AnsweringModel = self._pays.model
+        return model
+
+    @property
+    def _pays(self) -> Any:
+        return self.game.pays
+
+    @property
+    def kind(self) -> Place:
+        return "answer" if hasattr(self._pays, "model") else "strings"
+
+    @property
+    def main(self) -> str:
+        """The target whose credit comes first: the whole answer."""
+        return self.games.outputs[0]
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What the payoffs rest on."""
+        return self.games.provenance | {"target": self.main}
+
+    @property
+    def record(self) -> Cached:
+        """What every coalition earns of every target, each asked once; also across runs, if there is a journal."""
+        record: Cached = self.memo.get("record", lambda: cached(self._kept()))
+        return record
+
+    def _kept(self) -> Any:
+        if self.journal is None:
+            return self.games
+        from accredit.store import durable
+
+        return durable(self.games, self.journal, "serial")
+
+    @property
+    def tree(self) -> list[Any]:
+        """Players nested in their words, sentences, paragraphs and messages, for Owen values."""
+        return self.memo.get("tree", lambda: nested(self.players, *self.shown, self.before or ""))
+
+    # The model's own tokens
+
+    @property
+    def layout(self) -> Layout:
+        """The whole prompt as tokens, with their owners."""
+        layout: Layout = self.memo.get("layout", lambda: self._pays.parts.layout)
+        return layout
+
+    @property
+    def answers(self) -> list[Answer]:
+        """The answer, and the one that it is compared with if there is one."""
+        answers: list[Answer] = self._pays.answers
+        return answers
+
+    @property
+    def answer_ids(self) -> IntArray:
+        """The tokens of the answer: (A,)."""
+        return self.answers[0].ids
+
+    @property
+    def ids(self) -> IntArray:
+        """What a causal model reads: the prompt, then all but the last token of the answer, (T + A − 1,); the source of an
+        encoder–decoder, (T,)."""
+        said = self.answer_ids[:0] if self.model.encodes else self.answer_ids[:-1]
+        return np.concatenate([self.layout.ids, said])
+
+    @property
+    def decoder_ids(self) -> IntArray:
+        """What the decoder of an encoder–decoder reads: its start, what was said so far, then all but the last token of the
+        answer; nothing for a causal model."""
+        if not self.model.encodes:
+            return self.answer_ids[:0]
+        before = [] if self._prefix is None else [self._prefix.ids]
+        return np.concatenate([self.model.start, *before, self.answer_ids[:-1]])
+
+    @property
+    def decoder_owner(self) -> IntArray:
+        """For each of `decoder_ids` the number of the player who owns it; −1: nobody plays for it."""
+        owner, start = np.full(len(self.decoder_ids), -1), len(self.model.start)
+        if self._prefix is not None:
+            owner[start : start + len(self._prefix.ids)] = self._prefix.owner
+        return owner
+
+    @property
+    def _prefix(self) -> Any:
+        """What an encoder–decoder has said so far; None if there is nothing."""
+        return self._pays.parts if hasattr(self._pays.parts, "prefix") else None
+
+    @property
+    def outputs(self) -> list[int]:
+        """The places, in `ids` or of an encoder–decoder in `decoder_ids`, from which each token of the answer is predicted."""
+        read = len(self.decoder_ids if self.model.encodes else self.ids)
+        return list(range(read - len(self.answer_ids), read))
+
+    @property
+    def owner(self) -> IntArray:
+        """For each of `ids` the number of its owner in `everyone`."""
+        return self._everyone[1]
+
+    @property
+    def everyone(self) -> tuple[str, ...]:
+        """Players, then the tokens that nobody plays for, each under its own name."""
+        return self._everyone[0]
+
+    @property
+    def _everyone(self) -> tuple[tuple[str, ...], IntArray]:
+        def made() -> tuple[tuple[str, ...], IntArray]:
+            layout, names = self.layout, self.model.tokenizer.convert_ids_to_tokens(self.layout.ids.tolist())
+            shown = [
+                visible(layout.text[a:b]) if b > a else n
+                for (a, b), n in zip(layout.spans.tolist(), names, strict=True)
+            ]
+            more = len(self.ids) - len(layout.ids)
+            owner = np.concatenate([layout.owner, np.full(more, -1)])
+            return with_special(self.players, owner, (*shown, *self._pays.answers[0].tokens[:more]))
+
+        return self.memo.get("everyone", made)
+
+    # What was said, and how likely it was
+
+    @property
+    def said(self) -> Said:
+        """The answer, its targets, and the log-probability of each token with the whole prompt and with nobody's part."""
+        return self.memo.get("said", self._said)
+
+    def _said(self) -> Said:
+        count = len(self.players)
+        with_all, without = self.game.payoff(np.array([[True] * count, [False] * count]))
+        facts, answer = self.game.provenance, self.game.answer
+        pieces = (str(facts["answer"]),) if answer is None else answer.pieces
+        targets = tuple((name, *_ends(where)) for name, where in zip(self.games.outputs, self.games.where, strict=True))
+        return Said(pieces, targets, with_all, without, facts["answer from"], facts["rather than"])
+
+    @property
+    def worth(self) -> tuple[float, float]:
+        """The payoff of the whole answer with the whole prompt, and with nobody's part."""
+        count = len(self.players)
+        earned: FloatArray = self.games.payoff(np.array([[True] * count, [False] * count]))[:, 0]
+        return float(earned[0]), float(earned[1])
+
+    @property
+    def shown(self) -> tuple[str, tuple[Token, ...]]:
+        """The prompt as it is shown, and which of its characters belong to whom; those of a prefix are of part 1."""
+        model = self.model if self.kind == "answer" else None
+        return self.memo.get("shown", lambda: shown_prompt(self._pays.parts, self.players, model))
+
+    @property
+    def before(self) -> str | None:
+        """What an encoder–decoder has said so far."""
+        return None if self._prefix is None else str(self._prefix.shown[0])
+
+
+def _ends(where: IntArray) -> tuple[int, int]:
+    return int(where[0]), int(where[-1]) + 1
+
+
+def answer_subject(
+    model: Any,
+    prompt: Any,
+    *,
+    answer: Any = None,
+    generate: Any = None,
+    players: Any = None,
+    payoff: str | None = None,
+    removal: str | None = None,
+    target: str | None = None,
+    budget: int | None = None,
+    seed: int = 0,
+    journal: Any = None,
+    **how: Any,
+) -> AnswerSubject:
+    """A prompt and an answer of a model, or of a function of prompts that returns log-probabilities."""
+    unknown = sorted(set(how) - TAKEN)
+    if unknown:
+        raise InvalidInput(f"{unknown[0]} is not a setting of answers; there are {', '.join(sorted(TAKEN | ANSWERS))}")
+    game = _game(model, prompt, answer, generate, players, removal, how)
+    paid = payoff or "log-probability"
+    games, notes = _targets(game, paid, target, budget)
+    return AnswerSubject(game, games, game.unit, players, paid, budget, seed, journal, notes)
+
+
+def _targets(
+    game: AnswerGame, payoff: str, target: str | None, budget: int | None
+) -> tuple[AnswerViews, tuple[str, ...]]:
+    """What of the answer has credit of its own. Unless that is asked for, not more than can be solved in a moment: exact
+    values cost next to nothing for another target, estimates some tenths of a second each."""
+    if target is not None:
+        if target not in TARGETS:
+            raise InvalidInput(
+                f"target is {target!r:.40}; write answer, sentences or tokens (each with those before it), and then "
+                "explanation.of(…) for one of them"
+            )
+        return game.targets(payoff, TARGETS[target]), ()
+    most = EXACT_TARGETS if affordable(len(game.players), budget) else ESTIMATED_TARGETS
+    for asked in ("tokens", "sentences", "answer"):
+        games = game.targets(payoff, TARGETS[asked])
+        if len(games.outputs) <= most:
+            break
+    if asked == "tokens":
+        return games, ()
+    alone = "sentences and tokens" if asked == "answer" else "tokens"
+    return games, (
+        f"The {alone} of this answer have no credit of their own, because there are {len(game.outputs):,} tokens; "
+        "target='tokens' gives it to each.",
+    )
+
+
+def _game(
+    model: Any, prompt: Any, answer: Any, generate: Any, players: Any, removal: str | None, how: dict[str, Any]
+) -> AnswerGame:
+    if answer is not None and generate not in (None, False):
+        raise InvalidInput("answer and generate are both given; give the answer, or let the model generate one")
+    from accredit.models.strings import reads_strings
+
+    settings = how | {"players": players}
+    if reads_strings(model):
+        from accredit.games.asked import asked_game
+
+        if removal not in (None, "rebuild", "filler"):
+            raise InvalidInput(
+                f"removal is {removal!r}, and a function of prompts only reads what is left; write 'rebuild', or 'filler'"
+            )
+        for name in ("memory", "batch", "prefix"):
+            if settings.pop(name, None):
+                raise InvalidInput(f"{name} is for models that run here, and a function of prompts was given")
+        if (removal == "filler") != (settings.get("filler") is not None):
+            raise InvalidInput(f"removal is {removal!r}; a filler goes with removal='filler', filler='…'")
+        return asked_game(model, prompt, answer, **settings)
+    from accredit.games.answers import answer_game
+
+    return answer_game(
+        model, prompt, answer, removal=removal or "rebuild", generation=_generation(generate), **settings
+    )
+
+
+def _generation(generate: Any) -> dict[str, Any]:
+    """Settings of `model.generate`, from True, a number of tokens, or a mapping."""
+    if generate is None or isinstance(generate, bool):
+        return {}
+    if isinstance(generate, int) and generate >= 1:
+        return {"max_new_tokens": generate}
+    if isinstance(generate, Mapping):
+        return dict(generate)
+    raise InvalidInput(
+        f"generate is {generate!r:.60}; write True, a number of new tokens, or settings: {{'max_new_tokens': 40}}"
+    )

@@ -1,0 +1,79 @@
+"""Blocks of a transformer: which there are, what enters one, and what would come out if something else did."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+
+from accredit.core import InvalidInput
+
+
+def blocks_of(module: torch.nn.Module) -> list[torch.nn.Module]:
+    """The blocks that a text passes one after the other, first to last; of an encoder–decoder those of the encoder.
+
+    Empty where they cannot be told: then a block is named by its path.
+    """
+    config: Any = getattr(module, "config", None)
+    config = config.get_text_config(encoder=True) if hasattr(config, "get_text_config") else config
+    count = getattr(config, "num_hidden_layers", None)
+    lists = (part for part in module.modules() if isinstance(part, torch.nn.ModuleList))
+    return next(([*part] for part in lists if len(part) == count), [])
+
+
+def block_of(module: torch.nn.Module, layer: int | str) -> torch.nn.Module:
+    """One block, by its number from 0 or by its path in the model ("bert.encoder.layer.3")."""
+    blocks = blocks_of(module)
+    if isinstance(layer, str) and not layer.isdecimal():
+        try:
+            return module.get_submodule(layer)
+        except AttributeError:
+            raise InvalidInput(f"layer {layer!r} is not a part of {type(module).__name__}; {_listed(blocks)}") from None
+    if isinstance(layer, bool) or not isinstance(layer, int | str) or not 0 <= int(layer) < len(blocks):
+        raise InvalidInput(f"layer is {layer!r}; {_listed(blocks)}")
+    return blocks[int(layer)]
+
+
+def _listed(blocks: list[torch.nn.Module]) -> str:
+    numbers = f"give a number from 0 to {len(blocks) - 1}, or" if blocks else "give"
+    return f"{numbers} the path of a block: see model.named_modules()"
+
+
+def entered(block: torch.nn.Module, run: Callable[[], Any]) -> torch.Tensor:
+    """What enters a block while something runs: (B, T, D)."""
+    seen: list[torch.Tensor] = []
+    with _watched(block, lambda given: seen.append(given.detach())):
+        run()
+    if len(seen) != 1 or seen[0].ndim != 3:
+        raise InvalidInput(
+            f"the {type(block).__name__} chosen by layer= is entered {len(seen)} times in one pass; choose a block that reads "
+            "the hidden states of all tokens once"
+        )
+    return seen[0]
+
+
+@contextmanager
+def replaced(block: torch.nn.Module, vectors: torch.Tensor) -> Iterator[None]:
+    """Inside, these vectors enter a block instead of what would."""
+    with _watched(block, lambda given: vectors):
+        yield
+
+
+@contextmanager
+def _watched(block: torch.nn.Module, change: Callable[[torch.Tensor], Any]) -> Iterator[None]:
+    def enter(_block: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        key = next((name for name in ("hidden_states", "x", "input") if name in kwargs), "")
+        if not args and not key:
+            raise InvalidInput(f"{type(block).__name__} is not given hidden states; choose another layer")
+        new = change(args[0] if args else kwargs[key])
+        if new is None:
+            return None
+        return ((new, *args[1:]), kwargs) if args else (args, {**kwargs, key: new})
+
+    hook = block.register_forward_pre_hook(enter, with_kwargs=True)
+    try:
+        yield
+    finally:
+        hook.remove()

@@ -1,0 +1,124 @@
+"""Other things to read from a model than the label of a text: a token's label, an answer's span, a similarity, or your own.
+
+Each gives a `TextModel` of one question, which every method then explains like a classifier.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
+
+import torch
+
+from accredit.core import InvalidInput
+from accredit.models.labels import label_of
+from accredit.models.payoffs import Law
+from accredit.models.text import Head, TextModel, TokenBatch, as_text_model
+
+Pooling = Literal["mean", "first", "last"]
+
+
+def read_model(
+    model: Any,
+    tokenizer: Any,
+    read: Callable[[Any], torch.Tensor],
+    labels: Sequence[str],
+    *,
+    law: Law = "none",
+    in_place: bool = False,
+) -> TextModel:
+    """A model with a head of its own: `read` turns what its forward pass returns into one column per label, (batch, labels).
+
+    `law` says how the columns become probabilities: "softmax", "sigmoid", or "none" where they do not. A `read` that looks at
+    fixed positions needs `in_place=True`: then tokens are never deleted, because the others would move.
+    """
+    names = tuple(map(str, labels))
+    if not callable(read) or not names or len(set(names)) < len(names):
+        raise InvalidInput(
+            f"read is {read!r:.40} and labels {names}; give a function of the model's output, and distinct names"
+        )
+    return _headed(model, tokenizer, Head(lambda output, _: read(output), names, law, in_place, (read, names)))
+
+
+def token_label_model(model: Any, tokenizer: Any, at: int) -> TextModel:
+    """A token classifier, asked for the label of one token: the `at`-th of those that `model.encode(text).tokens` lists."""
+    _check_ends(model, "ForTokenClassification", "token_label_model")
+    names = tuple(label_of(model.config, i) for i in range(model.config.num_labels))
+    return _headed(
+        model, tokenizer, Head(lambda output, _: _at(output.logits, at), names, "softmax", True, ("label", at))
+    )
+
+
+def span_model(model: Any, tokenizer: Any, start: int, end: int) -> TextModel:
+    """A model of question answering, asked for one span: the logit of its first token as start plus that of its last as end.
+
+    The text is a pair (question, context). `start` and `end` count the tokens that `model.encode(text).tokens` lists.
+    """
+    _check_ends(model, "ForQuestionAnswering", "span_model")
+    if not start <= end:
+        raise InvalidInput(f"start is {start} and end {end}; a span ends where it starts or later")
+
+    def read(output: Any, _: TokenBatch) -> torch.Tensor:
+        return _at(output.start_logits[..., None], start) + _at(output.end_logits[..., None], end)
+
+    return _headed(model, tokenizer, Head(read, (f"span {start}–{end}",), "none", True, ("span", start, end)))
+
+
+def similarity_model(model: Any, tokenizer: Any, to: str, pooling: Pooling = "mean") -> TextModel:
+    """A model of embeddings, asked how close a text is to another: the cosine of their two vectors.
+
+    A vector is the last hidden states pooled: their mean over all tokens that are read, the first, or the last.
+    """
+    if pooling not in ("mean", "first", "last"):
+        raise InvalidInput(f"pooling is {pooling!r}; write 'mean', 'first' or 'last'")
+
+    def vector(output: Any, batch: TokenBatch) -> torch.Tensor:
+        if getattr(output, "last_hidden_state", None) is None:
+            raise InvalidInput(
+                f"{type(model).__name__} returns no hidden states; load it as AutoModel.from_pretrained(folder)"
+            )
+        pooled = _pooled(output.last_hidden_state, batch, pooling)
+        unit: torch.Tensor = pooled / torch.linalg.vector_norm(pooled, dim=-1, keepdim=True)
+        return unit
+
+    alone = _headed(model, tokenizer, Head(vector, (), "none", False, ("vector", pooling)))
+    with alone.held(), torch.no_grad():
+        other = alone.outputs(alone.batch(alone.encode(to)))[0]
+    name = f"similarity to {to!r:.40}"
+    read = Head(
+        lambda output, batch: (vector(output, batch) @ other)[:, None], (name,), "none", False, (name, to, pooling)
+    )
+    return _headed(model, tokenizer, read)
+
+
+def _headed(model: Any, tokenizer: Any, head: Head) -> TextModel:
+    text_model = as_text_model(model, tokenizer, head)
+    if text_model.model.config.is_encoder_decoder:
+        raise InvalidInput(
+            f"{text_model.name} has an encoder and a decoder; give a function of strings: explain(text, lambda texts: …)"
+        )
+    return text_model
+
+
+def _check_ends(model: Any, ending: str, call: str) -> None:
+    if not any(kind.__name__.endswith(ending) for kind in type(getattr(model, "_orig_mod", model)).__mro__):
+        raise InvalidInput(f"{call} is for classes that end in {ending}, and {type(model).__name__} was given")
+
+
+def _at(logits: torch.Tensor, place: int) -> torch.Tensor:
+    """The logits of one token: (B, T, k) -> (B, k)."""
+    if not 0 <= place < logits.shape[1]:
+        raise InvalidInput(f"position {place} is asked for, and the text has {logits.shape[1]} tokens; count from 0")
+    return logits[:, place]
+
+
+def _pooled(hidden: torch.Tensor, batch: TokenBatch, pooling: Pooling) -> torch.Tensor:
+    """One vector per row: (B, T, D) -> (B, D)."""
+    everywhere = torch.ones(hidden.shape[:2], dtype=torch.int64, device=hidden.device)
+    attends = everywhere if batch.attends is None else batch.attends
+    if pooling == "mean":
+        weights = (attends / attends.sum(dim=1, keepdim=True)).to(hidden.dtype)
+        return (hidden * weights[..., None]).sum(dim=1)
+    places = torch.arange(hidden.shape[1], device=hidden.device) * attends
+    which = places.argmax(dim=1) if pooling == "last" else attends.argmax(dim=1)
+    return hidden[torch.arange(len(hidden), device=hidden.device), which]

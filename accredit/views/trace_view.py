@@ -1,0 +1,95 @@
+"""Which training texts made a language model say this: the texts first, with their scores, then what cannot be known."""
+
+from __future__ import annotations
+
+from accredit.core.plain import rounded
+from accredit.valuation.trace import Trace
+from accredit.views.columns import bar as cells
+from accredit.views.columns import printable, width
+from accredit.views.engine import render
+from accredit.views.labels_view import short
+from accredit.views.numbers import BRIEF
+from accredit.views.page import page
+from accredit.views.parts import bar
+
+TEXT = 100  # characters of a text in the terminal
+AGAINST = 3  # texts that are listed at the other end
+CANNOT = (
+    "These are slopes at the model as it is, seen through a random projection: they rank texts, they divide nothing. What the "
+    "model would have said without a text is not known from them; a text that has a twin, or that was known before this "
+    "training, may have made no difference."
+)
+
+
+def headline(found: Trace) -> str:
+    """What was asked, as one sentence."""
+    after = f" after {found.prompt!r}" if found.prompt else ""
+    return f"The model says {found.answer!r}{after} with probability {rounded(found.probability, 3)}."
+
+
+def _ends(found: Trace, shown: int) -> tuple[list[int], list[int]]:
+    """The texts most responsible, and the few that most spoke against the answer."""
+    order = found.order
+    against = [i for i in reversed(order[shown:]) if found.scores[i] < 0][:AGAINST]
+    return order[:shown], against
+
+
+def trace_text(found: Trace, shown: int = 10) -> str:
+    """The answer for a terminal."""
+    towards, against = _ends(found, shown)
+    largest = float(abs(found.scores).max())
+    lines = [printable(headline(found)), f"{len(found.texts):,} training texts, those that made it likelier first:"]
+    scores = [rounded(float(found.scores[i]), BRIEF) for i in (*towards, *against)]
+    wide, rows = max(map(width, scores)), len(str(max((*towards, *against)) + 1))
+    for number, (i, score) in enumerate(zip((*towards, *against), scores, strict=True)):
+        if number == len(towards):
+            lines.append("against it:")
+        drawn = cells(float(found.scores[i]), largest)
+        lines.append(
+            f"  {' ' * (wide - width(score))}{score}  {drawn:12}  row {i + 1:<{rows}}  {short(found.texts[i], TEXT)}"
+        )
+    facts = found.facts
+    lines += ["", *(f"warning: {warning}" for warning in found.warnings)]
+    lines.append(
+        f"‖∇J‖ is {gradient(found)}; looked at {len(facts['layers'])} layers, {facts['parameters']:,} parameters"
+    )
+    if facts["left out"]:
+        lines.append(f"not looked at: {left_out(found)}")
+    return "\n".join([*lines, CANNOT])
+
+
+def gradient(found: Trace) -> str:
+    """How far the model is from a minimum."""
+    norm, typical = (rounded(found.facts[name], BRIEF) for name in ("gradient norm", "gradient norm of a row"))
+    return f"{norm}, a typical text's gradient {typical}"
+
+
+def left_out(found: Trace) -> str:
+    names = found.facts["left out"]
+    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+
+
+def trace_page(found: Trace, shown: int = 10) -> str:
+    """The answer as one self-contained HTML file."""
+    towards, against = _ends(found, shown)
+    low, high = min(0.0, float(found.scores.min())), max(0.0, float(found.scores.max()))
+
+    def line(i: int) -> tuple[str, str, str, object, str]:
+        score = float(found.scores[i])
+        strongest = found.tokens[int(found.by_token[i].argmax())].strip() if len(found.tokens) > 1 else ""
+        return (
+            f"row {i + 1}",
+            rounded(score, BRIEF),
+            found.texts[i],
+            bar(score, (low, high), (score, score), 150),
+            strongest,
+        )
+
+    looked = f"{len(found.facts['layers'])} layers, {found.facts['parameters']:,} parameters"
+    body = render(
+        "trace", "body",
+        headline=headline(found), count=f"{len(found.texts):,}", towards=[line(i) for i in towards],
+        against=[line(i) for i in against], tokens=len(found.tokens) > 1, warnings=list(found.warnings), cannot=CANNOT,
+        gradient=gradient(found), looked=looked, left_out=left_out(found), scale=found.facts["scale"],
+    )  # fmt: skip
+    return page("Which training texts made the model say this?", body)

@@ -1,0 +1,81 @@
+"""Value zeroing: against values zeroed by hand in a BERT and a GPT-2, and refusals where values cannot be reached."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from numpy.testing import assert_allclose
+
+from accredit.attention import rollout
+from accredit.core import InvalidInput
+from accredit.explanation import explain
+from accredit.models.zeroing import context_mixing
+from tests.models.more_models import other_model
+from tests.models.small_models import TEXT, text_model
+
+
+def mixing(model, text=TEXT):
+    seen = model.encode(text)
+    with model.held():
+        return context_mixing(model.model, lambda: model.outputs(model.batch(seen)))
+
+
+def by_hand(model, layer, projection, hidden, columns):
+    """Run the whole model once for each token, with its value zeroed where the projection writes it."""
+    seen = model.encode(TEXT)
+    given = {"input_ids": torch.from_numpy(seen.ids)[None], "output_hidden_states": True}
+    plain, rows = model.model(**given).hidden_states[layer + 1][0], []
+    for j in range(len(seen)):
+
+        def zero(_part, _given, output, j=j):
+            output = output.clone()
+            output[:, j, columns] = 0
+            return output
+
+        hook = projection.register_forward_hook(zero)
+        rows.append(1 - torch.cosine_similarity(model.model(**given).hidden_states[layer + 1][0], plain, dim=-1))
+        hook.remove()
+    distance = torch.stack(rows, dim=1).detach().numpy()
+    return distance / distance.sum(axis=1, keepdims=True)
+
+
+def test_a_bert_whose_values_are_zeroed_by_hand():
+    model = text_model("bert", dtype=torch.float64)
+    found = mixing(model)
+    for k, layer in enumerate(model.model.bert.encoder.layer):
+        literal = by_hand(model, k, layer.attention.self.value, k, slice(None))
+        assert_allclose(found[k], literal, atol=1e-9)
+    assert_allclose(found.sum(axis=-1), 1)
+
+
+def test_a_gpt2_whose_queries_keys_and_values_are_one_map():
+    model = text_model("gpt2", dtype=torch.float64)
+    block = model.model.transformer.h[0]
+    found = mixing(model)
+    assert_allclose(found[0], by_hand(model, 0, block.attn.c_attn, 0, slice(32, 48)), atol=1e-9)
+    assert (np.triu(found[0], 1) == 0).all()  # nobody reads what comes later
+
+
+def test_explain_rolls_it_out():
+    model = text_model("bert")
+    found = explain(TEXT, model, methods="value-zeroing", players="token")["value-zeroing"]
+    product = rollout(mixing(model), residual=0.0)
+    assert_allclose(found.credit, product[0][[*range(1, 15), 0, 15]], atol=1e-6)  # the pooler reads [CLS]
+    assert found.total is None and found.players[-2:] == ("[CLS]", "[SEP]")
+
+
+def test_the_model_keeps_its_kernel():
+    model = text_model("bert", "sdpa")
+    mixing(model)
+    assert model.model.config._attn_implementation == "sdpa"
+
+
+@pytest.mark.parametrize(
+    ("family", "said"),
+    [("DebertaV2", "cannot be zeroed"), ("Bloom", "cannot be zeroed"), ("XLNet", "cannot be zeroed"),
+     ("Albert", "cannot be told"), ("Pegasus", "an encoder and a decoder")],
+)  # fmt: skip
+def test_values_that_cannot_be_reached_are_refused(family, said):
+    with pytest.raises(InvalidInput, match=said):
+        mixing(other_model(family))

@@ -1,0 +1,139 @@
+"""Several processes on one journal: each coalition is evaluated once, whoever dies."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import time
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from accredit.core import InvalidInput
+from accredit.core.coalitions import from_index
+from accredit.store import Journal, Quarantined, durable, fingerprint
+from accredit.store.leases import new_holder
+from tests.store.store_games import Hangs, Traced
+
+NAME = fingerprint(game="traced")
+
+
+def _work(journal_file: str, folder: str, held: bool, done: str) -> None:
+    game = Traced(folder, held)
+    with Journal(journal_file) as journal, durable(game, journal, "serial", name=NAME) as kept:
+        payoffs = kept.payoff(from_index(np.arange(1024), 10))
+        Path(done).write_text(f"{kept.evaluated} {payoffs.sum()}")
+
+
+def _started(tmp_path: Path, number: int, held: bool = False) -> multiprocessing.process.BaseProcess:
+    arguments = (str(tmp_path / "run.db"), str(tmp_path / "trace"), held, str(tmp_path / f"done{number}"))
+    process = multiprocessing.get_context("spawn").Process(target=_work, args=arguments)
+    process.start()
+    return process
+
+
+def _evaluated(folder: Path) -> Counter[str]:
+    return Counter(file.name.split("-")[0] for file in folder.iterdir())
+
+
+@pytest.mark.slow
+@pytest.mark.processes
+def test_three_processes_on_one_journal_evaluate_each_coalition_once(tmp_path: Path) -> None:
+    (tmp_path / "trace").mkdir()
+    crew = [_started(tmp_path, number) for number in range(3)]
+    for process in crew:
+        process.join(120)
+        assert process.exitcode == 0
+    counts = _evaluated(tmp_path / "trace")
+    assert len(counts) == 1024 and set(counts.values()) == {1}
+    parts = [(tmp_path / f"done{number}").read_text().split() for number in range(3)]
+    assert sum(int(evaluated) for evaluated, _ in parts) == 1024
+    assert len({total for _, total in parts}) == 1  # all three have every payoff
+
+
+@pytest.mark.slow
+@pytest.mark.processes
+def test_what_a_killed_process_had_leased_is_taken_over_at_once(tmp_path: Path) -> None:
+    (tmp_path / "trace").mkdir()
+    held = _started(tmp_path, 0, held=True)
+    Traced(str(tmp_path / "trace")).kill_held()
+    held.join(60)
+    with Journal(tmp_path / "run.db") as journal:
+        assert journal._file.sql.execute("SELECT count(*) FROM leases").fetchone()[0] == 1
+    began = time.monotonic()
+    _work(str(tmp_path / "run.db"), str(tmp_path / "trace"), False, str(tmp_path / "done"))
+    assert time.monotonic() - began < 50  # a lease of another machine would have to run out
+    assert (tmp_path / "done").read_text() == f"1024 {sum(k * k * n for k, n in enumerate(_binomials(10)))}.0"
+    with Journal(tmp_path / "run.db") as journal:
+        assert journal._file.sql.execute("SELECT count(*) FROM leases").fetchone()[0] == 0
+
+
+def _binomials(n: int) -> list[int]:
+    row = [1]
+    for _ in range(n):
+        row = [a + b for a, b in zip([0, *row], [*row, 0], strict=True)]
+    return row
+
+
+def test_a_lease_excludes_others_until_it_is_done_or_lost(tmp_path: Path) -> None:
+    with Journal(tmp_path / "run.db") as journal:
+        game = journal.enter(NAME, ("a", "b"))
+        mine, yours = new_holder(), new_holder()
+        lease, granted = journal.claim(game, 0, mine, [b"\x01", b"\x02"])
+        assert granted == [b"\x01", b"\x02"]
+        assert journal.claim(game, 0, yours, [b"\x02", b"\x03"])[1] == [b"\x03"]
+        assert journal.claim(game, 1, yours, [b"\x02"])[1] == [b"\x02"]  # another seed is other work
+        assert journal.others_work_on(game, 0, yours, 1) == {b"\x01", b"\x02"}
+        journal._file.sql.execute("UPDATE leases SET until = 0 WHERE id = ?", (lease,))
+        assert journal.claim(game, 0, yours, [b"\x02"])[1] == [b"\x02"]
+
+
+def test_a_lease_of_a_dead_process_is_lost_here_and_runs_out_elsewhere() -> None:
+    from accredit.store.leases import is_lost
+
+    process = multiprocessing.get_context("spawn").Process(target=_nothing)
+    process.start()
+    process.join(60)
+    machine, _, nonce = new_holder().rsplit(":", 2)
+    later = time.time() + 60
+    assert is_lost(f"{machine}:{process.pid}:{nonce}", later)
+    assert not is_lost(f"elsewhere/1:{process.pid}:{nonce}", later)
+    assert is_lost(f"elsewhere/1:{process.pid}:{nonce}", time.time() - 1)
+    assert not is_lost(f"{machine}:{os.getppid()}:{nonce}", later)
+
+
+def _nothing() -> None:
+    pass
+
+
+@pytest.mark.slow
+@pytest.mark.processes
+def test_a_coalition_that_hangs_is_ended_quarantined_and_the_rest_is_kept(tmp_path: Path) -> None:
+    with Journal(tmp_path / "run.db") as journal:
+        kept = durable(Hangs(), journal, "processes:2", name=NAME, limit=1.0)
+        with kept, pytest.raises(Quarantined, match="no payoff within the limit of 1 s"):
+            kept.payoff(from_index(np.arange(16), 4))
+        assert journal.games()[0]["ok"] == 15 and journal.games()[0]["quarantined"] == 1
+    with durable(Hangs(), executor="processes:1", name=NAME, limit=1.0, failed=-1.0) as kept:
+        assert kept.payoff(np.array([[True] * 4]))[0] == -1.0
+
+
+@pytest.mark.parametrize(
+    ("executor", "limit"), [("serial", 1.0), ("threads:2", 1.0), ("processes", -1.0), ("processes", float("nan"))]
+)
+def test_a_limit_that_nobody_can_keep_is_refused(executor: str, limit: float) -> None:
+    with pytest.raises(InvalidInput, match="limit"):
+        durable(Hangs(), executor=executor, limit=limit)
+
+
+def test_an_interrupted_run_gives_its_leases_back(tmp_path: Path) -> None:
+    class Interrupted(Traced):
+        def payoff(self, coalitions):  # type: ignore[no-untyped-def]
+            raise KeyboardInterrupt
+
+    with Journal(tmp_path / "run.db") as journal:
+        with pytest.raises(KeyboardInterrupt), durable(Interrupted(""), journal, "serial", name=NAME) as kept:
+            kept.payoff(from_index(np.arange(1024), 10))
+        assert journal._file.sql.execute("SELECT count(*) FROM leases").fetchone()[0] == 0
