@@ -8,8 +8,8 @@ from accredit.views.numbers import percent
 
 ALL = 2e-3  # share of the whole that may be missing from what is called all of it
 INITIALS = {"agf": "attention × gradient", "gf": "gradient", "af": "attention"}
-OWN = {"attn-lrp": "AttnLRP", "gradient-shap": "GradientSHAP"}  # names that are written in one way only
 PAIRS = "interactions of pairs (positive: complements, negative: substitutes)"
+OWN = {"attn-lrp": "AttnLRP", "gradient-shap": "GradientSHAP"}  # names that are written in one way only
 
 
 def title(method: str) -> str:
