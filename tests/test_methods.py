@@ -117,7 +117,7 @@ def test_one_method_has_one_usual_name(spelled, usual):
      ("flow", "strings", "method 'flow' needs a model's attention; for a model that reads strings there are"),
      ("saliency", "training data", "needs a model's gradients; for training data there are"),
      ("knn", "explain", "method 'knn' needs training rows; to explain an output there are"),
-     ("flow:xyz", "explain", "tensor 'xyz'; write one of flow:af, flow:gf, flow:agf"),
+     ("flow:xyz", "explain", "tensor 'xyz'; write one of flow:af, flow:norm, flow:gf, flow:agf"),
      ("beta", "game", "needs two numbers after the colon; write for example beta:16,1"),
      ("beta:4", "game", "needs two numbers"), ("beta:a,b", "game", "needs two numbers"),
      ("tmc:", "game", "needs one number"), ("semivalue:x", "game", "needs numbers"),

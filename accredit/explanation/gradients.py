@@ -102,7 +102,8 @@ def _points(subject: Asked, baseline: Any, layer: Layer) -> dict[str, Point]:
     if isinstance(subject, AnswerSubject):
         return _of_answer(subject, baseline, layer)
     game = subject.game
-    way = None if game.removal in ("delete", "attention") else game.removal
+    way = getattr(game, "baseline", game.removal)  # of a picture it may be another picture
+    way = None if isinstance(way, str) and way in ("delete", "attention") else way
     asked = {"target": game.target, "payoff": game.payoff_name, "players": subject.asked, "layer": layer}
     return {"": point(subject.model, subject.seen, baseline=way if baseline is None else baseline, **asked)}
 

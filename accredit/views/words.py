@@ -7,9 +7,9 @@ from accredit.core.plain import rounded
 from accredit.views.numbers import percent
 
 ALL = 2e-3  # share of the whole that may be missing from what is called all of it
-INITIALS = {"agf": "attention × gradient", "gf": "gradient", "af": "attention"}
-PAIRS = "interactions of pairs (positive: complements, negative: substitutes)"
+INITIALS = {"agf": "attention × gradient", "gf": "gradient", "af": "attention", "norm": "attention × value length"}
 OWN = {"attn-lrp": "AttnLRP", "gradient-shap": "GradientSHAP"}  # names that are written in one way only
+PAIRS = "interactions of pairs (positive: complements, negative: substitutes)"
 
 
 def title(method: str) -> str:

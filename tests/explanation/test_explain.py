@@ -145,9 +145,9 @@ def test_pictures_have_patches_for_players():
     explanation = explain(image, model, methods=EVERY, budget=64)
     assert set(explanation.refused) == {"discretised-integrated-gradients"}  # a picture has no words
     assert explanation.players == tuple(f"r{r}c{c}" for r in range(3) for c in range(3))
-    assert explanation.picture.size == (12, 12) and explanation.picture.grid == (3, 3)
+    assert explanation.picture.size == (12, 12) and set(explanation.picture.owner.ravel()) == set(range(9))
     coarse = explain(image, model, methods=["shapley", "attention"], players=(2, 2))
-    assert coarse.picture.grid == (2, 2) and len(coarse.players) == 4
+    assert coarse.picture.owner[0].tolist() == [0] * 6 + [1] * 6 and len(coarse.players) == 4
     assert "own" in coarse.refused["attention"]
     assert abs(coarse["shapley"].unshared) <= 1e-6
 
