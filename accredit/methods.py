@@ -19,7 +19,7 @@ from difflib import get_close_matches
 from importlib import import_module
 from typing import Any, Literal
 
-from accredit.core.errors import InvalidInput
+from accredit.core.errors import InvalidInput, MissingExtra
 
 AUTO_EXACT = 12  # players; without a stated budget, up to 4,096 payoffs are asked for by default
 EXACT_LIMIT = 22  # players; 4 million payoffs
@@ -166,7 +166,13 @@ class Chosen:
     def load(self) -> Callable[..., Any]:
         """Import what runs it."""
         module, _, attribute = self.method.run.partition(":")
-        loaded: Callable[..., Any] = getattr(import_module(module), attribute)
+        try:
+            loaded: Callable[..., Any] = getattr(import_module(module), attribute)
+        except ModuleNotFoundError as error:
+            library = str(error.name).partition(".")[0]
+            if library in ("torch", "captum", "transformers"):
+                raise MissingExtra(library, "text", f"method {self.name!r}") from None
+            raise
         return loaded
 
     def solver(self, budget: int | None, seed: int, groups: Any = None) -> Any:
@@ -243,8 +249,8 @@ METHODS = (
            "of the integral; the gap of its sum is reported", aliases=("ig",), takes=SLOPES),
     Method("gradient-shap", "gradients", "accredit.explanation.gradients:expected",
            "accredit.gradients.gradient_shap(model, text)", PLACES, "f(input) − f(baseline)", ("efficiency", "linearity"),
-           Cost("50 backward passes"), "integrated gradients by random points; several baselines",
-           aliases=("expected-gradients",), estimates="integrated-gradients", takes=("layer", "baseline")),
+           Cost("50 or more backward passes"), "integrated gradients by random points; several baselines",
+           aliases=("expected-gradients",), estimates="integrated-gradients", takes=("layer", "baseline", "most_steps")),
     Method("sequential-integrated-gradients", "gradients", "accredit.explanation.gradients:sequential",
            "accredit.gradients.sequential_integrated_gradients(model, text)", PLACES, "nothing: v(N) − v(N∖i)", SEMIVALUE,
            Cost("tens of backward passes per player"), "in the limit leave-one-out, at many times its cost",
@@ -293,6 +299,9 @@ METHODS = (
     Method("knn-shapley", "training rows", "accredit.valuation.rules:nearest_neighbours",
            "accredit.valuation.knn_shapley(data)", "training rows", "right neighbours", ALL_FOUR, Cost("no training"),
            "closed form for nearest neighbours", aliases=("knn",)),
+    Method("data-oob", "training rows", "accredit.valuation.rules:out_of_bag", "accredit.valuation.data_oob(data)",
+           "training rows", "nothing: votes of trees", (), Cost("one forest"),
+           "right answers of trees that did not see the row", aliases=("oob",)),
     Method("influence", "training rows", "accredit.valuation.rules:influences", "accredit.valuation.influence(objective)",
            "training rows", "nothing: slopes", ("symmetry",), Cost("one training"), 
            "first order of leave-one-out on the loss; of a fine-tuned model, too"),
@@ -314,8 +323,8 @@ COMPARED = (
 COMPARED_ANSWERS = tuple(
     name
     for name in (
-        "shapley", "banzhaf", "lasso", "leave-one-out", "integrated-gradients", "input-x-gradient", "saliency", "flow",
-        "rollout", "attention",
+        "shapley", "banzhaf", "lasso", "leave-one-out", "attn-lrp", "input-x-gradient", "saliency", "flow", "rollout",
+        "attention",
     )
     if "answer" in BY_NAME[name].applies
 )  # fmt: skip

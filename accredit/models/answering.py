@@ -98,17 +98,17 @@ class AnsweringModel:
             dict.fromkeys(t for t in (*self.tokenizer.all_special_tokens, *added) if t != self.tokenizer.unk_token)
         )
 
-    def _checked_ids(self, prompt: Any) -> IntArray:
+    def _checked_ids(self, prompt: Any, name: str = "prompt") -> IntArray:
         ids = np.asarray(prompt.cpu() if isinstance(prompt, torch.Tensor) else prompt)
         ids = ids[0] if ids.ndim == 2 and len(ids) == 1 else ids
         if ids.ndim != 1 or not len(ids) or ids.dtype.kind not in "iu":
             raise InvalidInput(
-                f"prompt is an array of {ids.dtype} of shape {ids.shape}; give the token ids of one prompt"
+                f"{name} is an array of {ids.dtype} of shape {ids.shape}; give a text, or the token ids of one {name}"
             )
         known = int(self.model.get_input_embeddings().num_embeddings)
         if ids.min() < 0 or ids.max() >= known:
             raise InvalidInput(
-                f"prompt holds the token id {ids.max() if ids.max() >= known else ids.min()}; "
+                f"{name} holds the token id {ids.max() if ids.max() >= known else ids.min()}; "
                 f"{self.name} knows 0 to {known - 1}"
             )
         return ids.astype(np.int64)
@@ -235,7 +235,7 @@ class AnsweringModel:
         Refused: an answer that is empty, or that the tokenizer can only write with unknown words.
         """
         if not isinstance(answer, str):
-            ids = self._checked_ids(answer)
+            ids = self._checked_ids(answer, "answer")
             return Answer(ids, self.pieces(ids), "given as token ids")
         if not answer.strip():
             raise InvalidInput(
@@ -248,15 +248,20 @@ class AnsweringModel:
                 f"({self.tokenizer.convert_ids_to_tokens(ids.tolist())}); use words of its vocabulary, or give token ids"
             )
         pieces = self.pieces(ids)
-        same = "".join("".join(pieces).split()) == "".join(answer.split())
-        return Answer(ids, pieces, "given", "" if same else f"the tokenizer writes the answer as {''.join(pieces)!r}")
+        note = "" if self._writes(ids, answer) else f"The tokenizer writes the answer as {''.join(pieces)!r}."
+        return Answer(ids, pieces, "given", note)
+
+    def _writes(self, ids: IntArray, answer: str) -> bool:
+        """Whether these tokens say the answer, white space aside."""
+        return "".join("".join(self.pieces(ids)).split()) == "".join(answer.split())
 
     def _after(self, answer: str, prompt: Prompt | IntArray) -> IntArray:
         if not self.encodes and isinstance(prompt, Prompt):
             text, chat = self.rendered(prompt), prompt.messages is not None
             before, both = self.tokenized([text, text + answer], chat)
             after = both[len(before) :]
-            if len(after) and (both[: len(before)] == before).all() and self.tokenizer.unk_token_id not in after:
+            follows = len(after) > 0 and bool((both[: len(before)] == before).all())
+            if follows and self.tokenizer.unk_token_id not in after and self._writes(after, answer):
                 return after
         if self.encodes:
             return self.target_ids(answer)

@@ -46,7 +46,7 @@ def likelihood(log_probability: float) -> str:
     >>> likelihood(-0.105), likelihood(-40.0), likelihood(-1e-9)
     ('−0.105 (90%)', '−40.000', '0.000 (100%)')
     """
-    p = math.exp(log_probability)
+    p = math.exp(min(log_probability, 0.0))
     return fixed(log_probability, 3) + (f" ({percent(p, 0 if p >= 0.1 else 1)})" if p >= 0.001 else "")
 
 
@@ -141,7 +141,10 @@ def _parts(explanation: Explanation, rows: int, colour: bool) -> list[str]:
     header = [str(explanation.provenance.get("players", "part"))]
     for name, result in explanation:
         header += [title(name).lower(), *[error_bars(result)] * (result.interval is not None)]
-    cells = [[shortened(name), *(x for _, a in explanation for x in _cells(a, name))] for name in names]
+    cells = [
+        [shortened(name), *(x for m, a in explanation for x in _cells(a, name, m not in explanation.unsigned))]
+        for name in names
+    ]
     values = [first[name] if abs(first[name]) > rounding(first) else 0.0 for name in names]
     if colour:
         largest = max(float(abs(first.credit).max()), rounding(first))
@@ -157,11 +160,12 @@ def _parts(explanation: Explanation, rows: int, colour: bool) -> list[str]:
     return [*lines, *[f"… {hidden} more of smaller credit"] * bool(hidden), f"claims kept: {letters}"]
 
 
-def _cells(result: Attribution, name: str) -> list[str]:
+def _cells(result: Attribution, name: str, signed: bool) -> list[str]:
     if name not in result.players:
         return ["—"]
     estimate = result.estimate(name)
-    number = credit_number(estimate.value, max(float(abs(result.credit).max()), rounding(result)))
+    largest = max(float(abs(result.credit).max()), rounding(result))
+    number = credit_number(estimate.value, largest) if signed else brief(estimate.value, signed)
     if result.interval is None or estimate.low is None or estimate.high is None:
         return [number]
     return [number, between(estimate.low, estimate.high, 3)]

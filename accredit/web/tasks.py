@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-import io
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import suppress
@@ -20,6 +19,7 @@ from accredit.methods import DEFAULT, methods_for
 from accredit.views import explanation_page
 from accredit.views.explanation import explanation_blocks, headline
 from accredit.views.flow_view import flow_body, flow_page
+from accredit.web.answering import WRITES, answer
 
 TOKENS = 512
 PIXELS = 16_000_000
@@ -96,6 +96,7 @@ class Models:
             "text": None if text is None else {"name": text.name, "labels": _labels(text), "layers": self._layers()},
             "image": self.builtin or "image" in self.by_kind,
             "builtin": self.builtin,
+            "answers": self.builtin or getattr(text, "task", "") in WRITES,
             "methods": [method.to_plain() for method in methods_for("explain")],
             "default": list(DEFAULT),
         }
@@ -157,20 +158,13 @@ def explain(models: Models, task: Event) -> Iterator[Event]:
 
 def _picture(encoded: str) -> Any:
     """A dropped picture; its size is read before its pixels are."""
-    from PIL import Image
+    from accredit.models.pictures import open_picture
 
     try:
-        opened = Image.open(io.BytesIO(base64.b64decode(encoded, validate=True)), formats=FORMATS)
-        if opened.width * opened.height > PIXELS:
-            raise InvalidInput(f"the picture has {opened.width} × {opened.height} pixels; up to {PIXELS:,} are read")
-        opened.load()
-    except InvalidInput:
-        raise
-    except (binascii.Error, OSError, ValueError, SyntaxError) as error:
-        raise InvalidInput(
-            f"the file is not a picture that can be read ({error}); drop a PNG, JPEG, GIF, WEBP or BMP"
-        ) from None
-    return opened
+        sent = base64.b64decode(encoded, validate=True)
+    except (binascii.Error, ValueError):
+        raise InvalidInput("the picture did not arrive whole; drop it once more") from None
+    return open_picture(sent, "the file", FORMATS, PIXELS)
 
 
 def flow(models: Models, task: Event) -> Iterator[Event]:
@@ -212,4 +206,4 @@ def flow(models: Models, task: Event) -> Iterator[Event]:
     yield {"event": "done", "page": flow_page(task["text"], body)}
 
 
-TASKS: dict[str, Callable[[Models, Event], Iterator[Event]]] = {"explain": explain, "flow": flow}
+TASKS: dict[str, Callable[[Models, Event], Iterator[Event]]] = {"explain": explain, "flow": flow, "answer": answer}

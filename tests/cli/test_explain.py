@@ -88,7 +88,7 @@ def test_an_image_has_patches(run, folders, tmp_path):
     code, out, _ = run("shirt.png", "--model", folders / "image", *FAST)
     assert code == 0 and "r2c2" in out
     _, out, _ = run("shirt.png", "--model", folders / "image", "--methods", "shapley", "--players", "2x2", "--json")
-    assert Explanation.from_json(out).picture.grid == (2, 2)
+    assert Explanation.from_json(out).players == ("r0c0", "r0c1", "r1c0", "r1c1")
 
 
 TEXTS = ["A good film.", "It never lands!", "not very good", "the film is bad, very bad", "A gripping film"]
