@@ -334,6 +334,7 @@ class Broken(torch.nn.Module):
         ({"answer": SAID, "prefix": "Anna"}, "at the end of the prompt"),
         ({"answer": SAID, "background": 3, "colour": "red"}, "colour is not a setting of answers"),
         ({"generate": "much"}, "a number of new tokens"),
+        ({"generate": False}, "generate is False"),
         ({"answer": SAID, "template": "{context}"}, "go with context"),
         ({"answer": SAID, "context": FACTS, "query": QUERY}, "either a prompt"),
     ],
@@ -382,7 +383,7 @@ def test_nothing_to_explain_is_said():
 def test_an_answer_is_nothing_for_a_classifier():
     from accredit.models.builtin import load_text
 
-    with pytest.raises(InvalidInput, match="does not write"):
+    with pytest.raises(InvalidInput, match=r"does not write.*function of \(prompts, answer\)"):
         explain("A good film.", *load_text(), answer="It is")
 
 
