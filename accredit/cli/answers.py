@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from accredit.core.errors import InvalidInput
+from accredit.methods import SETTINGS
 
 GIGABYTE = 1 << 30
 OPTIONS: tuple[Any, ...] = (
@@ -101,6 +102,7 @@ def _settings(subject: str | None, given: dict[str, Any], options: dict[str, Any
         "generate": None if given["answer"] else given["max_new_tokens"] or True, "rather_than": given["rather_than"],
         "fixed": given["fixed"], "filler": given["filler"], "players": _players(options["players"]),
         **{name: options[name] for name in ("methods", "target", "payoff", "removal", "budget", "seed", "prefix")},
+        **{name: options[name] for name in SETTINGS if options[name] is not None},
     }  # fmt: skip
     if context or given["query"] is not None:
         asked |= {"context": context, "query": given["query"]}

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from accredit.games.answers import AnswerGame, AnswerViews
     from accredit.games.assembly import Layout
     from accredit.methods import Place
-    from accredit.models.answering import AnsweringModel
+    from accredit.models.answering import Answer, AnsweringModel
 
 ANSWERS = {  # settings that only answers have
     "answer", "generate", "rather_than", "context", "query", "fixed", "filler", "memory", "batch", "template", "separator",
@@ -54,7 +54,7 @@ class AnswerSubject(Dealt):
     journal: Any = None  # where payoffs are kept, so that a stopped run goes on
     notes: tuple[str, ...] = ()  # what the reader must know about the targets
     memo: Memo = field(default_factory=Memo, repr=False)
-    slopes: Mapping[str, Any] = field(default_factory=dict)  # of gradients: layer, baseline, tolerance, most_steps
+    settings: Mapping[str, Any] = field(default_factory=dict)  # of gradients and of readings of attention
 
     @property
     def players(self) -> tuple[str, ...]:
@@ -111,10 +111,15 @@ class AnswerSubject(Dealt):
         return layout
 
     @property
+    def answers(self) -> list[Answer]:
+        """The answer, and the one that it is compared with if there is one."""
+        answers: list[Answer] = self._pays.answers
+        return answers
+
+    @property
     def answer_ids(self) -> IntArray:
         """The tokens of the answer: (A,)."""
-        ids: IntArray = self._pays.answers[0].ids
-        return ids
+        return self.answers[0].ids
 
     @property
     def ids(self) -> IntArray:

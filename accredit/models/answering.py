@@ -14,7 +14,8 @@ import torch
 from accredit.core import AccreditError, IntArray, InvalidInput, distinct_names
 from accredit.models.encoded import numbered, sentence_spans
 from accredit.models.prompt import Prompt, prompt_of, visible
-from accredit.models.state import device_of, quiet
+from accredit.models.reading import Heads, Read, read_attention
+from accredit.models.state import device_of, finite, quiet, tracked
 from accredit.models.text import TextModel, as_text_model
 
 NEW_TOKENS = 128  # of a generated answer
@@ -362,6 +363,27 @@ class AnsweringModel:
                 f"{self.name} failed on {size} tokens: {type(error).__name__}: {' '.join(str(error).split())[:200]}"
             ) from error
         return found[:, -answer:]
+
+    def read_attention(self, ids: IntArray, decoder: IntArray, answer: IntArray, tensor: str, heads: Heads) -> Read:
+        """Attention of one pass over prompt and answer, heads combined layer by layer, as one of the tensors of
+        `accredit.models.reading`; the payoff of gradients is the log-probability of the answer."""
+        device = device_of(self.model)
+        row, said = torch.from_numpy(ids)[None].to(device), torch.from_numpy(answer).to(device)
+        given: dict[str, Any] = {"input_ids": row, "attention_mask": torch.ones_like(row), "use_cache": False}
+        if self.encodes:
+            given["decoder_input_ids"] = torch.from_numpy(decoder)[None].to(device)
+        elif "logits_to_keep" in self.takes:
+            given["logits_to_keep"] = len(answer)
+
+        def likely(output: Any) -> torch.Tensor:
+            logits = finite(output.logits[0, -len(answer) :], self.name).float()
+            return logits.log_softmax(dim=-1).gather(1, said[:, None]).sum()
+
+        def forward(**extra: Any) -> Any:
+            return self.model(**given, **extra)
+
+        with self.held(), tracked(self.model):
+            return read_attention(self.model, forward, tensor, heads, likely, len(ids) + len(decoder))
 
 
 def _are_ids(prompt: Any) -> bool:

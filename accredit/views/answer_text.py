@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from accredit.core import Attribution
 from accredit.core.plain import rounded
 from accredit.explanation.result import WHOLE, Explanation, Said
+from accredit.methods import BY_NAME
 from accredit.views.columns import printable, table, width
 from accredit.views.notation import LEGEND, claim_letters
 from accredit.views.numbers import between, brief, credit_number, fixed, percent, rounding
@@ -51,16 +52,33 @@ def likelihood(log_probability: float) -> str:
 
 def worth_words(explanation: Explanation) -> str:
     """What the explained target is worth with the whole prompt, and with nobody's part."""
-    _, first = next(iter(explanation))
-    if first.total is None or first.baseline is None:
+    ends = _ends(explanation)
+    if ends is None:
         return ""
-    ends = (first.baseline + first.total, first.baseline)
     plain = payoff_words(explanation) == "log-probability"
     with_all, without = (likelihood(x) if plain else rounded(x, 3) for x in ends)
     who = explanation.provenance.get("players", "player")
     count = len(explanation.players)
     none = f"none of the {count} {who}s" if count > 1 else f"that one {who} left out"
     return f"{payoff_words(explanation)} {with_all} with the whole prompt, {without} with {none}"
+
+
+def _ends(explanation: Explanation) -> tuple[float, float] | None:
+    """The payoff with the whole prompt and with nobody's part: as a game shared it, else from the log-probabilities. What a
+    flow or an integral shares is something else."""
+    for name, result in explanation:
+        method = BY_NAME.get(name.partition(":")[0])
+        if method and method.kind == "game" and result.total is not None and result.baseline is not None:
+            return result.baseline + result.total, result.baseline
+    said = explanation.said
+    place = next((t for t in said.targets if t[0] == explanation.target), None) if said is not None else None
+    if said is None or place is None or (said.rather_than is not None and explanation.target == WHOLE):
+        return None
+    _, with_all, without = _moved(said, place)
+    if explanation.payoff == "probability":
+        return math.exp(with_all), math.exp(without)
+    count = place[2] - place[1] if explanation.payoff == "mean" else 1
+    return with_all / count, without / count
 
 
 def payoff_words(explanation: Explanation) -> str:

@@ -152,7 +152,7 @@ def application(worker: Worker, store: str | None = None, **limits: Any) -> Fast
         if state == seen:
             return Response(status_code=204)
         body = data_body(await run_in_threadpool(watch, store))
-        return JSONResponse({"state": state, "html": body, "page": page("What each row is worth", body)})
+        return JSONResponse({"state": state, "html": body, "page": page("Training data", body)})
 
     @app.get("/api/data.csv", response_class=Response)
     async def data_csv() -> Response:
