@@ -65,6 +65,7 @@ def test_a_notebook_shows_every_sentence_without_a_script():
     assert "<script" not in html and "For “first”" in html and "Prompt × answer" in html
 
 
+@pytest.mark.slow
 def test_a_page_of_very_many_numbers_leaves_out_tokens():
     players = tuple(f"p{k}" for k in range(3000))
     html = views.explanation_page(made(players, tuple(f" w{k}" for k in range(CELLS // 3000 + 5))))

@@ -34,7 +34,10 @@ export function answers(root) {
   function paint() {
     const credit = found();
     if (!credit) return;
-    for (const each of parts) each.className = `t ${colour(credit.levels[each.dataset.p])}`;
+    for (const each of parts) {
+      const now = `t ${colour(credit.levels[each.dataset.p])}`;
+      if (each.className !== now) each.className = now; // most stay as they are, and cost nothing then
+    }
     name.textContent = spoken[drawn()].name;
     likely.textContent = drawn() === shown ? spoken[shown].words : "This method answers for the whole answer only.";
     for (const each of root.querySelectorAll(".s,.pick[data-k]")) {
