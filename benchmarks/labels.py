@@ -18,7 +18,8 @@ import numpy as np
 
 from accredit.core.coalitions import BoolArray, IntArray
 from accredit.valuation.features import glove
-from accredit.valuation.labels import WrongLabels, wrong_labels
+from accredit.valuation.label_result import WrongLabels
+from accredit.valuation.labels import wrong_labels
 from accredit.valuation.planted import found_share
 
 FLIPPED = 0.1

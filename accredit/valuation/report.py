@@ -18,7 +18,8 @@ from accredit.games import grouped
 from accredit.methods import AUTO_EXACT, Chosen, find
 from accredit.store import Executor, Journal, durable
 from accredit.valuation.knn import KNNUtility
-from accredit.valuation.labels import WrongLabels, wrong_labels
+from accredit.valuation.label_result import WrongLabels
+from accredit.valuation.labels import wrong_labels
 from accredit.valuation.retraining import Retraining
 from accredit.valuation.ridge import RidgeUtility
 from accredit.valuation.rules import NEIGHBOURS, WEIGHT_DECAY

@@ -332,4 +332,4 @@ def test_the_lines_of_the_page_run_as_written(run, tmp_path):
     assert [code for code, _, _ in answers] == [0, 0, 0], answers
     suspects = answers[0][1].split("WHAT IS EACH ROW WORTH?")[0]
     assert "The script is superb and gripping and my children agreed" in suspects  # labelled bad
-    assert answers[1][1].index("\nann ") < answers[1][1].index("\ncy ")  # the careless one comes last
+    assert answers[2][1].index("\nann ") < answers[2][1].index("\ncy ")  # the careless one comes last
