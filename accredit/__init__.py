@@ -8,6 +8,7 @@
 
 from typing import TYPE_CHECKING, Any
 
+from accredit import interrupts as interrupts  # first: Ctrl-C may come while numpy is being imported
 from accredit.core import (
     AccreditError,
     Attribution,

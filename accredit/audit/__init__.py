@@ -1,9 +1,8 @@
 """Audits of explanations that a model gives of itself: does a chosen mask leak the answer, does attention explain it?"""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from accredit.audit.finding import Finding, Findings
-from accredit.core import MissingExtra
 from accredit.core.lazy import lazy
 
 if TYPE_CHECKING:
@@ -12,7 +11,7 @@ if TYPE_CHECKING:
     from accredit.audit.saved import audit_saved
     from accredit.audit.transformer import audit_texts
 
-_named = lazy(
+__getattr__ = lazy(
     __name__,
     {
         "audit_attention": "accredit.audit.classifier",
@@ -20,14 +19,7 @@ _named = lazy(
         "audit_texts": "accredit.audit.transformer",
         "leakage_report": "accredit.audit.leakage",
     },
+    extra="text",
 )
-
-
-def __getattr__(name: str) -> Any:
-    try:
-        return _named(name)
-    except ModuleNotFoundError as error:
-        raise MissingExtra(str(error.name), "text", f"accredit.audit.{name}") from None
-
 
 __all__ = ["Finding", "Findings", "audit_attention", "audit_saved", "audit_texts", "leakage_report"]

@@ -10,9 +10,10 @@ import click
 
 from accredit.core.errors import AccreditError
 from accredit.core.version import __version__
+from accredit.interrupts import CODE
 
 COMMANDS = {  # name -> (module, one line of help)
-    "explain": ("accredit.cli.explain", "Credit the words of a text or the patches of an image for a model's output."),
+    "explain": ("accredit.cli.explain", "Credit the words of a text or the parts of an image for a model's output."),
     "game": ("accredit.cli.game", "Share the payoff of a table of coalitions among its players."),
     "value": ("accredit.cli.value", "Find wrong labels, and rank training rows by what a model learned from them."),
     "trace": ("accredit.cli.trace", "Find the training texts that made a language model say something."),
@@ -79,7 +80,7 @@ def main() -> None:
         sys.exit(2)
     except (click.Abort, KeyboardInterrupt):
         click.echo("interrupted", err=True)
-        sys.exit(130)
+        sys.exit(CODE)
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(0)

@@ -16,18 +16,16 @@ import click
 from accredit.cli.answers import ONLY_HERE, answer_options, asks_for_an_answer, explain_an_answer
 from accredit.cli.options import MethodNames
 from accredit.core.errors import InvalidInput
-from accredit.methods import SLOPES
+from accredit.methods import SETTINGS
 
 if TYPE_CHECKING:
     from accredit.explanation import Explanation
 
-PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".bmp", ".webp", ".tif", ".tiff", ".ppm", ".pgm")
-SIGNATURES = (b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"BM", b"RIFF", b"II*\x00", b"MM\x00*", b"P5", b"P6")
 LONG = 10.0  # seconds from which a run over many rows is announced
 
 
 @click.command()
-@click.argument("subject", metavar="TEXT|FILE|IMAGE", required=False)
+@click.argument("subject", metavar="TEXT|FILE|IMAGE|FOLDER", required=False)
 @click.option(
     "--model",
     help="A folder with a Hugging Face model, or a name in the local cache; for rows of a table a model file: xgboost, "
@@ -37,8 +35,14 @@ LONG = 10.0  # seconds from which a run over many rows is announced
 @click.option("--target", help="The label or token that credit is given for, or all. Default: what the model predicts.")
 @click.option(
     "--players",
-    help="word (default), token or sentence; for an image a grid such as 4x4, by default its patches; for an answer passages, "
-    "sentences, paragraphs, turns, examples, words, tokens, or JSON: names with strings of the prompt.",
+    help="word (default), token or sentence; for an image patches (default), segments, segments:40, pixels or a grid such as "
+    "4x4; for an answer passages, sentences, paragraphs, turns, examples, words, tokens, or JSON: names with strings of the "
+    "prompt.",
+)
+@click.option(
+    "--segments",
+    type=click.Path(),
+    help="Your own segments of an image: a .npy array or a PNG with one number per pixel.",
 )
 @click.option(
     "--payoff",
@@ -46,10 +50,14 @@ LONG = 10.0  # seconds from which a run over many rows is announced
 )
 @click.option(
     "--removal",
-    help="How players leave: mask, delete, attention, pad or zero; for an image mean, blur or zero; for an answer rebuild, "
-    "attention or filler.",
+    help="How players leave: mask, delete, attention, pad or zero; for an image mean, blur, black, zero, a number or another "
+    "picture; for an answer rebuild, attention or filler.",
 )
-@click.option("--budget", type=click.IntRange(min=1), help="Payoffs that each sampled value may ask. Default: 2000.")
+@click.option(
+    "--budget",
+    type=click.IntRange(min=1),
+    help="Payoffs that each sampled value may ask. Default: 2000; 512 for a large image.",
+)
 @click.option("--seed", type=int, default=0, show_default=True)
 @click.option(
     "--layer", help="Gradients: give credit to what enters this block, a number from 0 or its path in the model."
@@ -62,6 +70,12 @@ LONG = 10.0  # seconds from which a run over many rows is announced
 )
 @click.option("--most-steps", type=click.IntRange(min=1), help="Integrated gradients: steps after which they give up.")
 @click.option("--cut", is_flag=True, help="Explain the beginning of a text that is longer than the model reads.")
+@click.option(
+    "--heads", help="Heads that readings of attention follow: mean (default), max, a number, or weights 0.5,0.5,0."
+)
+@click.option(
+    "--layers", help="Layers that they follow, from 0: one number, several (0,2,5) or a range (0-3). Default: all."
+)
 @click.option("--prefix", default="", help="What an encoder-decoder has already said.")
 @click.option(
     "--pair",
@@ -71,7 +85,7 @@ LONG = 10.0  # seconds from which a run over many rows is announced
 @click.option(
     "--out",
     type=click.Path(dir_okay=False),
-    help="Write the rows of FILE here; a stopped run goes on where it was. Of an answer: its JSON.",
+    help="Write the rows of FILE, or the pictures of FOLDER, here; a stopped run goes on where it was. Of an answer: its JSON.",
 )
 @click.option("--table", is_flag=True, help="Explain the built-in table of patients: a first try without any data.")
 @click.option("--background", type=click.Path(), help="A table of rows that rows are compared with.")
@@ -98,20 +112,23 @@ def explain(
     executor: str,
     pair: str | None,
     column: str | None,
+    segments: str | None,
     out: str | None,
     html_file: str | None,
     as_json: bool,
     model: str | None,
     **options: Any,
 ) -> None:
-    """Which words of a text, patches of an image, columns of a table or parts of a prompt earned the model's output.
+    """Which words of a text, parts of an image, columns of a table or parts of a prompt earned the model's output.
 
     With --answer or --generate: which parts of a prompt earned what a language model says; try `accredit explain --answer`.
-    A FILE with one text per line, or a CSV or TSV (--text names its column), is explained row by row into JSON lines. With a
-    model file of rows (--model model.json), the rows of a table are explained, all classes at once.
+    A FILE with one text per line, or a CSV or TSV (--text names its column), is explained row by row into JSON lines, and the
+    pictures of a FOLDER one by one. With a model file of rows (--model model.json), the rows of a table are explained, all
+    classes at once.
     """
     from accredit.models.row_files import is_row_model_file
 
+    options |= {"heads": heads_of(options["heads"]), "layers": layers_of(options["layers"])}
     answers = {name: options.pop(name) for name in ONLY_HERE}
     _check_folders(html_file, out)
     if asks_for_an_answer(answers):
@@ -124,14 +141,19 @@ def explain(
     if table or (subject is not None and model is not None and is_row_model_file(model)):
         from accredit.cli.rows import RowOptions, explain_table
 
-        if subject is not None and table:
-            raise InvalidInput(f"--table explains the built-in table, and {subject!r:.40} was given; leave one out")
+        mixed = next((x for x in (subject, model, background, out) if x is not None), None) if table else None
+        if mixed is not None:
+            raise InvalidInput(
+                f"--table explains the built-in table and model, and {mixed!r:.40} was given; leave one out"
+            )
         unfit = {
             "--pair": pair,
             "--text": column,
+            "--segments": segments,
             "--removal": options["removal"],
             "--prefix": options["prefix"] or None,
-        } | {f"--{name.replace('_', '-')}": options.pop(name) for name in SLOPES}
+            "--cut": options["cut"] or None,
+        } | {f"--{name.replace('_', '-')}": options.pop(name) for name in SETTINGS}
         _check_fits(unfit, "is for texts and images, and rows of a table are explained")
         rows = RowOptions(
             subject,
@@ -160,18 +182,21 @@ def explain(
         if value:
             raise InvalidInput(f"{option} is for rows of a table; name a model of rows, for example --model model.json")
     if subject is None:
-        raise click.UsageError("Missing argument 'TEXT|FILE|IMAGE'.")
+        raise click.UsageError("Missing argument 'TEXT|FILE|IMAGE|FOLDER'.")
     kind = kind_of(subject)
     settings = options | {"players": players_of(options["players"]), "removal": removal_of(options["removal"])}
     settings["baseline"] = removal_of(options["baseline"])
-    for option, value, fits in (("--text", column, "file"), ("--out", out, "file")):
-        if value is not None and kind != fits:
-            raise InvalidInput(f"{option} is for a FILE of texts, and {subject!r:.40} is one {kind}")
-    if kind == "image" and pair is not None:
-        raise InvalidInput(f"--pair is for texts, and {subject!r:.40} is an image")
-    if kind == "file":
+    if segments is not None:
+        settings["players"] = _segments(segments, kind, settings["players"])
+    if column is not None and kind != "file":
+        raise InvalidInput(f"--text is for a FILE of texts, and {subject!r:.40} is one {kind}")
+    if out is not None and kind not in ("file", "folder"):
+        raise InvalidInput(f"--out is for a FILE of texts or a FOLDER of pictures, and {subject!r:.40} is one {kind}")
+    if kind in ("image", "folder") and pair is not None:
+        raise InvalidInput(f"--pair is for texts, and {subject!r:.40} is an image or a folder of them")
+    if kind in ("file", "folder"):
         if html_file is not None:
-            raise InvalidInput("--html is for one text or image; a FILE of texts gives JSON lines, see --out")
+            raise InvalidInput("--html is for one text or image; a FILE or a FOLDER gives JSON lines, see --out")
         _rows(subject, column, pair, out, model, settings)
     else:
         text = subject if pair is None else (subject, pair)
@@ -222,13 +247,20 @@ def _rows(
         explained,
         finished,
         read_pairs,
+        read_pictures,
         read_texts,
         run_name,
     )
     from accredit.values.solver import progress
 
-    texts = read_texts(file, column) if pair is None else read_pairs(file, column, pair)
+    texts: list[Any]
+    if Path(file).is_dir():
+        texts = list(read_pictures(file))
+    else:
+        texts = list(read_texts(file, column) if pair is None else read_pairs(file, column, pair))
     loaded = loaded_model(texts[0], model)
+    if isinstance(texts[0], Path) and not hasattr(loaded, "patch_tokens"):
+        raise InvalidInput(f"{file!r} is a folder of pictures, and {loaded.name} reads text; name a model of pictures")
     check_settings(texts, loaded, settings)
     run = run_name(loaded, settings)
     done = finished(Path(out), texts, run) if out else 0
@@ -251,23 +283,33 @@ def _rows(
 
 
 def kind_of(subject: str) -> str:
-    """Whether the argument is a text, a file of texts or an image."""
+    """Whether the argument is a text, a file of texts, an image or a folder of images."""
+    from accredit.models.pictures import is_picture_file, names_a_picture
+
     if not subject.strip():
         return "text"
     path = Path(subject)
     try:
         folder, there = path.is_dir(), path.is_file()
-    except (OSError, ValueError):  # a long text is no file name
+    except (OSError, ValueError):  # a long text cannot be a file's name
         return "text"
     if folder:
-        raise InvalidInput(f"{subject!r} is a folder; give a text, a file of texts or an image")
+        return "folder"
     if not there:
-        if re.fullmatch(r"\S+\.(txt|csv|tsv)", subject) or (path.suffix.lower() in PICTURES and " " not in subject):
+        if re.fullmatch(r"\S+\.(txt|csv|tsv)", subject) or names_a_picture(subject):
             raise InvalidInput(f"there is no file {subject!r}; give the path of a file that exists, or a text")
         return "text"
-    with path.open("rb") as file:
-        head = file.read(8)
-    return "image" if path.suffix.lower() in PICTURES or head.startswith(SIGNATURES) else "file"
+    return "image" if is_picture_file(path) else "file"
+
+
+def _segments(file: str, kind: str, players: Any) -> Any:
+    from accredit.models.pictures import read_labels
+
+    if kind not in ("image", "folder"):
+        raise InvalidInput(f"--segments is for an image, and this is one {kind}")
+    if players not in (None, "segments"):
+        raise InvalidInput("--players and --segments both say who plays; leave one of them out")
+    return read_labels(file)
 
 
 def players_of(players: str | None) -> Any:
@@ -282,7 +324,7 @@ def players_of(players: str | None) -> Any:
         groups = json.loads(players)
         return {str(name): [int(i) for i in where] for name, where in groups.items()}
     except (ValueError, TypeError) as error:
-        raise InvalidInput(f"--players is no JSON object of lists of token positions: {error}") from None
+        raise InvalidInput(f"--players is not a JSON object of lists of token positions: {error}") from None
 
 
 def removal_of(removal: str | None) -> str | float | None:
@@ -291,3 +333,36 @@ def removal_of(removal: str | None) -> str | float | None:
         return None if removal is None else float(removal)
     except ValueError:
         return removal
+
+
+def heads_of(heads: str | None) -> str | int | list[float] | None:
+    """Heads as the library takes them: a name, a number, or one weight for each.
+
+    >>> heads_of("max"), heads_of("3"), heads_of("1,0,1")
+    ('max', 3, [1.0, 0.0, 1.0])
+    """
+    if heads is None or heads in ("mean", "max"):
+        return heads
+    try:
+        return int(heads) if "," not in heads else [float(weight) for weight in heads.split(",")]
+    except ValueError:
+        raise InvalidInput(
+            f"--heads is {heads!r}; write mean, max, a number such as 3, or weights such as 1,0,1"
+        ) from None
+
+
+def layers_of(layers: str | None) -> int | list[int] | None:
+    """Layers as the library takes them: one number, or several.
+
+    >>> layers_of("-1"), layers_of("0-2,5")
+    (-1, [0, 1, 2, 5])
+    """
+    if layers is None or re.fullmatch(r"-?\d+", layers):
+        return None if layers is None else int(layers)
+    chosen: list[int] = []
+    for part in layers.split(","):
+        match = re.fullmatch(r"(\d+)(?:-(\d+))?", part.strip())
+        if match is None:
+            raise InvalidInput(f"--layers is {layers!r}; write a number, several (0,2,5) or a range (0-3)")
+        chosen += range(int(match[1]), int(match[2] or match[1]) + 1)
+    return chosen

@@ -7,19 +7,24 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from accredit.core import Attribution, FloatArray, InvalidInput
+from accredit.core import Attribution, FloatArray, IntArray, InvalidInput
 from accredit.core.attribution import frozen
 from accredit.core.drawn import Drawn, drawings
 from accredit.core.plain import plain, read_object
+from accredit.core.tables import player_frame
 from accredit.methods import find
 from accredit.models.prompt import WHOLE as WHOLE
 
+if TYPE_CHECKING:
+    import pandas
+
 FORMAT = 1
 PICTURE = "data:image/png;base64,"
+SAME_PASSES = "comes from the same passes"  # of the note on other targets, which only the main one has
 
 
 @dataclass(frozen=True)
@@ -78,18 +83,39 @@ class FlowPicture:
 
 @dataclass(frozen=True, eq=False)
 class Picture:
-    """The image that was explained: PNG bytes as a data URI, and the patches that play, row by row."""
+    """The image that was explained: PNG bytes as a data URI, and who owns each pixel, in runs, row by row.
+
+    >>> Picture.of(PICTURE, np.array([[0, 0, 1], [-1, 1, 1]])).runs
+    ((0, 2), (1, 1), (-1, 1), (1, 2))
+    """
 
     data: str
     size: tuple[int, int]  # height and width in pixels
-    grid: tuple[int, int]  # patches down and across; player k is in row k // across
+    runs: tuple[tuple[int, int], ...]  # (number of the player, or −1 for nobody; how many pixels in a row are its own)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "size", tuple(int(x) for x in self.size))
-        object.__setattr__(self, "grid", tuple(int(x) for x in self.grid))
+        object.__setattr__(self, "runs", tuple((int(owner), int(length)) for owner, length in self.runs))
         body = self.data.removeprefix(PICTURE)
         if body is self.data or not body.isascii() or not all(c.isalnum() or c in "+/=" for c in body):
             raise InvalidInput(f"picture.data starts with {self.data[:24]!r}; it must be {PICTURE}…")
+        pixels = self.size[0] * self.size[1]
+        if min((length for _, length in self.runs), default=0) < 1 or sum(x for _, x in self.runs) != pixels:
+            raise InvalidInput(f"picture.runs must cover the {pixels} pixels, each once")
+
+    @classmethod
+    def of(cls, data: str, owner: IntArray) -> Picture:
+        """A picture from its data and the owner of every pixel: (H, W)."""
+        flat = owner.ravel()
+        starts = np.flatnonzero(np.concatenate([[True], flat[1:] != flat[:-1]]))
+        lengths = np.diff(np.append(starts, flat.size))
+        return cls(data, owner.shape, tuple(zip(flat[starts].tolist(), lengths.tolist(), strict=True)))
+
+    @property
+    def owner(self) -> IntArray:
+        """The number of the player that owns each pixel, −1 for nobody: (H, W)."""
+        owners, lengths = np.array(self.runs, dtype=np.int64).T
+        return np.repeat(owners, lengths).reshape(self.size)
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,6 +198,8 @@ class Explanation(Drawn):
             missing = set(self.players) - set(attribution.players)
             if missing:
                 raise InvalidInput(f"attributions[{name!r}] lacks the player {sorted(missing)[0]!r}")
+        if self.picture is not None and max(owner for owner, _ in self.picture.runs) >= len(self.players):
+            raise InvalidInput(f"picture.runs names a player beyond the {len(self.players)} that there are")
         put(self, "seconds", {key: float(value) for key, value in self.seconds.items()})
         put(self, "provenance", plain(dict(self.provenance), "provenance"))
 
@@ -209,7 +237,8 @@ class Explanation(Drawn):
         return replace(
             self, prediction=self.prediction if self.said is None else worth, target=target, methods=methods,
             attributions=credited, refused={}, seconds=seconds, flow=None,
-            unsigned=tuple(name for name in self.unsigned if name in credited), notes=(), others={},
+            unsigned=tuple(name for name in self.unsigned if name in credited),
+            notes=tuple(note for note in self.notes if SAME_PASSES not in note), others={},
         )  # fmt: skip
 
     def __iter__(self) -> Iterator[tuple[str, Attribution]]:
@@ -269,6 +298,18 @@ class Explanation(Drawn):
             return cls(**values)
         except (TypeError, ValueError, KeyError, AttributeError) as error:
             raise InvalidInput(f"explanation JSON is damaged: {error}") from None
+
+    def to_pandas(self, method: str | None = None) -> pandas.DataFrame:
+        """One row per player: a column of credit per method, or of one method a column per target that was explained.
+
+        The second is the matrix of a prompt and an answer.
+        """
+        if method is None:
+            return player_frame(self.players, {name: [result[p] for p in self.players] for name, result in self})
+        main = self[method]
+        name = next(key for key, result in self if result is main)
+        every = {self.target: main} | {target: each[name] for target, each in self.others.items() if name in each}
+        return player_frame(self.players, {t: [result[p] for p in self.players] for t, result in every.items()})
 
     # To be looked at
 

@@ -1,4 +1,4 @@
-"""A file of texts, explained row by row into JSON lines; a run that was stopped goes on where it left off."""
+"""A file of texts or a folder of pictures, explained one by one into JSON lines; a stopped run goes on where it was."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
+from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -17,16 +18,15 @@ from accredit.core.tables import is_table, read_content, read_sheet
 from accredit.explanation.explainer import LONG, asked_methods, explain, subject_of
 from accredit.explanation.result import Explanation
 from accredit.explanation.subject import Subject
-from accredit.methods import SLOPES, settings_for
+from accredit.methods import SETTINGS, settings_for
+from accredit.models.pictures import open_picture, pictures_in
 from accredit.store.lines import finished_lines
 from accredit.store.workers import one_thread
-
-if TYPE_CHECKING:
-    from accredit.models.text import Text
 
 PROBE = 8  # payoffs that are timed to estimate how long a run will take
 # What differs between equal runs, and what only drawings need
 NOT_KEPT = ("seconds", "flow", "picture", "kind", "format")
+Given = str | tuple[str, str] | Path  # a text, a pair of texts, or the file of a picture
 
 
 def read_texts(file: str | Path, column: str | None = None) -> list[str]:
@@ -55,6 +55,16 @@ def read_pairs(file: str | Path, column: str | None, pair: str) -> list[tuple[st
     return pairs
 
 
+def read_pictures(folder: str | Path) -> list[Path]:
+    """The pictures of a folder, by name."""
+    found = pictures_in(folder)
+    if not found:
+        raise InvalidInput(
+            f"{str(folder)!r} is a folder without pictures; give one with PNG, JPEG or other picture files"
+        )
+    return found
+
+
 def run_name(model: Any, settings: Mapping[str, Any]) -> str:
     """A name for everything that decides the rows: weights, settings, version."""
     from accredit.store import fingerprint
@@ -64,27 +74,35 @@ def run_name(model: Any, settings: Mapping[str, Any]) -> str:
     return fingerprint(model=model.model, name=model.name, settings=dict(settings), **own).digest[:16]
 
 
-def check_settings(texts: Sequence[Text], model: Any, settings: Mapping[str, Any]) -> None:
+def check_settings(texts: Sequence[Given], model: Any, settings: Mapping[str, Any]) -> None:
     """Raise now what every row would raise (an unknown label, method or payoff), before the file is opened."""
-    settings_for(asked_methods(settings.get("methods"), model), {name: settings.get(name) for name in SLOPES})
-    some = next((text for text in texts if _has_words(text)), None)
+    settings_for(asked_methods(settings.get("methods"), model), {name: settings.get(name) for name in SETTINGS})
+    some = next((text for text in texts if _is_fit(text)), None)
     if some is not None:
         _subject(some, model, settings)
 
 
-def _has_words(text: Text) -> bool:
+def _is_fit(text: Given) -> bool:
+    """Are there words, or a picture that can be read?"""
+    if isinstance(text, Path):
+        try:
+            open_picture(text)
+        except InvalidInput:
+            return False
+        return True
     return all(each.strip() for each in (text if isinstance(text, tuple) else (text,)))
 
 
-def _subject(text: Text, model: Any, settings: Mapping[str, Any]) -> Subject:
+def _subject(text: Given, model: Any, settings: Mapping[str, Any]) -> Subject:
     names = ("players", "target", "payoff", "removal", "budget", "seed")
     return subject_of(model, text, cut=True, **{name: settings[name] for name in names if name in settings})
 
 
-def expected_seconds(texts: Sequence[Text], model: Any, settings: Mapping[str, Any]) -> float:
+def expected_seconds(texts: Sequence[Given], model: Any, settings: Mapping[str, Any]) -> float:
     """About how long the payoffs of all texts will take, judged by a few for a text of middle length; gradients, attention and
     the methods' own arithmetic come on top."""
-    fit = sorted(filter(_has_words, texts), key=lambda text: len("".join(text)))
+    pictures = bool(texts) and isinstance(texts[0], Path)
+    fit = sorted(texts if pictures else filter(_is_fit, texts), key=lambda text: 0 if pictures else len("".join(text)))
     try:
         subject = _subject(fit[len(fit) // 2], model, settings) if fit else None
     except AccreditError:  # that row will say why
@@ -108,7 +126,7 @@ def _payoff_seconds(subject: Subject, asked: int) -> float:
 
 
 def explained(
-    texts: Sequence[Text], model: Any, run: str, settings: Mapping[str, Any], start: int = 0
+    texts: Sequence[Given], model: Any, run: str, settings: Mapping[str, Any], start: int = 0
 ) -> Iterator[str]:
     """JSON lines of the rows from `start` on, in order. A row that cannot be explained says why.
 
@@ -119,13 +137,16 @@ def explained(
         line: dict[str, Any] = {"row": row, "run": run}
         try:
             with one_thread() if "torch" in sys.modules else nullcontext():
-                line |= _kept(explain(texts[row], model, **settings))
+                line |= _kept(explain(texts[row], model, **settings)) | _named(texts[row])
         except AccreditError as error:
             line |= _named(texts[row]) | {"error": str(error)}
         yield json.dumps(line, ensure_ascii=False) + "\n"
 
 
-def _named(text: Text) -> dict[str, str]:
+def _named(text: Given) -> dict[str, str]:
+    """What is explained; a picture by its name and by the digest of its bytes."""
+    if isinstance(text, Path):
+        return {"text": text.name, "content": sha256(text.read_bytes()).hexdigest()[:16]}
     return {"text": text[0], "pair": text[1]} if isinstance(text, tuple) else {"text": text}
 
 
@@ -133,14 +154,19 @@ def _kept(explanation: Explanation) -> dict[str, Any]:
     kept = {key: value for key, value in explanation.to_plain().items() if key not in NOT_KEPT}
     if kept["pair"] is None:
         del kept["pair"]
+    if explanation.picture is not None:  # where each player is, without the picture itself
+        kept["picture"] = {
+            "size": list(explanation.picture.size),
+            "runs": [list(run) for run in explanation.picture.runs],
+        }
     return kept
 
 
-def finished(out: Path, texts: Sequence[Text], run: str) -> int:
+def finished(out: Path, texts: Sequence[Given], run: str) -> int:
     """How many rows `out` already holds; rows of another run, or of other texts, are refused."""
 
     def belongs(row: int, data: dict[str, Any]) -> bool:
         same = data["run"] == run and row < len(texts)
-        return same and all(data[name] == text for name, text in _named(texts[row]).items())
+        return same and all(data.get(name) == text for name, text in _named(texts[row]).items())
 
     return finished_lines(out, belongs, "another model, other settings or other texts")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import io
 from collections.abc import Callable, Hashable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar, cast
 
 import numpy as np
@@ -15,6 +15,7 @@ from accredit.explanation.result import PICTURE, Picture, Token
 from accredit.games import StringGame, cached, string_game
 from accredit.games.parts import PartsGame, PartsGames
 from accredit.games.wrappers import Cached
+from accredit.methods import affordable
 from accredit.models.partition import with_special
 from accredit.models.strings import StringModel
 
@@ -24,8 +25,10 @@ if TYPE_CHECKING:
     from accredit.models import Encoded, ImageModel, Partition, Pixels, TextModel
     from accredit.models.text import Text
 
+PICTURED = ("patch", "segment", "pixel")  # what players of a picture are
 LABELS = 5  # how many of the prediction are kept
 ALL: Final = "all"  # as a target: every output of the model
+SHOWN = 640  # pixels of the longer edge of a picture that is drawn
 OUTPUTS = 1000  # how many are explained at once, at most
 Made = TypeVar("Made")
 
@@ -79,18 +82,16 @@ class Subject(Dealt):
     seen: Any  # the input as the model reads it: Encoded or Pixels
     partition: Partition  # tokens or pixels dealt out to players
     game: Any  # what every coalition of players earns
-    unit: str  # word, token, sentence, patch or group
+    unit: str  # word, token, sentence, patch, segment, pixel or group
     tree: Any  # players in nested groups, for Owen values
     owner: IntArray  # (T,) for each token of the model the index of its player in `everyone`
     everyone: tuple[str, ...]
-    asked: Any  # players as they were asked for
+    asked: Any  # players as they were asked for; of a picture, the partition
     budget: int | None = None  # payoffs that each sampled value may ask
     seed: int = 0
     games: Any = None  # the game as it pays for every output of the model at once; None: one target is asked for
     memo: Memo = field(default_factory=Memo, repr=False)
-    slopes: Mapping[str, Any] = field(
-        default_factory=dict
-    )  # settings of gradients: layer, baseline, tolerance, most_steps
+    settings: Mapping[str, Any] = field(default_factory=dict)  # of gradients and of readings of attention
 
     @property
     def players(self) -> tuple[str, ...]:
@@ -99,39 +100,13 @@ class Subject(Dealt):
     @property
     def kind(self) -> Place:
         """What is explained: a text, an image, or strings."""
-        return "strings" if isinstance(self.model, StringModel) else "image" if self.unit == "patch" else "text"
+        return "strings" if isinstance(self.model, StringModel) else "image" if self.unit in PICTURED else "text"
 
     @property
     def record(self) -> Cached:
         """The game, or games, with payoffs remembered: what one method asked costs the next nothing."""
         record: Cached = self.memo.get("record", lambda: cached(self.games or self.game))
         return record
-
-    @property
-    def attention(self) -> FloatArray:
-        """Attention weights averaged over heads, first layer first: (L, T, T), rows summing to 1."""
-        return self.memo.get("attention", lambda: self._aligned(self.model.attentions(self.seen)).mean(axis=1))
-
-    def _slopes(self) -> tuple[FloatArray, FloatArray]:
-        weights, slopes = self.model.attention_gradients(self.seen, self.game.target, self.game.payoff_name)
-        return self._aligned(weights), self._aligned(slopes)
-
-    def _aligned(self, weights: FloatArray) -> FloatArray:
-        if weights.shape[-2:] != (len(self.owner), len(self.owner)):
-            raise InvalidInput(
-                f"attention is over {weights.shape[-1]} tokens and {len(self.owner)} are explained; use players that are the "
-                "model's own tokens or patches"
-            )
-        return weights
-
-    def information(self, tensor: str) -> FloatArray:
-        """Capacities of the attention graph, averaged over heads: attention (af), relu(gradient) (gf), relu(attention ×
-        gradient) (agf). (L, T, T)."""
-        if tensor == "af":
-            return self.attention
-        weights, slopes = self.memo.get("slopes", self._slopes)
-        capacities: FloatArray = np.maximum(slopes if tensor == "gf" else weights * slopes, 0.0).mean(axis=1)
-        return capacities
 
     @property
     def outputs(self) -> list[int]:
@@ -227,40 +202,52 @@ def image_subject(
     model: ImageModel,
     image: Any,
     *,
-    players: tuple[int, int] | None = None,
+    players: Any = None,
     target: str | int | None = None,
     payoff: str | None = None,
-    removal: str | float | None = None,
+    removal: Any = None,
     budget: int | None = None,
     seed: int = 0,
 ) -> Subject:
-    """A picture, its pixels dealt out to patches."""
+    """A picture, its pixels dealt out to patches, segments or single pixels; a large one gets a smaller budget."""
     from accredit.games import image_game
+    from accredit.models.pixels import BUDGET, SMALL, unit_of
 
     seen = model.encode(image)
+    part = seen.partition(players)
+    notes = [*seen.notes, seen.about(players, part)]
+    if budget is None and np.prod(seen.size) > SMALL and not affordable(len(part.players), BUDGET):
+        budget = BUDGET
+        notes.append(
+            f"Sampled values ask {BUDGET} payoffs, the default for a picture this large; a larger budget narrows them."
+        )
+    seen, memo = replace(seen, notes=tuple(notes)), Memo()
+    said(model, seen, memo)  # how many outputs there are decides what may be paid
     game = image_game(
         model,
         seen,
-        players=players,
+        players=part,
         removal="mean" if removal is None else removal,
         payoff=payoff or natural_payoff(model.law),
         target=None if target == ALL else target,
     )
-    owner = _patch_tokens(model, seen) if players is None else np.zeros(0, dtype=np.int64)
+    owner = _patch_tokens(model, seen, part)
     special = model.special_tokens(int((owner < 0).sum()))
-    names, owner = with_special(game.players, owner, (*special, *("" for _ in game.players)))
-    tree, memo = list(game.players), Memo()
-    games = _paying(game, seen, memo, target)
-    part = game.partition
-    return Subject(model, seen, part, game, "patch", tree, owner, names, players, budget, seed, games, memo)
+    names, owner = with_special(game.players, owner, (*special, *("" for _ in owner[len(special) :])))
+    games, unit = _paying(game, seen, memo, target), unit_of(players)
+    return Subject(model, seen, part, game, unit, list(part.players), owner, names, part, budget, seed, games, memo)
 
 
-def _patch_tokens(model: ImageModel, seen: Pixels) -> IntArray:
-    """For each of the model's tokens its patch; empty where its tokens are not patches."""
+def _patch_tokens(model: ImageModel, seen: Pixels, partition: Partition) -> IntArray:
+    """For each of the model's tokens the player that its patch belongs to; empty where a token is not one player's."""
+    owners = seen.patch_owners(partition)
     try:
-        return model.patch_tokens(seen)
+        tokens = model.patch_tokens(seen) if owners is not None else None
     except InvalidInput:
+        tokens = None
+    if owners is None or tokens is None:
         return np.zeros(0, dtype=np.int64)
+    return np.where(tokens >= 0, owners[tokens], -1)
 
 
 def natural_payoff(law: str) -> str:
@@ -282,7 +269,7 @@ def _nested(seen: Encoded, partition: Partition) -> list[Any]:
 
 def tokens_of(subject: Subject) -> tuple[Token, ...]:
     """The tokens of a text for display; a picture has none."""
-    if subject.unit == "patch":
+    if subject.kind == "image":
         return ()
     seen = subject.seen
     return tuple(
@@ -294,16 +281,17 @@ def tokens_of(subject: Subject) -> tuple[Token, ...]:
 
 
 def picture_of(subject: Subject) -> Picture | None:
-    """The picture as the model reads it, its prepared values spread over 0…255; a text has none."""
-    if subject.unit != "patch":
+    """The picture as the model reads it, before scaling where that is known; a text has none.
+
+    Of a large one every second, third, … pixel is kept: it is there to be looked at.
+    """
+    if subject.kind != "image":
         return None
     from PIL import Image
 
-    values = subject.seen.values
-    low, high = float(values.min()), float(values.max())
-    grey = ((values - low) / ((high - low) or 1.0) * 255).round().astype(np.uint8).transpose(1, 2, 0)
+    step = -(-max(subject.seen.size) // SHOWN)
+    shown = subject.seen.shown[::step, ::step]
+    owner = subject.partition.owner.reshape(subject.seen.size)[::step, ::step]
     buffer = io.BytesIO()
-    Image.fromarray(grey[..., 0] if grey.shape[2] == 1 else grey[..., :3]).save(buffer, "PNG")
-    owner = subject.partition.owner.reshape(grey.shape[:2])
-    grid = len(np.unique(owner[:, 0])), len(np.unique(owner[0]))
-    return Picture(PICTURE + base64.b64encode(buffer.getvalue()).decode(), grey.shape[:2], grid)
+    Image.fromarray(shown[..., 0] if shown.shape[2] == 1 else shown).save(buffer, "PNG")
+    return Picture.of(PICTURE + base64.b64encode(buffer.getvalue()).decode(), owner)

@@ -1,9 +1,8 @@
 """Payoffs: where games come from, and games made from games."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from accredit.core import MissingExtra
+from accredit.core.lazy import lazy
 from accredit.games.files import read_game, read_games, read_groups
 from accredit.games.parts import PartsGames
 from accredit.games.several import FunctionGames, TableGames
@@ -30,14 +29,5 @@ __all__ = [
     "string_game", "tabular_game", "text_game",
 ]  # fmt: skip
 
-
-def __getattr__(name: str) -> Any:
-    """Games over models are imported when first used, so that the others need no torch."""
-    if name not in _NEED_TORCH:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    try:
-        return getattr(import_module(f"{__name__}.{_NEED_TORCH[name]}"), name)
-    except ModuleNotFoundError as error:
-        if error.name in ("torch", "transformers"):
-            raise MissingExtra(error.name, "text", f"accredit.games.{name}") from None
-        raise
+# Games over models are imported when first used, so that the others need no torch.
+__getattr__ = lazy(__name__, {name: f"{__name__}.{home}" for name, home in _NEED_TORCH.items()}, extra="text")

@@ -1,19 +1,21 @@
-"""A picture as a game: which patches earn the model's output."""
+"""A picture as a game: which patches or segments earn the model's output."""
 
 from __future__ import annotations
 
 from typing import Any, final
 
 import numpy as np
-import numpy.typing as npt
 import torch
 
 from accredit.core import BoolArray, FloatArray
 from accredit.games.batches import MEMORY, rows_that_fit, spans, transformer_bytes
 from accredit.games.parts import PartsGame
-from accredit.models.image import ImageModel, Pixels, painted_over
+from accredit.models.image import ImageModel, absent_picture
 from accredit.models.partition import Partition
 from accredit.models.payoffs import check_payoff, payoffs_of
+from accredit.models.pixels import PAINTS, Pixels, Players
+
+Removal = Any  # a name, a number, or a picture: a file, a PIL image or an array
 
 
 @final
@@ -21,7 +23,8 @@ class ImageGame(PartsGame):
     """v(S) = payoff of the picture in which only the patches of S are left.
 
     The others are painted over (`removal`): "mean" with the picture's mean colour, "blur" with a blurred copy of the
-    picture (standard deviation: half a patch), "zero" with zeros, or a number, all in the model's own prepared units.
+    picture (standard deviation: half a patch), "black" with black; in the model's own prepared units "zero" with zeros, or a
+    number with that; or another picture is seen in their place. `absent` is what is seen where nobody plays.
     """
 
     model: ImageModel
@@ -31,15 +34,16 @@ class ImageGame(PartsGame):
         model: ImageModel,
         pixels: Pixels,
         partition: Partition,
-        removal: str | float,
+        removal: Removal,
         payoff: str,
         target: int,
         memory: float,
     ) -> None:
         self.model, self.pixels, self.partition = model, pixels, partition
-        self.removal, self.payoff_name, self.target = removal, payoff, target
+        self.payoff_name, self.target = payoff, target
+        self.removal, self.absent = absent_picture(model, pixels, removal)
         self._there = model.batch(pixels)[0]  # (C, H, W)
-        self._gone = torch.from_numpy(painted_over(pixels, removal)).to(self._there)
+        self._gone = torch.from_numpy(self.absent).to(self._there)
         config = getattr(model.model, "config", None)
         tokens = int(np.prod(pixels.grid)) + 1
         row = transformer_bytes(config, tokens, 0, 4) + 8 * self._there.nelement() * 8
@@ -60,6 +64,12 @@ class ImageGame(PartsGame):
         return earned
 
     @property
+    def baseline(self) -> Any:
+        """What gradients start from: the name or number of the removal, or the given picture as the model reads it."""
+        named = isinstance(self.removal, int | float) or self.removal in PAINTS
+        return self.removal if named else self.absent
+
+    @property
     def provenance(self) -> dict[str, Any]:
         """What the payoffs rest on."""
         return {
@@ -77,7 +87,7 @@ class ImageGame(PartsGame):
             "model": self.model.model,
             "pixels": self.pixels.values,
             "owner": self.partition.owner,
-            "removal": self.removal,
+            "removal": self.absent,
             "payoff": self.payoff_name,
             "target": self.target,
         }
@@ -91,18 +101,20 @@ def image_game(
     model: ImageModel,
     image: Any,
     *,
-    players: tuple[int, int] | npt.NDArray[Any] | None = None,
-    removal: str | float = "mean",
+    players: Players = None,
+    removal: Removal = "mean",
     payoff: str = "logit",
     target: str | int | None = None,
     memory: float = MEMORY,
 ) -> ImageGame:
-    """The game in which the patches of a picture earn the model's output for one target.
+    """The game in which the patches or segments of a picture earn the model's output for one target.
 
-    `players` are the model's own patches, a grid (rows, columns), or an (H, W) array of whole numbers that names the
-    segment of every pixel (negative: the pixel belongs to nobody and always stays).
+    `players` are patches (by default at most 5 × 5, blocks of the model's own), a grid (rows, columns), "segments:40" (regions
+    of similar colour), "pixels", or an (H, W) array of whole numbers that names the segment of every pixel (negative: the
+    pixel belongs to nobody and always stays).
     """
     pixels = model.encode(image)
-    check_payoff(payoff, model.law, len(model.predict(pixels)))
+    outputs = len(model.predict(pixels))
+    check_payoff(payoff, model.law, outputs)
     index = model.target(target, pixels)
     return ImageGame(model, pixels, pixels.partition(players), removal, payoff, index, memory)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from accredit.core import MissingExtra
+from accredit.core.lazy import lazy
 
 if TYPE_CHECKING:
     from accredit.gradients.concepts import tcav
@@ -40,13 +39,4 @@ __all__ = [
     "tcav",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    try:
-        return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
-    except ModuleNotFoundError as error:
-        if error.name in ("torch", "captum", "transformers"):
-            raise MissingExtra(error.name, "text", f"accredit.gradients.{name}") from None
-        raise
+__getattr__ = lazy(__name__, {name: f"{__name__}.{home}" for name, home in _HOME.items()}, extra="text")

@@ -19,7 +19,7 @@ from accredit.core import FloatArray, IntArray, InvalidInput
 from accredit.models.arrays import ArrayModel, as_array_model, tensor_of
 from accredit.models.blocks import block_of, entered, replaced
 from accredit.models.encoded import Encoded
-from accredit.models.image import ImageModel, painted_over
+from accredit.models.image import ImageModel, absent_picture
 from accredit.models.labels import chosen_output
 from accredit.models.partition import Partition, partition_of, with_special
 from accredit.models.payoffs import check_payoff, payoff_of
@@ -68,9 +68,9 @@ class Point:
 
     def slopes(self, where: torch.Tensor) -> torch.Tensor:
         """The slope of the payoff at some points: (points, *shape) -> (points, *shape)."""
-        found = []
+        found: list[torch.Tensor] = []
         with self.held(), torch.enable_grad():
-            for some in where.detach().split(self.rows):
+            for some in torch.split(where.detach(), self.rows):
                 here = some.clone().requires_grad_(True)
                 found += torch.autograd.grad(self.payoff(here).sum(), here)
         return torch.cat(found)
@@ -95,9 +95,9 @@ def point(
 
     `model` is a `TextModel`, an `ImageModel`, or a torch module of rows. `players` and `target` are those of the games.
     Baselines: for texts "mask", "pad", "zero", "mean" (of all word embeddings) or an array, one vector or one per token (the
-    default is the mask token where there is one, else pad); for pictures "zero", "mean", "blur" or a number (default "mean");
-    for rows a number or an array (default 0). `layer` moves the input of that block of a text model instead of its word
-    embeddings; see `accredit.models.blocks`.
+    default is the mask token where there is one, else pad); for pictures "zero", "mean", "blur", "black", a number or another
+    picture (default "mean"); for rows a number or an array (default 0). `layer` moves the input of that block of a text model
+    instead of its word embeddings; see `accredit.models.blocks`.
     """
     if isinstance(model, TextModel):
         encoded = given if isinstance(given, Encoded) else model.encode(given)
@@ -198,14 +198,15 @@ def at_layer(at: Point, everyone: Partition, layer: int | str) -> Point:
     return replace(at, payoff=worth, here=here, baseline=away, partition=everyone, ids=None, provenance=provenance)
 
 
-def _of_image(model: ImageModel, image: Any, target: Any, payoff: str, players: Any, baseline: str | float) -> Point:
+def _of_image(model: ImageModel, image: Any, target: Any, payoff: str, players: Any, baseline: Any) -> Point:
     pixels = model.encode(image)
     check_payoff(payoff, model.law, len(model.predict(pixels)))
     index, here = model.target(target, pixels), model.batch(pixels)
+    name, away = absent_picture(model, pixels, baseline)
     return Point(
         lambda batch: _payoff(model.outputs(batch), index, payoff, model.law),
         here,
-        torch.from_numpy(painted_over(pixels, baseline))[None].to(here),
+        torch.from_numpy(away)[None].to(here),
         pixels.partition(players),
         lambda values: values.sum(axis=0).ravel(),  # over channels
         model.held,
@@ -217,7 +218,7 @@ def _of_image(model: ImageModel, image: Any, target: Any, payoff: str, players: 
             "image": pixels.name,
             "target": model.label(index),
             "payoff": payoff,
-            "baseline": baseline,
+            "baseline": name,
         },
     )
 

@@ -1,8 +1,5 @@
 """Trained explainers: a network learns to choose the players that reveal the black box's answer, and how to keep it honest."""
 
-from typing import Any
-
-from accredit.core import MissingExtra
 from accredit.core.lazy import lazy
 from accredit.learned.inputs import BlackBox, Inputs, Pixels, Tabular, Words
 
@@ -27,14 +24,6 @@ HOMES = {
     "recipe": "accredit.learned.recipes",
     "vibi": "accredit.learned.recipes",
 }
-_named = lazy(__name__, HOMES)
-
-
-def __getattr__(name: str) -> Any:
-    try:
-        return _named(name)
-    except ModuleNotFoundError as error:
-        raise MissingExtra(str(error.name), "text", f"accredit.learned.{name}") from None
-
+__getattr__ = lazy(__name__, HOMES, extra="text")
 
 __all__ = ["BlackBox", "Inputs", "Pixels", "Tabular", "Words", *HOMES]

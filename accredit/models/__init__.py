@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from accredit.core import MissingExtra
+from accredit.core.lazy import lazy
 
 if TYPE_CHECKING:
     from accredit.models.answering import AnsweringModel, as_answering_model
     from accredit.models.arrays import ArrayModel, as_array_model
     from accredit.models.encoded import Encoded
     from accredit.models.heads import read_model, similarity_model, span_model, token_label_model
-    from accredit.models.image import ImageModel, Pixels, Preparation, as_image_model
+    from accredit.models.image import ImageModel, as_image_model
     from accredit.models.loading import load_image_model, load_model, load_text_model
     from accredit.models.partition import Partition
+    from accredit.models.pixels import Pixels
+    from accredit.models.preparation import Preparation
     from accredit.models.strings import StringModel, as_string_model
     from accredit.models.text import TextModel, as_text_model
 
@@ -25,7 +26,7 @@ _HOME = {
     "read_model": "heads", "similarity_model": "heads", "span_model": "heads", "token_label_model": "heads",
     "StringModel": "strings", "as_string_model": "strings",
     "TextModel": "text", "as_text_model": "text",
-    "ImageModel": "image", "Pixels": "image", "Preparation": "image", "as_image_model": "image",
+    "ImageModel": "image", "as_image_model": "image", "Pixels": "pixels", "Preparation": "preparation",
     "load_image_model": "loading", "load_model": "loading", "load_text_model": "loading",
 }  # fmt: skip
 
@@ -35,13 +36,4 @@ __all__ = [
     "load_image_model", "load_model", "load_text_model", "read_model", "similarity_model", "span_model", "token_label_model",
 ]  # fmt: skip
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    try:
-        return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
-    except ModuleNotFoundError as error:
-        if error.name in ("torch", "transformers"):
-            raise MissingExtra(error.name, "text", f"accredit.models.{name}") from None
-        raise
+__getattr__ = lazy(__name__, {name: f"{__name__}.{home}" for name, home in _HOME.items()}, extra="text")

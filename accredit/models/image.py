@@ -2,201 +2,139 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, final
 
 import numpy as np
 import numpy.typing as npt
 import torch
-from scipy.ndimage import gaussian_filter
 
 from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput
 from accredit.models import attention
+from accredit.models.arrays import tensor_of
 from accredit.models.labels import chosen_output, label_of, law_of
-from accredit.models.partition import Partition, partition_by
 from accredit.models.payoffs import Law, payoff_of
+from accredit.models.pictures import Photo, array_photo, is_picture_file, one_of_batch, open_picture, photo_of
+from accredit.models.pixels import Pixels, painted_over
+from accredit.models.preparation import Preparation, given_preparation
+from accredit.models.reading import Heads, Read, read_attention
 from accredit.models.state import device_of, finite, still
 
-NARROWEST = 64  # a longer strip would be resized into more pixels than any model reads
 SPECIAL = 16  # tokens besides patches that a vision transformer may have: class, distillation, registers
-PAINTS = ("mean", "blur", "zero")  # what may stand in place of a removed patch
-
-
-@dataclass(frozen=True)
-class Preparation:
-    """From a picture to the numbers that a model reads: resize, cut, scale by `factor`, subtract `mean`, divide by `std`.
-
-    A picture is resized to `size`; or to `resized` (or so that its shorter edge has that length), and then its middle is
-    cut out, with black where the picture is smaller than the cut.
-    """
-
-    size: tuple[int, int]  # (height, width) that the model reads
-    channels: int = 3
-    factor: float = 1 / 255
-    mean: tuple[float, ...] = (0.5,)
-    std: tuple[float, ...] = (0.5,)
-    resample: int = 2  # bilinear
-    resized: tuple[int, int] | int | None = None  # before the middle is cut out; None: `size`, nothing is cut
-
-    @classmethod
-    def from_settings(cls, settings: Mapping[str, Any]) -> Preparation:
-        """Read the fields of a Hugging Face preprocessor_config.json."""
-        size, resized = _edges(settings.get("size", 224)), None
-        if settings.get("do_center_crop"):
-            resized = size if settings.get("do_resize", True) else None
-            size = _edges(settings.get("crop_size", size))
-        if isinstance(size, int):
-            size = (size, size)
-        mean, std = settings.get("image_mean") or (0.0,), settings.get("image_std") or (1.0,)
-        normal = settings.get("do_normalize", True)
-        return cls(
-            size=size,
-            channels=len(mean) if isinstance(mean, list | tuple) else 3,
-            factor=float(settings.get("rescale_factor", 1 / 255)) if settings.get("do_rescale", True) else 1.0,
-            mean=_numbers(mean) if normal else (0.0,),
-            std=_numbers(std) if normal else (1.0,),
-            resample=int(settings.get("resample", 2)),
-            resized=resized,
-        )
-
-    def pixels(self, image: Any) -> npt.NDArray[np.float32]:
-        """A PIL image, or an array of 0…255 in (H, W) or (H, W, C), as (channels, height, width)."""
-        from PIL import Image
-
-        picture = Image.fromarray(image.astype(np.uint8)) if isinstance(image, np.ndarray) else image
-        picture = picture.convert("L" if self.channels == 1 else "RGB")
-        height, width = self._before_cut(picture.height, picture.width)
-        if picture.size != (width, height):
-            picture = picture.resize((width, height), Image.Resampling(self.resample))
-        top, left = (height - self.size[0]) // 2, (width - self.size[1]) // 2
-        picture = picture.crop((left, top, left + self.size[1], top + self.size[0]))
-        values = np.asarray(picture, dtype=np.float32).reshape(*self.size, self.channels) * self.factor
-        return np.ascontiguousarray(
-            ((values - np.array(self.mean)) / np.array(self.std)).transpose(2, 0, 1), dtype=np.float32
-        )
-
-    def _before_cut(self, height: int, width: int) -> tuple[int, int]:
-        """Height and width to which a picture is resized."""
-        if not isinstance(self.resized, int):
-            return self.resized or self.size
-        short = min(height, width)
-        if max(height, width) > NARROWEST * short:
-            raise InvalidInput(
-                f"the picture has {height} × {width} pixels; one edge may be at most {NARROWEST} times the other: cut it first"
-            )
-        return self.resized * height // short, self.resized * width // short
-
-
-def _edges(size: Any) -> tuple[int, int] | int:
-    """A size as (height, width), or as the length of the shorter edge; 224, {"height": …, "width": …} or
-    {"shortest_edge": …}.
-    """
-    if isinstance(size, Mapping):
-        size = size["shortest_edge"] if "shortest_edge" in size else (size["height"], size["width"])
-    return int(size) if isinstance(size, int) else (int(size[0]), int(size[1]))
-
-
-def _numbers(value: Any) -> tuple[float, ...]:
-    return tuple(float(v) for v in value) if isinstance(value, list | tuple) else (float(value),)
-
-
-@dataclass(frozen=True, eq=False)
-class Pixels:
-    """One picture as a model reads it."""
-
-    values: npt.NDArray[np.float32]  # (C, H, W), prepared
-    patch: tuple[int, int]  # height and width of one patch
-    name: str = "image"
-
-    @property
-    def grid(self) -> tuple[int, int]:
-        """How many patches there are, down and across; an edge patch may be smaller."""
-        return -(-self.values.shape[1] // self.patch[0]), -(-self.values.shape[2] // self.patch[1])
-
-    def partition(self, players: tuple[int, int] | npt.NDArray[Any] | None = None) -> Partition:
-        """Pixels dealt out to players: places are the H·W pixels, row by row.
-
-        By default the model's own patches; else a grid (rows, columns), where player "r2c3" is the patch in row 2 and
-        column 3, from 0; or an (H, W) array with the segment of every pixel, where a negative number is nobody's.
-        """
-        height, width = self.values.shape[1:]
-        if isinstance(players, np.ndarray):
-            return self._segments(players)
-        rows, columns = self.grid if players is None else players
-        if not (1 <= rows <= height and 1 <= columns <= width):
-            raise InvalidInput(
-                f"players is the grid {(rows, columns)}; {height} × {width} pixels allow 1…{height} by 1…{width}"
-            )
-        if players is None:
-            down, across = np.arange(height) // self.patch[0], np.arange(width) // self.patch[1]
-        else:
-            down, across = np.arange(height) * rows // height, np.arange(width) * columns // width
-        owner = (down[:, None] * columns + across[None]).ravel()
-        names = tuple(f"r{k // columns}c{k % columns}" for k in range(rows * columns))
-        return Partition(names, owner.astype(np.int64))
-
-    def _segments(self, segments: npt.NDArray[Any]) -> Partition:
-        if segments.shape != self.values.shape[1:] or not np.issubdtype(segments.dtype, np.integer):
-            raise InvalidInput(
-                f"players is an array of {segments.dtype} with shape {segments.shape}; segments are whole numbers of shape "
-                f"{self.values.shape[1:]}"
-            )
-        labels = segments.ravel().astype(np.int64)
-        if not (labels >= 0).any():
-            raise InvalidInput("players leaves every pixel to nobody; give at least one segment a number from 0")
-        return partition_by(labels, [f"segment {k}" for k in np.unique(labels[labels >= 0])])
+USUAL = (28, 32, 64, 96, 128, 224, 256, 299, 384)  # edges of pictures that networks are often made for
+BRIGHT = 16  # times as large as white may be: floats beyond are 0…255, and were not prepared
+Preprocess = Callable[[Any], Any]  # PIL image -> (C, H, W) or (1, C, H, W)
 
 
 @final
 class ImageModel:
     """An image classifier, ready to be explained. Credit is for a label; players are patches."""
 
-    def __init__(self, model: Any, preparation: Preparation | None = None, name: str | None = None) -> None:
+    def __init__(
+        self,
+        model: Any,
+        preparation: Preparation | None = None,
+        name: str | None = None,
+        preprocess: Preprocess | None = None,
+    ) -> None:
         if not isinstance(model, torch.nn.Module):
             raise InvalidInput(f"model is a {type(model).__name__}; a torch image classifier is needed")
         self.model: Any = model
         self.preparation = preparation
+        self.preprocess = preprocess
         self.name = name or getattr(getattr(model, "config", None), "name_or_path", "") or type(model).__name__
+        self._outputs: int | None = None  # how many there are, once that is seen
 
     def __repr__(self) -> str:
         return f"ImageModel({self.name!r}, {type(self.model).__name__})"
 
     def encode(self, image: Any) -> Pixels:
-        """A picture as the model reads it.
+        """A picture as the model reads it, with notes on all that was done to it.
 
-        A file, a PIL image or an array of whole numbers 0…255 is prepared (resized, scaled); a float array or tensor of
-        shape (C, H, W) is taken as already prepared.
+        A file, a PIL image, an array of whole numbers 0…255 in (H, W), (H, W, C) or (C, H, W), or of fractions 0…1 in (H, W)
+        or (H, W, C), is prepared: resized, scaled. A float array or tensor of shape (C, H, W) is taken as already prepared.
+        A batch of one is that one.
         """
         if isinstance(image, Pixels):
             return image
-        name = "image"
+        if isinstance(image, Photo):
+            return self._read(image)
         if isinstance(image, str | Path):
-            name, image = Path(image).name, open_image(image)
+            return self._read(open_picture(image))
+        if hasattr(image, "convert"):
+            return self._read(photo_of(image))
+        first = isinstance(image, torch.Tensor)
         if isinstance(image, torch.Tensor):
-            image = image.detach().cpu().numpy()
-        if isinstance(image, np.ndarray) and np.issubdtype(image.dtype, np.floating):
-            return Pixels(self._prepared(image), self._patch(), name)
-        if isinstance(image, np.ndarray) and not (image.ndim in (2, 3) and np.issubdtype(image.dtype, np.integer)):
-            raise InvalidInput(
-                f"image is an array of {image.dtype} with shape {image.shape}; give (H, W) or (H, W, C) of 0…255"
-            )
-        if not isinstance(image, np.ndarray) and not hasattr(image, "convert"):
-            raise InvalidInput(f"image is a {type(image).__name__}; give a file, a PIL image or an array")
-        return Pixels(self._preparation().pixels(image), self._patch(), name)
+            image = image.detach().cpu()
+            image = (image.float() if image.is_floating_point() else image).numpy()
+        if not isinstance(image, np.ndarray):
+            raise InvalidInput(f"image is a {type(image).__name__}; give one file, PIL image, array or tensor")
+        image = one_of_batch(image)
+        if np.issubdtype(image.dtype, np.floating) and not self._is_picture(image, first):
+            return Pixels(self._prepared(image), self._patch())
+        return self._read(array_photo(image, first))
 
-    def _preparation(self) -> Preparation:
+    def _is_picture(self, image: npt.NDArray[Any], first: bool) -> bool:
+        """Are these floats a picture of fractions, channels last? Otherwise they are prepared, channels first."""
+        if image.ndim != 3:
+            return image.ndim == 2
+        channels, leads, ends = self.channels, image.shape[0], image.shape[2] in (1, 3, 4)
+        return ends and not first and (leads not in (1, 3, 4) if channels is None else leads != channels)
+
+    def _read(self, photo: Photo) -> Pixels:
+        """A picture in plain colours, prepared as the model wants it."""
+        original = photo.image.height, photo.image.width
+        if self.preprocess is not None:
+            values = self._preprocessed(photo)
+            return Pixels(values, self._patch(), photo.name, _notes(photo, (), "prepared by the given preprocess"))
+        preparation, said = self._preparation()
+        channels = len(photo.image.getbands())
+        if photo.exact and preparation.channels not in (None, channels) and self._plain:
+            fix = "image.mean(axis=2).astype(np.uint8)" if channels == 3 else "np.stack([image] * 3, axis=2)"
+            raise InvalidInput(
+                f"image is an array with {channels} channel{'s' * (channels > 1)}, and {self.name} reads "
+                f"{preparation.channels}; give {fix}, or a PIL image, which is converted"
+            )
+        seen, steps = preparation.framed(photo)
+        notes = _notes(photo, steps, said)
+        return Pixels(preparation.scaled(seen), self._patch(), photo.name, notes, preparation, seen, original)
+
+    def _preprocessed(self, photo: Photo) -> npt.NDArray[np.float32]:
+        assert self.preprocess is not None
+        try:
+            made = self.preprocess(photo.image)
+        except Exception as error:  # a user's function may raise anything; say what it said
+            raise InvalidInput(f"preprocess failed on {photo.name}: {type(error).__name__}: {error!s:.200}") from error
+        made = made.detach().cpu().float().numpy() if isinstance(made, torch.Tensor) else np.asarray(made)
+        made = one_of_batch(made)
+        if not np.issubdtype(made.dtype, np.floating):
+            raise InvalidInput(f"preprocess gave an array of {made.dtype}; a float array (C, H, W) is needed")
+        return self._prepared(made)
+
+    def _preparation(self) -> tuple[Preparation, str]:
+        """How pictures are prepared, and what is said of it where the model did not say it."""
         if self.preparation is not None:
-            return self.preparation
+            return self.preparation, self._scaling(self.preparation) if self._plain else ""
         size = getattr(self._reads, "image_size", None)
         if size is None:
-            raise InvalidInput(
-                f"{self.name} does not say how pictures are prepared; pass a float array (C, H, W), already prepared"
-            )
+            scaled = given_preparation(self.channels)
+            return scaled, self._scaling(scaled)
         height, width = (size, size) if isinstance(size, int) else tuple(size)
-        return Preparation((height, width), channels=int(getattr(self._reads, "num_channels", 3)))
+        return Preparation(
+            (height, width), channels=self.channels or 3
+        ), "0…255 scaled to −1…1, as no processor was given"
+
+    def _scaling(self, preparation: Preparation) -> str:
+        low, high = preparation.mean, preparation.std
+        normal = f", then (x − {_few(low)}) / {_few(high)}" if (set(low), set(high)) != ({0.0}, {1.0}) else ""
+        return f"0…255 scaled to 0…1{normal}"
+
+    @property
+    def _plain(self) -> bool:
+        """A network without a configuration, which does not say what it reads."""
+        return self._reads is None
 
     @property
     def _reads(self) -> Any:
@@ -204,16 +142,38 @@ class ImageModel:
         config = getattr(self.model, "config", None)
         return getattr(config, "vision_config", config)
 
+    @property
+    def channels(self) -> int | None:
+        """How many channels the model reads: as its configuration or its first convolution says; None: it does not say."""
+        said = getattr(self._reads, "num_channels", None)
+        if said is None:
+            first = next((part for part in self.model.modules() if isinstance(part, torch.nn.Conv2d)), None)
+            said = None if first is None else first.in_channels
+        return None if said is None else int(said)
+
     def _prepared(self, image: npt.NDArray[Any]) -> npt.NDArray[np.float32]:
-        channels = getattr(self._reads, "num_channels", None)
-        if image.ndim != 3 or (channels is not None and image.shape[0] != channels):
-            raise InvalidInput(f"image has shape {image.shape}; a prepared float array is ({channels or 'C'}, H, W)")
+        channels = self.channels
+        if image.ndim != 3 or (channels is not None and image.shape[0] != channels) or image.size == 0:
+            raise InvalidInput(
+                f"image is a float array of shape {image.shape}; prepared for {self.name} it is ({channels or 'C'}, H, W), and "
+                "one that is not prepared is (H, W, C) of 0…1"
+            )
         if not np.isfinite(image).all():
             raise InvalidInput("image holds NaN or infinite values; only finite pixels can be explained")
+        white = 1.0
+        if self.preparation is not None:
+            white = float(self.preparation.scaled(np.full((1, 1, len(image)), 255, dtype=np.uint8)).max())
+        if image.min() >= 0 and image.max() > BRIGHT * max(white, 1.0):
+            raise InvalidInput(
+                f"image holds floats from {image.min():.4g} to {image.max():.4g}, and a float array (C, H, W) is taken as "
+                "already prepared; write image.astype(np.uint8), or, if the model reads 0…255, std=1/255"
+            )
         return image.astype(np.float32)
 
-    def _patch(self) -> tuple[int, int]:
-        patch = getattr(self._reads, "patch_size", None) or 8
+    def _patch(self) -> tuple[int, int] | None:
+        patch = getattr(self._reads, "patch_size", None)
+        if not patch:
+            return None
         return (int(patch), int(patch)) if isinstance(patch, int) else (int(patch[0]), int(patch[1]))
 
     @contextmanager
@@ -224,8 +184,14 @@ class ImageModel:
 
     def outputs(self, pixels: torch.Tensor) -> torch.Tensor:
         """Logits of a batch of prepared pictures: (B, C, H, W) -> (B, classes). Call inside `held`."""
-        output = self._forward(pixels)
-        return finite(output if isinstance(output, torch.Tensor) else output.logits, self.name)
+        outputs: Any = tensor_of(self._forward(pixels))
+        outputs = outputs[:, None] if isinstance(outputs, torch.Tensor) and outputs.ndim == 1 else outputs
+        if not isinstance(outputs, torch.Tensor) or outputs.ndim != 2 or len(outputs) != len(pixels):
+            shape = tuple(outputs.shape) if isinstance(outputs, torch.Tensor) else type(outputs).__name__
+            raise InvalidInput(
+                f"{self.name} returned {shape} for {len(pixels)} pictures; one row of outputs each is needed"
+            )
+        return finite(outputs, self.name)
 
     def _forward(self, pixels: torch.Tensor, **extra: Any) -> Any:
         try:
@@ -233,8 +199,17 @@ class ImageModel:
         except Exception as error:  # a model may raise anything; say which one, on what, and what it said
             raise InvalidInput(
                 f"{self.name} failed on pixels of shape {tuple(pixels.shape)}: {type(error).__name__}: "
-                f"{' '.join(str(error).split())[:200]}"
+                f"{' '.join(str(error).split())[:200]}{self._runs_on(pixels)}"
             ) from error
+
+    def _runs_on(self, pixels: torch.Tensor) -> str:
+        """Of the usual sizes, those on which a network that does not say its size runs."""
+        runs = []
+        for edge in USUAL if self._plain else ():
+            with suppress(Exception), torch.inference_mode():  # it may raise anything, and then does not run
+                self.model(pixels.new_zeros((1, pixels.shape[1], edge, edge)))
+                runs.append(edge)
+        return f". It runs on {runs[0]} × {runs[0]} pixels: pass size={runs[0]}" if runs else ""
 
     def batch(self, pixels: Pixels) -> torch.Tensor:
         """One picture as a batch of one: (1, C, H, W), in the model's precision."""
@@ -244,13 +219,15 @@ class ImageModel:
     def predict(self, pixels: Pixels) -> FloatArray:
         """The model's logits for one picture: (classes,)."""
         with self.held(), torch.inference_mode():
-            return self.outputs(self.batch(pixels))[0].double().cpu().numpy()
+            outputs: FloatArray = self.outputs(self.batch(pixels))[0].double().cpu().numpy()
+        self._outputs = len(outputs)
+        return outputs
 
     @property
     def law(self) -> Law:
         """How logits become probabilities."""
         config = getattr(self.model, "config", None)
-        return law_of(config, int(getattr(config, "num_labels", None) or 2))
+        return law_of(config, int(getattr(config, "num_labels", None) or self._outputs or 2))
 
     def label(self, index: int) -> str:
         """The name of one class."""
@@ -276,6 +253,18 @@ class ImageModel:
             lambda **extra: self._forward(batch, **extra),
             lambda output: payoff_of(finite(output.logits, self.name), index, payoff, self.law),
             "self",
+        )
+
+    def read_attention(self, pixels: Pixels, tensor: str, heads: Heads, target: str | int | None, payoff: str) -> Read:
+        """Attention with its heads combined layer by layer, as one of the tensors of `accredit.models.reading`."""
+        batch, index = self.batch(pixels).requires_grad_(True), self.target(target, pixels)
+        return read_attention(
+            self.model,
+            lambda **extra: self._forward(batch, **extra),
+            tensor,
+            heads,
+            lambda output: payoff_of(finite(output.logits, self.name), index, payoff, self.law),
+            int(np.prod(pixels.grid)) + 1,
         )
 
     def patch_tokens(self, pixels: Pixels) -> IntArray:
@@ -316,42 +305,57 @@ class ImageModel:
         return read
 
 
-def painted_over(pixels: Pixels, removal: str | float) -> npt.NDArray[np.float32]:
-    """What the picture looks like where nobody plays: (C, H, W)."""
-    values = pixels.values
-    if isinstance(removal, int | float) and not isinstance(removal, bool):
-        return np.full_like(values, removal)
-    if removal == "zero":
-        return np.zeros_like(values)
-    if removal == "mean":
-        return np.broadcast_to(values.mean(axis=(1, 2), keepdims=True), values.shape).astype(np.float32)
-    if removal == "blur":
-        blurred: npt.NDArray[np.float32] = gaussian_filter(values, sigma=(0, pixels.patch[0] / 2, pixels.patch[1] / 2))
-        return blurred
-    raise InvalidInput(f"removal is {removal!r}; write one of {', '.join(PAINTS)}, or a number")
+def _notes(photo: Photo, steps: tuple[str, ...], scaling: str) -> tuple[str, ...]:
+    done = [*photo.steps, *steps, *([scaling] if scaling else [])]
+    return (f"Before the model read {photo.name}: {'; '.join(done)}.",) if done else ()
 
 
-def open_image(file: str | Path) -> Any:
-    """The picture in a file, or an error that says what the file is not."""
-    from PIL import Image, UnidentifiedImageError
-
-    try:
-        with Image.open(file) as picture:
-            picture.load()
-            return picture.copy()
-    except FileNotFoundError:
-        raise InvalidInput(f"image {str(file)!r} does not exist; give the path of a picture") from None
-    except (UnidentifiedImageError, OSError, ValueError, Image.DecompressionBombError, SyntaxError) as error:
-        raise InvalidInput(
-            f"{str(file)!r} is not a picture that can be read: {' '.join(str(error).split())[:120]}"
-        ) from None
+def _few(numbers: tuple[float, ...]) -> str:
+    return f"{numbers[0]:g}" if len(set(numbers)) == 1 else f"({', '.join(f'{x:g}' for x in numbers)})"
 
 
-def as_image_model(model: Any, processor: Any = None) -> ImageModel:
-    """An image model from a classifier and its image processor (its settings are read), or unchanged."""
+def absent_picture(model: ImageModel, pixels: Pixels, removal: Any) -> tuple[str | float, npt.NDArray[np.float32]]:
+    """A name for how players leave, and what is seen where nobody plays: (C, H, W).
+
+    `removal` is a name or a number, see `painted_over`, or another picture: a file, a PIL image or an array.
+    """
+    if isinstance(removal, int | float) or (isinstance(removal, str) and not is_picture_file(removal)):
+        return removal, painted_over(pixels, removal)
+    other = model.encode(removal)
+    return f"the picture {other.name}", painted_over(pixels, other.values)
+
+
+def as_image_model(
+    model: Any,
+    processor: Any = None,
+    *,
+    size: int | tuple[int, int] | None = None,
+    mean: Any = None,
+    std: Any = None,
+    preprocess: Preprocess | None = None,
+) -> ImageModel:
+    """An image model from a classifier and its image processor (its settings are read), or unchanged.
+
+    A network without a processor reads pictures of their own size, scaled to 0…1. `size` resizes them, `mean` and `std` (one
+    number, or one per channel) normalise them after scaling; or `preprocess`, a function of a PIL image, does it all.
+    """
+    ways = {"size": size, "mean": mean, "std": std, "preprocess": preprocess}
+    given = [name for name, value in ways.items() if value is not None]
     if isinstance(model, ImageModel):
+        if given:
+            raise InvalidInput(f"{given[0]} is given, and {model.name} is prepared already; give the network itself")
         return model
     if processor is None and hasattr(model, "model") and hasattr(model, "image_processor"):
         model, processor = model.model, model.image_processor
-    settings = processor.to_dict() if hasattr(processor, "to_dict") else processor
-    return ImageModel(model, None if settings is None else Preparation.from_settings(settings))
+    if given and (processor is not None or (preprocess is not None and len(given) > 1)):
+        other = "an image processor" if processor is not None else "preprocess"
+        raise InvalidInput(f"{given[0]} is given beside {other}, which decides the same; leave one of them out")
+    if preprocess is not None:
+        return ImageModel(model, preprocess=preprocess)
+    if processor is not None:
+        settings = processor.to_dict() if hasattr(processor, "to_dict") else processor
+        return ImageModel(model, settings if isinstance(settings, Preparation) else Preparation.from_settings(settings))
+    made = ImageModel(model)
+    if given:
+        made.preparation = given_preparation(made.channels, size or getattr(made._reads, "image_size", None), mean, std)
+    return made

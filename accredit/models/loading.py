@@ -8,7 +8,8 @@ from typing import Any
 
 from accredit.core import InvalidInput
 from accredit.models.adapters import attach, is_adapter, settings_of
-from accredit.models.image import ImageModel, Preparation
+from accredit.models.image import ImageModel
+from accredit.models.preparation import Preparation
 from accredit.models.state import quiet, settled
 from accredit.models.text import HEADS, TextModel, other_route
 

@@ -1,8 +1,5 @@
 """Attention that smuggles the label: classifiers with attention, the cures against shortcuts, and a world known exactly."""
 
-from typing import Any
-
-from accredit.core import MissingExtra
 from accredit.core.lazy import lazy
 
 HOMES = {
@@ -14,14 +11,6 @@ HOMES = {
     "load_attention_classifier": "accredit.shortcuts.models",
     "train_attention": "accredit.shortcuts.training",
 }
-_named = lazy(__name__, HOMES)
-
-
-def __getattr__(name: str) -> Any:
-    try:
-        return _named(name)
-    except ModuleNotFoundError as error:
-        raise MissingExtra(str(error.name), "text", f"accredit.shortcuts.{name}") from None
-
+__getattr__ = lazy(__name__, HOMES, extra="text")
 
 __all__ = [*HOMES]

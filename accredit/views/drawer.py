@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple
 
 from accredit.core import Attribution
@@ -11,6 +12,7 @@ from accredit.views.engine import render
 from accredit.views.numbers import brief, rounding
 from accredit.views.palette import level
 from accredit.views.parts import Bar, bar, bounds, span
+from accredit.views.picture import outlines
 from accredit.views.segments import Segment, segments
 from accredit.views.sky import sky
 from accredit.views.words import costs, in_words, title
@@ -20,11 +22,13 @@ if TYPE_CHECKING:
 
 OPEN_ROWS = 60  # players up to which the table of numbers has bars, and is open when the page loads
 MANY = 80  # players from which the first drawing is set smaller, and what is out of sight is not laid out
+COARSE = 96  # pixels of the longer edge up to which a picture is drawn with sharp pixels
+EDGED = 200  # patches up to which their borders are drawn
 TOGETHER = 28  # characters that stay on one line when no space parts them
 
 Word = tuple[int, str, str, str, str, str, str]  # number, classes, label, text, colour, bar, whisker
 Run = tuple[str, list[Word], bool]  # text that nobody plays, then tokens, and whether these stay on one line
-Patch = tuple[int, str, str, str, str, str, str]  # number, x, y, width, height, colour, label
+Patch = tuple[int, str, str, str]  # number, outline, colour, label
 Cell = tuple[str, str, str, Bar | None]  # text, colour, interval, bar
 
 
@@ -37,12 +41,15 @@ class About(NamedTuple):
 
 
 class Image(NamedTuple):
-    """A picture and the patches that lie on it."""
+    """A picture and the patches or segments that lie on it."""
 
     width: int
     height: int
     name: str
-    data: str
+    data: str  # empty: it is drawn elsewhere under `id`
+    id: str
+    coarse: bool  # so few pixels that each is seen
+    edged: bool  # borders are drawn
     patches: list[Patch]
 
 
@@ -85,6 +92,9 @@ class Drawer:
             m: _Scale.of(a, m not in explanation.unsigned, rounding(a) if answers else 0.0) for m, a in explanation
         }
         self.many = len(self.everyone) > MANY
+        picture = explanation.picture
+        self.outlines = outlines(picture.owner) if picture else []
+        self.picture_id = f"picture-{sha256(picture.data.encode()).hexdigest()[:12]}" if picture else ""
 
     def lead(self) -> Markup:
         """The first method that ran, large, with a bar and its interval over every token."""
@@ -162,20 +172,19 @@ class Drawer:
         return self.number[segment.player], kind, label, segment.text, colour, rise, whisker
 
     def _image(self, method: str | None = None) -> Image:
-        """The picture; with a method, its patches coloured by their credit."""
+        """The picture; with a method, its patches or segments coloured by their credit."""
         picture = self.explanation.picture
         assert picture is not None
-        (height, width), (down, across) = picture.size, picture.grid
+        (height, width), coarse = picture.size, max(picture.size) <= COARSE
         if method is None:
-            return Image(width, height, "the picture", picture.data, [])
-        scale, tall, wide = self.scales[method], height / down, width / across
+            return Image(width, height, "the picture", picture.data, self.picture_id, coarse, False, [])
+        scale = self.scales[method]
         patches = []
-        for k, player in enumerate(self.explanation.players):
+        for k, (player, path) in enumerate(zip(self.explanation.players, self.outlines, strict=False)):
             at = scale.place[player]
-            x, y = f"{k % across * wide:.2f}", f"{k // across * tall:.2f}"
-            patches.append((k, x, y, f"{wide:.2f}", f"{tall:.2f}", scale.colour[at], f"{player}: {scale.text[at]}"))
+            patches.append((k, path, scale.colour[at], f"{player}: {scale.text[at]}"))
         name = f"the picture, coloured by {self.explanation[method].method}"
-        return Image(width, height, name, picture.data, patches)
+        return Image(width, height, name, "", self.picture_id, coarse, len(patches) <= EDGED, patches)
 
     def numbers(self) -> Markup:
         """Every number in one table: players down, methods across."""

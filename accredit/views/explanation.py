@@ -65,7 +65,7 @@ def explanation_blocks(explanation: Explanation, live: bool = False) -> dict[str
 
 def _intro(explanation: Explanation) -> Markup:
     count, ran = len(explanation.players), len(explanation.attributions)
-    who = "patch" if explanation.picture else explanation.provenance.get("players", "player")
+    who = explanation.provenance.get("players", "patch" if explanation.picture else "player")
     who = who if isinstance(who, str) else "player"
     several = f"{count} {who}{'s' if who != 'patch' else 'es'}" if count > 1 else f"one {who}"
     took = sum(explanation.seconds.values())

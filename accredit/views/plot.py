@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import base64
+import io
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from accredit.core import Attribution, InvalidInput, MissingExtra
+from accredit.core import Attribution, IntArray, InvalidInput, MissingExtra
 from accredit.core.plain import rounded
-from accredit.explanation.result import Explanation, FlowPicture
+from accredit.explanation.result import PICTURE, Explanation, FlowPicture
 from accredit.views.columns import printable
 from accredit.views.flow import drawn
-from accredit.views.palette import DARK_INK, LIGHT_INK, NEGATIVE, POSITIVE, css, shade
+from accredit.views.palette import DARK_INK, LIGHT_INK, NEGATIVE, POSITIVE, UNSIGNED, css, shade
 from accredit.views.words import layer_word, title
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 CUT = "#8a1c7c"
+OPAQUE = 0.6  # of the colours over a picture
+EDGED = 200  # players up to which their borders are drawn
 
 
 def bars(attribution: Attribution, ax: Axes | None = None, *, top: int = 30, sort: bool = True) -> Axes:
@@ -74,6 +78,58 @@ def strip(explanation: Explanation, ax: Axes | None = None) -> Axes:
     ax.spines[:].set_visible(False)
     ax.set_title(_plain(f"{explanation.payoff} of {explanation.target}"), loc="left", fontsize="medium")
     return ax
+
+
+def overlay(explanation: Explanation, ax: Axes | None = None, *, method: str | None = None, bar: bool = True) -> Axes:
+    """The picture with its players coloured by one method's credit (by default the first): blue raises, orange lowers.
+
+    Colours are symmetrical about 0, up to the largest credit; borders of patches or segments are white. `bar` adds the scale.
+    """
+    if explanation.picture is None:
+        raise InvalidInput("explanation is about a text; overlay draws pictures, and strip(explanation) draws texts")
+    if not explanation.attributions:
+        raise InvalidInput("explanation has no method that ran, so there is nothing to draw; see its .refused")
+    ax = _axes(ax)
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.colors import LinearSegmentedColormap, Normalize
+    from matplotlib.image import imread
+
+    result = explanation[method] if method is not None else next(iter(explanation))[1]
+    name = next(name for name, found in explanation if found is result)
+    signed, picture = name not in explanation.unsigned, explanation.picture
+    credit = np.array([result[player] for player in explanation.players])
+    largest = float(np.abs(credit).max()) or 1.0
+    hues = [css(NEGATIVE), "#ffffff", css(POSITIVE)] if signed else ["#ffffff", css(UNSIGNED)]
+    scale = ScalarMappable(
+        Normalize(-largest if signed else 0.0, largest), LinearSegmentedColormap.from_list("credit", hues)
+    )
+    shown = imread(io.BytesIO(base64.b64decode(picture.data.removeprefix(PICTURE))))
+    grey = shown if shown.ndim == 2 else shown[..., :3].mean(axis=2)
+    owner, (height, width) = picture.owner, picture.size
+    layer = scale.to_rgba(credit)[owner]
+    layer[..., 3] = np.where(owner >= 0, OPAQUE, 0.0)
+    ax.imshow(grey, cmap="gray", vmin=0, vmax=1, extent=(0, width, height, 0))
+    ax.imshow(layer, extent=(0, width, height, 0), interpolation="nearest")
+    if len(explanation.players) <= EDGED:
+        ax.add_collection(_borders(owner))
+    ax.set(xticks=[], yticks=[], xlim=(0, width), ylim=(height, 0))
+    ax.set_title(
+        _plain(f"{explanation.payoff} of {explanation.target}, {title(name).lower()}"), loc="left", fontsize="medium"
+    )
+    if bar:
+        ax.figure.colorbar(scale, ax=ax, label="score" if result.total is None else "credit", shrink=0.8)
+    return ax
+
+
+def _borders(owner: IntArray) -> Any:
+    """Thin lines between pixels of different owners: (H, W) -> a collection of lines."""
+    from matplotlib.collections import LineCollection
+
+    y, x = np.nonzero(owner[:, 1:] != owner[:, :-1])
+    upright = np.stack([np.stack([x + 1, y], axis=1), np.stack([x + 1, y + 1], axis=1)], axis=1)
+    y, x = np.nonzero(owner[1:] != owner[:-1])
+    level = np.stack([np.stack([x, y + 1], axis=1), np.stack([x + 1, y + 1], axis=1)], axis=1)
+    return LineCollection(list(np.concatenate([upright, level])), colors="white", linewidths=0.6, alpha=0.8)
 
 
 def flow(picture: FlowPicture, ax: Axes | None = None) -> Axes:

@@ -15,6 +15,7 @@ from accredit.views.columns import printable, width
 from accredit.views.notation import LEGEND, claim_letters
 from accredit.views.numbers import fixed, percent
 from accredit.views.palette import DARK_INK, LIGHT_INK, shade
+from accredit.views.picture import picture_map
 from accredit.views.segments import segments
 from accredit.views.words import costs, in_words, title
 
@@ -29,7 +30,9 @@ def explanation_text(explanation: Explanation, rows: int, colour: bool) -> str:
     """The whole explanation as lines of text."""
     lines = [_prediction(explanation), ""]
     if explanation.attributions:
-        if not explanation.picture:
+        if explanation.picture:
+            lines += [*picture_map(explanation, paint if colour else None), ""]
+        else:
             lines += [_painted(explanation, colour), ""]
         lines += [*_table(explanation, rows, colour), ""]
         lines += [f"{method}: {in_words(result)}{_cost(explanation, method, result)}" for method, result in explanation]

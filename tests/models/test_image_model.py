@@ -134,5 +134,6 @@ def test_plain_modules_are_image_models():
     assert_allclose(model.predict(pixels), net[1].bias.detach().numpy(), atol=1e-6)
     with pytest.raises(InvalidInput, match="transformers"):
         model.attentions(pixels)
-    with pytest.raises(InvalidInput, match="prepared"):
-        model.encode(grey())
+    whole = model.encode(grey()[:6, :6])
+    assert_allclose(whole.values[0], grey()[:6, :6] / 255, atol=1e-7)
+    assert whole.notes == ("Before the model read image: 0…255 scaled to 0…1.",)

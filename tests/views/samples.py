@@ -101,7 +101,7 @@ def picture_sample(seed: int = 0) -> Explanation:
     data = "data:image/png;base64," + base64.b64encode(buffer.getvalue()).decode()
     return Explanation(
         "shirt.png", (("T-shirt/top", 0.71), ("Shirt", 0.22), ("Pullover", 0.04)), "T-shirt/top", players,
-        tuple(attributions), attributions, unsigned=("saliency",), picture=Picture(data, (28, 28), (4, 4)),
+        tuple(attributions), attributions, unsigned=("saliency",), picture=Picture.of(data, y // 7 * 4 + x // 7),
         seconds={"shapley": 1.2, "saliency": 0.02},
         provenance={"model": "by hand"},
     )  # fmt: skip

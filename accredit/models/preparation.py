@@ -1,0 +1,160 @@
+"""From a picture to the numbers that a model reads: resize, cut, scale, normalise."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from accredit.core import IntArray, InvalidInput
+from accredit.models.pictures import Photo, array_photo, photo_of
+
+NARROWEST = 64  # a longer strip would be resized into more pixels than any model reads
+
+
+@dataclass(frozen=True)
+class Preparation:
+    """From a picture to the numbers that a model reads: resize, cut, scale by `factor`, subtract `mean`, divide by `std`.
+
+    A picture is resized to `size`; or to `resized` (or so that its shorter edge has that length), and then its middle is
+    cut out, with black where the picture is smaller than the cut. Without a `size` it stays as large as it is, and without
+    `channels` grey stays grey and colour stays colour.
+    """
+
+    size: tuple[int, int] | None  # (height, width) that the model reads
+    channels: int | None = 3
+    factor: float = 1 / 255
+    mean: tuple[float, ...] = (0.5,)
+    std: tuple[float, ...] = (0.5,)
+    resample: int = 2  # bilinear
+    resized: tuple[int, int] | int | None = None  # before the middle is cut out; None: `size`, nothing is cut
+
+    def __post_init__(self) -> None:
+        if self.channels not in (None, 1, 3):
+            raise InvalidInput(
+                f"the model reads {self.channels} channels, and a picture has 1 or 3; give a float array of shape "
+                f"({self.channels}, H, W), already prepared"
+            )
+        if not all(np.isfinite(self.mean)) or not all(np.isfinite(self.std)) or min(self.std, default=0) <= 0:
+            raise InvalidInput(f"mean is {self.mean} and std is {self.std}; give finite numbers, std above 0")
+        for name, numbers in (("mean", self.mean), ("std", self.std)):
+            if len(numbers) not in (1, self.channels or len(numbers)):
+                raise InvalidInput(f"{name} has {len(numbers)} numbers and the model reads {self.channels} channels")
+
+    @classmethod
+    def from_settings(cls, settings: Mapping[str, Any]) -> Preparation:
+        """Read the fields of a Hugging Face preprocessor_config.json."""
+        size, resized = _edges(settings.get("size", 224)), None
+        if settings.get("do_center_crop"):
+            resized = size if settings.get("do_resize", True) else None
+            size = _edges(settings.get("crop_size", size))
+        if isinstance(size, int):
+            size = (size, size)
+        mean, std = settings.get("image_mean") or (0.0,), settings.get("image_std") or (1.0,)
+        normal = settings.get("do_normalize", True)
+        return cls(
+            size=size,
+            channels=len(mean) if isinstance(mean, list | tuple) else 3,
+            factor=float(settings.get("rescale_factor", 1 / 255)) if settings.get("do_rescale", True) else 1.0,
+            mean=_numbers(mean) if normal else (0.0,),
+            std=_numbers(std) if normal else (1.0,),
+            resample=int(settings.get("resample", 2)),
+            resized=resized,
+        )
+
+    def pixels(self, image: Any) -> npt.NDArray[np.float32]:
+        """A PIL image, or an array of 0…255 in (H, W) or (H, W, C), as (channels, height, width)."""
+        photo = array_photo(image, first=False) if isinstance(image, np.ndarray) else photo_of(image)
+        return self.scaled(self.framed(photo)[0])
+
+    def framed(self, photo: Photo) -> tuple[npt.NDArray[np.uint8], tuple[str, ...]]:
+        """The picture in the size and colours that the model reads, eight bits each: (H, W, C); and what that took."""
+        from PIL import Image
+
+        picture, steps = photo.image, []
+        wanted = {None: picture.mode, 1: "L", 3: "RGB"}[self.channels]
+        if picture.mode != wanted:
+            steps.append("colours turned to grey" if wanted == "L" else "grey repeated in three channels")
+            picture = picture.convert(wanted)
+        before = picture.height, picture.width
+        height, width = self._before_cut(*before)
+        if before != (height, width):
+            picture = picture.resize((width, height), Image.Resampling(self.resample))
+            steps.append(f"{_by(before)} pixels resized to {_by((height, width))}")
+        if self.size is not None and self.size != (height, width):
+            top, left = (height - self.size[0]) // 2, (width - self.size[1]) // 2
+            picture = picture.crop((left, top, left + self.size[1], top + self.size[0]))
+            steps.append(f"the middle {_by(self.size)} cut out")
+        return np.atleast_3d(np.asarray(picture, dtype=np.uint8)), tuple(steps)
+
+    def scaled(self, shown: npt.NDArray[np.uint8]) -> npt.NDArray[np.float32]:
+        """Eight bits as the model reads them: (H, W, C) -> (C, H, W)."""
+        values = ((shown * self.factor - np.array(self.mean)) / np.array(self.std)).transpose(2, 0, 1)
+        return np.ascontiguousarray(values, dtype=np.float32)
+
+    def carried(self, labels: IntArray) -> IntArray:
+        """A label for every pixel of the original picture, as a label for every pixel that the model reads.
+
+        Where the model sees black around a small picture there is nobody: −1.
+        """
+        height, width = self._before_cut(*labels.shape)
+        down = (np.arange(height) + 0.5) * labels.shape[0] / height
+        across = (np.arange(width) + 0.5) * labels.shape[1] / width
+        whole = labels[down.astype(np.int64)[:, None], across.astype(np.int64)]
+        size = self.size or (height, width)
+        top, left = (height - size[0]) // 2, (width - size[1]) // 2
+        carried = np.full(size, -1, dtype=np.int64)
+        inside = slice(max(top, 0), top + size[0]), slice(max(left, 0), left + size[1])
+        part = whole[inside]
+        carried[max(-top, 0) : max(-top, 0) + part.shape[0], max(-left, 0) : max(-left, 0) + part.shape[1]] = part
+        return carried
+
+    def _before_cut(self, height: int, width: int) -> tuple[int, int]:
+        """Height and width to which a picture is resized."""
+        if not isinstance(self.resized, int):
+            return self.resized or self.size or (height, width)
+        short = min(height, width)
+        if max(height, width) > NARROWEST * short:
+            raise InvalidInput(
+                f"the picture has {height} × {width} pixels; one edge may be at most {NARROWEST} times the other: cut it first"
+            )
+        return self.resized * height // short, self.resized * width // short
+
+
+def given_preparation(
+    channels: int | None, size: int | tuple[int, int] | None = None, mean: Any = None, std: Any = None
+) -> Preparation:
+    """How pictures are prepared for a network that does not say it: scaled to 0…1, and what else is asked for."""
+    if size is not None and not isinstance(size, int):
+        if not (isinstance(size, tuple | list) and len(size) == 2):
+            raise InvalidInput(f"size is {size!r}; give one number of pixels, or (height, width)")
+        size = int(size[0]), int(size[1])
+    edges = (size, size) if isinstance(size, int) else size
+    if edges is not None and min(edges) < 1:
+        raise InvalidInput(f"size is {size!r}; give at least one pixel each way")
+    return Preparation(
+        edges, channels, mean=_numbers(0.0 if mean is None else mean), std=_numbers(1.0 if std is None else std)
+    )
+
+
+def _by(size: tuple[int, int]) -> str:
+    return f"{size[0]} × {size[1]}"
+
+
+def _edges(size: Any) -> tuple[int, int] | int:
+    """A size as (height, width), or as the length of the shorter edge; 224, {"height": …, "width": …} or
+    {"shortest_edge": …}.
+    """
+    if isinstance(size, Mapping):
+        size = size["shortest_edge"] if "shortest_edge" in size else (size["height"], size["width"])
+    return int(size) if isinstance(size, int) else (int(size[0]), int(size[1]))
+
+
+def _numbers(value: Any) -> tuple[float, ...]:
+    try:
+        return tuple(float(v) for v in np.atleast_1d(np.asarray(value, dtype=np.float64)))
+    except (TypeError, ValueError):
+        raise InvalidInput(f"mean or std is {value!r:.60}; give one number, or one per channel") from None

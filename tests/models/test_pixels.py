@@ -1,0 +1,151 @@
+"""Players of a picture: patches, blocks of patches, segments found and given, pixels; and what is painted in their place."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.ndimage import label
+
+from accredit.core import InvalidInput
+from accredit.models import Pixels, Preparation
+from accredit.models.pixels import painted_over
+
+RNG = np.random.default_rng(0)
+
+
+def pixels(height: int, width: int, patch: tuple[int, int] | None = None, channels: int = 3) -> Pixels:
+    return Pixels(RNG.normal(size=(channels, height, width)).astype(np.float32), patch)
+
+
+@pytest.mark.parametrize(
+    ("size", "patch", "players"),
+    [
+        ((28, 28), (7, 7), 16),  # its own patches, as they are few
+        ((224, 224), (16, 16), 25),  # 14 × 14 in blocks of 3 × 3
+        ((96, 96), (16, 16), 9),  # 6 × 6 in blocks of 2 × 2
+        ((224, 224), None, 25),
+        ((60, 90), None, 15),  # cells are about square
+        ((3, 4), None, 12),  # no more than there are pixels
+    ],
+)
+def test_default_players_are_few_and_made_of_whole_patches(size, patch, players):
+    given = pixels(*size, patch)
+    partition = given.partition()
+    assert len(partition.players) == players and set(partition.owner) == set(range(players))
+    if patch is not None:
+        owners = given.patch_owners(partition)
+        assert owners is not None and set(owners) == set(range(players))
+
+
+def test_names_and_counts_of_players():
+    given = pixels(28, 28, (4, 4))
+    assert len(given.partition("patches").players) == len(given.partition("patch").players) == 49
+    assert len(given.partition("patches:20").players) == 20 and given.partition("patches:20").players[-1] == "r3c4"
+    assert len(given.partition("pixels").players) == 784
+    assert len(given.partition("segments").players) == 20
+    ten = given.partition("Segments:10 ")
+    assert ten.players == tuple(f"segment {k}" for k in range(10))
+    assert all(label(ten.owner.reshape(28, 28) == k)[1] == 1 for k in range(10))
+    assert given.partition(ten) is ten
+
+
+def test_who_plays_is_said():
+    given = pixels(98, 98, (7, 7))
+    for players, said in ((None, "25 patches, blocks of the model's 196 own, the default"), ("patches", "196 patches."),
+                          ("segments:7", "7 segments of similar colour"), ((2, 2), "4 patches, blocks of")):  # fmt: skip
+        assert said in given.about(players, given.partition(players))
+    labels = np.full((98, 98), -1)
+    labels[:9], labels[9:12] = 3, 8
+    said = given.about(labels, given.partition(labels))
+    assert said == f"Players are the 2 segments that were given. {86 * 98:,} pixels belong to nobody and always stay."
+
+
+@pytest.mark.parametrize(
+    ("players", "said"),
+    [
+        ("letters", "for a picture write 'patches'"),
+        ("pixels:4", "for a picture write 'patches'"),
+        ("segments:1", "1 segments were asked for"),
+        ("segments:999999", "up to 4,096"),
+        ("patches:0", "0 patches"),
+        ((0, 3), "grid"),
+        ((29, 3), "grid"),
+        ((2.5, 3), "grid"),
+        ((2, 2, 2), "grid"),
+        (np.zeros((27, 28), int), r"shape \(27, 28\); segments are whole numbers of shape \(28, 28\)"),
+        (np.zeros((28, 28)), "array of float64"),
+        (np.zeros((28, 28), bool), r"write segments.astype\(int\)"),
+        (np.full((28, 28), 4), "one segment only, number 4"),
+        (np.full((28, 28), -1), "every pixel to nobody"),
+    ],
+    ids=str,
+)
+def test_players_that_cannot_be_had(players, said):
+    with pytest.raises(InvalidInput, match=said):
+        pixels(28, 28).partition(players)
+
+
+def test_single_pixels_of_a_photo_are_too_many():
+    with pytest.raises(InvalidInput, match=r"50,176; up to 4,096.*segments:100"):
+        pixels(224, 224).partition("pixels")
+
+
+def test_segments_of_the_original_are_carried_along():
+    preparation = Preparation((6, 6), channels=1, resized=8)  # 8 × 16 stays, and the middle 6 × 6 is cut out
+    labels = np.tile(np.arange(16) // 6, (8, 1))
+    given = Pixels(np.zeros((1, 6, 6), np.float32), None, preparation=preparation, original=(8, 16))
+    partition = given.partition(labels)
+    assert_array_equal(partition.owner.reshape(6, 6), labels[1:7, 5:11])
+    assert partition.players == ("segment 0", "segment 1")
+    assert "Not seen by the model, and so without credit: 1 more, first 2." in given.about(labels, partition)
+    with pytest.raises(InvalidInput, match=r"\(6, 6\) or \(8, 16\)"):
+        given.partition(np.zeros((5, 5), int))
+
+
+def test_carried_labels_go_where_the_pixels_go():
+    picture = RNG.integers(0, 256, (10, 14), dtype=np.uint8)
+    for settings in (
+        {"size": (5, 7)},
+        {"size": (4, 4), "resized": 5},
+        {"size": (12, 20), "resized": (10, 14)},
+        {"size": None},
+    ):
+        plain = {"channels": 1, "factor": 1.0, "mean": (0.0,), "std": (1.0,), "resample": 0}
+        preparation = Preparation(**plain, **settings)
+        seen = preparation.pixels(picture)[0]
+        carried = preparation.carried(picture.astype(np.int64))
+        assert_array_equal(np.where(carried < 0, 0, carried), seen)  # where there was nothing it is black
+
+
+def test_patches_that_several_share_have_no_owner():
+    given = pixels(12, 12, (4, 4))
+    assert given.patch_owners(given.partition((2, 2))) is None
+    assert_array_equal(given.patch_owners(given.partition((3, 1))), np.arange(9) // 3)
+    labels = given.partition((3, 3)).owner.reshape(12, 12).copy()
+    labels[:4, :4] = -1
+    assert given.patch_owners(given.partition(labels)) is None
+    assert pixels(12, 12).patch_owners(given.partition((3, 3))) is None
+
+
+def test_what_is_painted_where_nobody_plays():
+    preparation = Preparation((4, 4), mean=(0.2,), std=(0.5,))
+    shown = RNG.integers(0, 256, (4, 4, 3), dtype=np.uint8)
+    given = Pixels(preparation.scaled(shown), None, preparation=preparation, seen=shown)
+    assert_allclose(painted_over(given, "black"), -0.4, atol=1e-7)
+    assert_allclose(
+        painted_over(given, "mean"), np.tile(given.values.mean(axis=(1, 2))[:, None, None], (1, 4, 4)), atol=1e-6
+    )
+    other = RNG.normal(size=(3, 4, 4)).astype(np.float32)
+    assert_array_equal(painted_over(given, other), other)
+    for removal, said in ((other[:1], "shape"), (True, "removal is True"), ("burn", "mean, blur, zero, black")):
+        with pytest.raises(InvalidInput, match=said):
+            painted_over(given, removal)
+    with pytest.raises(InvalidInput, match="how these values were prepared is not known"):
+        painted_over(pixels(4, 4), "black")
+
+
+def test_values_that_came_prepared_are_spread_to_be_looked_at():
+    shown = pixels(5, 5).shown
+    assert shown.shape == (5, 5, 3) and (shown.min(), shown.max()) == (0, 255)
+    assert pixels(5, 5, channels=2).shown.shape == (5, 5, 1) and pixels(5, 5, channels=7).shown.shape == (5, 5, 3)
