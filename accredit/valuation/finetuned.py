@@ -47,9 +47,9 @@ class Taught:
 
 def is_language_model(folder: str | Path) -> bool:
     """Does the folder hold a causal language model? Only its settings are read."""
-    from accredit.models.loading import model_config, model_folder
+    from accredit.models.loading import base_folder, model_config, model_folder
 
-    names = model_config(model_folder(folder)).get("architectures") or [""]
+    names = model_config(base_folder(model_folder(folder))).get("architectures") or [""]
     return str(names[0]).endswith(("ForCausalLM", "LMHeadModel"))
 
 
