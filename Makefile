@@ -51,6 +51,7 @@ check: $(VENV)/test.done  ## what a change must pass: lint, types, tests
 
 bench: $(VENV)/bench.done  ## measure against the peers; each ends with one JSON line
 	$(BIN)/python -m benchmarks.shapley
+	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.estimation
 	$(BIN)/python -m benchmarks.flow
 	$(BIN)/python -m benchmarks.explain
 	$(BIN)/python -m benchmarks.answers

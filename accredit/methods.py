@@ -19,7 +19,7 @@ from difflib import get_close_matches
 from importlib import import_module
 from typing import Any, Literal
 
-from accredit.core.errors import InvalidInput
+from accredit.core.errors import InvalidInput, MissingExtra
 
 AUTO_EXACT = 12  # players; without a stated budget, up to 4,096 payoffs are asked for by default
 EXACT_LIMIT = 22  # players; 4 million payoffs
@@ -32,7 +32,7 @@ EVERYWHERE = ("game", "text", "image", "strings", "answer", "training data")
 NEEDS: Mapping[Kind, tuple[str, tuple[str, ...]]] = {  # kind -> what a method of it needs, and where that exists
     "game": ("a game", EVERYWHERE),
     "gradients": ("a model's gradients", ("text", "image", "answer")),
-    "attention": ("a model's attention", ("text", "image")),
+    "attention": ("a model's attention", ("text", "image", "answer")),
     "training rows": ("training rows", ("training data",)),
 }
 SAID: Mapping[Place, str] = {
@@ -166,7 +166,13 @@ class Chosen:
     def load(self) -> Callable[..., Any]:
         """Import what runs it."""
         module, _, attribute = self.method.run.partition(":")
-        loaded: Callable[..., Any] = getattr(import_module(module), attribute)
+        try:
+            loaded: Callable[..., Any] = getattr(import_module(module), attribute)
+        except ModuleNotFoundError as error:
+            library = str(error.name).partition(".")[0]
+            if library in ("torch", "captum", "transformers"):
+                raise MissingExtra(library, "text", f"method {self.name!r}") from None
+            raise
         return loaded
 
     def solver(self, budget: int | None, seed: int, groups: Any = None) -> Any:
@@ -184,10 +190,13 @@ class Chosen:
 
 ALL_FOUR = ("efficiency", "symmetry", "null player", "linearity")
 SEMIVALUE = ("symmetry", "null player", "linearity")
-TENSOR = Parameters(("tensor",), "agf", words=("af", "gf", "agf"), default="af")
+TENSOR = Parameters(("tensor",), "agf", words=("af", "norm", "gf", "agf"), default="af")
+WEIGHTS = Parameters(("tensor",), "norm", words=("af", "norm"), default="af")  # rows of a tensor that is read as a walk
 INPUTS = "tokens, patches"
 PLACES = "tokens, patches, columns"
 SLOPES = ("layer", "baseline", "tolerance", "most_steps")  # settings of gradients, in `explain` and in the command
+READING = ("heads", "layers")  # settings of readings of attention
+SETTINGS = (*SLOPES, *READING)
 IN_A_VOCABULARY = ("a vocabulary to walk through", ("text", "answer"))
 
 METHODS = (
@@ -240,8 +249,8 @@ METHODS = (
            "of the integral; the gap of its sum is reported", aliases=("ig",), takes=SLOPES),
     Method("gradient-shap", "gradients", "accredit.explanation.gradients:expected",
            "accredit.gradients.gradient_shap(model, text)", PLACES, "f(input) − f(baseline)", ("efficiency", "linearity"),
-           Cost("50 backward passes"), "integrated gradients by random points; several baselines",
-           aliases=("expected-gradients",), estimates="integrated-gradients", takes=("layer", "baseline")),
+           Cost("50 or more backward passes"), "integrated gradients by random points; several baselines",
+           aliases=("expected-gradients",), estimates="integrated-gradients", takes=("layer", "baseline", "most_steps")),
     Method("sequential-integrated-gradients", "gradients", "accredit.explanation.gradients:sequential",
            "accredit.gradients.sequential_integrated_gradients(model, text)", PLACES, "nothing: v(N) − v(N∖i)", SEMIVALUE,
            Cost("tens of backward passes per player"), "in the limit leave-one-out, at many times its cost",
@@ -265,31 +274,34 @@ METHODS = (
            Cost("50 backward passes"), signed=False, takes=("layer",)),
     Method("attention", "attention", "accredit.explanation.attention:last_layer",
            "accredit.attention.raw_attention(attention)", INPUTS, "nothing: scores", (), Cost("reading the attention"),
-           signed=False),
+           "also :norm, weights times lengths of values", parameters=WEIGHTS, signed=False, takes=READING),
     Method("rollout", "attention", "accredit.explanation.attention:rolled_out",
            "accredit.attention.rollout(attention)", INPUTS, "nothing: scores", (), Cost("reading the attention"),
-           signed=False),
+           "also :norm, weights times lengths of values", parameters=WEIGHTS, signed=False, takes=READING),
     Method("value-zeroing", "attention", "accredit.explanation.zeroing:zeroed",
            "accredit.models.zeroing.context_mixing(model, forward)", INPUTS, "nothing: scores", (),
            Cost("T passes through every block"), "how far tokens move when one's value is not read, rolled out", signed=False),
     Method("flow", "attention", "accredit.explanation.attention:barrier_flow",
            "accredit.attention.joint_flow(attention)", "tokens of a layer", "the max flow", ("null player",),
-           Cost("10–25 steps of O(L·T³)"), "analytic centre of all max flows, efficient to epsilon; also :gf and :agf",
-           parameters=TENSOR, signed=False),
+           Cost("10–40 steps of O(L·T³)"), "analytic centre of all max flows, efficient to epsilon; also :norm, :gf and :agf",
+           parameters=TENSOR, signed=False, takes=READING),
     Method("flow-l2", "attention", "accredit.explanation.attention:least_squares_flow",
            'accredit.attention.joint_flow(attention, rule="l2")', "tokens of a layer", "the max flow",
            ("efficiency", "null player"), Cost("20–80 steps of O(L·T³)"),
-           "the max flow of least squares; also :gf and :agf", parameters=TENSOR, signed=False),
+           "the max flow of least squares; also :norm, :gf and :agf", parameters=TENSOR, signed=False, takes=READING),
     Method("flow-shapley", "attention", "accredit.explanation.attention:shapley_flow",
            'accredit.attention.joint_flow(attention, rule="shapley")', "tokens of a layer", "the max flow", ALL_FOUR,
-           Cost("up to T max flows per order"), "of the re-solved flow game; also :gf and :agf", parameters=TENSOR,
-           signed=False),
+           Cost("up to T max flows per order"), "of the re-solved flow game; also :norm, :gf and :agf", parameters=TENSOR,
+           signed=False, takes=READING),
     Method("pairwise-flow", "attention", "accredit.explanation.attention:pairwise",
            "accredit.attention.pairwise_flow(attention)", INPUTS, "nothing: one flow per pair", (),
-           Cost("T max flows"), "also :gf and :agf, on gradients", parameters=TENSOR, signed=False),
+           Cost("T max flows"), "also :norm, and :gf and :agf on gradients", parameters=TENSOR, signed=False, takes=READING),
     Method("knn-shapley", "training rows", "accredit.valuation.rules:nearest_neighbours",
            "accredit.valuation.knn_shapley(data)", "training rows", "right neighbours", ALL_FOUR, Cost("no training"),
            "closed form for nearest neighbours", aliases=("knn",)),
+    Method("data-oob", "training rows", "accredit.valuation.rules:out_of_bag", "accredit.valuation.data_oob(data)",
+           "training rows", "nothing: votes of trees", (), Cost("one forest"),
+           "right answers of trees that did not see the row", aliases=("oob",)),
     Method("influence", "training rows", "accredit.valuation.rules:influences", "accredit.valuation.influence(objective)",
            "training rows", "nothing: slopes", ("symmetry",), Cost("one training"), 
            "first order of leave-one-out on the loss; of a fine-tuned model, too"),
@@ -311,8 +323,8 @@ COMPARED = (
 COMPARED_ANSWERS = tuple(
     name
     for name in (
-        "shapley", "banzhaf", "lasso", "leave-one-out", "integrated-gradients", "input-x-gradient", "saliency", "flow",
-        "rollout", "attention",
+        "shapley", "banzhaf", "lasso", "leave-one-out", "attn-lrp", "input-x-gradient", "saliency", "flow", "rollout",
+        "attention",
     )
     if "answer" in BY_NAME[name].applies
 )  # fmt: skip
@@ -388,7 +400,7 @@ def _split(names: str) -> list[str]:
 
 
 def settings_for(asked: Sequence[Chosen], given: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings of gradients that were given, by name; refused where none of the methods asked takes one.
+    """The settings of gradients and of attention that were given, by name; refused where none of the methods asked takes one.
 
     >>> settings_for(find_all("ig", "explain"), {"layer": 2, "baseline": None})
     {'layer': 2}

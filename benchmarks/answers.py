@@ -1,15 +1,18 @@
-"""Answers as games: the cost of passes that read common beginnings once, beside plain passes.
+"""Answers as games: the cost of passes that read common beginnings once, beside plain passes; and of Shapley values of tokens.
 
-    python -m benchmarks.answers [--quick]
+    python -m benchmarks.answers            # about six CPU-minutes
+    python -m benchmarks.answers --quick    # small games, to see that everything runs
 
-Needs the extra [text]. One thread, process CPU seconds, the least of several repeats, both ways interleaved in one run. The
-model has the shape of a small Llama (4 layers of width 256, grouped queries, 1,000 words) and random weights; passages have 60
-tokens, the question and the answer 40 together, the answer 20. Plain passes are padded on the left, sorted by length, with
-logits at answer positions only, in the batch size that suits them best of four. The last line is one JSON object:
+Needs the extra [text], and shap for the second part. One thread, process CPU seconds, the least of several repeats, both
+ways interleaved in one run. The model has the shape of a small Llama (4 layers of width 256, grouped queries, 1,000 words) and
+random weights; passages have 60 tokens, the question and the answer 40 together, the answer 20. Plain passes are padded on the
+left, sorted by length, with logits at answer positions only, in the batch size that suits them best of four. The last line is
+one JSON object:
 
 * `eight_passages`: CPU of plain passes over ours for all 256 coalitions of 8 passages; `twelve_passages`: the same for 1,000
   random coalitions of 12. `…_tokens`: the same ratio counted in tokens read, which is what could be reached at best.
 * `largest_difference`: between the log-probabilities of the two ways, over all answer tokens of both.
+* `equal_error`: by number of tokens, the CPU of shap's Permutation explainer over ours at equal error, see `equal_error.py`.
 """
 
 from __future__ import annotations
@@ -17,6 +20,7 @@ from __future__ import annotations
 import argparse
 import json
 import time
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -28,10 +32,12 @@ from accredit.core import BoolArray, FloatArray
 from accredit.core.coalitions import from_index
 from accredit.games.answers import AnswerGame, ModelPays, answer_game
 from accredit.models.answering import AnsweringModel, as_answering_model
+from benchmarks.equal_error import TRUTH, equal_error
 from benchmarks.explain import show
 
 WORDS, PASSAGE, ASKED, SAID = 1_000, 60, 20, 20
 BATCHES = (4, 8, 16, 32)
+REPEATS = 3
 
 
 def small_llama() -> AnsweringModel:
@@ -118,22 +124,42 @@ def _cpu(run: Any) -> tuple[float, Any]:
     return time.process_time() - began, found
 
 
-def main() -> None:
-    """Run everything and print a table, then one JSON line."""
+def passes(model: AnsweringModel, quick: bool) -> list[dict[str, float]]:
+    """Ours beside plain passes: all coalitions of 8 passages, 1,000 of 12; when quick, of 3 and 4 passages."""
+    few, many, drawn = (3, 4, 10) if quick else (8, 12, 1_000)
+    random = np.random.default_rng(0).random((drawn, many)) < 0.5
+    return [
+        compared(model, few, from_index(np.arange(1 << few), few), 1 if quick else REPEATS),
+        compared(model, many, random, 1),
+    ]
+
+
+def at_equal_error(quick: bool) -> list[dict[str, Any]]:
+    """The default estimate beside shap's Permutation explainer, by number of tokens; nothing where shap is not installed."""
+    if not find_spec("shap"):
+        return []
+    if quick:
+        return [equal_error(10, seeds=1, truth=1 << 10, budget=200)]
+    return [equal_error(tokens, seeds=2, truth=truth) for tokens, truth in TRUTH.items()]
+
+
+def main(words: list[str] | None = None) -> None:
+    """Run everything and print tables, then one JSON line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="one repeat")
-    options = parser.parse_args()
+    parser.add_argument("--quick", action="store_true", help="small games, to see that everything runs")
+    options = parser.parse_args(words)
     torch.set_num_threads(1)
-    model = small_llama()
-    repeats = 1 if options.quick else 3
-    every = from_index(np.arange(256), 8)
-    random = np.random.default_rng(0).random((1_000, 12)) < 0.5
-    rows = [compared(model, 8, every, repeats), compared(model, 12, random, repeats)]
-    show("log-probabilities of a 20-token answer, beside plain passes", rows)
+    read = passes(small_llama(), options.quick)
+    show("log-probabilities of a 20-token answer, beside plain passes", read)
+    estimated = at_equal_error(options.quick)
+    if estimated:
+        show("Shapley values of tokens, at the error of shap's Permutation explainer", estimated)
     print(json.dumps({
-        "eight_passages": round(rows[0]["ratio"], 2), "eight_passages_tokens": round(rows[0]["token ratio"], 2),
-        "twelve_passages": round(rows[1]["ratio"], 2), "twelve_passages_tokens": round(rows[1]["token ratio"], 2),
-        "largest_difference": max(row["difference"] for row in rows),
+        "eight_passages": round(read[0]["ratio"], 2), "eight_passages_tokens": round(read[0]["token ratio"], 2),
+        "twelve_passages": round(read[1]["ratio"], 2), "twelve_passages_tokens": round(read[1]["token ratio"], 2),
+        "largest_difference": max(row["difference"] for row in read),
+        "equal_error": {row["tokens"]: round(row["CPU ratio"], 1) for row in estimated},
+        "quick": options.quick,
     }))  # fmt: skip
 
 

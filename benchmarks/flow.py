@@ -25,6 +25,7 @@ from accredit.flow.network import integer_scale
 from benchmarks.flow_runs import LAYERS, attention
 
 ROOT = Path(__file__).parent.parent
+SHUFFLED = 512  # tokens up to which a prompt is also solved in random order
 
 
 def run(problem: str, tokens: int, layers: int) -> dict[str, Any]:
@@ -87,6 +88,29 @@ def growth(sizes: tuple[int, ...], layers: int) -> dict[str, float]:
     return figures
 
 
+def prompts(sizes: tuple[int, ...], layers: int = 4) -> dict[str, float]:
+    """Flow from the last token of long prompts, the baseline of uniform attention, and the same without the triangle."""
+    print(f"\nCausal attention from the last token, L = {layers}, epsilon = 1e-6; CPU s / peak MB / iterations")
+    print("   T            as it is      uniform attention   tokens shuffled   ratio")
+    figures: dict[str, float] = {}
+    for tokens in sizes:
+        ours, even = (run(f"prompt-{kind}", tokens, layers) for kind in ("causal", "uniform"))
+        line = f"{tokens:4}   " + "   ".join(
+            f"{x['seconds']:7.2f} / {x['megabytes']:4.0f} / {x['iterations']:2}" for x in (ours, even)
+        )
+        figures[f"prompt_T{tokens}_seconds"] = round(ours["seconds"], 2)
+        figures[f"prompt_T{tokens}_megabytes"] = round(ours["megabytes"])
+        figures[f"prompt_T{tokens}_uniform_seconds"] = round(even["seconds"], 2)
+        if tokens <= SHUFFLED:
+            plain = run("prompt-shuffled", tokens, layers)
+            figures[f"prompt_T{tokens}_vs_shuffled"] = round(plain["seconds"] / ours["seconds"], 2)
+            line += (
+                f"   {plain['seconds']:7.2f} / {plain['megabytes']:4.0f}   {plain['seconds'] / ours['seconds']:5.1f}x"
+            )
+        print(line, flush=True)
+    return figures
+
+
 def one_solve_a_pair(capacity: FloatArray) -> tuple[float, FloatArray]:
     """Flows from output 0 to every input: OR-tools on the whole graph, arcs built once, one call a pair."""
     layers, tokens = capacity.shape[:2]
@@ -136,6 +160,7 @@ def main() -> None:
     figures = pairwise(8 if quick else 64, layers)
     figures |= growth((8, 16) if quick else (64, 128, 256, 512), layers)
     figures |= unique_flows((6,) if quick else (8, 32, 64, 128), layers)
+    figures |= prompts((16, 32) if quick else (512, 1000, 2000))
     print(json.dumps(figures))
 
 

@@ -1,8 +1,8 @@
 """One flow problem by one solver, in a process of its own: prints a JSON line.
 
 `python -m benchmarks.flow_runs accredit-barrier 64` solves here, `barrier 64` with CVXPY and Clarabel, `pairs 64` with
-networkx. CVXPY loads HiGHS, which clashes with OR-tools inside one process; and a peak of memory can only be read from
-the process that had it. Times are CPU seconds.
+networkx, `prompt-causal 1000 4` here from the last token of a long prompt. CVXPY loads HiGHS, which clashes with OR-tools
+inside one process; and a peak of memory can only be read from the process that had it. Times are CPU seconds.
 """
 
 from __future__ import annotations
@@ -27,6 +27,16 @@ def attention(tokens: int, layers: int = LAYERS, seed: int = SEED, spread: float
     logits = np.random.default_rng(seed).normal(0.0, spread, (layers, tokens, tokens))
     weights = np.exp(logits - logits.max(axis=2, keepdims=True))
     return np.asarray(weights / weights.sum(axis=2, keepdims=True))
+
+
+def prompt(tokens: int, layers: int, kind: str) -> LayeredNetwork:
+    """Causal attention from the last token: "causal" as a model's, "uniform" as the mask alone, "shuffled" with the tokens
+    in random order, so that a solver cannot see the triangle."""
+    weights = np.tril(attention(tokens, layers) if kind != "uniform" else np.ones((layers, tokens, tokens)))
+    network = LayeredNetwork.from_attention(weights / weights.sum(axis=2, keepdims=True), outputs=-1)
+    if kind != "shuffled":
+        return network
+    return network.renumbered(np.random.default_rng(SEED).permutation(tokens))
 
 
 def clarabel(network: LayeredNetwork, rule: str, epsilon: float) -> dict[str, Any]:
@@ -108,8 +118,11 @@ def main() -> None:
     problem, tokens = sys.argv[1], int(sys.argv[2])
     layers = int(sys.argv[3]) if len(sys.argv) > 3 else LAYERS
     epsilon = float(sys.argv[4]) if len(sys.argv) > 4 else EPSILON
-    network = LayeredNetwork.from_attention(attention(tokens, layers))
-    if problem == "pairs":
+    kind = problem.removeprefix("prompt-") if problem.startswith("prompt-") else ""
+    network = prompt(tokens, layers, kind) if kind else LayeredNetwork.from_attention(attention(tokens, layers))
+    if kind:
+        found = accredit(network, "barrier", epsilon, repeats=1)
+    elif problem == "pairs":
         found = edmonds_karp(network, pairs=min(tokens, 2))
     elif problem.startswith("accredit-"):
         found = accredit(network, problem.removeprefix("accredit-"), epsilon, repeats=3 if tokens <= 128 else 1)

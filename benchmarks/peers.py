@@ -68,7 +68,8 @@ def _shap_kernel(game: Game, budget: int, seed: int) -> FloatArray | None:
     return np.asarray(found, dtype=np.float64).reshape(n)
 
 
-def _shap_permutation(game: Game, budget: int, seed: int) -> FloatArray | None:
+def shap_permutation(game: Game, budget: int, seed: int) -> FloatArray | None:
+    """shap's Permutation explainer on a game, every call of it one batch; None where the budget is too small for one order."""
     import shap
 
     n = len(game.players)
@@ -110,7 +111,7 @@ _PEERS: dict[str, tuple[str, Estimator]] = {
     "shapiq StratifiedSampling": ("shapiq", _shapiq("StratifiedSamplingSV")),
     "shapiq OwenSampling": ("shapiq", _shapiq("OwenSamplingSV")),
     "shap Kernel": ("shap", _shap_kernel),
-    "shap Permutation": ("shap", _shap_permutation),
+    "shap Permutation": ("shap", shap_permutation),
     "captum ShapleyValueSampling": ("captum", _captum("ShapleyValueSampling")),
     "captum KernelShap": ("captum", _captum("KernelShap")),
 }

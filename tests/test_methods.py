@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from accredit.cli.options import MethodName, MethodNames
-from accredit.core import Holds, InvalidInput
+from accredit.core import Holds, InvalidInput, MissingExtra
 from accredit.games import FunctionGame, TableGame
 from accredit.methods import COMPARED, DEFAULT, FOR_STRINGS, METHODS, Method, Place, find, find_all, methods_for
 from accredit.valuation import Softmax, datamodels, influence, knn_shapley, split
@@ -58,6 +58,18 @@ def test_the_registry_says_what_a_rule_for_rows_claims(name):
     assert {c.axiom for c in OF_ROWS[name]().claims if c.holds is Holds.EXACTLY} == set(listed.axioms)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("method", [m for m in METHODS if m.kind == "gradients"], ids=lambda m: m.name)
+def test_the_registry_says_what_gradients_claim(method):
+    """What a method claims in the limit or in expectation is what its value keeps."""
+    pytest.importorskip("transformers")
+    from accredit.explanation import explain
+    from tests.models.small_models import text_model
+
+    found = explain("bad film", text_model("bert"), methods=method.name)[method.name]
+    assert {c.axiom for c in found.claims if c.holds is not Holds.NO} == set(method.axioms)
+
+
 def test_names_and_aliases_differ():
     every = [name for m in METHODS for name in (m.name, *m.aliases)]
     assert len(set(every)) == len(every)
@@ -70,6 +82,19 @@ def test_every_address_leads_somewhere():
     pytest.importorskip("torch")
     for method in METHODS:
         assert callable(find(method.spelled, method.applies[0]).load()), method.run
+
+
+@pytest.mark.parametrize("missing", ["captum", "torch"])
+def test_a_method_without_its_library_says_what_to_install(missing, monkeypatch):
+    import sys
+
+    for name in [
+        n for n in sys.modules if n.startswith(("accredit.explanation.gradients", "accredit.gradients", "captum"))
+    ]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, missing, None)
+    with pytest.raises(MissingExtra, match=rf"method 'integrated-gradients' needs {missing}.*accredit\[text\]"):
+        find("ig", "text").load()
 
 
 @pytest.mark.parametrize(
@@ -92,7 +117,7 @@ def test_one_method_has_one_usual_name(spelled, usual):
      ("flow", "strings", "method 'flow' needs a model's attention; for a model that reads strings there are"),
      ("saliency", "training data", "needs a model's gradients; for training data there are"),
      ("knn", "explain", "method 'knn' needs training rows; to explain an output there are"),
-     ("flow:xyz", "explain", "tensor 'xyz'; write one of flow:af, flow:gf, flow:agf"),
+     ("flow:xyz", "explain", "tensor 'xyz'; write one of flow:af, flow:norm, flow:gf, flow:agf"),
      ("beta", "game", "needs two numbers after the colon; write for example beta:16,1"),
      ("beta:4", "game", "needs two numbers"), ("beta:a,b", "game", "needs two numbers"),
      ("tmc:", "game", "needs one number"), ("semivalue:x", "game", "needs numbers"),

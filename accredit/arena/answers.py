@@ -74,7 +74,8 @@ class AnswerContest:
         return ROWS * (self.seed + 1) + row
 
     def game(self, example: Example) -> Game:
-        return self._subject(example).game.whole()
+        game: Game = self._subject(example).game.whole()
+        return game
 
     def explain(self, method: str, example: Example) -> Explained:
         from accredit.explanation.stream import Done, answer

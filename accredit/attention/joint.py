@@ -48,7 +48,7 @@ def joint_flow(
     vector of weights in [0, 1]. `groups` merges tokens into players: {"name": [indices or names]}; `players` names
     the tokens. `normalise=False` admits capacities that are not attention, such as gradients.
 
-    Cost: `barrier` 10–25 Newton steps of O(L·T³), `shapley` up to n max flows per order. Needs the `[flow]` extra.
+    Cost: `barrier` 10–40 Newton steps of O(L·T³), `shapley` up to n max flows per order. Needs the `[flow]` extra.
 
     >>> a = [[[0.9, 0.1, 0.0], [0.8, 0.2, 0.0], [0.1, 0.4, 0.5]]] * 2
     >>> credit = joint_flow(a, outputs=0, players=["the", "cat", "sat"], rule="l2")

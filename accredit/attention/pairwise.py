@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from accredit.core import FloatArray
-from accredit.flow.network import checked_attention, output_rows, with_residual
+from accredit.flow.network import LayeredNetwork, output_rows
 from accredit.flow.pairs import PairFlows
+from accredit.flow.stack import AttentionStack
 
 
 def pairwise_flow(
@@ -27,6 +28,8 @@ def pairwise_flow(
     >>> pairwise_flow([[[0.5, 0.5], [0.0, 1.0]]], outputs=0, residual=0.0)
     array([[0.5, 0.5]])
     """
-    capacity = with_residual(checked_attention(attention, normalise=normalise), residual)
-    flows = PairFlows(capacity)
-    return np.array([flows.row(int(i)) for i in output_rows(outputs, capacity.shape[1])])
+    network = LayeredNetwork.from_attention(attention, outputs=outputs, residual=residual, normalise=normalise)
+    if outputs is None and isinstance(attention, AttentionStack):
+        outputs = np.flatnonzero(~attention.carried[-1]).tolist()
+    flows = PairFlows(network.capacity)
+    return np.array([flows.row(int(i)) for i in output_rows(outputs, network.tokens)])

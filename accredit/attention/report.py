@@ -151,7 +151,7 @@ def flow_report(
     network = LayeredNetwork.from_attention(attention, outputs=outputs, residual=residual, normalise=normalise)
     game = FlowGame(network, players=players)
     rng = np.random.default_rng(checked_seed(seed))
-    exact = maximum_flow(game.network)
+    exact = game.flows.solve()
     share, looked_at, sampled = _collapse(network, pairs, rng)
     credit = flow.demand if flow is not None else _barrier_credit(network, exact)
     return FlowReport(

@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from accredit.core.errors import InvalidInput
+from accredit.methods import SETTINGS
 
 GIGABYTE = 1 << 30
 OPTIONS: tuple[Any, ...] = (
@@ -101,11 +102,12 @@ def _settings(subject: str | None, given: dict[str, Any], options: dict[str, Any
         "generate": None if given["answer"] else given["max_new_tokens"] or True, "rather_than": given["rather_than"],
         "fixed": given["fixed"], "filler": given["filler"], "players": _players(options["players"]),
         **{name: options[name] for name in ("methods", "target", "payoff", "removal", "budget", "seed", "prefix")},
+        **{name: options[name] for name in SETTINGS if options[name] is not None},
     }  # fmt: skip
     if context or given["query"] is not None:
         asked |= {"context": context, "query": given["query"]}
     elif prompt is None:
-        asked |= _example(model)
+        asked |= _example(model is not None or bool(given["answer"]))
     if given["batch"] is not None:
         asked["batch"] = given["batch"]
     if given["memory"] is not None:
@@ -115,9 +117,9 @@ def _settings(subject: str | None, given: dict[str, Any], options: dict[str, Any
     return asked
 
 
-def _example(model: str | None) -> dict[str, Any]:
-    """A context whose answer needs two passages, for a first try without any prompt."""
-    if model is not None:
+def _example(own: bool) -> dict[str, Any]:
+    """A context whose answer needs two passages, for a first try without any prompt; not for one's own model or answer."""
+    if own:
         raise InvalidInput("there is no prompt; give --prompt TEXT, or --context PASSAGE with --query QUESTION")
     from accredit.models.builtin.facts import facts
 

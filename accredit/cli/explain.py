@@ -16,7 +16,7 @@ import click
 from accredit.cli.answers import ONLY_HERE, answer_options, asks_for_an_answer, explain_an_answer
 from accredit.cli.options import MethodNames
 from accredit.core.errors import InvalidInput
-from accredit.methods import SLOPES
+from accredit.methods import SETTINGS
 
 if TYPE_CHECKING:
     from accredit.explanation import Explanation
@@ -70,6 +70,12 @@ LONG = 10.0  # seconds from which a run over many rows is announced
 )
 @click.option("--most-steps", type=click.IntRange(min=1), help="Integrated gradients: steps after which they give up.")
 @click.option("--cut", is_flag=True, help="Explain the beginning of a text that is longer than the model reads.")
+@click.option(
+    "--heads", help="Heads that readings of attention follow: mean (default), max, a number, or weights 0.5,0.5,0."
+)
+@click.option(
+    "--layers", help="Layers that they follow, from 0: one number, several (0,2,5) or a range (0-3). Default: all."
+)
 @click.option("--prefix", default="", help="What an encoder-decoder has already said.")
 @click.option(
     "--pair",
@@ -122,6 +128,7 @@ def explain(
     """
     from accredit.models.row_files import is_row_model_file
 
+    options |= {"heads": heads_of(options["heads"]), "layers": layers_of(options["layers"])}
     answers = {name: options.pop(name) for name in ONLY_HERE}
     _check_folders(html_file, out)
     if asks_for_an_answer(answers):
@@ -134,15 +141,19 @@ def explain(
     if table or (subject is not None and model is not None and is_row_model_file(model)):
         from accredit.cli.rows import RowOptions, explain_table
 
-        if subject is not None and table:
-            raise InvalidInput(f"--table explains the built-in table, and {subject!r:.40} was given; leave one out")
+        mixed = next((x for x in (subject, model, background, out) if x is not None), None) if table else None
+        if mixed is not None:
+            raise InvalidInput(
+                f"--table explains the built-in table and model, and {mixed!r:.40} was given; leave one out"
+            )
         unfit = {
             "--pair": pair,
             "--text": column,
             "--segments": segments,
             "--removal": options["removal"],
             "--prefix": options["prefix"] or None,
-        } | {f"--{name.replace('_', '-')}": options.pop(name) for name in SLOPES}
+            "--cut": options["cut"] or None,
+        } | {f"--{name.replace('_', '-')}": options.pop(name) for name in SETTINGS}
         _check_fits(unfit, "is for texts and images, and rows of a table are explained")
         rows = RowOptions(
             subject,
@@ -322,3 +333,36 @@ def removal_of(removal: str | None) -> str | float | None:
         return None if removal is None else float(removal)
     except ValueError:
         return removal
+
+
+def heads_of(heads: str | None) -> str | int | list[float] | None:
+    """Heads as the library takes them: a name, a number, or one weight for each.
+
+    >>> heads_of("max"), heads_of("3"), heads_of("1,0,1")
+    ('max', 3, [1.0, 0.0, 1.0])
+    """
+    if heads is None or heads in ("mean", "max"):
+        return heads
+    try:
+        return int(heads) if "," not in heads else [float(weight) for weight in heads.split(",")]
+    except ValueError:
+        raise InvalidInput(
+            f"--heads is {heads!r}; write mean, max, a number such as 3, or weights such as 1,0,1"
+        ) from None
+
+
+def layers_of(layers: str | None) -> int | list[int] | None:
+    """Layers as the library takes them: one number, or several.
+
+    >>> layers_of("-1"), layers_of("0-2,5")
+    (-1, [0, 1, 2, 5])
+    """
+    if layers is None or re.fullmatch(r"-?\d+", layers):
+        return None if layers is None else int(layers)
+    chosen: list[int] = []
+    for part in layers.split(","):
+        match = re.fullmatch(r"(\d+)(?:-(\d+))?", part.strip())
+        if match is None:
+            raise InvalidInput(f"--layers is {layers!r}; write a number, several (0,2,5) or a range (0-3)")
+        chosen += range(int(match[1]), int(match[2] or match[1]) + 1)
+    return chosen

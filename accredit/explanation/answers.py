@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from accredit.core import FloatArray, IntArray, InvalidInput
+from accredit.explanation.prompts import nested, shown_prompt
 from accredit.explanation.result import Said, Token
 from accredit.explanation.subject import Dealt, Memo
 from accredit.games import cached
 from accredit.games.wrappers import Cached
-from accredit.models.encoded import sentence_spans, word_spans
+from accredit.methods import affordable
 from accredit.models.partition import with_special
-from accredit.models.prompt import Parts, Prompt, paragraph_spans, visible
+from accredit.models.prompt import visible
 
 if TYPE_CHECKING:
     from accredit.games.answers import AnswerGame, AnswerViews
     from accredit.games.assembly import Layout
     from accredit.methods import Place
-    from accredit.models.answering import AnsweringModel
+    from accredit.models.answering import Answer, AnsweringModel
 
 ANSWERS = {  # settings that only answers have
     "answer", "generate", "rather_than", "context", "query", "fixed", "filler", "memory", "batch", "template", "separator",
@@ -32,7 +31,7 @@ ANSWERS = {  # settings that only answers have
 TAKEN = (ANSWERS | {"prefix"}) - {"answer", "generate"}
 ALL = "all"
 TARGETS = {"answer": (), "sentences": ("sentence",), "tokens": ("sentence", "token"), ALL: ("sentence", "token")}
-TOKENS = 200  # tokens of an answer up to which each is a target by default
+EXACT_TARGETS, ESTIMATED_TARGETS = 400, 24  # targets that are solved by default
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,8 +52,9 @@ class AnswerSubject(Dealt):
     budget: int | None = None
     seed: int = 0
     journal: Any = None  # where payoffs are kept, so that a stopped run goes on
+    notes: tuple[str, ...] = ()  # what the reader must know about the targets
     memo: Memo = field(default_factory=Memo, repr=False)
-    slopes: Mapping[str, Any] = field(default_factory=dict)  # of gradients: layer, baseline, tolerance, most_steps
+    settings: Mapping[str, Any] = field(default_factory=dict)  # of gradients and of readings of attention
 
     @property
     def players(self) -> tuple[str, ...]:
@@ -100,7 +100,7 @@ class AnswerSubject(Dealt):
     @property
     def tree(self) -> list[Any]:
         """Players nested in their words, sentences, paragraphs and messages, for Owen values."""
-        return self.memo.get("tree", lambda: _nested(self))
+        return self.memo.get("tree", lambda: nested(self.players, *self.shown, self.before or ""))
 
     # The model's own tokens
 
@@ -111,10 +111,15 @@ class AnswerSubject(Dealt):
         return layout
 
     @property
+    def answers(self) -> list[Answer]:
+        """The answer, and the one that it is compared with if there is one."""
+        answers: list[Answer] = self._pays.answers
+        return answers
+
+    @property
     def answer_ids(self) -> IntArray:
         """The tokens of the answer: (A,)."""
-        ids: IntArray = self._pays.answers[0].ids
-        return ids
+        return self.answers[0].ids
 
     @property
     def ids(self) -> IntArray:
@@ -200,7 +205,8 @@ class AnswerSubject(Dealt):
     @property
     def shown(self) -> tuple[str, tuple[Token, ...]]:
         """The prompt as it is shown, and which of its characters belong to whom; those of a prefix are of part 1."""
-        return self.memo.get("shown", lambda: _shown(self))
+        model = self.model if self.kind == "answer" else None
+        return self.memo.get("shown", lambda: shown_prompt(self._pays.parts, self.players, model))
 
     @property
     def before(self) -> str | None:
@@ -232,21 +238,35 @@ def answer_subject(
     if unknown:
         raise InvalidInput(f"{unknown[0]} is not a setting of answers; there are {', '.join(sorted(TAKEN | ANSWERS))}")
     game = _game(model, prompt, answer, generate, players, removal, how)
-    units = _units(target, len(game.outputs))
     paid = payoff or "log-probability"
-    return AnswerSubject(game, game.targets(paid, units), game.unit, players, paid, budget, seed, journal)
+    games, notes = _targets(game, paid, target, budget)
+    return AnswerSubject(game, games, game.unit, players, paid, budget, seed, journal, notes)
 
 
-def _units(target: str | None, tokens: int) -> tuple[str, ...]:
-    """The parts of an answer that are targets of their own; of a very long answer, tokens only where they are asked for."""
-    if target is None:
-        return TARGETS["tokens" if tokens <= TOKENS else "sentences"]
-    if target not in TARGETS:
-        raise InvalidInput(
-            f"target is {target!r:.40}; write answer, sentences or tokens (each with those before it), and then "
-            "explanation.of(…) for one of them"
-        )
-    return TARGETS[target]
+def _targets(
+    game: AnswerGame, payoff: str, target: str | None, budget: int | None
+) -> tuple[AnswerViews, tuple[str, ...]]:
+    """What of the answer has credit of its own. Unless that is asked for, not more than can be solved in a moment: exact
+    values cost next to nothing for another target, estimates some tenths of a second each."""
+    if target is not None:
+        if target not in TARGETS:
+            raise InvalidInput(
+                f"target is {target!r:.40}; write answer, sentences or tokens (each with those before it), and then "
+                "explanation.of(…) for one of them"
+            )
+        return game.targets(payoff, TARGETS[target]), ()
+    most = EXACT_TARGETS if affordable(len(game.players), budget) else ESTIMATED_TARGETS
+    for asked in ("tokens", "sentences", "answer"):
+        games = game.targets(payoff, TARGETS[asked])
+        if len(games.outputs) <= most:
+            break
+    if asked == "tokens":
+        return games, ()
+    alone = "sentences and tokens" if asked == "answer" else "tokens"
+    return games, (
+        f"The {alone} of this answer have no credit of their own, because there are {len(game.outputs):,} tokens; "
+        "target='tokens' gives it to each.",
+    )
 
 
 def _game(
@@ -288,63 +308,3 @@ def _generation(generate: Any) -> dict[str, Any]:
     raise InvalidInput(
         f"generate is {generate!r:.60}; write True, a number of new tokens, or settings: {{'max_new_tokens': 40}}"
     )
-
-
-# The prompt as people see it
-
-
-def _shown(subject: AnswerSubject) -> tuple[str, tuple[Token, ...]]:
-    parts: Any = vars(subject.game.pays)["parts"]  # of a model or of a function
-    text, own = _own(subject, getattr(parts, "source", parts))
-    said, so_far = parts.shown if hasattr(parts, "prefix") else ("", [])
-    written = [(text, *each, 0) for each in own] + [(said, *each, 1) for each in so_far]
-    return text, tuple(
-        Token(visible(all_of[a:b]), a, b, subject.players[who], part=part) for all_of, a, b, who, part in written
-    )
-
-
-def _own(subject: AnswerSubject, parts: Any) -> tuple[str, list[tuple[int, int, int]]]:
-    """The prompt as one text, and which of its characters are whose: start, stop, number of the player."""
-    if hasattr(parts, "partition"):  # tokens leave in place
-        layout: Layout = parts.layout
-        owned = zip(layout.spans.tolist(), layout.owner.tolist(), strict=True)
-        return layout.text, [(a, b, who) for (a, b), who in owned if who >= 0]
-    dealt: Parts = getattr(parts, "parts", parts)
-    text, starts = _written(subject, dealt.prompt)
-    spans = zip(dealt.spans, dealt.owner, strict=True)
-    return text, [(max(starts[c] + a, 0), starts[c] + b, who) for (c, a, b), who in spans]
-
-
-def _written(subject: AnswerSubject, prompt: Prompt) -> tuple[str, list[int]]:
-    """The whole prompt as one text, through the chat template where that can be followed, and where each content begins."""
-    if subject.kind == "answer":
-        with suppress(InvalidInput):  # the template rewrites what is said
-            return subject.model.layout(prompt)
-    if prompt.messages is None:
-        return prompt.contents[0], [0]
-    text, starts = "", []
-    for message, content in zip(prompt.messages, prompt.contents, strict=True):
-        text += f"{message['role']}: "
-        starts.append(len(text))
-        text += f"{content}\n\n"
-    return text, starts
-
-
-def _nested(subject: AnswerSubject) -> list[Any]:
-    """Players nested in words, sentences and paragraphs of the prompt, or of what was said so far; each belongs where its first
-    character is."""
-    text, tokens = subject.shown
-    first: dict[str, tuple[int, int]] = {}
-    for token in tokens:
-        first.setdefault(token.player, (token.part, token.start))
-    levels = [
-        [[a for a, _ in rule(part)] for rule in (paragraph_spans, sentence_spans, word_spans)]
-        for part in (text, subject.before or "")
-    ]
-    tree: dict[tuple[int, int], dict[int, dict[int, list[str]]]] = {}
-    for player in subject.players:
-        part, at = first[player]
-        paragraph, sentence, word = (max(bisect_right(starts, at) - 1, 0) for starts in levels[part])
-        tree.setdefault((part, paragraph), {}).setdefault(sentence, {}).setdefault(word, []).append(player)
-    nested = [[list(words.values()) for words in sentences.values()] for sentences in tree.values()]
-    return nested if len(nested) > 1 else nested[0]

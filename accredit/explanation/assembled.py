@@ -10,7 +10,7 @@ import numpy as np
 
 from accredit.core import AccreditError, Attribution
 from accredit.explanation.answers import AnswerSubject
-from accredit.explanation.flows import DRAWN, drawn_flow
+from accredit.explanation.flows import DRAWN, drawn_flow, on_the_mask
 from accredit.explanation.result import SAME_PASSES, Explanation, FlowPicture
 from accredit.explanation.subject import Subject, picture_of, tokens_of
 from accredit.methods import Chosen
@@ -31,7 +31,7 @@ def explanation_of(
     from accredit.core.version import __version__
 
     versions: dict[str, str] = {
-        name: sys.modules[name].__version__ for name in ("torch", "transformers", "numpy") if name in sys.modules
+        name: sys.modules[name].__version__ for name in ("torch", "transformers", "numpy") if sys.modules.get(name)
     }
     described = _answered(subject) if isinstance(subject, AnswerSubject) else _predicted(subject)
     notes, provenance = described.pop("notes"), described.pop("provenance")
@@ -44,7 +44,9 @@ def explanation_of(
         seconds=seconds,
         flow=flow,
         unsigned=tuple(each.name for each in methods if not each.method.signed),
-        notes=(*notes, *undrawn, *_on_targets(attributions, others), *_on_settings(subject, methods)),
+        notes=(
+            *notes, *undrawn, *on_the_mask(attributions), *_on_targets(attributions, others), *_on_settings(subject, methods),
+        ),
         others={target: {name: credit[target] for name, credit in others.items()} for target in _targets(others)},
         provenance={
             **provenance, "players": subject.unit, "budget": subject.budget, "seed": subject.seed, "accredit": __version__,
@@ -75,7 +77,8 @@ def _answered(subject: AnswerSubject) -> dict[str, Any]:
             "reading")  # fmt: skip
     return {
         "text": text, "pair": subject.before, "tokens": tokens, "target": subject.main, "payoff": subject.payoff,
-        "unit": "value", "prediction": ((subject.main, worth[0]),), "said": subject.said, "notes": tuple(facts["notes"]),
+        "unit": "value", "prediction": ((subject.main, worth[0]),), "said": subject.said,
+        "notes": (*facts["notes"], *subject.notes),
         "provenance": {name: facts[name] for name in kept if facts.get(name) is not None}
         | {"passes": subject.game.passes},
     }  # fmt: skip
@@ -98,7 +101,7 @@ def _targets(others: Mapping[str, Mapping[str, Attribution]]) -> tuple[str, ...]
 
 def _on_settings(subject: Subject | AnswerSubject, methods: Sequence[Chosen]) -> Iterator[str]:
     """Which of the methods do not take a setting that was given."""
-    for name, value in subject.slopes.items():
+    for name, value in subject.settings.items():
         taking = [each.name for each in methods if name in each.method.takes]
         if len(taking) < len(methods):
             yield f"{name}={value!r:.40} concerns {', '.join(taking)}; the other methods do not take it."

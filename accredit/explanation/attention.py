@@ -2,70 +2,132 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
 from accredit.attention import flow_credit, joint_flow, pairwise_flow, raw_attention, rollout
-from accredit.core import Attribution, Claim, FloatArray, Holds
-from accredit.explanation.flows import flow_options, solved_flow
+from accredit.core import Attribution, Attributions, Claim, FloatArray, Holds, MissingExtra
+from accredit.explanation.answers import AnswerSubject
+from accredit.explanation.flows import beside_uniform, flow_options, solved_flow
+from accredit.explanation.graph import Graph, graph_of, uniform_of
 from accredit.explanation.subject import Subject
 from accredit.flow.maximum import simple_max_flow
 from accredit.flow.unique import FlowRule
 
+Explained = Subject | AnswerSubject
 SCORE_CLAIMS = (
     Claim("efficiency", Holds.NO, "attention divides nothing: its numbers rank tokens, they do not share the output"),
     Claim("symmetry", Holds.NO, "two tokens with the same effect on the output may be read with different weights"),
     Claim("null player", Holds.NO, "a token that never changes the output may still be attended to"),
     Claim("linearity", Holds.NO, "scores for a sum of payoffs are not the sum of their scores"),
 )
+FLOWS = 1_000_000  # (targets × tokens²) up to which every sentence and token of an answer gets a flow of its own
 
 
-def ready(subject: Subject, tensor: str = "") -> None:
+def ready(subject: Explained, tensor: str = "af") -> None:
     """Read the attention that all these methods share, and where the output is read; for a flow, import its solver. None of
     this is a method's own time."""
-    subject.information(tensor or "af")
-    subject.outputs  # noqa: B018  # kept by the subject's memo
-    if tensor:
+    graph_of(subject, tensor)
+    with suppress(MissingExtra):  # a method that needs it says so itself
         simple_max_flow()
 
 
-def last_layer(subject: Subject) -> Attribution:
-    """Weights with which the last layer's output positions read every token, averaged over heads."""
-    read = raw_attention(subject.attention)[subject.outputs].mean(axis=0)
-    return scored(subject, read, "attention/last layer, head mean")
+# Scores. An answer's sentences and tokens are read from their own positions, all at once
 
 
-def rolled_out(subject: Subject) -> Attribution:
+def last_layer(subject: Explained, tensor: str) -> Attribution | Attributions:
+    """Weights with which the last layer's output positions read every token."""
+    graph = graph_of(subject, tensor)
+    weights = raw_attention(graph.attention)
+    return _for_each(subject, graph, lambda out: scored(graph, weights[out].mean(axis=0), "attention/last layer"))
+
+
+def rolled_out(subject: Explained, tensor: str) -> Attribution | Attributions:
     """Weights multiplied through the layers, half of each layer being its residual."""
-    return scored(subject, rollout(subject.attention)[subject.outputs].mean(axis=0), "rollout/residual=0.5")
+    graph = graph_of(subject, tensor)
+    walked = rollout(graph.attention)
+    even = rollout(uniform_of(subject)) if graph.causal else None
+
+    def one(outputs: list[int]) -> Attribution:
+        credit = scored(graph, walked[outputs].mean(axis=0), "rollout/residual=0.5")
+        return credit if even is None else beside_uniform(credit, graph.by_player(even[outputs].mean(axis=0)))
+
+    return _for_each(subject, graph, one)
 
 
-def pairwise(subject: Subject, tensor: str) -> Attribution:
+def pairwise(subject: Explained, tensor: str) -> Attribution | Attributions:
     """A separate max flow from every output position to every token."""
-    flows = pairwise_flow(subject.information(tensor), outputs=subject.outputs, **flow_options(tensor))
-    return scored(subject, flows.mean(axis=0), f"pairwise-flow/{tensor}")
+    graph = graph_of(subject, tensor)
+    flows = pairwise_flow(graph.attention, outputs=graph.outputs, **flow_options(tensor))
+    row = {out: k for k, out in enumerate(graph.outputs)}
+    return _for_each(
+        subject, graph, lambda out: scored(graph, flows[[row[k] for k in out]].mean(axis=0), f"pairwise-flow/{tensor}")
+    )
 
 
-def scored(subject: Subject, tokens: FloatArray, method: str) -> Attribution:
+def scored(dealt: Graph | Explained, tokens: FloatArray, method: str) -> Attribution:
     """Scores of the model's tokens, (T,), summed over each player's tokens."""
-    return Attribution(subject.everyone, subject.by_player(tokens), None, method, SCORE_CLAIMS)
+    return Attribution(dealt.everyone, dealt.by_player(tokens), None, method, SCORE_CLAIMS)
 
 
 # One flow from the positions that the output is read from down to the input, shared among everyone
 
 
-def barrier_flow(subject: Subject, tensor: str) -> Attribution:
+def barrier_flow(subject: Explained, tensor: str) -> Attribution | Attributions:
     """The flow at the analytic centre of all max flows."""
     return _credited(subject, tensor, "barrier")
 
 
-def least_squares_flow(subject: Subject, tensor: str) -> Attribution:
+def least_squares_flow(subject: Explained, tensor: str) -> Attribution | Attributions:
     """The max flow of least squares."""
     return _credited(subject, tensor, "l2")
 
 
-def _credited(subject: Subject, tensor: str, rule: FlowRule) -> Attribution:
-    return flow_credit(solved_flow(subject, tensor, rule), groups=subject.groups)
+def _credited(subject: Explained, tensor: str, rule: FlowRule) -> Attribution | Attributions:
+    graph = graph_of(subject, tensor)
+
+    def one(outputs: list[int]) -> Attribution:
+        credit = flow_credit(solved_flow(subject, tensor, rule, outputs), groups=graph.groups)
+        return _against_the_mask(subject, graph, credit, rule, outputs)
+
+    return _for_each(subject, graph, one, most=FLOWS)
 
 
-def shapley_flow(subject: Subject, tensor: str) -> Attribution:
+def shapley_flow(subject: Explained, tensor: str) -> Attribution | Attributions:
     """The Shapley value of the game in which coalitions of tokens re-route the flow."""
-    settings = flow_options(tensor) | {"groups": subject.groups, "seed": subject.seed}
-    return joint_flow(subject.information(tensor), outputs=subject.outputs, rule="shapley", **settings)
+    graph = graph_of(subject, tensor)
+    settings = flow_options(tensor) | {"groups": graph.groups, "seed": subject.seed}
+    credit = joint_flow(graph.attention, outputs=graph.outputs, rule="shapley", **settings)
+    return _told(_against_the_mask(subject, graph, credit, "barrier", graph.outputs), graph)
+
+
+def _against_the_mask(
+    subject: Explained, graph: Graph, credit: Attribution, rule: FlowRule, outputs: list[int]
+) -> Attribution:
+    """The credit, and beside it that of uniform attention under the same causal mask."""
+    if not graph.causal:
+        return credit
+    even = flow_credit(solved_flow(subject, "uniform", rule, outputs), groups=graph.groups)  # players in the same order
+    return beside_uniform(credit, even.credit)
+
+
+def _for_each(
+    subject: Explained, graph: Graph, one: Callable[[list[int]], Attribution], most: float = float("inf")
+) -> Attribution | Attributions:
+    """The credit from all output positions together; of an answer also from those of each sentence and token, unless that
+    would cost too much."""
+    whole = _told(one(graph.outputs), graph)
+    if not isinstance(subject, AnswerSubject) or len(subject.games.outputs) < 2:
+        return whole
+    if len(subject.games.outputs) * len(graph.owner) ** 2 > most:
+        return whole
+    targets = zip(subject.games.outputs, subject.games.where, strict=True)
+    some: dict[str, Any] = {name: [graph.outputs[k] for k in where.tolist()] for name, where in targets}
+    return Attributions({k: whole if v == graph.outputs else _told(one(v), graph) for k, v in some.items()})
+
+
+def _told(credit: Attribution, graph: Graph) -> Attribution:
+    """The credit, with the heads and layers that it rests on."""
+    return replace(credit, provenance={**credit.provenance, **graph.chosen})

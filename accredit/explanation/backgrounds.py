@@ -69,13 +69,13 @@ def compared_with(
     if weights is not None or most is not None:
         raise InvalidInput(
             f"{'weights' if weights is not None else 'most_background'} is about background rows, and there are none; write "
-            "background=some_training_rows"
+            "background=some_training_rows (--background train.csv)"
         )
     if are_trees():
         return Compared(notes=("No background was given: the trees' own cover ratios stand in for it.",))
     raise InvalidInput(
         f"background is missing, and {len(given)} of at least {OWN} rows are too few to be compared with one another; write "
-        "background=some_training_rows"
+        "background=some_training_rows (--background train.csv)"
     )
 
 
@@ -83,7 +83,9 @@ def _check_thinning(most: int | None, by: str | None) -> None:
     if by is not None and by not in BY:
         raise InvalidInput(f"background_by is {by!r}; write 'draw' or 'medoids'")
     if by is not None and most is None:
-        raise InvalidInput(f"background_by is {by!r}, but not how many rows; write most_background=100 beside it")
+        raise InvalidInput(
+            f"background_by is {by!r}, but not how many rows; write most_background=100 beside it (--most-background 100)"
+        )
     if most is not None and (isinstance(most, bool) or not isinstance(most, int | np.integer) or most < 1):
         raise InvalidInput(f"most_background is {most!r}; write how many background rows to use at most, 1 or more")
 

@@ -17,7 +17,7 @@ from accredit.explanation.result import Explanation
 from accredit.explanation.stream import Asked, Done, Event, Explained, Refused, events
 from accredit.explanation.stream import Progress as Progressed
 from accredit.explanation.subject import Subject, image_subject, text_subject
-from accredit.methods import DEFAULT, FOR_ANSWERS, FOR_STRINGS, SLOPES, Chosen, find_all, settings_for
+from accredit.methods import DEFAULT, FOR_ANSWERS, FOR_STRINGS, SETTINGS, Chosen, find_all, settings_for
 from accredit.models.pixels import for_pictures
 from accredit.models.strings import StringModel, as_string_model, reads_strings
 from accredit.values.solver import Progress, progress
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from accredit.explanation.table import TableExplanation
     from accredit.models import ImageModel, TextModel
 
+ROW_SETTINGS = {"target", "players", "payoff", "budget", "seed", "dependence", "weights", "most_background", "background_by",
+                "names", "interactions", "trusted"}  # fmt: skip
 LONG = 5.0  # seconds from which a run is announced
 ENOUGH = 0.5  # seconds of a run after which its length can be told
 PREPARED = ("size", "mean", "std", "preprocess")  # settings that say how a picture is prepared
@@ -82,6 +84,9 @@ def explain(
     For pictures only: `segments` is an (H, W) array with the segment of every pixel; `size`, `mean`, `std` or `preprocess`
     say how a picture is prepared for a network that has no image processor: see `as_image_model`.
 
+    Readings of attention (attention, rollout and the flows) follow the mean of a layer's `heads` unless that is "max", the
+    number of one head or a list with one weight for each, and all `layers` unless one or some of them are named.
+
     On a terminal and in a notebook a long run shows how far it is. `announce` is called once, early in a long run, with
     what it will cost.
 
@@ -92,16 +97,21 @@ def explain(
     ('POSITIVE', ('A', 'gripping', 'film', '.'))
     """
     shared: dict[str, Any] = {"target": target, "players": players, "payoff": payoff, "budget": budget, "seed": seed}
-    slopes = {name: further.pop(name) for name in SLOPES if name in further}
+    own_settings = {name: further.pop(name) for name in SETTINGS if name in further}
     if ANSWERS & set(further):
-        own: dict[str, Any] = {"removal": removal, "methods": methods, "announce": announce, "prefix": prefix} | slopes
+        own: dict[str, Any] = {
+            "removal": removal,
+            "methods": methods,
+            "announce": announce,
+            "prefix": prefix,
+        } | own_settings
         return explain_answer(given, model, tokenizer, **shared, **own, **further)
     if given is None:
         raise InvalidInput(
             "nothing is given to explain; give a text, a picture, rows of a table, or a prompt with answer='…'"
         )
     if _are_rows(given, model, background):
-        return _explained_rows(given, model, background, methods, **shared, **further, **settings_for([], slopes))
+        return _explained_rows(given, model, background, methods, **shared, **further, **settings_for([], own_settings))
     reading: dict[str, Any] = {name: further.pop(name) for name in PREPARED if name in further}
     shared["players"] = _chosen(players, further.pop("segments", None))
     if further:
@@ -109,9 +119,9 @@ def explain(
     asked_methods(methods)  # an unknown name is refused before a model is loaded
     given, loaded, notes = _read_as(given, model, tokenizer, reading)
     asked = asked_methods(methods, loaded)
-    taken = settings_for(asked, slopes)
+    taken = settings_for(asked, own_settings)
     subject = subject_of(loaded, given, **shared, removal=removal, cut=cut, prefix=prefix)
-    explanation = explained_by(replace(subject, slopes=taken), asked, announce)
+    explanation = explained_by(replace(subject, settings=taken), asked, announce)
     return replace(explanation, notes=(*notes, *explanation.notes)) if notes else explanation
 
 
@@ -190,7 +200,7 @@ def explain_answer(
     "probability". `target` is answer, sentences or tokens: what has credit of its own; see `.of(name)`. `memory` bounds the
     bytes of one pass, `batch` its rows. `template`, `separator` and `chat` say how a context becomes a prompt. `prefix` is what
     an encoder–decoder has said so far: its words or tokens play too. `store` is a file that keeps every payoff, so that a run
-    that was stopped goes on where it was.
+    that was stopped goes on where it was. Settings of gradients and of attention are those of `explain`.
 
     >>> facts = ["Anna lives in Rome .", "Boris owns a dog ."]
     >>> e = explain_answer(context=facts, query="Where does Anna live ?", methods="shapley")
@@ -198,15 +208,15 @@ def explain_answer(
     ('Anna lives in Rome .', ('Anna lives in Rome .',), 2.5)
     """
     asked = find_all(FOR_ANSWERS if methods is None else methods, "explain")
-    slopes = settings_for(asked, {name: settings.pop(name) for name in SLOPES if name in settings})
+    taken = settings_for(asked, {name: settings.pop(name) for name in SETTINGS if name in settings})
     if store is None:
         subject = answer_subject(answering_model(model, tokenizer), prompt, **settings)
-        return explained_by(replace(subject, slopes=slopes), asked, announce)
+        return explained_by(replace(subject, settings=taken), asked, announce)
     from accredit.store import Journal
 
     with closing(Journal(store)) as journal:
         subject = answer_subject(answering_model(model, tokenizer), prompt, journal=journal, **settings)
-        return explained_by(replace(subject, slopes=slopes), asked, announce)
+        return explained_by(replace(subject, settings=taken), asked, announce)
 
 
 def answering_model(model: Any, tokenizer: Any = None) -> Any:
@@ -216,6 +226,10 @@ def answering_model(model: Any, tokenizer: Any = None) -> Any:
     from accredit.models import as_answering_model, load_text_model
     from accredit.models.builtin import answers_folder
 
+    if tokenizer is None and hasattr(model, "state_dict"):
+        raise InvalidInput(
+            f"{type(model).__name__} came without its tokenizer; write explain(prompt, model, tokenizer, answer=…)"
+        )
     if model is None:
         built_in = load_text_model(answers_folder())
         built_in.name = "built-in answering model"
@@ -225,9 +239,11 @@ def answering_model(model: Any, tokenizer: Any = None) -> Any:
 
 def _are_rows(given: Any, model: Any, background: Any) -> bool:
     """Are these rows of a table? A frame is; an array is where its model reads rows, or other rows come with it."""
-    if isinstance(given, str | tuple | Path):
+    if background is not None:
+        return True
+    if isinstance(given, str | Path) or (isinstance(given, tuple) and any(isinstance(one, str) for one in given)):
         return False
-    if background is not None or isinstance(given, Mapping) or hasattr(given, "iloc"):
+    if isinstance(given, Mapping) or hasattr(given, "iloc"):
         return True
     from accredit.models.rows import reads_rows
 
@@ -235,7 +251,7 @@ def _are_rows(given: Any, model: Any, background: Any) -> bool:
 
 
 def _explained_rows(
-    rows: Any, model: Any, background: Any, methods: Sequence[str] | str | None, executor: str = "serial",
+    rows: Any, model: Any, background: Any, methods: Sequence[str] | str | None, executor: str | None = None,
     out: str | Path | None = None, **settings: Any,
 ) -> TableExplanation:  # fmt: skip
     from accredit.explanation.table_run import explain_parts, table_run
@@ -246,12 +262,19 @@ def _explained_rows(
             f"rows of a table are explained by one method at a time, and {len(chosen)} are named; write "
             f"methods={chosen[0].name!r}"
         )
+    if executor is not None and not isinstance(executor, str):
+        raise InvalidInput(
+            f"executor is {executor!r:.40}; write serial, processes, processes:4, dask or dask:tcp://host:8786"
+        )
     if model is None:
         raise InvalidInput("model is missing; rows need the model that read them: explain(rows, model, background=…)")
+    unknown = next((name for name in settings if name not in ROW_SETTINGS), None)
+    if unknown is not None:
+        raise InvalidInput(f"{unknown} is not a setting of rows; the settings are {', '.join(sorted(ROW_SETTINGS))}")
     target = settings.pop("target")
     run = table_run(rows, model, background, method=chosen[0].name, **settings)
     with progress("explain", len(run.whole.rows)) as bar:
-        return explain_parts(run, target=target, executor=executor, out=out, watch=bar.update)
+        return explain_parts(run, target=target, executor=executor or "serial", out=out, watch=bar.update)
 
 
 def asked_methods(methods: Sequence[str] | str | None, model: Any = None) -> list[Chosen]:

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from accredit.core import BoolArray, FloatArray, distinct_names
+from accredit.core import Attribution, BoolArray, FloatArray
+from accredit.core.statistics import rank_correlation
+from accredit.explanation.answers import AnswerSubject
+from accredit.explanation.graph import GRADIENTS, Graph, graph_of, uniform_of
 from accredit.explanation.result import FlowPicture
 from accredit.explanation.subject import Subject
+from accredit.flow.stack import AttentionStack
 from accredit.methods import Chosen
 
 if TYPE_CHECKING:
@@ -18,31 +24,80 @@ if TYPE_CHECKING:
 COLUMNS = 33  # of a drawing; more tokens than that are drawn as players, and beyond that the smallest together
 OTHERS = "(others)"
 REPORTED = 96  # tokens up to which every token's range over all max flows is computed, two max flows each
-PAIRS = 64  # pairs that are looked at for the collapse share
+SAME_CREDIT, SAME_ORDER = 0.1, 0.95  # distance and rank correlation from which a credit is that of the mask
+UNIFORM = "uniform attention under the same causal mask"
+Explained = Subject | AnswerSubject
+PAIRS = (
+    64  # pairs that are looked at for the collapse share, of up to PAIRED tokens; fewer of more, each costs a max flow
+)
+PAIRED = 256
 DRAWN: dict[str, FlowRule] = {"flow": "barrier", "flow-l2": "l2", "flow-shapley": "barrier"}  # method -> the rule drawn
 
 
 def flow_options(tensor: str) -> dict[str, Any]:
     """Attention has a residual of one half and rows that sum to 1. Gradients have no residual of their own: the identity
     would drown them, and capacities of any size are allowed."""
-    return {} if tensor == "af" else {"residual": 0.0, "normalise": False}
+    return {"residual": 0.0, "normalise": False} if tensor in GRADIENTS else {}
 
 
-def network_of(subject: Subject, tensor: str) -> LayeredNetwork:
-    """The attention graph, from the positions that the output is read from down to the input."""
+def network_of(subject: Explained, tensor: str, outputs: list[int] | None = None) -> LayeredNetwork:
+    """The attention graph, from the positions that the output is read from, or some of them, down to the input. The tensor
+    "uniform" is attention that knows the mask alone."""
     from accredit.flow import LayeredNetwork
 
-    return LayeredNetwork.from_attention(subject.information(tensor), outputs=subject.outputs, **flow_options(tensor))
+    attention = uniform_of(subject) if tensor == "uniform" else graph_of(subject, tensor).attention
+    starts = graph_of(subject).outputs if outputs is None else outputs
+    return LayeredNetwork.from_attention(attention, outputs=starts, **flow_options(tensor))
 
 
-def solved_flow(subject: Subject, tensor: str, rule: FlowRule) -> Flow:
+def solved_flow(subject: Explained, tensor: str, rule: FlowRule, outputs: list[int] | None = None) -> Flow:
     """The flow that a rule picks, edge by edge; solved once, whoever asks."""
     from accredit.flow import unique_flow
 
-    return subject.memo.get(("flow", tensor, rule), lambda: unique_flow(network_of(subject, tensor), rule))
+    starts = tuple(graph_of(subject, "af" if tensor == "uniform" else tensor).outputs if outputs is None else outputs)
+    return subject.memo.get(
+        ("flow", tensor, rule, starts), lambda: unique_flow(network_of(subject, tensor, list(starts)), rule)
+    )
 
 
-def drawn_flow(subject: Subject, chosen: Chosen) -> FlowPicture | None:
+def beside_uniform(credit: Attribution, even: FloatArray) -> Attribution:
+    """The credit, with that of uniform attention under the same mask, (n,), and how far apart the two are.
+
+    `uniform_distance` is the share of the credit that lies elsewhere (total variation), `uniform_rank_correlation`
+    Spearman's; it is left out where one of the two has no order.
+    """
+    if not (credit.credit.sum() > 0 and even.sum() > 0):
+        return credit
+    mine, mask = credit.credit / credit.credit.sum(), even / even.sum()
+    found: dict[str, Any] = {"uniform": even, "uniform_distance": float(np.abs(mine - mask).sum() / 2)}
+    if np.ptp(mine) > 0 and np.ptp(mask) > 0:
+        found["uniform_rank_correlation"] = float(rank_correlation(mine, mask))
+    return replace(credit, certificate={**credit.certificate, **found})
+
+
+def on_the_mask(attributions: Mapping[str, Attribution]) -> Iterator[str]:
+    """How far readings of causal attention are from what the mask alone gives, a warning where that is not far; and where
+    nothing flows."""
+    apart = []
+    for name, credit in attributions.items():
+        if credit.total == 0 and "max_flow" in credit.certificate:
+            yield f"{name}: nothing flows, because no path of positive weights leads from the output to the input."
+        distance = credit.certificate.get("uniform_distance")
+        if distance is None:
+            continue
+        order = credit.certificate.get("uniform_rank_correlation")
+        measured = f"{distance:.0%} of its credit lies elsewhere" + (
+            "" if order is None else f", rank correlation {order:.2f}"
+        )
+        if distance <= SAME_CREDIT or (order is not None and order >= SAME_ORDER):
+            yield f"Warning: {name} is close to {UNIFORM} ({measured}): it shows the mask more than the model."
+        else:
+            apart.append(f"{name} ({measured})")
+    if apart:
+        yield f"Compared with {UNIFORM}: {', '.join(apart)}."
+
+
+def drawn_flow(subject: Explained, chosen: Chosen) -> FlowPicture | None:
     """The flow of a method edge by edge and a minimum cut; None where nothing flows.
 
     The Shapley rule shares without choosing edges: its drawing is the barrier's.
@@ -50,39 +105,45 @@ def drawn_flow(subject: Subject, chosen: Chosen) -> FlowPicture | None:
     return subject.memo.get(("drawing", chosen.name), lambda: _drawn(subject, chosen))
 
 
-def _drawn(subject: Subject, chosen: Chosen) -> FlowPicture | None:
+def _drawn(subject: Explained, chosen: Chosen) -> FlowPicture | None:
     from accredit.attention import flow_report
 
     tensor = chosen.parameters["tensor"]
-    flow = solved_flow(subject, tensor, DRAWN[chosen.method.name])
+    graph, flow = graph_of(subject, tensor), solved_flow(subject, tensor, DRAWN[chosen.method.name])
     if not flow.value > 0:
         return None
     network = network_of(subject, tensor)
-    settings = flow_options(tensor) | {"outputs": subject.outputs, "intervals": network.tokens <= REPORTED}
-    report = flow_report(subject.information(tensor), pairs=PAIRS, trials=0, flow=flow, **settings)
+    settings = flow_options(tensor) | {"outputs": graph.outputs, "intervals": network.tokens <= REPORTED}
+    pairs = max(1, int(PAIRS * min(1.0, PAIRED / network.tokens) ** 2))
+    report = flow_report(graph.attention, pairs=pairs, trials=0, flow=flow, **settings)
     notes = report.summary.splitlines()
     if chosen.method.name == "flow-shapley":
         notes.append("The drawing shows the barrier's flow: the Shapley rule shares without choosing edges.")
-    names, members = columns(subject, flow.demand)
+    if isinstance(graph.attention, AttentionStack):
+        source = int((~graph.attention.carried[0]).sum())
+        notes.append(
+            f"One graph: layers 1–{int((~graph.attention.carried[:, 0]).sum())} are the encoder's, the others the decoder's; "
+            f"the first {source} tokens are the source, and a token passes the layers of the other part as it is."
+        )
+    names, members = columns(graph, flow.demand)
     return picture(network, flow, chosen.name, names, members, tuple(notes))
 
 
-def columns(subject: Subject, arriving: FloatArray) -> tuple[tuple[str, ...], BoolArray]:
+def columns(graph: Graph, arriving: FloatArray) -> tuple[tuple[str, ...], BoolArray]:
     """Names of the columns of a drawing, and which tokens each holds: (C, T)."""
-    count = len(subject.owner)
+    count = len(graph.owner)
     if count <= COLUMNS:
-        shown = getattr(subject.seen, "tokens", None) or [subject.everyone[k] for k in subject.owner.tolist()]
-        return distinct_names(shown), np.eye(count, dtype=bool)
-    owners = subject.owner
-    if len(subject.everyone) > COLUMNS:
-        reached = subject.by_player(arriving)
-        reached[subject.owner[subject.outputs]] = np.inf  # where the flow starts must stay visible
+        return graph.shown, np.eye(count, dtype=bool)
+    owners = graph.owner
+    if len(graph.everyone) > COLUMNS:
+        reached = graph.by_player(arriving)
+        reached[graph.owner[graph.outputs]] = np.inf  # where the flow starts must stay visible
         kept = np.sort(np.argsort(-reached, kind="stable")[: COLUMNS - 1])
     else:
-        kept = np.arange(len(subject.everyone))
+        kept = np.arange(len(graph.everyone))
     members = owners[None, :] == kept[:, None]
-    names = [subject.everyone[k] for k in kept.tolist()]
-    if len(kept) < len(subject.everyone):
+    names = [graph.everyone[k] for k in kept.tolist()]
+    if len(kept) < len(graph.everyone):
         members = np.vstack([members, ~members.any(axis=0)])
         names.append(OTHERS)
     order = np.argsort([np.flatnonzero(row)[0] for row in members[: len(kept)]], kind="stable").tolist()

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from accredit.core import Attribution, Attributions, InvalidInput
+from accredit.core import Attribution, Attributions, InvalidInput, NotConverged
 from accredit.explanation.answers import AnswerSubject
 from accredit.explanation.subject import Subject
 from accredit.gradients.answer_point import answer_points
 from accredit.gradients.discretised import discretised_integrated_gradients_at
-from accredit.gradients.expected import gradient_shap_at, several
+from accredit.gradients.expected import SAMPLES, gradient_shap_at, several
 from accredit.gradients.integrated import MOST_STEPS, STEPS, TOLERANCE, integrated_gradients_at
 from accredit.gradients.point import Point, at_layer, point
 from accredit.gradients.relevance import attn_lrp_at
@@ -50,14 +50,23 @@ def discretised(subject: Asked, baseline: Any = None) -> Credit:
     return _each(subject, discretised_integrated_gradients_at, baseline)
 
 
-def expected(subject: Asked, baseline: Any = None, layer: Layer = None) -> Credit:
-    """At random points between the input and one or several baselines."""
+def expected(subject: Asked, baseline: Any = None, layer: Layer = None, most_steps: int = MOST_STEPS) -> Credit:
+    """At random points between the input and one or several baselines; more of them where few miss a steep place."""
     by_baseline = [_points(subject, way, layer) for way in several(baseline)]
-    solved = {
-        target: gradient_shap_at([points[target] for points in by_baseline], seed=subject.seed)
-        for target in by_baseline[0]
-    }
-    return _credit(subject, solved)
+    targets = {target: [points[target] for points in by_baseline] for target in by_baseline[0]}
+    return _credit(subject, {target: drawn(points, subject.seed, most_steps) for target, points in targets.items()})
+
+
+def drawn(points: list[Point], seed: int, most_steps: int) -> Attribution:
+    """GradientSHAP with twice as many points as long as they miss the total by far."""
+    samples = min(SAMPLES, most_steps)
+    while True:
+        try:
+            return gradient_shap_at(points, samples, seed=seed)
+        except NotConverged:
+            if 2 * samples > most_steps:
+                raise
+        samples *= 2
 
 
 def ruled(subject: Asked, layer: Layer = None) -> Credit:
@@ -100,7 +109,7 @@ def _points(subject: Asked, baseline: Any, layer: Layer) -> dict[str, Point]:
 
 
 def _of_answer(subject: AnswerSubject, baseline: Any, layer: Layer) -> dict[str, Point]:
-    answers = [answer.ids for answer in subject.game.pays.answers]
+    answers = [answer.ids for answer in subject.answers]
     if layer is not None and len(answers) > 1:
         raise InvalidInput(
             "layer is given, and two answers are compared, which are read apart; ask without rather_than"

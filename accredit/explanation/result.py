@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -15,8 +15,12 @@ from accredit.core import Attribution, FloatArray, IntArray, InvalidInput
 from accredit.core.attribution import frozen
 from accredit.core.drawn import Drawn, drawings
 from accredit.core.plain import plain, read_object
+from accredit.core.tables import player_frame
 from accredit.methods import find
 from accredit.models.prompt import WHOLE as WHOLE
+
+if TYPE_CHECKING:
+    import pandas
 
 FORMAT = 1
 PICTURE = "data:image/png;base64,"
@@ -294,6 +298,18 @@ class Explanation(Drawn):
             return cls(**values)
         except (TypeError, ValueError, KeyError, AttributeError) as error:
             raise InvalidInput(f"explanation JSON is damaged: {error}") from None
+
+    def to_pandas(self, method: str | None = None) -> pandas.DataFrame:
+        """One row per player: a column of credit per method, or of one method a column per target that was explained.
+
+        The second is the matrix of a prompt and an answer.
+        """
+        if method is None:
+            return player_frame(self.players, {name: [result[p] for p in self.players] for name, result in self})
+        main = self[method]
+        name = next(key for key, result in self if result is main)
+        every = {self.target: main} | {target: each[name] for target, each in self.others.items() if name in each}
+        return player_frame(self.players, {t: [result[p] for p in self.players] for t, result in every.items()})
 
     # To be looked at
 

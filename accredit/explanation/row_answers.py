@@ -20,6 +20,7 @@ from accredit.models.rows import RowModel
 from accredit.values.exact import SHAPLEY_CLAIMS, semivalue_claims
 from accredit.values.semivalues import banzhaf_weights, beta_weights, check_weights
 
+SINGLE = 1e-5  # how far apart two outputs of a model that computes in single precision may be
 # What a closed form shares -> our word for it
 UNIT = {"margin": "logit", "probability": "probability", "value": "value"}
 
@@ -40,6 +41,7 @@ class Asked:
     budget: int | None
     seed: int
     interactions: bool
+    prediction: FloatArray  # (rows, outputs): what the model says about the rows
     said: tuple[str, ...]  # what had to be widened or chosen to ask it
 
     @property
@@ -97,7 +99,8 @@ def _closed(asked: Asked) -> Answer | None:
         return _in_closed_form(asked)
     except _NoClosedForm as why:
         if asked.dependence == "cover":
-            raise InvalidInput(f"dependence='cover' cannot be had here: {why}; give background=… instead") from None
+            said = str(why).rstrip("; ,")
+            raise InvalidInput(f"dependence='cover' cannot be had here: {said}, or give background=… instead") from None
         return None
 
 
@@ -122,8 +125,16 @@ def _in_closed_form(asked: Asked) -> Answer:
         )  # fmt: skip
     except (NotTrees, NotLinear, NotSeparable) as why:
         raise _NoClosedForm(str(why)) from None
-    if UNIT.get(got.payoff) != asked.unit:
-        raise _NoClosedForm(f"the model adds up to its {got.payoff}, and its {asked.unit} was asked for")
+    unit = UNIT.get(got.payoff)
+    if (
+        unit == "logit"
+        and asked.unit == "value"
+        and np.allclose(got.margin, asked.prediction, rtol=SINGLE, atol=SINGLE)
+    ):
+        unit = "value"  # a regression without a link
+    if unit != asked.unit:
+        instead = f"write payoff={unit!r}, " if unit in asked.model.units else ""
+        raise _NoClosedForm(f"the model adds up to its {got.payoff}, not to its {asked.unit}; {instead}")
     credit, base = (_two_classes(found, len(asked.outputs)) for found in (got.credit, got.base))
     exact = Precision.exact("in closed form, checked against the model's own output")
     pairs = None

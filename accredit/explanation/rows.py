@@ -18,7 +18,7 @@ from accredit.core.tables import is_table, read_content, read_sheet
 from accredit.explanation.explainer import LONG, asked_methods, explain, subject_of
 from accredit.explanation.result import Explanation
 from accredit.explanation.subject import Subject
-from accredit.methods import SLOPES, settings_for
+from accredit.methods import SETTINGS, settings_for
 from accredit.models.pictures import open_picture, pictures_in
 from accredit.store.lines import finished_lines
 from accredit.store.workers import one_thread
@@ -76,7 +76,7 @@ def run_name(model: Any, settings: Mapping[str, Any]) -> str:
 
 def check_settings(texts: Sequence[Given], model: Any, settings: Mapping[str, Any]) -> None:
     """Raise now what every row would raise (an unknown label, method or payoff), before the file is opened."""
-    settings_for(asked_methods(settings.get("methods"), model), {name: settings.get(name) for name in SLOPES})
+    settings_for(asked_methods(settings.get("methods"), model), {name: settings.get(name) for name in SETTINGS})
     some = next((text for text in texts if _is_fit(text)), None)
     if some is not None:
         _subject(some, model, settings)

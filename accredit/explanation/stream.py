@@ -148,7 +148,8 @@ def _solved(subject: Asked, chosen: Chosen, game: Game) -> Attribution | Attribu
     if chosen.method.kind == "game":
         credit = chosen.solver(subject.budget, subject.seed, subject.tree).solve(game)
     else:
-        taken = {name: value for name, value in subject.slopes.items() if name in chosen.method.takes}
+        given = subject.settings if chosen.method.kind == "gradients" else {}  # readings of attention share one graph
+        taken = {name: value for name, value in given.items() if name in chosen.method.takes}
         credit = chosen.load()(subject, **chosen.parameters, **taken)
     return credit
 

@@ -91,9 +91,7 @@ class Subject(Dealt):
     seed: int = 0
     games: Any = None  # the game as it pays for every output of the model at once; None: one target is asked for
     memo: Memo = field(default_factory=Memo, repr=False)
-    slopes: Mapping[str, Any] = field(
-        default_factory=dict
-    )  # settings of gradients: layer, baseline, tolerance, most_steps
+    settings: Mapping[str, Any] = field(default_factory=dict)  # of gradients and of readings of attention
 
     @property
     def players(self) -> tuple[str, ...]:
@@ -109,32 +107,6 @@ class Subject(Dealt):
         """The game, or games, with payoffs remembered: what one method asked costs the next nothing."""
         record: Cached = self.memo.get("record", lambda: cached(self.games or self.game))
         return record
-
-    @property
-    def attention(self) -> FloatArray:
-        """Attention weights averaged over heads, first layer first: (L, T, T), rows summing to 1."""
-        return self.memo.get("attention", lambda: self._aligned(self.model.attentions(self.seen)).mean(axis=1))
-
-    def _slopes(self) -> tuple[FloatArray, FloatArray]:
-        weights, slopes = self.model.attention_gradients(self.seen, self.game.target, self.game.payoff_name)
-        return self._aligned(weights), self._aligned(slopes)
-
-    def _aligned(self, weights: FloatArray) -> FloatArray:
-        if weights.shape[-2:] != (len(self.owner), len(self.owner)):
-            raise InvalidInput(
-                f"attention is over {weights.shape[-1]} tokens and {len(self.owner)} are explained; use players that are the "
-                "model's own tokens or patches"
-            )
-        return weights
-
-    def information(self, tensor: str) -> FloatArray:
-        """Capacities of the attention graph, averaged over heads: attention (af), relu(gradient) (gf), relu(attention ×
-        gradient) (agf). (L, T, T)."""
-        if tensor == "af":
-            return self.attention
-        weights, slopes = self.memo.get("slopes", self._slopes)
-        capacities: FloatArray = np.maximum(slopes if tensor == "gf" else weights * slopes, 0.0).mean(axis=1)
-        return capacities
 
     @property
     def outputs(self) -> list[int]:

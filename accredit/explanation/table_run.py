@@ -204,6 +204,8 @@ def explain_table_file(
 def _files(out: str | Path) -> tuple[Path, Path]:
     """The file that was asked for, and the one that lines are written to."""
     final = Path(out)
+    if final.is_dir():
+        raise InvalidInput(f"out is {str(out)!r}, which is a folder; name a file in it, for example credit.jsonl")
     if not final.absolute().parent.is_dir():
         raise InvalidInput(f"out is {str(out)!r}, and its folder does not exist; make it first")
     return final, final.with_suffix(".parquet.jsonl") if final.suffix == ".parquet" else final

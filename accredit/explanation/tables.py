@@ -13,8 +13,9 @@ from accredit.explanation.backgrounds import Compared, compared_with
 from accredit.explanation.row_answers import Answer, Asked, answered, are_trees, part
 from accredit.explanation.row_pairs import RowPairs, check_pairs
 from accredit.explanation.table import TableExplanation
-from accredit.games.rows import DEPENDENCE, columns_as_players
+from accredit.games.rows import DEPENDENCE, columns_as_players, outputs_of_rows
 from accredit.methods import find
+from accredit.models.categories import with_categories
 from accredit.models.frames import Rows, aligned, joined, rows_of
 from accredit.models.labels import label_index
 from accredit.models.partition import Partition
@@ -22,6 +23,7 @@ from accredit.models.rows import as_row_model
 
 SEEN = 1000  # rows by which the unit of the payoff is chosen
 CORRELATED = 0.7  # from which two columns are named
+CHANCE = 4.5  # standard errors (Fisher's z) that no pair among hundreds reaches by chance
 COVER = (
     "absent columns send the row down both sides of their tests, in the proportion of the training rows (cover ratios)"
 )
@@ -71,14 +73,13 @@ def explain_rows(
 
 def explanation_of(asked: Asked, answer: Answer, target: str | int | None) -> TableExplanation:
     """The answer with everything that is needed to read it."""
-    prediction = asked.model.outputs(asked.table(), asked.unit)
-    shown, chosen = _target(asked, prediction, target)
+    shown, chosen = _target(asked, asked.prediction, target)
     return TableExplanation(
         asked.partition.players,
         asked.outputs,
         answer.credit,
         answer.base,
-        prediction,
+        asked.prediction,
         player_cells(asked.rows, asked.partition),
         answer.method,
         shown,
@@ -125,6 +126,10 @@ def question(
     asked_model = as_row_model(model)
     if dependence is not None and dependence not in (*DEPENDENCE, "cover"):
         raise InvalidInput(f"dependence is {dependence!r}; write one of {', '.join(DEPENDENCE)}, or cover for trees")
+    if budget is not None and (isinstance(budget, bool) or not isinstance(budget, int | np.integer) or budget < 1):
+        raise InvalidInput(
+            f"budget must be a whole number of at least 1, got {budget!r}; write for example budget=1000"
+        )
     if not isinstance(background, Compared):
         background = compared_with(
             rows, background, most=most_background, by=background_by, weights=weights, dependence=dependence, names=names,
@@ -133,15 +138,16 @@ def question(
     compared = background.rows
     given = rows_of(rows, names) if compared is None else aligned(rows, compared)
     both, widened = (given.table, ()) if compared is None else joined(given, compared)
+    both, remembered = with_categories(both, asked_model.model)
     unit, because = asked_model.unit_for(payoff, part(both, 0, SEEN))
-    count = asked_model.outputs(part(both, 0, 1), unit).shape[1]
+    outputs = outputs_of_rows(asked_model, unit, both, given, 0 if compared is None else len(compared))
     partition = columns_as_players(given.columns, players)
     if interactions:
         check_pairs(partition.players)
     way = dependence or ("cover" if compared is None else "interventional")
     return Asked(
-        asked_model, unit, asked_model.labels(count), given, background, both, partition, find(method, "game"), way, budget,
-        seed, interactions, (*widened, *filter(None, [because])),
+        asked_model, unit, asked_model.labels(outputs.shape[1]), given, background, both, partition, find(method, "game"),
+        way, budget, seed, interactions, outputs, (*widened, *remembered, *filter(None, [because])),
     )  # fmt: skip
 
 
@@ -185,7 +191,7 @@ def _correlated(asked: Asked) -> tuple[str, ...]:
         table[:, i] if isinstance(table, np.ndarray) else table.iloc[:, i] for i in range(len(asked.rows.columns))
     ]
     usable = [i for i, c in enumerate(columns) if getattr(c.dtype, "kind", "O") in "biuf"]
-    numbers = np.array([np.asarray(columns[i], dtype=np.float64) for i in usable]).reshape(len(usable), -1)
+    numbers = np.array([np.asarray(columns[i], dtype=np.float64) for i in usable]).reshape(len(usable), len(table))
     steady = (
         np.isfinite(numbers).all(axis=1) & (np.ptp(numbers, axis=1) > 0) if len(usable) else np.zeros(0, dtype=bool)
     )
@@ -194,7 +200,8 @@ def _correlated(asked: Asked) -> tuple[str, ...]:
     together = np.abs(np.corrcoef(numbers[steady]))
     np.fill_diagonal(together, 0.0)
     a, b = np.unravel_index(int(together.argmax()), together.shape)
-    if together[a, b] < CORRELATED:
+    beyond_chance = np.arctanh(min(together[a, b], 1 - 1e-12)) * np.sqrt(len(table) - 3) > CHANCE
+    if together[a, b] < CORRELATED or not beyond_chance:
         return ()
     names = [asked.rows.columns[usable[i]] for i in np.flatnonzero(steady)[[a, b]].tolist()]
     return (

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput
+from accredit.flow.stack import AttentionStack, carried_in
 
 ROW_SUM_TOLERANCE = 1e-3  # half-precision softmax rows miss 1 by about this much
 LARGEST = 1e150  # the squares of larger capacities would overflow
@@ -32,6 +33,8 @@ def checked_attention(attention: Any, *, normalise: bool = True) -> FloatArray:
     With `normalise` every row must sum to 1 (to the accuracy of half precision) and is divided by its sum; without,
     any finite non-negative capacities will do.
     """
+    if isinstance(attention, AttentionStack):
+        attention = attention.weights
     try:
         if np.iscomplexobj(attention):
             raise TypeError
@@ -100,6 +103,28 @@ def output_weights(outputs: Outputs, tokens: int) -> FloatArray:
     return weights
 
 
+def _opened(outputs: Outputs, carried: BoolArray) -> FloatArray:
+    """How far each output token's source edge is opened; a token that the last layer only carries is not an output."""
+    weights = output_weights(outputs, len(carried))
+    if outputs is None:
+        return np.where(carried, 0.0, weights)
+    if (weights[carried] > 0).any():
+        raise InvalidInput(
+            f"outputs opens token {int(np.flatnonzero((weights > 0) & carried)[0])}, which the last of these layers only "
+            "carries; explain tokens that it reads for: those of a decoder need one of its layers"
+        )
+    return weights
+
+
+def _widen(capacity: FloatArray, carried: BoolArray) -> None:
+    """Make the edge of every carried token as wide as all that enters it, from the last layer down, in place."""
+    enters = np.zeros(capacity.shape[1])
+    for layer in range(len(capacity) - 1, -1, -1):
+        tokens = np.flatnonzero(carried[layer])
+        capacity[layer, tokens, tokens] = enters[tokens]
+        enters = capacity[layer].sum(axis=0)
+
+
 def _checked_openings(weights: FloatArray, tokens: int) -> FloatArray:
     if weights.shape != (tokens,):
         raise InvalidInput(
@@ -153,13 +178,16 @@ class LayeredNetwork:
     def from_attention(
         cls, attention: Any, *, outputs: Outputs = None, residual: float = 0.5, normalise: bool = True
     ) -> LayeredNetwork:
-        """The network of an attention tensor (L, T, T).
+        """The network of an attention tensor (L, T, T), or of an `AttentionStack`.
 
         The super edges follow one rule: source → (L, i) may carry all that leaves (L, i), times the weight of output
-        i; (0, j) → sink may carry all that enters (0, j).
+        i; (0, j) → sink may carry all that enters (0, j). So does the edge of a token that a layer carries.
         """
         capacity = with_residual(checked_attention(attention, normalise=normalise), residual)
-        weights = output_weights(outputs, capacity.shape[1])
+        carried = carried_in(attention, *capacity.shape[:2])
+        weights = _opened(outputs, carried[-1])
+        if carried.any():
+            _widen(capacity, carried)
         return cls(capacity, weights * capacity[-1].sum(axis=1), capacity[0].sum(axis=0))
 
     @property

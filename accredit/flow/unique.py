@@ -29,11 +29,13 @@ QUADRATIC = (3e-2, 3e-3, 3e-4, 3e-5, 3e-6)  # weights q of Σ f² that l2 tries,
 SHARP = 1e-15  # barrier weight of l2 as a share of q: flows are then within about 1e-8 of the least-squares flow
 EXACT = 1e-9  # value deficit of l2 that counts as none, as a share of the max flow
 CONSERVED = 1e-9  # as a share of the largest capacity or of the flow, whichever is less
+MEMORY = 8 << 30  # bytes that a solve may need
+VECTORS, DENSE = 16, 6  # numbers held for each edge, and copies of all layers as squares
 FINEST = 1e-12  # smallest ε as a share of the max flow: below it, the deficit is lost in rounding
 
 
 def unique_flow(network: LayeredNetwork, rule: FlowRule | str = "barrier", *, epsilon: float = 1e-6) -> Flow:
-    """The one flow that a rule picks, with its certificate. O(L·T³) flops per iteration, 10–25 of them (`l2`: 20–80).
+    """The one flow that a rule picks, with its certificate. O(L·T³) flops per iteration, 10–40 of them (`l2`: 20–80).
 
     >>> equal = LayeredNetwork.from_attention(np.full((2, 3, 3), 1 / 3))
     >>> unique_flow(equal, "l2").demand.round(6)
@@ -50,6 +52,7 @@ def unique_flow(network: LayeredNetwork, rule: FlowRule | str = "barrier", *, ep
         raise InvalidInput(
             f"epsilon is {epsilon!r}; it is the flow value that may be lost and must be positive, for example 1e-6"
         )
+    _check_memory(network)
     pruned = network.pruned()
     if not pruned.supply.any():
         return _no_flow(network, rule, epsilon)
@@ -69,6 +72,26 @@ def unique_flow(network: LayeredNetwork, rule: FlowRule | str = "barrier", *, ep
             f"the flow is {flow.certificate.epsilon_reached:.2e} below the max flow, more than epsilon {epsilon:.1e}"
         )
     return flow
+
+
+def flow_bytes(network: LayeredNetwork) -> float:
+    """Bytes at the peak of a solve: 14 numbers for each edge, OR-tools' arcs, and some copies of all layers.
+
+    >>> causal = LayeredNetwork.from_attention(np.tril(np.ones((4, 100, 100))), normalise=False)
+    >>> flow_bytes(causal) < flow_bytes(LayeredNetwork.from_attention(np.full((4, 100, 100), 0.01)))
+    True
+    """
+    return 8.0 * (VECTORS * network.edges + DENSE * network.capacity.size)
+
+
+def _check_memory(network: LayeredNetwork) -> None:
+    needed = flow_bytes(network)
+    if needed > MEMORY:
+        raise InvalidInput(
+            f"a flow through {network.layers} layers of {network.tokens:,} tokens has {network.edges:,} edges and needs about "
+            f"{needed / 2**30:.1f} GiB, more than {MEMORY / 2**30:.0f}; follow fewer layers "
+            "(layers=[-4, -3, -2, -1]), or shorten the text"
+        )
 
 
 def _least_squares(pruned: LayeredNetwork, exact: MaximumFlow) -> Flow:

@@ -21,7 +21,7 @@ import numpy as np
 import torch
 
 from accredit.core import AccreditError, BadPayoff, BoolArray, FloatArray, IntArray, InvalidInput
-from accredit.games.batches import CACHE_TOKENS, MEMORY, ROWS, reported, spans_by_length, transformer_bytes
+from accredit.games.batches import CACHE_TOKENS, MEMORY, ROWS, reported, reporting, spans_by_length, transformer_bytes
 from accredit.games.prefixes import WORTH_KEEPING, Node, prefix_tree
 from accredit.games.states import Enough, Kept, Room, States
 from accredit.models.answering import AnsweringModel
@@ -102,7 +102,7 @@ class Reader:
     def _agrees(self, some: list[Row], way: str, kernel: str) -> bool:
         if way == "shared" and kernel not in ("eager", "sdpa"):
             return False
-        with self.model.held(), torch.inference_mode():
+        with self.model.held(), torch.inference_mode(), reporting(lambda rows: None):
             own = np.concatenate([self._reading("plain")([row])[0] for row in some])
             try:
                 found = np.concatenate(self._reading(way, worth=1)(some))

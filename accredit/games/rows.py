@@ -24,6 +24,7 @@ import numpy as np
 from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput
 from accredit.core.coalitions import unique
 from accredit.games.batches import MEMORY, spans
+from accredit.models.frames import Rows
 from accredit.models.partition import Partition, partition_of
 from accredit.models.rows import RowModel
 
@@ -194,9 +195,73 @@ def row_game(
     return RowGame(model, unit, outputs, partition, completion, memory)
 
 
+def outputs_of_rows(model: RowModel, unit: str, both: Any, rows: Rows, size: int) -> FloatArray:
+    """What the model says about the rows after the first `size`, the background: (rows, outputs).
+
+    Where it reads the background but not the rows, the error names the column.
+    """
+    if size:
+        try:
+            model.outputs(_part(both, 0, size), unit)
+        except InvalidInput as error:
+            raise InvalidInput(f"the model cannot read the background: {error}") from None
+    try:
+        return model.outputs(_part(both, size, size + len(rows)), unit)
+    except InvalidInput as error:
+        culprit = _culprit(model, unit, both, size, len(rows)) if size else None
+        if culprit is None:
+            raise InvalidInput(
+                f"the model cannot read the rows: {error}; give them with the columns and types that it was fitted on"
+            ) from None
+        row, column = culprit
+        value = rows.cells()[column][row]
+        raise InvalidInput(
+            f"the model reads the background, but not column {rows.columns[column]!r} of row {rows.names[row]!r}, which is "
+            f"{'missing' if value is None else repr(value)}: {error}"
+        ) from None
+
+
+def _culprit(model: RowModel, unit: str, both: Any, size: int, rows: int) -> tuple[int, int] | None:
+    """The first row that the model cannot read, and the first column of it that it cannot read beside background values."""
+
+    def reads(table: Any) -> bool:
+        try:
+            model.outputs(table, unit)
+        except InvalidInput:
+            return False
+        return True
+
+    row = next((r for r in range(size, size + rows) if not reads(_part(both, r, r + 1))), None)
+    if row is None:
+        return None
+    alone = np.eye(both.shape[1], dtype=bool)
+    found = (column for column, kept in enumerate(alone) if not reads(mixed(both, row, 1, kept[None])))
+    column = next(found, None)
+    return None if column is None else (row - size, column)
+
+
+def _part(table: Any, start: int, stop: int) -> Any:
+    return table[start:stop] if isinstance(table, np.ndarray) else table.iloc[start:stop].reset_index(drop=True)
+
+
 def columns_as_players(columns: tuple[str, ...], players: Mapping[str, Iterable[str | int]] | None) -> Partition:
     """Columns as players, or named groups of them; columns in no group play for themselves."""
+    if players is not None and not isinstance(players, Mapping):
+        raise InvalidInput(
+            f"players is {players!r:.40}; for rows write groups of columns: {{'person': ['age', 'sex']}}"
+        )
     places = {name: [_position(c, columns) for c in members] for name, members in (players or {}).items()}
+    owner: dict[int, str] = {}
+    for name, members in places.items():
+        for place in members:
+            if place in owner:
+                who = f"to {owner[place]!r} and {name!r}" if owner[place] != name else f"to {name!r} twice"
+                raise InvalidInput(f"players gives the column {columns[place]!r} {who}; give it once")
+            owner[place] = name
+        if name in columns and columns.index(name) not in members:
+            raise InvalidInput(
+                f"players calls a group {name!r}, which is a column outside of it; give the group another name"
+            )
     return partition_of(places, len(columns), np.ones(len(columns), dtype=bool), columns)
 
 

@@ -17,10 +17,13 @@ import numpy as np
 from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput
 from accredit.games.batches import MEMORY, spans
 from accredit.games.parts import PartsGame
+from accredit.games.rows import columns_as_players, outputs_of_rows
 from accredit.models.arrays import ArrayModel, as_array_model
+from accredit.models.categories import with_categories
 from accredit.models.frames import aligned, joined, rows_of
-from accredit.models.partition import Partition, partition_of
+from accredit.models.partition import Partition
 from accredit.models.payoffs import check_payoff, payoffs_of
+from accredit.models.rows import RowModel, as_row_model, reads_rows
 
 CALL_ROWS = 1 << 16  # rows in one call of the model
 
@@ -40,8 +43,10 @@ class TabularGame(PartsGame):
         payoff: str,
         target: int,
         memory: float,
+        facts: Mapping[str, Any],
     ) -> None:
-        self.model, self.partition, self.payoff_name, self.target = model, partition, payoff, target
+        self.model, self.partition, self._formula, self.target = model, partition, payoff, target
+        self.payoff_name, self._facts = str(facts["payoff"]), facts
         self._row, self._background = row, background
         fits = memory // (8 * max(1, row.shape[1]) * len(background))
         self.rows = int(max(1, min(CALL_ROWS // len(background), fits)))
@@ -55,7 +60,7 @@ class TabularGame(PartsGame):
         earned = np.empty((len(targets), len(kept)))
         for part in spans(len(kept), self.rows):
             outputs = self.model.outputs(mixed(self._row, self._background, kept[part]))
-            worth = payoffs_of(outputs, targets, self.payoff_name, self.model.law)
+            worth = payoffs_of(outputs, targets, self._formula, self.model.law)
             by_target = np.ascontiguousarray(worth.T)  # summed along a row, as for one target: the same rounding
             earned[:, part] = by_target.reshape(len(targets), -1, len(self._background)).mean(axis=2)
         return earned.T
@@ -63,12 +68,15 @@ class TabularGame(PartsGame):
     @property
     def provenance(self) -> dict[str, Any]:
         """What the payoffs rest on."""
+        prediction = payoffs_of(self.model.outputs(self._row), (self.target,), self._formula, self.model.law)
         return {
             "model": self.model.name,
-            "payoff": self.payoff_name,
             "target": self.target,
+            "label": self.model.label(self.target),
+            "prediction": float(prediction[0, 0]),
             "removal": "background",
             "background rows": len(self._background),
+            **self._facts,
         }
 
     def __repr__(self) -> str:
@@ -105,67 +113,47 @@ def tabular_game(
 ) -> TabularGame:
     """The game in which the columns of one row earn the model's output.
 
-    `model` is an estimator, pipeline, torch module, function or `ArrayModel`; `row` one row (array, Series, DataFrame of
-    one row or mapping); `background` the rows it is compared with (array or DataFrame). `players` are the columns, or
-    named groups of them (by name or position); columns in no group play for themselves. `payoff` is the probability
-    where the model reports one, the log-odds where it decides between classes by scores, else its raw output ("logit").
+    `model` is an estimator, pipeline, booster, torch module, function or `ArrayModel`; `row` one row (array, Series, DataFrame
+    of one row or mapping); `background` the rows it is compared with (array or DataFrame). `players` are the columns, or
+    named groups of them (by name or position); columns in no group play for themselves. `payoff` is by default the one of
+    `accredit.explain`: the raw score where there is one, else log-odds, else the probability; a regression's number. The
+    game's `provenance` names it, with the class, the row's values, and the columns that had to be widened.
 
     >>> game = tabular_game(lambda rows: rows @ [2.0, 1.0], [3.0, 4.0], [[1.0, 1.0], [1.0, 3.0]])
     >>> game.payoff(np.array([[False, False], [True, False], [True, True]]))
     array([ 4.,  8., 10.])
     """
-    rows = as_array_model(model)
-    background, row, columns = _aligned(background, row, names)
-    payoff = payoff or _natural_payoff(rows)
-    check_payoff(payoff, rows.law, rows.outputs(row).shape[1])
-    places = {name: [_position(c, columns) for c in members] for name, members in (players or {}).items()}
-    partition = partition_of(places, len(columns), np.ones(len(columns), dtype=bool), columns)
-    return TabularGame(rows, row, background, partition, payoff, rows.target(target, row), memory)
-
-
-def _natural_payoff(model: ArrayModel) -> str:
-    """Probabilities where a model reports them; an estimator's decision value as log-odds, to speak for both classes."""
-    if model.law == "probability":
-        return "probability"
-    return "log-odds" if model.law == "softmax" and model.module is None else "logit"
-
-
-def _position(column: str | int, columns: tuple[str, ...]) -> int:
-    if isinstance(column, int | np.integer) and not isinstance(column, bool):
-        return int(column)
-    if column not in columns:
-        raise InvalidInput(f"players names the column {column!r}; the columns are {', '.join(columns[:12])}")
-    return columns.index(column)
-
-
-def _aligned(background: Any, row: Any, names: Iterable[str] | None) -> tuple[Any, Any, tuple[str, ...]]:
-    """Background and row as two tables of one kind with the same columns, and the names of these."""
-    if hasattr(background, "iloc"):
-        return _aligned_frames(background, row)
-    table = np.asarray(background)
-    table = table[None] if table.ndim == 1 else table
-    values = np.asarray(row).reshape(1, -1)
-    if table.ndim != 2 or len(table) == 0:
-        raise InvalidInput(f"background has shape {table.shape}; give rows × columns with at least one row")
-    if values.shape[1] != table.shape[1]:
-        raise InvalidInput(f"row has {values.shape[1]} columns and background {table.shape[1]}; they must match")
-    for what, array in (("row", values), ("background", table)):
-        if np.issubdtype(array.dtype, np.floating) and np.isinf(array).any():
-            raise InvalidInput(f"{what} holds an infinite value; replace it first")
-    columns = tuple(str(n) for n in names) if names is not None else tuple(f"x{i}" for i in range(table.shape[1]))
-    if len(columns) != table.shape[1]:
-        raise InvalidInput(
-            f"names has {len(columns)} entries and the background {table.shape[1]} columns; they must match"
-        )
-    return table, values, columns
-
-
-def _aligned_frames(background: Any, row: Any) -> tuple[Any, Any, tuple[str, ...]]:
-    """Both with the background's columns, widened where a value of the row would not fit; no value changes."""
-    compared = rows_of(background, what="background")
-    given = aligned(row, compared)
+    compared = rows_of(background, names, "background")
+    given = aligned(row, compared, "row")
     if len(given) != 1:
         raise InvalidInput(f"row has {len(given)} rows; give one, or explain many with accredit.explain(rows, model)")
-    both, _ = joined(given, compared)
-    count = len(compared)
-    return both.iloc[:count], both.iloc[count:].reset_index(drop=True), compared.columns
+    both, widened = joined(given, compared)
+    both, remembered = with_categories(both, model)
+    cut = len(compared)
+    table, whole = (
+        (both[:cut], both[cut:]) if isinstance(both, np.ndarray) else (both[:cut], both[cut:].reset_index(drop=True))
+    )
+    rows, formula, name, why = _in_unit(model, payoff, both)
+    outputs_of_rows(RowModel({name: rows.outputs}, None, rows.name, model), name, both, given, cut)
+    check_payoff(formula, rows.law, rows.outputs(whole).shape[1])
+    partition = columns_as_players(compared.columns, players)
+    facts = {"payoff": name, "values": dict(zip(given.columns, (column[0] for column in given.cells()), strict=True)),
+             "notes": [*widened, *remembered, *filter(None, [why])]}  # fmt: skip
+    return TabularGame(rows, whole, table, partition, formula, rows.target(target, whole), memory, facts)
+
+
+def _in_unit(model: Any, payoff: str | None, rows: Any) -> tuple[ArrayModel, str, str, str]:
+    """The model as it is asked, the formula of the payoff, its name, and what to say about the choice.
+
+    Estimators and boosters are asked in the unit that they add up in, as `accredit.explain` asks them.
+    """
+    if reads_rows(model) and payoff != "margin":
+        asked = as_row_model(model)
+        unit, why = asked.unit_for(payoff, rows)
+        if unit == "log-odds" and "probability" in asked.units:  # so that a chance of 0 or 1 is refused by name
+            chances = ArrayModel(asked.units["probability"], "probability", asked.known_labels, asked.name)
+            return chances, "log-odds", unit, why
+        return ArrayModel(asked.units[unit], "none", asked.known_labels, asked.name), "logit", unit, why
+    known = as_array_model(model)
+    formula = payoff or ("probability" if known.law == "probability" else "logit")
+    return known, formula, formula, ""

@@ -66,11 +66,12 @@ def _path(at: Point, points: int, *how: Any) -> torch.Tensor:
         raise InvalidInput("a path through words needs the word embeddings of a text; use integrated_gradients")
     embedding: Any = at.module.get_input_embeddings()  # type: ignore[operator]
     with torch.no_grad():
-        words = embedding(torch.arange(embedding.num_embeddings, device=at.here.device)).double().cpu().numpy()
+        words = embedding(torch.arange(embedding.num_embeddings, device=at.here.device)).cpu()
+    table = (words if words.dtype == torch.float64 else words.float()).numpy()  # a vocabulary is large: not in float64
     path = at.here.repeat(points, 1, 1)
     for i in np.flatnonzero(at.partition.owned):
         end = at.baseline[0, i].double().cpu().numpy()
-        line = word_path(words, int(at.ids[i]), end, points, *how)
+        line = word_path(table, int(at.ids[i]), end, points, *how)
         path[:-1, i] = torch.from_numpy(line[:-1].copy()).to(path)
     return path
 
@@ -79,13 +80,16 @@ def word_path(
     table: FloatArray, word: int, end: FloatArray, points: int, neighbours: int, strategy: Strategy
 ) -> FloatArray:
     """From the baseline `end` to a word, every coordinate one way only: (V, D), (D,) -> (points, D)."""
-    path, passed, anchor = [table[word]], [word], table[word]
-    lengths, count = (table**2).sum(axis=1), min(neighbours + 1, len(table))
+    first = table[word].astype(np.float64)
+    path, passed, anchor = [first], [word], first
+    lengths, count = np.einsum("vd,vd->v", table, table), min(neighbours + 1, len(table))
     for _ in range(points - 2):
-        near = np.argpartition(lengths - 2 * table @ anchor, count - 1)[:count]  # by squared distance, up to a constant
-        near = near[~np.isin(near, passed) & (np.abs(table[near] - end) > 0).any(axis=1)]
-        chosen = _next(table[near], anchor, end, points, strategy) if len(near) else None
-        anchor = end if chosen is None else table[near[chosen]]
+        far = lengths - 2 * (table @ anchor.astype(table.dtype))  # squared distances, up to a constant
+        near = np.argpartition(far, count - 1)[:count]
+        near = near[~np.isin(near, passed) & (table[near] != end).any(axis=1)]
+        words = table[near].astype(np.float64)
+        chosen = _next(words, anchor, end, points, strategy) if len(near) else None
+        anchor = end if chosen is None else words[chosen]
         passed += [] if chosen is None else [int(near[chosen])]
         path.append(_bent(anchor, path[-1], end, points))
         if chosen is None:

@@ -72,8 +72,8 @@ def gradient_shap_at(points: Sequence[Point], samples: int = SAMPLES, noise: flo
     if not noise and gap > FAR * error + TOLERANCE * float(np.abs(credit).sum()):
         raise NotConverged(
             f"{samples} random points miss f(input) − f(baseline) = {total:.6g} by {gap:.3g}, "
-            f"{gap / max(error, 1e-300):.3g} times their standard error: the payoff is too steep for them; raise samples, or "
-            "use a game such as shapley"
+            f"{gap / max(error, 1e-300):.3g} times their standard error: the payoff is too steep for them; raise samples "
+            "(in explain: most_steps), or use a game such as shapley"
         )
     return Attribution(
         at.partition.players,
@@ -98,7 +98,7 @@ def _sampled(at: Point, samples: int, noise: float, seed: int) -> FloatArray:
     way = (torch.randperm(samples, generator=draw) + torch.rand(samples, generator=draw)) / samples
     scale = noise * float(at.here.max() - at.here.min())
     parts = []
-    for rows in torch.arange(samples).split(at.rows):
+    for rows in torch.split(torch.arange(samples), at.rows):
         start = at.baseline[which[rows].to(at.here.device)]
         kicks = torch.randn((len(rows), *at.here.shape[1:]), generator=draw).to(at.here) * scale * at.free
         line = at.here + kicks - start

@@ -68,9 +68,9 @@ class Point:
 
     def slopes(self, where: torch.Tensor) -> torch.Tensor:
         """The slope of the payoff at some points: (points, *shape) -> (points, *shape)."""
-        found = []
+        found: list[torch.Tensor] = []
         with self.held(), torch.enable_grad():
-            for some in where.detach().split(self.rows):
+            for some in torch.split(where.detach(), self.rows):
                 here = some.clone().requires_grad_(True)
                 found += torch.autograd.grad(self.payoff(here).sum(), here)
         return torch.cat(found)

@@ -65,7 +65,7 @@ class _Activations(TorchFunctionMode):
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         y = func(*args, **(kwargs or {}))
         if func in ACTIVATIONS and y.requires_grad:
-            return IdentityRule.apply(args[0] if args else kwargs["input"], y.detach())
+            return IdentityRule.apply(args[0] if args else kwargs["input"], y.detach())  # type: ignore[no-untyped-call]
         return y
 
 
@@ -74,7 +74,7 @@ def identity_activations(module: torch.nn.Module) -> Iterator[None]:
     """Activation functions inside follow the identity rule, called as functions or as modules made of several operations."""
 
     def passed(_part: Any, given: tuple[torch.Tensor, ...], y: torch.Tensor) -> Any:
-        return IdentityRule.apply(given[0], y.detach()) if y.requires_grad else y
+        return IdentityRule.apply(given[0], y.detach()) if y.requires_grad else y  # type: ignore[no-untyped-call]
 
     with ExitStack() as stack:
         for part in module.modules():

@@ -79,10 +79,11 @@ def _along(at: Point, move: torch.Tensor, steps: int) -> float:
 
 def _attribution(at: Point, credit: FloatArray, alone: FloatArray, used: FloatArray, tolerance: float) -> Attribution:
     gap = float(np.abs(credit - alone).max())
+    game = f"of the game in which players leave for the baseline ({at.provenance['baseline']})"
     claims = (
         Claim("efficiency", Holds.NO, f"{ALONE}, and those do not share a total"),
-        Claim("symmetry", Holds.IN_THE_LIMIT, f"{ALONE}, equal for equal players of the game with this removal"),
-        Claim("null player", Holds.IN_THE_LIMIT, f"{ALONE}, 0 for a null player of the game with this removal"),
+        Claim("symmetry", Holds.IN_THE_LIMIT, f"{ALONE}, equal for equal players {game}"),
+        Claim("null player", Holds.IN_THE_LIMIT, f"{ALONE}, 0 for a null player {game}"),
         Claim("linearity", Holds.IN_THE_LIMIT, "slopes of a sum add up; the step counts may differ"),
     )
     return Attribution(

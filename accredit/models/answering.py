@@ -14,7 +14,8 @@ import torch
 from accredit.core import AccreditError, IntArray, InvalidInput, distinct_names
 from accredit.models.encoded import numbered, sentence_spans
 from accredit.models.prompt import Prompt, prompt_of, visible
-from accredit.models.state import device_of, quiet
+from accredit.models.reading import Heads, Read, read_attention
+from accredit.models.state import device_of, finite, quiet, tracked
 from accredit.models.text import TextModel, as_text_model
 
 NEW_TOKENS = 128  # of a generated answer
@@ -97,17 +98,17 @@ class AnsweringModel:
             dict.fromkeys(t for t in (*self.tokenizer.all_special_tokens, *added) if t != self.tokenizer.unk_token)
         )
 
-    def _checked_ids(self, prompt: Any) -> IntArray:
+    def _checked_ids(self, prompt: Any, name: str = "prompt") -> IntArray:
         ids = np.asarray(prompt.cpu() if isinstance(prompt, torch.Tensor) else prompt)
         ids = ids[0] if ids.ndim == 2 and len(ids) == 1 else ids
         if ids.ndim != 1 or not len(ids) or ids.dtype.kind not in "iu":
             raise InvalidInput(
-                f"prompt is an array of {ids.dtype} of shape {ids.shape}; give the token ids of one prompt"
+                f"{name} is an array of {ids.dtype} of shape {ids.shape}; give a text, or the token ids of one {name}"
             )
         known = int(self.model.get_input_embeddings().num_embeddings)
         if ids.min() < 0 or ids.max() >= known:
             raise InvalidInput(
-                f"prompt holds the token id {ids.max() if ids.max() >= known else ids.min()}; "
+                f"{name} holds the token id {ids.max() if ids.max() >= known else ids.min()}; "
                 f"{self.name} knows 0 to {known - 1}"
             )
         return ids.astype(np.int64)
@@ -234,7 +235,7 @@ class AnsweringModel:
         Refused: an answer that is empty, or that the tokenizer can only write with unknown words.
         """
         if not isinstance(answer, str):
-            ids = self._checked_ids(answer)
+            ids = self._checked_ids(answer, "answer")
             return Answer(ids, self.pieces(ids), "given as token ids")
         if not answer.strip():
             raise InvalidInput(
@@ -247,15 +248,20 @@ class AnsweringModel:
                 f"({self.tokenizer.convert_ids_to_tokens(ids.tolist())}); use words of its vocabulary, or give token ids"
             )
         pieces = self.pieces(ids)
-        same = "".join("".join(pieces).split()) == "".join(answer.split())
-        return Answer(ids, pieces, "given", "" if same else f"the tokenizer writes the answer as {''.join(pieces)!r}")
+        note = "" if self._writes(ids, answer) else f"The tokenizer writes the answer as {''.join(pieces)!r}."
+        return Answer(ids, pieces, "given", note)
+
+    def _writes(self, ids: IntArray, answer: str) -> bool:
+        """Whether these tokens say the answer, white space aside."""
+        return "".join("".join(self.pieces(ids)).split()) == "".join(answer.split())
 
     def _after(self, answer: str, prompt: Prompt | IntArray) -> IntArray:
         if not self.encodes and isinstance(prompt, Prompt):
             text, chat = self.rendered(prompt), prompt.messages is not None
             before, both = self.tokenized([text, text + answer], chat)
             after = both[len(before) :]
-            if len(after) and (both[: len(before)] == before).all() and self.tokenizer.unk_token_id not in after:
+            follows = len(after) > 0 and bool((both[: len(before)] == before).all())
+            if follows and self.tokenizer.unk_token_id not in after and self._writes(after, answer):
                 return after
         if self.encodes:
             return self.target_ids(answer)
@@ -356,6 +362,27 @@ class AnsweringModel:
                 f"{self.name} failed on {size} tokens: {type(error).__name__}: {' '.join(str(error).split())[:200]}"
             ) from error
         return found[:, -answer:]
+
+    def read_attention(self, ids: IntArray, decoder: IntArray, answer: IntArray, tensor: str, heads: Heads) -> Read:
+        """Attention of one pass over prompt and answer, heads combined layer by layer, as one of the tensors of
+        `accredit.models.reading`; the payoff of gradients is the log-probability of the answer."""
+        device = device_of(self.model)
+        row, said = torch.from_numpy(ids)[None].to(device), torch.from_numpy(answer).to(device)
+        given: dict[str, Any] = {"input_ids": row, "attention_mask": torch.ones_like(row), "use_cache": False}
+        if self.encodes:
+            given["decoder_input_ids"] = torch.from_numpy(decoder)[None].to(device)
+        elif "logits_to_keep" in self.takes:
+            given["logits_to_keep"] = len(answer)
+
+        def likely(output: Any) -> torch.Tensor:
+            logits = finite(output.logits[0, -len(answer) :], self.name).float()
+            return logits.log_softmax(dim=-1).gather(1, said[:, None]).sum()
+
+        def forward(**extra: Any) -> Any:
+            return self.model(**given, **extra)
+
+        with self.held(), tracked(self.model):
+            return read_attention(self.model, forward, tensor, heads, likely, len(ids) + len(decoder))
 
 
 def _are_ids(prompt: Any) -> bool:

@@ -40,7 +40,8 @@ class ArrayModel:
         except AccreditError:
             raise
         except Exception as error:  # a user's model may raise anything; say which model, and what it said
-            raise InvalidInput(f"{self.name} failed on {len(rows)} rows: {type(error).__name__}: {error}") from error
+            said = str(error).split("Stack trace")[0].strip()
+            raise InvalidInput(f"{self.name} failed on {len(rows)} rows: {type(error).__name__}: {said}") from error
         outputs = np.asarray(given, dtype=np.float64)
         outputs = outputs[:, None] if outputs.ndim == 1 else outputs
         if outputs.ndim != 2 or len(outputs) != len(rows):

@@ -68,11 +68,11 @@ def captured(model: Any, forward: Callable[..., Any], part: str) -> tuple[Any, t
         raise InvalidInput(
             f"attentions of {type(model).__name__} differ in shape between layers, {shapes}, so they cannot form one graph"
         )
-    _check_rows(weights)
+    check_rows(weights)
     return output, tuple(weights)
 
 
-def _check_rows(weights: tuple[torch.Tensor, ...]) -> None:
+def check_rows(weights: tuple[torch.Tensor, ...]) -> None:
     tolerance = ROW_SUM_TOLERANCE.get(weights[0].dtype, 2e-2)
     for layer, w in enumerate(weights):
         off = float((w.detach().double().sum(dim=-1) - 1).abs().max())

@@ -64,8 +64,8 @@ def replaced(block: torch.nn.Module, vectors: torch.Tensor) -> Iterator[None]:
 @contextmanager
 def _watched(block: torch.nn.Module, change: Callable[[torch.Tensor], Any]) -> Iterator[None]:
     def enter(_block: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        key = next((name for name in ("hidden_states", "x", "input") if name in kwargs), None)
-        if not args and key is None:
+        key = next((name for name in ("hidden_states", "x", "input") if name in kwargs), "")
+        if not args and not key:
             raise InvalidInput(f"{type(block).__name__} is not given hidden states; choose another layer")
         new = change(args[0] if args else kwargs[key])
         if new is None:

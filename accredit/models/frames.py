@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import PurePath
 from typing import Any
 
 import numpy as np
@@ -40,18 +41,20 @@ class Rows:
 
 
 def rows_of(given: Any, columns: Iterable[Any] | None = None, what: str = "rows") -> Rows:
-    """Rows from a data frame, an array, or one row as a Series, mapping or list; `columns` names those of an array.
+    """Rows from a data frame, an array, a list or mapping of columns, or one row; `columns` names those of an array.
 
     >>> rows_of({"age": 41, "town": "A"}).columns, len(rows_of([[1, 2], [3, 4]]))
     (('age', 'town'), 2)
     """
-    if isinstance(given, Mapping):
-        given = _frame([dict(given)])
-    elif hasattr(given, "to_frame") and not hasattr(given, "columns"):
-        given = _unstacked(given)
+    given = _framed(given)
     if hasattr(given, "iloc"):
+        if columns is not None:
+            raise InvalidInput(
+                f"names is for arrays, and {what} is a data frame whose columns have names; leave names out"
+            )
         names = tuple(str(c) for c in given.columns)
         _check_distinct(names, what)
+        _check_finite(given, names, what)
         labels = tuple(map(str, given.index))
         table: Any = given.reset_index(drop=True)
     else:
@@ -64,6 +67,32 @@ def rows_of(given: Any, columns: Iterable[Any] | None = None, what: str = "rows"
     if len(table) == 0 or not names:
         raise InvalidInput(f"{what} has {len(table)} rows and {len(names)} columns; give at least one of each")
     return Rows(table, names, labels)
+
+
+def _framed(given: Any) -> Any:
+    """Rows that name their columns as a data frame, whatever holds them; anything else as it is."""
+    if isinstance(given, Mapping):
+        held = all(isinstance(value, list | np.ndarray) or hasattr(value, "iloc") for value in given.values())
+        return _frame({name: list(column) for name, column in given.items()} if given and held else [dict(given)])
+    if isinstance(given, list | tuple) and len(given) and all(isinstance(row, Mapping) for row in given):
+        return _frame([dict(row) for row in given])
+    if hasattr(given, "to_frame") and not hasattr(given, "columns"):
+        return _unstacked(given)
+    if hasattr(given, "to_pandas") and not hasattr(given, "iloc"):
+        return given.to_pandas()
+    if isinstance(given, np.ndarray) and given.dtype.names:
+        return _frame({name: np.atleast_1d(given)[name] for name in given.dtype.names})
+    return given
+
+
+def _check_finite(frame: Any, names: tuple[str, ...], what: str) -> None:
+    for i, name in enumerate(names):
+        column = frame.iloc[:, i]
+        if (
+            getattr(column.dtype, "kind", "O") == "f"
+            and np.isinf(column.to_numpy(dtype=np.float64, na_value=np.nan)).any()
+        ):
+            raise InvalidInput(f"{what} holds an infinite value in column {name!r}; replace it first")
 
 
 def numbers_or_words(rows: Rows) -> Iterator[npt.NDArray[Any]]:
@@ -82,19 +111,19 @@ def numbers_or_words(rows: Rows) -> Iterator[npt.NDArray[Any]]:
             yield np.array([str(value) for value in column])
 
 
-def aligned(rows: Any, background: Rows) -> Rows:
+def aligned(rows: Any, background: Rows, what: str = "rows") -> Rows:
     """The rows with the background's columns in its order: by name where they have names, by position where they do not."""
     if isinstance(rows, Rows):
         given = rows
-    elif hasattr(rows, "columns") or isinstance(rows, Mapping) or hasattr(rows, "to_frame"):
-        given = rows_of(rows)
+    elif hasattr(rows := _framed(rows), "iloc"):
+        given = rows_of(rows, what=what)
     else:
-        given = rows_of(rows, background.columns if _width(rows) == len(background.columns) else None)
+        given = rows_of(rows, background.columns if _width(rows) == len(background.columns) else None, what)
     if given.framed:
-        return _by_name(given, background)
+        return _by_name(given, background, what)
     if len(given.columns) != len(background.columns):
         raise InvalidInput(
-            f"rows has {len(given.columns)} columns and background {len(background.columns)}; they must match"
+            f"{what} has {len(given.columns)} columns and background {len(background.columns)}; they must match"
         )
     if not background.framed:
         return Rows(given.table, background.columns, given.names)
@@ -102,14 +131,19 @@ def aligned(rows: Any, background: Rows) -> Rows:
     return Rows(frame, background.columns, given.names)
 
 
-def _by_name(given: Rows, background: Rows) -> Rows:
+def _by_name(given: Rows, background: Rows, what: str) -> Rows:
+    if not background.framed and not set(given.columns) & set(background.columns):
+        raise InvalidInput(
+            f"{what} has named columns ({_listed(list(given.columns))}) and background has none; give both as data frames, or "
+            "both as arrays"
+        )
     missing = [c for c in background.columns if c not in given.columns]
     extra = [c for c in given.columns if c not in background.columns]
     if missing or extra:
         said = f"lacks the column{'s' * (len(missing) > 1)} {_listed(missing)}" if missing else ""
         said += " and " * bool(missing and extra)
         said += f"has the column{'s' * (len(extra) > 1)} {_listed(extra)}, which the background lacks" if extra else ""
-        raise InvalidInput(f"rows {said}; give exactly the background's columns: rows[list(background.columns)]")
+        raise InvalidInput(f"{what} {said}; give exactly the background's columns: {what}[list(background.columns)]")
     order = [given.columns.index(c) for c in background.columns]
     table = given.table.iloc[:, order]
     if not background.framed:
@@ -201,11 +235,27 @@ def _same(part: Any, given: Any) -> bool:
 
 def _array(given: Any, what: str) -> Any:
     """Rows (m, d) as an array of their own type."""
+    kind = type(given).__name__
+    if hasattr(given, "tocoo"):
+        raise InvalidInput(
+            f"{what} is a sparse matrix ({kind}); give {what}.toarray(), NaN where the model takes absent cells for missing"
+        )
+    if isinstance(given, str | bytes | PurePath):
+        raise InvalidInput(
+            f"{what} is {str(given)!r:.60}; give rows, or read a file: accredit.store.frames.read_frame(path)"
+        )
     if hasattr(given, "detach"):
         given = given.detach().cpu().numpy()
     if isinstance(given, np.ma.MaskedArray) and np.ma.is_masked(given):
         raise InvalidInput(f"{what} has masked cells; fill them, or write NaN where a value is missing")
-    table = np.asarray(given)
+    try:
+        table = np.asarray(given)
+    except ValueError:
+        raise InvalidInput(f"{what} has rows of different lengths; give every row the same columns") from None
+    if table.ndim == 0:
+        raise InvalidInput(
+            f"{what} is a {kind}; give a data frame, an array of rows × columns, or a mapping of one row"
+        )
     table = table[None] if table.ndim == 1 else table
     if table.ndim != 2:
         raise InvalidInput(f"{what} has shape {table.shape}; give rows × columns")
@@ -224,7 +274,11 @@ def _listed_rows(given: Any) -> list[Any]:
 
 
 def _width(given: Any) -> int:
-    shape = np.shape(given)
+    """Columns of an array or of rows in a list; 0 where they differ."""
+    try:
+        shape = np.shape(given)
+    except ValueError:
+        return 0
     return int(shape[-1]) if shape else 0
 
 
@@ -233,7 +287,7 @@ def _unstacked(series: Any) -> Any:
     return _frame([series.tolist()], series.index, [series.name if series.name is not None else 0])
 
 
-def _frame(rows: list[Any], columns: Any = None, index: Any = None) -> Any:
+def _frame(rows: Any, columns: Any = None, index: Any = None) -> Any:
     try:
         import pandas
     except ImportError:

@@ -78,7 +78,8 @@ def similarity_model(model: Any, tokenizer: Any, to: str, pooling: Pooling = "me
                 f"{type(model).__name__} returns no hidden states; load it as AutoModel.from_pretrained(folder)"
             )
         pooled = _pooled(output.last_hidden_state, batch, pooling)
-        return pooled / torch.linalg.vector_norm(pooled, dim=-1, keepdim=True)
+        unit: torch.Tensor = pooled / torch.linalg.vector_norm(pooled, dim=-1, keepdim=True)
+        return unit
 
     alone = _headed(model, tokenizer, Head(vector, (), "none", False, ("vector", pooling)))
     with alone.held(), torch.no_grad():

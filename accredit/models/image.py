@@ -20,6 +20,7 @@ from accredit.models.payoffs import Law, payoff_of
 from accredit.models.pictures import Photo, array_photo, is_picture_file, one_of_batch, open_picture, photo_of
 from accredit.models.pixels import Pixels, painted_over
 from accredit.models.preparation import Preparation, given_preparation, preparation_of
+from accredit.models.reading import Heads, Read, read_attention
 from accredit.models.state import device_of, finite, still
 
 SPECIAL = 16  # tokens besides patches that a vision transformer may have: class, distillation, registers
@@ -255,6 +256,18 @@ class ImageModel:
             lambda **extra: self._forward(batch, **extra),
             lambda output: payoff_of(finite(output.logits, self.name), index, payoff, self.law),
             "self",
+        )
+
+    def read_attention(self, pixels: Pixels, tensor: str, heads: Heads, target: str | int | None, payoff: str) -> Read:
+        """Attention with its heads combined layer by layer, as one of the tensors of `accredit.models.reading`."""
+        batch, index = self.batch(pixels).requires_grad_(True), self.target(target, pixels)
+        return read_attention(
+            self.model,
+            lambda **extra: self._forward(batch, **extra),
+            tensor,
+            heads,
+            lambda output: payoff_of(finite(output.logits, self.name), index, payoff, self.law),
+            int(np.prod(pixels.grid)) + 1,
         )
 
     def patch_tokens(self, pixels: Pixels) -> IntArray:

@@ -6,6 +6,7 @@ import itertools
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from accredit.core import BoolArray, InvalidInput, distinct_names
@@ -237,7 +238,7 @@ class Parts:
         """
         contents, messages = [], []
         for c, text in enumerate(self.prompt.contents):
-            pieces = self._pieces(c)
+            pieces = self._pieces[c]
             stays = [(lead, body, who < 0 or bool(kept[who])) for lead, body, who in pieces]
             there = [(lead, body if here else filler) for lead, body, here in stays if here or filler is not None]
             if text and not there:
@@ -252,7 +253,11 @@ class Parts:
             contents, messages = [""], [{**self.prompt.messages[-1], "content": ""}]
         return Prompt(tuple(contents), tuple(messages))
 
-    def _pieces(self, c: int) -> list[tuple[str, str, int]]:
+    @cached_property
+    def _pieces(self) -> list[list[tuple[str, str, int]]]:
+        return [self._cut(c) for c in range(len(self.prompt.contents))]
+
+    def _cut(self, c: int) -> list[tuple[str, str, int]]:
         """A content as (white space before, words, owner), in order; nobody is −1."""
         text, pieces, space, at = self.prompt.contents[c], [], "", 0
         own = [(a, b, who) for (d, a, b), who in zip(self.spans, self.owner, strict=True) if d == c]
@@ -284,6 +289,8 @@ def prompt_of(
     """
     if (prompt is None) == (context is None):
         raise InvalidInput("give either a prompt (a text or messages), or context=[passages] with query=…")
+    if context is None and (template, separator) != (CONTEXT_TEMPLATE, "\n"):
+        raise InvalidInput("template and separator go with context=[passages]; a prompt of its own is read as it is")
     if context is not None:
         made = _from_context(context, query, template, separator, chat)
     elif query is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, final
 
 import numpy as np
@@ -29,6 +30,11 @@ class RowModel:
 
     def __repr__(self) -> str:
         return f"RowModel({self.name!r}, {', '.join(self.units)})"
+
+    @property
+    def known_labels(self) -> tuple[str, ...] | None:
+        """Names of the classes; None where there are none."""
+        return self._labels
 
     @property
     def classifies(self) -> bool:
@@ -78,6 +84,8 @@ def as_row_model(model: Any) -> RowModel:
         return model
     if isinstance(model, str):
         raise InvalidInput(f"model is {model!r}; read a file with accredit.models.load_row_model(path)")
+    if hasattr(model, "best_estimator_"):  # a search over settings predicts by the best of them
+        return as_row_model(model.best_estimator_)
     home = type(model).__module__.split(".")[0]
     if home in _BOOSTERS:
         return _BOOSTERS[home](model)
@@ -102,7 +110,12 @@ def reads_rows(model: Any) -> bool:
 def _of_estimator(model: Any) -> RowModel:
     """Classifiers by their decision value where they have one, else by probabilities; outlier detectors by their score."""
     name, classes = type(_last(model)).__name__, getattr(model, "classes_", None)
-    if classes is None or isinstance(classes, list):
+    if isinstance(classes, list):
+        raise InvalidInput(
+            f"{name} predicts {len(classes)} targets at once, each with classes of its own; explain one of them: "
+            "lambda rows: model.predict_proba(rows)[0]"
+        )
+    if classes is None and not hasattr(model, "predict_proba"):
         score = getattr(model, "decision_function", None) or model.predict
         return RowModel({"value": score}, None, name, model)
     units: dict[str, Function] = {}
@@ -112,11 +125,12 @@ def _of_estimator(model: Any) -> RowModel:
         chances = {"log-odds": _log_odds(model.predict_proba), "probability": model.predict_proba}
         averaged = name in _AVERAGED  # what these add up are probabilities, many of them 0 or 1
         units |= dict(reversed(chances.items())) if averaged else chances
-    if not units:
+    if not units and classes is not None:
         raise InvalidInput(
-            f"{name} gives neither decision values nor probabilities; give a function of rows, such as model.predict"
+            f"{name} gives neither decision values nor probabilities; give a function of rows that returns numbers, such as "
+            f"lambda rows: model.predict(rows) == {str(classes[0])!r}"
         )
-    return RowModel(units, tuple(map(str, classes)), name, model)
+    return RowModel(units, None if classes is None else tuple(map(str, classes)), name, model)
 
 
 _AVERAGED = ("RandomForestClassifier", "ExtraTreesClassifier", "DecisionTreeClassifier", "ExtraTreeClassifier")
@@ -133,22 +147,23 @@ def _of_xgboost(model: Any) -> RowModel:
         classes = getattr(model, "classes_", None)
         raw = lambda rows: model.predict(rows, output_margin=True)  # noqa: E731
         if classes is None:
-            return RowModel({"value": raw}, None, name, model)
+            return RowModel({"value": model.predict, "logit": raw}, None, name, model)
         return RowModel(_scored(raw, model.predict_proba), tuple(map(str, classes)), name, model)
     import xgboost
 
-    def margin(rows: Any) -> Any:
-        frame = xgboost.DMatrix(
-            rows, feature_names=None if hasattr(rows, "iloc") else model.feature_names, enable_categorical=True
-        )
-        return model.predict(frame, output_margin=True)
+    def predicted(rows: Any, margin: bool) -> Any:
+        names = None if hasattr(rows, "iloc") else model.feature_names
+        frame = xgboost.DMatrix(rows, feature_names=names, enable_categorical=True)
+        return model.predict(frame, output_margin=margin)
+
+    margin, number = partial(predicted, margin=True), partial(predicted, margin=False)
 
     learner = json.loads(model.save_config())["learner"]
     objective = learner["objective"]["name"]
     if objective.startswith(("binary:", "multi:")):
         count = max(2, int(learner["learner_model_param"]["num_class"]))
         return RowModel({"logit": _two_sided(margin)}, tuple(map(str, range(count))), f"xgboost {objective}", model)
-    return RowModel({"value": margin}, None, f"xgboost {objective}", model)
+    return RowModel({"value": number, "logit": margin}, None, f"xgboost {objective}", model)
 
 
 def _of_lightgbm(model: Any) -> RowModel:
@@ -162,7 +177,7 @@ def _of_lightgbm(model: Any) -> RowModel:
     if objective in ("binary", "multiclass", "multiclassova") and booster is model:
         count = max(2, booster.num_model_per_iteration())
         return RowModel({"logit": _two_sided(raw)}, tuple(map(str, range(count))), f"lightgbm {objective}", model)
-    return RowModel({"value": raw}, None, name, model)
+    return RowModel({"value": model.predict, "logit": raw}, None, name, model)
 
 
 def _of_catboost(model: Any) -> RowModel:
@@ -170,7 +185,7 @@ def _of_catboost(model: Any) -> RowModel:
     raw = lambda rows: model.predict(rows, prediction_type="RawFormulaVal")  # noqa: E731
     classes = getattr(model, "classes_", None)
     if classes is None or len(classes) == 0:
-        return RowModel({"value": raw}, None, name, model)
+        return RowModel({"value": model.predict, "logit": raw}, None, name, model)
     return RowModel(
         _scored(raw, lambda rows: model.predict(rows, prediction_type="Probability")),
         tuple(map(str, classes)),

@@ -16,6 +16,7 @@ from accredit.models import attention
 from accredit.models.encoded import Encoded, sentence_spans, units_of_each, word_spans
 from accredit.models.labels import checked_index, label_index, label_of, law_of
 from accredit.models.payoffs import Law, payoff_of
+from accredit.models.reading import Heads, Read, read_attention
 from accredit.models.state import device_of, finite, still, tracked
 
 Task = Literal["classify", "fill", "continue", "translate"]
@@ -442,21 +443,37 @@ class TextModel:
                 part or self.attention_part,
             )
 
+    def read_attention(
+        self, encoded: Encoded, tensor: str, heads: Heads, target: str | int | None, payoff: str
+    ) -> Read:
+        """Attention of a text with its heads combined layer by layer, as one of the tensors of `accredit.models.reading`."""
+        batch, index = self.batch(encoded), self.target(target, encoded)
+        with self.held(), tracked(self.model):
+            return read_attention(
+                self.model,
+                lambda **extra: self._forward(batch, **extra),
+                tensor,
+                heads,
+                lambda output: payoff_of(finite(self._logits(output, batch), self.name), index, payoff, self.law),
+                len(encoded) + len(encoded.prefix),
+            )
+
     @property
     def attention_part(self) -> str:
         """The attention over the text's own tokens."""
         return "encoder" if getattr(self.model.config, "is_encoder_decoder", False) else "self"
 
-    def output_tokens(self, encoded: Encoded) -> BoolArray:
+    def output_tokens(self, encoded: Encoded, part: str = "encoder") -> BoolArray:
         """The positions of the last layer from which the output is read: (T,).
 
         Found by asking the model: a position counts if some logit has a non-zero slope in its last hidden state. For an
-        encoder–decoder these are the encoder positions that the decoder reads, which are all of them.
+        encoder–decoder these are the encoder positions that the decoder reads, which are all of them, or with part="decoder"
+        the positions of the decoder.
         """
         batch = self.batch(encoded)
         with self.held(), tracked(self.model), torch.enable_grad():
             output = self._forward(batch, output_hidden_states=True)
-            hidden = getattr(output, "hidden_states", None) or getattr(output, "encoder_hidden_states", None)
+            hidden = getattr(output, "hidden_states", None) or getattr(output, f"{part}_hidden_states", None)
             if not hidden:
                 raise InvalidInput(
                     f"{self.name} returns no hidden states, so the tokens that its output is read from are unknown"

@@ -98,7 +98,7 @@ def _mixing(block: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any
         block, hidden, torch.ones(hidden.shape[:2], device=hidden.device), args, kwargs
     )  # refuses what it cannot do
     moved = []
-    for rows in torch.eye(tokens, device=hidden.device).split(max(1, ROWS // tokens)):
+    for rows in torch.split(torch.eye(tokens, device=hidden.device), max(1, ROWS // tokens)):
         zeroed = block_output(block, hidden.expand(len(rows), -1, -1), 1 - rows, args, kwargs)
         moved.append(1 - torch.cosine_similarity(zeroed.double(), plain.double(), dim=-1))
     distance = torch.cat(moved).T.cpu().numpy()  # (i, j)

@@ -8,11 +8,12 @@ from dataclasses import replace
 import numpy as np
 
 from accredit.arena.answers import AnswerContest
-from accredit.arena.contest import ORACLE, RANDOM, RowResult
+from accredit.arena.contest import ORACLE, RANDOM, RowResult, run_row
 from accredit.arena.hold import finished
 from accredit.arena.standings import Standings, standings
 from accredit.core import Estimate
 from accredit.evaluate.bootstrap import bootstrap
+from accredit.methods import BY_NAME
 from accredit.models.builtin.facts import KINDS
 from accredit.papers.report import Report
 from accredit.views.arena import failures_of, interval_text
@@ -23,7 +24,7 @@ LAID_OUT = {
     "joint": "Two passages are needed: one says whom to look up, the other what is found there.",
     "contradicting": "Two passages answer differently, and the later one counts. Only that one is the truth.",
 }
-OURS, THEIRS = "shapley", "lasso"
+OURS, THEIRS, PATH = "shapley", "lasso", "integrated-gradients"
 COMPARED_ON = ("hit@1", "lds")
 
 
@@ -48,7 +49,19 @@ def answers_report(contest: AnswerContest, contexts: int, store: str | None, exe
         _tabulated(report, standings(rows, seed=contest.seed))
         for metric in COMPARED_ON:
             _against(report, kind, metric, rows, contest.seed)
+    _along_a_path(report, contest)
     return report
+
+
+def _along_a_path(report: Report, contest: AnswerContest) -> None:
+    """Integrated gradients on one context: too many backward passes for all of them, whether they succeed or not."""
+    if "answer" not in BY_NAME[PATH].applies:
+        return
+    plain = replace(contest, kind="plain")
+    row = run_row(replace(plain, methods=(PATH,), metrics=("hit@1",)), plain.examples(1)[0]).entries[PATH]
+    said = f"hit@1 is {row.scores.get('hit@1')}, {row.passes} passes"
+    report.heading("Integrated gradients")
+    report.say(f"On the first plain context: {row.error or said}.")
 
 
 def _command(contest: AnswerContest, contexts: int, quick: bool) -> str:

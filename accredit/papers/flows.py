@@ -68,11 +68,13 @@ def flows(models: Sequence[str], examples: Sequence[Example], quick: bool = Fals
 
 def _look(model: Any, example: Example, seed: int) -> Seen:
     from accredit.attention import flow_report
+    from accredit.explanation.graph import graph_of
     from accredit.explanation.stream import attribution_of
     from accredit.explanation.subject import text_subject
 
     subject = text_subject(model, example.text, target=example.target, payoff="log-odds", budget=BUDGET, seed=seed)
-    reports = [flow_report(subject.attention, outputs=out, seed=seed) for out in (None, subject.outputs)]
+    graph = graph_of(subject)
+    reports = [flow_report(graph.attention, outputs=out, seed=seed) for out in (None, graph.outputs)]
     truth = [_credit(attribution_of(subject, name), subject) for name in REFERENCES]
     correlations, refused = {}, {}
     for name in READINGS:

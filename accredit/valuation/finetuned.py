@@ -98,7 +98,7 @@ def language_report(
         raise InvalidInput(f"{folder} reads texts; name their column with --text COLUMN")
     by_column = None if players == "row" else players
     check_columns(frame, file, {"--text": text, "--target": target, "--players": by_column})
-    needed = [text, *[target] * (target is not None)]
+    needed = [text] if target is None else [text, target]
     train, held, held_name = parts(frame, file, test, needed, split_seed)
     taught, asked = (
         Taught(texts_in(part, text, name), None if target is None else texts_in(part, target, name, "--target"))

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from accredit.core import IntArray, MissingExtra
-from accredit.valuation.label_scores import View, one_thread, out_of_fold
+from accredit.valuation.label_scores import View, one_thread
+from accredit.valuation.out_of_fold import out_of_fold
 
 BETTER = 3.0  # standard errors above the largest class that a prediction must be
 FEWEST = 10  # rows

@@ -165,7 +165,7 @@ def _nearest(data: Split) -> Iterator[tuple[int, IntArray, Ties]]:
 
 def _checked_k(data: Split, k: int) -> int:
     if data.classes is None:
-        raise InvalidInput("nearest neighbours value rows by their class; this split holds numbers: use RidgeUtility")
+        raise InvalidInput("this split holds numbers, not classes; use KNNRegression and knn_regression_shapley")
     if isinstance(k, bool) or not isinstance(k, int) or k < 1:
         raise InvalidInput(f"k must be a whole number of neighbours, at least 1, got {k!r}")
     return k

@@ -6,7 +6,6 @@ labels into numbers; no scorer is best on all data, so `labels.py` tries them on
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -15,13 +14,7 @@ import numpy as np
 
 from accredit.core import FloatArray, IntArray, InvalidInput, MissingExtra
 
-FOLDS, MANY_FOLDS, FEW_ROWS = 5, 10, 5_000  # out-of-fold predictions; more folds where rows are few
-SPARSE_C, DENSE_C = (
-    3.0,
-    (0.001, 0.01, 0.1, 1.0),
-)  # inverse penalties of logistic regression; dense views choose by likelihood
-SMOOTHING = 0.1  # of naive Bayes
-BUMPS, WIDTH, KERNEL_C = 300, 0.3, 10.0  # of the kernel model: how many, their width times columns, inverse penalty
+FOLDS = 5  # of which each is judged by the others
 EPOCHS, HIDDEN = 20, 64  # of the network whose margins are followed
 COMPONENTS = 100  # that a sparse view is reduced to where distances or a network are asked
 NEIGHBOURS = 10
@@ -96,51 +89,6 @@ def dense(view: View) -> FloatArray:
 
     size = min(COMPONENTS, min(view.shape) - 1)
     return _unit(TruncatedSVD(max(size, 1), random_state=0).fit_transform(view))
-
-
-def out_of_fold(view: View, y: IntArray, seed: int = 0) -> dict[str, FloatArray]:
-    """Log probabilities of every class (N, C) for each row, by models that never saw the row: name of model -> (N, C)."""
-    from sklearn.linear_model import LogisticRegression
-    from sklearn.multiclass import OneVsRestClassifier
-    from sklearn.naive_bayes import MultinomialNB
-
-    if hasattr(view, "tocsr"):
-        linear = LogisticRegression(C=SPARSE_C, solver="liblinear", dual=True, tol=1e-2, random_state=0)
-        found = {"confidence": _predicted(OneVsRestClassifier(linear), view, y, seed)}  # a tenth of the time of softmax
-        if view.nnz and view.data.min() >= 0:
-            found["naive Bayes"] = _predicted(MultinomialNB(alpha=SMOOTHING), view, y, seed)
-        return found
-    from sklearn.kernel_approximation import Nystroem
-    from sklearn.pipeline import make_pipeline
-
-    tried = [_predicted(LogisticRegression(C=c, max_iter=300), view, y, seed) for c in DENSE_C]
-    bumps = Nystroem(gamma=WIDTH / view.shape[1], n_components=min(BUMPS, max(2, len(y) // 2)), random_state=seed)
-    return {
-        "confidence": max(tried, key=lambda logs: float(logs[np.arange(len(y)), y].mean())),
-        "kernel": _predicted(make_pipeline(bumps, LogisticRegression(C=KERNEL_C, max_iter=500)), view, y, seed),
-    }
-
-
-def votes(predicted: Mapping[str, FloatArray]) -> list[FloatArray]:
-    """What one view has to say in the mean over models: naive Bayes is too sure of itself, so the models of words share a vote;
-    a linear and a kernel model of vectors have one each."""
-    if "naive Bayes" in predicted:
-        return [np.mean(list(predicted.values()), axis=0)]
-    return list(predicted.values())
-
-
-def _predicted(model: Any, view: View, y: IntArray, seed: int) -> FloatArray:
-    """Out-of-fold log probabilities of a scikit-learn classifier, every class in its place."""
-    from sklearn.exceptions import ConvergenceWarning
-    from sklearn.model_selection import StratifiedKFold, cross_val_predict
-
-    folds = min(MANY_FOLDS if len(y) <= FEW_ROWS else FOLDS, int(np.bincount(y).min()))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # a ranking does not need the last digit of a minimum
-        p = cross_val_predict(
-            model, view, y, cv=StratifiedKFold(folds, shuffle=True, random_state=seed), method="predict_proba"
-        )
-    return np.asarray(np.log(np.clip(p, 1e-9, 1.0)))
 
 
 def margin(logs: FloatArray, y: IntArray) -> FloatArray:

@@ -17,6 +17,7 @@ from accredit.valuation.foretold import Foretold
 from accredit.valuation.label_result import Evidence, WrongLabels, with_excerpts
 from accredit.valuation.label_scores import View
 from accredit.valuation.oddities import nearest, oddities
+from accredit.valuation.out_of_fold import belief, likeliest_penalty, out_of_fold, votes
 from accredit.valuation.planted import Trial, error_rate, expected_precision, found_share, planted
 
 TRIALS = 3  # plantings
@@ -61,8 +62,9 @@ def wrong_labels(
         raise InvalidInput(f"{len(rows)} names for {len(y)} labels, wanted={wanted!r} (between 0 and 1)")
     with scores.one_thread():
         near = {name: nearest(view) for name, view in views.items()}
-        seen = _scored(views, near, y, seed)
-        trials = [_trial(views, near, y, len(classes), seed + 1 + i) for i in range(TRIALS)]
+        penalties = {name: likeliest_penalty(view, y, seed) for name, view in views.items()}
+        seen = _scored(views, near, penalties, y, seed)
+        trials = [_trial(views, near, penalties, y, len(classes), seed + 1 + i) for i in range(TRIALS)]
     evidence = _evidence([{n: found_share(s, flips) for n, s in found.scores.items()} for found, flips in trials])
     chosen = _chosen(evidence).score
     kept = [Trial(flips, found.scores[chosen], found.decisions) for found, flips in trials]
@@ -119,22 +121,27 @@ class _Scored:
     decisions: FloatArray  # (N,), of their mean
 
 
-def _scored(views: Mapping[str, View], near: Mapping[str, Any], y: IntArray, seed: int) -> _Scored:
+def _scored(
+    views: Mapping[str, View], near: Mapping[str, Any], penalties: Mapping[str, float | None], y: IntArray, seed: int
+) -> _Scored:
     """Every score of every view, and two that combine them."""
     from scipy.stats import rankdata
 
     found: dict[str, FloatArray] = {}
     said: dict[str, list[FloatArray]] = {}
     for name, view in views.items():
-        predicted = scores.out_of_fold(view, y, seed)
-        said[name] = scores.votes(predicted)
+        predicted = out_of_fold(view, y, seed, penalty=penalties[name])
+        said[name] = votes(predicted)
         found |= {f"{model}, {name}": scores.margin(log, y) for model, log in predicted.items()}
         found[f"neighbours, {name}"] = scores.neighbour_agreement(near[name].rows, y)
         if len(y) <= MANY:
             found[f"margin over training, {name}"] = scores.margin_over_training(near[name].points, y, seed)
             found[f"KNN-Shapley, {name}"] = scores.knn_value(near[name].points, y, seed)
-    mean = np.mean([vote for name in _heard(said, y) for vote in said[name]], axis=0)
-    found[COMBINED] = scores.margin(mean, y)
+    heard = _heard(said, y)
+    mean = np.mean([vote for name in heard for vote in said[name]], axis=0)
+    believed = belief(mean, y)  # a second look, in which doubtful labels teach less
+    again = [votes(out_of_fold(views[name], y, seed, believed, penalties[name])) for name in heard]
+    found[COMBINED] = scores.margin(mean + np.mean([vote for view in again for vote in view], axis=0), y)
     found["mean rank of all"] = np.mean([rankdata(s) for s in found.values()], axis=0)
     return _Scored(found, mean, scores.decision(mean, y))
 
@@ -147,10 +154,15 @@ def _heard(said: Mapping[str, list[FloatArray]], y: IntArray) -> list[str]:
 
 
 def _trial(
-    views: Mapping[str, View], near: Mapping[str, Any], y: IntArray, classes: int, seed: int
+    views: Mapping[str, View],
+    near: Mapping[str, Any],
+    penalties: Mapping[str, float | None],
+    y: IntArray,
+    classes: int,
+    seed: int,
 ) -> tuple[_Scored, Any]:
     labels, flipped = planted(y, classes, seed)
-    return _scored(views, near, labels, seed), flipped
+    return _scored(views, near, penalties, labels, seed), flipped
 
 
 def _evidence(areas: list[dict[str, float]]) -> tuple[Evidence, ...]:

@@ -169,7 +169,7 @@ class Ridge:
     """Ridge regression, ℓ = (xᵀθ − y)², in closed form; a constant column is appended and decays like the rest.
 
     The loss is the squared error, as everywhere here: J = (1/N)Σ(xᵢᵀθ − yᵢ)² + weight_decay/2·‖θ‖² is what `TorchObjective`
-    means by the same weight_decay, and the model of `RidgeUtility(data, l2=N·weight_decay/2)`.
+    means by the same weight_decay, and the model of `RidgeUtility(data, l2=N·weight_decay/2)` where the targets have mean 0.
     """
 
     def __init__(self, data: Split, weight_decay: float) -> None:

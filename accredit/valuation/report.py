@@ -18,7 +18,10 @@ from accredit.games import grouped
 from accredit.methods import AUTO_EXACT, Chosen, find
 from accredit.store import Executor, Journal, durable
 from accredit.valuation.knn import KNNUtility
-from accredit.valuation.labels import WrongLabels, wrong_labels
+from accredit.valuation.knn_numbers import KNNRegression
+from accredit.valuation.label_result import WrongLabels
+from accredit.valuation.labels import wrong_labels
+from accredit.valuation.resolution import resolution
 from accredit.valuation.retraining import Retraining
 from accredit.valuation.ridge import RidgeUtility
 from accredit.valuation.rules import NEIGHBOURS, WEIGHT_DECAY
@@ -137,9 +140,12 @@ def value_table(
     if chosen.name == "knn-shapley":
         if started:
             started()
-        game = _players(KNNUtility(table.data, NEIGHBOURS), table)
+        numbers = table.data.classes is None
+        game = _players((KNNRegression if numbers else KNNUtility)(table.data, NEIGHBOURS), table)
         values = _credit(chosen, table, game, budget, seed)
-        payoff = f"share of right labels among the {NEIGHBOURS} nearest neighbours"
+        payoff = f"minus the squared error of {NEIGHBOURS} nearest neighbours, missing ones the mean of all targets"
+        if not numbers:
+            payoff = f"share of right labels among the {NEIGHBOURS} nearest neighbours"
         lines = _curves(game, values) if curves else ()
         return Valuation(values, harmful(values, table.rows), lines, payoff, 0, 0, silent=table.silent)
     rows = utility(table.data, model, seed)
@@ -153,7 +159,8 @@ def value_table(
         payoff = f"test {rows.metric} of {model}{_scored(chosen.name, table)}"
         recalled = 0 if journal is None else kept.recalled  # without a journal they were only asked again
         named = harmful(values, table.rows)
-        return Valuation(values, named, lines, payoff, kept.evaluated, recalled, pairs, table.silent)
+        warnings = resolution(values) if chosen.method.kind == "game" else ()
+        return Valuation(values, named, lines, payoff, kept.evaluated, recalled, pairs, table.silent, warnings)
 
 
 def _credit(chosen: Chosen, table: Table, game: Game, budget: int, seed: int) -> Attribution:
@@ -170,6 +177,8 @@ def _scored(method: str, table: Table) -> str:
     """What the scores are about where that is not the payoff of the curves."""
     if method == "influence":
         return f"; the scores are about its mean test loss, weight decay {WEIGHT_DECAY}"
+    if method == "data-oob":
+        return "; the scores are about trees that did not see a row"
     if method == "datamodel" and table.groups is None:
         return "; the scores are about its outputs at the test rows"
     return ""
@@ -225,12 +234,11 @@ def _check(chosen: Chosen, model: str, players: int, budget: int, table: Table) 
     method = chosen.name
     if model not in MODELS:
         raise InvalidInput(f"unknown model {model!r}; choose {', '.join(MODELS)}, or a folder with a fine-tuned model")
-    nearest = method == "knn-shapley"
     numbers = table.data.classes is None
-    if numbers and (nearest or model == "logistic"):
+    if numbers and model == "logistic" and method != "knn-shapley":
         raise InvalidInput(
-            f"the target is a number, not a class, and {method if nearest else '--model logistic'} is for classes; "
-            f"write --method {'shapley' if nearest else method} --model ridge, or --task class if it is one"
+            "the target is a number, not a class, and --model logistic is for classes; "
+            f"write --method {method} --model ridge, or --task class if it is one"
         )
     if method == "influence" and model != ("ridge" if numbers else "logistic"):
         raise InvalidInput(
@@ -249,8 +257,9 @@ def _check(chosen: Chosen, model: str, players: int, budget: int, table: Table) 
             )
     elif players > AUTO_EXACT and budget < 2 * players:
         raise TooManyPlayers(
-            f"{budget} trainings say too little about {players} players; write --budget {2 * players} or more, "
-            "or --method knn-shapley or influence, or --players COLUMN to value groups"
+            f"{budget} trainings cannot even begin with {players} players; --budget {2 * players} is the least, and the report "
+            "then says what it would take to tell rows apart. Or write --method knn-shapley or influence, or --players COLUMN "
+            "to value groups"
         )
 
 

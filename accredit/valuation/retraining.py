@@ -20,9 +20,9 @@ class Retraining(Utility):
 
     `metric` is the name of any scikit-learn scorer, or a function of (model, test x, test y). A coalition with one class
     only teaches the model to answer that class; the empty coalition teaches nothing: a classifier then finds all classes
-    equally likely (accuracy one over the number of classes), a regressor answers 0. State another payoff with `empty`.
-    Outputs are log-odds of the true class (from a model without probabilities: 1 if it is right, else 0), or minus
-    squared errors. Every fit starts from `seed`.
+    equally likely (accuracy one over the number of classes), a regressor predicts the mean of all training targets, so
+    that credit is for more than learning the mean. State another payoff with `empty`. Outputs are log-odds of the true class
+    (from a model without probabilities: 1 if it is right, else 0), or minus squared errors. Every fit starts from `seed`.
 
     >>> from sklearn.linear_model import LogisticRegression
     >>> from accredit.valuation import split
@@ -75,11 +75,11 @@ class Retraining(Utility):
         """The model that one coalition (n,) teaches."""
         from sklearn.base import clone
 
-        from accredit.valuation.widened import Constant, Widened, Zero
+        from accredit.valuation.widened import Constant, Mean, Widened
 
         x, y = self.data.x[coalition], self.data.y[coalition]
         if self.data.classes is None:
-            return clone(self._estimator).fit(x, y) if len(y) else Zero()
+            return clone(self._estimator).fit(x, y) if len(y) else Mean(float(self.data.y.mean()))
         present = np.unique(y)
         count = len(self.data.classes)
         if len(present) < 2:

@@ -2,8 +2,9 @@ r"""Ridge regression in closed form, for many subsets of the training rows at on
 
 $$w_S = \Big(\sum_{i \in S} x_i x_i^\top + \lambda I\Big)^{-1} \sum_{i \in S} x_i t_i$$
 
-with t the target, or for classes one ±1 column per class, the highest answer winning. A constant feature is appended and
-penalised like the others, so that S = ∅ is defined: it answers 0.
+with t the target less the mean of all training targets, which is added to every answer; or for classes one ±1 column per class,
+the highest answer winning. A constant feature is appended and penalised like the others, so that S = ∅ is defined: it predicts
+the mean, and credit is for more than learning it; of classes it prefers none.
 """
 
 from __future__ import annotations
@@ -38,7 +39,8 @@ class RidgeUtility(Utility):
         self.data, self.l2 = data, float(l2)
         self.metric, self._score = score_named(metric, data)
         self._x, self._test_x = _rotated(*(np.hstack([a, np.ones((len(a), 1))]) for a in (data.x, data.test_x)))
-        self._t = _codes(data)  # (N, C)
+        self._mean = float(data.y.mean()) if data.classes is None else 0.0
+        self._t = _codes(data) - self._mean  # (N, C)
 
     def retrain(self, coalitions: BoolArray) -> tuple[FloatArray, FloatArray]:
         """Payoffs (batch,) and margins (batch, M)."""
@@ -52,11 +54,11 @@ class RidgeUtility(Utility):
         kept = self._x.T * coalitions[:, None, :]  # (batch, d, N)
         grams = kept @ self._x + self.l2 * np.eye(self._x.shape[1])  # (batch, d, d)
         weights = np.linalg.solve(grams, kept @ self._t)  # (batch, d, C)
-        answers = self._test_x @ weights  # (batch, M, C)
+        answers = self._test_x @ weights + self._mean  # (batch, M, C)
         return self._score(answers, self.data.test_y), margins(answers, self.data)
 
     def fingerprint_parts(self) -> dict[str, Any]:
-        return {"data": self.data, "model": f"ridge l2={self.l2!r}", "metric": self.metric}
+        return {"data": self.data, "model": f"ridge l2={self.l2!r} about the mean", "metric": self.metric}
 
 
 def _codes(data: Split) -> FloatArray:

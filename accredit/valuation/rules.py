@@ -7,18 +7,21 @@ from dataclasses import replace
 
 import numpy as np
 
-from accredit.core import Attribution, Claim, Game, Holds
+from accredit.core import Attribution, Claim, Game, Holds, Precision
 from accredit.valuation.curvature import ConjugateGradients, ExactHessian
 from accredit.valuation.datamodels import datamodels
 from accredit.valuation.influence import influence
 from accredit.valuation.knn import knn_shapley
+from accredit.valuation.knn_numbers import knn_regression_shapley
 from accredit.valuation.objectives import Objective, Ridge, Softmax
+from accredit.valuation.out_of_bag import data_oob
 from accredit.valuation.tables import Table
 from accredit.values import shapley
 from accredit.values.truncated import Truncated
 from accredit.values.within import BanzhafWithin, BetaWithin
 
 NEIGHBOURS = 5
+MOST_TREES = 1000  # after which the score of a row hardly moves
 WEIGHT_DECAY = 0.01  # of the logistic model whose influence is asked
 MATRIX_PARAMETERS = 3000  # above this the Hessian is not formed
 
@@ -53,7 +56,15 @@ def data_beta(game: Game, alpha: float, beta: float, budget: int, seed: int = 0)
 def nearest_neighbours(table: Table, game: Game, budget: int, seed: int) -> Attribution:
     """Shapley values of the nearest-neighbour game: exact for rows. Groups of rows have no closed form, so they are valued
     as any other game."""
-    return knn_shapley(table.data, NEIGHBOURS) if table.groups is None else shapley(game, budget=budget, seed=seed)
+    if table.groups is not None:
+        return shapley(game, budget=budget, seed=seed)
+    return (knn_shapley if table.data.classes is not None else knn_regression_shapley)(table.data, NEIGHBOURS)
+
+
+def out_of_bag(table: Table, game: Game, budget: int, seed: int) -> Attribution:
+    """Scores by trees that did not see a row; that of a group is the sum over its rows."""
+    rows = data_oob(table.data, min(budget, MOST_TREES), seed)
+    return rows if table.groups is None else summed(rows, table.groups)
 
 
 def influences(table: Table, game: Game, budget: int, seed: int) -> Attribution:
@@ -66,11 +77,26 @@ def influences(table: Table, game: Game, budget: int, seed: int) -> Attribution:
 
 
 def summed(rows: Attribution, groups: Mapping[str, Sequence[str]]) -> Attribution:
-    """The influence of groups: sums over their rows."""
+    """The scores of groups: sums over their rows. Rows share trees, or a model, so errors do not add up to an interval."""
     place = {name: i for i, name in enumerate(rows.players)}
     sums = np.array([rows.credit[[place[m] for m in members]].sum() for members in groups.values()])
     kept = (c if c.axiom != "symmetry" else Claim("symmetry", Holds.UNKNOWN, "sums over groups") for c in rows.claims)
-    return replace(rows, players=tuple(groups), credit=sums, claims=tuple(kept), method=rows.method + ", summed")
+    known = (
+        rows.precision
+        if rows.interval is None
+        else Precision.unknown("errors of rows that are summed depend on each other")
+    )
+    return replace(
+        rows,
+        players=tuple(groups),
+        credit=sums,
+        claims=tuple(kept),
+        method=rows.method + ", summed",
+        stderr=None,
+        interval=None,
+        level=None,
+        precision=known,
+    )
 
 
 def linear_fit(table: Table, game: Game, budget: int, seed: int) -> Attribution:

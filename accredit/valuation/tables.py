@@ -96,9 +96,8 @@ def table(
             f"--groups {groups!r} holds rows, and --players {by_column!r} makes groups the players; give one"
         )
     by_columns = text is None and not seen_as
-    needed = (
-        [c for c in frame.columns if c not in (by_column, groups)] if by_columns else [target, *[text] * bool(text)]
-    )
+    needed = [c for c in frame.columns if c not in (by_column, groups)] if by_columns else [target]
+    needed += [text] if text is not None else []
     train, held, held_name = parts(frame, file, test, needed, checked_seed(seed))
     for part, name in ((train, str(file)), (held, held_name)):
         if part[target].isna().any():
@@ -138,7 +137,7 @@ def _places(frame: Any, train: Any, held: Any, within: bool) -> tuple[IntArray, 
     return training, held.index.to_numpy(dtype=np.int64) + (0 if within else len(frame))
 
 
-def _in_place(training: IntArray, testing: IntArray, taught: Sequence[Any], held: Sequence[Any]) -> list[Any]:
+def _in_place(training: IntArray, testing: IntArray, taught: Any, held: Any) -> list[Any]:
     """What belongs to training and test rows, in the order of the files."""
     found: list[Any] = [None] * (len(training) + len(testing))
     for places, values in ((training, taught), (testing, held)):

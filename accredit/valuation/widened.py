@@ -44,8 +44,11 @@ class Constant(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return np.tile(self.probability, (len(x), 1))
 
 
-class Zero(RegressorMixin, BaseEstimator):  # type: ignore[misc]
-    """What an untaught regressor answers."""
+class Mean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+    """What an untaught regressor answers: the mean of all training targets."""
+
+    def __init__(self, mean: float) -> None:
+        self.mean = mean
 
     def predict(self, x: FloatArray) -> FloatArray:
-        return np.zeros(len(x))
+        return np.full(len(x), self.mean)

@@ -1,8 +1,8 @@
 """One thread for the linear algebra of an estimate.
 
 The matrices of an estimate have tens to hundreds of rows. BLAS spreads even these over all cores, and its threads wait for
-one another by spinning: with as many busy processes as cores a factorisation of 150 rows then takes half a second instead of
-a tenth of a millisecond. On one thread sums also come out in one order, so a seed gives the same digits on any number of cores.
+one another by spinning: beside another busy process a factorisation of 150 rows then takes a thousand times as long. On one
+thread sums also come out in one order, so a seed gives the same digits on any number of cores.
 """
 
 from __future__ import annotations
@@ -10,21 +10,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
-from threading import Lock
+from threading import RLock
 from typing import Any
 
-
-class _Held:
-    """Who is inside: the first to come sets the limit, the last to leave lifts it, whatever the order of the others."""
-
-    lock = Lock()
-    inside = 0
-    limit: Any = None
+# The limit belongs to the process: were two threads to set and lift it in turn, the second would restore the first one's.
+_ALONE = RLock()
 
 
 @cache
 def _pools() -> Any:
-    """The BLAS libraries of this process. Finding them takes a millisecond, so it is done once."""
+    """The BLAS libraries of this process. Finding them takes milliseconds, so it is done once."""
     from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
     return ThreadpoolController().select(user_api="blas")
@@ -32,15 +27,6 @@ def _pools() -> Any:
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """BLAS keeps to one thread within the block, in every thread of this process, and is then as it was."""
-    with _Held.lock:
-        if _Held.inside == 0:
-            _Held.limit = _pools().limit(limits=1)
-        _Held.inside += 1
-    try:
+    """BLAS keeps to one thread within the block and is then as it was. Other threads that ask for the same wait."""
+    with _ALONE, _pools().limit(limits=1):
         yield
-    finally:
-        with _Held.lock:
-            _Held.inside -= 1
-            if _Held.inside == 0:
-                _Held.limit.restore_original_limits()

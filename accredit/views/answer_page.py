@@ -102,20 +102,20 @@ def _targets(explanation: Explanation, said: Said) -> dict[str, tuple[str, int, 
     return {str(k): each for k, each in enumerate(there)}
 
 
-def _lines(said: Said, shown: dict[str, tuple[str, int, int]]) -> list[tuple[str, list[Piece]]]:
-    """The answer sentence by sentence: the number of the sentence's target, and its tokens."""
+def _lines(said: Said, shown: dict[str, tuple[str, int, int]]) -> list[tuple[str, int, list[Piece]]]:
+    """The answer sentence by sentence: the number of its target, which sentence it is, and its tokens."""
     sentences = [(k, a, b) for k, (_, a, b) in shown.items() if k != "0" and b - a > 1]
     tokens = {a: k for k, (_, a, b) in shown.items() if k != "0" and b - a == 1}
     if len(said.pieces) != len(said.likely):
-        return [("", [Piece("", said.text, "", "", "")])]
+        return [("", 0, [Piece("", said.text, "", "", "")])]
     whole = [(k, a, b) for k, a, b in sentences if b - a < len(said.pieces)]
     lines, at = [], 0
-    for k, a, b in [*whole, ("", len(said.pieces), len(said.pieces))]:
+    for ordinal, (k, a, b) in enumerate([*whole, ("", len(said.pieces), len(said.pieces))], 1):
         if a > at:
-            lines.append(("", [_piece(said, i, tokens) for i in range(at, a)]))
+            lines.append(("", 0, [_piece(said, i, tokens) for i in range(at, a)]))
         if b > a:
             pieces = [_piece(said, i, tokens) for i in range(a, b)]
-            lines.append((k, [pieces[0]._replace(before=pieces[0].before.lstrip(" ")), *pieces[1:]]))
+            lines.append((k, ordinal, [pieces[0]._replace(before=pieces[0].before.lstrip(" ")), *pieces[1:]]))
         at = b
     return lines
 
@@ -195,6 +195,6 @@ def _matrix(explanation: Explanation, said: Said, shown: dict[str, tuple[str, in
     if len(across) < len(tokens):
         left.append(f"{len(across)} of {len(tokens):,} tokens")
     return render(
-        "answer", "matrix", names=[tokens[k][0] for k in across.tolist()], rows=rows, method=title(method),
+        "answer", "matrix", names=[tokens[k][0] for k in across.tolist()], rows=rows, method=title(method), name=method,
         left=" and ".join(left),
     )  # fmt: skip

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from accredit.core import Attribution
 from accredit.core.plain import rounded
 from accredit.explanation.result import WHOLE, Explanation, Said
+from accredit.methods import BY_NAME
 from accredit.views.columns import printable, table, width
 from accredit.views.notation import LEGEND, claim_letters
 from accredit.views.numbers import between, brief, credit_number, fixed, percent, rounding
@@ -45,22 +46,39 @@ def likelihood(log_probability: float) -> str:
     >>> likelihood(-0.105), likelihood(-40.0), likelihood(-1e-9)
     ('−0.105 (90%)', '−40.000', '0.000 (100%)')
     """
-    p = math.exp(log_probability)
+    p = math.exp(min(log_probability, 0.0))
     return fixed(log_probability, 3) + (f" ({percent(p, 0 if p >= 0.1 else 1)})" if p >= 0.001 else "")
 
 
 def worth_words(explanation: Explanation) -> str:
     """What the explained target is worth with the whole prompt, and with nobody's part."""
-    _, first = next(iter(explanation))
-    if first.total is None or first.baseline is None:
+    ends = _ends(explanation)
+    if ends is None:
         return ""
-    ends = (first.baseline + first.total, first.baseline)
     plain = payoff_words(explanation) == "log-probability"
     with_all, without = (likelihood(x) if plain else rounded(x, 3) for x in ends)
     who = explanation.provenance.get("players", "player")
     count = len(explanation.players)
     none = f"none of the {count} {who}s" if count > 1 else f"that one {who} left out"
     return f"{payoff_words(explanation)} {with_all} with the whole prompt, {without} with {none}"
+
+
+def _ends(explanation: Explanation) -> tuple[float, float] | None:
+    """The payoff with the whole prompt and with nobody's part: as a game shared it, else from the log-probabilities. What a
+    flow or an integral shares is something else."""
+    for name, result in explanation:
+        method = BY_NAME.get(name.partition(":")[0])
+        if method and method.kind == "game" and result.total is not None and result.baseline is not None:
+            return result.baseline + result.total, result.baseline
+    said = explanation.said
+    place = next((t for t in said.targets if t[0] == explanation.target), None) if said is not None else None
+    if said is None or place is None or (said.rather_than is not None and explanation.target == WHOLE):
+        return None
+    _, with_all, without = _moved(said, place)
+    if explanation.payoff == "probability":
+        return math.exp(with_all), math.exp(without)
+    count = place[2] - place[1] if explanation.payoff == "mean" else 1
+    return with_all / count, without / count
 
 
 def payoff_words(explanation: Explanation) -> str:
@@ -123,7 +141,10 @@ def _parts(explanation: Explanation, rows: int, colour: bool) -> list[str]:
     header = [str(explanation.provenance.get("players", "part"))]
     for name, result in explanation:
         header += [title(name).lower(), *[error_bars(result)] * (result.interval is not None)]
-    cells = [[shortened(name), *(x for _, a in explanation for x in _cells(a, name))] for name in names]
+    cells = [
+        [shortened(name), *(x for m, a in explanation for x in _cells(a, name, m not in explanation.unsigned))]
+        for name in names
+    ]
     values = [first[name] if abs(first[name]) > rounding(first) else 0.0 for name in names]
     if colour:
         largest = max(float(abs(first.credit).max()), rounding(first))
@@ -139,11 +160,12 @@ def _parts(explanation: Explanation, rows: int, colour: bool) -> list[str]:
     return [*lines, *[f"… {hidden} more of smaller credit"] * bool(hidden), f"claims kept: {letters}"]
 
 
-def _cells(result: Attribution, name: str) -> list[str]:
+def _cells(result: Attribution, name: str, signed: bool) -> list[str]:
     if name not in result.players:
         return ["—"]
     estimate = result.estimate(name)
-    number = credit_number(estimate.value, max(float(abs(result.credit).max()), rounding(result)))
+    largest = max(float(abs(result.credit).max()), rounding(result))
+    number = credit_number(estimate.value, largest) if signed else brief(estimate.value, signed)
     if result.interval is None or estimate.low is None or estimate.high is None:
         return [number]
     return [number, between(estimate.low, estimate.high, 3)]

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 ROW = 92  # pixels between layers
-LEFT, TOP, BOTTOM, RIGHT = 72, 34, 104, 28
+LEFT, TOP, BOTTOM, RIGHT = 72, 34, 120, 28
 DRAWN = 0.98  # share of each layer's flow that is drawn; hair-thin edges are left out
 MOST = 1600  # edges drawn in all layers together
 HAIR = 0.5  # pixels of flow below which edges of a layer are one path, without a name each

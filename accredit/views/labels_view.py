@@ -38,18 +38,19 @@ def labels_text(found: WrongLabels | None, unanswered: str = "") -> list[str]:
 
 def stated(found: WrongLabels) -> str:
     """The verdict with its interval, as one sentence."""
+    said = found.verdict[:1].upper() + found.verdict[1:]
     if found.precision_interval is None:
-        return found.verdict
+        return said
     low, high = found.precision_interval
-    return f"{found.verdict} (90% interval {low:.0%} to {high:.0%})"
+    return f"{said} (90% interval {low:.0%} to {high:.0%})"
 
 
 def evidence(found: WrongLabels) -> str:
     """What ranked the rows, and how well it found flips that were planted."""
     best = next(e for e in found.evidence if e.score == found.chosen)
     told = f"{found.agreement:.0%} of the labels are foretold (largest class {found.majority:.0%})"
-    area = f"found planted flips with an area of {best.area:.2f} ± {best.stderr:.2f}, where ½ is chance"
-    return f"judged by {', '.join(found.seen_as)}: {told}. {found.chosen} {area}"
+    area = f"it found planted flips with an area of {best.area:.2f} ± {best.stderr:.2f}, where ½ is chance"
+    return f"Judged by {', '.join(found.seen_as)}: {told}. Ranked by: {found.chosen}; {area}"
 
 
 def _odd(found: WrongLabels) -> list[str]:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 INK, MISSING = "#1b1d22", "#9aa0ab"
 OTHERS = "{} other columns"
+LONGEST = 28  # characters of a name
 POINTS = 4000  # rows drawn as points; more would be one blot
 LINES = 400  # rows drawn as lines
 CELLS = 12  # players of a heat map of pairs whose numbers are written into it
@@ -47,7 +48,7 @@ def waterfall(explanation: TableExplanation, row: int = 0, ax: Axes | None = Non
     ax.axvline(explanation.base[k], color=MISSING, linewidth=0.8, linestyle=":")
     ax.set_yticks(where, names)
     ax.invert_yaxis()
-    ax.margins(x=0.12)
+    ax.margins(x=0.2)
     ax.set_xlabel(f"{_worth(explanation)}; base value {rounded(explanation.base[k])}")
     prediction = rounded(explanation.prediction[row, k])
     return _titled(ax, f"row {explanation.rows[row]}: {explanation.target} = {prediction}")
@@ -65,11 +66,16 @@ def force(explanation: TableExplanation, row: int = 0, ax: Axes | None = None, *
                 continue
             ax.barh(0, -steps[i], left=at, height=0.5, color=css(colour), edgecolor="white", linewidth=1.5)
             if abs(steps[i]) > 0.06 * np.abs(steps).sum():
-                ax.text(at - steps[i] / 2, -0.32, names[i], ha="center", va="top", rotation=30, fontsize="small")
+                ax.text(at - steps[i] / 2, -0.3, names[i], ha="right", va="top", rotation=30, rotation_mode="anchor",
+                        fontsize="small")  # fmt: skip
             at -= steps[i]
+        if at != meeting:
+            word, where = ("raises", "right") if side > 0 else ("lowers", "left")
+            ax.annotate(word, (meeting, 0.3), (-5 * side, 0), textcoords="offset points", ha=where, va="bottom",
+                        color=css(colour), fontsize="small")  # fmt: skip
     ax.axvline(meeting, color=INK, linewidth=1.2)
     ax.axvline(explanation.base[explanation.place()], color=MISSING, linewidth=0.8, linestyle=":")
-    ax.set_ylim(-1.2, 0.5)
+    ax.set_ylim(-1.3, 0.6)
     ax.set_yticks([])
     ax.set_xlabel(f"{_worth(explanation)}; dotted: base value")
     return _titled(ax, f"row {explanation.rows[row]}: {explanation.target} = {rounded(meeting)}")
@@ -77,7 +83,15 @@ def force(explanation: TableExplanation, row: int = 0, ax: Axes | None = None, *
 
 def bar(explanation: TableExplanation, ax: Axes | None = None, *, top: int = 20) -> Axes:
     """Mean size of each column's credit, largest first, with its interval over rows."""
-    return bars(explanation.importance().ranked()[: min(top, len(explanation.players))], ax, top=top)
+    found = explanation.importance()
+    ax = bars(found.ranked()[: min(top, len(explanation.players))], ax, top=top)
+    ax.set_yticks(ax.get_yticks(), [_short(label.get_text()) for label in ax.get_yticklabels()])
+    ax.set_xlabel(
+        f"mean |credit|, {_worth(explanation)}" + ("; lines: 95 % interval" if found.interval is not None else "")
+    )
+    return _titled(
+        ax, f"{explanation.target}: mean |credit| over {len(explanation):,} row{'s' * (len(explanation) > 1)}"
+    )
 
 
 def beeswarm(explanation: TableExplanation, ax: Axes | None = None, *, top: int = 20, seed: int = 0) -> Axes:
@@ -95,9 +109,9 @@ def beeswarm(explanation: TableExplanation, ax: Axes | None = None, *, top: int 
         ax.scatter(credit[known], height[known], s=7, c=share[known], cmap=colormaps["viridis"], vmin=0, vmax=1,
                    linewidths=0, rasterized=True)  # fmt: skip
     ax.axvline(0, color=INK, linewidth=0.8)
-    ax.set_yticks(np.arange(len(shown)), [_plain(explanation.players[i]) for i in shown])
+    ax.set_yticks(np.arange(len(shown)), [_short(explanation.players[i]) for i in shown])
     ax.invert_yaxis()
-    ax.set_xlabel(f"credit, {_worth(explanation)}; dark: low values, bright: high, grey: missing or words")
+    ax.set_xlabel(f"credit, {_worth(explanation)}\ndark: low values, bright: high, grey: missing or words")
     return _titled(ax, f"{explanation.target}{_share_drawn(len(drawn_rows), len(explanation), 'rows')}")
 
 
@@ -122,7 +136,7 @@ def scatter(
     ax.scatter(x, credit, s=9, linewidths=0, rasterized=True, **options)
     ax.axhline(0, color=INK, linewidth=0.8)
     if ticks:
-        ax.set_xticks([at for at, _ in ticks], [_plain(name) for _, name in ticks], rotation=45, ha="right")
+        ax.set_xticks([at for at, _ in ticks], [_short(name) for _, name in ticks], rotation=45, ha="right")
     ax.set_xlabel(_plain(player) + ("" if colour is None else f" (dark: low {_plain(colour)}, bright: high)"))
     ax.set_ylabel("credit")
     return _titled(ax, f"{explanation.target}{_share_drawn(len(drawn_rows), len(explanation), 'rows')}")
@@ -137,10 +151,10 @@ def heatmap(explanation: TableExplanation, ax: Axes | None = None, *, top: int =
     image = np.array([explanation.credit[g][:, shown, k].mean(axis=0) for g in groups]).T
     largest = float(np.abs(image).max()) or 1.0
     ax.imshow(image, aspect="auto", interpolation="nearest", cmap=_signed_colours(), vmin=-largest, vmax=largest)
-    ax.set_yticks(np.arange(len(shown)), [_plain(explanation.players[i]) for i in shown])
+    ax.set_yticks(np.arange(len(shown)), [_short(explanation.players[i]) for i in shown])
     each = "" if len(groups) == len(order) else f", averaged in {len(groups)} groups"
     ax.set_xlabel(f"{len(order)} rows from low to high prediction{each}")
-    return _titled(ax, f"{explanation.target}: credit from −{rounded(largest, 3)} to {rounded(largest, 3)}")
+    return _titled(ax, f"{explanation.target}: blue raises, orange lowers, by {rounded(largest, 3)} at most")
 
 
 def decision(explanation: TableExplanation, ax: Axes | None = None, *, top: int = 20, seed: int = 0) -> Axes:
@@ -150,14 +164,14 @@ def decision(explanation: TableExplanation, ax: Axes | None = None, *, top: int 
     shown = _largest(explanation, top)[::-1]
     rest = np.setdiff1d(np.arange(len(explanation.players)), shown)
     credit = explanation.credit[drawn_rows, :, k]
-    steps = np.column_stack([credit[:, rest].sum(axis=1), credit[:, shown]])
+    steps = np.column_stack([credit[:, rest].sum(axis=1), credit[:, shown]]) if len(rest) else credit[:, shown]
     lines = explanation.base[k] + np.cumsum(steps, axis=1)
     lines = np.column_stack([np.full(len(lines), explanation.base[k]), lines])
     ends = explanation.prediction[drawn_rows, k]
     for line, end in zip(lines, ends.tolist(), strict=True):
         above = end >= explanation.base[k]
         ax.plot(line, np.arange(len(line)), color=css(POSITIVE if above else NEGATIVE), linewidth=0.8, alpha=0.5)
-    names = [OTHERS.format(len(rest)) if len(rest) else "", *(_plain(explanation.players[i]) for i in shown)]
+    names = [*([OTHERS.format(len(rest))] if len(rest) else []), *(_short(explanation.players[i]) for i in shown)]
     ax.set_yticks(np.arange(1, len(names) + 1) - 0.5, names)
     ax.axvline(explanation.base[k], color=MISSING, linewidth=0.8, linestyle=":")
     ax.set_xlabel(f"{_worth(explanation)}; dotted: base value")
@@ -182,11 +196,14 @@ def network(interactions: Interactions, ax: Axes | None = None, *, top: int = 30
     for name in names:
         x, y = np.cos(angle[name]), np.sin(angle[name])
         ax.scatter([x], [y], s=40, color=css(UNSIGNED), zorder=3)
-        ax.text(1.1 * x, 1.1 * y, _plain(name), ha="left" if x >= 0 else "right", va="center", fontsize="small")
+        ax.text(1.1 * x, 1.1 * y, _short(name), ha="left" if x >= 0 else "right", va="center", fontsize="small")
     ax.set_aspect("equal")
     ax.set_axis_off()
     ax.margins(0.25)
-    return _titled(ax, f"the {len(pairs)} strongest pairs, at most {rounded(largest)}")
+    return _titled(
+        ax,
+        f"the {len(pairs)} strongest pairs, {rounded(largest)} at most\nblue: worth more together, orange: worth less",
+    )
 
 
 def pair_heatmap(interactions: Interactions, ax: Axes | None = None, *, top: int = 20) -> Axes:
@@ -196,7 +213,7 @@ def pair_heatmap(interactions: Interactions, ax: Axes | None = None, *, top: int
     >>> from accredit.core import Interactions
     >>> pairs = Interactions("abc", "sii", "by hand", {("a", "b"): 1.0, ("a", "c"): -2.0, ("b", "c"): 0.0})
     >>> pair_heatmap(pairs).get_title(loc="left")
-    'sii of pairs; the largest is 2 in size'
+    'interactions of pairs (sii), 2 at most'
     """
     ax = _axes(ax)
     square = interactions.matrix()
@@ -208,12 +225,12 @@ def pair_heatmap(interactions: Interactions, ax: Axes | None = None, *, top: int
         ax.text(j, i, rounded(square[i, j], 2), ha="center", va="center", fontsize="x-small",
                 color=css(LIGHT_INK if white else DARK_INK))  # fmt: skip
     ax.imshow(square, interpolation="nearest", cmap=_signed_colours(), vmin=-largest, vmax=largest)
-    names = [_plain(interactions.players[i]) for i in kept]
+    names = [_short(interactions.players[i]) for i in kept]
     ax.set_yticks(np.arange(len(kept)), names)
     ax.set_xticks(np.arange(len(kept)), names, rotation=60, ha="right")
     ax.tick_params(length=0)
     some = f" of {len(kept)} of {len(interactions.players)} players" if len(kept) < len(interactions.players) else ""
-    return _titled(ax, f"{interactions.index} of pairs{some}; the largest is {rounded(largest)} in size")
+    return _titled(ax, f"interactions of pairs ({interactions.index}){some}, {rounded(largest)} at most")
 
 
 # What the figures share
@@ -230,7 +247,7 @@ def _steps(explanation: TableExplanation, row: int, top: int) -> tuple[list[str]
     credit = explanation.row(row).credit
     order = np.argsort(-np.abs(credit), kind="stable")
     kept, rest = (order, order[:0]) if len(order) <= top else (order[: top - 1], order[top - 1 :])
-    names = [f"{_plain(explanation.players[i])} = {_cell(explanation.values[i][row])}" for i in kept.tolist()]
+    names = [f"{_short(explanation.players[i])} = {_cell(explanation.values[i][row])}" for i in kept.tolist()]
     steps = credit[kept]
     if len(rest):
         names.append(OTHERS.format(len(rest)))
@@ -309,8 +326,11 @@ def _positions(cells: Any) -> tuple[FloatArray, list[tuple[float, str]]]:
     ]
     used = {x for x, there in zip(rest, known, strict=True) if not there}
     if known.any():
-        quarters = np.quantile(values[known], [0, 0.5, 1]).tolist()
-        ticks += [(x, rounded(x, 3)) for x in dict.fromkeys(quarters)]
+        from matplotlib.ticker import MaxNLocator
+
+        low, high = float(values[known].min()), float(values[known].max())
+        round_ones = [x for x in map(float, MaxNLocator(5).tick_values(low, high)) if low <= x <= high] or [low]
+        ticks += [(x, rounded(x, 3)) for x in round_ones]
     return np.where(known, values, rest), [(x, name) for x, name in ticks if x in used or name not in at]
 
 
@@ -319,6 +339,11 @@ def _cell(value: Cell) -> str:
         return "missing"
     shown = rounded(value).replace("-", "−") if isinstance(value, float) else str(value)
     return _plain(shown if len(shown) <= 24 else shown[:23] + "…")
+
+
+def _short(name: str) -> str:
+    """A name that leaves room for the figure; its beginning and its end stay."""
+    return _plain(name if len(name) <= LONGEST else f"{name[: LONGEST - 10]}…{name[-9:]}")
 
 
 def _number(value: float) -> str:

@@ -7,7 +7,8 @@ from accredit.core.plain import rounded
 from accredit.views.numbers import percent
 
 ALL = 2e-3  # share of the whole that may be missing from what is called all of it
-INITIALS = {"agf": "attention × gradient", "gf": "gradient", "af": "attention"}
+INITIALS = {"agf": "attention × gradient", "gf": "gradient", "af": "attention", "norm": "attention × value length"}
+OWN = {"attn-lrp": "AttnLRP", "gradient-shap": "GradientSHAP"}  # names that are written in one way only
 PAIRS = "interactions of pairs (positive: complements, negative: substitutes)"
 
 
@@ -18,7 +19,7 @@ def title(method: str) -> str:
     ('Leave one out', 'Flow l2 (attention × gradient)')
     """
     name, _, tensor = method.partition(":")
-    shown = (name[:1].upper() + name[1:]).replace("-", " ")
+    shown = OWN.get(name) or (name[:1].upper() + name[1:]).replace("-", " ")
     return f"{shown} ({INITIALS.get(tensor, tensor)})" if tensor else shown
 
 

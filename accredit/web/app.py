@@ -1,4 +1,4 @@
-"""The routes: the page and its files, and what its four views ask for."""
+"""The routes: the page and its files, and what its five views ask for."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from accredit.views.game import game_body
 from accredit.views.html import game_page
 from accredit.views.page import asset, page, stylesheet
 from accredit.web.jobs import RETRY_SECONDS, Crowded, Jobs, Stream
-from accredit.web.requests import METHOD, ExplainRequest, FlowRequest, GameRequest
+from accredit.web.requests import METHOD, AnswerRequest, ExplainRequest, FlowRequest, GameRequest
 from accredit.web.safety import Gate
 from accredit.web.worker import Worker
 
@@ -47,7 +47,10 @@ def problem(message: str, status: int, headers: dict[str, str] | None = None) ->
 def page_files() -> dict[str, bytes]:
     """Every file that the page loads, by name: the ones beside this module, and the style and script that all views share."""
     own = {file.name: file.read_bytes() for file in files(__package__).joinpath("static").iterdir()}
-    return own | {"page.css": stylesheet().encode(), "inspector.js": asset("inspector.js").encode()}
+    return own | {
+        "page.css": stylesheet().encode(),
+        **{name: asset(name).encode() for name in ("inspector.js", "answers.js")},
+    }
 
 
 def application(worker: Worker, store: str | None = None, **limits: Any) -> FastAPI:
@@ -120,6 +123,11 @@ def application(worker: Worker, store: str | None = None, **limits: Any) -> Fast
         """Explain a text or a picture, method by method."""
         return Stream(jobs.submit({"task": "explain", **asked.model_dump()}), jobs.leave)
 
+    @app.post("/api/answer", response_class=Response, responses=EVENTS)
+    async def answer(asked: AnswerRequest) -> Response:
+        """Explain an answer: which parts of the prompt earned it."""
+        return Stream(jobs.submit({"task": "answer", **asked.model_dump()}), jobs.leave)
+
     @app.post("/api/flow", response_class=Response, responses=EVENTS)
     async def flow(asked: FlowRequest) -> Response:
         """Follow attention through the layers."""
@@ -144,7 +152,7 @@ def application(worker: Worker, store: str | None = None, **limits: Any) -> Fast
         if state == seen:
             return Response(status_code=204)
         body = data_body(await run_in_threadpool(watch, store))
-        return JSONResponse({"state": state, "html": body, "page": page("What each row is worth", body)})
+        return JSONResponse({"state": state, "html": body, "page": page("Training data", body)})
 
     @app.get("/api/data.csv", response_class=Response)
     async def data_csv() -> Response:

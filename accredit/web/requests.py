@@ -30,6 +30,7 @@ def _usual(name: str, place: Place) -> str:
 Spelled = Field(min_length=1, max_length=400)
 GameMethod = Annotated[str, Spelled, AfterValidator(lambda name: _usual(name, "game"))]
 ExplainMethod = Annotated[str, Spelled, AfterValidator(lambda name: _usual(name, "explain"))]
+AnswerMethod = Annotated[str, Spelled, AfterValidator(lambda name: _usual(name, "answer"))]
 Positions = Annotated[list[Annotated[int, Field(ge=0, le=4096)]], Field(min_length=1, max_length=512)]
 
 
@@ -48,6 +49,20 @@ class ExplainRequest(Request):
     target: Name | None = None
     players: Literal["word", "token", "sentence"] | Annotated[dict[Name, Positions], Field(max_length=512)] = "word"
     payoff: Literal["log-odds", "logit", "probability", "margin"] | None = None
+    budget: Annotated[int, Field(ge=16, le=20_000)] | None = None
+    seed: Annotated[int, Field(ge=0, le=2**31)] = 0
+
+
+class AnswerRequest(Request):
+    """Passages and a question; an answer, or none if the model is to say one; who plays, and how they leave."""
+
+    context: Annotated[list[Text], Field(min_length=1, max_length=200)]
+    query: Text
+    answer: Text = ""
+    rather_than: Text = ""
+    methods: Annotated[list[AnswerMethod], Field(min_length=1, max_length=2 * len(METHODS))] | None = None
+    players: Literal["passage", "sentence", "word", "token"] = "passage"
+    removal: Literal["rebuild", "attention"] = "rebuild"
     budget: Annotated[int, Field(ge=16, le=20_000)] | None = None
     seed: Annotated[int, Field(ge=0, le=2**31)] = 0
 

@@ -12,12 +12,14 @@ from typing import Any, TypeVar
 from accredit.core import InvalidInput
 from accredit.explanation.explainer import asked_methods, builtin_model, subject_of
 from accredit.explanation.flows import REPORTED, columns, picture
+from accredit.explanation.graph import graph_of
 from accredit.explanation.stream import Ended, Explained, Progress, Started, assembled, events
 from accredit.explanation.subject import Subject, tokens_of
 from accredit.methods import DEFAULT, methods_for
 from accredit.views import explanation_page
 from accredit.views.explanation import explanation_blocks, headline
 from accredit.views.flow_view import flow_body, flow_page
+from accredit.web.answering import WRITES, answer
 
 TOKENS = 512
 PIXELS = 16_000_000
@@ -94,6 +96,7 @@ class Models:
             "text": None if text is None else {"name": text.name, "labels": _labels(text), "layers": self._layers()},
             "image": self.builtin or "image" in self.by_kind,
             "builtin": self.builtin,
+            "answers": self.builtin or getattr(text, "task", "") in WRITES,
             "methods": [method.to_plain() for method in methods_for("explain")],
             "default": list(DEFAULT),
         }
@@ -101,7 +104,7 @@ class Models:
     def _layers(self) -> int | None:
         """Layers through which attention flows, if the model shows any."""
         with suppress(Exception):  # what fails here fails again, and is reported, when it is asked for
-            return len(self.attention_of(WARM_UP["text"]).attention)
+            return len(graph_of(self.attention_of(WARM_UP["text"])).attention)
         return None
 
     def attention_of(self, text: str) -> Subject:
@@ -175,31 +178,32 @@ def flow(models: Models, task: Event) -> Iterator[Event]:
     yield {"event": "progress", "method": "max flow", "done": 0, "of": 2}
     subject = models.attention_of(task["text"])
     rule, layer, keep = task["rule"], task["layer"], models.recent.get
-    settings: dict[str, Any] = {"outputs": subject.outputs, "residual": task["residual"]}
-    network = LayeredNetwork.from_attention(subject.attention, **settings)
+    graph = graph_of(subject)
+    settings: dict[str, Any] = {"outputs": graph.outputs, "residual": task["residual"]}
+    network = LayeredNetwork.from_attention(graph.attention, **settings)
     if layer > network.layers:
         raise InvalidInput(f"layer is {layer}; this model has layers 0 (input) to {network.layers} (output)")
     drawn = "l2" if rule == "l2" else "barrier"
     solved = keep((task["text"], task["residual"], drawn), lambda: unique_flow(network, drawn))
     if rule == "shapley":
-        credit = joint_flow(subject.attention, rule=rule, layer=layer, groups=subject.groups, orders=ORDERS, **settings)
+        credit = joint_flow(graph.attention, rule=rule, layer=layer, groups=graph.groups, orders=ORDERS, **settings)
     else:
-        credit = flow_credit(solved, layer=layer, groups=subject.groups)
-    names, members = columns(subject, solved.demand)
+        credit = flow_credit(solved, layer=layer, groups=graph.groups)
+    names, members = columns(graph, solved.demand)
     drawing = picture(network, solved, f"flow, {rule}", names, members, ())
     facts = {"layers": network.layers, "tokens": network.tokens}
     tokens = [(t.shown, t.player) for t in tokens_of(subject)]
     yield {"event": "result", "done": 1, "of": 2, "html": flow_body(drawing, credit, layer, rule, tokens), **facts}
     yield {"event": "progress", "method": "what all max flows agree on", "done": 1, "of": 2}
     small = network.tokens <= REPORTED
-    ranges = credit_intervals(FlowGame(network, layer=layer, groups=subject.groups)) if small else None
+    ranges = credit_intervals(FlowGame(network, layer=layer, groups=graph.groups)) if small else None
     report = keep(
         (task["text"], task["residual"]),
-        lambda: flow_report(subject.attention, intervals=False, pairs=64, trials=0, flow=solved, **settings),
+        lambda: flow_report(graph.attention, intervals=False, pairs=64, trials=0, flow=solved, **settings),
     )
     body = flow_body(drawing, credit, layer, rule, tokens, ranges, report)
     yield {"event": "result", "done": 2, "of": 2, "html": body, **facts}
     yield {"event": "done", "page": flow_page(task["text"], body)}
 
 
-TASKS: dict[str, Callable[[Models, Event], Iterator[Event]]] = {"explain": explain, "flow": flow}
+TASKS: dict[str, Callable[[Models, Event], Iterator[Event]]] = {"explain": explain, "flow": flow, "answer": answer}

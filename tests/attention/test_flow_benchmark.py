@@ -17,3 +17,4 @@ def test_quick_run_ends_with_ratios():
     figures = json.loads(run.stdout.splitlines()[-1])
     assert figures["barrier_T16_iterations"] < 35
     assert figures["pairwise_T8_vs_ortools"] > 0
+    assert figures["prompt_T32_megabytes"] > 0 and figures["prompt_T32_vs_shuffled"] > 0

@@ -128,3 +128,30 @@ def test_json_lines_are_read(tmp_path):
         "--methods", "saliency", "--metrics", "deletion", "--data", str(data), "--text", "review", "--json"
     )
     assert json.loads(result.stdout)["rows"] == 2
+
+
+@pytest.mark.slow
+def test_answers_are_compared_where_the_truth_is_known():
+    run = compare(
+        "--answers", "joint", "--passages", "4", "--limit", "2", "--methods", "loo,lasso", "--budget", "16", "--json"
+    )
+    assert run.exit_code == 0, run.output
+    table = json.loads(run.stdout)
+    scores = {line["method"]: line["metrics"] for line in table["standings"]}
+    assert set(scores) == {"leave-one-out", "lasso", "random", "oracle"}
+    assert set(scores["lasso"]) == {"hit@1", "hit@2", "drop@1", "drop@2", "lds"}
+    assert scores["leave-one-out"]["hit@2"][0] == 1.0 and table["rows"] == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--answers", "plain", "--data", "rows.csv"], "--data is for texts, and --answers makes its own contexts"),
+        (["--answers", "plain", "--judge", "mask"], "--judge is for texts"),
+        (["--passages", "4"], "--passages is for --answers"),
+        (["--answers", "odd"], "'odd' is not one of 'plain', 'redundant', 'joint', 'contradicting'"),
+    ],
+)
+def test_options_of_texts_and_of_answers_do_not_mix(words, message):
+    run = compare(*words)
+    assert run.exit_code == 2 and message in " ".join(run.output.split())

@@ -69,6 +69,19 @@ def test_target_players_payoff_removal_and_seed_arrive(run, folders):
     assert explanation["shapley"].seed == 7 and explanation["shapley"].payoffs <= 40
 
 
+@pytest.mark.slow
+def test_heads_and_layers_arrive(run, folders):
+    pytest.importorskip("ortools")
+    asked = ("--model", folders / "text", "--methods", "flow:norm,rollout,leave-one-out", "--json")
+    code, out, _ = run(TEXT, *asked, "--heads", "1,3", "--layers", "0-1")
+    found = Explanation.from_json(out)
+    assert code == 0 and found["flow:norm"].provenance["heads"] == "heads weighted 0.25, 0.75"
+    assert found["rollout"].provenance["layers"] == "[0, 1]"
+    assert any(note.startswith("layers=[0, 1] concerns flow:norm, rollout") for note in found.notes)
+    code, out, _ = run("--answer", "--methods", "rollout", "--heads", "max", "--layers", "-1", "--json")
+    assert code == 0 and Explanation.from_json(out)["rollout"].provenance["heads"] == "maximum of heads"
+
+
 def test_an_image_has_patches(run, folders, tmp_path):
     pixels = np.random.default_rng(0).integers(0, 256, (30, 20), dtype=np.uint8)
     Image.fromarray(pixels).save(tmp_path / "shirt.png")
@@ -245,6 +258,10 @@ BAD = {
     "damaged groups": ([TEXT, "--players", '{"a": 1}'], "--players"),
     "unknown payoff": ([TEXT, "--payoff", "profit"], "payoff"),
     "unknown removal": ([TEXT, "--removal", "burn"], "removal"),
+    "unknown heads": ([TEXT, "--methods", "rollout", "--heads", "first"], "--heads is 'first'"),
+    "layer that is not there": ([TEXT, "--methods", "rollout", "--layers", "1-7"], "layers 0 … 1"),
+    "layers that are none": ([TEXT, "--methods", "rollout", "--layers", "last"], "--layers is 'last'"),
+    "heads without attention": ([TEXT, "--methods", "shapley", "--heads", "max"], "none of the methods asked takes it"),
     "budget of zero": ([TEXT, "--budget", "0"], "budget"),
     "missing file": (["missing.csv"], "no file"),
     "missing picture": (["missing.png"], "no file"),

@@ -80,6 +80,13 @@ def test_the_built_in_table_needs_no_data(typed):
             "'a' plays alone",
         ),
         (("explain", "--table", "rows.csv"), "leave one out"),
+        (("explain", "--table", "--model", "model.json"), "leave one out"),
+        (("explain", "rows.csv", "--model", "model.json", "--cut"), "--cut is for texts"),
+        (("explain", "rows.csv", "--model", "model.json", "--background-by", "medoids"), "--most-background 100"),
+        (
+            ("explain", "rows.csv", "--model", "model.json", "--out", "x.jsonl", "--target", "1"),
+            "--out writes every output",
+        ),
         (("explain", "rows.csv", "--model", "model.json", "--players", "word"), "groups of columns as JSON"),
         (("explain", "rows.csv", "--model", "train.csv.txt"), "there is no file"),
     ],
@@ -87,3 +94,35 @@ def test_the_built_in_table_needs_no_data(typed):
 def test_what_does_not_fit_is_named(typed, files, words, said):
     code, _, err = typed(*words)
     assert code == 2 and said in err
+
+
+def test_words_in_a_file_are_the_categories_of_a_booster(typed, tmp_path, monkeypatch):
+    """A file has no types, and these models once refused their own training rows."""
+    import lightgbm
+
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(1)
+    data = pd.DataFrame({"age": rng.integers(20, 60, 80), "town": rng.choice(["Ulm", "Aachen", "Köln"], 80)})
+    learned = data.assign(town=pd.Categorical(data["town"], categories=["Ulm", "Köln", "Aachen"]))
+    worth = (data["age"] > 40) + 2.0 * (data["town"] == "Ulm")
+    small = {"n_estimators": 4, "n_jobs": 1}
+    models = {
+        "x.json": xgboost.XGBRegressor(enable_categorical=True, **small).fit(learned, worth),
+        "l.txt": lightgbm.LGBMRegressor(verbose=-1, min_child_samples=3, min_data_per_group=3, **small).fit(
+            learned, worth
+        ),
+    }
+    models["x.json"].save_model("x.json")
+    models["l.txt"].booster_.save_model("l.txt")
+    data[:5].to_csv("rows.csv", index=False)
+    data[40:].to_csv("train.csv", index=False)
+    data[:1].assign(town="Bonn").to_csv("unseen.csv", index=False)
+    for name, model in models.items():
+        code, out, _ = typed("explain", "rows.csv", "--model", name, "--background", "train.csv", "--json")
+        explained = json.loads(out)
+        assert code == 0 and explained["method"] == "shapley/closed form"
+        assert np.ravel(explained["prediction"]) == pytest.approx(model.predict(learned[:5]), abs=1e-6)
+        assert any("'town' was read as the categories" in note for note in explained["notes"])
+        for words in (("--background", "train.csv"), ()):
+            code, _, err = typed("explain", "unseen.csv", "--model", name, *words)
+            assert code == 2 and "column 'town' holds 'Bonn'" in err

@@ -168,7 +168,10 @@ def test_numbers_are_regressed(run, tmp_path):
     )
     assert code == 0, err
     assert "neg_mean_squared_error" in out
-    code, _, err = run("numbers.csv", "--target", "price")
+    code, out, err = run("numbers.csv", "--target", "price")
+    assert code == 0, err
+    assert "minus the squared error of 5 nearest neighbours" in out
+    code, _, err = run("numbers.csv", "--target", "price", "--method", "shapley")
     assert code == 2
     assert "--model ridge" in err
 
@@ -189,7 +192,7 @@ def test_numbers_are_regressed(run, tmp_path):
         (("train.csv", "--target", "label", "--only", "labels", "--budget", "9"), "--budget is about values"),
         (("train.csv", "--target", "height", "--only", "labels"), "wrong labels are found among classes"),
         ((*BASE, "--method", "loo", "--budget", "20"), "takes 62 trainings"),
-        ((*BASE, "--method", "shapley", "--budget", "50"), "--budget 120 or more"),
+        ((*BASE, "--method", "shapley", "--budget", "50"), "--budget 120 is the least"),
         ((*BASE, "--method", "influence", "--model", "forest"), "write --model logistic"),
         ((*BASE, "--method", "banzhaf", "--budget", "130", "--executor", "fibres"), "unknown executor"),
         (("holes.csv", "--target", "label"), "column 'height' is missing in 1 rows"),
@@ -251,9 +254,9 @@ def test_few_rows_of_prices_are_numbers_and_many_numbered_classes_are_classes_if
     assert "neg_mean_squared_error" in out
     digits = "".join(f"{i % 25},{i % 25}\n" for i in range(100))
     (tmp_path / "letters.csv").write_text("stroke,letter\n" + digits)
-    code, _, err = run("letters.csv", "--target", "letter")
-    assert code == 2
-    assert "--task class" in err
+    code, out, err = run("letters.csv", "--target", "letter")
+    assert code == 0, err
+    assert "write --task class if it is one" in out and "minus the squared error of 5 nearest" in out
     code, out, err = run("letters.csv", "--target", "letter", "--task", "class", "--only", "values")
     assert code == 0, err
     assert "share of right labels" in out
@@ -332,4 +335,4 @@ def test_the_lines_of_the_page_run_as_written(run, tmp_path):
     assert [code for code, _, _ in answers] == [0, 0, 0], answers
     suspects = answers[0][1].split("WHAT IS EACH ROW WORTH?")[0]
     assert "The script is superb and gripping and my children agreed" in suspects  # labelled bad
-    assert answers[1][1].index("\nann ") < answers[1][1].index("\ncy ")  # the careless one comes last
+    assert answers[2][1].index("\nann ") < answers[2][1].index("\ncy ")  # the careless one comes last

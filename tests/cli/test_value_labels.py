@@ -57,13 +57,23 @@ def test_both_questions_are_answered_apart_on_terminal_page_and_in_json(run, tmp
     page = (tmp_path / "out.html").read_text()
     assert page.index("Which labels are wrong?") < page.index("What is each row worth?")
     assert "mislabelled" not in page.lower() and "superb" in page
-    code, out, err = run(*ASKED, "--json", "--no-curves")
+
+
+@pytest.mark.slow
+def test_one_object_for_each_question_in_the_journal_and_in_json(run):
+    line = ("--json", "--store", "run.db", "--method", "shapley", "--model", "ridge", "--budget", "130", "--no-curves")
+    code, out, err = run(*ASKED, *line)
+    assert code == 0, err
     report = json.loads(out)
     found = WrongLabels.from_plain(report["wrong_labels"])
     assert len(found.names) == 80  # all rows of the file, those set aside for testing among them
     assert len(report["worth"]["values"]["players"]) == 60
     assert {found.names[i] for i in found.suspects[:4]} <= {f"row {i}" for i in WRONG}
     assert found.precision is not None and set(found.excerpts) >= {found.names[i] for i in found.suspects}
+    seen = watch("run.db")
+    assert seen.labels is not None and seen.labels.to_plain() == report["wrong_labels"]
+    with Journal("run.db", several=True) as journal:
+        assert "--features" not in journal.runs()[0].command
 
 
 @pytest.mark.slow
@@ -80,20 +90,12 @@ def test_features_at_chance_accuse_nobody_in_either_part(run):
 
 
 @pytest.mark.slow
-def test_one_question_alone_as_csv_and_in_the_journal(run, tmp_path):
+def test_one_question_alone_as_csv(run):
     code, out, err = run(*ASKED, "--only", "labels", "--csv")
     assert code == 0, err
     rows = list(csv.DictReader(out.splitlines()))
     assert len(rows) == 80 and rows[0]["listed"] == "yes" and rows[-1]["listed"] == "no"
     assert rows[0]["label"] != rows[0]["suggested"] and int(rows[0]["row"].split()[1]) in WRONG
-    code, out, err = run(*ASKED, "--store", "run.db", "--method", "shapley", "--model", "ridge", "--budget", "130")
-    assert code == 0, err
-    seen = watch("run.db")
-    assert seen.labels is not None and {r["row"] for r in rows if r["listed"] == "yes"} == {
-        seen.labels.names[i] for i in seen.labels.suspects
-    }
-    with Journal("run.db", several=True) as journal:
-        assert "--features" not in journal.runs()[0].command
 
 
 @pytest.mark.slow

@@ -11,9 +11,11 @@ from click.testing import CliRunner
 from numpy.testing import assert_allclose
 
 from accredit.cli.explain import explain as command
-from accredit.core import Holds, InvalidInput
+from accredit.core import Holds, InvalidInput, NotConverged
 from accredit.explanation import explain
+from accredit.explanation.gradients import drawn
 from accredit.gradients import integrated_gradients, saliency
+from accredit.gradients.point import point
 from accredit.methods import METHODS
 from tests.models.answering_models import answering
 from tests.models.small_models import text_model
@@ -86,6 +88,21 @@ def test_the_command_takes_them(tmp_path):
         )
 
 
+class Cliff(torch.nn.Module):
+    def forward(self, x):
+        return torch.sigmoid(2000 * (x.sum(dim=1) - 0.7)) + 0.1 * x[:, 0]
+
+
+def test_random_points_are_doubled_where_few_miss_a_steep_place():
+    at = point(Cliff(), [1.0, 1.0])
+    with pytest.raises(NotConverged, match=r"raise samples \(in explain: most_steps\)"):
+        drawn([at], seed=0, most_steps=50)
+    found = drawn([at], seed=0, most_steps=1 << 14)
+    assert found.payoffs > 50
+    # eight standard errors of a mean of thousands: false alarm below 1e-12
+    assert abs(found.unshared) <= 8 * found.stderr.sum()
+
+
 # Answers
 
 PROMPT, ANSWER = "A gripping film. It never lands!", " It is good."
@@ -123,7 +140,7 @@ def test_slopes_of_each_token_of_an_answer_by_hand(family):
         by_token = (vectors * slope).sum(dim=-1)[0].detach().numpy()
         credit = found.of(name)["input-x-gradient"].credit
         fixed = model.offsets(PROMPT, False)[1]
-        played = sum(by_token[t] for t, (a, b) in enumerate(fixed.tolist()) if b > a)
+        played = sum(by_token[t] for t, (a, b) in enumerate(fixed.tolist()) if PROMPT[a:b].strip())
         assert_allclose(credit.sum(), played, atol=1e-6)
     whole = sum(found.of(name)["input-x-gradient"].credit for name in names)
     assert_allclose(found["input-x-gradient"].credit, whole, atol=1e-6)  # parts of these models are float32

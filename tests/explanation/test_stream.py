@@ -17,6 +17,7 @@ import accredit.flow.unique
 from accredit.core import InvalidInput
 from accredit.explanation import explain
 from accredit.explanation.explainer import subject_of
+from accredit.explanation.graph import graph_of
 from accredit.explanation.stream import Done, Explained, Progress, Refused, Started, answer, attribution_of, events
 from accredit.explanation.subject import Memo
 from accredit.games.wrappers import watched
@@ -53,7 +54,7 @@ def test_a_subject_is_complete_and_cannot_be_changed(bert):
         with pytest.raises(FrozenInstanceError):
             setattr(subject, name, None)
     assert subject == subject != subject_of(bert, TEXT, budget=50, seed=3)
-    assert subject.record is subject.record and subject.attention is subject.attention
+    assert subject.record is subject.record and graph_of(subject) is graph_of(subject)
 
 
 @pytest.mark.parametrize("told", [False, True])

@@ -11,7 +11,7 @@ from accredit.core.coalitions import from_index
 from accredit.games import answer_game, asked_game
 from accredit.models import as_answering_model
 from accredit.models.builtin import load_answers
-from accredit.models.builtin.facts import RELATIONS, facts
+from accredit.models.builtin.facts import KINDS, MOST, RELATIONS, facts
 from accredit.values import leave_one_out, shapley
 from tests.models.answering_models import FIXED, TEXT, answering
 
@@ -41,6 +41,14 @@ def test_the_passage_that_holds_the_fact_earns_the_answer(builtin, removal):
         expected = np.zeros(5)
         expected[made.truth[0]] = UNKNOWN
         assert_allclose(shapley(game.whole()).credit, expected, atol=0.02)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_model_is_right_in_the_longest_contexts(builtin, kind):
+    for seed in range(4):
+        made = facts(kind, MOST, seed)
+        assert len(made.context) == 16 and context_game(builtin, made).answer.text == made.answer
 
 
 @pytest.mark.slow

@@ -8,12 +8,15 @@ import pytest
 import torch
 from numpy.testing import assert_allclose
 from sklearn.compose import make_column_transformer
-from sklearn.ensemble import IsolationForest
+from sklearn.ensemble import IsolationForest, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC
+from sklearn.tree import DecisionTreeClassifier
 
+import accredit
 from accredit.core import BadPayoff, InvalidInput, endpoints
 from accredit.games import tabular_game
 from accredit.values import shapley
@@ -55,7 +58,7 @@ def test_pipelines_over_named_columns_of_any_type():
     columns = make_column_transformer((StandardScaler(), ["age", "pay"]), (OneHotEncoder(), ["town", "name"]))
     model = make_pipeline(columns, LogisticRegression()).fit(data, label)
     for row in (data.iloc[[3]], data.iloc[3], data.iloc[3].to_dict(), data.iloc[3].tolist()):
-        game = tabular_game(model, row, data.iloc[10:30], target="yes")
+        game = tabular_game(model, row, data.iloc[10:30], target="yes", payoff="probability")
         nobody, everybody = endpoints(game)
         assert game.players == ("age", "town", "pay", "name") and game.payoff_name == "probability"
         assert_allclose(everybody, model.predict_proba(data.iloc[[3]])[0, 1])
@@ -97,7 +100,7 @@ def test_shap_gives_the_same_values_on_the_same_background():
         (ROW, BACKGROUND[:0], {}, "background"),
         (ROW, BACKGROUND, {"names": ["a"]}, "names"),
         (ROW, BACKGROUND, {"players": {"g": ["nope"]}}, "nope"),
-        (ROW, BACKGROUND, {"players": {"g": [9]}}, "position 9"),
+        (ROW, BACKGROUND, {"players": {"g": [9]}}, "names the column 9"),
         (ROW, BACKGROUND, {"target": 5}, "target"),
         (ROW, BACKGROUND, {"payoff": "probability"}, "payoff"),
         (ROW * np.inf, BACKGROUND, {}, "infinite"),
@@ -125,9 +128,30 @@ def test_a_decision_value_speaks_for_both_classes():
     model = SVC().fit(BACKGROUND, labels)
     row = BACKGROUND[labels == 0][0]
     game = tabular_game(model, row, BACKGROUND[:10])
-    assert game.target == 0 and game.payoff_name == "log-odds"
+    assert game.target == 0 and game.payoff_name == "logit"
     assert_allclose(endpoints(game)[1], -model.decision_function(row[None])[0])
     assert np.abs(shapley(game).credit).max() > 0.01
+
+
+@pytest.mark.parametrize("model", [SVC(), LogisticRegression(), RandomForestClassifier(3, random_state=0), GaussianNB(),
+                                   DecisionTreeClassifier()], ids=lambda m: type(m).__name__)  # fmt: skip
+def test_the_default_payoff_is_that_of_explain(model):
+    """Two doors to one question: same unit, same worth, same target."""
+    labels = np.where(BACKGROUND[:, 0] * BACKGROUND[:, 1] > 0, "in", "out")
+    model.fit(BACKGROUND, labels)
+    explained = accredit.explain(ROW[None], model, background=BACKGROUND[:10])
+    game = tabular_game(model, ROW, BACKGROUND[:10])
+    assert game.payoff_name == explained.payoff
+    assert game.provenance["label"] == explained.target
+    assert_allclose(shapley(game).credit, explained.row(0).credit, atol=1e-9)
+    assert game.provenance["prediction"] == pytest.approx(explained.row(0).provenance["prediction"])
+
+
+def test_what_was_widened_is_said():
+    background = pd.DataFrame({"whole": [1, 2], "same": [1.0, 2.0]})
+    game = tabular_game(lambda rows: rows["whole"], {"whole": 2.5, "same": 3.0}, background)
+    assert game.provenance["notes"] == ["column 'whole' was widened from int64 to float64 to hold the rows' values"]
+    assert game.provenance["values"] == {"whole": 2.5, "same": 3.0}
 
 
 def test_the_row_is_not_cast_to_the_background():

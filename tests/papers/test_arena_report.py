@@ -8,8 +8,11 @@ import pytest
 
 pytest.importorskip("torch")
 
+from accredit.arena.answers import AnswerContest
 from accredit.arena.contest import Example
 from accredit.arena.texts import TextContest
+from accredit.models.builtin.facts import KINDS
+from accredit.papers.answers_report import answers_report
 from accredit.papers.arena_report import arena_report
 from accredit.papers.sanity_report import sanity_report
 
@@ -38,3 +41,15 @@ def test_sanity_has_a_column_for_every_stage():
     text = sanity_report(contest, [Example(0, TEXTS[1])], quick=True, seed=0).markdown()
     assert "| method | head | layer 4 | layer 3 | layer 2 | layer 1 | embeddings | max-sensitivity |" in text
     assert "| leave-one-out |" in text and "| attention |" in text
+
+
+@pytest.mark.slow
+def test_answers_are_reported_kind_by_kind(tmp_path):
+    contest = AnswerContest(("shapley", "lasso", "leave-one-out"), passages=5, budget=20)
+    report = answers_report(contest, 2, str(tmp_path / "rows.db"), "serial", quick=False)
+    text = report.markdown()
+    assert [line[3:] for line in text.splitlines() if line.startswith("## ")] == [k.capitalize() for k in KINDS]
+    assert text.count("| method | hit@1 | hit@2 | drop@1 | drop@2 | lds | passes |") == 4
+    assert text.count("| leave-one-out |") == 4 and "| oracle |" in text
+    assert "accredit reproduce answers --limit 2 --budget 20" in text
+    assert len(report.verdicts) == 8 and all(verdict.holds for verdict in report.verdicts)

@@ -83,7 +83,7 @@ def test_bad_k_is_refused(k: object) -> None:
 
 def test_numbers_instead_of_classes_are_refused() -> None:
     data = split([[0.0], [1.0]], [0.5, 1.5], [[0.0]], [0.1], regression=True)
-    with pytest.raises(InvalidInput, match="RidgeUtility"):
+    with pytest.raises(InvalidInput, match="knn_regression_shapley"):
         knn_shapley(data)
 
 

@@ -7,9 +7,10 @@ import pytest
 from numpy.testing import assert_allclose
 
 from accredit.core import InvalidInput
-from accredit.valuation.label_scores import margin, neighbour_agreement, text_views
-from accredit.valuation.labels import COMBINED, Evidence, WrongLabels, _chosen, wrong_labels
+from accredit.valuation.label_scores import margin, neighbour_agreement, scaled, text_views
+from accredit.valuation.labels import COMBINED, Evidence, WrongLabels, _chosen, _heard, wrong_labels
 from accredit.valuation.oddities import nearest, oddities
+from accredit.valuation.out_of_fold import belief, out_of_fold, votes
 from accredit.valuation.planted import (
     Trial,
     decided,
@@ -183,10 +184,20 @@ def test_a_view_that_foretells_nothing_has_no_vote() -> None:
     """Noise beside good features must neither hide the flips nor silence the list."""
     x, y, wrong = _blobs(120, apart=4.0, flips=8)
     noise = np.random.default_rng(1).normal(size=(120, 40))
-    alone = wrong_labels(y, features={"good": x})
     both = wrong_labels(y, features={"good": x, "noise": noise})
-    assert both.agreement == alone.agreement and both.suggested == alone.suggested
+    logs = {name: votes(out_of_fold(scaled(view, name), y)) for name, view in (("good", x), ("noise", noise))}
+    assert _heard(logs, y) == ["good"] and _heard({"noise": logs["noise"]}, y) == ["noise"]
+    assert both.agreement == (np.mean(logs["good"], axis=0).argmax(axis=1) == y).mean()
     assert both.suspects and set(both.suspects[:6]) <= set(np.flatnonzero(wrong).tolist())
+
+
+def test_doubtful_labels_teach_less() -> None:
+    """Models that learn from believed rows alone are those of the rows that are left."""
+    x, y, wrong = _blobs(60, apart=3.0, flips=8)
+    believed = np.where(wrong, 1e-9, 1.0)
+    cleaner, plain = (np.mean(votes(out_of_fold(x, y, 0, w)), axis=0) for w in (believed, None))
+    assert margin(cleaner, y)[wrong].mean() < margin(plain, y)[wrong].mean()
+    assert_allclose(belief(np.log(np.full((4, 2), 0.5)), np.array([0, 1, 1, 0])), 1.0)
 
 
 @pytest.mark.slow

@@ -69,8 +69,9 @@ def test_ridge_is_the_ridge_of_scikit_learn(columns: int) -> None:
     game = RidgeUtility(regression, l2=0.7)
     for coalition, output in zip(SOME, game.retrain(SOME)[1], strict=True):
         model = sklearn_linear.Ridge(alpha=0.7, fit_intercept=False)
-        model.fit(np.hstack([data.x, np.ones((20, 1))])[coalition], regression.y[coalition])
-        answers = model.predict(np.hstack([data.test_x, np.ones((40, 1))]))
+        mean = regression.y.mean()
+        model.fit(np.hstack([data.x, np.ones((20, 1))])[coalition], regression.y[coalition] - mean)
+        answers = model.predict(np.hstack([data.test_x, np.ones((40, 1))])) + mean
         assert_allclose(output, -((answers - regression.test_y) ** 2), atol=1e-9)
 
 
@@ -166,3 +167,13 @@ def test_a_module_with_the_wrong_outputs_is_refused_at_once(outputs: int) -> Non
 def test_no_coalitions_have_no_payoffs(name: str) -> None:
     payoffs, outputs = UTILITIES[name]().retrain(np.zeros((0, 20), bool))
     assert (payoffs.shape, outputs.shape) == ((0,), (0, 40))
+
+
+@pytest.mark.parametrize("kind", ["ridge", "forest"])
+def test_nobody_predicts_the_mean_of_all_training_targets(kind: str) -> None:
+    data = split([[0.0], [1.0], [2.0]], [100.0, 101.0, 105.0], [[0.5], [1.5]], [100.5, 103.0], regression=True)
+    forest = pytest.importorskip("sklearn.ensemble").RandomForestRegressor(5)
+    game = RidgeUtility(data) if kind == "ridge" else Retraining(data, forest, "neg_mean_squared_error")
+    payoff, outputs = game.retrain(np.zeros((1, 3), bool))
+    assert_allclose(outputs[0], [-(1.5**2), -(1.0**2)])
+    assert payoff[0] == pytest.approx(-(1.5**2 + 1.0**2) / 2)

@@ -11,9 +11,11 @@ from accredit.core import Attribution, BadPayoff, Holds, InvalidInput
 from accredit.evaluate import check_claims
 from accredit.games import FunctionGame, TableGame, counted
 from accredit.values import shapley
-from accredit.values.surrogate import Surrogate, estimate
+from accredit.values.surrogate import Surrogate
+from accredit.values.surrogate.clock import FITTED, best_split, fit_seconds
 from accredit.values.surrogate.design import empty_design, grown
-from accredit.values.surrogate.estimate import Asked, _sample
+from accredit.values.surrogate.estimate import Asked, _sample, estimate
+from accredit.values.surrogate.estimator import asked_pairs
 from accredit.values.surrogate.intervals import AllPairs, Regression, t_multiple
 from accredit.values.surrogate.likelihood import Mixture
 from accredit.values.surrogate.posterior import posterior
@@ -115,14 +117,17 @@ def test_results_survive_json():
     assert json.loads(values.to_json())["certificate"]["weights"]
 
 
-def test_pairs_beyond_those_fitted_correct_the_estimate(monkeypatch):
-    """With a small limit on fitted pairs: all payoffs count, and the error falls as pairs are added that are not fitted."""
-    monkeypatch.setattr(estimate, "MOST_PAIRS", 60)
-    game = counted(gloves())
-    values = [Surrogate(budget).solve(game) for budget in (122, 1000)]
-    assert game.payoffs == 1122 and abs(values[1].unshared) < 1e-12
-    assert values[1].stderr.mean() < values[0].stderr.mean() / 2
-    first, second = (np.mean((v.credit - exact(gloves())) ** 2) for v in values)
+def test_pairs_beyond_those_fitted_correct_the_estimate():
+    """With a small limit on fitted pairs the error falls as pairs are added that are not fitted, and the interval with it."""
+    found = []
+    for pairs in (60, 499):
+        rng = np.random.default_rng(0)
+        asked = asked_pairs(gloves(), None, pairs, rng)
+        found.append(estimate(asked, 0.05, False, 60, rng))
+    assert [finding.certificate["pairs fitted"] for finding in found] == [60, 60]
+    assert found[1].credit.sum() == pytest.approx(4.1, abs=1e-12)
+    assert found[1].stderr.mean() < found[0].stderr.mean() / 2
+    first, second = (np.mean((finding.credit - exact(gloves())) ** 2) for finding in found)
     assert second < first / 2
 
 
@@ -233,6 +238,48 @@ def test_seconds_end_a_run_of_slow_payoffs():
 
     values = Surrogate(seconds=0.6).solve(named(16, slow))
     assert "seconds" in values.stopped and 18 <= values.payoffs < 2000
+
+
+def test_seconds_buy_all_payoffs_where_these_are_cheap():
+    game = counted(gloves(10))
+    values = Surrogate(seconds=60).solve(game)
+    assert values.stopped == "every coalition was asked" and values.payoffs == game.payoffs == 1 << 10
+    assert game.calls == 2  # one batch to see what a payoff costs, one for the rest
+    assert_allclose(values.credit, exact(gloves(10)), atol=1e-12)
+    check_claims(values, gloves(10))
+
+
+@pytest.mark.parametrize("rate", [1.0, 100.0, 1e4, 1e6])
+@pytest.mark.parametrize("left", [-1.0, 0.2, 3.0, 60.0])
+@pytest.mark.parametrize("slowness", [1.0, 5.0])
+def test_a_split_keeps_to_the_time_that_is_left(rate, left, slowness):
+    have, most = 64, 50_000
+    split = best_split(have, most, rate, left, slowness)
+    assert have <= split.asked <= most and split.fitted in FITTED
+    arithmetic = fit_seconds(min(split.fitted, split.asked), max(split.asked - split.fitted, 0))
+    takes = (split.asked - have) / rate + slowness * arithmetic
+    assert takes <= left + 1e-9 or split == type(split)(have, FITTED[0])  # nothing fits: stop, and fit little
+    if left > 1 and slowness == 1:
+        assert split.asked > have
+
+
+def test_time_goes_into_pairs_where_payoffs_are_cheap_and_into_the_fit_where_they_are_dear():
+    cheap, dear = (best_split(64, 10**6, rate, 1.0, 1.0) for rate in (1e5, 200.0))
+    assert cheap.fitted < 1000 < 10_000 < cheap.asked
+    assert dear.asked < dear.fitted  # every pair is fitted
+
+
+def test_seconds_and_a_budget_stop_at_whichever_comes_first():
+    values = Surrogate(500, seconds=60).solve(gloves(12))
+    assert values.payoffs == 500 and values.stopped == "the budget of 500 payoffs"
+    assert values.certificate["pairs fitted"] == values.certificate["pairs"] == 249
+
+
+def test_a_budget_that_leaves_no_time_to_fit_all_its_pairs_says_so(monkeypatch):
+    monkeypatch.setattr(Surrogate, "_slowness", lambda self, asked: 30.0)  # as on a machine that is busy
+    values = Surrogate(1000, seconds=5).solve(gloves(16))
+    assert values.payoffs == 1000 and values.certificate["pairs fitted"] == 250
+    assert values.stopped == "the budget of 1000 payoffs, 250 pairs of them fitted for want of time in 5 seconds"
 
 
 # --- bad input --------------------------------------------------------------------------------------------------------

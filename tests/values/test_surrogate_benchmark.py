@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 
 from accredit.core.coalitions import all_coalitions
 from accredit.values.semivalues import shapley_from_table
-from benchmarks import games, peers, shapley
+from benchmarks import estimation, games, peers, shapley
 
 
 @pytest.mark.slow
@@ -25,6 +25,21 @@ def test_runs_end_to_end_and_ends_with_json(monkeypatch, capsys, tmp_path):
     assert "skipped, not installed: captum, shap, shapiq" in printed
     assert ratios["exact_extra_mb"] < 64 and ratios["mse_130_worst_over_regression"]["ratio"] > 0
     assert 0 <= ratios["coverage_130_mean"] <= 1
+
+
+@pytest.mark.slow
+def test_the_cost_of_an_estimate_ends_with_json(monkeypatch, capsys):
+    monkeypatch.setattr(estimation, "PLAYERS", (9,))
+    monkeypatch.setattr(estimation, "BUDGETS", (60, 1000))
+    monkeypatch.setattr(estimation, "BUDGET", 60)
+    monkeypatch.setattr(estimation, "MOST", 300)
+    monkeypatch.setattr(estimation, "TIMED_GAMES", ("unan60", "text14"))
+    monkeypatch.setattr(estimation, "models", lambda: {"wavy": estimation.wavy(9)})
+    estimation.main(["--quick"])
+    printed = capsys.readouterr().out
+    found = json.loads(printed.splitlines()[-1])
+    assert "arithmetic_us_9_60" in found and "arithmetic_us_9_1000" not in found  # 2⁹ payoffs are all there are
+    assert "exact" in printed and found["regression_over_ours_100us"] > 0
 
 
 @pytest.mark.parametrize(

@@ -50,6 +50,17 @@ def test_walsh_kernel_is_the_average_of_its_characters():
     assert_allclose(Walsh(3).between(Meeting(EVERY, EVERY)), characters.T @ characters / 20, atol=1e-14)
 
 
+@pytest.mark.parametrize("kernel", [*KERNELS[:6], KERNELS[-1]], ids=repr)
+def test_kernels_looked_up_by_size_and_overlap_are_those_computed_pair_by_pair(kernel):
+    few = EVERY.at(np.array([0, 3, 11, 40, 63]))  # too few rows for a table
+    assert Meeting(EVERY, EVERY)._places is not None and Meeting(few, few)._places is None
+    assert_allclose(
+        kernel.between(Meeting(few, few)),
+        kernel.between(Meeting(EVERY, EVERY))[:, [0, 3, 11, 40, 63]][[0, 3, 11, 40, 63]],
+        atol=1e-15,
+    )
+
+
 def test_krawtchouk_is_exact_for_ten_thousand_players():
     table = krawtchouk(7, 10_000)
     assert table[0] == 1 and table[-1] == -1 and table[5000] == 0

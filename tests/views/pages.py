@@ -122,7 +122,7 @@ def data(names: Names) -> str:
     harmful = tuple(Harmful(name, -1.0, Sureness.SURE) for name in names)
     seen = Watched(9, 9, 0, 1.0, True, known, attribution(names), True, harmful, tuple(names[:2]), np.eye(2)[::-1], names[3],
                    (curve(names),), wrong_labels(names))  # fmt: skip
-    return page("What each row is worth", data_body(seen))
+    return page("Training data", data_body(seen))
 
 
 def cell(names: Names) -> str:

@@ -5,18 +5,17 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import replace
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from accredit.core import FloatArray, InvalidInput
+from accredit.models.categories import Category, xgboost_categories
 from accredit.trees.forest import Forest, Tree
 from accredit.trees.reading.ensemble import Ensemble, NotTrees, check_columns, numbered, trusted
 
 SINGLE = 1e-6  # xgboost sums its leaves in single precision
 ZERO = float(np.float32(1e-35))  # what lightgbm takes for zero
-Category = list[Any] | None  # the categories of a column in the order of their codes
 
 
 def read_xgboost(booster: Any, source: str = "xgboost", classes: Any = None, own: Any = None) -> Ensemble:
@@ -47,7 +46,7 @@ def read_xgboost(booster: Any, source: str = "xgboost", classes: Any = None, own
             len(rows), -1
         )
 
-    codes = _xgboost_categories(model.get("cats"), features)
+    codes = xgboost_categories(model.get("cats"), features)
     forest = Forest.of(trees, features, inclusive=False, single=True, source=source)
     width = probe(np.zeros((1, features))).shape[1]
     encode = _encoder(columns, kinds, codes, source)
@@ -108,18 +107,6 @@ def _xgboost_rows(rows: Any, own: Any, columns: tuple[str, ...] | None, kinds: A
     if own is None:
         return xgboost.DMatrix(array, feature_names=names, feature_types=kinds)
     return array
-
-
-def _xgboost_categories(cats: Any, features: int) -> list[Category]:
-    """The categories that a model remembers for each column, in the order of their codes."""
-    found: list[Category] = [None] * features
-    for column, entry in enumerate((cats or {}).get("enc", [])):
-        if "offsets" in entry and len(entry["offsets"]) > 1:
-            text, at = bytes(v % 256 for v in entry["values"]), entry["offsets"]
-            found[column] = [text[a:b].decode() for a, b in pairwise(at)]
-        elif "offsets" not in entry and entry.get("values"):
-            found[column] = list(entry["values"])
-    return found
 
 
 def _encoder(

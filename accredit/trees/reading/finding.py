@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from accredit.core import InvalidInput, MissingExtra
+from accredit.models.row_files import load_row_model
 from accredit.trees.forest import Forest
 from accredit.trees.reading.ensemble import Ensemble, NotTrees
 
@@ -59,44 +59,6 @@ def forest_of(model: Any) -> Forest:
     return ensemble_of(model).forest
 
 
-def load_ensemble(path: str | Path) -> Ensemble:
-    """The trees of a model file that is safe to open: xgboost JSON or UBJ, lightgbm text, catboost JSON or cbm."""
-    file = Path(path)
-    if not file.is_file():
-        raise InvalidInput(f"{file} is not a file; give a model saved by xgboost, lightgbm or catboost")
-    library = _library_of(file)
-    try:
-        if library == "xgboost":
-            import xgboost
-
-            return ensemble_of(xgboost.Booster(model_file=str(file)))
-        if library == "lightgbm":
-            import lightgbm
-
-            return ensemble_of(lightgbm.Booster(model_file=str(file)))
-        import catboost
-
-        return ensemble_of(
-            catboost.CatBoost().load_model(str(file), format="json" if file.suffix == ".json" else "cbm")
-        )
-    except ImportError:
-        raise MissingExtra(library, "trees", f"reading {file.name}") from None
-
-
-def _library_of(file: Path) -> str:
-    """Which library wrote a model file, by its beginning; pickles are never opened."""
-    with file.open("rb") as opened:
-        start = opened.read(64)
-    if start.startswith(b"tree\n"):
-        return "lightgbm"
-    if start.startswith(b"CBM1"):
-        return "catboost"
-    if start[:1] == b"{" and file.suffix == ".json":
-        keys = json.loads(file.read_text(encoding="utf-8")).keys()
-        return "catboost" if "features_info" in keys else "xgboost"
-    if start[:1] == b"{" and file.suffix == ".ubj":
-        return "xgboost"
-    raise InvalidInput(
-        f"{file.name} is not an xgboost (.json, .ubj), lightgbm (.txt) or catboost (.json, .cbm) model; pickle and joblib "
-        "files run code when they are opened and are never read"
-    )
+def load_ensemble(path: str | Path, trusted: Iterable[str] = ()) -> Ensemble:
+    """The trees of a model file that is safe to open: xgboost JSON or UBJ, lightgbm text, catboost JSON or cbm, skops."""
+    return ensemble_of(load_row_model(path, trusted).model)

@@ -19,7 +19,7 @@ from accredit.values.surrogate.rows import Rows
 from accredit.values.surrogate.stack import centred_sum, error_vector, honest_residual, optimism, weight_of_second
 from accredit.values.surrogate.walsh import Walsh
 
-MOST_PAIRS = 2000  # fitted at once; further pairs correct the fit
+MOST_PAIRS = 2000  # fitted unless time is short; further pairs correct the fit
 END_NOISE = 1e-6  # the end pair {∅, N} is known and has no weight in any score
 FEW_PAIRS = 60  # below this some intervals are not honest, see `_too_few`
 ASYMPTOTIC = (
@@ -66,7 +66,7 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Estimate:
+class Finding:
     """Shapley values, their standard errors, and what they rest on."""
 
     credit: FloatArray  # (n,)
@@ -93,18 +93,21 @@ def _shared(asked: Asked, uneven: FloatArray) -> FloatArray:
     return np.asarray(asked.total / asked.design.players + (uneven - uneven.mean()))
 
 
-def estimate(asked: Asked, error: float, debiased: bool, rng: np.random.Generator) -> Estimate:
-    """Shapley values from the pairs asked; an interval misses with chance `error`, player by player."""
+def estimate(asked: Asked, error: float, debiased: bool, fitted: int, rng: np.random.Generator) -> Finding:
+    """Shapley values from the pairs asked; an interval misses with chance `error`, player by player.
+
+    At most `fitted` pairs are fitted; the others correct the fit.
+    """
     plain = _without_surrogate(asked)
     if plain is not None:
         return plain
     scale = float(np.sqrt(np.mean(asked.uneven**2)))
-    stack = _stacked(asked, scale, rng)
+    stack = _stacked(asked, scale, fitted, rng)
     design = asked.design
     linear = operator(design)
     honest = honest_residual(design.inclusion, stack.residual, stack.left_out)
     credit = stack.credit
-    if debiased or len(design) > MOST_PAIRS:
+    if debiased or len(design) > fitted:
         credit = credit + linear.apply(honest)
     shares = _shared(asked, scale * credit)
     because = _too_few(asked)
@@ -113,7 +116,7 @@ def estimate(asked: Asked, error: float, debiased: bool, rng: np.random.Generato
         stderr = np.maximum(scale * standard_error(linear, design, stack.cautious), FLOOR * np.abs(shares).max())
     certificate = _certificate(asked, stack, scale)
     multiple = t_multiple(linear, design, stack.cautious, error)
-    return Estimate(shares, stderr, multiple, because or ASYMPTOTIC, certificate)
+    return Finding(shares, stderr, multiple, because or ASYMPTOTIC, certificate)
 
 
 def _too_few(asked: Asked) -> str:
@@ -129,21 +132,21 @@ def _too_few(asked: Asked) -> str:
     return ""
 
 
-def _without_surrogate(asked: Asked) -> Estimate | None:
+def _without_surrogate(asked: Asked) -> Finding | None:
     """Games that show nothing but equal shares, or nothing but additive shares, at the pairs asked."""
     m, n = len(asked.design), asked.design.players
     seen = "which is what was seen, not what is certain"
     if m == 0:
-        return Estimate(_shared(asked, np.zeros(n)), None, 0.0, "only v(∅) and v(N) were asked")
+        return Finding(_shared(asked, np.zeros(n)), None, 0.0, "only v(∅) and v(N) were asked")
     if np.sqrt(np.mean(asked.uneven**2)) <= 1e-13 * max(abs(asked.total), asked.largest):
         because = f"the {m} pairs asked show no difference between players, {seen}"
-        return Estimate(_shared(asked, np.zeros(n)), None, 0.0, because)
+        return Finding(_shared(asked, np.zeros(n)), None, 0.0, because)
     if m >= n + 10:
         additive = Regression(asked.design).apply(asked.uneven)
         z = asked.design.pairs - (asked.design.sizes / n)[:, None]
         if np.abs(asked.uneven - z @ additive).max() <= 1e-11 * float(np.abs(asked.odd).max()):
             because = f"an additive game explains the {m} pairs asked to rounding, {seen}"
-            return Estimate(_shared(asked, additive), None, 0.0, because)
+            return Finding(_shared(asked, additive), None, 0.0, because)
     return None
 
 
@@ -159,10 +162,10 @@ class _Stack:
     models: tuple[Posterior, ...]
 
 
-def _stacked(asked: Asked, scale: float, rng: np.random.Generator) -> _Stack:
-    """Fit on at most `MOST_PAIRS` pairs, stack, and predict the pairs left over."""
+def _stacked(asked: Asked, scale: float, most: int, rng: np.random.Generator) -> _Stack:
+    """Fit on at most `most` pairs, stack, and predict the pairs left over."""
     m, n = len(asked.design), asked.design.players
-    fitted = np.arange(m) if m <= MOST_PAIRS else np.sort(rng.choice(m, MOST_PAIRS, replace=False))
+    fitted = np.arange(m) if m <= most else np.sort(rng.choice(m, most, replace=False))
     part = Design(n, asked.design.pairs[fitted], asked.design.log_inclusion[fitted] + np.log(len(fitted) / m))
     sample = _sample(part, asked.uneven[fitted] / scale)
     models = _models(sample, rng)
@@ -222,6 +225,7 @@ def _certificate(asked: Asked, stack: _Stack, scale: float) -> dict[str, Any]:
     noise = 1 / np.clip(asked.design.weights, 1e-3, 1e3)
     certificate: dict[str, Any] = {
         "pairs": len(asked.design),
+        "pairs fitted": len(stack.models[0].left_out),
         "pairs enumerated": int(np.sum(asked.design.log_inclusion == 0)),
         "scale": scale,
         "weights": dict(zip(names, stack.weights, strict=False)),

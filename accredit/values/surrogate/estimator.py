@@ -14,8 +14,9 @@ from accredit.values.exact import SHAPLEY_CLAIMS, Exact
 from accredit.values.intervals import look_error
 from accredit.values.sampling import Sampled, checked, described
 from accredit.values.solver import progress
+from accredit.values.surrogate.clock import CELLS, best_split, fit_seconds
 from accredit.values.surrogate.design import Design, empty_design, grown, strata
-from accredit.values.surrogate.estimate import FEW_PAIRS, Asked, Estimate, estimate, exact
+from accredit.values.surrogate.estimate import FEW_PAIRS, MOST_PAIRS, Asked, Finding, estimate, exact
 from accredit.values.threads import one_blas_thread
 
 LARGEST_BUDGET = 1 << 20  # payoffs asked at most when only seconds or a half-width is given
@@ -42,10 +43,11 @@ class Surrogate:
     the values off in closed form. With 2ⁿ ≤ `budget` every coalition is asked and the values are exact.
 
     `budget` counts payoffs, `seconds` is wall time, `half_width` the widest interval wanted at `level`; whichever
-    comes first stops the run. Growing towards a half-width looks at 64, 128, 256, … pairs and gives look t the error
-    δ/(t(t+1)), so that stopping early does not spoil the interval. `centre="debiased"` adds the estimated bias of the
-    surrogate: less biased, usually less accurate. Cost beside the payoffs: O(M³) for M = min(budget/2, 2000), about
-    half a CPU-second at 1,000 payoffs.
+    comes first stops the run. Within `seconds` the first payoffs show what one costs: all are asked if time allows, otherwise
+    as many as leave the least error beside the arithmetic; numbers then depend on the machine, and `stopped` says so.
+    Growing towards a half-width looks at 64, 128, 256, … pairs and gives look t the error δ/(t(t+1)), so that stopping early
+    does not spoil the interval. `centre="debiased"` adds the estimated bias of the surrogate: less biased, usually less
+    accurate. Cost beside the payoffs: O(M³) for M = min(budget/2, 2000), about a tenth of a CPU-second at 1,000 payoffs.
 
     >>> from accredit.games import FunctionGame
     >>> market = FunctionGame([f"seller {i}" for i in range(20)], lambda s: np.minimum(s.sum(axis=1), 8.0))
@@ -78,41 +80,67 @@ class Surrogate:
         if self.half_width is not None:
             asked, found, stopped = self._until_narrow(game, rng)
         elif self.seconds is not None:
-            asked, stopped = self._until_late(game, rng)
-            found = self._estimate(asked, 1 - self.level, rng)
+            asked, fitted, stopped = self._until_late(game, rng)
+            found = self._estimate(asked, 1 - self.level, rng, fitted)
         else:
             assert self.budget is not None  # `checked` insists on one limit
             asked = asked_pairs(game, None, (self.budget - 2) // 2, rng)
             found, stopped = self._estimate(asked, 1 - self.level, rng), f"the budget of {self.budget} payoffs"
         return self._attribution(game, asked, found, stopped)
 
-    def _estimate(self, asked: Asked, error: float, rng: np.random.Generator) -> Estimate:
+    def _estimate(self, asked: Asked, error: float, rng: np.random.Generator, fitted: int = MOST_PAIRS) -> Finding:
         if asked.design.complete:
-            return Estimate(exact(asked), None, 0.0, "every coalition was asked")
+            return Finding(exact(asked), None, 0.0, "every coalition was asked")
         with one_blas_thread():
-            return estimate(asked, error, self.centre == "debiased", rng)
+            return estimate(asked, error, self.centre == "debiased", fitted, rng)
 
     @property
     def _most_pairs(self) -> int:
         return ((self.budget or LARGEST_BUDGET) - 2) // 2
 
-    def _until_late(self, game: Game, rng: np.random.Generator) -> tuple[Asked, str]:
-        """Ask in growing batches while time remains. The clock decides, not the payoffs, so one estimate at the end will do."""
-        assert self.seconds is not None
-        began = time.monotonic()
-        most = int(min(self._most_pairs, strata(len(game.players)).pairs))
-        with progress("asking payoffs", self.seconds) as bar:
-            asked = asked_pairs(game, None, min(FIRST_BATCH, most), rng)
-            while (m := len(asked.design)) < most:
-                spent = time.monotonic() - began
-                bar.update(spent)
-                affordable = int(m * (self.seconds - _fit_seconds(2 * m)) / max(spent, 1e-9))
-                if affordable <= m:
-                    return asked, f"{self.seconds:g} seconds"
-                asked = asked_pairs(game, asked, min(2 * m, affordable, most), rng)
-        return asked, self._all_asked(asked)
+    def _until_late(self, game: Game, rng: np.random.Generator) -> tuple[Asked, int, str]:
+        """Ask in growing batches while time remains for payoffs and arithmetic; all payoffs if time allows, which need none.
 
-    def _until_narrow(self, game: Game, rng: np.random.Generator) -> tuple[Asked, Estimate, str]:
+        The clock decides, not the payoffs, so one estimate at the end will do. Also says how many pairs it is to fit.
+        """
+        assert self.seconds is not None
+        n, ends, slowness = len(game.players), time.monotonic() + self.seconds, 0.0
+        pairs = strata(n).pairs
+        most = int(pairs if pairs <= self._most_pairs else min(self._most_pairs, max(CELLS // n, MOST_PAIRS)))
+        asked, asking, wanted = None, 0.0, min(FIRST_BATCH, most)
+        with progress("asking payoffs", self.seconds) as bar:
+            while True:
+                before = time.monotonic()
+                asked = asked_pairs(game, asked, wanted, rng)
+                asking += time.monotonic() - before
+                m = len(asked.design)
+                if m >= FEW_PAIRS and not slowness:
+                    slowness = self._slowness(asked)
+                left, rate = ends - time.monotonic(), m / max(asking, 1e-9)
+                bar.update(self.seconds - left)
+                split = best_split(m, most, rate, left, max(slowness, 1.0))
+                if m >= most:
+                    return asked, split.fitted, self._all_asked(asked) + self._short_of_time(asked, split.fitted)
+                if most == pairs <= m + rate * left:
+                    wanted = most
+                elif split.asked <= m:
+                    return asked, split.fitted, f"{self.seconds:g} seconds"
+                else:
+                    wanted = min(2 * m, split.asked)
+
+    def _short_of_time(self, asked: Asked, fitted: int) -> str:
+        """Said where the clock has left fewer pairs to fit than a run without it would fit."""
+        if asked.design.complete or fitted >= min(len(asked.design), MOST_PAIRS):
+            return ""
+        return f", {fitted} pairs of them fitted for want of time in {self.seconds:g} seconds"
+
+    def _slowness(self, asked: Asked) -> float:
+        """How many times longer an estimate takes here and now than `fit_seconds` says; at least 1."""
+        began = time.monotonic()
+        self._estimate(asked, 1 - self.level, np.random.default_rng(0))
+        return max(1.0, (time.monotonic() - began) / fit_seconds(len(asked.design)))
+
+    def _until_narrow(self, game: Game, rng: np.random.Generator) -> tuple[Asked, Finding, str]:
         """Look at 64, 128, 256, … pairs until every interval is narrow enough."""
         assert self.half_width is not None
         began, look, asked = time.monotonic(), 0, None
@@ -140,7 +168,7 @@ class Surrogate:
         reached = "" if self.half_width is None else ", before the half-width was reached"
         return f"the budget of {self.budget or LARGEST_BUDGET} payoffs{reached}"
 
-    def _attribution(self, game: Game, asked: Asked, found: Estimate, stopped: str) -> Attribution:
+    def _attribution(self, game: Game, asked: Asked, found: Finding, stopped: str) -> Attribution:
         width = found.half_width
         return Attribution(
             game.players,
@@ -160,15 +188,10 @@ class Surrogate:
         )
 
 
-def _precision(asked: Asked, found: Estimate) -> Precision:
+def _precision(asked: Asked, found: Finding) -> Precision:
     if asked.design.complete:
         return Precision.exact(found.because)
     return Precision.unknown(found.because) if found.stderr is None else Precision.interval(found.because)
-
-
-def _fit_seconds(pairs: int) -> float:
-    """A rough upper guess of what one estimate costs, to leave time for it."""
-    return 0.1 + 4.0 * (min(pairs, 2000) / 2000) ** 2
 
 
 def asked_pairs(game: Game, asked: Asked | None, pairs: int, rng: np.random.Generator) -> Asked:

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.linalg.lapack import dposv
 
 from accredit.core.coalitions import FloatArray
-from accredit.values.surrogate.likelihood import Mixture, Sample, solved
+from accredit.values.surrogate.likelihood import Mixture, Sample, Solved, solved
 from accredit.values.surrogate.product import Product, even_and_odd
 from accredit.values.surrogate.rows import Exchangeable
 from accredit.values.surrogate.size_local import SizeLocal
@@ -111,10 +111,9 @@ def screened_objective(sample: Sample, kernels: tuple[Exchangeable, ...]) -> Obj
     """Penalised likelihood of model II, by (logit relevances, log amplitude of A_r, other log amplitudes).
 
     The penalty on logit relevances is heavy tailed: it lets null players leave, and otherwise draws all to one value.
-    The derivative ∂A_r/∂θ_i = r_i/(1+r_i)·(s_i(S)s_i(T)·½(E₊+E₋) - A_r) needs one matrix product for all players.
     """
     grams = np.stack([sample.meeting.gram(kernel) for kernel in kernels])
-    signs, n, prior = sample.rows.signs, sample.rows.players, _likely_logit(sample.rows.players)
+    n, prior = sample.rows.players, _likely_logit(sample.rows.players)
 
     def objective(place: FloatArray) -> Evaluated | None:
         logit, amplitude, others = place[:n], float(np.exp(place[n])), np.exp(place[n + 1 :])
@@ -128,14 +127,10 @@ def screened_objective(sample: Sample, kernels: tuple[Exchangeable, ...]) -> Obj
         penalty, by_penalty, bend = _relevance_penalty(logit, prior)
 
         def derivatives() -> tuple[FloatArray, FloatArray]:
-            pull, load = amplitude * relevance / (1 + relevance), found.load
-            by_odd = odd @ load
-            by_player = signs.T * (even @ (signs * load[:, None])).T - by_odd
-            moved = np.concatenate([pull[:, None] * by_player, [amplitude * by_odd], others[:, None] * (grams @ load)])
-            weighed = found.half.T * even
-            agreement = 2 * np.einsum("ai,ai->i", signs, weighed @ signs) - np.trace(weighed)
-            all_odd = float(found.trace(odd[None])[0])
-            traces = np.concatenate([pull * (agreement - all_odd), [amplitude * all_odd], others * found.trace(grams)])
+            traces, moved = _by_relevance(found, even, odd, sample.rows.signs, amplitude * relevance / (1 + relevance))
+            traces = np.concatenate([traces, amplitude * found.trace(odd[None]), others * found.trace(grams)])
+            by_others = others[:, None] * (grams @ found.load)
+            moved = np.concatenate([moved, [amplitude * (odd @ found.load)], by_others])
             gradient, curvature = found.slope(traces, moved), found.curvature(moved)
             gradient[:n] += by_penalty
             curvature[:n, :n] += bend
@@ -144,6 +139,19 @@ def screened_objective(sample: Sample, kernels: tuple[Exchangeable, ...]) -> Obj
         return Evaluated(found.unlikelihood + penalty, derivatives)
 
     return objective
+
+
+def _by_relevance(
+    found: Solved, even: FloatArray, odd: FloatArray, signs: FloatArray, pull: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """⟨P, C_i⟩ and C_iα for the derivatives C_i = pull_i·(s_i s_iᵀ ∘ even - odd) by the logit of each relevance: (n,), (n, M).
+
+    With pull_i = a·r_i/(1+r_i) this is a·∂A_r/∂θ_i. One matrix product serves all players.
+    """
+    weighed = found.half.T * even
+    agreement = 2 * np.einsum("ai,ai->i", signs, weighed @ signs) - np.trace(weighed)
+    moved = signs.T * (even @ (signs * found.load[:, None])).T - odd @ found.load
+    return pull * (agreement - found.trace(odd[None])), pull[:, None] * moved
 
 
 def _relevance_penalty(logit: FloatArray, prior: float) -> tuple[float, FloatArray, FloatArray]:

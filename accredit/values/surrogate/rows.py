@@ -74,7 +74,7 @@ class Meeting:
 
     @cached_property
     def _places(self) -> tuple[IntArray, IntArray, FloatArray, IntArray] | None:
-        """The distinct |S|, |T| and |S ∩ T|, and where each two rows stand in a table of them (M, M'); None if it were no smaller."""
+        """The distinct |S|, |T| and |S ∩ T|, and where every two rows stand in their table: (M, M'). None if it were larger."""
         k, row = np.unique(self.left.sizes, return_inverse=True)
         t, column = np.unique(self.right.sizes, return_inverse=True)
         overlaps = np.arange(self.common.max(initial=0.0) + 1)

@@ -1,6 +1,7 @@
 // The frame: which view is open, what its address says, copying that address, saving the view as one file.
 import { get, Problem, UNREACHABLE } from "/static/stream.js";
 import { explainView } from "/static/explain.js";
+import { answerView } from "/static/answer-view.js";
 import { flowView } from "/static/flow.js";
 import { dataView } from "/static/data.js";
 import { gameView } from "/static/game.js";
@@ -58,6 +59,7 @@ const about = await get("/api/about").catch((error) => {
 });
 const views = {
   explain: explainView(about, frame),
+  answers: answerView(about, frame),
   flow: flowView(about, frame),
   data: dataView(about, frame),
   game: gameView(about, frame),

@@ -1,0 +1,66 @@
+"""Categories that boosters remember: words from a file, or in a mapping, are given to them as the categories they learned."""
+
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+from typing import Any
+
+from accredit.core import InvalidInput
+
+Category = list[Any] | None  # the categories of a column in the order of their codes
+
+
+def with_categories(table: Any, model: Any) -> tuple[Any, tuple[str, ...]]:
+    """A table whose columns are categories where the model remembers them, and what to say about it. No value changes.
+
+    A value that the model never saw is refused: some libraries would take it for a missing one without a word.
+    """
+    if not hasattr(table, "iloc"):
+        return table, ()
+    import pandas
+
+    known = {name: kinds for name, kinds in _remembered(model).items() if name in table.columns}
+    for name, kinds in known.items():
+        unseen = [v for v in table[name].dropna().unique().tolist() if v not in kinds]
+        if unseen:
+            raise InvalidInput(
+                f"column {name!r} holds {unseen[0]!r}, which is not one of the model's categories "
+                f"({', '.join(map(repr, kinds[:8]))}{', …' * (len(kinds) > 8)}); leave the row out, or fit the model with it"
+            )
+    plain = [name for name in known if not isinstance(table[name].dtype, pandas.CategoricalDtype)]
+    changed = {name: pandas.Categorical(table[name], categories=known[name]) for name in plain}
+    said = tuple(f"column {name!r} was read as the categories that the model remembers" for name in plain)
+    return table.assign(**changed) if plain else table, said
+
+
+def _remembered(model: Any) -> dict[str, list[Any]]:
+    """The categories of the columns that a booster of xgboost or lightgbm has learned as such."""
+    home = type(model).__module__.split(".")[0]
+    if home == "xgboost":
+        booster = model.get_booster() if hasattr(model, "get_booster") else model
+        kinds, names = booster.feature_types or [], booster.feature_names or []
+        if "c" not in kinds or not names:
+            return {}
+        grown = json.loads(bytes(booster.save_raw("json")))["learner"]["gradient_booster"]
+        found = xgboost_categories(grown.get("gbtree", grown).get("model", {}).get("cats"), len(names))
+        return {name: kinds for name, kinds in zip(names, found, strict=True) if kinds is not None}
+    if home == "lightgbm":
+        booster = getattr(model, "booster_", model)
+        remembered = getattr(booster, "pandas_categorical", None) or []
+        infos = booster.dump_model(num_iteration=1)["feature_infos"] if remembered else {}
+        listed = [name for name in booster.feature_name() if infos.get(name, {}).get("values")] if remembered else []
+        return dict(zip(listed, remembered, strict=True)) if len(listed) == len(remembered) else {}
+    return {}
+
+
+def xgboost_categories(cats: Any, features: int) -> list[Category]:
+    """The categories that an xgboost model remembers for each column, in the order of their codes."""
+    found: list[Category] = [None] * features
+    for column, entry in enumerate((cats or {}).get("enc", [])):
+        if "offsets" in entry and len(entry["offsets"]) > 1:
+            text, at = bytes(v % 256 for v in entry["values"]), entry["offsets"]
+            found[column] = [text[a:b].decode() for a, b in pairwise(at)]
+        elif "offsets" not in entry and entry.get("values"):
+            found[column] = list(entry["values"])
+    return found

@@ -1,0 +1,121 @@
+"""Each label foretold by models that never saw the row: linear models, naive Bayes, kernels, with rows weighed by how far their
+own labels are believed."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from accredit.core import FloatArray, IntArray
+from accredit.valuation.label_scores import View
+
+FOLDS, MANY_FOLDS, FEW_ROWS = 5, 10, 5_000  # more folds where rows are few
+SPARSE_C = 3.0  # inverse penalty of logistic regression
+DENSE_C = (0.001, 0.01, 0.1, 1.0)  # of which dense views choose by likelihood
+SMOOTHING = 0.1  # of naive Bayes
+BUMPS, WIDTH, KERNEL_C = 300, 0.3, 10.0  # of the kernel model: how many, their width times columns, inverse penalty
+
+Model = Callable[[View, IntArray, FloatArray, View], FloatArray]  # rows, labels, weights, others -> (others, classes)
+
+
+def out_of_fold(
+    view: View, y: IntArray, seed: int = 0, believed: FloatArray | None = None, penalty: float | None = None
+) -> dict[str, FloatArray]:
+    """Log probabilities of every class (N, C) for each row, by models that never saw the row: name of model -> (N, C).
+
+    `believed` weighs the rows that models learn from (N,); left out, all count alike. `penalty` is the inverse penalty of a
+    dense view; left out, the likeliest is found first.
+    """
+    weights = np.ones(len(y)) if believed is None else believed
+
+    def predicted(model: Model) -> FloatArray:
+        return _predicted(model, view, y, weights, seed)
+
+    if hasattr(view, "tocsr"):
+        found = {"confidence": predicted(_one_against_the_rest)}
+        if view.nnz and view.data.min() >= 0:
+            found["naive Bayes"] = predicted(_naive_bayes)
+        return found
+    c = penalty or likeliest_penalty(view, y, seed) or DENSE_C[0]
+    return {"confidence": predicted(_softmax(c)), "kernel": predicted(_kernel(seed))}
+
+
+def likeliest_penalty(view: View, y: IntArray, seed: int = 0) -> float | None:
+    """The inverse penalty under which the given labels are likeliest, out of fold; None for words, which have their own."""
+    if hasattr(view, "tocsr"):
+        return None
+    weights, rows = np.ones(len(y)), np.arange(len(y))
+    return max(DENSE_C, key=lambda c: float(_predicted(_softmax(c), view, y, weights, seed)[rows, y].sum()))
+
+
+def votes(predicted: Mapping[str, FloatArray]) -> list[FloatArray]:
+    """What one view has to say in the mean over models: naive Bayes is too sure of itself, so the models of words share a vote;
+    a linear and a kernel model of vectors have one each."""
+    if "naive Bayes" in predicted:
+        return [np.mean(list(predicted.values()), axis=0)]
+    return list(predicted.values())
+
+
+def belief(logs: FloatArray, y: IntArray) -> FloatArray:
+    """The probability of the given label (N,), on average 1: what a row's label counts for when others learn from it.
+
+    >>> belief(np.log([[0.9, 0.1], [0.9, 0.1]]), np.array([0, 1])).round(2)
+    array([1.8, 0.2])
+    """
+    shares = np.exp(logs - np.logaddexp.reduce(logs, axis=1, keepdims=True))[np.arange(len(y)), y]
+    return np.asarray(shares / shares.mean())
+
+
+def _predicted(model: Model, view: View, y: IntArray, weights: FloatArray, seed: int) -> FloatArray:
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.model_selection import StratifiedKFold
+
+    count = min(MANY_FOLDS if len(y) <= FEW_ROWS else FOLDS, int(np.bincount(y).min()))
+    folds = StratifiedKFold(count, shuffle=True, random_state=seed)
+    logs = np.empty((len(y), int(y.max()) + 1))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # a ranking does not need the last digit of a minimum
+        for taught, held in folds.split(np.zeros(len(y)), y):
+            logs[held] = np.log(np.clip(model(view[taught], y[taught], weights[taught], view[held]), 1e-9, 1.0))
+    return logs
+
+
+def _one_against_the_rest(x: View, y: IntArray, weights: FloatArray, others: View) -> FloatArray:
+    """Logistic regression of each class against the rest: for words, a tenth of the time of a softmax."""
+    from sklearn.linear_model import LogisticRegression
+
+    shares = []
+    for k in range(int(y.max()) + 1):
+        one = LogisticRegression(C=SPARSE_C, solver="liblinear", dual=True, tol=1e-2, random_state=0)
+        shares.append(one.fit(x, y == k, weights).predict_proba(others)[:, 1])
+    found = np.array(shares).T
+    return np.asarray(found / np.maximum(found.sum(axis=1, keepdims=True), 1e-12))
+
+
+def _naive_bayes(x: View, y: IntArray, weights: FloatArray, others: View) -> FloatArray:
+    from sklearn.naive_bayes import MultinomialNB
+
+    return np.asarray(MultinomialNB(alpha=SMOOTHING).fit(x, y, weights).predict_proba(others))
+
+
+def _softmax(c: float, steps: int = 300) -> Model:
+    def model(x: View, y: IntArray, weights: FloatArray, others: View) -> FloatArray:
+        from sklearn.linear_model import LogisticRegression
+
+        fitted: Any = LogisticRegression(C=c, max_iter=steps).fit(x, y, weights)
+        return np.asarray(fitted.predict_proba(others))
+
+    return model
+
+
+def _kernel(seed: int) -> Model:
+    def model(x: View, y: IntArray, weights: FloatArray, others: View) -> FloatArray:
+        from sklearn.kernel_approximation import Nystroem
+
+        bumps = Nystroem(gamma=WIDTH / x.shape[1], n_components=min(BUMPS, max(2, len(y) // 2)), random_state=seed)
+        return _softmax(KERNEL_C, 500)(bumps.fit_transform(x), y, weights, bumps.transform(others))
+
+    return model

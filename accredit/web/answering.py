@@ -1,0 +1,67 @@
+"""Answers on the page: passages, a question and an answer in; the prompt coloured for every word of the answer out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from accredit.core import InvalidInput
+from accredit.explanation.answers import AnswerSubject, answer_subject
+from accredit.explanation.explainer import answering_model
+from accredit.explanation.stream import Ended, Explained, Progress, Started, events
+from accredit.methods import FOR_ANSWERS, find_all
+from accredit.views import explanation_page
+from accredit.views.explanation import explanation_body, headline
+
+READ = 1024  # tokens of prompt and answer
+NEW_TOKENS = 60  # of a generated answer
+WRITES = ("continue", "translate")  # tasks of models that answer
+
+Event = dict[str, Any]
+
+
+def model_for_answers(by_kind: dict[str, Any], builtin: bool) -> Any:
+    """The model that answers: the built-in one, or the served one if it writes."""
+    if "answer" not in by_kind:
+        text = by_kind.get("text")
+        if not builtin and getattr(text, "task", "") not in WRITES:
+            raise InvalidInput(
+                "no model that writes was named at the start; run accredit serve --model FOLDER with one"
+            )
+        by_kind["answer"] = answering_model(None if builtin else text)
+    return by_kind["answer"]
+
+
+def answer(models: Any, task: Event) -> Iterator[Event]:
+    """Credit of the parts of a prompt for an answer, method by method; what is drawn comes at the end."""
+    asked = find_all(task["methods"] or FOR_ANSWERS, "answer")
+    subject = _subject(models, task)
+    ended: list[Ended] = []
+    for event in events(subject, asked, progress=True, quickest_first=True):
+        if isinstance(event, Started):
+            yield {"event": "progress", "method": event.method, "done": len(ended), "of": len(asked)}
+        elif isinstance(event, Progress):
+            share = {"share": event.done / max(event.of, 1), "seconds_left": event.seconds_left}
+            yield {"event": "progress", "method": event.method, "done": len(ended), "of": len(asked), **share}
+        elif isinstance(event, Explained):
+            made = event.explanation
+            if not made.attributions:
+                raise InvalidInput(next(iter(made.refused.values())))
+            yield {"event": "result", "done": len(asked), "of": len(asked), "title": headline(made),
+                   "html": explanation_body(made, live=True), "answer": made.said.text if made.said else ""}  # fmt: skip
+            yield {"event": "done", "page": explanation_page(made), "json": made.to_json()}
+        else:
+            ended.append(event)
+
+
+def _subject(models: Any, task: Event) -> AnswerSubject:
+    model = model_for_answers(models.by_kind, models.builtin)
+    settings = {name: task[name] for name in ("players", "budget", "seed", "removal")}
+    said = {"answer": task["answer"]} if task["answer"].strip() else {"generate": NEW_TOKENS}
+    other = {"rather_than": task["rather_than"]} if task["rather_than"].strip() else {}
+    passages = [passage for passage in task["context"] if passage.strip()]
+    subject = answer_subject(model, None, context=passages, query=task["query"], **said, **other, **settings)
+    read = subject.facts["prompt tokens"] + subject.facts["answer tokens"]
+    if read > READ:
+        raise InvalidInput(f"prompt and answer have {read} tokens; this page explains up to {READ}. Shorten them")
+    return subject

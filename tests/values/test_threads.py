@@ -1,0 +1,89 @@
+"""An estimate keeps BLAS to one thread, gives the threads back, and leaves those of the payoffs alone."""
+
+import threading
+
+import numpy as np
+import pytest
+from threadpoolctl import ThreadpoolController
+
+from accredit.games import FunctionGame
+from accredit.values.surrogate import Surrogate, estimator
+from accredit.values.threads import one_blas_thread
+
+
+def threads():
+    return {pool.num_threads for pool in ThreadpoolController().select(user_api="blas").lib_controllers}
+
+
+def set_threads(count):
+    """From a thread that ends, so that it is not this one that owns the limit."""
+
+    def set_all():
+        for pool in ThreadpoolController().select(user_api="blas").lib_controllers:
+            pool.set_num_threads(count)
+
+    setting = threading.Thread(target=set_all)
+    setting.start()
+    setting.join()
+
+
+@pytest.fixture
+def two_threads():
+    before = max(threads())
+    set_threads(2)
+    if threads() == {2}:
+        yield
+    else:
+        pytest.skip("this BLAS cannot use two threads")
+    set_threads(before)
+
+
+def test_threads_are_given_back_also_after_an_error(two_threads):
+    with pytest.raises(ZeroDivisionError), one_blas_thread():
+        assert threads() == {1}
+        raise ZeroDivisionError
+    assert threads() == {2}
+
+
+def test_estimates_of_two_threads_take_turns_so_that_none_restores_the_limit_of_the_other(two_threads):
+    seen, entered = [], threading.Event()
+
+    def second():
+        entered.set()
+        with one_blas_thread():
+            seen.append(threads())
+
+    other = threading.Thread(target=second)
+    with one_blas_thread():
+        other.start()
+        assert entered.wait(10)
+        with one_blas_thread():  # the same thread may come again
+            assert threads() == {1}
+        assert not seen
+    other.join(10)
+    assert seen == [{1}]
+    assert threads() == {2}
+
+
+def test_the_arithmetic_has_one_thread_and_the_payoffs_have_theirs(two_threads, monkeypatch):
+    seen = {"payoff": set(), "estimate": set()}
+
+    def payoff(coalitions):
+        seen["payoff"] |= threads()
+        return np.sqrt(coalitions.sum(axis=1)) + coalitions[:, 0] * coalitions[:, 1]
+
+    def watched(*arguments):
+        seen["estimate"] |= threads()
+        return estimate(*arguments)
+
+    estimate = estimator.estimate
+    monkeypatch.setattr(estimator, "estimate", watched)
+    Surrogate(60).solve(FunctionGame([f"p{i}" for i in range(9)], payoff))
+    assert seen == {"payoff": {2}, "estimate": {1}}
+
+
+def test_a_seed_gives_the_same_digits_on_any_number_of_threads(two_threads):
+    game = FunctionGame([f"p{i}" for i in range(12)], lambda s: np.tanh(s @ np.linspace(-1, 1, 12)) + s[:, 0] * s[:, 5])
+    several = Surrogate(400).solve(game)
+    set_threads(1)
+    assert Surrogate(400).solve(game) == several

@@ -1,0 +1,74 @@
+"""Answers on the page: what the model's process says, what a browser may ask, and the view itself."""
+
+from __future__ import annotations
+
+import pytest
+from pydantic import ValidationError
+
+from accredit.core import InvalidInput
+from accredit.explanation import Explanation
+from accredit.web.answering import answer
+from accredit.web.requests import AnswerRequest
+from accredit.web.tasks import Models
+from tests.browsing import fits, new_page
+
+FACTS = ["Anna has the job of Boris .", "Clara owns a dog .", "Boris works as a baker ."]
+
+
+def asked(**how):
+    return AnswerRequest(**{"context": FACTS, "query": "What does Anna do ?", **how}).model_dump()
+
+
+@pytest.fixture(scope="module")
+def models():
+    return Models(())
+
+
+@pytest.mark.slow
+def test_the_stream_ends_with_the_page_and_its_json(models):
+    events = list(answer(models, asked()))
+    assert events[0]["event"] == "progress" and [e["event"] for e in events[-2:]] == ["result", "done"]
+    made = Explanation.from_json(events[-1]["json"])
+    assert made.said.text == events[-2]["answer"] == "Anna works as a baker ."
+    assert made["shapley"].credit.tolist() == pytest.approx([1.2406, 0.0, 1.2406], abs=1e-3)
+    assert models.about()["answers"]
+
+
+@pytest.mark.slow
+def test_what_cannot_be_explained_is_said(models):
+    with pytest.raises(InvalidInput, match="does not know"):
+        list(answer(models, asked(answer="blorp")))
+    with pytest.raises(InvalidInput, match="tokens and built-in answering model reads 512"):
+        list(answer(models, asked(context=["Clara owns a dog ."] * 199, answer="Anna ." * 40)))
+    with pytest.raises(InvalidInput, match="give at least one passage"):
+        list(answer(models, asked(context=[" "])))
+
+
+@pytest.mark.parametrize(
+    "how", [{"context": []}, {"players": "turn"}, {"methods": ["knn-shapley"]}, {"budget": 1}, {"model": "x"}]
+)
+def test_requests_are_bounded(how):
+    with pytest.raises(ValidationError):
+        asked(**how)
+
+
+@pytest.mark.server
+@pytest.mark.browser
+def test_the_view_explains_colours_and_comes_back_by_its_address(browser, server):
+    page, trouble = new_page(browser), []
+    page.on("console", lambda message: trouble.append(message.text))
+    page.on("pageerror", lambda error: trouble.append(str(error)))
+    page.goto(server.address)
+    page.click("nav a[data-view=answers]")
+    page.click("#answers-form button.primary")
+    word = page.locator("#answers-result .s", has_text="baker")
+    word.wait_for()
+    word.focus()
+    assert page.locator(".asked .now").inner_text() == "“baker”"
+    assert page.locator(".prompt .t.u12").count() == 2
+    for width in (360, 1440):
+        assert fits(page, width)
+    again = new_page(browser, storage_state=page.context.storage_state())
+    again.goto(page.url)
+    again.locator("#answers-result .s", has_text="baker").wait_for()
+    assert trouble == []
