@@ -8,8 +8,7 @@ from typing import Any
 
 from accredit.core import InvalidInput
 from accredit.models.adapters import attach, is_adapter, settings_of
-from accredit.models.image import ImageModel
-from accredit.models.preparation import Preparation
+from accredit.models.image import ImageModel, with_processor
 from accredit.models.state import quiet, settled
 from accredit.models.text import HEADS, TextModel, other_route
 
@@ -71,8 +70,16 @@ def load_image_model(folder_or_name: str | Path, *, download: bool = False) -> I
         )
     model = _loaded(transformers.AutoModelForImageClassification, folder)
     settings = folder / "preprocessor_config.json"
-    preparation = Preparation.from_settings(_json(settings)) if settings.is_file() else None
-    return ImageModel(model, preparation, str(folder_or_name))
+    if not settings.is_file():
+        return ImageModel(model, None, str(folder_or_name))
+    try:
+        with quiet():
+            processor = transformers.AutoImageProcessor.from_pretrained(
+                folder, local_files_only=True, trust_remote_code=False
+            )
+    except Exception:  # an older or another class; its settings are there all the same
+        processor = _json(settings)
+    return with_processor(model, processor, str(folder_or_name))
 
 
 def load_model(folder_or_name: str | Path, *, download: bool = False) -> TextModel | ImageModel:
