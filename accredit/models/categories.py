@@ -55,12 +55,15 @@ def _remembered(model: Any) -> dict[str, list[Any]]:
 
 
 def xgboost_categories(cats: Any, features: int) -> list[Category]:
-    """The categories that an xgboost model remembers for each column, in the order of their codes."""
+    """The categories that an xgboost model remembers for each column, in the order of their codes.
+
+    Names beyond ASCII are saved with wrong ends (xgboost 3.2 counts letters where it should count bytes): they are not known.
+    """
     found: list[Category] = [None] * features
     for column, entry in enumerate((cats or {}).get("enc", [])):
-        if "offsets" in entry and len(entry["offsets"]) > 1:
-            text, at = bytes(v % 256 for v in entry["values"]), entry["offsets"]
-            found[column] = [text[a:b].decode() for a, b in pairwise(at)]
-        elif "offsets" not in entry and entry.get("values"):
-            found[column] = list(entry["values"])
+        values = entry.get("values", [])
+        if "offsets" in entry and len(entry["offsets"]) > 1 and all(0 <= v < 128 for v in values):
+            found[column] = [bytes(values[a:b]).decode() for a, b in pairwise(entry["offsets"])]
+        elif "offsets" not in entry and values:
+            found[column] = list(values)
     return found
