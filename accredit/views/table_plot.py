@@ -84,8 +84,9 @@ def force(explanation: TableExplanation, row: int = 0, ax: Axes | None = None, *
 def bar(explanation: TableExplanation, ax: Axes | None = None, *, top: int = 20) -> Axes:
     """Mean size of each column's credit, largest first, with its interval over rows."""
     found = explanation.importance()
-    ax = bars(found.ranked()[: min(top, len(explanation.players))], ax, top=top)
-    ax.set_yticks(ax.get_yticks(), [_short(label.get_text()) for label in ax.get_yticklabels()])
+    shown = found.ranked()[: min(top, len(explanation.players))]
+    ax = bars(shown, ax, top=top)
+    ax.set_yticks(np.arange(len(shown)), [_short(player) for player in shown.players])
     ax.set_xlabel(
         f"mean |credit|, {_worth(explanation)}" + ("; lines: 95 % interval" if found.interval is not None else "")
     )
