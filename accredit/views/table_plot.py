@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 INK, MISSING = "#1b1d22", "#9aa0ab"
 OTHERS = "{} other columns"
+COLOURS = "blue: worth more together, orange: worth less"
 LONGEST = 28  # characters of a name
 POINTS = 4000  # rows drawn as points; more would be one blot
 LINES = 400  # rows drawn as lines
@@ -201,10 +202,7 @@ def network(interactions: Interactions, ax: Axes | None = None, *, top: int = 30
     ax.set_aspect("equal")
     ax.set_axis_off()
     ax.margins(0.25)
-    return _titled(
-        ax,
-        f"the {len(pairs)} strongest pairs, {rounded(largest)} at most\nblue: worth more together, orange: worth less",
-    )
+    return _titled(ax, f"the {len(pairs)} strongest pairs, {rounded(largest)} at most", COLOURS)
 
 
 def pair_heatmap(interactions: Interactions, ax: Axes | None = None, *, top: int = 20) -> Axes:
@@ -319,7 +317,7 @@ def _positions(cells: Any) -> tuple[FloatArray, list[tuple[float, str]]]:
     span = float(np.ptp(values[known])) if known.any() else 1.0
     step = (span or 1.0) / 10
     left = (float(values[known].min()) if known.any() else 0.0) - 2 * step
-    ticks = [(left - step * k, name) for k, name in enumerate(["missing", *words])]
+    ticks = [(left - step * k, name) for k, name in enumerate(["missing", *reversed(words)])]
     at = {name: x for x, name in ticks}
     rest = [
         at["missing" if c is None or c != c else str(c)] if not there else 0.0
@@ -330,7 +328,7 @@ def _positions(cells: Any) -> tuple[FloatArray, list[tuple[float, str]]]:
         from matplotlib.ticker import MaxNLocator
 
         low, high = float(values[known].min()), float(values[known].max())
-        round_ones = [x for x in map(float, MaxNLocator(5).tick_values(low, high)) if low <= x <= high] or [low]
+        round_ones = [x for x in MaxNLocator(5).tick_values(low, high) if low <= x <= high] or [low]
         ticks += [(x, rounded(x, 3)) for x in round_ones]
     return np.where(known, values, rest), [(x, name) for x, name in ticks if x in used or name not in at]
 
@@ -361,7 +359,7 @@ def _worth(explanation: TableExplanation) -> str:
     )
 
 
-def _titled(ax: Axes, text: str) -> Axes:
-    ax.set_title(_plain(text), loc="left", fontsize="medium")
+def _titled(ax: Axes, text: str, below: str = "") -> Axes:
+    ax.set_title("\n".join(filter(None, [_plain(text), below])), loc="left", fontsize="medium")
     ax.spines[["top", "right"]].set_visible(False)
     return ax
