@@ -11,6 +11,7 @@ product with the players that each background row fails credits all of A; what B
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -59,19 +60,28 @@ def mask_credit(
 
 def _failed(forest: Forest, paths: Paths, leaf: IntArray, matrix: FloatArray) -> Masks:
     """The players that each row fails on the way to each leaf, as bits: words (leaves, rows)."""
-    left = decided(forest, paths, matrix)
-    kind = _word(paths.most)
-    masks = []
-    for first in range(0, paths.most, WORD):
-        failed = np.zeros((len(paths.nodes), len(matrix)), dtype=kind)
-        for level in paths.levels[1:]:
-            here = level.start + np.flatnonzero(paths.count[level] > first)
-            above = paths.parent[here]
-            bit = paths.slot[above] - first
-            mine = ((bit >= 0) & (bit < WORD)).astype(kind) << np.clip(bit, 0, WORD - 1).astype(kind)
-            failed[here] = failed[above] | (left[above] ^ paths.is_left[here][:, None]) * mine[:, None]
-        masks.append(failed[leaf])
-    return masks
+    left, place = decided(forest, paths, matrix), np.full(len(paths.nodes), -1)
+    place[leaf] = np.arange(len(leaf))
+    return [_failed_word(paths, left, place, len(leaf), first) for first in range(0, paths.most, WORD)]
+
+
+def _failed_word(paths: Paths, left: BoolArray, place: IntArray, leaves: int, first: int) -> npt.NDArray[Any]:
+    """One word of 64 players; `place` says where each wanted leaf is put. Shallow levels get along with narrow words."""
+    rows = left.shape[1]
+    found = np.zeros((leaves, rows), dtype=_word(paths.most - first))
+    above = np.zeros((paths.levels[0].stop, rows), dtype=np.uint8)
+    for before, level in pairwise(paths.levels):
+        split = paths.parent[level][::2]  # each has two children beside each other, the left one first
+        kind = _word(int(paths.count[level].max()) - first)
+        bit = paths.slot[split] - first
+        here = ((bit >= 0) & (bit < WORD)).astype(np.uint64)
+        mine = (here << np.clip(bit, 0, WORD - 1).astype(np.uint64)).astype(kind)[:, None]
+        base, right = above[split - before.start].astype(kind, copy=False), left[split] * mine
+        above = np.empty((level.stop - level.start, rows), dtype=kind)
+        above[0::2], above[1::2] = base | (mine ^ right), base | right
+        ends = place[level]
+        found[ends[ends >= 0]] = above[ends >= 0]
+    return found
 
 
 def _word(players: int) -> Any:

@@ -76,7 +76,7 @@ def levels_of(forest: Forest, trees: IntArray) -> Levels:
         nodes.append(np.stack([forest.left[above], forest.right[above]], axis=1).ravel())
         tree.append(np.repeat(tree[-1][split], 2))
         parent.append(np.repeat(split + levels[-1].start, 2))
-        is_left.append(np.tile([True, False], len(split)))
+        is_left.append(np.arange(2 * len(split)) % 2 == 0)
         levels.append(slice(levels[-1].stop, levels[-1].stop + 2 * len(split)))
     flat = [np.concatenate(each) for each in (nodes, tree, parent, is_left)]
     return Levels(flat[0], levels, *flat[1:])
