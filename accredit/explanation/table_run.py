@@ -128,12 +128,17 @@ def _awaited(first: int, future: Any) -> tuple[int, Answer]:
 
 
 def opened(model: Any, trusted: tuple[str, ...] = ()) -> Any:
-    """A model, or the one in a file; each process opens a file once."""
-    return _loaded(str(model), trusted) if isinstance(model, str | Path) else model
+    """A model, or the one in a file; each process opens a file once, and again when it has changed."""
+    if not isinstance(model, str | Path):
+        return model
+    place = Path(model)
+    state = place.stat() if place.is_file() else None
+    return _loaded(str(model), str(place.resolve()), state and (state.st_mtime_ns, state.st_size, state.st_ino), trusted)
 
 
 @cache
-def _loaded(model: str, trusted: tuple[str, ...]) -> Any:
+def _loaded(model: str, place: str, state: tuple[int, int, int] | None, trusted: tuple[str, ...]) -> Any:
+    """The model in a file; `place` and `state` tell files of one name apart."""
     return load_row_model(model, trusted)
 
 

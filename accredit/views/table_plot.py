@@ -85,7 +85,8 @@ def bar(explanation: TableExplanation, ax: Axes | None = None, *, top: int = 20)
     """Mean size of each column's credit, largest first, with its interval over rows."""
     found = explanation.importance()
     ax = bars(found.ranked()[: min(top, len(explanation.players))], ax, top=top)
-    ax.set_yticks(ax.get_yticks(), [_short(label.get_text()) for label in ax.get_yticklabels()])
+    names = [label.get_text().replace(r"\$", "$") for label in ax.get_yticklabels()]  # `_short` escapes them again
+    ax.set_yticks(ax.get_yticks(), [_short(name) for name in names])
     ax.set_xlabel(
         f"mean |credit|, {_worth(explanation)}" + ("; lines: 95 % interval" if found.interval is not None else "")
     )
