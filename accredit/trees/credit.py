@@ -25,7 +25,7 @@ from accredit.values.weighing import Semivalue, semivalue_of
 
 MOST_BITS = 14  # distinct players on a path for which a table is ever built
 PORTION = 1 << 23  # numbers kept at once for some trees
-NODE = 1000  # numbers that a leaf and its share of the tests take beside its table
+WALKED, COMPARED = 1000, 250  # numbers that a leaf and its tests take when it is walked, or compared beside its table
 BLOCK = 3000  # nanoseconds that a leaf's table costs whatever its size
 STEADY = 1e4  # the largest sum of |weights| of a rule that keeps nine digits
 
@@ -180,7 +180,7 @@ def _portions(forest: Forest, of: IntArray, rows: int, background: Background | 
     for d, level in enumerate(by.levels):
         depth[by.tree[level]] = d
     order = np.argsort(depth, kind="stable")  # of like depth, so that none is walked with more nodes than it needs
-    each = NODE + (0 if background is None else len(background.matrix))
+    each = WALKED if background is None else COMPARED + len(background.matrix)
     for trees in _filled(order, (np.bincount(by.tree) / 2 * each)[order]):
         paths = paths_of(forest, trees, of)
         by_table = _by_table(forest, paths, rows, background, False)
