@@ -30,7 +30,8 @@ from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 from accredit.core import BoolArray, FloatArray
 from accredit.core.coalitions import from_index
-from accredit.games.answers import AnswerGame, ModelPays, answer_game
+from accredit.games.answers import AnswerGame, answer_game
+from accredit.games.model_pays import ModelPays
 from accredit.models.answering import AnsweringModel, as_answering_model
 from benchmarks.equal_error import TRUTH, equal_error
 from benchmarks.explain import show

@@ -2,8 +2,8 @@
 
 1,000 texts of SST-2 (test sentences) and AG News (test part), 10 % of the labels moved to another class; several draws, each
 with its own rows and flips. Features and models were chosen on the training parts of both; the constants behind the stated
-precision were also adjusted on draws 0 to 72 of the test parts, so only draws from 80 on are fresh. All draws of SST-2 share
-its 1,821 test sentences.
+precision were also adjusted on draws 0 to 72 of the test parts; by draws from 80 on nothing was chosen. All draws of SST-2
+share its 1,821 test sentences.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ import numpy as np
 
 from accredit.core.coalitions import BoolArray, IntArray
 from accredit.valuation.features import glove
-from accredit.valuation.labels import WrongLabels, wrong_labels
+from accredit.valuation.label_result import WrongLabels
+from accredit.valuation.labels import wrong_labels
 from accredit.valuation.planted import found_share
 
 FLIPPED = 0.1

@@ -48,6 +48,7 @@ def test_one_line_and_130(module, way, tmp_path):
     assert (code, lines) == (130, ["interrupted"])
 
 
+@pytest.mark.slow
 def test_a_program_that_imports_the_library_keeps_its_own_handler():
     probe = "import signal, accredit; assert signal.getsignal(signal.SIGINT) is signal.default_int_handler"
     done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, cwd=ROOT)

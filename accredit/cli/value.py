@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
@@ -121,7 +121,7 @@ def value(
     _check_idle(context, folder, only)
     if form == "csv" and only is None:
         only = "values"  # one table in one file: its lines are players
-    settings = {"layers": layers or None, "memory": memory * 1e9, "seed": seed}
+    settings: dict[str, Any] = {"layers": layers or None, "memory": memory * 1e9, "seed": seed}
     labels = None
     if folder and only != "labels" and is_language_model(folder):
         report = language_report(

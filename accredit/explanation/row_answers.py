@@ -17,8 +17,8 @@ from accredit.methods import Chosen
 from accredit.models.frames import Rows
 from accredit.models.partition import Partition
 from accredit.models.rows import RowModel
-from accredit.values.exact import SHAPLEY_CLAIMS, semivalue_claims
-from accredit.values.semivalues import banzhaf_weights, beta_weights, check_weights
+from accredit.values.exact import semivalue_claims
+from accredit.values.weighing import semivalue_of
 
 SINGLE = 1e-5  # how far apart two outputs of a model that computes in single precision may be
 # What a closed form shares -> our word for it
@@ -209,13 +209,5 @@ def _precision(every: list[Attribution], known: bool) -> Precision:
 
 
 def _claims(asked: Asked) -> tuple[Claim, ...]:
-    n, because = len(asked.partition.players), "computed in closed form"
-    match _semivalue(asked.method):
-        case "shapley":
-            return SHAPLEY_CLAIMS
-        case "banzhaf":
-            return semivalue_claims(banzhaf_weights(n), because)
-        case ("beta", alpha, b):
-            return semivalue_claims(beta_weights(n, alpha, b), because)
-        case weights:
-            return semivalue_claims(check_weights(weights, n), because)
+    n = len(asked.partition.players)
+    return semivalue_claims(semivalue_of(_semivalue(asked.method), n).weights(n), "computed in closed form")

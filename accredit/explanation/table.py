@@ -226,7 +226,7 @@ class TableExplanation(Drawn):
             self.players,
             mean,
             None,
-            f"mean |{self.method}| over {len(sizes)} rows",
+            f"mean |credit| over {len(sizes)} rows, {self.method}",
             no_division("mean sizes of credit rank columns, they do not share anything"),
             interval=interval,
             level=None if interval is None else LEVEL,

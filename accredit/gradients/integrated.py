@@ -71,10 +71,15 @@ def integrated_gradients_at(
         if gap <= tolerance * spread or gap == 0.0:
             break
         if 2 * used > most_steps:
+            curved = at.provenance["payoff"] in (
+                "log-odds",
+                "margin",
+            )  # of classes; answers and logits have none smoother
+            instead = "payoff='logit', which is smoother" if curved else "a game such as shapley"
             raise NotConverged(
                 f"integrated gradients miss f(input) − f(baseline) = {high - low:.6g} by {gap:.3g} after {used} steps; raise "
                 f"most_steps to {2 * used} or more, raise tolerance above {tolerance}, choose another baseline (from a zero "
-                "vector norms are not smooth), or use payoff='logit', which is smoother"
+                f"vector norms are not smooth), or use {instead}"
             )
         used *= 2
     claims = (

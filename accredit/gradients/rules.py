@@ -32,12 +32,22 @@ Grads = tuple[torch.Tensor | None, ...]
 
 _LINEAR = (
     "Add Sub Neg Clone Copy ToCopy Alias Expand View UnsafeView ReshapeAlias Reshape Transpose T Permute Select Slice Split "
-    "SplitWithSizes Unbind Unsqueeze Squeeze Stack Cat Repeat Roll Narrow Index IndexSelect Gather MaskedFill Where "
-    "ConstantPadNd Mean Sum Convolution Im2Col FftC2C FftR2C ViewAsReal Real Relu Amax Max Flip Tril Triu Unfold IdentityRule"
+    "SplitWithSizes Rsub Unbind Unsqueeze Squeeze Stack Cat Repeat Roll Narrow Index IndexSelect Gather MaskedFill Where "
+    "ConstantPadNd Mean Sum Convolution Im2Col FftC2C FftR2C ViewAsReal Real Relu Amax Max Flip Tril Triu Unfold IdentityRule "
+    "AvgPool2D AdaptiveAvgPool2D MaxPool2DWithIndices NativeBatchNorm"
 )
 LINEAR = frozenset(_LINEAR.split())
 BY_SLOPE = frozenset(["Softmax", "LogSoftmax", "Logsumexp", "Logaddexp", "Log", "Exp"])
-PRODUCTS = {"Mul": (0, 1), "Mm": (0, 1), "Bmm": (0, 1), "Mv": (0, 1), "Dot": (0, 1), "Addmm": (1, 2), "Baddbmm": (1, 2)}
+PRODUCTS = {
+    "Mul": (0, 1),
+    "Mm": (0, 1),
+    "Bmm": (0, 1),
+    "Mv": (0, 1),
+    "Dot": (0, 1),
+    "Linear": (0, 1),
+    "Addmm": (1, 2),
+    "Baddbmm": (1, 2),
+}
 SCALES = frozenset(["Rsqrt", "Sqrt", "LinalgVectorNorm", "Norm", "Std"])
 BOUNDS = frozenset(["Clamp", "ClampMin"])  # only of a scale
 INPUT = "torch::autograd::AccumulateGrad"
@@ -124,12 +134,12 @@ def _operation(node: Node) -> str:
 
 
 def _is_scale(node: Node) -> bool:
-    return _operation(node) in SCALES or (_operation(node) == "Pow" and node._saved_exponent < 0)
+    return _operation(node) in SCALES or (node.name() == "PowBackward0" and node._saved_exponent <= 0)
 
 
 def _check(node: Node, name: str) -> None:
-    known = LINEAR | BY_SLOPE | SCALES | BOUNDS | PRODUCTS.keys() | {"Pow", "Div", "NativeLayerNorm"}
-    if node.name() == INPUT or _operation(node) in known:
+    known = LINEAR | BY_SLOPE | SCALES | BOUNDS | PRODUCTS.keys() | {"Div", "NativeLayerNorm"}
+    if node.name() in (INPUT, "PowBackward0") or _operation(node) in known:
         return
     if "Compiled" in node.name():
         raise InvalidInput(

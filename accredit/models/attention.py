@@ -30,15 +30,20 @@ FIELDS = {
 }
 
 
+def check_has_attention(model: Any) -> None:
+    """Refuse a network of another library, which has neither kernels to choose nor a configuration to read."""
+    if not hasattr(model, "set_attn_implementation"):
+        raise InvalidInput(
+            f"{type(model).__name__} cannot give attentions: only transformers models do; use a game or gradients"
+        )
+
+
 @contextmanager
 def attention_kernel(model: Any, kernel: str) -> Iterator[None]:
     """The model with this attention kernel ("eager" is the one that forms the weights); its own is put back."""
     parts = [m for m in model.modules() if hasattr(getattr(m, "config", None), "_attn_implementation")]
     before = [(part.config, part.config._attn_implementation) for part in parts]
-    if not hasattr(model, "set_attn_implementation"):
-        raise InvalidInput(
-            f"{type(model).__name__} cannot give attentions: only transformers models do; use a game or gradients"
-        )
+    check_has_attention(model)
     try:
         with quiet():
             model.set_attn_implementation(kernel)  # refuses some models (Falcon), whose layers read it from the config

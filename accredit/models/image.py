@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, final
 
@@ -18,7 +19,7 @@ from accredit.models.labels import chosen_output, label_of, law_of
 from accredit.models.payoffs import Law, payoff_of
 from accredit.models.pictures import Photo, array_photo, is_picture_file, one_of_batch, open_picture, photo_of
 from accredit.models.pixels import Pixels, painted_over
-from accredit.models.preparation import Preparation, given_preparation
+from accredit.models.preparation import Preparation, given_preparation, preparation_of
 from accredit.models.reading import Heads, Read, read_attention
 from accredit.models.state import device_of, finite, still
 
@@ -87,8 +88,10 @@ class ImageModel:
         """A picture in plain colours, prepared as the model wants it."""
         original = photo.image.height, photo.image.width
         if self.preprocess is not None:
-            values = self._preprocessed(photo)
-            return Pixels(values, self._patch(), photo.name, _notes(photo, (), "prepared by the given preprocess"))
+            framed, steps = given_preparation(self.channels if self.channels in (1, 3) else None).coloured(photo)
+            said = f"prepared by {getattr(self.preprocess, 'name', 'the given preprocess')}"
+            values = self._preprocessed(replace(photo, image=framed))
+            return Pixels(values, self._patch(), photo.name, _notes(photo, steps, said))
         preparation, said = self._preparation()
         channels = len(photo.image.getbands())
         if photo.exact and preparation.channels not in (None, channels) and self._plain:
@@ -325,6 +328,12 @@ def absent_picture(model: ImageModel, pixels: Pixels, removal: Any) -> tuple[str
     return f"the picture {other.name}", painted_over(pixels, other.values)
 
 
+def with_processor(model: Any, processor: Any, name: str | None = None) -> ImageModel:
+    """An image model that reads pictures as a processor, or the settings of one, prepares them."""
+    way = preparation_of(processor)
+    return ImageModel(model, way, name) if isinstance(way, Preparation) else ImageModel(model, None, name, way)
+
+
 def as_image_model(
     model: Any,
     processor: Any = None,
@@ -353,8 +362,7 @@ def as_image_model(
     if preprocess is not None:
         return ImageModel(model, preprocess=preprocess)
     if processor is not None:
-        settings = processor.to_dict() if hasattr(processor, "to_dict") else processor
-        return ImageModel(model, settings if isinstance(settings, Preparation) else Preparation.from_settings(settings))
+        return with_processor(model, processor)
     made = ImageModel(model)
     if given:
         made.preparation = given_preparation(made.channels, size or getattr(made._reads, "image_size", None), mean, std)

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from accredit.core import InvalidInput
-from accredit.models.image import ImageModel
-from accredit.models.preparation import Preparation
+from accredit.models.adapters import attach, is_adapter, settings_of
+from accredit.models.image import ImageModel, with_processor
 from accredit.models.state import quiet, settled
 from accredit.models.text import HEADS, TextModel, other_route
 
@@ -21,11 +21,16 @@ def load_text_model(folder_or_name: str | Path, *, download: bool = False) -> Te
     """A Hugging Face text model and its tokenizer from a folder, or by name.
 
     A name is looked up in the local cache; `download=True` allows the network. Refused, with a reason: folders without
-    a model, weights that only come as pickles, models that bring their own code (`auto_map`), heads without weights.
+    a model, weights that only come as pickles, models that bring their own code (`auto_map`), heads without weights. A
+    folder with a LoRA adapter gives its base model with the adapter beside it.
     """
     import transformers
 
     folder = model_folder(folder_or_name, download)
+    if is_adapter(folder):
+        base = load_text_model(base_folder(folder, download))
+        attach(base.model, folder)
+        return TextModel(base.model, base.tokenizer, str(folder_or_name))
     config = model_config(folder)
     architecture = _architecture(config, folder)
     kinds = {
@@ -65,8 +70,16 @@ def load_image_model(folder_or_name: str | Path, *, download: bool = False) -> I
         )
     model = _loaded(transformers.AutoModelForImageClassification, folder)
     settings = folder / "preprocessor_config.json"
-    preparation = Preparation.from_settings(_json(settings)) if settings.is_file() else None
-    return ImageModel(model, preparation, str(folder_or_name))
+    if not settings.is_file():
+        return ImageModel(model, None, str(folder_or_name))
+    try:
+        with quiet():
+            processor = transformers.AutoImageProcessor.from_pretrained(
+                folder, local_files_only=True, trust_remote_code=False
+            )
+    except Exception:  # an older or another class; its settings are there all the same
+        processor = _json(settings)
+    return with_processor(model, processor, str(folder_or_name))
 
 
 def load_model(folder_or_name: str | Path, *, download: bool = False) -> TextModel | ImageModel:
@@ -93,6 +106,11 @@ def model_folder(folder_or_name: str | Path, download: bool = False) -> Path:
         where = "could not be fetched" if download else "is neither a folder nor in the local cache"
         allow = "" if download else "; to allow the network, pass download=True"
         raise InvalidInput(f"model {name!r} {where} ({_one_line(error)}){allow}") from None
+
+
+def base_folder(folder: Path, download: bool = False) -> Path:
+    """The folder of the model itself: where a folder holds an adapter, that of its base."""
+    return model_folder(settings_of(folder)["base_model_name_or_path"], download) if is_adapter(folder) else folder
 
 
 def model_config(folder: Path) -> dict[str, Any]:

@@ -120,7 +120,7 @@ def read_labels(file: str | Path) -> IntArray:
             f"{str(file)!r} holds an array of {labels.dtype} with shape {labels.shape}; segments are whole numbers, one per "
             "pixel: (H, W)"
         )
-    return labels.astype(np.int64)
+    return np.asarray(labels, dtype=np.int64)
 
 
 def pictures_in(folder: str | Path) -> list[Path]:

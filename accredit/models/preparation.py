@@ -12,6 +12,7 @@ import numpy.typing as npt
 from accredit.core import IntArray, InvalidInput
 from accredit.models.pictures import Photo, array_photo, photo_of
 
+ALIKE = 0.1  # by how much prepared values may differ, where white and black are about 4 apart: other ways to round
 NARROWEST = 64  # a longer strip would be resized into more pixels than any model reads
 
 
@@ -74,11 +75,8 @@ class Preparation:
         """The picture in the size and colours that the model reads, eight bits each: (H, W, C); and what that took."""
         from PIL import Image
 
-        picture, steps = photo.image, []
-        wanted = {None: picture.mode, 1: "L", 3: "RGB"}[self.channels]
-        if picture.mode != wanted:
-            steps.append("colours turned to grey" if wanted == "L" else "grey repeated in three channels")
-            picture = picture.convert(wanted)
+        picture, coloured = self.coloured(photo)
+        steps = list(coloured)
         before = picture.height, picture.width
         height, width = self._before_cut(*before)
         if before != (height, width):
@@ -89,6 +87,14 @@ class Preparation:
             picture = picture.crop((left, top, left + self.size[1], top + self.size[0]))
             steps.append(f"the middle {_by(self.size)} cut out")
         return np.atleast_3d(np.asarray(picture, dtype=np.uint8)), tuple(steps)
+
+    def coloured(self, photo: Photo) -> tuple[Any, tuple[str, ...]]:
+        """The picture in grey or in colours, whichever the model reads; and what that took."""
+        wanted = {None: photo.image.mode, 1: "L", 3: "RGB"}[self.channels]
+        if photo.image.mode == wanted:
+            return photo.image, ()
+        done = "colours turned to grey" if wanted == "L" else "grey repeated in three channels"
+        return photo.image.convert(wanted), (done,)
 
     def scaled(self, shown: npt.NDArray[np.uint8]) -> npt.NDArray[np.float32]:
         """Eight bits as the model reads them: (H, W, C) -> (C, H, W)."""
@@ -138,6 +144,55 @@ def given_preparation(
     return Preparation(
         edges, channels, mean=_numbers(0.0 if mean is None else mean), std=_numbers(1.0 if std is None else std)
     )
+
+
+@dataclass(frozen=True)
+class Processor:
+    """An image processor that prepares pictures in a way of its own, asked instead of imitated."""
+
+    processor: Any
+
+    @property
+    def name(self) -> str:
+        return type(self.processor).__name__
+
+    def __call__(self, picture: Any) -> npt.NDArray[Any]:
+        """A PIL image as (C, H, W)."""
+        grey = {"input_data_format": "channels_last"} if picture.mode == "L" else {}
+        given = np.atleast_3d(np.asarray(picture)) if grey else picture
+        return np.asarray(self.processor(images=given, return_tensors="np", **grey)["pixel_values"][0])
+
+
+def preparation_of(processor: Any) -> Preparation | Processor:
+    """How an image processor prepares pictures: by its settings, if they say all; else the processor itself.
+
+    Settings do not say all: some processors crop by a share, turn channels round or shift values. So both prepare one picture.
+    """
+    settings = processor.to_dict() if hasattr(processor, "to_dict") else processor
+    if isinstance(settings, Preparation):
+        return settings
+    if not callable(processor):
+        if not isinstance(settings, Mapping):
+            raise InvalidInput(f"processor is a {type(processor).__name__}; give an image processor or its settings")
+        return Preparation.from_settings(settings)
+    try:
+        stated = Preparation.from_settings(settings)
+        picture = _probe(stated.channels == 1)
+        theirs, ours = Processor(processor)(picture), stated.pixels(picture)
+    except (
+        Exception
+    ):  # settings in other words, or a processor that wants other pictures: it is asked, and says so itself
+        return Processor(processor)
+    return stated if theirs.shape == ours.shape and np.abs(theirs - ours).max() <= ALIKE else Processor(processor)
+
+
+def _probe(grey: bool) -> Any:
+    """A smooth picture, not square, on which ways to resize agree and ways to cut do not."""
+    from PIL import Image
+
+    spots = np.random.default_rng(0).integers(0, 256, (6, 8, 3), dtype=np.uint8)
+    picture = Image.fromarray(spots).resize((64, 48), Image.Resampling.BICUBIC)
+    return picture.convert("L") if grey else picture
 
 
 def _by(size: tuple[int, int]) -> str:

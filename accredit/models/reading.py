@@ -18,7 +18,14 @@ import numpy as np
 import torch
 
 from accredit.core import FloatArray, InvalidInput
-from accredit.models.attention import FIELDS, ROW_SUM_TOLERANCE, attention_kernel, check_rows, check_same
+from accredit.models.attention import (
+    FIELDS,
+    ROW_SUM_TOLERANCE,
+    attention_kernel,
+    check_has_attention,
+    check_rows,
+    check_same,
+)
 from accredit.models.state import still
 
 TENSORS = ("af", "norm", "gf", "agf")
@@ -150,6 +157,7 @@ def read_attention(
     `payoff` reads its output, for gradients. What would need more than `memory` bytes is refused before it begins."""
     if tensor not in TENSORS:
         raise InvalidInput(f"tensor is {tensor!r}; write one of {', '.join(TENSORS)}")
+    check_has_attention(model)
     _check_memory(model, tensor, tokens, memory)
     with still(model), torch.no_grad():
         said = forward()

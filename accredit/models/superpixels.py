@@ -90,7 +90,7 @@ def _clusters(colour: FloatArray, count: int) -> IntArray:
         centres[there] = sums[there] / sizes[there, None]
         distances = np.stack([((features - centres[cell]) ** 2).sum(axis=1) for cell in near])
         labels = np.stack(near)[distances.argmin(axis=0), np.arange(len(labels))]
-    return labels.reshape(height, width)
+    return np.asarray(labels.reshape(height, width), dtype=np.int64)
 
 
 def _neighbours(labels: IntArray) -> tuple[IntArray, IntArray]:

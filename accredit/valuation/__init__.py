@@ -16,7 +16,8 @@ from accredit.valuation.influence import Influences, influence
 from accredit.valuation.kfac import mean_influence, network_influence
 from accredit.valuation.knn import KNNUtility, knn_shapley
 from accredit.valuation.knn_numbers import KNNRegression, knn_regression_shapley
-from accredit.valuation.labels import WrongLabels, wrong_labels
+from accredit.valuation.label_result import WrongLabels
+from accredit.valuation.labels import wrong_labels
 from accredit.valuation.network import Network, network
 from accredit.valuation.objectives import Objective, Ridge, Softmax, TorchObjective
 from accredit.valuation.out_of_bag import data_oob

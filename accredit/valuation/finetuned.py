@@ -47,9 +47,9 @@ class Taught:
 
 def is_language_model(folder: str | Path) -> bool:
     """Does the folder hold a causal language model? Only its settings are read."""
-    from accredit.models.loading import model_config, model_folder
+    from accredit.models.loading import base_folder, model_config, model_folder
 
-    names = model_config(model_folder(folder)).get("architectures") or [""]
+    names = model_config(base_folder(model_folder(folder))).get("architectures") or [""]
     return str(names[0]).endswith(("ForCausalLM", "LMHeadModel"))
 
 
@@ -98,7 +98,7 @@ def language_report(
         raise InvalidInput(f"{folder} reads texts; name their column with --text COLUMN")
     by_column = None if players == "row" else players
     check_columns(frame, file, {"--text": text, "--target": target, "--players": by_column})
-    needed = [text, *[target] * (target is not None)]
+    needed = [text] if target is None else [text, target]
     train, held, held_name = parts(frame, file, test, needed, split_seed)
     taught, asked = (
         Taught(texts_in(part, text, name), None if target is None else texts_in(part, target, name, "--target"))

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from accredit.core import FloatArray, IntArray, InvalidInput, MissingExtra
 from accredit.valuation import label_scores as scores
@@ -29,7 +30,7 @@ MANY = 20_000  # rows, above which the dearer scores are left out, and said so
 
 
 def wrong_labels(
-    labels: Sequence[Any],
+    labels: Sequence[Any] | npt.NDArray[Any],
     *,
     texts: Sequence[str] | None = None,
     features: View | Mapping[str, View] | None = None,
@@ -224,7 +225,7 @@ def _checked_texts(texts: Sequence[str]) -> list[str]:
     return list(texts)
 
 
-def _codes(labels: Sequence[Any]) -> tuple[IntArray, tuple[str, ...]]:
+def _codes(labels: Sequence[Any] | npt.NDArray[Any]) -> tuple[IntArray, tuple[str, ...]]:
     """Class numbers (N,) and class names; every class needs two rows, since each is predicted from the others."""
     words = [str(label) for label in (labels.tolist() if hasattr(labels, "tolist") else labels)]
     classes, y = np.unique(words, return_inverse=True)

@@ -19,7 +19,8 @@ from accredit.methods import AUTO_EXACT, Chosen, find
 from accredit.store import Executor, Journal, durable
 from accredit.valuation.knn import KNNUtility
 from accredit.valuation.knn_numbers import KNNRegression
-from accredit.valuation.labels import WrongLabels, wrong_labels
+from accredit.valuation.label_result import WrongLabels
+from accredit.valuation.labels import wrong_labels
 from accredit.valuation.resolution import resolution
 from accredit.valuation.retraining import Retraining
 from accredit.valuation.ridge import RidgeUtility

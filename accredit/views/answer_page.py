@@ -163,17 +163,25 @@ def _credit(method: int, target: str, players: tuple[str, ...], result: Attribut
     return Credit(method, target, levels, numbers, ends)
 
 
+def _for_parts(explanation: Explanation) -> str:
+    """The first method that has credit for parts of the answer; the first of all, if none has."""
+    parts = next(iter(explanation.others.values()), {})
+    return next((name for name, _ in explanation if name in parts), next(iter(explanation))[0])
+
+
 def _strips(explanation: Explanation, said: Said) -> Markup:
     """The prompt once for every sentence, where no script can choose."""
-    method = next(iter(explanation))[0]
-    names = [name for name, a, b in said.targets[1:] if b - a > 1 and name in explanation.others][:STRIPS]
+    method = _for_parts(explanation)
+    names = [name for name, a, b in said.targets[1:] if b - a > 1 and method in explanation.others.get(name, {})][
+        :STRIPS
+    ]
     drawn = [(name, Drawer(explanation.of(name), False).strip(method)) for name in names]
     return render("answer", "strips", drawn=drawn)
 
 
 def _matrix(explanation: Explanation, said: Said, shown: dict[str, tuple[str, int, int]]) -> Markup:
     """Parts of the prompt down, tokens of the answer across; of many, those of largest credit."""
-    method = next(iter(explanation))[0]
+    method = _for_parts(explanation)
     tokens = [(name, a) for k, (name, a, b) in shown.items() if k != "0" and b - a == 1 and name in explanation.others]
     tokens = tokens or [(name, a) for k, (name, a, b) in shown.items() if k != "0" and name in explanation.others]
     if not tokens:

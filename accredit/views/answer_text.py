@@ -181,7 +181,7 @@ def shortened(name: str) -> str:
 
 def _targets(explanation: Explanation, kind: str, targets: list[Moved]) -> list[str]:
     """Sentences or tokens of the answer: how likely they are, and the parts that earned most of that."""
-    method, _ = next(iter(explanation))
+    method = next((m for m, _ in explanation if m in explanation.others.get(targets[0][0], {})), "")
     rows = []
     for name, with_all, without in targets:
         result = explanation.others.get(name, {}).get(method)

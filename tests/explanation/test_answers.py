@@ -185,6 +185,7 @@ def test_every_target_is_paid_in_the_same_way(builtin, payoff):
         assert result.baseline == pytest.approx(worth(e.said.base[a:b]), abs=1e-12)
 
 
+@pytest.mark.slow
 def test_every_game_method_answers_and_keeps_its_claims(builtin):
     names = [m.spelled for m in methods_for("answer") if m.kind == "game" and "*" not in str(m.parameters)]
     e = explain(None, builtin, context=FACTS, query=QUERY, methods=[n for n in names if "semivalue" not in n], budget=8)
@@ -230,6 +231,7 @@ def test_a_function_of_prompts_needs_no_torch():
     assert done.stdout.split() == ["('It", "rains.',", "'Rome", "is", "old.')", "True", "True"], done.stderr
 
 
+@pytest.mark.slow
 def test_json_gives_back_the_same_and_pandas_is_the_matrix(explained):
     assert Explanation.from_json(explained.to_json()) == explained
     frame = explained.to_pandas("shapley")
@@ -270,6 +272,7 @@ def test_what_decides_the_payoffs_decides_the_name_of_the_game(builtin):
     assert len({named(), *others}) == 1 + len(others)
 
 
+@pytest.mark.slow
 def test_many_passages_are_estimated_and_a_long_answer_has_no_credit_for_each_token():
     model = answering("gpt2", n_positions=512)
     passages = [f"{a} film is {b}." for a in ("A", "It", "No", "The", "Bad") for b in ("good", "bad", "a shot")]
@@ -334,6 +337,7 @@ class Broken(torch.nn.Module):
         ({"answer": SAID, "prefix": "Anna"}, "at the end of the prompt"),
         ({"answer": SAID, "background": 3, "colour": "red"}, "colour is not a setting of answers"),
         ({"generate": "much"}, "a number of new tokens"),
+        ({"generate": False}, "generate is False"),
         ({"answer": SAID, "template": "{context}"}, "go with context"),
         ({"answer": SAID, "context": FACTS, "query": QUERY}, "either a prompt"),
     ],
@@ -382,7 +386,7 @@ def test_nothing_to_explain_is_said():
 def test_an_answer_is_nothing_for_a_classifier():
     from accredit.models.builtin import load_text
 
-    with pytest.raises(InvalidInput, match="does not write"):
+    with pytest.raises(InvalidInput, match=r"does not write.*function of \(prompts, answer\)"):
         explain("A good film.", *load_text(), answer="It is")
 
 

@@ -71,6 +71,7 @@ class Columnar:
         "arrow",
         "category",
         "dicts",
+        "lists",
         "records",
         "tuples",
         "other library",

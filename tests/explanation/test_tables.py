@@ -7,14 +7,14 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 from sklearn.compose import make_column_transformer
-from sklearn.ensemble import GradientBoostingClassifier, IsolationForest, RandomForestClassifier
+from sklearn.ensemble import GradientBoostingClassifier, IsolationForest, RandomForestClassifier, RandomForestRegressor
 from sklearn.linear_model import LinearRegression, LogisticRegression, PoissonRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, PolynomialFeatures, StandardScaler
 from sklearn.svm import SVC
 
 import accredit
-from accredit.core import InvalidInput, Known
+from accredit.core import Holds, InvalidInput, Known
 from accredit.core.coalitions import all_coalitions
 from accredit.explanation.table import TableExplanation
 from accredit.explanation.tables import explain_rows
@@ -61,6 +61,14 @@ def test_every_way_agrees_with_brute_force(name, labels):
         assert_allclose(explained.credit[row], brute_force(model, X[row], X[50:70]), atol=1e-9)
     assert_allclose(explained.unshared, 0, atol=1e-9)
     assert explained.precision.known is Known.EXACT and set(explained.outputs) == set(map(str, np.unique(labels)))
+
+
+@pytest.mark.parametrize(("method", "efficient"), [("shapley", True), ("banzhaf", False), ("beta:2,3", False)])
+def test_claims_of_a_closed_form_speak_of_it(method, efficient):
+    model = RandomForestRegressor(2, max_depth=2, random_state=0).fit(X, X[:, 0] * X[:, 1])
+    claims = explain_rows(X[:1], model, X[20:30], method=method).claims
+    assert {c.axiom: c.holds for c in claims}["efficiency"] is (Holds.EXACTLY if efficient else Holds.NO)
+    assert not any("2ⁿ" in c.because for c in claims) and "closed form" in claims[1].because
 
 
 def test_banzhaf_too():

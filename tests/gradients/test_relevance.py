@@ -230,11 +230,32 @@ class Odd(torch.nn.Module):
 @pytest.mark.parametrize(
     ("what", "named"),
     [(torch.sigmoid, "SigmoidBackward0"), (lambda x: x.cumsum(dim=1), "CumsumBackward0"),
-     (lambda x: x / x.sum(dim=1, keepdim=True), "DivBackward0"), (lambda x: x.clamp(min=0.1), "ClampBackward1")],
+     (lambda x: x / x.sum(dim=1, keepdim=True), "DivBackward0"), (lambda x: x.clamp(min=0.1), "ClampBackward1"),
+     (lambda x: x ** torch.tensor([2.0, 3.0]), "PowBackward1")],
 )  # fmt: skip
 def test_an_operation_without_a_rule_is_refused_by_name(what, named):
     with pytest.raises(InvalidInput, match=f"uses {named}, for which AttnLRP has no rule; use integrated-gradients"):
         attn_lrp(Odd(what), [0.5, 1.0])
+
+
+@pytest.mark.parametrize(
+    ("what", "shares"),
+    [(lambda x: x**3, [27.0, 0.0]), (lambda x: (1 - x), [-3.0, 0.0]), (lambda x: x * x.flip(1), [6.0, 6.0]),
+     (lambda x: x * x[:, :1].pow(-2), [1 / 3, 0.0])],
+)  # fmt: skip
+def test_powers_products_and_what_a_constant_keeps(what, shares):
+    """x³ passes on all; 1 − x keeps the 1; x y gives a half to each; a negative power is a scale."""
+    assert_allclose(attn_lrp(Odd(what), [3.0, 4.0], target=0).credit, shares, rtol=1e-6)
+
+
+def test_convolutions_with_fixed_statistics_pass_on_all_they_get():
+    torch.manual_seed(0)
+    net = torch.nn.Sequential(torch.nn.Unflatten(1, (1, 2, 2)), torch.nn.Conv2d(1, 3, 2, bias=False), torch.nn.ReLU(),
+                              torch.nn.BatchNorm2d(3), torch.nn.AvgPool2d(1), torch.nn.Flatten(),
+                              torch.nn.Linear(3, 2, bias=False)).double()  # fmt: skip
+    row = [0.5, -1.0, 2.0, 0.1]
+    said = net.eval()(torch.tensor([row], dtype=torch.float64))[0, 1].item()
+    assert_allclose(attn_lrp(net, row, target=1).credit.sum(), said, rtol=1e-9)
 
 
 def test_division_by_a_norm_is_a_scale():

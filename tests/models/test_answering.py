@@ -186,7 +186,7 @@ def test_the_builtin_folder_is_small_and_holds_nothing_that_could_run():
     assert sum(file.stat().st_size for file in files) <= 2_000_000
 
 
-@pytest.mark.parametrize(("kind", "passages"), [("sad", 3), ("joint", 1), ("plain", 11), ("plain", True)])
+@pytest.mark.parametrize(("kind", "passages"), [("sad", 3), ("joint", 1), ("plain", 17), ("plain", True)])
 def test_contexts_that_cannot_be_made_are_refused(kind, passages):
     with pytest.raises(InvalidInput):
         facts(kind, passages)

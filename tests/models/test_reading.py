@@ -62,14 +62,15 @@ def test_heads_are_combined_as_asked(family):
 
 
 def test_no_head_survives_its_layer():
-    """What transformers collects is one matrix for each layer already."""
+    """What transformers collects is one matrix for each layer already, also where its own hooks were there first."""
     model, kept = answering("gpt2"), []
 
     def forward(**extra):
         kept.append(model.model(input_ids=torch.tensor(IDS[None]), use_cache=False, **extra))
         return kept[-1]
 
-    read_attention(model.model, forward, "af", Heads.of("mean"), lambda output: output.logits.sum(), len(IDS))
+    for _ in range(2):
+        read_attention(model.model, forward, "af", Heads.of("mean"), lambda output: output.logits.sum(), len(IDS))
     assert [tuple(w.shape) for w in kept[-1].attentions] == [(1, 1, 7, 7)] * 2
     assert not any(part._forward_hooks for name, part in model.model.named_modules() if "mlp" in name)  # all put back
 

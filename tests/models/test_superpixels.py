@@ -59,6 +59,7 @@ def test_every_pixel_may_be_its_own_and_no_fewer_than_two_are_found():
             superpixels(noise, count)
 
 
+@pytest.mark.slow
 def test_a_large_picture_is_segmented_on_every_second_pixel():
     segments = superpixels(np.kron(scene(), np.ones((7, 7, 1), dtype=np.uint8)), 9)
     assert segments.shape == (336, 420) and np.unique(segments).size == 9

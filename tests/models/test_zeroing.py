@@ -11,6 +11,7 @@ from accredit.attention import rollout
 from accredit.core import InvalidInput
 from accredit.explanation import explain
 from accredit.models.zeroing import context_mixing
+from tests.models.answering_models import answering
 from tests.models.more_models import other_model
 from tests.models.small_models import TEXT, text_model
 
@@ -79,3 +80,17 @@ def test_the_model_keeps_its_kernel():
 def test_values_that_cannot_be_reached_are_refused(family, said):
     with pytest.raises(InvalidInput, match=said):
         mixing(other_model(family))
+
+
+def test_an_answer_is_read_from_the_places_that_predict_it():
+    model = answering("llama", torch.float64)
+    found = explain("A gripping film.", model, answer=" It is good.", methods="value-zeroing", players="word")
+    said = model.answer(" It is good.", model.prompt("A gripping film.")).ids
+    ids = torch.from_numpy(np.concatenate([model.tokenized(["A gripping film."], False)[0], said[:-1]]))
+    with model.held():
+        product = rollout(context_mixing(model.model, lambda: model.model(ids[None]).logits), residual=0.0)
+    places = len(found.said.pieces)
+    assert_allclose(found["value-zeroing"].credit.sum(), 1, atol=1e-9)
+    by_token = product[-places:].mean(axis=0)
+    assert_allclose(found["value-zeroing"]["<s>"], by_token[0], atol=1e-9)
+    assert_allclose(found["value-zeroing"]["A"], by_token[1], atol=1e-9)

@@ -7,8 +7,9 @@ import pytest
 from numpy.testing import assert_allclose
 
 from accredit.core import InvalidInput
+from accredit.valuation.label_result import Evidence, WrongLabels
 from accredit.valuation.label_scores import margin, neighbour_agreement, scaled, text_views
-from accredit.valuation.labels import COMBINED, Evidence, WrongLabels, _chosen, _heard, wrong_labels
+from accredit.valuation.labels import COMBINED, _chosen, _heard, wrong_labels
 from accredit.valuation.oddities import nearest, oddities
 from accredit.valuation.out_of_fold import belief, out_of_fold, votes
 from accredit.valuation.planted import (

@@ -10,12 +10,13 @@ import pytest
 from numpy.testing import assert_allclose
 
 from accredit.core import InvalidInput
-from accredit.valuation.gradient_store import GradientStore, projection
+from accredit.valuation.gradient_store import GradientStore
 from accredit.valuation.influence import Influences
 from accredit.valuation.kfac import kronecker, mean_influence, network_influence
 from accredit.valuation.layers import row_gradients, tracked_layers
 from accredit.valuation.losses import Classification, NextTokens, Regression, loss_named
 from accredit.valuation.network import network, weights_of
+from accredit.valuation.projection import projection
 from accredit.valuation.tracin import tracin
 
 torch = pytest.importorskip("torch")

@@ -98,12 +98,6 @@ def test_one_class_and_nobody_are_defined_and_any_metric_works() -> None:
         Retraining(three, sklearn_linear.LinearRegression())
 
 
-def test_regressors_start_from_zero() -> None:
-    data = split([[0.0], [1.0]], [1.0, 2.0], [[0.0], [2.0]], [1.0, 3.0], regression=True)
-    game = Retraining(data, sklearn_linear.LinearRegression(), "neg_mean_squared_error")
-    assert_allclose(game.payoff(np.array([[0, 0], [1, 1]], bool)), [-5.0, 0.0], atol=1e-12)
-
-
 @pytest.mark.slow
 def test_torch_training_is_repeatable_and_leaves_the_random_state_alone() -> None:
     torch.manual_seed(5)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -63,10 +65,38 @@ def test_a_notebook_shows_every_sentence_without_a_script():
     assert "<script" not in html and "For “first”" in html and "Prompt × answer" in html
 
 
+@pytest.mark.slow
 def test_a_page_of_very_many_numbers_leaves_out_tokens():
     players = tuple(f"p{k}" for k in range(3000))
     html = views.explanation_page(made(players, tuple(f" w{k}" for k in range(CELLS // 3000 + 5))))
     assert 'class="s"' not in html and 'data-k="1"' in html
+
+
+def one_more(e):
+    """The same with a method before it that answers for the whole answer only."""
+    alone = Attribution(e.players, [3.0, 1.0], None, "zeroing")
+    return replace(
+        e, methods=("zeroing", *e.methods), attributions={"zeroing": alone, **e.attributions}, unsigned=("zeroing",)
+    )
+
+
+def test_a_method_for_the_whole_answer_alone_hides_nothing_of_the_others():
+    e = one_more(made())
+    assert "For “first”" in views.fragment(e) and "by Shapley" in views.explanation_page(e)
+    assert "most credit (shapley)" in str(e)
+
+
+@pytest.mark.browser
+def test_a_method_for_the_whole_answer_alone_says_so_when_a_word_is_picked(browser, tmp_path):
+    file = tmp_path / "page.html"
+    file.write_text(views.explanation_page(one_more(made())), encoding="utf-8")
+    page = new_page(browser)
+    page.goto(file.as_uri())
+    page.locator(".s").nth(1).focus()
+    assert page.locator(".asked .now").inner_text() == "the whole answer"
+    assert "only" in page.locator(".likely").inner_text()
+    page.locator(".pick.by").nth(1).click()
+    assert page.locator(".asked .now").inner_text() == "“1 is”"
 
 
 def test_hostile_words_stay_words():

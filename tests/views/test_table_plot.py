@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import matplotlib
 import numpy as np
 import pytest
@@ -67,6 +69,16 @@ def test_a_waterfall_goes_from_the_base_value_to_the_prediction():
         assert_allclose(below[1], above[0])
 
 
+def test_long_names_leave_room_and_dollars_are_dollars():
+    e = explained(players=4)
+    long = replace(e, players=("first part of a name that goes on and on to its end", "b", "$c$", "d"))
+    for axes in (table_plot.bar(long), table_plot.beeswarm(long), table_plot.waterfall(long, 0)):
+        labels = [label.get_text() for label in axes.get_yticklabels()]
+        assert any(label.startswith("first part of a na…o its end") for label in labels)
+        assert any(label.startswith(r"\$c\$") for label in labels)
+    assert "mean |credit| over 30 rows" in table_plot.bar(long).get_title(loc="left")
+
+
 def test_columns_beyond_the_top_are_summed_not_dropped():
     e = explained(players=12)
     axes = table_plot.waterfall(e, 0, top=5)
@@ -104,7 +116,7 @@ def test_pairs_as_a_heat_map_and_a_network_of_pairs_alone():
 
     game = TableGame("ABC", [0, 50, 20, 75, 25, 80, 90, 100])
     axes = table_plot.pair_heatmap(interactions(game, "k-sii"))
-    assert {t.get_text() for t in axes.texts} == {"−20", "20"} and "20 in size" in axes.get_title(loc="left")
+    assert {t.get_text() for t in axes.texts} == {"−20", "20"} and "20 at most" in axes.get_title(loc="left")
     assert [t.get_text() for t in axes.get_yticklabels()] == ["A", "B", "C"]
     few = table_plot.pair_heatmap(shapley_interactions(game), top=2)
     assert "2 of 3 players" in few.get_title(loc="left")

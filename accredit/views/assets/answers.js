@@ -22,16 +22,24 @@ export function answers(root) {
     return at === 12 ? "z" : at > 12 ? `u${at - 12}` : `d${12 - at}`;
   }
 
+  // The target that is drawn: what was picked, or the whole answer where the method has no credit for less.
+  function drawn() {
+    return credits.has(`${method} ${shown}`) ? shown : "0";
+  }
+
   function found() {
-    return credits.get(`${method} ${shown}`) ?? credits.get(`0 ${shown}`);
+    return credits.get(`${method} ${drawn()}`);
   }
 
   function paint() {
     const credit = found();
     if (!credit) return;
-    for (const each of parts) each.className = `t ${colour(credit.levels[each.dataset.p])}`;
-    name.textContent = spoken[shown].name;
-    likely.textContent = spoken[shown].words;
+    for (const each of parts) {
+      const now = `t ${colour(credit.levels[each.dataset.p])}`;
+      if (each.className !== now) each.className = now; // most stay as they are, and cost nothing then
+    }
+    name.textContent = spoken[drawn()].name;
+    likely.textContent = drawn() === shown ? spoken[shown].words : "This method answers for the whole answer only.";
     for (const each of root.querySelectorAll(".s,.pick[data-k]")) {
       each.classList.toggle("on", each.dataset.k === shown);
       each.setAttribute("aria-pressed", String(each.dataset.k === shown));
@@ -58,7 +66,7 @@ export function answers(root) {
     const text = mine.map((each) => each.textContent.trim()).join(" ");
     const range = credit.intervals ? ` (${credit.intervals.split("|")[player]})` : "";
     const short = text.length > 90 ? `${text.slice(0, 89)}…` : text;
-    readout.textContent = `${short}: ${credit.numbers.split(" ")[player]}${range} for ${spoken[shown].name}`;
+    readout.textContent = `${short}: ${credit.numbers.split(" ")[player]}${range} for ${spoken[drawn()].name}`;
   }
 
   function along(list, from, key) {

@@ -1,0 +1,91 @@
+"""LoRA adapters (Hu et al., 2022) as the `peft` library saves them: a base model that stays frozen, and two thin matrices
+beside some of its layers, which are all that was trained."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from accredit.core import InvalidInput
+
+SETTINGS, WEIGHTS = "adapter_config.json", "adapter_model.safetensors"
+PREFIX = "base_model.model."  # before the name of every layer
+PLAIN: dict[str, tuple[Any, ...]] = {  # settings beyond plain LoRA, and the values that mean they are not used
+    "peft_type": ("LORA",), "bias": ("none",), "use_dora": (False, None), "modules_to_save": (None, []),
+    "rank_pattern": ({}, None), "alpha_pattern": ({}, None),
+}  # fmt: skip
+
+
+class Lora(torch.nn.Module):
+    """A frozen layer with what was learned beside it: y = f(x) + scale · B A x."""
+
+    def __init__(self, base: torch.nn.Module, a: torch.Tensor, b: torch.Tensor, scale: float) -> None:
+        super().__init__()
+        self.base, self.scale = base, scale
+        self.lora_A = torch.nn.Linear(a.shape[1], a.shape[0], bias=False)
+        self.lora_B = torch.nn.Linear(b.shape[1], b.shape[0], bias=False)
+        with torch.no_grad():
+            self.lora_A.weight.copy_(a)
+            self.lora_B.weight.copy_(b)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.as_tensor(self.base(x) + self.scale * self.lora_B(self.lora_A(x)))
+
+
+def is_adapter(folder: Path) -> bool:
+    return (folder / SETTINGS).is_file()
+
+
+def settings_of(folder: Path) -> dict[str, Any]:
+    """The settings of an adapter, once they are known to be those of plain LoRA."""
+    try:
+        found: dict[str, Any] = json.loads((folder / SETTINGS).read_text(encoding="utf-8"))
+        names = {"base_model_name_or_path": str, "r": int, "lora_alpha": int | float}
+        bad = [name for name, kind in names.items() if not isinstance(found.get(name), kind)]
+    except (OSError, ValueError, AttributeError) as error:
+        raise InvalidInput(f"{folder / SETTINGS} cannot be read as JSON: {error!s:.200}") from None
+    for name, allowed in PLAIN.items():
+        if found.get(name, allowed[0]) not in allowed:
+            bad.append(name)
+    if bad:
+        raise InvalidInput(
+            f"{folder / SETTINGS} has {bad[0]}={found.get(bad[0])!r}; plain LoRA is read. Merge others into their model: "
+            "model.merge_and_unload().save_pretrained(folder)"
+        )
+    return found
+
+
+def attach(model: Any, folder: Path) -> None:
+    """Freeze a base model and put the adapter in a folder beside its layers."""
+    from safetensors import SafetensorError
+    from safetensors.torch import load_file
+
+    settings = settings_of(folder)
+    try:
+        weights = load_file(folder / WEIGHTS)
+    except (OSError, SafetensorError) as error:
+        raise InvalidInput(
+            f"{folder / WEIGHTS} cannot be read: {error!s:.200}; save the adapter as safetensors"
+        ) from None
+    model.requires_grad_(False)
+    root = float(settings["r"]) ** (0.5 if settings.get("use_rslora") else 1.0)
+    for key in [key for key in weights if key.endswith(".lora_A.weight")]:
+        name = key.removeprefix(PREFIX).removesuffix(".lora_A.weight")
+        b = weights.pop(key.replace(".lora_A.", ".lora_B."), None)
+        try:
+            layer = model.get_submodule(name)
+            parent = model.get_submodule(name.rpartition(".")[0])
+        except AttributeError:
+            layer = None
+        if layer is None or b is None:
+            raise InvalidInput(
+                f"{folder / WEIGHTS} has {key}, which {type(model).__name__} has no place for; name its base model"
+            )
+        setattr(parent, name.rpartition(".")[2], Lora(layer, weights.pop(key), b, float(settings["lora_alpha"]) / root))
+    if weights:
+        raise InvalidInput(
+            f"{folder / WEIGHTS} has {next(iter(weights))}, which is not part of plain LoRA; merge it first"
+        )
