@@ -133,7 +133,9 @@ def opened(model: Any, trusted: tuple[str, ...] = ()) -> Any:
         return model
     place = Path(model)
     state = place.stat() if place.is_file() else None
-    return _loaded(str(model), str(place.resolve()), state and (state.st_mtime_ns, state.st_size, state.st_ino), trusted)
+    return _loaded(
+        str(model), str(place.resolve()), state and (state.st_mtime_ns, state.st_size, state.st_ino), trusted
+    )
 
 
 @cache
