@@ -256,7 +256,7 @@ METHODS = (
            Cost("tens of backward passes per player"), "in the limit leave-one-out, at many times its cost",
            aliases=("sig",), estimates="leave-one-out", takes=("baseline", "tolerance", "most_steps")),
     Method("discretised-integrated-gradients", "gradients", "accredit.explanation.gradients:discretised",
-           "accredit.gradients.discretised_integrated_gradients(model, text)", "tokens", "f(input) − f(baseline), partly",
+           "accredit.gradients.discretised_integrated_gradients(model, text)", "tokens", "part of f(x) − f(baseline)",
            ("linearity",), Cost("29 backward passes"), "a path through words; the gap of its sum is reported",
            aliases=("dig", "discretized-integrated-gradients"), takes=("baseline",), needs=IN_A_VOCABULARY),
     Method("attn-lrp", "gradients", "accredit.explanation.gradients:ruled", "accredit.gradients.attn_lrp(model, text)", PLACES,
