@@ -50,7 +50,8 @@ def answers_report(contest: AnswerContest, contexts: int, store: str | None, exe
         _tabulated(report, standings(rows, seed=contest.seed))
         for metric in COMPARED_ON:
             _against(report, kind, metric, rows, contest.seed)
-    _along_a_path(report, contest)
+    if not quick:
+        _along_a_path(report, contest)
     return report
 
 
