@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -131,17 +131,15 @@ def opened(model: Any, trusted: tuple[str, ...] = ()) -> Any:
     """A model, or the one in a file; each process opens a file once, and again when it has changed."""
     if not isinstance(model, str | Path):
         return model
-    place = Path(model)
-    state = place.stat() if place.is_file() else None
-    return _loaded(
-        str(model), str(place.resolve()), state and (state.st_mtime_ns, state.st_size, state.st_ino), trusted
-    )
+    file = Path(model).absolute()
+    if not file.is_file():
+        return load_row_model(model, trusted)  # which says so
+    return _loaded(file, trusted, (file.stat().st_mtime_ns, file.stat().st_size))
 
 
-@cache
-def _loaded(model: str, place: str, state: tuple[int, int, int] | None, trusted: tuple[str, ...]) -> Any:
-    """The model in a file; `place` and `state` tell files of one name apart."""
-    return load_row_model(model, trusted)
+@lru_cache(maxsize=4)
+def _loaded(file: Path, trusted: tuple[str, ...], written: tuple[int, int]) -> Any:
+    return load_row_model(file, trusted)
 
 
 def _content(rows: Rows) -> list[Any]:

@@ -31,7 +31,7 @@ def load_row_model(path: str | Path, trusted: Iterable[str] = ()) -> RowModel:
     if file.suffix.lower() in PICKLED:
         raise InvalidInput(f"{file.name} is a pickle, which runs code when it is opened; save the model as {ENDINGS}")
     if not file.is_file():
-        raise InvalidInput(f"there is no file {str(file)!r}; give a model saved as {ENDINGS}")
+        raise InvalidInput(f"there is no file {str(path)!r}; give a model saved as {ENDINGS}")
     match _library(file):
         case "skops":
             return _skops(file, tuple(trusted))

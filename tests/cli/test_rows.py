@@ -63,6 +63,14 @@ def test_a_stopped_run_goes_on_and_ends_with_the_same_bytes(typed, files, monkey
     assert code == 2 and "is not row 0 of this run" in err
 
 
+def test_a_model_file_that_was_written_anew_is_read_anew(typed, files):
+    words = ("explain", "rows.csv", "--model", "model.json", "--background", "train.csv", "--json")
+    before = typed(*words)[1]
+    other = xgboost.XGBClassifier(n_estimators=5, max_depth=3, n_jobs=1).fit(files, (files["pay"] > 0).astype(int))
+    other.save_model("model.json")
+    assert json.loads(typed(*words)[1])["prediction"] != json.loads(before)["prediction"]
+
+
 def test_the_built_in_table_needs_no_data(typed):
     code, out, _ = typed("explain", "--table", "--json")
     assert code == 0 and json.loads(out)["kind"] == "table explanation"

@@ -10,6 +10,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from accredit.core import InvalidInput
+from accredit.models.categories import with_categories
 from accredit.trees import NotTrees, ensemble_of, forest_of, load_ensemble, tree_credit
 from accredit.trees.reading.ensemble import probes
 from tests.trees.families import FAMILIES, frame, numbers, three
@@ -28,6 +29,18 @@ def test_files_give_the_trees_of_the_model_that_was_saved(tmp_path):
     for name, model in (("m.json", boosted), ("m.ubj", boosted), ("m.txt", leafwise)):
         read = load_ensemble(tmp_path / name)
         assert_allclose(read.raw(x), ensemble_of(model).forest.margin(read.matrix(x)), rtol=1e-6, atol=1e-6)
+
+
+def test_names_that_xgboost_saves_with_wrong_ends_are_not_guessed():
+    import pandas as pd
+    import xgboost as xgb
+
+    town = pd.Categorical(["Ulm", "Köln", "Aachen"] * 20, categories=["Ulm", "Köln", "Aachen"])
+    data = pd.DataFrame({"age": np.arange(60.0), "town": town})
+    model = xgb.XGBRegressor(n_estimators=3, enable_categorical=True, n_jobs=1).fit(data, np.arange(60) % 3)
+    read = ensemble_of(model)
+    assert_allclose(read.forest.margin(read.matrix(data))[:, 0], model.predict(data), atol=1e-6)
+    assert with_categories(data.astype({"town": str}), model)[1] == ()
 
 
 def test_files_that_could_run_code_are_never_opened(tmp_path):
