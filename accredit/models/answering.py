@@ -62,8 +62,8 @@ class AnsweringModel:
         if text_model.task not in ("continue", "translate"):
             raise InvalidInput(
                 f"{text_model.name} is a {type(text_model.model).__name__}, which does not write; load a causal language model "
-                "or an encoder–decoder: AutoModelForCausalLM.from_pretrained(folder); anything else that gives log-probabilities "
-                "can be asked as a function of (prompts, answer)"
+                "or an encoder–decoder: AutoModelForCausalLM.from_pretrained(folder); anything else that gives "
+                "log-probabilities can be asked as a function of (prompts, answer)"
             )
         self.text_model = text_model
         self.model, self.tokenizer, self.name = text_model.model, text_model.tokenizer, text_model.name

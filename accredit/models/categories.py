@@ -21,7 +21,11 @@ def with_categories(table: Any, model: Any) -> tuple[Any, tuple[str, ...]]:
     import pandas
 
     known = {name: kinds for name, kinds in _remembered(model).items() if name in table.columns}
-    for name, kinds in known.items():
+    for name, kinds in list(known.items()):
+        if not kinds:
+            _check_coded(table[name], name)
+            del known[name]
+            continue
         unseen = [v for v in table[name].dropna().unique().tolist() if v not in kinds]
         if unseen:
             raise InvalidInput(
@@ -44,7 +48,8 @@ def _remembered(model: Any) -> dict[str, list[Any]]:
             return {}
         grown = json.loads(bytes(booster.save_raw("json")))["learner"]["gradient_booster"]
         found = xgboost_categories(grown.get("gbtree", grown).get("model", {}).get("cats"), len(names))
-        return {name: kinds for name, kinds in zip(names, found, strict=True) if kinds is not None}
+        learned = (name for name, kind in zip(names, kinds, strict=True) if kind == "c")
+        return {name: found[names.index(name)] or [] for name in learned}
     if home == "lightgbm":
         booster = getattr(model, "booster_", model)
         remembered = getattr(booster, "pandas_categorical", None) or []
@@ -54,16 +59,26 @@ def _remembered(model: Any) -> dict[str, list[Any]]:
     return {}
 
 
-def xgboost_categories(cats: Any, features: int) -> list[Category]:
-    """The categories that an xgboost model remembers for each column, in the order of their codes.
+def _check_coded(column: Any, name: str) -> None:
+    """Refuse words where the model does not say which codes they have."""
+    import pandas
 
-    Names beyond ASCII are saved with wrong ends (xgboost 3.2 counts letters where it should count bytes): they are not known.
-    """
+    if not isinstance(column.dtype, pandas.CategoricalDtype) and not pandas.api.types.is_numeric_dtype(column.dtype):
+        raise InvalidInput(
+            f"column {name!r} holds words, and the model does not say which codes its categories have (xgboost cuts names with "
+            "letters beyond ASCII when it stores them); give the column as the categories of the training frame: "
+            f"frame[{name!r}].astype(training[{name!r}].dtype)"
+        )
+
+
+def xgboost_categories(cats: Any, features: int) -> list[Category]:
+    """The categories that an xgboost model remembers for each column, in the order of their codes; None where it remembers
+    none, or where a name has letters beyond ASCII: xgboost counts these in letters and stores bytes, and loses the end."""
     found: list[Category] = [None] * features
     for column, entry in enumerate((cats or {}).get("enc", [])):
-        values = entry.get("values", [])
-        if "offsets" in entry and len(entry["offsets"]) > 1 and all(0 <= v < 128 for v in values):
-            found[column] = [bytes(values[a:b]).decode() for a, b in pairwise(entry["offsets"])]
-        elif "offsets" not in entry and values:
-            found[column] = list(values)
+        if "offsets" in entry and len(entry["offsets"]) > 1:
+            text, at = bytes(v % 256 for v in entry["values"]), entry["offsets"]
+            found[column] = [text[a:b].decode() for a, b in pairwise(at)] if text.isascii() else None
+        elif "offsets" not in entry and entry.get("values"):
+            found[column] = list(entry["values"])
     return found

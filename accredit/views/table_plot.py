@@ -328,7 +328,7 @@ def _positions(cells: Any) -> tuple[FloatArray, list[tuple[float, str]]]:
         from matplotlib.ticker import MaxNLocator
 
         low, high = float(values[known].min()), float(values[known].max())
-        round_ones = [x for x in MaxNLocator(5).tick_values(low, high) if low <= x <= high] or [low]
+        round_ones = [x for x in map(float, MaxNLocator(5).tick_values(low, high)) if low <= x <= high] or [low]
         ticks += [(x, rounded(x, 3)) for x in round_ones]
     return np.where(known, values, rest), [(x, name) for x, name in ticks if x in used or name not in at]
 

@@ -71,7 +71,7 @@ def _shown(columns: int) -> str:
 
 @pytest.mark.slow
 def test_the_list_of_methods_fits_the_window():
-    narrow, wide = _shown(80), _shown(240)
+    narrow, wide = _shown(80), _shown(320)
     assert max(map(len, narrow.splitlines())) <= 80
     assert "knn-shapley" in narrow
     assert "A wider window also shows: also, players, cost, note." in narrow

@@ -13,7 +13,7 @@ from benchmarks.equal_error import _error, token_game
 @pytest.mark.slow
 def test_both_ways_give_the_same_numbers_and_ours_reads_fewer_tokens():
     for row in passes(small_llama(), quick=True):
-        assert row["difference"] < 1e-5 and row["token ratio"] > 1.5
+        assert row["difference"] < 1e-5 and row["token ratio"] > 1.3
 
 
 def test_a_review_has_as_many_tokens_as_asked_and_the_truth_must_be_good():

@@ -46,10 +46,10 @@ def test_sanity_has_a_column_for_every_stage():
 @pytest.mark.slow
 def test_answers_are_reported_kind_by_kind(tmp_path):
     contest = AnswerContest(("shapley", "lasso", "leave-one-out"), passages=5, budget=20)
-    report = answers_report(contest, 2, str(tmp_path / "rows.db"), "serial", quick=False)
+    report = answers_report(contest, 2, str(tmp_path / "rows.db"), "serial", quick=True)
     text = report.markdown()
     assert [line[3:] for line in text.splitlines() if line.startswith("## ")] == [k.capitalize() for k in KINDS]
     assert text.count("| method | hit@1 | hit@2 | drop@1 | drop@2 | lds | passes |") == 4
     assert text.count("| leave-one-out |") == 4 and "| oracle |" in text
-    assert "accredit reproduce answers --limit 2 --budget 20" in text
+    assert "accredit reproduce answers --limit 2 --budget 20 --quick" in text
     assert len(report.verdicts) == 8 and all(verdict.holds for verdict in report.verdicts)
