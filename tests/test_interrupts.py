@@ -15,6 +15,14 @@ ROOT = Path(__file__).parent.parent
 SMALL = 4096  # bytes of a pipe; whoever writes more waits until somebody reads
 
 
+@pytest.fixture(autouse=True)
+def interrupts_are_heard():
+    """A shell starts jobs in the background deaf to interrupts, and so are all processes that they start."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 def interrupted_after(module: str, command: list[str], folder: Path) -> tuple[int, str]:
     """Interrupt a command right after it has imported a module: it cannot go on, because nobody reads what it reports."""
     read, write = os.pipe()

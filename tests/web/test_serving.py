@@ -230,7 +230,7 @@ def test_no_generated_request_makes_the_server_fail(server):
 
     schema = schemathesis.openapi.from_dict(application(Worker()).openapi())
     operations = [operation.ok() for operation in schema.get_all_operations()]
-    assert len(operations) == 7
+    assert len(operations) == 8
     with server.client() as client:
         for operation in operations:
             cases = st.one_of(*(operation.as_strategy(generation_mode=mode) for mode in GenerationMode))
