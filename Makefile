@@ -40,7 +40,7 @@ demo: $(VENV)/demo.done  ## a first answer on the terminal and as a page
 test: $(VENV)/test.done  ## every test, docstring and README example
 	$(PYTEST)
 
-quick: $(VENV)/test.done  ## what a minute can tell: no test of a third of a second or more, no docstrings, no other processes, no browser, no papers
+quick: $(VENV)/test.done  ## what a minute can tell: no test of a fifth of a second or more, no docstrings, no other processes, no browser, no papers
 	$(PYTEST) --numprocesses 2 -m "not slow and not server and not browser" tests --ignore=tests/web --ignore=tests/papers
 
 check: $(VENV)/test.done  ## what a change must pass: lint, types, tests

@@ -220,6 +220,7 @@ def trained(tmp_path_factory):
     return file
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", names("training data"))
 def test_training_data_takes_every_name(trained, name):
     from accredit.valuation.report import value_table

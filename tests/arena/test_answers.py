@@ -39,6 +39,7 @@ def test_the_default_finds_the_facts_and_is_no_worse_than_the_lasso(kind):
     assert (row.entries["shapley"].passes, row.entries["leave-one-out"].passes) == (40, 10)
 
 
+@pytest.mark.slow
 def test_the_lasso_is_given_the_logit_per_token_as_contextcite_does():
     example = CONTEST.examples(2)[1]
     made = facts("plain", 8, 1)
@@ -54,6 +55,7 @@ def test_the_lasso_is_given_the_logit_per_token_as_contextcite_does():
     assert_allclose(found.credit, Lasso(40, alpha, seed=seed).solve(game.whole("logit")).credit, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_rows_have_draws_and_contexts_of_their_own():
     first, second = CONTEST.examples(2)
     assert first.text != second.text and first.text == CONTEST.examples(1)[0].text

@@ -394,6 +394,7 @@ def test_the_built_in_sentences_are_forty_and_distinct():
     assert len(texts) == len(set(texts)) == 40
 
 
+@pytest.mark.slow
 def test_standings_do_not_depend_on_the_order_of_rows(table):
     rows = finished(ToyContest(), TEXTS, None, "serial")
     assert standings(rows[::-1]).to_plain() == table.to_plain()

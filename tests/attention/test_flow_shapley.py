@@ -37,6 +37,7 @@ def by_all_orders(network, layer):
     return credit / len(orders)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("layer", [0, 1, 3])
 @pytest.mark.parametrize("make", [soft, lambda *shape: causal(soft(*shape))], ids=["full", "causal"])
 def test_is_the_average_over_all_orders(make, layer):
@@ -80,6 +81,7 @@ def test_skipping_max_flows_between_equal_cuts_changes_no_gain(make, layer):
     )  # a cut proves each
 
 
+@pytest.mark.slow
 def test_no_gain_is_skipped_in_an_inner_layer_where_cuts_do_not_interpolate():
     for seed in range(60):
         rng = np.random.default_rng(seed)

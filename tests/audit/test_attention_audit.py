@@ -84,6 +84,7 @@ def test_jain_and_wallace_cannot_see_the_shortcut(plain):
     assert report["permuted attention"].verdict == "passes"
 
 
+@pytest.mark.slow
 def test_imposing_the_models_own_attention_changes_nothing(plain):
     tokens, query, _ = rows(20, 3)
     data = AttentionData.of(SHAPE, tokens, query)

@@ -145,6 +145,7 @@ def test_scores_of_every_layer_and_rollout_are_distributions(model):
         assert values.sum() == pytest.approx(1, abs=1e-5)
 
 
+@pytest.mark.slow
 def test_a_report_names_what_was_not_run_and_what_was_left_out(model):
     report = audit_texts(model, [TEXT, "Great."], steps=4, permutations=4)
     assert [f.name for f in report][:2] == ["gradients", "gradients (rollout)"]

@@ -87,6 +87,7 @@ def explainer(tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("data", ["rows.npz", "rows.csv"])
 def test_a_saved_explainer_gets_its_leakage_report(explainer, data):
     tests = "mask-only-probe,value-scramble,mask-transplant"

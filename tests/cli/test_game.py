@@ -163,10 +163,12 @@ HEAVY = {
 }
 
 
+@pytest.mark.slow
 def test_import_is_light():
     assert not HEAVY & set(modules_after("import accredit"))
 
 
+@pytest.mark.slow
 def test_help_is_light():
     help_ = "from accredit.cli import accredit\ntry:\n    accredit(['--help'])\nexcept SystemExit:\n    pass"
     assert not HEAVY & set(modules_after(help_))

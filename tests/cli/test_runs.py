@@ -41,6 +41,7 @@ def test_lists_games_and_runs(folder):
     assert data["runs"][0]["command"][0] == "value"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["out.csv", "out.json"])
 def test_exports_every_payoff(folder, name):
     CliRunner().invoke(runs, ["run.db", "--export", name], catch_exceptions=False)
@@ -54,6 +55,7 @@ def test_exports_every_payoff(folder, name):
         CliRunner().invoke(runs, ["run.db", "--export", "out.xls"], catch_exceptions=False)
 
 
+@pytest.mark.slow
 def test_resumes_the_unfinished_run_where_it_was_given(folder, tmp_path_factory, monkeypatch):
     with Journal(folder / "run.db", several=True) as journal:
         journal._file.sql.execute("UPDATE runs SET ended = NULL, result = NULL")
@@ -68,6 +70,7 @@ def test_resumes_the_unfinished_run_where_it_was_given(folder, tmp_path_factory,
         CliRunner().invoke(runs, [str(folder / "run.db"), "--resume"], catch_exceptions=False)
 
 
+@pytest.mark.slow
 def test_a_copied_journal_goes_on_as_itself(folder, tmp_path_factory, monkeypatch):
     with Journal(folder / "run.db", several=True) as journal:
         journal._file.sql.execute("UPDATE runs SET ended = NULL, result = NULL")

@@ -51,6 +51,7 @@ def test_the_text_that_taught_it_comes_first_and_a_store_needs_no_texts(run, tmp
     assert json.loads(out)["facts"]["layers"] == ["transformer.h.0.mlp.c_fc", "transformer.h.0.mlp.c_proj"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "why"),
     [

@@ -47,6 +47,7 @@ def run(typed, monkeypatch, tmp_path):
 BASE = ("train.csv", "--target", "label", "--test", "test.csv", "--only", "values")
 
 
+@pytest.mark.slow
 def test_ranks_rows_lists_harmful_ones_and_draws_curves(run):
     code, out, err = run(*BASE)
     assert code == 0, err
@@ -58,6 +59,7 @@ def test_ranks_rows_lists_harmful_ones_and_draws_curves(run):
     assert "█" in out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["shapley", "banzhaf", "loo", "influence", "datamodel", "beta:4,1", "tmc:0.05"])
 def test_every_method_values_every_row(run, method):
     model = "logistic" if method == "influence" else "ridge"
@@ -70,6 +72,7 @@ def test_every_method_values_every_row(run, method):
     assert values.players[0] == "row 1"
 
 
+@pytest.mark.slow
 def test_csv_holds_one_line_a_player_highest_first(run):
     code, out, _ = run(*BASE, "--csv", "--no-curves")
     rows = list(csv.DictReader(out.splitlines()))
@@ -79,6 +82,7 @@ def test_csv_holds_one_line_a_player_highest_first(run):
     assert {r["label"] for r in rows} == {"ham", "spam"}
 
 
+@pytest.mark.slow
 def test_groups_are_players_and_their_values_are_exact_when_few(run):
     code, out, _ = run(*BASE, "--players", "who", "--method", "shapley", "--model", "ridge", "--json", "--no-curves")
     values = Attribution.from_plain(json.loads(out)["worth"]["values"])
@@ -94,6 +98,7 @@ def test_groups_are_players_and_their_values_are_exact_when_few(run):
     assert Attribution.from_plain(json.loads(out)["worth"]["values"]).payoffs == 8
 
 
+@pytest.mark.slow
 def test_the_page_is_one_file_and_names_cannot_break_it(run, tmp_path):
     evil = HEADER.replace("who", "<script>alert(1)</script>")
     for name in ("train.csv", "test.csv"):
@@ -119,6 +124,7 @@ def test_the_page_is_one_file_and_names_cannot_break_it(run, tmp_path):
     assert "http://" not in page.replace("http://www.w3.org", "")
 
 
+@pytest.mark.slow
 def test_the_same_line_again_pays_for_nothing_and_says_so(run, tmp_path):
     line = (*BASE, "--method", "shapley", "--model", "ridge", "--budget", "150", "--store", "run.db")
     first, second = run(*line), run(*line)
@@ -265,6 +271,7 @@ def test_few_rows_of_prices_are_numbers_and_many_numbered_classes_are_classes_if
     assert "a number to predict is needed" in err
 
 
+@pytest.mark.slow
 def test_a_class_is_the_same_whether_written_1_or_1_0(run, tmp_path):
     (tmp_path / "whole.csv").write_text("x,y\n" + "".join(f"{i},{i % 2}\n" for i in range(20)))
     (tmp_path / "point.csv").write_text("x,y\n" + "".join(f"{i},{i % 2}.0\n" for i in range(6)))
@@ -272,6 +279,7 @@ def test_a_class_is_the_same_whether_written_1_or_1_0(run, tmp_path):
     assert code == 0, err
 
 
+@pytest.mark.slow
 def test_a_column_named_row_is_learned_from(run, tmp_path):
     """`--players row` means the rows of the file, whatever its columns are called."""
     for name, column in (("a.csv", "row"), ("b.csv", "seat")):
@@ -280,6 +288,7 @@ def test_a_column_named_row_is_learned_from(run, tmp_path):
     assert json.loads(named)["worth"]["values"] == json.loads(other)["worth"]["values"]
 
 
+@pytest.mark.slow
 def test_a_test_file_needs_only_what_the_model_sees(run, tmp_path):
     lines = (tmp_path / "test.csv").read_text().splitlines()
     (tmp_path / "test.csv").write_text("\n".join(",".join(np.delete(line.split(","), 3)) for line in lines))
@@ -302,6 +311,7 @@ def test_scores_about_something_else_than_the_payoff_say_so_and_are_never_sure(r
     assert {row["surely"] for row in harmful} == {"cannot tell"}
 
 
+@pytest.mark.slow
 def test_a_request_that_is_refused_leaves_no_unfinished_run(run, tmp_path):
     kept = (*BASE, "--method", "shapley", "--model", "ridge", "--players", "who", "--store", "run.db")
     assert run(*kept)[0] == 0
@@ -312,6 +322,7 @@ def test_a_request_that_is_refused_leaves_no_unfinished_run(run, tmp_path):
         assert [run.ended is None for run in journal.runs()] == [False]
 
 
+@pytest.mark.slow
 def test_parquet_rows_are_numbered_whatever_their_index(run, tmp_path):
     pandas = pytest.importorskip("pandas")
     pytest.importorskip("pyarrow")

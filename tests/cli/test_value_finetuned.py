@@ -72,6 +72,7 @@ def test_wrong_labels_do_harm_to_a_classifier_and_both_questions_are_answered(ru
     assert "looked at 1 layers" in out and "ann" in out and "WRONG" not in out
 
 
+@pytest.mark.slow
 def test_texts_of_a_language_model_have_values_and_no_labels(run, folders):
     line = ("facts.csv", "--text", "said", "--model", folders / "facts", "--layers", "*.mlp.*")
     code, out, err = run(*line, "--json")

@@ -120,6 +120,7 @@ def test_vectors_of_the_user_stand_beside_the_words(run, tmp_path):
     ]
 
 
+@pytest.mark.slow
 def test_without_a_journal_nothing_was_found_in_one(run):
     """Payoffs that a run asks twice are kept in memory; they were reported as found in the journal."""
     code, out, err = run(*ASKED, "--only", "values", "--method", "shapley", "--model", "ridge", "--budget", "130")

@@ -31,6 +31,7 @@ def test_json_brings_back_every_bit(numbers, why):
     assert back.to_json() == kept.to_json()
 
 
+@pytest.mark.slow
 @given(games(most=5), st.sampled_from(["k-sii", "sii", "fbii", "mobius"]))
 @settings(deadline=None, max_examples=30)
 def test_real_results_travel_too(game, index):

@@ -81,6 +81,7 @@ def test_without_a_model_the_built_in_one_answers():
     assert e.provenance["model"] == "built-in answering model" and e.said.text == SAID
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("prompt", "players", "names"),
     [
@@ -218,6 +219,7 @@ def test_a_function_of_prompts_is_asked():
         explain("It rains.", hosted, answer="In Rome", methods="flow")
 
 
+@pytest.mark.slow
 @pytest.mark.processes
 def test_a_function_of_prompts_needs_no_torch():
     code = (

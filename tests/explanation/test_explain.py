@@ -139,6 +139,7 @@ def test_what_is_shared_is_the_payoff_asked_for(bert, payoff):
     assert explanation.payoff == payoff
 
 
+@pytest.mark.slow
 def test_pictures_have_patches_for_players():
     model = image_model()
     image = np.random.default_rng(0).integers(0, 256, (12, 12))
@@ -212,6 +213,7 @@ def test_long_runs_are_announced_and_short_ones_are_not(bert, monkeypatch):
     assert len(told) == 1 and "payoffs" in told[0]
 
 
+@pytest.mark.slow
 def test_model_is_left_as_it_was(bert):
     bert.model.train()
     try:

@@ -49,6 +49,7 @@ class Columnar:
         return self._frame
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "given",
     [
@@ -82,6 +83,7 @@ def test_rows_may_be_held_in_many_ways(given):
     assert_allclose(accredit.explain(given, MODEL, background=TRAIN).credit, EXPECTED.credit, atol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("one", [DATA.iloc[1], DATA.iloc[1].to_dict(), DATA[1:2], DATA.iloc[1].tolist()])
 def test_one_row_may_be_held_in_many_ways(one):
     assert_allclose(accredit.explain(one, MODEL, background=TRAIN).credit[0], EXPECTED.credit[1], atol=1e-12)
@@ -127,6 +129,7 @@ def test_what_no_model_can_read_is_named(case):
         accredit.explain(rows, MODEL, background=background)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("settings", "said"),
     [

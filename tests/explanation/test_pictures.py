@@ -109,6 +109,7 @@ def test_segments_of_a_linear_model_earn_their_own_part():
     assert (found.picture.owner == labels).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("removal", ["black", "file", "array", "PIL"])
 def test_another_picture_may_be_seen_where_nobody_plays(file, removal):
     other = np.full((12, 12), 0 if removal == "black" else 200, dtype=np.uint8)

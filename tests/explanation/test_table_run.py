@@ -34,6 +34,7 @@ def small_parts(monkeypatch):
     monkeypatch.setattr(runs, "QUICK", 7)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", [BAYES, LogisticRegression().fit(NUMBERS, LABEL)])
 @pytest.mark.parametrize("interactions", [False, True])
 def test_a_file_holds_what_the_call_gives(tmp_path, small_parts, model, interactions):
@@ -70,6 +71,7 @@ def test_a_stopped_run_goes_on_to_the_same_bytes(tmp_path, small_parts):
     assert part.read_bytes() == out.read_bytes() and seen == [14, 16]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "changed",
     [

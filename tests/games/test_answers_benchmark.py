@@ -16,6 +16,7 @@ def test_both_ways_give_the_same_numbers_and_ours_reads_fewer_tokens():
         assert row["difference"] < 1e-5 and row["token ratio"] > 1.3
 
 
+@pytest.mark.slow
 def test_a_review_has_as_many_tokens_as_asked_and_the_truth_must_be_good():
     import numpy as np
 

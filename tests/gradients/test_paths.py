@@ -86,6 +86,7 @@ def test_gradient_shap_does_not_return_what_missed_a_cliff():
 # One line for each player
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("removal", ["mask", "pad", "zero"])
 @pytest.mark.parametrize("players", ["token", "word"])
 def test_sequential_integrated_gradients_are_leave_one_out(removal, players):

@@ -65,6 +65,7 @@ def test_one_span_of_an_answer():
         span_model(reader, wordpiece(), start=5, end=4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pooling", ["mean", "first", "last"])
 def test_similarity_to_another_text(pooling):
     embedder = bert("BertModel")

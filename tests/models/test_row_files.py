@@ -30,6 +30,7 @@ def test_skops_files_give_the_same_outputs(tmp_path):
     assert_allclose(loaded.outputs(X, "logit")[:, 1], model.decision_function(X))
 
 
+@pytest.mark.slow
 def test_types_of_a_skops_file_are_shown_before_they_are_trusted(tmp_path):
     skops = pytest.importorskip("skops.io", reason="skops is not installed")
     model = make_pipeline(FunctionTransformer(doubled), LogisticRegression()).fit(X, Y)
@@ -42,6 +43,7 @@ def test_types_of_a_skops_file_are_shown_before_they_are_trusted(tmp_path):
     load_row_model(tmp_path / "model.skops", unknown)
 
 
+@pytest.mark.slow
 def test_onnx_files_give_the_same_probabilities_in_single_precision(tmp_path):
     pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
     convert = pytest.importorskip("skl2onnx", reason="skl2onnx is not installed")
@@ -54,6 +56,7 @@ def test_onnx_files_give_the_same_probabilities_in_single_precision(tmp_path):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("library", ["xgboost", "lightgbm", "catboost"])
 def test_boosters_give_the_same_scores(library, tmp_path):
     boosting = pytest.importorskip(library, reason=f"{library} is not installed")

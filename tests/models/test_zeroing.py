@@ -72,6 +72,7 @@ def test_the_model_keeps_its_kernel():
     assert model.model.config._attn_implementation == "sdpa"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("family", "said"),
     [("DebertaV2", "cannot be zeroed"), ("Bloom", "cannot be zeroed"), ("XLNet", "cannot be zeroed"),

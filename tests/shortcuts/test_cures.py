@@ -53,6 +53,7 @@ def small(**changes):
     return AttentionClassifier(shape, seed=0), tokens, query, np.arange(40) % 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weigh_attention", [False, True])
 def test_one_weighted_step_gives_each_part_the_gradient_of_its_own_loss(weigh_attention):
     model, tokens, query, labels = small()
@@ -150,6 +151,7 @@ def test_history_tells_the_effective_share_and_warns_when_it_is_low():
     assert train_attention(model, tokens, query, labels, Plain(1)).effective_share is None
 
 
+@pytest.mark.slow
 def test_masks_that_tell_the_label_leave_a_small_effective_share():
     model, tokens, query, labels = small(temperature=0.01)
     tokens = np.where(

@@ -245,6 +245,7 @@ def test_crews_lost_one_after_another_end_in_an_error() -> None:
         list(Schedule(Hopeless(), np.zeros((5, 4), dtype=bool)))
 
 
+@pytest.mark.slow
 def test_two_runs_side_by_side_share_one_journal(tmp_path: Path) -> None:
     """Both ask for everything at the same time; both get everything, and the file holds each payoff once."""
     results: list[Any] = []

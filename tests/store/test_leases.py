@@ -90,6 +90,7 @@ def test_a_lease_excludes_others_until_it_is_done_or_lost(tmp_path: Path) -> Non
         assert journal.claim(game, 0, yours, [b"\x02"])[1] == [b"\x02"]
 
 
+@pytest.mark.slow
 def test_a_lease_of_a_dead_process_is_lost_here_and_runs_out_elsewhere() -> None:
     from accredit.store.leases import is_lost
 

@@ -58,6 +58,7 @@ def _right(path: Path, targets: int = TARGETS) -> int:
     return count
 
 
+@pytest.mark.slow
 def test_outputs_take_little_more_than_their_bytes(tmp_path: Path) -> None:
     for targets in (142, 400, 700):
         size = _written(tmp_path / f"{targets}.db", targets).stat().st_size

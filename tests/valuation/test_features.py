@@ -113,6 +113,7 @@ def test_texts_that_an_encoder_cuts_are_counted() -> None:
     assert "1 of 2 texts are longer" in seen.notes[0]
 
 
+@pytest.mark.slow
 def test_labels_are_foretold_or_nobody_is_accused() -> None:
     """Noise is three standard errors above chance once in 700 draws of one model; this seed is not one."""
     rng = np.random.default_rng(1)

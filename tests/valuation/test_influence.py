@@ -49,6 +49,7 @@ def test_the_first_order_part_of_ridge_leave_one_out_in_closed_form() -> None:
         assert_allclose(matrix[i], first_order, atol=1e-8)
 
 
+@pytest.mark.slow
 def test_one_weight_decay_means_one_ridge_model_and_one_scale_of_influence() -> None:
     """Ridge, a linear torch module at the same θ and true leave-one-out of RidgeUtility: slope 1, not 2."""
     rng = np.random.default_rng(3)
@@ -83,6 +84,7 @@ def test_is_the_derivative_of_retraining_with_less_weight(averaged: bool) -> Non
         assert_allclose(matrix[i], (losses[0] - losses[1]) / (2 * step), atol=1e-6)
 
 
+@pytest.mark.slow
 def test_ranks_rows_as_true_retraining_does() -> None:
     """Real data and labels, some of them wrong: the mean Spearman correlation over test points is at least 0.99."""
     breast = pytest.importorskip("sklearn.datasets").load_breast_cancer()

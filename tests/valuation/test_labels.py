@@ -192,6 +192,7 @@ def test_a_view_that_foretells_nothing_has_no_vote() -> None:
     assert both.suspects and set(both.suspects[:6]) <= set(np.flatnonzero(wrong).tolist())
 
 
+@pytest.mark.slow
 def test_doubtful_labels_teach_less() -> None:
     """Models that learn from believed rows alone are those of the rows that are left."""
     x, y, wrong = _blobs(60, apart=3.0, flips=8)

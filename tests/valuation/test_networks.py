@@ -275,6 +275,7 @@ def test_the_mean_over_models_is_about_the_same_rows() -> None:
         mean_influence([])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("curvature", ["joint", "ekfac"])
 def test_influence_on_the_mean_is_the_mean_of_influences_for_the_memory_of_one_query(curvature: str) -> None:
     train, queries = _data(60), _data(7, seed=1)

@@ -36,6 +36,7 @@ def test_classes_and_bad_k_are_refused() -> None:
             knn_regression_shapley(numbers, k)  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_flipped_labels_and_wild_numbers_score_lowest_out_of_the_bag() -> None:
     rng = np.random.default_rng(0)
     x = rng.normal(size=(60, 2))

@@ -31,6 +31,7 @@ def test_features_do_not_depend_on_the_company_of_a_text() -> None:
     assert np.abs(together[0] - together[2]).max() > 0.1
 
 
+@pytest.mark.slow
 def test_a_bare_encoder_folder_gives_the_same_features(tmp_path) -> None:
     model, tokenizer = builtin.load_text()
     model.base_model.save_pretrained(tmp_path)

@@ -40,6 +40,7 @@ def test_the_text_that_states_a_fact_comes_first(learned: Any, tmp_path: Path) -
     assert other.facts["texts cut"] == 0 and "transformer.ln_f.weight" in other.facts["left out"]
 
 
+@pytest.mark.slow
 def test_only_the_answer_is_judged_and_its_tokens_add_up(learned: Any) -> None:
     model, tokenizer, texts = learned
     batch, tokens, first = asked(tokenizer, "the capital of", "kelu is bem", 16)

@@ -128,6 +128,7 @@ def test_a_large_constant_costs_no_digits():
     assert_allclose(shapley(shifted).credit, shapley(rounded).credit, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_leave_one_out_asks_n_plus_2_payoffs():
     game = counted(FunctionGame([str(i) for i in range(3000)], lambda c: c.sum(axis=1)))
     result = leave_one_out(game)

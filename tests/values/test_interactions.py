@@ -41,6 +41,7 @@ def test_dividends_rebuild_every_payoff(game):
         assert sum(inside) == pytest.approx(game.table[row], abs=1e-9 * max(1, np.abs(game.table).max()))
 
 
+@pytest.mark.slow
 @given(games(most=6))
 @settings(deadline=None)
 def test_order_one_is_the_value_itself(game):

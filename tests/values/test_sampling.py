@@ -226,6 +226,7 @@ def test_additive_games_come_out_exactly_but_not_as_certain(name):
         assert (found.interval[:, 1] - found.interval[:, 0] > 1e-3).all()  # "nothing else seen" is not "nothing else"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", EFFICIENT)
 def test_two_hundred_players_with_a_closed_form(name):
     cost = np.sort(np.random.default_rng(0).exponential(1, 200))

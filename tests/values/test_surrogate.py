@@ -322,6 +322,7 @@ def test_any_game_is_shared_completely_within_budget(game, budget, seed):
     check_claims(values, TableGame(game.players, game.table))
 
 
+@pytest.mark.slow
 def test_ten_thousand_players_fit():
     weights = np.random.default_rng(0).random(10_000)
     values = Surrogate(60).solve(named(10_000, lambda s: np.sqrt(s @ weights)))
