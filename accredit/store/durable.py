@@ -73,8 +73,7 @@ class Durable:
         given_up = self.quarantined if self._failed is not None else {}
         missing = [row for row, key in enumerate(names) if key not in known and key not in given_up]
         if missing:
-            self._evaluate(distinct[missing])
-            known |= self._known([names[row] for row in missing])
+            known |= self._evaluate(distinct[missing])
         values = np.array([self._value(known, key) for key in names])
         outputs = np.full((len(names), len(self.targets)), np.nan)
         for row, key in enumerate(names):
@@ -96,33 +95,37 @@ class Durable:
         assert self._failed is not None  # otherwise `_evaluate` has raised
         return self._failed
 
-    def _evaluate(self, coalitions: BoolArray) -> None:
+    def _evaluate(self, coalitions: BoolArray) -> dict[bytes, Entry]:
         """Evaluate what nobody else does, then wait for the rest; a coalition that its process lost is evaluated here."""
         if not self._started:
             self._crew.start(self._game)
             self._started = True
         names = keys(coalitions)
         bad: set[bytes] = set()
+        known: dict[bytes, Entry] = {}
         left, pause = list(range(len(names))), WATCH_SECONDS
         while left:
-            bad |= self._work_through(coalitions[left], [names[row] for row in left])
-            settled = self._settled(names, bad)
-            unsettled = [row for row in left if names[row] not in settled]
+            waiting = [names[row] for row in left]
+            bad |= self._work_through(coalitions[left], waiting)
+            found = self._journal.recall(self._number, self._seed, waiting)
+            bad |= self._set_aside_by_others(found)
+            known |= {key: entry for key, entry in found.items() if entry.status == "ok"}
+            unsettled = [row for row in left if names[row] not in known and names[row] not in bad]
             pause = WATCH_SECONDS if len(unsettled) < len(left) else min(2 * pause, 1.0)
             left = unsettled
             if left:
                 time.sleep(pause)
         if bad and self._failed is None:
             self._give_up(coalitions, names, bad)
+        return known
 
-    def _settled(self, names: list[bytes], bad: set[bytes]) -> set[bytes]:
-        """The coalitions that need no more work: with a payoff, or set aside, here or by a process that we waited for."""
-        known = self._journal.recall(self._number, self._seed, names)
-        theirs = {key for key in self._leases.left_to_others if key in known and known[key].status == "quarantined"}
-        theirs -= self._leases.others_work_on(names)
-        self.quarantined |= {key: known[key].problem for key in theirs}
-        bad |= theirs
-        return bad | {key for key, entry in known.items() if entry.status == "ok"}
+    def _set_aside_by_others(self, found: Mapping[bytes, Entry]) -> set[bytes]:
+        """The coalitions that a process which we waited for has given up."""
+        theirs = {k for k in self._leases.left_to_others if k in found and found[k].status == "quarantined"}
+        if theirs:
+            theirs -= self._leases.others_work_on(sorted(theirs))
+        self.quarantined |= {key: found[key].problem for key in theirs}
+        return theirs
 
     def _work_through(self, coalitions: BoolArray, names: list[bytes]) -> set[bytes]:
         """Evaluate what can be claimed, committing at least every `COMMIT_SECONDS`; an interrupt keeps all that is finished.

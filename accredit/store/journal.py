@@ -48,7 +48,8 @@ class Run:
 
 
 class Journal:
-    """Payoffs in a file. One journal holds one game, unless `several` says otherwise.
+    """Payoffs in a file. One journal holds one game, unless `several` says otherwise. Opening looks at every page, unless
+    `verified` is False: for those who look again every second. Rows are compared with their checksums whenever they are read.
 
     >>> from accredit.store import fingerprint
     >>> journal = Journal(":memory:")
@@ -58,10 +59,10 @@ class Journal:
     10.0
     """
 
-    def __init__(self, path: str | Path, *, several: bool = False) -> None:
+    def __init__(self, path: str | Path, *, several: bool = False, verified: bool = True) -> None:
         self.path = str(path)
         self._several = several
-        self._file = JournalFile(self.path)
+        self._file = JournalFile(self.path, verified)
         self._digests: dict[int, str] = {}
 
     @property
@@ -344,18 +345,18 @@ def proof_of_game(digest: str, parts: str, players: str) -> bytes:
 
 
 @contextmanager
-def existing(path: str | Path) -> Iterator[Journal]:
+def existing(path: str | Path, *, verified: bool = True) -> Iterator[Journal]:
     """Open a journal that must already be there. Where it cannot be written, as SQLite needs to, a copy of it is read."""
     place = Path(path)
     if not place.is_file():
         raise InvalidInput(f"no journal at {path}; a run writes one with --store {path}")
     if all(os.access(needed, os.W_OK) for needed in (place, place.parent)):
-        with Journal(place, several=True) as journal:
+        with Journal(place, several=True, verified=verified) as journal:
             yield journal
         return
     with tempfile.TemporaryDirectory() as folder:
         for part in place, place.with_name(f"{place.name}-wal"):  # what was committed last is in the second
             if part.is_file():
                 shutil.copy(part, folder)
-        with Journal(Path(folder, place.name), several=True) as journal:
+        with Journal(Path(folder, place.name), several=True, verified=verified) as journal:
             yield journal

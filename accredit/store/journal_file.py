@@ -75,8 +75,8 @@ class JournalError(AccreditError):
 class JournalFile:
     """A connection to a journal. SQLite's errors come out in words that name the file and what to do."""
 
-    def __init__(self, path: str) -> None:
-        self.path = path
+    def __init__(self, path: str, verified: bool = True) -> None:
+        self.path, self._verified = path, verified
         try:
             self.sql = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
         except sqlite3.Error as error:
@@ -102,9 +102,9 @@ class JournalFile:
                 f"journal {self.path} has format {version}, this accredit reads format {FORMAT}; use the accredit that "
                 "wrote it, or name another file"
             )
-        if tables:
+        if tables and self._verified:
             self.check_pages("quick_check(1)")
-        else:
+        if not tables:
             self.pragma(f"page_size = {PAGE_BYTES}")
         use_wal(self.sql)
         self.pragma("synchronous = NORMAL")

@@ -58,7 +58,7 @@ class Watched:
 
 def state_of(path: str) -> str:
     """Changes whenever the journal does; cheap to ask."""
-    with existing(path) as journal:
+    with existing(path, verified=False) as journal:
         counts = [(g["ok"], g["failed"], g["quarantined"]) for g in journal.games()]
         runs = [(run.id, run.ended) for run in journal.runs()]
     return sha256(f"{counts}{runs}".encode()).hexdigest()  # short, however many runs there were: an address carries it
@@ -66,7 +66,7 @@ def state_of(path: str) -> str:
 
 def watch(path: str) -> Watched:
     """What the journal says now, of its last game and its last run."""
-    with existing(path) as journal:
+    with existing(path, verified=False) as journal:
         games, runs = journal.games(), journal.runs()
         unfinished = not runs or runs[-1].ended is None
         result = None if unfinished or not runs[-1].result else Attribution.from_json(runs[-1].result)

@@ -137,3 +137,19 @@ def test_the_command_salvages_and_never_replaces_a_file(tmp_path: Path) -> None:
     with pytest.raises(JournalError, match="nothing to salvage"):
         salvage(tmp_path / "text.db", tmp_path / "other.db")
     assert not (tmp_path / "other.db").exists()
+
+
+def test_who_looks_every_second_does_not_read_every_page_and_still_gets_no_damaged_row(
+    tmp_path: Path, monkeypatch
+) -> None:
+    from accredit.store.journal_file import JournalFile
+
+    file, looked = _written(tmp_path / "run.db", 0), []
+    monkeypatch.setattr(JournalFile, "check_pages", lambda self, how: looked.append(how))
+    with existing(file, verified=False) as journal:
+        assert journal.games()[0]["ok"] == ROWS and not looked
+        journal._file.sql.execute("UPDATE payoffs SET value = 5.0 WHERE coalition = ?", (b"\x01\x00",))
+        with pytest.raises(JournalError, match="checksum"):
+            list(journal.entries(1))
+    with existing(file):
+        assert looked == ["quick_check(1)"]
