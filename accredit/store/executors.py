@@ -15,7 +15,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cache
 from multiprocessing import get_context
@@ -205,15 +205,12 @@ _enlisted: list[Game] = []  # the game of a worker process
 
 def _enlist(game: Game, lifeline: Connection) -> None:
     """Prepare a worker process: one thread, ignoring Ctrl-C (the parent decides), and ending with its parent."""
+    from threadpoolctl import threadpool_limits
+
     _enlisted[:] = [game]
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_leave_with, args=(lifeline,), daemon=True).start()
-    try:
-        from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
-
-        threadpool_limits(1)
-    except ImportError:
-        pass
+    threadpool_limits(1)
     if "torch" in sys.modules:
         sys.modules["torch"].set_num_threads(1)
 
@@ -262,7 +259,7 @@ class Dask:
     """A Dask cluster: the one at `address`, or a local one started for the run."""
 
     def __init__(self, address: str | None = None, workers: int | None = None, limit: float | None = None) -> None:
-        self._address, self._workers, self._cluster, self.limit = address, workers, None, limit
+        self._address, self._workers, self.limit = address, workers, limit
         self.width = 1
 
     def start(self, game: Game) -> None:
@@ -271,19 +268,25 @@ class Dask:
         except ImportError:
             raise MissingExtra("distributed", "cluster", "executor='dask'") from None
         self._game = game
-        self._told = logging.getLogger("distributed").level
-        logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what is lost is told once, by us
-        if self._address is None:
-            workers = _checked_workers(self._workers)
-            self._cluster = LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None)
-        try:
-            self.client = Client(self._cluster or self._address, timeout=CONNECT_SECONDS)
-        except (OSError, TimeoutError, ValueError) as error:
-            raise ExecutorError(
-                f"no Dask scheduler answers at {self._address}: {error}. Start one with `dask scheduler`, "
-                "or write executor='dask' for a local cluster"
-            ) from None
-        self.rebuild()
+        with ExitStack() as opened:  # what was opened is closed again, should the start fail
+            reports = logging.getLogger("distributed")
+            opened.callback(reports.setLevel, reports.level)
+            reports.setLevel(logging.CRITICAL)  # what is lost is told once, by us
+            place: Any = self._address
+            if place is None:
+                workers = _checked_workers(self._workers)
+                place = LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None)
+                opened.callback(place.close)
+            try:
+                self.client = Client(place, timeout=CONNECT_SECONDS)
+            except (OSError, TimeoutError, ValueError) as error:
+                raise ExecutorError(
+                    f"no Dask scheduler answers at {self._address}: {error}. Start one with `dask scheduler`, "
+                    "or write executor='dask' for a local cluster"
+                ) from None
+            opened.callback(self.client.close)
+            self.rebuild()
+            self._opened = opened.pop_all()
 
     def _enlist(self) -> None:
         threads = self.client.nthreads()
@@ -308,10 +311,7 @@ class Dask:
             ) from None
 
     def close(self) -> None:
-        self.client.close()
-        if self._cluster is not None:
-            self._cluster.close()
-        logging.getLogger("distributed").setLevel(self._told)
+        self._opened.close()
 
 
 class Given:

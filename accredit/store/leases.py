@@ -1,6 +1,6 @@
 """Leases: which process evaluates which coalitions, so that several processes on one journal do each of them once.
 
-A lease names its holder and an hour of expiry, which a thread of the holder moves on as long as it lives. A holder that was
+A lease names its holder and a time of expiry, which a thread of the holder moves on as long as it lives. A holder that was
 killed is recognised at once on its own machine, because its process is gone, and elsewhere after `LEASE_SECONDS`; its
 coalitions are then free again. A holder that was only asleep loses nothing but time: the first payoff stored is kept.
 """

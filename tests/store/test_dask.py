@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from pathlib import Path
 
@@ -41,5 +42,7 @@ def test_an_unreachable_cluster_is_an_error_that_says_so(tmp_path: Path, monkeyp
     monkeypatch.setattr("accredit.store.executors.CONNECT_SECONDS", 0.5)
     why = r"no Dask scheduler answers at tcp://127.0.0.1:9.*dask scheduler"
     nowhere = durable(Traced(str(tmp_path)), executor="dask:tcp://127.0.0.1:9")
+    before = logging.getLogger("distributed").level
     with nowhere as game, pytest.raises(ExecutorError, match=why):
         game.payoff(np.ones((1, 10), dtype=bool))
+    assert logging.getLogger("distributed").level == before  # a start that failed leaves nothing behind
