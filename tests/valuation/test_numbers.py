@@ -78,3 +78,14 @@ def test_shares_by_degree_are_those_of_games_that_have_them() -> None:
         read(np.eye(30, dtype=bool), np.ones(30), 0.5)
     with pytest.raises(InvalidInput, match="subsets"):
         harmonics(game, 5)
+
+
+def test_equal_rows_score_alike_out_of_the_bag_whatever_their_place() -> None:
+    """Twins at both ends of the file: their means over trees differ by less than 5 standard errors (false-alarm rate < 1e-6)."""
+    rng = np.random.default_rng(4)
+    x = rng.normal(size=(30, 2))
+    y = (x[:, 0] + rng.normal(size=30) > 0).astype(int)
+    x[-1], y[-1] = x[0], y[0]
+    scores = data_oob(split(x, y, x[:5], y[:5]), trees=300)
+    assert scores.stderr is not None
+    assert abs(scores.credit[0] - scores.credit[-1]) <= 5 * np.hypot(scores.stderr[0], scores.stderr[-1]) + 1e-12
