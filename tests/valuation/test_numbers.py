@@ -81,7 +81,7 @@ def test_shares_by_degree_are_those_of_games_that_have_them() -> None:
 
 
 def test_equal_rows_score_alike_out_of_the_bag_whatever_their_place() -> None:
-    """Twins at both ends of the file: their means over trees differ by less than 5 standard errors (false-alarm rate < 1e-6)."""
+    """Twins at both ends of the file: their means differ by less than 5 standard errors (false-alarm rate < 1e-6)."""
     rng = np.random.default_rng(4)
     x = rng.normal(size=(30, 2))
     y = (x[:, 0] + rng.normal(size=30) > 0).astype(int)
