@@ -20,7 +20,6 @@ from accredit.core.game import (
     checked_groups,
     checked_names,
     checked_players,
-    checked_seed,
     coalition_of,
     distinct_names,
     endpoints,
@@ -31,12 +30,22 @@ from accredit.core.game import (
 )
 from accredit.core.games import Games, every_payoff, output
 from accredit.core.interactions import Coalition, Interactions
+from accredit.core.numbers import (
+    checked_seed,
+    checked_text,
+    optional_whole,
+    real_number,
+    real_numbers,
+    shown,
+    whole_number,
+)
 from accredit.core.selection import Selection
 
 __all__ = [
     "AXIOMS", "AccreditError", "Attribution", "Attributions", "BadPayoff", "BoolArray", "Claim", "Coalition", "Estimate",
     "FloatArray", "Game", "Games", "Holds", "IntArray", "Interactions", "InvalidInput", "Known", "MissingExtra",
     "NotConverged", "Precision", "Selection", "Tabulated", "TooManyOutputs", "TooManyPlayers", "checked_groups",
-    "checked_names", "checked_players", "checked_seed", "coalition_of", "distinct_names", "endpoints", "every_payoff",
-    "named", "no_division", "output", "payoffs", "player_index", "tabulate",
+    "checked_names", "checked_players", "checked_seed", "checked_text", "coalition_of", "distinct_names", "endpoints",
+    "every_payoff", "named", "no_division", "optional_whole", "output", "payoffs", "player_index", "real_number",
+    "real_numbers", "shown", "tabulate", "whole_number",
 ]  # fmt: skip

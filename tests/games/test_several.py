@@ -51,7 +51,7 @@ def test_a_table_pays_a_column_per_output():
         (("x", 3), TABLE, "outputs must be strings, got 3"),
         (("x",), TABLE, r"has shape \(4, 2\); \(4, 1\) is needed"),
         (("x", "y"), [0, 5, 3, 10], r"has shape \(4,\)"),
-        (("x", "y"), [[0, "a"]] * 4, "must be numbers"),
+        (("x", "y"), [[0, "a"]] * 4, "must be real numbers"),
     ],
 )
 def test_tables_refuse(outputs, table, words):
