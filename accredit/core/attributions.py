@@ -12,9 +12,10 @@ import numpy as np
 from accredit.core.attribution import FORMAT, Attribution, largest
 from accredit.core.coalitions import FloatArray
 from accredit.core.drawn import Drawn
-from accredit.core.errors import InvalidInput, MissingExtra
+from accredit.core.errors import InvalidInput
 from accredit.core.game import checked_names
 from accredit.core.games import output_index
+from accredit.core.lazy import needs
 from accredit.core.numbers import optional_whole, shown
 from accredit.core.plain import damaged, fields_of, listed, read_object
 
@@ -113,10 +114,8 @@ class Attributions(Drawn):
 
     def to_pandas(self) -> pandas.DataFrame:
         """One row per player, one column of credit per output."""
-        try:
+        with needs("data", "to_pandas"):
             import pandas
-        except ImportError:
-            raise MissingExtra("pandas", "data", "to_pandas") from None
         columns = pandas.Index(self.outputs, name="output")
         return pandas.DataFrame(self.credit, index=pandas.Index(self.players, name="player"), columns=columns)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Protocol, TypeVar, runtime_checkable
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
@@ -34,6 +34,16 @@ class Tabulated(Game, Protocol):
 
     @property
     def table(self) -> FloatArray: ...
+
+
+def checked_game(game: Any) -> Game:
+    """A game, or an error that shows how to make one."""
+    if not isinstance(game, Game):
+        raise InvalidInput(
+            f"game is {shown(game)}, a {type(game).__name__}; give a game, for example TableGame(players, payoffs) or "
+            "FunctionGame(players, function)"
+        )
+    return game
 
 
 def payoffs(game: Game, coalitions: BoolArray) -> FloatArray:

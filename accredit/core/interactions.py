@@ -13,9 +13,10 @@ from accredit.core.attribution import checked_precision, frozen
 from accredit.core.claims import Claim, Holds, checked_claims
 from accredit.core.coalitions import BoolArray, FloatArray
 from accredit.core.drawn import Drawn
-from accredit.core.errors import InvalidInput, MissingExtra
+from accredit.core.errors import InvalidInput
 from accredit.core.estimate import Estimate, Known, Precision, checked_level
 from accredit.core.game import checked_players, coalition_of, named
+from accredit.core.lazy import needs
 from accredit.core.numbers import checked_seed, checked_text, optional_whole, real_number, shown, whole_number
 from accredit.core.plain import damaged, fields_of, listed, plain, read_object
 
@@ -166,10 +167,8 @@ class Interactions(Drawn):
 
     def to_pandas(self) -> pandas.DataFrame:
         """One row per coalition: who, how many, the number, and stderr, low, high where known."""
-        try:
+        with needs("data", "to_pandas"):
             import pandas
-        except ImportError:
-            raise MissingExtra("pandas", "data", "to_pandas") from None
         columns: dict[str, Any] = {
             "coalition": list(self.values), "size": [len(who) for who in self.values],
             "interaction": list(self.values.values()),

@@ -76,12 +76,14 @@ class _Refused(Exception):
 def _array(given: Any, name: str, masked: bool = False) -> npt.NDArray[Any]:
     """What was given as an array of any type; tensors are taken out of torch, masks are looked at."""
     if isinstance(given, np.ma.MaskedArray):
-        count = int(np.ma.count_masked(given))
-        if count and not masked:
-            raise _Refused(f"{name} holds {count} masked numbers; fill them in first, for example {name}.filled(0)")
-        return (
-            given.astype(np.float64).filled(np.nan) if count and given.dtype.kind in "biuf" else np.asarray(given.data)
-        )
+        data, hidden = np.asarray(given.data), np.asarray(np.ma.getmaskarray(given))
+        if not hidden.any():
+            return data
+        if not masked or data.dtype.kind not in "biuf":
+            raise _Refused(
+                f"{name} holds {int(hidden.sum())} masked numbers; fill them in first, for example {name}.filled(0)"
+            )
+        return np.where(hidden, np.nan, data.astype(np.float64))
     if hasattr(given, "detach") and hasattr(given, "cpu"):
         return _of_tensor(given, name)
     if isinstance(given, list | tuple) and not all(type(item) in (float, int) for item in given):

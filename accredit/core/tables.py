@@ -18,7 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from accredit.core.errors import InvalidInput, MissingExtra
+from accredit.core.errors import InvalidInput
+from accredit.core.lazy import needs
 from accredit.core.plain import named_once
 
 if TYPE_CHECKING:
@@ -246,8 +247,6 @@ def _count(number: int, noun: str) -> str:
 
 def player_frame(players: Sequence[str], columns: Mapping[str, Any]) -> pandas.DataFrame:
     """A pandas frame with one row per player."""
-    try:
+    with needs("data", "to_pandas"):
         import pandas
-    except ImportError:
-        raise MissingExtra("pandas", "data", "to_pandas") from None
     return pandas.DataFrame(dict(columns), index=pandas.Index(players, name="player"))

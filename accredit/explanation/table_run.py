@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from accredit.core import AccreditError, FloatArray, InvalidInput, Known, MissingExtra, Precision
+from accredit.core import AccreditError, FloatArray, InvalidInput, Known, Precision, needs
 from accredit.core.plain import plain
 from accredit.explanation.backgrounds import Compared
 from accredit.explanation.row_answers import Answer, Asked, answered, part
@@ -343,13 +343,11 @@ def _answer_of(data: dict[str, Any], asked: Asked, one: Answer) -> Answer:
 
 def _to_parquet(journal: Path, final: Path) -> None:
     """One line per row and output, one column per player."""
-    try:
-        import io
+    import io
 
+    with needs("trees", "writing .parquet"):
         import pyarrow
         import pyarrow.parquet
-    except ImportError as error:
-        raise MissingExtra(str(error.name), "trees", "writing .parquet") from error
     table = []
     with journal.open(encoding="utf-8") as lines:
         for line in lines:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput, MissingExtra, NotConverged
+from accredit.core import BoolArray, FloatArray, IntArray, NotConverged, needs, whole_number
 from accredit.flow.network import LayeredNetwork, integer_scale
 
 
@@ -137,10 +137,8 @@ def maximum_flow(network: LayeredNetwork) -> MaximumFlow:
 
 def simple_max_flow() -> Any:
     """An empty OR-tools solver."""
-    try:
+    with needs("flow", "exact max flow"):
         from ortools.graph.python import max_flow
-    except ImportError:
-        raise MissingExtra("ortools", "flow", "exact max flow") from None
     return max_flow.SimpleMaxFlow()
 
 
@@ -154,6 +152,4 @@ def solved(solver: Any, source: int, sink: int) -> int:
 
 def checked_layer(layer: int, layers: int) -> int:
     """A layer 0 (input) … L (output); negative ones count from the output."""
-    if isinstance(layer, bool) or not isinstance(layer, int | np.integer) or not -layers - 1 <= layer <= layers:
-        raise InvalidInput(f"layer is {layer!r}; the tokens sit above layers 0 (input) … {layers} (output)")
-    return int(layer) % (layers + 1)
+    return whole_number(layer, "layer", -layers - 1, layers) % (layers + 1)

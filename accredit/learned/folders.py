@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from accredit.core import InvalidInput, MissingExtra
+from accredit.core import InvalidInput, needs
 from accredit.core.plain import plain
 from accredit.store.results import put
 
@@ -92,10 +92,8 @@ TYPES = {torch.float32: "F32", torch.int64: "I64"}
 
 
 def _safetensors() -> Any:
-    try:
+    with needs("text", "saving an explainer"):
         import safetensors.torch
-    except ImportError:
-        raise MissingExtra("safetensors", "text", "saving an explainer") from None
     return safetensors.torch
 
 

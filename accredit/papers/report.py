@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from accredit.core import MissingExtra
+from accredit.core import needs
 from accredit.core.plain import rounded
 
 Draw = Callable[[Any], None]  # draws onto a matplotlib Axes
@@ -109,10 +109,8 @@ def versions() -> str:
 
 def svg(draw: Draw, size: tuple[float, float]) -> str:
     """One figure as SVG text; the same data give the same bytes."""
-    try:
+    with needs("plot", "drawing a report's figures"):
         import matplotlib
-    except ImportError:
-        raise MissingExtra("matplotlib", "plot", "drawing a report's figures") from None
     from io import StringIO
 
     from matplotlib.figure import Figure

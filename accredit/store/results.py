@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from accredit.core import AccreditError, Attribution, InvalidInput, MissingExtra, Selection
+from accredit.core import AccreditError, Attribution, InvalidInput, Selection, needs
 
 
 def save(
@@ -56,10 +56,8 @@ def load_arrays(path: str | Path) -> dict[str, npt.NDArray[Any]]:
 
 
 def _tensors() -> Any:
-    try:
+    with needs("text", "saving arrays"):
         import safetensors.numpy
-    except ImportError:
-        raise MissingExtra("safetensors", "text", "saving arrays") from None
     return safetensors.numpy
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from accredit.core import InvalidInput, MissingExtra
+from accredit.core import InvalidInput, needs
 from accredit.store.frames import read_frame
 from accredit.valuation.foretold import Foretold
 from accredit.valuation.influence import moving
@@ -55,10 +55,8 @@ def is_language_model(folder: str | Path) -> bool:
 
 def finetuned(folder: str | Path) -> Any:
     """The model in a folder with its tokenizer; a classifier or a causal language model."""
-    try:
+    with needs("text", "influence of a fine-tuned model"):
         from accredit.models import load_text_model
-    except ImportError:
-        raise MissingExtra("torch and transformers", "text", "influence of a fine-tuned model") from None
     loaded = load_text_model(folder)
     if loaded.task not in ("classify", "continue"):
         raise InvalidInput(

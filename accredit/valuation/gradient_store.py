@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from accredit.core import FloatArray, InvalidInput
+from accredit.core import FloatArray, InvalidInput, whole_number
 from accredit.valuation.influence import Influences, stationarity
 from accredit.valuation.losses import Batch, checked_rows
 from accredit.valuation.network import Network, facts_of, weights_of
@@ -89,8 +89,7 @@ class GradientStore:
         The bytes on disk are known beforehand, and refused where they do not fit. `watch` is called with the rows done so far.
         """
         rows = checked_rows(train, "train")
-        if isinstance(side, bool) or not isinstance(side, int) or side < 1:
-            raise InvalidInput(f"side must be a whole number of at least 1, got {side!r}; {SIDE} is the default")
+        whole_number(side, "side", example=SIDE)
         widths = {o.name: min(side, o.inputs) * min(side, o.outputs) for o in net.layers}
         if names is not None and len(names) != rows:
             raise InvalidInput(f"{len(names)} names for {rows} training rows; give one for each")
