@@ -24,14 +24,14 @@ def lazy(package: str, homes: Mapping[str, str], extra: str = "") -> Callable[[s
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         if not extra:
             return getattr(import_module(homes[name]), name)
-        with needs(extra, f"{package}.{name}"):
+        with needs(extra, f"{package}.{name}", own=package):
             return getattr(import_module(homes[name]), name)
 
     return attribute
 
 
 @contextmanager
-def needs(extra: str, purpose: str) -> Iterator[None]:
+def needs(extra: str, purpose: str, own: str = "accredit") -> Iterator[None]:
     """Import optional libraries inside: one that is not installed is reported with the extra that installs it.
 
     Only a library that is truly missing is called missing. One that is installed and fails to load, because something in it
@@ -46,7 +46,7 @@ def needs(extra: str, purpose: str) -> Iterator[None]:
         yield
     except ImportError as error:
         library = str(error.name or "").partition(".")[0]
-        if isinstance(error, AccreditError) or library == "accredit":
+        if isinstance(error, AccreditError) or library == own.partition(".")[0]:
             raise
         if isinstance(error, ModuleNotFoundError) and not _installed(library):
             raise MissingExtra(PACKAGES.get(library, library), extra, purpose) from error

@@ -159,7 +159,7 @@ def test_targets_are_chosen_by_label_or_index():
         ("film", r"write paying\('all'\), or a list: paying\(\['film'\]\)"),
         (["film", 2], "targets holds 'film'"),
         (["fim"], "'fim'"),
-        ([7], "target is 7"),
+        ([7], "target must be a whole number from 0 to 2, got 7"),
         ([], "targets is empty"),
     ):
         with pytest.raises(InvalidInput, match=words):
