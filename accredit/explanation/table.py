@@ -26,6 +26,7 @@ from accredit.core import (
 from accredit.core.attribution import frozen
 from accredit.core.claims import no_division
 from accredit.core.drawn import Drawn, drawings
+from accredit.core.files import check_writable, put
 from accredit.core.plain import plain, read_object
 from accredit.explanation.row_pairs import pair_claims, pair_means, row_interactions
 
@@ -279,7 +280,7 @@ class TableExplanation(Drawn):
 
     def to_html(self, path: str | Path) -> None:
         """Write one self-contained page: all columns over all rows, then any row."""
-        Path(path).write_text(drawings().to_page(self), encoding="utf-8")
+        put(check_writable(path), drawings().to_page(self).encode())
 
 
 def _over_rows(sizes: FloatArray) -> tuple[FloatArray, FloatArray | None, Precision]:

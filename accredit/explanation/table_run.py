@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from accredit.core import AccreditError, FloatArray, InvalidInput, Known, Precision, needs
+from accredit.core.files import check_writable, put
 from accredit.core.plain import plain
 from accredit.explanation.backgrounds import Compared
 from accredit.explanation.row_answers import Answer, Asked, answered, part
@@ -24,7 +25,6 @@ from accredit.models.frames import Rows
 from accredit.models.row_files import load_row_model
 from accredit.store.fingerprint import fingerprint
 from accredit.store.lines import finished_lines
-from accredit.store.results import put
 from accredit.store.workers import workers
 from accredit.trees.closed_form import has_closed_form
 from accredit.trees.separable import mixtures
@@ -208,11 +208,7 @@ def explain_table_file(
 
 def _files(out: str | Path) -> tuple[Path, Path]:
     """The file that was asked for, and the one that lines are written to."""
-    final = Path(out)
-    if final.is_dir():
-        raise InvalidInput(f"out is {str(out)!r}, which is a folder; name a file in it, for example credit.jsonl")
-    if not final.absolute().parent.is_dir():
-        raise InvalidInput(f"out is {str(out)!r}, and its folder does not exist; make it first")
+    final = check_writable(out, "out")
     return final, final.with_suffix(".parquet.jsonl") if final.suffix == ".parquet" else final
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from accredit.core import needs
+from accredit.core.files import put
 from accredit.core.plain import rounded
 
 Draw = Callable[[Any], None]  # draws onto a matplotlib Axes
@@ -83,7 +84,7 @@ class Report:
         target.mkdir(parents=True, exist_ok=True)
         files = {f"{self.name}.md": self.markdown(), **self._figures}
         for file, content in files.items():
-            (target / file).write_text(content, encoding="utf-8")
+            put(target / file, content.encode())
         return [target / file for file in files]
 
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from accredit.core import InvalidInput, needs
+from accredit.core.files import read_text
 from accredit.store.frames import read_frame
 from accredit.valuation.foretold import Foretold
 from accredit.valuation.influence import moving
@@ -212,14 +213,9 @@ def read_texts(file: str | Path, column: str | None = None) -> list[str]:
     """Training texts: the lines of a .txt file, or a column of a table (its only one, where none is named)."""
     path = Path(file)
     if path.suffix == ".txt":
-        if not path.is_file():
-            raise InvalidInput(f"{str(file)!r} does not exist; give the path of a file")
         if column is not None:
             raise InvalidInput(f"--text {column!r} names a column, and {file} has one text on each line; leave it out")
-        try:
-            texts = path.read_text(encoding="utf-8").rstrip("\n").split("\n")
-        except UnicodeDecodeError:
-            raise InvalidInput(f"{str(file)!r} is not text in UTF-8; save it as such") from None
+        texts = read_text(path).replace("\r\n", "\n").rstrip("\n").split("\n")
         if blank := [number for number, line in enumerate(texts, start=1) if not line.strip()]:
             raise InvalidInput(f"line {blank[0]} of {file} is empty; one text on each line is needed")
     else:

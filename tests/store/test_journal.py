@@ -150,7 +150,9 @@ def test_a_journal_that_cannot_be_written_is_read_from_a_copy(tmp_path: Path, mo
         journal.record(game, 0, [Entry(b"\x03", "ok", 10.0, seconds=0.5)])
         assert place.with_name("run.db-wal").stat().st_size > 0
         before = sorted(tmp_path.iterdir())
-        monkeypatch.setattr("accredit.store.journal.os.access", lambda *_: False)  # as for another's folder
+        monkeypatch.setattr(
+            "accredit.store.journal.os.access", lambda path, _: "accredit-copy" in str(path)
+        )  # another's folder
         with existing(place) as copy:
             assert copy.games()[0]["ok"] == 1
             assert copy.path != str(place)
