@@ -20,7 +20,7 @@ LIMIT = 256 << 20  # bytes that are read at once
 LONGEST = 255  # bytes of a name, on every common file system
 KINDS = {
     stat.S_IFDIR: "a folder", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device", stat.S_IFIFO: "a pipe",
-    stat.S_IFSOCK: "a socket",
+    stat.S_IFSOCK: "a socket", stat.S_IFLNK: "a loop of links",
 }  # fmt: skip
 NOT_WAITING = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from accredit.core import InvalidInput
 from accredit.store import Entry, Journal, JournalError, fingerprint
 from accredit.store.journal import existing
 
@@ -67,7 +68,7 @@ def test_a_newer_format_another_database_and_no_database_are_refused_untouched(t
         with pytest.raises(JournalError, match=why):
             Journal(file)
     assert text.read_bytes() == before
-    with pytest.raises(JournalError, match="cannot be opened"):
+    with pytest.raises(InvalidInput, match="there is no folder"):
         Journal(tmp_path / "missing folder" / "run.db")
 
 
