@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
@@ -108,13 +109,23 @@ class Attribution(Drawn):
         >>> Attribution(("alice", "bob"), [6, 4], 10, "by hand", precision=Precision.exact()).estimate("bob").below(5)
         True
         """
-        at = player_index(self.players, player)
+        at = self.place(player)
         value = float(self.credit[at])
         if self.interval is not None:
             low, high = self.interval[at].tolist()
             return Estimate(value, low, high, self._known, self.level)
         end = value if self.exact else None
         return Estimate(value, end, end, self._known)
+
+    @cached_property
+    def places(self) -> Mapping[str, int]:
+        """Player -> position."""
+        return {player: place for place, player in enumerate(self.players)}
+
+    def place(self, player: str) -> int:
+        """Position of a player, or an error that lists who plays."""
+        found = self.places.get(player) if isinstance(player, str) else None
+        return player_index(self.players, player) if found is None else found
 
     def claim(self, axiom: str) -> Claim:
         """What is claimed about one axiom; `unknown` where nothing is."""
@@ -155,7 +166,7 @@ class Attribution(Drawn):
         A part keeps `total`, so its `unshared` is what the others earned, and it no longer claims efficiency.
         """
         if isinstance(which, str):
-            return float(self.credit[player_index(self.players, which)])
+            return float(self.credit[self.place(which)])
         if isinstance(which, slice):
             rows = np.arange(len(self))[which]
         else:
@@ -174,7 +185,7 @@ class Attribution(Drawn):
     def _rows(self, which: Any) -> IntArray:
         """Positions of the listed players; a list of booleans, one per player, keeps those that are true."""
         try:
-            listed = [player_index(self.players, w) if isinstance(w, str) else w for w in which]
+            listed = [self.place(w) if isinstance(w, str) else w for w in which]
             return np.asarray(np.arange(len(self))[listed])
         except (TypeError, IndexError):
             raise InvalidInput(

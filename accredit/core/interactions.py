@@ -5,17 +5,18 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from accredit.core.attribution import checked_precision, frozen
 from accredit.core.claims import Claim, Holds, checked_claims
-from accredit.core.coalitions import BoolArray, FloatArray
+from accredit.core.coalitions import FloatArray
 from accredit.core.drawn import Drawn
 from accredit.core.errors import InvalidInput
 from accredit.core.estimate import Estimate, Known, Precision, checked_level
-from accredit.core.game import checked_players, coalition_of, named
+from accredit.core.game import checked_players, player_index
 from accredit.core.lazy import needs
 from accredit.core.numbers import checked_seed, checked_text, optional_whole, real_number, shown, whole_number
 from accredit.core.plain import damaged, fields_of, listed, plain, read_object
@@ -73,12 +74,20 @@ class Interactions(Drawn):
         put(self, "level", checked_level(self.level))
         put(self, "precision", checked_precision(self.precision, self.stderr, self.interval))
 
-    def _coalition(self, who: Iterable[str]) -> BoolArray:
-        return coalition_of(self.players, [who] if isinstance(who, str) else who)
+    @cached_property
+    def _places(self) -> Mapping[str, int]:
+        return {player: place for place, player in enumerate(self.players)}
 
     def _key(self, who: Iterable[str]) -> Coalition:
-        plays = self._coalition(who)
-        return tuple(p for p, there in zip(self.players, plays, strict=True) if there)
+        """A coalition as its members in the order of `players`."""
+        if not isinstance(who, Iterable):
+            raise InvalidInput(f"the coalition is {shown(who)}; write the names of its members, as in ('A', 'B')")
+        names = [who] if isinstance(who, str) else list(who)
+        places = {
+            self._places[p] if isinstance(p, str) and p in self._places else player_index(self.players, p)
+            for p in names
+        }
+        return tuple(self.players[place] for place in sorted(places))
 
     @property
     def _known(self) -> Precision:
@@ -98,8 +107,9 @@ class Interactions(Drawn):
     def _place(self, coalition: Iterable[str]) -> Coalition:
         key = self._key(coalition)
         if key not in self.values:
-            here = named(self.players, self._coalition(coalition))
-            raise InvalidInput(f"no interaction of {here} here; the sizes computed are {list(self.sizes)}")
+            raise InvalidInput(
+                f"no interaction of {{{', '.join(key)}}} here; the sizes computed are {list(self.sizes)}"
+            )
         return key
 
     def __getitem__(self, coalition: Iterable[str]) -> float:
