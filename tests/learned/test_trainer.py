@@ -287,9 +287,9 @@ def constant(x):
 @pytest.mark.parametrize(
     ("call", "says"),
     [
-        (lambda: l2x(Tabular(6), 2, 7), r"k must lie in 1..6"),
-        (lambda: recipe("invase", Tabular(6), 2, 7), r"k must lie in 1..6"),
-        (lambda: l2x(Tabular(6), 2, 0), r"k must lie in 1..6"),
+        (lambda: l2x(Tabular(6), 2, 7), r"k must be a whole number from 1 to 6"),
+        (lambda: recipe("invase", Tabular(6), 2, 7), r"k must be a whole number from 1 to 6"),
+        (lambda: l2x(Tabular(6), 2, 0), r"k must be a whole number from 1 to 6"),
         (lambda: recipe("l3x", Tabular(6), 2, 2), "unknown"),
         (lambda: l2x(Tabular(6), 2, 2, target="truth"), "target"),
         (lambda: l2x(Tabular(6), 2, 2).fit(TABLE, constant), "chooses class 1 in all 1200 rows"),
