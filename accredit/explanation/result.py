@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from accredit.core import Attribution, FloatArray, IntArray, InvalidInput
+from accredit.core import Attribution, FloatArray, IntArray, InvalidInput, real_numbers
 from accredit.core.attribution import frozen
 from accredit.core.drawn import Drawn, drawings
 from accredit.core.files import check_writable, put
@@ -70,7 +70,7 @@ class FlowPicture:
         shapes = {"through": (layers + 1, count), "edges": (layers, count, count), "cut": (layers, count, count),
                   "source_cut": (count,), "sink_cut": (count,)}  # fmt: skip
         for name, shape in shapes.items():
-            array = np.array(getattr(self, name), dtype=np.float64)
+            array = real_numbers(getattr(self, name), f"flow.{name}", copy=True)
             if array.shape != shape or not np.isfinite(array).all():
                 raise InvalidInput(f"flow.{name} has shape {array.shape}; finite numbers of shape {shape} are needed")
             array.setflags(write=False)

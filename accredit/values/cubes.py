@@ -13,7 +13,16 @@ from typing import Any, NamedTuple, Protocol, final, runtime_checkable
 
 import numpy as np
 
-from accredit.core import BoolArray, FloatArray, Game, InvalidInput, checked_players, coalition_of, named
+from accredit.core import (
+    BoolArray,
+    FloatArray,
+    Game,
+    InvalidInput,
+    checked_players,
+    coalition_of,
+    named,
+    real_numbers,
+)
 from accredit.core.game import check_finite
 from accredit.values.weighing import Semivalue
 
@@ -51,7 +60,7 @@ class CubeGame:
 
     def __init__(self, players: Iterable[str], weight: Any, present: Any, absent: Any, constant: float = 0.0) -> None:
         self._players = checked_players(players)
-        amounts = np.array(weight, dtype=np.float64)
+        amounts = real_numbers(weight, "weight", copy=True)
         shape = (amounts.size, len(self._players))
         inside, outside = (np.array(side, dtype=bool).reshape(-1, shape[1]) for side in (present, absent))
         if amounts.ndim != 1 or inside.shape != shape or outside.shape != shape:
