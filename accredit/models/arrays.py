@@ -59,6 +59,11 @@ class ArrayModel:
         predicted: FloatArray = self.outputs(row)[0]
         return predicted
 
+    @property
+    def predicts(self) -> bool:
+        """Whether the largest output is what the model predicts: plain numbers without names are not compared."""
+        return self.law != "none" or self._labels is not None
+
     def labels(self, outputs: int) -> tuple[str, ...]:
         """Names of the outputs; numbers where the model has none."""
         return self._labels if self._labels and len(self._labels) == outputs else tuple(str(i) for i in range(outputs))
@@ -70,7 +75,7 @@ class ArrayModel:
     def target(self, target: str | int | None, row: Any) -> int:
         """The output to explain: by name, by index, or the largest when None. `row` is a batch of one."""
         outputs = self.predict(row)
-        if target is None and self.law == "none" and len(outputs) > 1:
+        if target is None and not self.predicts and len(outputs) > 1:
             raise InvalidInput(
                 f"{self.name} has {len(outputs)} outputs, and numbers that are not chances have no predicted one; say which is "
                 f"explained: target=0 … target={len(outputs) - 1}"

@@ -21,7 +21,7 @@ class StringModel:
 
     def __init__(self, rows: ArrayModel, model: Any) -> None:
         self._rows, self.model = rows, model
-        self.name, self.law = rows.name, rows.law
+        self.name, self.law, self.predicts = rows.name, rows.law, rows.predicts
 
     def __repr__(self) -> str:
         return f"StringModel({self.name!r})"

@@ -76,9 +76,9 @@ def test_bad_csv_is_named(tmp_path, text, word):
         ('{"": 0, "A": "x"}', "is 'x', which is not a number"),
         ('{"": 0, "A": true}', "is True"),
         ('{"": 0, "A": null}', "is None"),
-        ('{"": 0, "A": NaN}', "finite"),
-        ('{"": 0, "A": 1' + "0" * 400 + "}", "finite"),
-        ('{"": 0, "A": 1' + "0" * 5000 + "}", "finite"),
+        ('{"": 0, "A": NaN}', "holds NaN"),
+        ('{"": 0, "A": 1' + "0" * 400 + "}", "whole number of 401 digits"),
+        ('{"": 0, "A": 1' + "0" * 5000 + "}", "whole number of 5001 digits"),
         ('{"": 0, "A": 1, "A": 5}', "gives 'A' twice"),
         ('{"payoffs": {"": 0, "A": 1, "A": 1}}', "gives 'A' twice"),
     ],
@@ -91,7 +91,7 @@ def test_bad_json_is_named(tmp_path, data, word):
 def test_missing_file_is_named(tmp_path):
     with pytest.raises(InvalidInput, match=r"'no-such\.csv' does not exist"):
         read_game("no-such.csv")
-    with pytest.raises(InvalidInput, match="is not a file"):
+    with pytest.raises(InvalidInput, match="is a folder"):
         read_game(tmp_path)
 
 
