@@ -153,6 +153,7 @@ def checked_groups(groups: Mapping[str, Iterable[Member]]) -> dict[str, list[Mem
             f"groups is {groups!r:.60}; write a mapping from name to members, as in {{'pair': ['a', 'b']}}"
         )
     for name, members in groups.items():
+        checked_text(name, "the name of a group")
         if isinstance(members, str) or not isinstance(members, Iterable):
             kind = "string" if isinstance(members, str) else type(members).__name__
             raise InvalidInput(f"groups[{name!r}] is the {kind} {members!r:.60}; write [{members!r:.60}]")

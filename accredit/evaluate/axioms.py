@@ -22,6 +22,7 @@ from accredit.core import (
     Holds,
     InvalidInput,
     Tabulated,
+    checked_seed,
     endpoints,
     tabulate,
 )
@@ -99,6 +100,11 @@ def check_claims(
     if isinstance(attribution, Attributions):
         record = Record(_paying(game, attribution.outputs))
         return {name: check_claims(one, record[name], method) for name, one in attribution.items()}
+    if strangers := set(attribution.players) - set(game.players):
+        raise InvalidInput(
+            f"the attribution credits {sorted(strangers)[0]!r}, and the game's players are {', '.join(game.players[:8])}; give "
+            "the game that it was computed for"
+        )
     findings = tuple(_test(claim.axiom, claim.holds, attribution, game, method) for claim in attribution.claims)
     for finding in findings:
         if finding.verdict == "broken":
@@ -230,7 +236,7 @@ def _linearity(holds: Holds, attribution: Attribution, game: Game, method: Metho
         )
     v = tabulate(game)
     scale = max(float(np.abs(v).max()), 1e-300)
-    w = np.random.default_rng(seed).normal(scale=scale, size=v.size)
+    w = np.random.default_rng(checked_seed(seed)).normal(scale=scale, size=v.size)
     second, both = TableGame(game.players, w), TableGame(game.players, 2 * v + w)
     off = method(both).credit - 2 * attribution.credit - method(second).credit
     worst = int(np.argmax(np.abs(off)))
