@@ -7,10 +7,12 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from accredit.attention import flow_credit, joint_flow, pairwise_flow, raw_attention, rollout
 from accredit.core import Attribution, Attributions, Claim, FloatArray, Holds, MissingExtra
 from accredit.explanation.answers import AnswerSubject
-from accredit.explanation.flows import beside_uniform, flow_options, solved_flow
+from accredit.explanation.flows import beside_uniform, flow_options, solved_flow, uniform_flow
 from accredit.explanation.graph import Graph, graph_of, uniform_of
 from accredit.explanation.subject import Subject
 from accredit.flow.maximum import simple_max_flow
@@ -109,8 +111,9 @@ def _against_the_mask(
     """The credit, and beside it that of uniform attention under the same causal mask."""
     if not graph.causal:
         return credit
-    even = flow_credit(solved_flow(subject, "uniform", rule, outputs), groups=graph.groups)  # players in the same order
-    return beside_uniform(credit, even.credit)
+    even, error = uniform_flow(subject, rule, outputs)
+    players = dict(zip(graph.everyone, graph.by_player(even).tolist(), strict=True))
+    return beside_uniform(credit, np.array([players[name] for name in credit.players]), error)
 
 
 def _for_each(
