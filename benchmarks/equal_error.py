@@ -73,7 +73,7 @@ class ByHand:
         stays[:, ~encoded.special] = coalitions
         ids = torch.from_numpy(np.where(stays, encoded.ids, model.tokenizer.mask_token_id))
         with torch.no_grad():
-            logits = torch.cat([model.model(input_ids=part).logits for part in ids.split(batch)]).double()
+            logits = torch.cat([model.model(input_ids=part).logits for part in torch.split(ids, batch)]).double()
         other = 1 - self.game.target  # there are two classes
         return np.asarray((logits[:, self.game.target] - logits[:, other]).numpy())
 

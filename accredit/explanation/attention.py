@@ -43,7 +43,7 @@ def last_layer(subject: Explained, tensor: str) -> Attribution | Attributions:
     """Weights with which the last layer's output positions read every token."""
     graph = graph_of(subject, tensor)
     weights = raw_attention(graph.attention)
-    return _for_each(subject, graph, lambda out: scored(graph, weights[out].mean(axis=0), "attention/last layer"))
+    return for_each(subject, graph, lambda out: scored(graph, weights[out].mean(axis=0), "attention/last layer"))
 
 
 def rolled_out(subject: Explained, tensor: str) -> Attribution | Attributions:
@@ -56,7 +56,7 @@ def rolled_out(subject: Explained, tensor: str) -> Attribution | Attributions:
         credit = scored(graph, walked[outputs].mean(axis=0), "rollout/residual=0.5")
         return credit if even is None else beside_uniform(credit, graph.by_player(even[outputs].mean(axis=0)))
 
-    return _for_each(subject, graph, one)
+    return for_each(subject, graph, one)
 
 
 def pairwise(subject: Explained, tensor: str) -> Attribution | Attributions:
@@ -64,7 +64,7 @@ def pairwise(subject: Explained, tensor: str) -> Attribution | Attributions:
     graph = graph_of(subject, tensor)
     flows = pairwise_flow(graph.attention, outputs=graph.outputs, **flow_options(tensor))
     row = {out: k for k, out in enumerate(graph.outputs)}
-    return _for_each(
+    return for_each(
         subject, graph, lambda out: scored(graph, flows[[row[k] for k in out]].mean(axis=0), f"pairwise-flow/{tensor}")
     )
 
@@ -94,7 +94,7 @@ def _credited(subject: Explained, tensor: str, rule: FlowRule) -> Attribution | 
         credit = flow_credit(solved_flow(subject, tensor, rule, outputs), groups=graph.groups)
         return _against_the_mask(subject, graph, credit, rule, outputs)
 
-    return _for_each(subject, graph, one, most=FLOWS)
+    return for_each(subject, graph, one, most=FLOWS)
 
 
 def shapley_flow(subject: Explained, tensor: str) -> Attribution | Attributions:
@@ -116,7 +116,7 @@ def _against_the_mask(
     return beside_uniform(credit, np.array([players[name] for name in credit.players]), error)
 
 
-def _for_each(
+def for_each(
     subject: Explained, graph: Graph, one: Callable[[list[int]], Attribution], most: float = float("inf")
 ) -> Attribution | Attributions:
     """The credit from all output positions together; of an answer also from those of each sentence and token, unless that

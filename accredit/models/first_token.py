@@ -53,4 +53,4 @@ def _last_attention(model: Any) -> Any | None:
 
 def _by_head(vectors: torch.Tensor, size: int) -> torch.Tensor:
     """(B, T, H·size) -> (B, H, T, size)."""
-    return vectors.unflatten(-1, (-1, size)).transpose(1, 2)
+    return vectors.view(*vectors.shape[:2], -1, size).transpose(1, 2)
