@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from accredit.core import Attribution, Coalition, Holds, Interactions
 from accredit.core.plain import rounded
 from accredit.views.numbers import percent
@@ -21,6 +23,29 @@ def title(method: str) -> str:
     name, _, tensor = method.partition(":")
     shown = OWN.get(name) or (name[:1].upper() + name[1:]).replace("-", " ")
     return f"{shown} ({INITIALS.get(tensor, tensor)})" if tensor else shown
+
+
+def spoken(method: str) -> str:
+    """How a result was computed, for people: the method, then its settings.
+
+    >>> spoken("shapley/Exact()"), spoken("shapley/PairedOrders(orders=500, seed=0)"), spoken("rollout/residual=0.5")
+    ('Shapley, exact', 'Shapley, paired orders (orders 500, seed 0)', 'Rollout, residual 0.5')
+    >>> spoken("mean |credit| over 9 rows, shapley/trees")
+    'mean |credit| over 9 rows, Shapley, trees'
+    """
+    name, slash, how = method.partition("/")
+    if " " in name:
+        said, comma, last = method.partition(", ")
+        return f"{said}, {spoken(last)}" if comma else method
+    if not slash:
+        return title(name)
+    kept = re.sub(r",? ?\w+=None", "", how)
+    inside = re.sub(r"(\w+)\((.*)\)", lambda m: _camel(m[1]) + (f" ({m[2]})" if m[2] else ""), kept)
+    return f"{title(name)}, {inside.replace('=', ' ')}" if inside else title(name)
+
+
+def _camel(name: str) -> str:
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower()
 
 
 def shared(result: Attribution) -> str:
@@ -106,6 +131,15 @@ def costs(result: Attribution, seconds: float | None) -> list[str]:
     """What a result cost, as far as that is known."""
     paid = [f"{result.payoffs:,} payoffs"] if result.payoffs is not None else []
     return paid if seconds is None else [*paid, duration(seconds)]
+
+
+def counted(number: int, noun: str) -> str:
+    """So many of something.
+
+    >>> counted(1, "row"), counted(1200, "row")
+    ('1 row', '1,200 rows')
+    """
+    return f"{number:,} {noun}{'s' * (number != 1)}"
 
 
 def duration(seconds: float) -> str:

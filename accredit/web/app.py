@@ -1,4 +1,4 @@
-"""The routes: the page and its files, and what its five views ask for."""
+"""The routes: the page and its files, and what its views ask for."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from accredit.views.game import game_body
 from accredit.views.html import game_page
 from accredit.views.page import asset, page, stylesheet
 from accredit.web.jobs import RETRY_SECONDS, Crowded, Jobs, Stream
-from accredit.web.requests import METHOD, AnswerRequest, ExplainRequest, FlowRequest, GameRequest
+from accredit.web.requests import METHOD, AnswerRequest, ExplainRequest, FlowRequest, GameRequest, TableRequest
 from accredit.web.safety import Gate
 from accredit.web.worker import Worker
 
@@ -49,7 +49,7 @@ def page_files() -> dict[str, bytes]:
     own = {file.name: file.read_bytes() for file in files(__package__).joinpath("static").iterdir()}
     return own | {
         "page.css": stylesheet().encode(),
-        **{name: asset(name).encode() for name in ("inspector.js", "answers.js")},
+        **{name: asset(name).encode() for name in ("inspector.js", "answers.js", "sorting.js", "following.js")},
     }
 
 
@@ -132,6 +132,11 @@ def application(worker: Worker, store: str | None = None, **limits: Any) -> Fast
     async def flow(asked: FlowRequest) -> Response:
         """Follow attention through the layers."""
         return Stream(jobs.submit({"task": "flow", **asked.model_dump()}), jobs.leave)
+
+    @app.post("/api/table", response_class=Response, responses=EVENTS)
+    async def table_of_rows(asked: TableRequest) -> Response:
+        """Explain rows of a table: which columns earned their outputs."""
+        return Stream(jobs.submit({"task": "table", **asked.model_dump()}), jobs.leave)
 
     @app.post("/api/game")
     async def game(asked: GameRequest) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from accredit.methods import METHODS, Place, find
 
 CHARACTERS = 20_000
 IMAGE_CHARACTERS = 7_000_000  # base64 of about 5 MB
+TABLE_CHARACTERS = 5_000_000
 GAME_PLAYERS = 10
 
 Text = Annotated[str, Field(max_length=CHARACTERS)]
@@ -74,6 +75,17 @@ class FlowRequest(Request):
     residual: Annotated[float, Field(ge=0.0, le=0.95)] = 0.5
     layer: Annotated[int, Field(ge=0, le=200)] = 0
     rule: Literal["barrier", "l2", "shapley"] = "barrier"
+
+
+class TableRequest(Request):
+    """Rows as the text of a file, none for the built-in table; the column to foretell, or that the model does not read; the
+    output to show; one row, or all of them."""
+
+    table: Annotated[str, Field(max_length=TABLE_CHARACTERS)] = ""
+    name: Annotated[str, Field(max_length=200)] = ""
+    target: Annotated[str, Field(max_length=400)] | None = None
+    shown: Annotated[str, Field(max_length=400)] | None = None
+    row: Annotated[int, Field(ge=0, le=10**6)] | None = None
 
 
 class GameRequest(Request):

@@ -20,6 +20,7 @@ from accredit.views import explanation_page
 from accredit.views.explanation import explanation_blocks, headline
 from accredit.views.flow_view import flow_body, flow_page
 from accredit.web.answering import WRITES, answer
+from accredit.web.tables import explain_table
 
 TOKENS = 512
 PIXELS = 16_000_000
@@ -58,15 +59,19 @@ class Models:
 
     def __init__(self, names: tuple[str, ...]) -> None:
         from accredit.models import TextModel, load_model
+        from accredit.models.row_files import is_row_model_file, load_row_model
 
         self.by_kind: dict[str, Any] = {}
         for name in names:
-            model = load_model(name)
-            kind = "text" if isinstance(model, TextModel) else "image"
+            if is_row_model_file(name):
+                kind, model = "table", load_row_model(name)
+            else:
+                model = load_model(name)
+                kind = "text" if isinstance(model, TextModel) else "image"
             if kind in self.by_kind:
                 raise InvalidInput(f"--model {name!r} is a second model for {kind}; serve one at a time")
             self.by_kind[kind] = model
-        self.builtin = not names
+        self.builtin = not self.by_kind.keys() & {"text", "image"}
         if self.builtin:
             self.by_kind["text"] = builtin_model("text")
         self.recent = Recent(3 * REMEMBERED)
@@ -96,6 +101,7 @@ class Models:
             "text": None if text is None else {"name": text.name, "labels": _labels(text), "layers": self._layers()},
             "image": self.builtin or "image" in self.by_kind,
             "builtin": self.builtin,
+            "table": self.by_kind["table"].name if "table" in self.by_kind else None,
             "answers": self.builtin or getattr(text, "task", "") in WRITES,
             "methods": [method.to_plain() for method in methods_for("explain")],
             "default": list(DEFAULT),
@@ -206,4 +212,6 @@ def flow(models: Models, task: Event) -> Iterator[Event]:
     yield {"event": "done", "page": flow_page(task["text"], body)}
 
 
-TASKS: dict[str, Callable[[Models, Event], Iterator[Event]]] = {"explain": explain, "flow": flow, "answer": answer}
+TASKS: dict[str, Callable[[Models, Event], Iterator[Event]]] = {
+    "explain": explain, "flow": flow, "answer": answer, "table": explain_table,
+}  # fmt: skip
