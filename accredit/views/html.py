@@ -73,4 +73,4 @@ def to_page(result: Explanation | TableExplanation) -> str:
 def explanation_page(explanation: Explanation) -> str:
     """An explanation as one file. Its script only shows what the page already holds; without it everything is still there."""
     script = "inspector" if explanation.said is None else "answers"
-    return page(headline(explanation), explanation_body(explanation, live=True), script_of=script)
+    return page(headline(explanation), explanation_body(explanation, live=True), script_of=(script, "following"))

@@ -75,6 +75,8 @@ class FlowRequest(Request):
     residual: Annotated[float, Field(ge=0.0, le=0.95)] = 0.5
     layer: Annotated[int, Field(ge=0, le=200)] = 0
     rule: Literal["barrier", "l2", "shapley"] = "barrier"
+    heads: Literal["mean", "max"] | Annotated[int, Field(ge=0, le=400)] = "mean"
+    layers: Annotated[list[Annotated[int, Field(ge=0, le=200)]], Field(min_length=1, max_length=200)] | None = None
 
 
 class TableRequest(Request):

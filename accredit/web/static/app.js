@@ -3,6 +3,7 @@ import { get, Problem, UNREACHABLE } from "/static/stream.js";
 import { explainView } from "/static/explain.js";
 import { answerView } from "/static/answer-view.js";
 import { flowView } from "/static/flow.js";
+import { follow } from "/static/following.js";
 import { tableView } from "/static/table.js";
 import { dataView } from "/static/data.js";
 import { gameView } from "/static/game.js";
@@ -66,6 +67,8 @@ const views = {
   data: dataView(about, frame),
   game: gameView(about, frame),
 };
+
+follow(document); // in whatever view a flow is drawn
 
 addEventListener("hashchange", () => {
   const [name, settings] = place();
