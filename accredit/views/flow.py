@@ -52,8 +52,8 @@ def flow_svg(flow: FlowPicture) -> Markup:
 
 def left_out(flow: FlowPicture) -> str:
     """How many edges are shown at first, and how much they carry, in a sentence; nothing if all are."""
-    carrying, most = int((flow.edges > 0).sum()), 2 * len(flow.columns)
-    shown = [(layer, i, j) for layer in range(flow.layers) for i, j in drawn(flow.edges[layer], most, STRONG)]
+    carrying = int((flow.edges > 0).sum())
+    shown = [(layer, i, j) for layer in range(flow.layers) for i, j in _strong(flow, layer)]
     if len(shown) == carrying:
         return ""
     share = sum(float(flow.edges[place]) for place in shown) / float(flow.edges.sum())
@@ -68,13 +68,19 @@ def drawn(weights: FloatArray, most: int = MOST, share: float = DRAWN) -> list[t
     return [(int(k) // weights.shape[1], int(k) % weights.shape[1]) for k in order[:enough][::-1]]
 
 
+def _strong(flow: FlowPicture, layer: int) -> set[tuple[int, int]]:
+    """The edges of a layer that are shown at first: those that carry most of it, and those of the minimum cut."""
+    most = drawn(flow.edges[layer], 2 * len(flow.columns), STRONG)
+    return {*most, *(edge for edge in drawn(flow.edges[layer], MOST // flow.layers) if flow.cut[layer][edge] > 0)}
+
+
 def _edges(
     flow: FlowPicture, layer: int, x: list[float], y: list[int], widest: float, thickest: float
 ) -> Iterator[Edge]:
     """The edges of a layer; those that carry little are marked weak, and are shown when one of their tokens is followed."""
     above, below, amounts = y[layer + 1], y[layer], flow.edges[layer]
     middle = (above + below) / 2
-    strong = set(drawn(amounts, 2 * len(flow.columns), STRONG))
+    strong = _strong(flow, layer)
     for i, j in drawn(amounts, MOST // flow.layers):
         amount, cut, shown = float(amounts[i, j]), flow.cut[layer, i, j] > 0, (i, j) in strong
         share = amount / widest

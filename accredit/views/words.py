@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+import numpy as np
+
 from accredit.core import Attribution, Coalition, Holds, Interactions
 from accredit.core.plain import rounded
 from accredit.views.numbers import percent
@@ -51,6 +53,21 @@ def _camel(name: str) -> str:
 def shared(result: Attribution) -> str:
     """What the method divides, in a few words."""
     return "scores; nothing is divided" if result.total is None else f"{rounded(result.total)} shared"
+
+
+def leaders(result: Attribution, way: str = "earned", back: str = "costs") -> str:
+    """Who got most and, where somebody's credit is below zero, who least: the answer in one sentence.
+
+    >>> leaders(Attribution(("TV", "radio"), [60, -20], total=40, method="by hand"))
+    'TV earned most: 60 of 40; radio costs most: −20.'
+    """
+    best, worst = (int(f(result.credit)) for f in (np.argmax, np.argmin))
+    of = "" if result.total is None else f" of {rounded(result.total, 3)}"
+    first, last = (f"{rounded(float(result.credit[k]), 3)}" for k in (best, worst))
+    if result.credit[best] <= 0:
+        return f"Nobody {way} anything{of}." if result.credit[worst] >= 0 else f"{result.players[worst]} {back} most: {last}."
+    below = f"; {result.players[worst]} {back} most: {last}" if result.credit[worst] < 0 else ""
+    return f"{result.players[best]} {way} most: {first}{of}{below}."
 
 
 def credit_word(result: Attribution) -> str:
