@@ -104,7 +104,7 @@ def _answer(report: DataReport) -> str:
         count = len(report.labels.suspects)
         said.append(f"{counted(count, 'label')} of {len(report.labels.names):,} look wrong." if count else f"{stated(report.labels)}.")
     if report.worth is not None:
-        said.append(leaders(report.worth.values, "is worth", "does harm"))
+        said.append(leaders(report.worth.values, "is worth most", "does most harm"))
     return " ".join(said)
 
 

@@ -55,7 +55,7 @@ def shared(result: Attribution) -> str:
     return "scores; nothing is divided" if result.total is None else f"{rounded(result.total)} shared"
 
 
-def leaders(result: Attribution, way: str = "earned", back: str = "costs") -> str:
+def leaders(result: Attribution, most: str = "earned most", least: str = "costs most") -> str:
     """Who got most and, where somebody's credit is below zero, who least: the answer in one sentence.
 
     >>> leaders(Attribution(("TV", "radio"), [60, -20], total=40, method="by hand"))
@@ -65,9 +65,9 @@ def leaders(result: Attribution, way: str = "earned", back: str = "costs") -> st
     of = "" if result.total is None else f" of {rounded(result.total, 3)}"
     first, last = (f"{rounded(float(result.credit[k]), 3)}" for k in (best, worst))
     if result.credit[best] <= 0:
-        return f"Nobody {way} anything{of}." if result.credit[worst] >= 0 else f"{result.players[worst]} {back} most: {last}."
-    below = f"; {result.players[worst]} {back} most: {last}" if result.credit[worst] < 0 else ""
-    return f"{result.players[best]} {way} most: {first}{of}{below}."
+        return f"{result.players[worst]} {least}: {last}." if result.credit[worst] < 0 else f"All credit is 0{of}."
+    below = f"; {result.players[worst]} {least}: {last}" if result.credit[worst] < 0 else ""
+    return f"{result.players[best]} {most}: {first}{of}{below}."
 
 
 def credit_word(result: Attribution) -> str:

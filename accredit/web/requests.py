@@ -31,6 +31,7 @@ def _usual(name: str, place: Place) -> str:
 Spelled = Field(min_length=1, max_length=400)
 GameMethod = Annotated[str, Spelled, AfterValidator(lambda name: _usual(name, "game"))]
 ExplainMethod = Annotated[str, Spelled, AfterValidator(lambda name: _usual(name, "explain"))]
+DataMethod = Annotated[str, Spelled, AfterValidator(lambda name: _usual(name, "training data"))]
 AnswerMethod = Annotated[str, Spelled, AfterValidator(lambda name: _usual(name, "answer"))]
 Positions = Annotated[list[Annotated[int, Field(ge=0, le=4096)]], Field(min_length=1, max_length=512)]
 
@@ -88,6 +89,25 @@ class TableRequest(Request):
     target: Annotated[str, Field(max_length=400)] | None = None
     shown: Annotated[str, Field(max_length=400)] | None = None
     row: Annotated[int, Field(ge=0, le=10**6)] | None = None
+
+
+class RunRequest(Request):
+    """Training rows as the text of a file, and how they are to be valued."""
+
+    table: Annotated[str, Field(max_length=TABLE_CHARACTERS)]
+    name: Annotated[str, Field(max_length=200)]
+    target: Annotated[str, Field(min_length=1, max_length=400)]
+    text: Annotated[str, Field(max_length=400)] | None = None
+    method: DataMethod = "knn-shapley"
+    model: Literal["logistic", "ridge", "forest"] = "logistic"
+    budget: Annotated[int, Field(ge=1, le=20_000)] = 500
+
+
+class GameFileRequest(Request):
+    """A game as the text of a file, as `accredit game` reads it."""
+
+    table: Annotated[str, Field(max_length=200_000)]
+    name: Annotated[str, Field(max_length=200)]
 
 
 class GameRequest(Request):

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Hashable, Iterator
 from hashlib import sha256
-from pathlib import Path, PurePath
+from pathlib import PurePath
 from typing import Any
 
 import numpy as np
 
 from accredit.core import InvalidInput
-from accredit.core.tables import JSON_LINES, SEPARATORS, ending
+from accredit.core.tables import SEPARATORS
 from accredit.explanation.row_answers import are_trees
 from accredit.explanation.table import TableExplanation
 from accredit.views.html import table_page
 from accredit.views.table_page import QUESTION, row_body, table_body
+from accredit.web.dropped import dropped, kind_of
 from accredit.web.fitting import fitted
 
 CELLS = 1_000_000  # of a table, counted before it is read
@@ -89,9 +89,7 @@ def _frame(text: str, file: str) -> Any:
     """A table that was dropped; how large it is is estimated before it is read."""
     from accredit.store.frames import read_frame
 
-    kind = ending(file)
-    if kind not in (*SEPARATORS, *JSON_LINES) or file.lower().endswith(".gz"):
-        raise InvalidInput(f"{file!r} is not a table that this page reads; drop a .csv, .tsv or .jsonl file")
+    kind = kind_of(file)
     first, _, _ = text.lstrip().partition("\n")
     cells = (text.count("\n") + 1) * (first.count(SEPARATORS.get(kind, ",")) + 1)
     if cells > CELLS:
@@ -99,10 +97,5 @@ def _frame(text: str, file: str) -> Any:
             f"{file} holds about {cells:,} cells, and this page reads up to {CELLS:,}; keep the rows or columns that matter, "
             "or use accredit explain"
         )
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / f"table{kind}"
-        path.write_text(text, encoding="utf-8")
-        try:
-            return read_frame(path)
-        except InvalidInput as error:
-            raise InvalidInput(str(error).replace(str(path), file)) from None
+    with dropped(text, file) as path:
+        return read_frame(path)
