@@ -49,7 +49,9 @@ class Valuation:
     synergy: tuple[tuple[tuple[str, ...], float], ...] = ()  # pairs of groups, Shapley interaction, strongest first
     silent: str = ""  # why no row is called harmful: the features say nothing about the labels
     warnings: tuple[str, ...] = ()  # what makes the values doubtful
-    rows: RowFacts = field(default_factory=lambda: RowFacts({}, {}))  # labels and texts of the rows, for whoever shows them
+    rows: RowFacts = field(
+        default_factory=lambda: RowFacts({}, {})
+    )  # labels and texts of the rows, for whoever shows them
 
     def to_plain(self) -> dict[str, Any]:
         """Everything, as JSON types."""

@@ -27,7 +27,8 @@ def arena_page(table: Standings, title: str) -> str:
     curves = [_curve(table, "deletion", "removed"), _curve(table, "insertion", "put in")]
     body = render(
         "arena", "body",
-        answer=_answer(table), header=["method", header[1], "", "p best", "passes", "ms", "claims"], ranking=_ranking(table, rows), legend=LEGEND,
+        answer=_answer(table), header=["method", header[1], "", "p best", "passes", "ms", "claims"],
+        ranking=_ranking(table, rows), legend=LEGEND,
         notes=notes_of(table), metrics=(["method", *header[first:last]], [[row[0], *row[first:last]] for row in rows]),
         curves=[curve for curve in curves if curve is not None],
         keys=[(name, *_stroke(k, name)) for k, name in enumerate(_known(table, "deletion"))], agreement=_agreement(table),
@@ -44,7 +45,9 @@ def _answer(table: Standings) -> str:
     alike = [s.method for s in ranked[1:] if s.p_best is not None and s.p_best >= 1 - table.level]
     some = ", ".join(alike[:ALIKE]) + (f" and {len(alike) - ALIKE} more" if len(alike) > ALIKE else "")
     assert best.share is not None
-    first = f"{best.method} comes closest to the oracle: {fixed(best.share.value, 2)} of the way from random (0) to it (1)"
+    first = (
+        f"{best.method} comes closest to the oracle: {fixed(best.share.value, 2)} of the way from random (0) to it (1)"
+    )
     return f"{first}; these inputs cannot tell {some} from it." if alike else f"{first}."
 
 

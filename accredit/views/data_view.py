@@ -15,7 +15,7 @@ from accredit.views.numbers import BRIEF, between, brief
 from accredit.views.page import page
 from accredit.views.parts import Bar, Who, bar, bounds, claims_table, heat, span
 from accredit.views.valuation import curves_svg
-from accredit.views.words import counted, interval_word, leaders, shared, spoken
+from accredit.views.words import interval_word, leaders, shared, spoken
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -65,8 +65,9 @@ def _answer(watched: Watched) -> str:
     said = []
     if watched.labels is not None:
         count = len(watched.labels.suspects)
-        wrong = f"{counted(count, 'label')} of {len(watched.labels.names):,} look wrong" if count else stated(watched.labels)
-        said.append(f"{wrong}.")
+        said.append(
+            f"{count:,} of {len(watched.labels.names):,} labels are suspect." if count else f"{stated(watched.labels)}."
+        )
     if watched.values is not None and not watched.provisional:
         said.append(leaders(watched.values, "is worth most", "does most harm"))
     return " ".join(said)
@@ -99,7 +100,9 @@ def _people(watched: Watched) -> dict[str, Who]:
         for i, j in labels.oddities.duplicates:
             other = "another label: one of them is wrong" if labels.given[i] != labels.given[j] else "the same label"
             for one, twin in ((i, j), (j, i)):
-                found.setdefault(labels.names[one], []).append(f"Nearly the same as {labels.names[twin]}, with {other}.")
+                found.setdefault(labels.names[one], []).append(
+                    f"Nearly the same as {labels.names[twin]}, with {other}."
+                )
         for i in labels.oddities.outliers:
             found.setdefault(labels.names[i], []).append("Unlike all others.")
     for h in watched.harmful:

@@ -38,7 +38,7 @@ RULES = {
 
 
 class Credited(NamedTuple):
-    """A token's row: its credit as a number and as a bar, that of the mask alone, and its range over all max flows, if known."""
+    """A token's row: its credit as a number and as a bar; that of the mask alone and its range over all max flows, if known."""
 
     name: str
     credit: str
@@ -59,7 +59,11 @@ def flow_body(
 ) -> Markup:
     """One sentence, the text coloured by its credit, the drawing beside every token's credit, then what makes it doubtful."""
     collapse = _collapse(report) if report is not None else ""
-    lines = [line for line in (report.summary.splitlines() if report else []) if not (collapse and line.startswith("Collapse"))]
+    lines = [
+        line
+        for line in (report.summary.splitlines() if report else [])
+        if not (collapse and line.startswith("Collapse"))
+    ]
     mask = "uniform" in credit.certificate
     beside = list(on_the_mask({rule: credit})) if mask else []
     doubts = [("Warning.", line.removeprefix(DOUBT)) for line in beside if line.startswith(DOUBT)]
@@ -67,7 +71,8 @@ def flow_body(
     return render(
         "flow", "body",
         answer=_answer(credit, drawing.value, where), asked=f"Rule: {rule}, {RULES[rule]}.{f' {chosen}.' if chosen else ''}",
-        doubts=[*doubts, *[("Collapse.", collapse)] * bool(collapse)], whole=rounded(drawing.value), rule=rule, drawing=flow_svg(drawing), left_out=left_out(drawing),
+        doubts=[*doubts, *[("Collapse.", collapse)] * bool(collapse)],
+        whole=rounded(drawing.value), rule=rule, drawing=flow_svg(drawing), left_out=left_out(drawing),
         lines=[*(line for line in beside if not line.startswith(DOUBT)), *lines],
         where=where, strip=_strip(credit, tokens),
         ends="" if ranges is None else REACHED if layer in (0, drawing.layers) else BOUNDS,
@@ -87,7 +92,9 @@ def _answer(credit: Attribution, whole: float, where: str) -> str:
 
 def flow_page(text: str, body: Markup) -> str:
     """The flow view as one file, under the text that was read."""
-    return page("How does attention flow?", render("flow", "quoted", text=text, body=body), script_of=("following", "sorting"))
+    return page(
+        "How does attention flow?", render("flow", "quoted", text=text, body=body), script_of=("following", "sorting")
+    )
 
 
 def _collapse(report: FlowReport) -> str:

@@ -20,7 +20,8 @@ def game_body(report: GameReport) -> Markup:
     pairs = report.interactions
     return render(
         "game", "body",
-        answer=leaders(report.values), reading=report.reading, values=attribution_table(report.values, sorts=True), claims=claims_table(report.values),
+        answer=leaders(report.values), reading=report.reading, values=attribution_table(report.values, sorts=True),
+        claims=claims_table(report.values),
         interactions=heat(report.values.players, pairs.matrix(), BRIEF) if pairs else None,
         conditional=_conditional(report) if pairs else None,
         best=[(size, together(who), rounded(x)) for size, (who, x) in report.best.items()],

@@ -15,7 +15,12 @@ from accredit.views.sky import sky_rules
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-STARTS = {"inspector": "inspect", "answers": "answers", "sorting": "sortable", "following": "follow"}  # what each script is started with
+STARTS = {
+    "inspector": "inspect",
+    "answers": "answers",
+    "sorting": "sortable",
+    "following": "follow",
+}  # what each script is started with
 
 
 def page(title: str, body: Markup, *, script_of: str | tuple[str, ...] = ()) -> str:

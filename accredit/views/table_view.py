@@ -1,4 +1,4 @@
-"""An explained table in words, and on a terminal: the columns over all rows, then rows step by step from base value to output."""
+"""An explained table in words and on a terminal: the columns over all rows, then rows from base value to output."""
 
 from __future__ import annotations
 

@@ -85,7 +85,12 @@ def trace_page(found: Trace, shown: int = 10) -> str:
     def line(i: int) -> tuple[Who, str, Bar, str]:
         score = float(found.scores[i])
         strongest = found.tokens[int(found.by_token[i].argmax())].strip() if len(found.tokens) > 1 else ""
-        return Who(f"row {i + 1}", "", found.texts[i]), rounded(score, BRIEF), bar(score, (low, high), (score, score)), strongest
+        return (
+            Who(f"row {i + 1}", "", found.texts[i]),
+            rounded(score, BRIEF),
+            bar(score, (low, high), (score, score)),
+            strongest,
+        )
 
     looked = f"{len(found.facts['layers'])} layers, {found.facts['parameters']:,} parameters"
     body = render(

@@ -17,7 +17,7 @@ from accredit.views.numbers import BRIEF
 from accredit.views.page import page
 from accredit.views.parts import Who, attribution_table, claims_table
 from accredit.views.text import facts, text
-from accredit.views.words import PAIRS, counted, leaders
+from accredit.views.words import PAIRS, leaders
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -91,9 +91,7 @@ def report_page(report: DataReport, title: str) -> str:
     asked = report.labels is not None or report.unanswered
     labels = labels_body(report.labels, report.unanswered) if asked else ""
     worth = "" if report.worth is None else _worth(report.worth)
-    body = render(
-        "valuation", "body", answer=_answer(report), labels=labels, worth=worth, notes=list(report.notes)
-    )
+    body = render("valuation", "body", answer=_answer(report), labels=labels, worth=worth, notes=list(report.notes))
     return page(title, body, script_of="sorting")
 
 
@@ -102,7 +100,9 @@ def _answer(report: DataReport) -> str:
     said = []
     if report.labels is not None:
         count = len(report.labels.suspects)
-        said.append(f"{counted(count, 'label')} of {len(report.labels.names):,} look wrong." if count else f"{stated(report.labels)}.")
+        said.append(
+            f"{count:,} of {len(report.labels.names):,} labels are suspect." if count else f"{stated(report.labels)}."
+        )
     if report.worth is not None:
         said.append(leaders(report.worth.values, "is worth most", "does most harm"))
     return " ".join(said)
@@ -126,7 +126,8 @@ def _worth(report: Valuation) -> Markup:
     return render(
         "valuation", "worth",
         question=QUESTION, payoff=report.payoff, warnings=list(report.warnings),
-        values=attribution_table(report.values.ranked(), known, header=("row", "worth"), sorts=True), harmful=rows, why=HARMFUL, silent=report.silent,
+        values=attribution_table(report.values.ranked(), known, header=("row", "worth"), sorts=True),
+        harmful=rows, why=HARMFUL, silent=report.silent,
         pairs=pairs, curves=curves_svg(report.curves) if report.curves else "", claims=claims_table(report.values),
     )  # fmt: skip
 

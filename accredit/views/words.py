@@ -8,7 +8,7 @@ import numpy as np
 
 from accredit.core import Attribution, Coalition, Holds, Interactions
 from accredit.core.plain import rounded
-from accredit.views.numbers import percent
+from accredit.views.numbers import between, percent
 
 ALL = 2e-3  # share of the whole that may be missing from what is called all of it
 INITIALS = {"agf": "attention × gradient", "gf": "gradient", "af": "attention", "norm": "attention × value length"}
@@ -56,18 +56,24 @@ def shared(result: Attribution) -> str:
 
 
 def leaders(result: Attribution, most: str = "earned most", least: str = "costs most") -> str:
-    """Who got most and, where somebody's credit is below zero, who least: the answer in one sentence.
+    """Who got most and, where somebody's credit is below zero, who least, with what is known of the error: one sentence.
 
-    >>> leaders(Attribution(("TV", "radio"), [60, -20], total=40, method="by hand"))
+    >>> leaders(Attribution(("TV", "radio"), [60, -20], total=40, method="by hand", precision=Precision.exact("by hand")))
     'TV earned most: 60 of 40; radio costs most: −20.'
     """
     best, worst = (int(f(result.credit)) for f in (np.argmax, np.argmin))
     of = "" if result.total is None else f" of {rounded(result.total, 3)}"
-    first, last = (f"{rounded(float(result.credit[k]), 3)}" for k in (best, worst))
-    if result.credit[best] <= 0:
-        return f"{result.players[worst]} {least}: {last}." if result.credit[worst] < 0 else f"All credit is 0{of}."
-    below = f"; {result.players[worst]} {least}: {last}" if result.credit[worst] < 0 else ""
-    return f"{result.players[best]} {most}: {first}{of}{below}."
+
+    def told(k: int) -> str:
+        credit = rounded(float(result.credit[k]), 3)
+        if result.interval is None:
+            return credit
+        return f"{credit} ({interval_word(result)} {between(*result.interval[k].tolist(), 3)})"
+
+    parts = [f"{result.players[best]} {most}: {told(best)}{of}"] if result.credit[best] > 0 else []
+    parts += [f"{result.players[worst]} {least}: {told(worst)}"] if result.credit[worst] < 0 else []
+    doubt = "" if result.interval is not None or result.exact else " The error of these numbers is not known."
+    return f"{'; '.join(parts) or f'All credit is 0{of}'}.{doubt}"
 
 
 def credit_word(result: Attribution) -> str:

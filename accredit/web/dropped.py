@@ -1,4 +1,4 @@
-"""A file that was dropped on the page: its text lies in a folder of its own while it is read, and messages call it by its name."""
+"""A file that was dropped on the page: it lies in a folder of its own while it is read, and messages call it by its name."""
 
 from __future__ import annotations
 

@@ -39,12 +39,15 @@ def fitted(frame: Any, target: str, file: str) -> Fitted:
     answers = known[target].to_numpy(np.float64) if regression else _classes(known[target], target)
     about = [
         f"No model was given, so one was fitted on the spot: gradient-boosted trees learned {target} from "
-        f"{counted(len(rows.columns), 'other column')} of {file}, {counted(len(rows), 'row')}. {_judged(rows, answers, regression)}"
+        f"{counted(len(rows.columns), 'other column')} of {file}, {counted(len(rows), 'row')}. "
+        f"{_judged(rows, answers, regression)}"
     ]
     if len(known) < len(frame):
         about.append(f"{counted(len(frame) - len(known), 'row')} without a value of {target} were left out.")
     if left_out:
-        about.append(f"Left out of what it reads, because nearly every row has a word of its own: {', '.join(left_out)}.")
+        about.append(
+            f"Left out of what it reads, because nearly every row has a word of its own: {', '.join(left_out)}."
+        )
     return Fitted(_trees(regression).fit(rows, answers), rows, tuple(about))
 
 
@@ -89,7 +92,9 @@ def _judged(rows: Any, answers: Any, regression: bool) -> str:
     if regression:
         spread = float(np.var(answers)) or 1.0
         gained = 1 - float(np.mean((said - answers) ** 2)) / spread
-        sentence = f"On rows that they had not seen ({FOLDS} folds) they explain {percent(max(gained, 0.0))} of its variance."
+        sentence = (
+            f"On rows that they had not seen ({FOLDS} folds) they explain {percent(max(gained, 0.0))} of its variance."
+        )
     else:
         kinds, counts = np.unique(answers, return_counts=True)
         right, guess = float(np.mean(said == answers)), float(counts.max() / len(answers))

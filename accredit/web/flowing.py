@@ -1,4 +1,4 @@
-"""Flow on the page: attention followed through the layers, first the drawing and the credit, then how far both are determined."""
+"""Flow on the page: attention followed through the layers, the drawing and the credit, then how far both are determined."""
 
 from __future__ import annotations
 

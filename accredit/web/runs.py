@@ -42,7 +42,12 @@ class Runs:
             return None
         code = self._process.returncode
         how = "running" if code is None else "cancelled" if self.stopped else "finished" if code == 0 else "failed"
-        return {"name": self.name, "budget": self.budget, "how": how, "problem": self._said() if how == "failed" else ""}
+        return {
+            "name": self.name,
+            "budget": self.budget,
+            "how": how,
+            "problem": self._said() if how == "failed" else "",
+        }
 
     async def start(self, asked: RunRequest) -> None:
         """Write the table down and start the command on it."""
@@ -59,8 +64,8 @@ class Runs:
         options += [f"--text={asked.text}"] if asked.text else []
         with (folder / "said.txt").open("wb") as said:
             self._process = await asyncio.create_subprocess_exec(
-                sys.executable, "-P", "-m", "accredit", "value", f"data{kind}", *options, cwd=folder, stdin=asyncio.subprocess.DEVNULL,
-                stdout=asyncio.subprocess.DEVNULL, stderr=said, start_new_session=True,
+                sys.executable, "-P", "-m", "accredit", "value", f"data{kind}", *options, cwd=folder,
+                stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.DEVNULL, stderr=said, start_new_session=True,
             )  # fmt: skip
 
     async def stop(self) -> None:

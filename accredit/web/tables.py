@@ -82,7 +82,9 @@ def _thinned(rows: Any, most: int) -> tuple[Any, tuple[str, ...]]:
     if len(rows) <= most:
         return rows, ()
     places = np.unique(np.linspace(0, len(rows) - 1, most).round().astype(np.int64))
-    return rows.iloc[places], (f"{len(places):,} of {len(rows):,} rows are explained here, spread evenly over the table.",)
+    return rows.iloc[places], (
+        f"{len(places):,} of {len(rows):,} rows are explained here, spread evenly over the table.",
+    )
 
 
 def _frame(text: str, file: str) -> Any:

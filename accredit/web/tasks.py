@@ -14,7 +14,7 @@ from accredit.core import InvalidInput
 from accredit.explanation.explainer import asked_methods, builtin_model, subject_of
 from accredit.explanation.graph import graph_of
 from accredit.explanation.stream import Ended, Explained, Progress, Started, assembled, events
-from accredit.explanation.subject import Subject, tokens_of
+from accredit.explanation.subject import Subject
 from accredit.methods import DEFAULT, methods_for
 from accredit.views import explanation_page
 from accredit.views.explanation import explanation_blocks, headline
@@ -97,8 +97,9 @@ class Models:
         """Names, labels and methods, for the page."""
         text = self.by_kind.get("text")
         return {
-            "text": None if text is None else {"name": text.name, "labels": _labels(text), "layers": self._layers(),
-                                             "heads": heads_of(text)},
+            "text": None
+            if text is None
+            else {"name": text.name, "labels": _labels(text), "layers": self._layers(), "heads": heads_of(text)},
             "image": self.builtin or "image" in self.by_kind,
             "builtin": self.builtin,
             "table": self.by_kind["table"].name if "table" in self.by_kind else None,

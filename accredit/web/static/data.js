@@ -28,10 +28,11 @@ export function dataView(about, frame) {
     const typing = result.contains(document.activeElement) && document.activeElement.type === "search";
     const fields = () => [...result.querySelectorAll("input[type=search]")];
     const place = typing ? fields().indexOf(document.activeElement) : -1;
-    const shown = [...result.querySelectorAll("details")].map((d) => d.open);
+    const named = (d) => d.querySelector("summary").textContent;
+    const shown = new Map([...result.querySelectorAll("details")].map((d) => [named(d), d.open]));
     const down = [...result.querySelectorAll(".wide")].map((d) => d.scrollTop);
     const main = put(result, ...nodes(news.html));
-    main.querySelectorAll("details").forEach((d, k) => k in shown && (d.open = shown[k]));
+    for (const d of main.querySelectorAll("details")) d.open = shown.get(named(d)) ?? d.open;
     sortable(main, memory);
     main.querySelectorAll(".wide").forEach((d, k) => (d.scrollTop = down[k] ?? 0));
     if (place >= 0) fields()[place]?.focus();
