@@ -68,7 +68,8 @@ def leaders(result: Attribution, most: str = "earned most", least: str = "costs 
         credit = rounded(float(result.credit[k]), 3)
         if result.interval is None:
             return credit
-        return f"{credit} ({interval_word(result)} {between(*result.interval[k].tolist(), 3)})"
+        low, high = result.interval[k].tolist()
+        return f"{credit} ({interval_word(result)} {between(low, high, 3)})"
 
     parts = [f"{result.players[best]} {most}: {told(best)}{of}"] if result.credit[best] > 0 else []
     parts += [f"{result.players[worst]} {least}: {told(worst)}"] if result.credit[worst] < 0 else []
