@@ -48,16 +48,19 @@ def fitted(frame: Any, target: str, file: str) -> Fitted:
         about.append(
             f"Left out of what it reads, because nearly every row has a word of its own: {', '.join(left_out)}."
         )
-    return Fitted(_trees(regression).fit(rows, answers), rows, tuple(about))
+    return Fitted(_trees(regression, len(rows)).fit(rows, answers), rows, tuple(about))
 
 
-def _trees(regression: bool) -> Any:
+def _trees(regression: bool, rows: int) -> Any:
     try:
         from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
     except ImportError as error:
         raise MissingExtra(str(error.name), "data", "fitting a model on the spot") from error
     kind = HistGradientBoostingRegressor if regression else HistGradientBoostingClassifier
-    return kind(max_iter=60, max_depth=4, learning_rate=0.08, random_state=0, categorical_features="from_dtype")
+    leaf = max(2, min(20, rows // 20))  # of a small table, the usual 20 rows in a leaf would leave nothing to split
+    return kind(
+        max_iter=60, max_depth=4, learning_rate=0.08, min_samples_leaf=leaf, random_state=0, categorical_features="from_dtype"
+    )  # fmt: skip
 
 
 def _readable(frame: Any) -> tuple[Any, list[str]]:
@@ -88,7 +91,7 @@ def _judged(rows: Any, answers: Any, regression: bool) -> str:
     """How good the model is on rows that it has not seen, beside guessing without looking."""
     from sklearn.model_selection import KFold, cross_val_predict
 
-    said = cross_val_predict(_trees(regression), rows, answers, cv=KFold(FOLDS, shuffle=True, random_state=0))
+    said = cross_val_predict(_trees(regression, len(rows)), rows, answers, cv=KFold(FOLDS, shuffle=True, random_state=0))
     if regression:
         spread = float(np.var(answers)) or 1.0
         gained = 1 - float(np.mean((said - answers) ** 2)) / spread
