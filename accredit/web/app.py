@@ -177,8 +177,9 @@ def application(worker: Worker, store: str | None = None, **limits: Any) -> Fast
 
     @app.delete("/api/run")
     async def stop_run() -> dict[str, Any]:
-        """Interrupt the valuation that was started here."""
-        await runs.stop()
+        """Interrupt the valuation that was started here; put away one that has ended."""
+        state = runs.state()
+        await (runs.stop() if state and state["how"] == "running" else runs.close())
         return {"run": runs.state()}
 
     def watched() -> str | None:

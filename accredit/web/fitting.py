@@ -91,7 +91,9 @@ def _judged(rows: Any, answers: Any, regression: bool) -> str:
     """How good the model is on rows that it has not seen, beside guessing without looking."""
     from sklearn.model_selection import KFold, cross_val_predict
 
-    said = cross_val_predict(_trees(regression, len(rows)), rows, answers, cv=KFold(FOLDS, shuffle=True, random_state=0))
+    said = cross_val_predict(
+        _trees(regression, len(rows)), rows, answers, cv=KFold(FOLDS, shuffle=True, random_state=0)
+    )
     if regression:
         spread = float(np.var(answers)) or 1.0
         gained = 1 - float(np.mean((said - answers) ** 2)) / spread

@@ -54,7 +54,8 @@ def flow(models: Any, task: Event) -> Iterator[Event]:
     drawing = picture(network, solved, f"flow, {rule}", names, members, ())
     facts = {"layers": network.layers, "tokens": network.tokens}
     tokens = [(t.shown, t.player) for t in tokens_of(subject)]
-    chosen = f"Attention: {graph.chosen['heads']}, {_layers(task['layers'])}"
+    heads = f"head {task['heads'] + 1} of each layer" if isinstance(task["heads"], int) else graph.chosen["heads"]
+    chosen = f"Attention: {heads}, {_layers(task['layers'])}"
     body = flow_body(drawing, credit, layer, rule, tokens, chosen=chosen)
     yield {"event": "result", "done": 1, "of": 2, "html": body, **facts}
     yield {"event": "progress", "method": "what all max flows agree on", "done": 1, "of": 2}

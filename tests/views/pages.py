@@ -123,9 +123,9 @@ def rows_of_a_table(names: Names) -> str:
     count, few = len(names), 6
     credit = np.linspace(-1, 1, 8 * few * 2).reshape(8, few, 2)
     made = TableExplanation(
-        names[:few], names[few : few + 2], credit, [0.0, 0.0], credit.sum(axis=1), [names[k : k + 8] for k in range(few)], names[9],
-        rows=names[count - 8 :], payoff=names[10], model=names[11], dependence=names[12], claims=(Claim(names[0], Holds.NO, names[1]),),
-        precision=Precision.exact(names[13]), notes=tuple(names[14:20]),
+        names[:few], names[few : few + 2], credit, [0.0, 0.0], credit.sum(axis=1), [names[k : k + 8] for k in range(few)],
+        names[9], rows=names[count - 8 :], payoff=names[10], model=names[11], dependence=names[12],
+        claims=(Claim(names[0], Holds.NO, names[1]),), precision=Precision.exact(names[13]), notes=tuple(names[14:20]),
     )  # fmt: skip
     return views.table_page(made, tuple(names[20:22])) + str(row_body(made, 3)) + str(table_body(made, live=True))
 

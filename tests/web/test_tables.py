@@ -78,7 +78,15 @@ def test_any_row_is_a_waterfall_whose_steps_add_up_and_is_computed_once(monkeypa
 @pytest.mark.slow
 def test_what_guessing_does_as_well_is_said_to_explain_the_model_only():
     rng = np.random.default_rng(1)
-    noise = "\n".join(["a,y", *(f"{x:.3f},{'up' if u else 'down'}" for x, u in zip(rng.normal(size=60), rng.random(60) < 0.5, strict=True))])
+    noise = "\n".join(
+        [
+            "a,y",
+            *(
+                f"{x:.3f},{'up' if u else 'down'}"
+                for x, u in zip(rng.normal(size=60), rng.random(60) < 0.5, strict=True)
+            ),
+        ]
+    )
     result, _ = answer(asked(noise, target="y"))
     assert "hardly beats guessing" in result["html"]
     number = "\n".join(["a,y", *(f"{x},{2 * x + 0.5}" for x in range(40))])

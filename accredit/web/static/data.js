@@ -45,7 +45,8 @@ export function dataView(about, frame) {
   // A run that was started here: how it is, and whether it can be stopped.
   function report(run) {
     const going = run?.how === "running";
-    by("run-cancel").hidden = !going;
+    by("run-cancel").hidden = !run || (!going && !about.store);
+    by("run-cancel").textContent = going ? "Cancel" : "Back to the journal";
     form.querySelector(".primary").disabled = going || !file;
     if (!run) return;
     const said = { running: `${run.name} is being valued.`, finished: `${run.name} is valued.`, cancelled: "Cancelled. What was trained is below.", failed: "" };
@@ -133,9 +134,11 @@ export function dataView(about, frame) {
   by("run-method").addEventListener("change", trains);
   trains();
   by("run-cancel").addEventListener("click", async () => {
-    by("run-state").textContent = "Stopping …";
+    by("run-state").textContent = "";
     try {
-      report((await send("DELETE", "/api/run")).run);
+      const { run } = await send("DELETE", "/api/run");
+      report(run);
+      if (!run) ((state = ""), watch());
     } catch (error) {
       tell(error instanceof Problem ? error.message : UNREACHABLE);
     }

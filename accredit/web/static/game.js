@@ -37,6 +37,7 @@ export function gameView(about, frame) {
   const memory = new Map(); // how tables are sorted
   let players = [];
   let payoffs = [];
+  let refused = ""; // what was wrong with the last file, until something else is done
   let sorted = "size"; // or "payoff", highest first; or "rising"
   let controller = null;
 
@@ -114,7 +115,7 @@ export function gameView(about, frame) {
       sortable(put(result, ...nodes(answer.html)), memory);
       view.page = () => answer.page;
       frame.savable();
-      tell("");
+      tell(refused);
     } catch (error) {
       if (own.signal.aborted) return;
       tell(error instanceof Problem ? error.message : UNREACHABLE);
@@ -141,6 +142,7 @@ export function gameView(about, frame) {
   const soon = later(120, compute);
   rows.addEventListener("input", (event) => {
     outdated();
+    refused = "";
     const given = read(event.target.value);
     event.target.setCustomValidity(Number.isFinite(given) ? "" : "not a number");
     if (Number.isFinite(given)) payoffs[Number(event.target.dataset.mask)] = given;
@@ -152,13 +154,15 @@ export function gameView(about, frame) {
   by("game-by-size").addEventListener("click", () => ((sorted = "size"), fill()));
   by("game-by-payoff").addEventListener("click", () => ((sorted = sorted === "payoff" ? "rising" : "payoff"), fill()));
   takesFiles(by("view-game"), by("game-file"), async (file) => {
+    refused = "";
     try {
       if (!file.name.toLowerCase().endsWith(".json")) await tableFile(file, 200_000);
       const game = await ask("/api/game/file", { table: await file.text(), name: file.name });
       if (game.players.length > MOST) throw new Problem(`${file.name} has ${game.players.length} players, and this page takes ${MOST}. Use the command for more.`);
       take(game, `From ${file.name}.`);
     } catch (error) {
-      tell(error instanceof Problem ? error.message : UNREACHABLE);
+      refused = error instanceof Problem ? error.message : UNREACHABLE;
+      tell(refused);
     }
   });
   // A name that a table of coalitions, or a spreadsheet, would read as something else goes into JSON instead.
