@@ -72,7 +72,7 @@ soak-trees: $(VENV)/test.done  ## exact credit of 200 random ensembles of every 
 trace: $(VENV)/test.done  ## plant facts in a language model's texts and find the text behind each answer
 	$(BIN)/python tools/trace_planted_facts.py
 
-site: $(VENV)/docs.done  ## the documentation site, into out/site: open out/site/index.html
+site: $(VENV)/docs.done  ## the documentation site, into out/site; look at it with python -m http.server --bind 127.0.0.1 --directory out/site
 	PYTHONPATH=. DISABLE_MKDOCS_2_WARNING=true NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
 
 release-check: $(VENV)/docs.done  ## build the wheel and try each extra of it in an empty environment
