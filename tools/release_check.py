@@ -72,7 +72,9 @@ def main() -> None:
     for trial in trials:
         print(f"{'✓' if trial.works else '✗'} {trial.python:12} {trial.extra:8} {trial.seconds:6.0f} s "
               f"{trial.megabytes:7.0f} MB {trial.said}")  # fmt: skip
-    print(json.dumps({"wheel": wheel.name, "megabytes": megabytes, "faults": problems, "trials": [*map(asdict, trials)]}))
+    print(
+        json.dumps({"wheel": wheel.name, "megabytes": megabytes, "faults": problems, "trials": [*map(asdict, trials)]})
+    )
     sys.exit(bool(problems) or not all(trial.works for trial in trials))
 
 
@@ -167,7 +169,11 @@ def lowest(extra: str) -> list[str]:
 def steps(programs: Path, extra: str) -> list[tuple[str, ...]]:
     """What a stranger does with an extra: import, doctor, examples, one command, and what only Python shows."""
     python, accredit = str(programs / "python"), str(programs / "accredit")
-    done = [(python, "-c", "import accredit; print(accredit.__version__)"), (accredit, "doctor"), (accredit, "examples")]
+    done = [
+        (python, "-c", "import accredit; print(accredit.__version__)"),
+        (accredit, "doctor"),
+        (accredit, "examples"),
+    ]
     done.append((accredit, *TRIALS[extra]))
     if extra in LINES:
         done.append((python, "-c", LINES[extra]))
@@ -180,7 +186,9 @@ def _run(*command: str, cwd: Path | None = None) -> None:
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--extras", type=lambda names: names.split(","), default=[*TRIALS], help="with commas between them")
+    parser.add_argument(
+        "--extras", type=lambda names: names.split(","), default=[*TRIALS], help="with commas between them"
+    )
     parser.add_argument("--pythons", type=lambda names: names.split(","), default=[sys.executable])
     parser.add_argument("--oldest", action="store_true", help="the lowest version of every dependency that is allowed")
     return parser.parse_args()

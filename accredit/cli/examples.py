@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from importlib.resources import files
 from pathlib import Path
 
 import click
@@ -24,7 +23,7 @@ TRIALS = {  # what to type once the files lie in examples/ -> what it answers
     "accredit reproduce chapter --quick": "what holds of a paper, measured",
     "accredit serve": "all of it on a page of this machine",
 }
-SAMPLES = files("accredit.cli") / "samples"
+SAMPLES = Path(__file__).parent / "samples"
 
 
 @click.command()
@@ -36,7 +35,7 @@ def examples(folder: str) -> None:
     """
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
-    for sample in sorted(SAMPLES.iterdir(), key=lambda sample: sample.name):
+    for sample in sorted(SAMPLES.iterdir()):
         _write(target / sample.name, sample.read_bytes())
     click.echo("Try:\n")
     for command, answers in TRIALS.items():
