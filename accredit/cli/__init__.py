@@ -25,6 +25,7 @@ COMMANDS = {  # name -> (module, one line of help)
     "reproduce": ("accredit.cli.reproduce", "Run the papers' claims and tables, and print what holds."),
     "runs": ("accredit.cli.runs", "List, export and resume the runs of a journal."),
     "methods": ("accredit.cli.methods", "List every method, what it divides and which axioms it keeps."),
+    "examples": ("accredit.cli.examples", "Write small files to try every command with."),
     "doctor": ("accredit.cli.doctor", "Show versions, what is installed and what would fail."),
 }
 

@@ -73,6 +73,11 @@ LONG = 10.0  # seconds from which a run over many rows is announced
     "--tolerance", type=click.FloatRange(min=0, min_open=True), help="Integrated gradients: gap of their sum, relative."
 )
 @click.option("--most-steps", type=click.IntRange(min=1), help="Integrated gradients: steps after which they give up.")
+@click.option("--samples", type=click.IntRange(min=2), help="GradientSHAP and SmoothGrad: points that are drawn.")
+@click.option(
+    "--noise", type=click.FloatRange(min=0), help="Both: how far the input is shaken, as a share of its range."
+)
+@click.option("--points", type=click.IntRange(min=2), help="Discretised integrated gradients: words on the path.")
 @click.option("--cut", is_flag=True, help="Explain the beginning of a text that is longer than the model reads.")
 @click.option(
     "--heads", help="Heads that readings of attention follow: mean (default), max, a number, or weights 0.5,0.5,0."
