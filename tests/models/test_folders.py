@@ -120,7 +120,7 @@ def test_a_model_far_larger_than_its_weights_is_refused_before_it_is_built(folde
     from accredit.models.loading import load_image_model
 
     change(folder, hidden_size=99_996, intermediate_size=99_996)
-    with pytest.raises(InvalidInput, match="describes a model of .* numbers, and the weights hold"):
+    with pytest.raises(InvalidInput, match=r"describes a model of .* numbers, and the weights hold"):
         load_image_model(folder)
     change(folder, hidden_size=48, num_hidden_layers=900_000)
     with pytest.raises(InvalidInput, match="asks for 900,000 layers"):
