@@ -18,7 +18,7 @@ from accredit.views.flow import flow_svg, left_out
 from accredit.views.notation import mark
 from accredit.views.numbers import brief, percent, rounding
 from accredit.views.palette import LEVELS
-from accredit.views.words import duration, error_bars, title
+from accredit.views.words import duration, error_bars, title, without_folders
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -75,7 +75,7 @@ def _intro(explanation: Explanation) -> Markup:
         "explanation", "intro", answer=_answer(explanation),
         several=several + " of two texts" * (explanation.pair is not None), payoff=_payoff(explanation),
         target=_asked(explanation), methods="one method" if ran == 1 else f"{ran} methods",
-        cost=duration(took) if took else "", model=str(explanation.provenance.get("model") or ""),
+        cost=duration(took) if took else "", model=without_folders(str(explanation.provenance.get("model") or "")),
     )  # fmt: skip
 
 
@@ -166,6 +166,8 @@ def _short(value: object) -> str:
 
 def _footer(explanation: Explanation) -> Markup:
     kept = explanation.provenance.items()
-    facts = [f"{k.replace('_', ' ')} {_short(v)}" for k, v in kept if k != "command" and v not in (None, "")]
-    command = str(explanation.provenance.get("command") or "")
+    facts = [
+        f"{k.replace('_', ' ')} {without_folders(_short(v))}" for k, v in kept if k != "command" and v not in (None, "")
+    ]
+    command = without_folders(str(explanation.provenance.get("command") or ""))
     return render("explanation", "footer", facts=facts, command=command)

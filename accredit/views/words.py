@@ -58,7 +58,9 @@ def shared(result: Attribution) -> str:
 def leaders(result: Attribution, most: str = "earned most", least: str = "costs most") -> str:
     """Who got most and, where somebody's credit is below zero, who least, with what is known of the error: one sentence.
 
-    >>> leaders(Attribution(("TV", "radio"), [60, -20], total=40, method="by hand", precision=Precision.exact("by hand")))
+    >>> from accredit.games import TableGame
+    >>> from accredit.values import shapley
+    >>> leaders(shapley(TableGame(("TV", "radio"), [0, 60, -20, 40])))
     'TV earned most: 60 of 40; radio costs most: −20.'
     """
     best, worst = (int(f(result.credit)) for f in (np.argmax, np.argmin))
@@ -155,6 +157,15 @@ def costs(result: Attribution, seconds: float | None) -> list[str]:
     """What a result cost, as far as that is known."""
     paid = [f"{result.payoffs:,} payoffs"] if result.payoffs is not None else []
     return paid if seconds is None else [*paid, duration(seconds)]
+
+
+def without_folders(words: str) -> str:
+    """Words in which files and folders go by their last name: where they lie is nobody's business but the owner's.
+
+    >>> without_folders("accredit explain x.csv --model /home/ada/models/film --html=~/out/a.html and/or")
+    'accredit explain x.csv --model film --html=a.html and/or'
+    """
+    return re.sub(r"(?<![^\s'\"(=])(?:~|\.{1,2})?/(?:[^\s/'\"]+/)*(?=[^\s/'\"])", "", words)
 
 
 def counted(number: int, noun: str) -> str:
