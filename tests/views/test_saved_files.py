@@ -94,10 +94,12 @@ def test_every_shared_part_has_a_sample_and_every_sample_a_word_in_the_docs():
     page, docs = design_page(), (Path(__file__).parents[2] / "docs" / "design.md").read_text(encoding="utf-8")
     parts = environment().get_template("parts.html").module
     drawn = {name for name in vars(parts) if not name.startswith("_")}
-    signs = {"answer": 'class="answer"', "lede": 'class="lede"', "warning": 'class="warning"', "named": 'class="who"',
-             "tag": 'class="tag"', "table": "<table", "bar": 'class="whisker"', "heat": 'class="heat"',
-             "claims": "Why trust this?", "attribution": 'class="list"', "rest": 'class="small soft rest"', "paragraph": "<p", "selection": "<table",
-             "joined": "<section"}  # fmt: skip
+    signs = {
+        "answer": 'class="answer"', "lede": 'class="lede"', "warning": 'class="warning"', "named": 'class="who"',
+        "tag": 'class="tag"', "table": "<table", "bar": 'class="whisker"', "heat": 'class="heat"', "claims": "Why trust this?",
+        "attribution": 'class="list"', "rest": 'class="small soft rest"', "paragraph": "<p", "selection": "<table",
+        "joined": "<section",
+    }  # fmt: skip
     assert set(signs) == drawn and all(sign in page for sign in signs.values())
     assert all(f"<h2>{name}</h2>" in page and says in page.replace("&#39;", "'") for name, says in PARTS.items())
     for name in ("Head", "Bars", "Pairs", "Steps", "Points", "Flow", "Curves", "Doubt", "Trust", "Nothing found"):
