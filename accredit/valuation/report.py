@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from accredit.core import Attribution, Game, InvalidInput, MissingExtra, TooManyPlayers
+from accredit.core import Attribution, Game, InvalidInput, TooManyPlayers, needs
 from accredit.core.plain import cell, plain
 from accredit.evaluate.data import Curve, random_removal_curve, removal_curve
 from accredit.games import grouped
@@ -194,11 +194,9 @@ def utility(data: Split, model: str, seed: int = 0) -> Retraining | RidgeUtility
     """The game of a named model; regressors for numbers, classifiers for classes."""
     if model == "ridge":
         return RidgeUtility(data, l2=1.0)
-    try:
+    with needs("data", f"--model {model}"):
         from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
         from sklearn.linear_model import LogisticRegression
-    except ImportError:
-        raise MissingExtra("scikit-learn", "data", f"--model {model}") from None
     if model == "logistic":
         return Retraining(data, LogisticRegression(max_iter=1000), seed=seed)
     return Retraining(data, (RandomForestRegressor if data.classes is None else RandomForestClassifier)(50), seed=seed)
