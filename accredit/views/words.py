@@ -177,6 +177,15 @@ def without_folders(words: str) -> str:
     return re.sub(r"(?<![^\s'\"(=])(?:~|\.{1,2})?/(?:[^\s/'\"]+/)*(?=[^\s/'\"])", "", words)
 
 
+def sentence(text: str) -> str:
+    """What the library says, as a sentence.
+
+    >>> sentence("half of the intervals are wide"), sentence("Done.")
+    ('Half of the intervals are wide.', 'Done.')
+    """
+    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?")) else ".")
+
+
 def counted(number: int, noun: str) -> str:
     """So many of something.
 
