@@ -61,6 +61,7 @@ class Models:
         from accredit.models.row_files import is_row_model_file, load_row_model
 
         self.by_kind: dict[str, Any] = {}
+        model: Any
         for name in names:
             if is_row_model_file(name):
                 kind, model = "table", load_row_model(name)
