@@ -11,7 +11,7 @@ export OMP_NUM_THREADS ?= 1
 export TOKENIZERS_PARALLELISM ?= false
 export HF_HUB_OFFLINE ?= 1
 
-.PHONY: demo test quick check bench soak soak-trees trace site release-check oldest clean
+.PHONY: demo test quick check bench soak soak-trees trace site notebooks release-check oldest clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -74,6 +74,9 @@ trace: $(VENV)/test.done  ## plant facts in a language model's texts and find th
 
 site: $(VENV)/docs.done  ## the documentation site, into out/site; look at it with python -m http.server --bind 127.0.0.1 --directory out/site
 	PYTHONPATH=. DISABLE_MKDOCS_2_WARNING=true NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
+
+notebooks: $(VENV)/test.done  ## the tutorials as notebooks, each cell run, into out/notebooks
+	$(BIN)/python tools/notebooks.py --run --out out/notebooks
 
 release-check: $(VENV)/docs.done  ## build the wheel and try each extra of it in an empty environment
 	$(BIN)/python tools/release_check.py
