@@ -32,6 +32,7 @@ from accredit.games import (
     FunctionGames,
     TableGame,
     TableGames,
+    WeightedVote,
     cached,
     counted,
     grouped,
@@ -42,11 +43,15 @@ from accredit.games import (
 from accredit.values import (
     banzhaf,
     banzhaf_interactions,
+    banzhaf_owen,
     best_subsets,
     beta,
     interactions,
+    least_core,
     leave_one_out,
     mobius,
+    normalised_banzhaf,
+    nucleolus,
     owen,
     semivalue,
     shapley,
@@ -79,8 +84,9 @@ __getattr__ = lazy(
 
 __all__ = [
     "AccreditError", "Attribution", "Attributions", "Claim", "FunctionGame", "FunctionGames", "Game", "Games", "Holds",
-    "Interactions", "InvalidInput", "Selection", "TableGame", "TableGames", "TooManyPlayers", "axioms_kept", "banzhaf",
-    "banzhaf_interactions", "best_subsets", "beta", "cached", "check_claims", "counted", "explain", "flow_report",
-    "grouped", "interactions", "joint_flow", "leave_one_out", "mobius", "output", "owen", "pairwise_flow", "read_game",
-    "read_games", "restricted", "rollout", "semivalue", "shapley", "shapley_interactions", "value_given",
+    "Interactions", "InvalidInput", "Selection", "TableGame", "TableGames", "TooManyPlayers", "WeightedVote", "axioms_kept",
+    "banzhaf", "banzhaf_interactions", "banzhaf_owen", "best_subsets", "beta", "cached", "check_claims", "counted", "explain",
+    "flow_report", "grouped", "interactions", "joint_flow", "least_core", "leave_one_out", "mobius", "normalised_banzhaf",
+    "nucleolus", "output", "owen", "pairwise_flow", "read_game", "read_games", "restricted", "rollout", "semivalue",
+    "shapley", "shapley_interactions", "value_given",
 ]  # fmt: skip

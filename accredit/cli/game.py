@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import click
 
 from accredit.cli.options import MethodName
 from accredit.cli.output import NewFile, write_whole
+from accredit.methods import find
 
 METHOD = MethodName("game")
 
@@ -16,7 +18,8 @@ METHOD = MethodName("game")
 @click.argument("file", type=click.Path())
 @click.option("--method", type=METHOD, default="shapley", show_default=True, help=METHOD.help)
 @click.option(
-    "--groups", help="Groups as players, for example 'stem=B+C,web=A'; with --method owen, groups to divide inside."
+    "--groups",
+    help="Groups as players, for example 'stem=B+C,web=A'; with --method owen or banzhaf-owen, groups to divide inside.",
 )
 @click.option("--budget", type=click.IntRange(min=1), help="Payoffs that a sampled value may ask. Default: 2000.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of sampled values.")
@@ -27,17 +30,21 @@ def game(
 ) -> None:
     """Share the payoff of FILE among its players.
 
-    FILE is a CSV with the columns coalition,payoff (coalitions like A+B, empty for nobody), or JSON.
+    FILE is a CSV with the columns coalition,payoff (coalitions like A+B, empty for nobody; left out, nobody earns 0), or JSON.
     """
     from accredit import views
     from accredit.games import grouped, read_game, read_groups
+    from accredit.games.files import leaves_nobody_out
     from accredit.values.report import report
 
-    played = read_game(file)
+    nobody_left_out = leaves_nobody_out(file)
+    played = read_game(file, nobody=0)
     named = read_groups(groups) if groups else None
-    inside = method == "owen"
+    inside = "groups" in find(method, "game").method.takes
     players = grouped(played, named) if named and not inside else played
     result = report(players, method, named if inside else None, budget=budget, seed=seed)
+    if nobody_left_out:
+        result = replace(result, reading=("The table has no payoff for nobody; it is taken as 0.", *result.reading))
     if html_file:
         write_whole(
             html_file, views.game_page(result, f"Who earned what in {click.format_filename(file, shorten=True)}")

@@ -9,6 +9,7 @@ from accredit.games.several import FunctionGames, TableGames
 from accredit.games.strings import StringGame, string_game
 from accredit.games.table import FunctionGame, TableGame
 from accredit.games.tabular import TabularGame, tabular_game
+from accredit.games.votes import WeightedVote
 from accredit.games.wrappers import Cached, CachedGames, Counted, CountedGames, cached, counted, grouped, restricted
 
 if TYPE_CHECKING:
@@ -24,8 +25,8 @@ _NEED_TORCH = {
 
 __all__ = [
     "AnswerGame", "Cached", "CachedGames", "Counted", "CountedGames", "FunctionGame", "FunctionGames", "ImageGame",
-    "PartsGames", "StringGame", "TableGame", "TableGames", "TabularGame", "TextGame", "answer_game", "asked_game",
-    "cached", "counted", "grouped", "image_game", "read_game", "read_games", "read_groups", "restricted",
+    "PartsGames", "StringGame", "TableGame", "TableGames", "TabularGame", "TextGame", "WeightedVote", "answer_game",
+    "asked_game", "cached", "counted", "grouped", "image_game", "read_game", "read_games", "read_groups", "restricted",
     "string_game", "tabular_game", "text_game",
 ]  # fmt: skip
 

@@ -6,7 +6,7 @@ tree. With one level this is the Owen value (1977), with more the Winter value (
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,20 +21,24 @@ from accredit.core import (
     Holds,
     InvalidInput,
     Precision,
+    Tabulated,
     TooManyPlayers,
     endpoints,
     payoffs,
     player_index,
 )
 from accredit.core.coalitions import from_index, unique
+from accredit.core.game import as_name
+from accredit.methods import AUTO_EXACT, DEFAULT_BUDGET
 from accredit.values.every_output import every_output
 from accredit.values.sampling import Sampled, checked
-from accredit.values.semivalues import shapley_weights
+from accredit.values.semivalues import banzhaf_weights, shapley_weights
 from accredit.values.solver import progress
 
 EXACT_COALITIONS = 1 << 20
 
 Tree = Any  # a player's name, or a sequence or mapping of trees
+Weights = Callable[[int], FloatArray]  # players -> p(0..players − 1)
 
 
 @dataclass(frozen=True)
@@ -51,6 +55,7 @@ def tree_of(game: Game, groups: Tree) -> Node:
     seen: dict[int, str] = {}
 
     def build(tree: Tree, path: str) -> Node:
+        tree = as_name(tree)
         if not isinstance(tree, str):
             return _together(parts_of(tree, path))
         i = player_index(game.players, tree)
@@ -95,18 +100,18 @@ def paths(root: Node) -> list[tuple[int, list[tuple[Node, tuple[Node, ...]]]]]:
     return sorted(found, key=lambda item: item[0])
 
 
-def exact_owen(game: Game, root: Node) -> tuple[FloatArray, int]:
+def exact_owen(game: Game, root: Node, law: Weights = shapley_weights) -> tuple[FloatArray, int]:
     """Owen values and the payoffs they cost.
 
     Before player i come, at every level, some of the siblings of the group that holds i; a set of k of them out of s has the
-    Shapley weight 1/((s+1)·C(s, k)), and levels are independent.
+    Shapley weight 1/((s+1)·C(s, k)), or another weight by `law`, and levels are independent.
     """
     n = len(game.players)
     asked, weights, owner = [], [], []
     for player, path in paths(root):
         before, weight = np.zeros((1, n), dtype=bool), np.ones(1)
         for _, siblings in path:
-            present, share = _sibling_sets(siblings, n)
+            present, share = _sibling_sets(siblings, n, law)
             before = (before[:, None] | present).reshape(-1, n)
             weight = (weight[:, None] * share).ravel()
         asked.append(before)
@@ -121,11 +126,11 @@ def exact_owen(game: Game, root: Node) -> tuple[FloatArray, int]:
     return np.bincount(who, gains, minlength=n).astype(np.float64), len(distinct)
 
 
-def _sibling_sets(siblings: tuple[Node, ...], n: int) -> tuple[BoolArray, FloatArray]:
+def _sibling_sets(siblings: tuple[Node, ...], n: int, law: Weights) -> tuple[BoolArray, FloatArray]:
     """All sets of siblings as coalitions, and the weight of each."""
     picks = from_index(np.arange(1 << len(siblings)), len(siblings))
     members = np.array([sibling.members for sibling in siblings], dtype=bool).reshape(len(siblings), n)
-    return picks @ members, shapley_weights(len(siblings) + 1)[picks.sum(axis=1)]
+    return picks @ members, law(len(siblings) + 1)[picks.sum(axis=1)]
 
 
 def coalitions_needed(root: Node) -> int:
@@ -159,13 +164,81 @@ def sampled_owen(game: Game, root: Node, orders: int, seed: int) -> FloatArray:
     return gains
 
 
+INSIDE = Claim("symmetry", Holds.NO, "equal players in different groups may differ; inside one group they are equal")
+
+
+def _orders(game: Game, needed: int, budget: int | None, orders: int | None, seed: int) -> int | None:
+    """How many random orders to draw; None: the value is computed exactly."""
+    if orders is not None and budget is not None:
+        raise InvalidInput(f"budget={budget} and orders={orders} are both given; give one of them")
+    if orders is None:
+        spend = DEFAULT_BUDGET if budget is None else budget
+        checked(Sampled(), spend, seed)
+        free = 1 << AUTO_EXACT if budget is None else min(budget, EXACT_COALITIONS)
+        if needed <= (EXACT_COALITIONS if isinstance(game, Tabulated) else free):
+            return None
+        return max(2, (spend - 2) // (len(game.players) + 1))
+    checked(Sampled(), None, seed, orders=orders)
+    if orders < 2:
+        raise InvalidInput(f"orders must be at least 2, got {orders!r}; two are needed for an error bar")
+    return orders
+
+
 @every_output
-def owen(game: Game, groups: Tree, *, orders: int | None = None, seed: int = 0) -> Attribution:
+def banzhaf_owen(game: Game, groups: Tree, *, budget: int | None = None) -> Attribution:
+    r"""Banzhaf values when players act in groups: every set of other groups, and of others inside, counts the same.
+
+    $$\psi_i = \sum_{R \subseteq M \setminus k} \sum_{T \subseteq P_k \setminus i} 2^{1-|M|}\, 2^{1-|P_k|}\,
+    [v(Q_R \cup T \cup i) - v(Q_R \cup T)]$$
+
+    for i in group P_k and Q_R the players of the groups in R (Owen, 1981); deeper trees go on in the same way. With groups of
+    one it is the Banzhaf value. Not efficient. Exact only: a tree that needs more payoffs than the `budget`, or a million, is
+    refused.
+
+    >>> from accredit.games import TableGame
+    >>> data_sets = TableGame(("A", "B", "C"), [0, 50, 20, 75, 25, 80, 90, 100])
+    >>> banzhaf_owen(data_sets, [["A", "B"], "C"]).credit
+    array([42.5, 32.5, 25. ])
+    """
+    root = tree_of(game, groups)
+    needed, most = coalitions_needed(root), min(budget or EXACT_COALITIONS, EXACT_COALITIONS)
+    if needed > (EXACT_COALITIONS if isinstance(game, Tabulated) else most):
+        raise TooManyPlayers(
+            f"Banzhaf–Owen values of this tree need up to {needed:,} payoffs; the limit is {most:,}. Nest the groups "
+            "deeper, or raise the budget"
+        )
+    nobody, everybody = endpoints(game)
+    credit, used = exact_owen(game, root, banzhaf_weights)
+    return Attribution(
+        game.players,
+        credit,
+        everybody - nobody,
+        "banzhaf-owen/exact",
+        (
+            Claim("efficiency", Holds.NO, "only Shapley's weights share exactly v(N) − v(∅) in every game"),
+            INSIDE,
+            Claim("null player", Holds.EXACTLY, "a weighted sum of marginal contributions"),
+            Claim("linearity", Holds.EXACTLY, "a fixed linear function of the payoffs"),
+        ),
+        precision=Precision.exact(),
+        baseline=nobody,
+        payoffs=used + 2,
+        stopped="all sets of groups counted",
+    )
+
+
+@every_output
+def owen(
+    game: Game, groups: Tree, *, budget: int | None = None, orders: int | None = None, seed: int = 0
+) -> Attribution:
     r"""Share the payoff when players act in groups, groups in groups, and so on.
 
     `groups` is nested lists (or mappings) of player names; players not named are groups of their own. The credits of a
-    group's members add up to the Shapley value of that group in the game between groups. Exact when the tree is narrow
-    (it needs about n·2^(siblings on the way down) payoffs); give `orders` to estimate from that many random orders.
+    group's members add up to the Shapley value of that group in the game between groups.
+
+    Exact where the tree is narrow: its n·2^(siblings on the way down) payoffs fit the `budget` or, where none is stated, are at
+    most 4,096 (a million for a game that knows its table). Otherwise estimated from random orders: as many as the budget pays
+    for (2,000 payoffs where none is stated), or from `orders` of them.
 
     >>> from accredit.games import TableGame
     >>> data_sets = TableGame(("A", "B", "C"), [0, 50, 20, 75, 25, 80, 90, 100])
@@ -173,19 +246,14 @@ def owen(game: Game, groups: Tree, *, orders: int | None = None, seed: int = 0) 
     array([42.5, 32.5, 25. ])
     """
     root = tree_of(game, groups)
-    symmetry = Claim(
-        "symmetry", Holds.NO, "equal players in different groups may differ; inside one group they are equal"
-    )
     shared = (
         Claim("efficiency", Holds.EXACTLY, "gains along every order telescope to v(N) − v(∅)"),
-        symmetry,
+        INSIDE,
         Claim("null player", Holds.EXACTLY, "a null player adds nothing in any order"),
     )
+    orders = _orders(game, coalitions_needed(root), budget, orders, seed)
     nobody, everybody = endpoints(game)
     if orders is not None:
-        checked(Sampled(), None, seed, orders=orders)
-        if orders < 2:
-            raise InvalidInput(f"orders must be at least 2, got {orders!r}; two are needed for an error bar")
         gains = sampled_owen(game, root, orders, seed)
         linear = Claim("linearity", Holds.EXACTLY, "for a fixed seed the same orders are used in every game")
         return Attribution(
@@ -197,15 +265,14 @@ def owen(game: Game, groups: Tree, *, orders: int | None = None, seed: int = 0) 
             stderr=gains.std(axis=0, ddof=1) / np.sqrt(orders),
             precision=Precision.unknown("standard errors only, because intervals from few orders cover too little"),
             baseline=nobody,
-            payoffs=orders * (len(game.players) + 1) + 2,
+            payoffs=(asked := orders * (len(game.players) + 1) + 2),
             seed=seed,
-            stopped=f"{orders} orders drawn",
-        )
-    needed = coalitions_needed(root)
-    if needed > EXACT_COALITIONS:
-        raise TooManyPlayers(
-            f"exact Owen values of this tree need up to {needed:,} payoffs; the limit is {EXACT_COALITIONS:,}. "
-            "Estimate instead: owen(game, groups, orders=500), or nest the groups deeper."
+            stopped=f"{orders} orders drawn"
+            + (
+                f", the fewest that show an error: {asked} payoffs for a budget of {budget}"
+                if asked > (budget or asked)
+                else ""
+            ),
         )
     credit, used = exact_owen(game, root)
     linear = Claim("linearity", Holds.EXACTLY, "a fixed linear function of the payoffs")

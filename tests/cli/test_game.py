@@ -172,3 +172,20 @@ def test_import_is_light():
 def test_help_is_light():
     help_ = "from accredit.cli import accredit\ntry:\n    accredit(['--help'])\nexcept SystemExit:\n    pass"
     assert not HEAVY & set(modules_after(help_))
+
+
+def test_a_table_without_nobody_is_read_and_said(run, tmp_path):
+    (tmp_path / "short.csv").write_text(PRICING.replace(",0\n", "", 1))
+    code, out, _ = run("game", "short.csv")
+    assert code == 0 and "no payoff for nobody; it is taken as 0" in out
+    assert "no payoff for nobody" not in run("game", "pricing.csv")[1]
+
+
+def test_the_values_of_game_theory(run):
+    values = json.loads(run("game", "pricing.csv", "--json", "--method", "nucleolus")[1])
+    assert sum(values["values"].values()) == pytest.approx(100)
+    assert values["attribution"]["certificate"]["balance"] > 0
+    scaled = json.loads(run("game", "pricing.csv", "--json", "--method", "normalised-banzhaf")[1])
+    assert sum(scaled["values"].values()) == pytest.approx(100)
+    grouped = run("game", "pricing.csv", "--json", "--method", "banzhaf-owen", "--groups", "stem=B+C,web=A")
+    assert grouped[0] == 0
