@@ -28,6 +28,8 @@ from accredit.core.lazy import lazy
 from accredit.core.version import __version__ as __version__
 from accredit.evaluate import axioms_kept, check_claims
 from accredit.games import (
+    ChoiceFunction,
+    ChoiceTable,
     FunctionGame,
     FunctionGames,
     TableGame,
@@ -36,6 +38,7 @@ from accredit.games import (
     cached,
     counted,
     grouped,
+    read_choices,
     read_game,
     read_games,
     restricted,
@@ -46,10 +49,12 @@ from accredit.values import (
     banzhaf_owen,
     best_subsets,
     beta,
+    bolger,
     interactions,
     least_core,
     leave_one_out,
     mobius,
+    multichoice,
     normalised_banzhaf,
     nucleolus,
     owen,
@@ -83,10 +88,11 @@ __getattr__ = lazy(
 )
 
 __all__ = [
-    "AccreditError", "Attribution", "Attributions", "Claim", "FunctionGame", "FunctionGames", "Game", "Games", "Holds",
-    "Interactions", "InvalidInput", "Selection", "TableGame", "TableGames", "TooManyPlayers", "WeightedVote", "axioms_kept",
-    "banzhaf", "banzhaf_interactions", "banzhaf_owen", "best_subsets", "beta", "cached", "check_claims", "counted", "explain",
-    "flow_report", "grouped", "interactions", "joint_flow", "least_core", "leave_one_out", "mobius", "normalised_banzhaf",
-    "nucleolus", "output", "owen", "pairwise_flow", "read_game", "read_games", "restricted", "rollout", "semivalue",
-    "shapley", "shapley_interactions", "value_given",
+    "AccreditError", "Attribution", "Attributions", "ChoiceFunction", "ChoiceTable", "Claim", "FunctionGame", "FunctionGames",
+    "Game", "Games", "Holds", "Interactions", "InvalidInput", "Selection", "TableGame", "TableGames", "TooManyPlayers",
+    "WeightedVote", "axioms_kept", "banzhaf", "banzhaf_interactions", "banzhaf_owen", "best_subsets", "beta", "bolger",
+    "cached", "check_claims", "counted", "explain", "flow_report", "grouped", "interactions", "joint_flow", "least_core",
+    "leave_one_out", "mobius", "multichoice", "normalised_banzhaf", "nucleolus", "output", "owen", "pairwise_flow",
+    "read_choices", "read_game", "read_games", "restricted", "rollout", "semivalue", "shapley", "shapley_interactions",
+    "value_given",
 ]  # fmt: skip

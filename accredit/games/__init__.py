@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from accredit.core.lazy import lazy
+from accredit.games.choices import ChoiceFunction, ChoiceTable, read_choices
 from accredit.games.files import read_game, read_games, read_groups
 from accredit.games.parts import PartsGames
 from accredit.games.several import FunctionGames, TableGames
@@ -24,10 +25,10 @@ _NEED_TORCH = {
 }  # fmt: skip
 
 __all__ = [
-    "AnswerGame", "Cached", "CachedGames", "Counted", "CountedGames", "FunctionGame", "FunctionGames", "ImageGame",
-    "PartsGames", "StringGame", "TableGame", "TableGames", "TabularGame", "TextGame", "WeightedVote", "answer_game",
-    "asked_game", "cached", "counted", "grouped", "image_game", "read_game", "read_games", "read_groups", "restricted",
-    "string_game", "tabular_game", "text_game",
+    "AnswerGame", "Cached", "CachedGames", "ChoiceFunction", "ChoiceTable", "Counted", "CountedGames", "FunctionGame",
+    "FunctionGames", "ImageGame", "PartsGames", "StringGame", "TableGame", "TableGames", "TabularGame", "TextGame",
+    "WeightedVote", "answer_game", "asked_game", "cached", "counted", "grouped", "image_game", "read_choices", "read_game",
+    "read_games", "read_groups", "restricted", "string_game", "tabular_game", "text_game",
 ]  # fmt: skip
 
 # Games over models are imported when first used, so that the others need no torch.

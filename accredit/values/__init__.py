@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from accredit.core import Interactions
 from accredit.core.lazy import lazy
+from accredit.values.alternatives import bolger
 from accredit.values.averages import banzhaf, beta, normalised_banzhaf, semivalue
 from accredit.values.cubes import CubeGame, Cubes
 from accredit.values.exact import Exact, leave_one_out
@@ -16,6 +17,7 @@ from accredit.values.interactions import (
     shapley_interactions,
     value_given,
 )
+from accredit.values.multichoice import by_player, multichoice, multichoices
 from accredit.values.nucleolus import LeastCore, least_core, nucleolus
 from accredit.values.owen import banzhaf_owen, owen
 from accredit.values.shapley import shapley
@@ -54,7 +56,8 @@ __getattr__ = lazy(__name__, ESTIMATORS)
 __all__ = [
     "Antithetic", "CubeGame", "Cubes", "Differences", "DifferencesHint", "Exact", "Interactions", "KernelShap", "Lasso",
     "LeastCore", "Leverage", "Lime", "Permutations", "SampledBanzhaf", "SampledBeta", "SampledSemivalue", "Solver", "Stop",
-    "Surrogate", "Truncated", "banzhaf", "banzhaf_interactions", "banzhaf_owen", "best_subsets", "beta", "interactions",
-    "least_core", "leave_one_out", "mobius", "normalised_banzhaf", "nucleolus", "owen", "payoff_of", "permutations_needed",
-    "semivalue", "shapley", "shapley_interactions", "value_given", "value_of",
+    "Surrogate", "Truncated", "banzhaf", "banzhaf_interactions", "banzhaf_owen", "best_subsets", "beta", "bolger",
+    "by_player", "interactions", "least_core", "leave_one_out", "mobius", "multichoice", "multichoices", "normalised_banzhaf",
+    "nucleolus", "owen", "payoff_of", "permutations_needed", "semivalue", "shapley", "shapley_interactions", "value_given",
+    "value_of",
 ]  # fmt: skip
