@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import reduce
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 OPTIONS = [
     click.option(
@@ -242,8 +244,30 @@ def selection(
     _finish(run(Path(data), names, quick, seeds or (1 if quick else 3), seed, store, workers, scale=scale), out)
 
 
+UNSEEN = ("out", "store", "workers", "executor")  # options that do not change what a report says
+MARKS = {"holds": "✓", "refuted": "✗", "cannot tell": "?"}
+
+
+def _typed() -> str:
+    """The command as it was typed, which writes the same report again; of files and folders only the name is told."""
+    context = click.get_current_context()
+    words = ["accredit", "reproduce", str(context.info_name)]
+    for option in context.command.params:
+        name = str(option.name)
+        if name in UNSEEN or context.get_parameter_source(name) is not ParameterSource.COMMANDLINE:
+            continue
+        given = context.params[name]
+        for value in given if option.multiple else [given]:  # type: ignore[attr-defined]
+            words.append(option.opts[0])
+            if not isinstance(value, bool):
+                is_path = isinstance(option.type, click.Path) or (name in ("model", "models") and "/" in str(value))
+                words.append(shlex.quote(Path(str(value)).name if is_path else str(value)))
+    return " ".join(words)
+
+
 def _finish(report: Any, out: str) -> None:
+    report.command = _typed()
     files = report.write(out)
     for verdict in report.verdicts:
-        click.echo(f"{'✓' if verdict.holds else '✗'} {verdict.statement}\n    {verdict.evidence}")
+        click.echo(f"{MARKS[verdict.found]} {verdict.said}\n    {verdict.because}")
     click.echo("written: " + ", ".join(str(file) for file in files))

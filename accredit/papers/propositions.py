@@ -20,11 +20,7 @@ TWICE = "A superb film with superb acting."
 
 def propositions(model: Any, quick: bool = False, seed: int = 0) -> Report:
     """Run all three; `model` is a `TextModel` whose attention is read."""
-    report = Report(
-        "propositions",
-        "Attention, flows, leave-one-out and Shapley: three propositions, run",
-        "accredit reproduce propositions" + " --quick" * quick,
-    )
+    report = Report("propositions", "Attention, flows, leave-one-out and Shapley: three propositions, run")
     report.say(
         "Ethayarajh and Jurafsky (2021) prove that attention weights are not Shapley values (Proposition 1), that "
         "attention flows are (Proposition 2), and that leave-one-out values are not (Proposition 3). Each is run here "

@@ -1,7 +1,7 @@
 r"""Values of games in which players have levels 0 … m_i: who earned what, level by level.
 
 Write v(0) = 0, s ≤ m for level vectors, e_i for one level of player i, u_s for the game that pays 1 where everybody reaches s,
-and Δ(s) for the dividends, v = Σ Δ(s) u_s. A *level* (i, j) is player i's step from j − 1 to j. All rules are efficient, linear,
+and Δ(s) for dividends, v = Σ Δ(s) u_s. A *level* (i, j) is player i's step from j − 1 to j. All rules are efficient, linear,
 symmetric, and give nothing to a player's levels from some point on if nothing above that point ever matters. With m_i = 1 all
 are the Shapley value. They differ in what else they hold on to:
 

@@ -7,6 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from accredit.papers import propositions as p
+from accredit.papers.verdicts import Found
 from accredit.values import leave_one_out, shapley
 
 A = np.array([[0.5, 0.5, 0.0], [0.2, 0.2, 0.6], [0.1, 0.3, 0.6]])
@@ -49,7 +50,7 @@ def test_verdicts_on_the_built_in_model():
     from accredit.arena.texts import loaded
 
     report = p.propositions(loaded("builtin"), quick=True)
-    fallen = [v.statement for v in report.verdicts if not v.holds]
+    fallen = [v.statement for v in report.verdicts if v.found is Found.REFUTED]
     assert len(report.verdicts) == 13
     assert [s[:28] for s in fallen] == [
         "Proposition 1 as stated: the", "The frozen payoff is the max", "Proposition 2 for the max fl",
