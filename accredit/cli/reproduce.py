@@ -62,6 +62,19 @@ def propositions(model: str, quick: bool, out: str, seed: int) -> None:
 
 
 @reproduce.command()
+@click.option(
+    "--model", default="builtin", show_default=True, help="A folder with a Hugging Face classifier, or 'builtin'."
+)
+@_with(OPTIONS)
+def choices(model: str, quick: bool, out: str, seed: int) -> None:
+    """Players with several choices: values told apart by axioms; words, training rows and attention."""
+    from accredit.arena.texts import loaded
+    from accredit.papers.choices_report import choices_report
+
+    _finish(choices_report(loaded(model), quick, seed), out)
+
+
+@reproduce.command()
 @_with(TEXTS)
 @_with(OPTIONS)
 def flows(

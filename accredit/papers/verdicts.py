@@ -51,7 +51,7 @@ def over_runs(values: FloatArray, low: float = -inf, high: float = inf, unit: st
     >>> over_runs(np.array([0.62, 0.66, 0.7]), low=0.5).found, over_runs(np.array([0.7]), low=0.5).needs
     (<Found.HOLDS: 'holds'>, 'one seed judges nothing; run at least 2')
     >>> over_runs(np.array([0.4, 0.6, 0.7]), low=0.5)
-    Judgement(found=<Found.OPEN: 'cannot tell'>, needs='about 30 seeds, if mean and spread stay as they are')
+    Judgement(found=<Found.OPEN: 'cannot tell'>, needs='about 23 seeds, if mean and spread stay as they are')
     """
     from scipy.stats import t
 
