@@ -53,6 +53,7 @@ from accredit.values import (
     interactions,
     least_core,
     leave_one_out,
+    leaving_out,
     mobius,
     multichoice,
     normalised_banzhaf,
@@ -92,7 +93,7 @@ __all__ = [
     "Game", "Games", "Holds", "Interactions", "InvalidInput", "Selection", "TableGame", "TableGames", "TooManyPlayers",
     "WeightedVote", "axioms_kept", "banzhaf", "banzhaf_interactions", "banzhaf_owen", "best_subsets", "beta", "bolger",
     "cached", "check_claims", "counted", "explain", "flow_report", "grouped", "interactions", "joint_flow", "least_core",
-    "leave_one_out", "mobius", "multichoice", "normalised_banzhaf", "nucleolus", "output", "owen", "pairwise_flow",
-    "read_choices", "read_game", "read_games", "restricted", "rollout", "semivalue", "shapley", "shapley_interactions",
-    "value_given",
+    "leave_one_out", "leaving_out", "mobius", "multichoice", "normalised_banzhaf", "nucleolus", "output", "owen",
+    "pairwise_flow", "read_choices", "read_game", "read_games", "restricted", "rollout", "semivalue", "shapley",
+    "shapley_interactions", "value_given",
 ]  # fmt: skip

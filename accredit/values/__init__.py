@@ -17,6 +17,7 @@ from accredit.values.interactions import (
     shapley_interactions,
     value_given,
 )
+from accredit.values.leaving_out import LeavingOut, leaving_out
 from accredit.values.multichoice import by_player, multichoice, multichoices
 from accredit.values.nucleolus import LeastCore, least_core, nucleolus
 from accredit.values.owen import banzhaf_owen, owen
@@ -55,9 +56,9 @@ __getattr__ = lazy(__name__, ESTIMATORS)
 
 __all__ = [
     "Antithetic", "CubeGame", "Cubes", "Differences", "DifferencesHint", "Exact", "Interactions", "KernelShap", "Lasso",
-    "LeastCore", "Leverage", "Lime", "Permutations", "SampledBanzhaf", "SampledBeta", "SampledSemivalue", "Solver", "Stop",
-    "Surrogate", "Truncated", "banzhaf", "banzhaf_interactions", "banzhaf_owen", "best_subsets", "beta", "bolger",
-    "by_player", "interactions", "least_core", "leave_one_out", "mobius", "multichoice", "multichoices", "normalised_banzhaf",
-    "nucleolus", "owen", "payoff_of", "permutations_needed", "semivalue", "shapley", "shapley_interactions", "value_given",
-    "value_of",
+    "LeastCore", "LeavingOut", "Leverage", "Lime", "Permutations", "SampledBanzhaf", "SampledBeta", "SampledSemivalue",
+    "Solver", "Stop", "Surrogate", "Truncated", "banzhaf", "banzhaf_interactions", "banzhaf_owen", "best_subsets", "beta",
+    "bolger", "by_player", "interactions", "least_core", "leave_one_out", "leaving_out", "mobius", "multichoice",
+    "multichoices", "normalised_banzhaf", "nucleolus", "owen", "payoff_of", "permutations_needed", "semivalue", "shapley",
+    "shapley_interactions", "value_given", "value_of",
 ]  # fmt: skip

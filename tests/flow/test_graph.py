@@ -122,7 +122,7 @@ def test_graphs_are_read_from_tables(tmp_path):
 @pytest.mark.parametrize(
     ("call", "word"),
     [
-        (lambda: Graph.of([]), "at least one"),
+        (lambda: Graph.of([]), "one or more"),
         (lambda: Graph.of([("a", "b")]), "rows of"),
         (lambda: Graph.of([("a", "b", "x")]), "must be numbers"),
         (lambda: Graph.of([("a", "b", 1, 2)]), "lower ≤ capacity"),
