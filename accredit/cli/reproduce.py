@@ -75,6 +75,20 @@ def choices(model: str, quick: bool, out: str, seed: int) -> None:
 
 
 @reproduce.command()
+@click.option(
+    "--model", default="builtin", show_default=True, help="A folder with a Hugging Face classifier, or 'builtin'."
+)
+@_with(OPTIONS)
+def questions(model: str, quick: bool, out: str, seed: int) -> None:
+    """When leave-one-out is enough, what the payoff changes, and any player: what the slides leave open."""
+    from accredit.arena.examples import sample
+    from accredit.arena.texts import loaded
+    from accredit.papers.questions_report import questions_report
+
+    _finish(questions_report(loaded(model), [example.text for example in sample()], quick, seed), out)
+
+
+@reproduce.command()
 @_with(TEXTS)
 @_with(OPTIONS)
 def flows(

@@ -163,7 +163,7 @@ def _levels(v: FloatArray) -> list[tuple[int, int]]:
 
 
 def _without_top(v: FloatArray, player: int) -> FloatArray:
-    return np.delete(v, v.shape[player] - 1, axis=player)
+    return np.asarray(np.delete(v, v.shape[player] - 1, axis=player))
 
 
 def _apart(one: Sequence[FloatArray], two: Sequence[FloatArray]) -> float:
@@ -173,7 +173,7 @@ def _apart(one: Sequence[FloatArray], two: Sequence[FloatArray]) -> float:
 def _unanimity(shape: tuple[int, ...], s: tuple[int, ...]) -> FloatArray:
     """u_s: 1 where everybody reaches s."""
     grid = np.indices(shape)
-    return (grid >= np.reshape(s, (-1, *[1] * len(shape)))).all(axis=0).astype(np.float64)
+    return np.asarray((grid >= np.reshape(s, (-1, *[1] * len(shape)))).all(axis=0), dtype=np.float64)
 
 
 def _arrival(order: tuple[int, ...], player: int, level: int) -> int:

@@ -78,6 +78,22 @@ def of_estimate(
     return _judged(figure.low, figure.high, low, high, needed, unit)
 
 
+def of_share(yes: int, count: int, low: float = -inf, high: float = inf, unit: str = "example") -> Judgement:
+    """Is the chance of something that happened in `yes` of `count` cases between `low` and `high`? By Clopper and Pearson's interval.
+
+    >>> of_share(0, 12, low=0.5).found, of_share(2, 4, low=0.4).found
+    (<Found.REFUTED: 'refuted'>, <Found.OPEN: 'cannot tell'>)
+    """
+    from scipy.stats import beta
+
+    tail = (1 - LEVEL) / 2
+    bottom = float(beta.ppf(tail, yes, count - yes + 1)) if yes else 0.0
+    top = float(beta.ppf(1 - tail, yes + 1, count - yes)) if yes < count else 1.0
+    room = min(abs(yes / count - edge) for edge in (low, high))
+    needed = ceil(count * ((top - bottom) / 2 / room) ** 2) if room > 0 else None
+    return _judged(bottom, top, low, high, needed, unit)
+
+
 def apart(first: Estimate, second: Estimate) -> Judgement:
     """Does the first figure exceed the second, by intervals that do not meet?"""
     if first.exceeds(second):
