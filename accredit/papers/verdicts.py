@@ -79,7 +79,7 @@ def of_estimate(
 
 
 def of_share(yes: int, count: int, low: float = -inf, high: float = inf, unit: str = "example") -> Judgement:
-    """Is the chance of something that happened in `yes` of `count` cases between `low` and `high`? By Clopper and Pearson's interval.
+    """Is the chance of what happened in `yes` of `count` cases between `low` and `high`? By Clopper and Pearson's interval.
 
     >>> of_share(0, 12, low=0.5).found, of_share(2, 4, low=0.4).found
     (<Found.REFUTED: 'refuted'>, <Found.OPEN: 'cannot tell'>)
