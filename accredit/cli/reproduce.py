@@ -12,6 +12,8 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
+from accredit.core import AccreditError, InvalidInput
+
 OPTIONS = [
     click.option(
         "--quick", is_flag=True, help="Fewer draws and examples: a look in seconds or minutes, not for quoting."
@@ -269,6 +271,46 @@ def selection(
 
     names = [name.strip() for name in sets.split(",") if name.strip()]
     _finish(run(Path(data), names, quick, seeds or (1 if quick else 3), seed, store, workers, scale=scale), out)
+
+
+DATA = {  # pages that need data, and where in the folder of --data these are
+    "agreement": "", "plausibility": "eraser_movies.jsonl.gz", "shortcuts": "", "selection": "",
+}  # fmt: skip
+
+
+@reproduce.command(name="all")
+@click.option(
+    "--data",
+    type=click.Path(file_okay=False),
+    help="Folder with the data; without it, pages that need some are left out.",
+)
+@click.option("--pages", help="Only these pages, separated by commas.")
+@_with(OPTIONS)
+@click.pass_context
+def every_page(context: click.Context, data: str | None, pages: str | None, quick: bool, out: str, seed: int) -> None:
+    """Every page, one after the other; those that need data only with --data."""
+    names = [name for name in reproduce.commands if name != "all" and (data or name not in DATA)]
+    if pages:
+        asked = [name.strip() for name in pages.split(",") if name.strip()]
+        unknown = [name for name in asked if name not in names]
+        if unknown or not asked:
+            raise InvalidInput(
+                f"--pages names {', '.join(unknown) or 'nothing'}; {'' if data else 'without --data '}there are {', '.join(names)}"
+            )
+        names = asked
+    failed = []
+    for name in names:
+        click.echo(f"\n{name}")
+        place = ["--data", str(Path(data) / DATA[name])] if data and name in DATA else []
+        words = [*place, *(["--quick"] if quick else []), "--out", out, *(["--seed", str(seed)] if seed else [])]
+        try:
+            with reproduce.commands[name].make_context(name, words, parent=context) as one:
+                reproduce.commands[name].invoke(one)
+        except AccreditError as error:
+            failed.append(name)
+            click.echo(f"! {name} did not run: {error}")
+    if failed:
+        raise click.ClickException(f"{len(failed)} of {len(names)} pages did not run: {', '.join(failed)}")
 
 
 UNSEEN = ("out", "store", "workers", "executor")  # options that do not change what a report says
