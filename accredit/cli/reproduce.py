@@ -294,9 +294,8 @@ def every_page(context: click.Context, data: str | None, pages: str | None, quic
         asked = [name.strip() for name in pages.split(",") if name.strip()]
         unknown = [name for name in asked if name not in names]
         if unknown or not asked:
-            raise InvalidInput(
-                f"--pages names {', '.join(unknown) or 'nothing'}; {'' if data else 'without --data '}there are {', '.join(names)}"
-            )
+            there = f"{'' if data else 'without --data '}there are {', '.join(names)}"
+            raise InvalidInput(f"--pages names {', '.join(unknown) or 'nothing'}; {there}")
         names = asked
     failed = []
     for name in names:
