@@ -10,7 +10,8 @@ import numpy as np
 
 from accredit.core.coalitions import CHUNK_BYTES, FloatArray, IntArray
 from accredit.core.errors import BadPayoff, InvalidInput, TooManyPlayers
-from accredit.core.game import check_finite, checked_names, checked_players, real_numbers
+from accredit.core.game import check_finite, checked_names, checked_players
+from accredit.core.numbers import real_numbers
 
 MOST_CELLS = 1 << 22  # joint choices of one table
 
@@ -38,7 +39,7 @@ class ChoiceGame(Protocol):
 
 def worths(game: ChoiceGame, choices: IntArray) -> FloatArray:
     """What joint choices earn, checked: one finite number each. The only door through which values ask such a game."""
-    earned = real_numbers(game.worth(choices))
+    earned = real_numbers(game.worth(choices), "worth", BadPayoff)
     if earned.shape != (len(choices),):
         raise BadPayoff(
             f"worth of {len(choices)} joint choices returned shape {earned.shape}; it must be one number each"

@@ -9,9 +9,10 @@ from typing import Any, final
 
 import numpy as np
 
-from accredit.core import FloatArray, IntArray, InvalidInput
+from accredit.core import BadPayoff, FloatArray, IntArray, InvalidInput
 from accredit.core.choices import MOST_CELLS, checked_levels, chosen
-from accredit.core.game import check_finite, real_numbers
+from accredit.core.game import check_finite
+from accredit.core.numbers import real_numbers
 from accredit.core.tables import Sheet, is_table, number, read_sheet
 
 
@@ -27,7 +28,7 @@ class ChoiceTable:
     """
 
     def __init__(self, players: Iterable[str | int], table: Any, levels: Any = None) -> None:
-        values = np.array(real_numbers(table))
+        values = real_numbers(table, "table", copy=True)
         self._players, self._levels = checked_levels(players, list(values.shape) if levels is None else levels)
         wanted = tuple(len(each) for each in self._levels)
         if values.shape != wanted:
@@ -76,7 +77,7 @@ class ChoiceFunction:
         return self._levels
 
     def worth(self, choices: IntArray) -> FloatArray:
-        return real_numbers(self._function(choices))
+        return real_numbers(self._function(choices), "worth", BadPayoff)
 
     def __repr__(self) -> str:
         return f"ChoiceFunction({len(self._players)} players)"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterable
 from pathlib import Path
@@ -12,8 +11,8 @@ import numpy as np
 
 from accredit.core.coalitions import by_size
 from accredit.core.errors import InvalidInput
-from accredit.core.game import TABLE_LIMIT, checked_names
-from accredit.core.plain import named_once
+from accredit.core.game import TABLE_LIMIT, as_name, checked_names
+from accredit.core.plain import read_json
 from accredit.core.tables import Sheet, ending, number, read_content, read_sheet
 from accredit.games.several import TableGames
 from accredit.games.table import ORDERS, TableGame
@@ -116,10 +115,7 @@ def _table_rows(sheet: Sheet) -> tuple[list[Row], tuple[str, ...]]:
 
 
 def _json_rows(text: str) -> tuple[list[Row], tuple[str, ...], list[str] | None]:
-    try:
-        data = json.loads(text, object_pairs_hook=named_once, parse_int=float)
-    except (json.JSONDecodeError, RecursionError) as error:
-        raise InvalidInput(f"the file is not JSON: {error}") from None
+    data = read_json(text, "the file")
     if not isinstance(data, dict):
         raise InvalidInput(
             f"the JSON is a {type(data).__name__}; write an object such as {{'': 0, 'A': 5, 'B': 3, 'A+B': 10}}"
@@ -128,7 +124,7 @@ def _json_rows(text: str) -> tuple[list[Row], tuple[str, ...], list[str] | None]
     given = data.get("payoffs", data)
     if isinstance(given, dict):
         pairs = [(_members(who, f"coalition {who!r}"), earned) for who, earned in given.items()]
-    elif isinstance(given, list) and given and all(isinstance(item, float) for item in given):
+    elif isinstance(given, list) and given and not any(isinstance(item, dict | bool | str) for item in given):
         pairs = _in_order(players, given, data.get("order"))
     elif isinstance(given, list) and all(
         isinstance(item, dict) and {"coalition", "payoff"} <= item.keys() for item in given
@@ -164,7 +160,7 @@ def _listed_names(data: dict[str, Any], what: str) -> list[str] | None:
     """The names listed beside the payoffs; None where there are none."""
     names = data.get(what) if "payoffs" in data else None
     if isinstance(names, list):
-        names = _numbered(names)
+        names = [as_name(name) for name in names]
     if names is not None and not (isinstance(names, list) and all(isinstance(name, str) for name in names)):
         raise InvalidInput(f"{what} must be a list of names, got {names!r:.60}")
     return names
@@ -184,15 +180,10 @@ def _listed(members: Any) -> tuple[str, ...]:
         return _members(members, f"coalition {members!r}")
     if not isinstance(members, list):
         raise InvalidInput(f"coalition must be a list of names, got {members!r:.60}")
-    names = _numbered(members)
+    names = [as_name(name) for name in members]
     if not all(isinstance(name, str) for name in names):
         raise InvalidInput(f"coalition must be a list of names, got {members!r:.60}")
     return tuple(names)
-
-
-def _numbered(names: list[Any]) -> list[Any]:
-    """Names as JSON gives them; whole numbers, which are read as floats, are written as text."""
-    return [str(int(name)) if isinstance(name, float) and name.is_integer() else name for name in names]
 
 
 def _members(cell: str, where: str) -> tuple[str, ...]:
@@ -207,8 +198,8 @@ def _members(cell: str, where: str) -> tuple[str, ...]:
 def _number(value: Any, where: str) -> float:
     if isinstance(value, str):
         payoff = number(value, f"the payoff of {where}")
-    elif isinstance(value, float):  # every number of the JSON is one
-        payoff = value
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        payoff = float(value)
     else:
         raise InvalidInput(f"the payoff of {where} is {value!r:.60}; a payoff is a number")
     if not math.isfinite(payoff):

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from accredit.core.coalitions import BoolArray, FloatArray, by_size, to_index
-from accredit.core.errors import InvalidInput, TooManyPlayers
+from accredit.core.errors import BadPayoff, InvalidInput, TooManyPlayers
 from accredit.core.game import (
     TABLE_LIMIT,
     as_name,
@@ -17,8 +17,8 @@ from accredit.core.game import (
     coalition_of,
     named,
     player_index,
-    real_numbers,
 )
+from accredit.core.numbers import real_number, real_numbers, shown
 
 ORDERS = ("binary", "size")
 Order = Literal["binary", "size"]
@@ -46,11 +46,7 @@ class TableGame:
             raise TooManyPlayers(
                 f"a table of {n} players has 2^{n} payoffs; the limit is {TABLE_LIMIT}. Use FunctionGame."
             )
-        try:
-            values = np.array(table, dtype=np.float64)
-        except (TypeError, ValueError):
-            raise InvalidInput(f"table must be numbers, got {table!r:.60}") from None
-        values = _in_binary_order(_with_nobody(values, n, nobody), order)
+        values = _in_binary_order(_with_nobody(real_numbers(table, "table", copy=True), n, nobody), order)
         check_finite(values, lambda row: named(self._players, row >> np.arange(n) & 1))
         values.setflags(write=False)
         self._table = values
@@ -64,7 +60,7 @@ class TableGame:
         >>> TableGame.from_payoffs({(): 0, ("a",): 1, ("b",): 2, ("a", "b"): 4}).table
         array([0., 1., 2., 4.])
         """
-        listed = [(_members(who), value) for who, value in payoffs.items()]
+        listed = _listed(payoffs)
         given = {frozenset(who): value for who, value in listed}
         if len(given) != len(payoffs):
             raise InvalidInput("payoffs names one coalition twice; give each coalition once")
@@ -83,11 +79,9 @@ class TableGame:
         bit = {name: 1 << i for i, name in enumerate(names)}
         for who, value in given.items():
             index = sum(bit[name] if name in bit else player_index(names, name) for name in who)
-            try:
-                table[index], filled[index] = value, True
-            except (TypeError, ValueError):
-                whose = named(names, coalition_of(names, who))
-                raise InvalidInput(f"the payoff of {whose} is {value!r:.60}; a payoff is a number") from None
+            if type(value) is not float:
+                value = real_number(value, f"the payoff of {named(names, coalition_of(names, who))}")
+            table[index], filled[index] = value, True
         if not filled.all():
             missing = np.flatnonzero(~filled)
             who_text = named(names, missing[0] >> np.arange(len(names)) & 1)
@@ -112,10 +106,17 @@ class TableGame:
         return f"TableGame({len(self._players)} players)"
 
 
-def _members(who: Any) -> tuple[Any, ...]:
-    """The players of a coalition as it was written: a number is a player, a text lists its letters."""
-    name = as_name(who)
-    return (name,) if name is not who else tuple(as_name(member) for member in who)
+def _listed(payoffs: Mapping[Any, float]) -> list[tuple[tuple[Any, ...], float]]:
+    """The members of every coalition and its payoff, or an error that shows a key that is none. A number is one player."""
+    if not isinstance(payoffs, Mapping):
+        raise InvalidInput(f"payoffs is {shown(payoffs)}; write {{(): 0, ('a',): 1, ('b',): 2, ('a', 'b'): 4}}")
+    listed = []
+    for who, value in payoffs.items():
+        one = as_name(who)
+        if one is who and not isinstance(who, Iterable):
+            raise InvalidInput(f"payoffs has the coalition {shown(who)}; write its members, as in ({shown(str(who))},)")
+        listed.append(((one,) if one is not who else tuple(as_name(member) for member in who), value))
+    return listed
 
 
 def _with_nobody(values: FloatArray, n: int, nobody: float | None) -> FloatArray:
@@ -124,7 +125,7 @@ def _with_nobody(values: FloatArray, n: int, nobody: float | None) -> FloatArray
     if values.shape == (whole,) and nobody is None:
         return values
     if values.shape == (whole - 1,) and nobody is not None and n > 0:
-        return np.concatenate([real_numbers([nobody]), values])
+        return np.append(real_number(nobody, "nobody"), values)
     if values.shape == (whole,):
         raise InvalidInput(f"nobody={nobody!r:.40} is given, and table has all {whole} payoffs; leave out nobody")
     if values.shape == (whole - 1,):
@@ -165,7 +166,7 @@ class FunctionGame:
         return self._players
 
     def payoff(self, coalitions: BoolArray) -> FloatArray:
-        return real_numbers(self._function(coalitions))
+        return real_numbers(self._function(coalitions), "payoff", BadPayoff)
 
     def __repr__(self) -> str:
         return f"FunctionGame({len(self._players)} players)"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from accredit.core import Attribution, Game, InvalidInput
+from accredit.core import Attribution, Game, InvalidInput, checked_seed, optional_whole
 from accredit.methods import DEFAULT_BUDGET
 from accredit.values.cubes import Cubed
 from accredit.values.every_output import every_output
@@ -40,6 +40,7 @@ def shapley(
     >>> shapley(TableGame(("alice", "bob"), [0, 5, 3, 10])).credit
     array([6., 4.])
     """
+    budget, seed = optional_whole(budget, "budget", example=1000), checked_seed(seed)
     limits = {"budget": budget, "seconds": seconds, "half_width": half_width}
     unlimited = all(limit is None for limit in limits.values())
     if solver is not None:
