@@ -31,8 +31,8 @@ def questions_report(model: Any, texts: Sequence[str], quick: bool = False, seed
         "The slides end on: when to use leave-one-out values? Flexibility in the choice of payoff functions. Generalised "
         "cooperative games with multiple actions. The third has a page of its own: `accredit reproduce choices`."
     )
-    short = [text for text in texts if len(text.split()) <= MOST_WORDS][: 3 if quick else 30]
-    when(report, model, short, 4 if quick else 30, seed)
+    short = [text for text in texts if len(text.split()) <= MOST_WORDS][: 3 if quick else 20]
+    when(report, model, short, 4 if quick else 20, seed)
     payoffs(report, model, short, seed)
     players(report, model)
     return report
@@ -52,7 +52,7 @@ def when(report: Report, model: Any, texts: Sequence[str], games: int, seed: int
     kinds = {
         "words of texts, log-odds": [text_game(model, text, players="word", payoff="log-odds") for text in texts],
         "columns of rows, log-odds of boosted trees": _rows(games, seed),
-        "batches of training rows, test accuracy": _data(max(3, games // 3), seed),
+        "batches of training rows, test accuracy": _data(max(3, games // 2), seed),
     }
     found = {kind: [leaving_out(game, budget=1 << len(game.players)) for game in made] for kind, made in kinds.items()}
     report.table(
