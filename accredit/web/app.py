@@ -25,7 +25,7 @@ from accredit.views.game import game_body
 from accredit.views.html import game_page
 from accredit.views.page import asset, page, stylesheet
 from accredit.web.jobs import RETRY_SECONDS, Crowded, Jobs, Stream
-from accredit.web.requests import METHOD, AnswerRequest, ExplainRequest, FlowRequest, GameRequest
+from accredit.web.requests import METHOD, AnswerRequest, ExplainRequest, FlowRequest, GameRequest, WhatIfRequest
 from accredit.web.safety import Gate
 from accredit.web.worker import Worker
 
@@ -122,6 +122,11 @@ def application(worker: Worker, store: str | None = None, **limits: Any) -> Fast
     async def explain(asked: ExplainRequest) -> Response:
         """Explain a text or a picture, method by method."""
         return Stream(jobs.submit({"task": "explain", **asked.model_dump()}), jobs.leave)
+
+    @app.post("/api/what-if", response_class=Response, responses=EVENTS)
+    async def what_if(asked: WhatIfRequest) -> Response:
+        """A text and the same text changed, side by side."""
+        return Stream(jobs.submit({"task": "what-if", **asked.model_dump()}), jobs.leave)
 
     @app.post("/api/answer", response_class=Response, responses=EVENTS)
     async def answer(asked: AnswerRequest) -> Response:

@@ -31,9 +31,11 @@ def main() -> None:
     except (AccreditError, OSError) as error:
         emit({"event": "broken", "problem": str(error)})
         return
-    models.warm_up()
     emit({"event": "ready", "models": models.about()})
+    warming = models.warm_up()
     while True:
+        while tasks.empty() and next(warming, None) is not None:
+            pass  # whoever asks meanwhile waits for one method at most
         task = tasks.get()
         cancelled.clear()
         try:
@@ -50,12 +52,15 @@ def main() -> None:
 
 
 def reason(error: Exception) -> str:
-    """An error in one line, for the page: of a path, its last name alone.
+    """An error in one line, for the page: of a path, its last name alone; of an object, no address.
 
     >>> reason(FileNotFoundError("no such file: '/home/ada/models/film/config.json'"))
     "FileNotFoundError: no such file: 'config.json'"
+    >>> reason(TypeError("cannot read <_io.BytesIO object at 0x7f00>"))
+    'TypeError: cannot read <_io.BytesIO>'
     """
     message = re.sub(r"(?:/[^/\s'\"]+)+/(?=[^/\s'\"])", "", str(error))
+    message = re.sub(r" object at 0x[0-9a-fA-F]+", "", message)
     return f"{type(error).__name__}: {message}"[:500]
 
 

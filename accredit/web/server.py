@@ -12,6 +12,7 @@ from accredit.core import MissingExtra
 
 HOST = "127.0.0.1"
 CONNECTIONS = 1024
+BACKLOG = 64  # connections accepted at once, so that strangers are turned away before files run out
 
 
 async def serve(
@@ -24,6 +25,7 @@ async def serve(
     except ImportError as error:
         raise MissingExtra(str(error.name), "serve", "accredit serve") from None
     from accredit.web.app import application, guarded
+    from accredit.web.doors import Door
     from accredit.web.worker import Worker
 
     with listening(port) as bound:
@@ -34,8 +36,8 @@ async def serve(
             secret = secrets.token_urlsafe(24)
             app = guarded(application(worker, store, **limits), secret, chosen)
             config = uvicorn.Config(
-                app, log_level="warning", access_log=False, server_header=False, ws="none", limit_concurrency=CONNECTIONS,
-                timeout_graceful_shutdown=2,
+                app, http=Door, log_level="error", access_log=False, server_header=False, ws="none", backlog=BACKLOG,
+                limit_concurrency=CONNECTIONS, timeout_graceful_shutdown=2,
             )  # fmt: skip
             server = uvicorn.Server(config)
             serving = asyncio.ensure_future(server.serve(sockets=[bound]))
