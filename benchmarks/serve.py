@@ -47,8 +47,10 @@ def start(*options: str) -> tuple[subprocess.Popen[str], str]:
 def client(address: str) -> Iterator[httpx.Client]:
     """A client that holds the key."""
     limits = httpx.Limits(max_connections=400)
-    with httpx.Client(base_url=address.partition("/?")[0], timeout=300, limits=limits) as opened:
-        opened.get(address).raise_for_status()
+    base, _, key = address.partition("/?token=")
+    headers = {"authorization": f"Bearer {key}"}
+    with httpx.Client(base_url=base, timeout=300, limits=limits, headers=headers) as opened:
+        opened.get("/api/about").raise_for_status()
         yield opened
 
 

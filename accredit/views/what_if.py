@@ -29,9 +29,7 @@ def what_if_body(before: Explanation, after: Explanation) -> Markup:
     """Both texts, coloured by the same method on the same scale, and what the change does to the output."""
     method = next(iter(before.attributions))
     largest = max(float(abs(each[method].credit).max(initial=0.0)) for each in (before, after))
-    sides = [
-        _side(name, each, method, largest) for name, each in (("As it is", before), ("Changed", after))
-    ]
+    sides = [_side(name, each, method, largest) for name, each in (("As it is", before), ("Changed", after))]
     return render(
         "what_if", "body", sides=sides, verdict=verdict(before, after), method=title(method), target=before.target,
         notes=[note for note in after.notes if note not in before.notes],
@@ -51,7 +49,9 @@ def verdict(before: Explanation, after: Explanation) -> str:
 def _side(name: str, explanation: Explanation, method: str, largest: float) -> Side:
     said, shares = dict(explanation.prediction)[explanation.target], _shares(explanation)
     drawer = Drawer(explanation, live=False, largest=largest)
-    return Side(name, _number(said, shares), f"{100 * said:.2f}" if shares else "", drawer.strip(method), drawer.direction)
+    return Side(
+        name, _number(said, shares), f"{100 * said:.2f}" if shares else "", drawer.strip(method), drawer.direction
+    )
 
 
 def _shares(explanation: Explanation) -> bool:

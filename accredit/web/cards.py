@@ -12,7 +12,7 @@ from accredit.core import AccreditError
 
 LABELS = 200  # a language model has too many to choose from
 TRAINED = {
-    "text": "English opinions about films and restaurants (SST-2, MR, IMDB, Yelp). Any other text gets one of the two labels too.",
+    "text": "English opinions about films and restaurants (SST-2, MR, IMDB, Yelp); other texts get one of the labels too",
     "image": "pictures of ten kinds of clothes (Fashion-MNIST)",
 }
 CLOTHES = "It knows only clothes: any other picture gets one of these labels too."
@@ -36,7 +36,12 @@ def image_card(model: Any, folder: str | None) -> dict[str, Any]:
     from accredit.models.builtin import vision_folder
 
     names = json.loads((vision_folder() / "config.json").read_text(encoding="utf-8"))["id2label"]
-    return {"name": "built-in clothes model", "labels": list(names.values()), "trained": TRAINED["image"], "limits": CLOTHES}
+    return {
+        "name": "built-in clothes model",
+        "labels": list(names.values()),
+        "trained": TRAINED["image"],
+        "limits": CLOTHES,
+    }
 
 
 def labels_of(model: Any) -> list[str]:

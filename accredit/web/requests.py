@@ -78,7 +78,7 @@ class AnswerRequest(Request):
     """One prompt, or passages and a question; an answer, or none if the model is to say one; who plays, and how they leave."""
 
     prompt: Text = ""
-    context: Annotated[list[Text], Field(max_length=200)] = []  # noqa: RUF012 pydantic copies it
+    context: Annotated[list[Text], Field(max_length=200)] = []
     query: Text = ""
     answer: Text = ""
     rather_than: Text = ""

@@ -27,7 +27,9 @@ PARTS = 20_000  # names and values of a body, all together: more take seconds to
 PAGE = "x-accredit-page"  # the header with the half of the key that the page keeps
 ENTER = "/api/enter"  # where the key is exchanged for its halves
 NO_KEY = "this page needs the key that `accredit serve` printed; open that address, or paste its key"
-STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\Z)', re.DOTALL)  # an open one ends with the text: no search begins twice
+STRING = re.compile(
+    rb'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\Z)', re.DOTALL
+)  # an open one ends with the text: no search begins twice
 KEY_LIMIT = 1000  # bytes of a request that brings the key, which nobody has checked yet
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; "
@@ -129,8 +131,9 @@ class Gate:
     def _has_key(self, headers: Headers) -> bool:
         """Both halves, as the page sends them; or the whole key, as a program does."""
         whole = headers.get("authorization", "").removeprefix("Bearer ")
-        halves = _same(self._from_cookie(headers.get("cookie", "")), self.cookie_half), _same(
-            headers.get(PAGE, ""), self.page_half
+        halves = (
+            _same(self._from_cookie(headers.get("cookie", "")), self.cookie_half),
+            _same(headers.get(PAGE, ""), self.page_half),
         )
         return _same(whole, self.secret) or all(halves)
 

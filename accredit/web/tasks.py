@@ -97,13 +97,18 @@ class Models:
         text, image = self.by_kind.get("text"), self.by_kind.get("image")
         served = self.builtin or image is not None
         return {
-            "text": None if text is None else text_card(text, self.builtin, self.folders.get("text")) | {"layers": self._layers()},
+            "text": None
+            if text is None
+            else text_card(text, self.builtin, self.folders.get("text")) | {"layers": self._layers()},
             "image": image_card(image, self.folders.get("image")) if served else None,
             "builtin": self.builtin,
             "answers": self.builtin or getattr(text, "task", "") in WRITES,
             "methods": [method.to_plain() for method in methods_for("explain")],
             "default": list(DEFAULT),
         }
+
+    def _text_card(self, model: Any) -> Event:
+        return text_card(model, self.builtin, self.folders.get("text"))
 
     def _layers(self) -> int | None:
         """Layers through which attention flows, if the model shows any."""

@@ -79,6 +79,7 @@ export function answerView(about, frame) {
       }
     });
   }
+  asking.cancel.addEventListener("click", brief.open);
   asking.failed = (error) => {
     brief.open();
     Asking.prototype.failed.call(asking, error);

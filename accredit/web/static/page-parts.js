@@ -117,8 +117,8 @@ export function later(wait, action) {
 
 // A message as a sentence: what the library says begins with the name of an argument, and ends without a full stop.
 export function sentence(message) {
-  const text = message.trim();
-  return text && text[0].toUpperCase() + text.slice(1) + (/[.!?…]$/.test(text) ? "" : ".");
+  const text = message.trim().replace(/^[a-z]+(?=[ ,;:’'])/, (word) => word[0].toUpperCase() + word.slice(1)); // not a file's name
+  return text && text + (/[.!?…:]$/.test(text) ? "" : ".");
 }
 
 // A form that shrinks to one line above its result, and opens again at a click. What has the class "keep" stays.
