@@ -1,4 +1,4 @@
-"""Files that claim to be pictures: every one is explained or refused in our own words, and none is decoded before it is measured."""
+"""Files that claim to be pictures: each is read or refused in our own words, and measured before it is decoded."""
 
 from __future__ import annotations
 
@@ -112,5 +112,5 @@ def test_a_picture_that_is_too_large_is_measured_and_not_decoded():
 
 @pytest.mark.parametrize("encoded", ["!!!", "abc", "é" * 4, "=" * 8, "A" * 5])
 def test_what_is_not_base64_did_not_arrive_whole(encoded):
-    with pytest.raises(InvalidInput, match="did not arrive whole|cannot be opened|is empty"):
+    with pytest.raises(InvalidInput, match=r"did not arrive whole|cannot be opened|is empty"):
         _picture(encoded)

@@ -84,7 +84,7 @@ export function inspect(root) {
   });
   root.addEventListener("click", (event) => {
     const token = event.target.closest("a")?.querySelector(".patch") ?? event.target.closest(".t");
-    if (event.target.closest(".inspector button")) show((pinned = null));
+    if (event.target.closest(".inspector > button")) show((pinned = null));
     if (!token) return;
     event.preventDefault();
     show((pinned = token.dataset.p));
