@@ -35,6 +35,7 @@ class Worker:
         self.about: Event = {}  # what the process said of its models when it was ready
         self._process: asyncio.subprocess.Process | None = None
         self._patience = STOP_SECONDS  # a process is replaced only when waiting would cost more than loading
+        self._number = 0  # of the task that runs, so that no cancellation reaches another one
         self._starting = asyncio.Lock()
 
     @property
@@ -74,7 +75,8 @@ class Worker:
             await loading  # a process that is nearly ready is left to get there: the next task needs it
             if stop.is_set():
                 return
-            await self._write(task)
+            self._number += 1
+            await self._write({**task, "number": self._number})
             await self._follow(emit, stopping, asyncio.get_running_loop().time() + seconds, seconds)
         finally:
             stopping.cancel()
@@ -109,7 +111,7 @@ class Worker:
 
     async def _give_up(self, reading: asyncio.Future[Event | None]) -> None:
         """Ask the process to stop after the step it is in; one that takes longer than a new one would to load is replaced."""
-        await self._write({"task": "cancel"})
+        await self._write({"task": "cancel", "number": self._number})
         until = asyncio.get_running_loop().time() + self._patience
         while True:
             await asyncio.wait({reading}, timeout=until - asyncio.get_running_loop().time())
