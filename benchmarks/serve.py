@@ -32,14 +32,16 @@ WARM_SHARE = 0.2  # of the soak that is not yet counted: caches and allocators s
 
 
 def start(*options: str) -> tuple[subprocess.Popen[str], str]:
-    """A server on a free port, and its address."""
+    """A server on a free port, and its address with the key."""
     process = subprocess.Popen(
         [sys.executable, "-m", "accredit", "serve", "--port", "0", *options], stdout=subprocess.PIPE, text=True
     )
     assert process.stdout is not None
+    said = ""
     for line in process.stdout:
-        if found := re.search(r"http://\S+", line):
-            return process, found.group()
+        said += line
+        if found := re.search(r"(http://\S+/\?token=)\S+\n.*key: (\S+)\)", said):
+            return process, found[1] + found[2]
     raise SystemExit("the server did not start")
 
 

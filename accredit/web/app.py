@@ -181,6 +181,6 @@ def application(worker: Worker, store: str | None = None, **limits: Any) -> Fast
     return app
 
 
-def guarded(app: FastAPI, secret: str, port: int) -> ASGIApp:
-    """The routes behind the gate."""
-    return Gate(app, secret, port)
+def guarded(app: FastAPI, secret: str, port: int, ticket: str = "") -> ASGIApp:
+    """The routes behind the gate; `ticket` opens the page once."""
+    return Gate(app, secret, port, ticket)

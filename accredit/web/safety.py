@@ -1,11 +1,12 @@
 """Who may ask, and how much: the gate before every route.
 
 A server on a loopback port can be reached by every page that the browser has open, and by every name that resolves to
-127.0.0.1. So a request must name this host, come from this page, and carry the key that only the printed address holds.
+127.0.0.1. So a request must name this host, come from this page, and carry the key that only the terminal shows.
 
 A browser sends the cookies of 127.0.0.1 to every port of it, so a cookie alone must open nothing. The key is therefore given to
 the page in two halves: a cookie that no script can read, and a word that the page keeps in its own storage, which belongs to
-this port, and sends as a header. Each is useless without the other. The printed address is exchanged for both by a redirect.
+this port, and sends as a header. Each is useless without the other. The printed address does not hold the key but a ticket that
+is exchanged for both halves by a redirect, once: browsers write every address they have opened into their history.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ BODY_SECONDS = 30.0
 PARTS = 20_000  # names and values of a body, all together: more take seconds to be refused one by one
 PAGE = "x-accredit-page"  # the header with the half of the key that the page keeps
 ENTER = "/api/enter"  # where the key is exchanged for its halves
-NO_KEY = "this page needs the key that `accredit serve` printed; open that address, or paste its key"
+NO_KEY = "this page needs the key that `accredit serve` printed"
 STRING = re.compile(
     rb'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\Z)', re.DOTALL
 )  # an open one ends with the text: no search begins twice
@@ -60,9 +61,10 @@ class Gate:
     The files of the page itself are the same for everybody and hold no secret: they ask for the key.
     """
 
-    def __init__(self, app: ASGIApp, secret: str, port: int, body_limit: int = BODY_LIMIT) -> None:
+    def __init__(self, app: ASGIApp, secret: str, port: int, ticket: str = "", body_limit: int = BODY_LIMIT) -> None:
         self.app = app
         self.secret = secret
+        self.ticket = ticket  # opens the page once; empty: spent
         self.hosts = {f"127.0.0.1:{port}", f"localhost:{port}"}
         self.name = f"accredit_{port}"  # of the cookie: a browser keeps one jar for all ports of a host
         self.body_limit = body_limit
@@ -114,8 +116,11 @@ class Gate:
             raise Refused(403, "requests from other pages are refused")
 
     def _redirect(self, given: str) -> Response:
-        """From the printed address to one without the key; a wrong key goes too, and the page asks for another."""
-        if not _same(given, self.secret):
+        """To an address without ticket or key. A browser that has the halves already needs neither; others are asked."""
+        once = bool(self.ticket) and _same(given, self.ticket)
+        if once:
+            self.ticket = ""
+        if not once and not _same(given, self.secret):
             return RedirectResponse("/?page=", 303)
         return RedirectResponse(f"/?page={self.page_half}", 303, {"set-cookie": self._set_cookie()})
 
@@ -125,7 +130,7 @@ class Gate:
         except (ValueError, TypeError, KeyError):
             given = ""
         if not isinstance(given, str) or not _same(given.strip(), self.secret):
-            raise Refused(403, "that is not the key of this server; it is in the address that `accredit serve` printed")
+            raise Refused(403, "that is not the key of this server; `accredit serve` printed it below the address")
         return JSONResponse({"page": self.page_half}, headers={"set-cookie": self._set_cookie()})
 
     def _has_key(self, headers: Headers) -> bool:

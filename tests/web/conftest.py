@@ -107,9 +107,10 @@ def started(folder: Path, *arguments: str, **options: Any) -> Iterator[tuple[sub
         )
     try:
         assert process.stdout is not None
-        found = re.search(r"http://127\.0\.0\.1:\d+/\?token=\S+", process.stdout.readline())
+        said = process.stdout.readline() + process.stdout.readline()
+        found = re.search(r"(http://127\.0\.0\.1:\d+)/\?token=\S+\n.*key: (\S+)\)", said)
         assert found, (folder / "said.txt").read_text()
-        yield process, found.group()
+        yield process, f"{found[1]}/?token={found[2]}"  # with the key, which opens it as often as one likes
     finally:
         process.send_signal(signal.SIGINT)
         try:

@@ -240,7 +240,7 @@ def test_after_a_restart_the_page_asks_for_the_key_and_opens_what_the_link_says(
     page.context.close()
     fresh = new_page(browser)
     fresh.goto(f"{server.base}/#explain?text=A+good+film.&methods=leave-one-out")
-    fresh.fill("#key", server.address)  # the whole address may be pasted
+    fresh.fill("#key", server.address)  # an address with the key may be pasted
     fresh.keyboard.press("Enter")
     expect(fresh.locator(".lead .t", has_text="good")).to_have_count(1)
     expect(fresh.locator("#locked")).to_be_hidden()

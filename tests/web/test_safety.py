@@ -69,6 +69,19 @@ def test_the_printed_address_becomes_one_without_the_key(stranger):
     assert "HttpOnly" in cookie and "SameSite=Strict" in cookie and cookie.startswith(f"accredit_{PORT}=")
 
 
+def test_the_printed_address_opens_one_browser_once():
+    """A browser writes every address into its history, also one that only led to another."""
+    page = TestClient(guarded(application(Worker()), SECRET, PORT, "a-ticket"), base_url=BASE)
+    assert page.get("/?token=wrong", follow_redirects=False).headers["location"] == "/?page="
+    first, second = (page.get("/?token=a-ticket", follow_redirects=False) for _ in range(2))
+    assert first.headers["location"] == f"/?page={halves(page)[1]}" and "set-cookie" in first.headers
+    assert second.headers["location"] == "/?page=" and "set-cookie" not in second.headers
+    assert (
+        page.get("/?token=", follow_redirects=False).headers["location"] == "/?page="
+    )  # a spent ticket is no empty key
+    assert page.get("/api/about", headers={"authorization": "Bearer a-ticket"}).status_code == 403
+
+
 def test_each_half_of_the_key_is_useless_alone(stranger):
     """A browser sends the cookie to every port of this host; what stays in a history is the other half."""
     cookie, page = halves(stranger)

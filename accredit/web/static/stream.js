@@ -19,7 +19,7 @@ export function keep(given) {
   } catch {}
 }
 
-// The key, or the whole address that holds it, for the two halves.
+// The key, alone or in an address, for the two halves.
 export async function enter(given) {
   const key = given.trim().replace(/^.*[?&]token=/, "");
   keep((await ask("/api/enter", { key })).page);
