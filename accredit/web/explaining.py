@@ -93,7 +93,7 @@ def _too_long(models: Any, task: Event) -> Event | None:
     alone = len(texts) == 1 and model.task == "classify"
     return {
         "event": "failed", "long": {"tokens": count, "reads": most, "parts": alone},
-        "problem": f"this text has {count:,} tokens, and {model.name} reads {most:,} at once",
+        "problem": f"this text has {count:,} tokens, and the model reads {most:,} at once",
     }  # fmt: skip
 
 

@@ -144,9 +144,7 @@ def test_a_long_text_is_offered_in_parts_or_cut_and_the_link_keeps_it(browser, s
     visit.write("A good film, at first. " * 30)
     visit.choose("leave-one-out")
     page.click("#explain-form .primary")
-    visit.see("#explain-form .problem").to_contain_text(
-        "This text has 212 tokens, and built-in sentiment model reads 128 at once."
-    )
+    visit.see("#explain-form .problem").to_contain_text("This text has 212 tokens, and the model reads 128 at once.")
     with visit.working():
         page.click("#explain-form .problem button >> text=part by part")
     visit.see("#parts button").to_have_count(2)

@@ -7,6 +7,13 @@ export function nodes(html) {
   return [...new DOMParser().parseFromString(html, "text/html").body.childNodes];
 }
 
+// Where a page changes under a pointer that rests, nothing is pointed at.
+let rests = "";
+const where = (event) => `${event.clientX} ${event.clientY}`;
+addEventListener("pointerup", (event) => (rests = where(event)), true);
+addEventListener("pointerover", (event) => where(event) === rests && event.stopImmediatePropagation(), true);
+addEventListener("pointermove", (event) => where(event) !== rests && (rests = ""), true);
+
 // What scrolls sideways can be reached, and then scrolled, by keys.
 function reach(root) {
   for (const wide of root.querySelectorAll(".wide:not([role]), .wide[data-scrolls]")) {
