@@ -4,6 +4,8 @@ import { sentence } from "/static/page-parts.js";
 import { explainView } from "/static/explain.js";
 import { answerView } from "/static/answer-view.js";
 import { flowView } from "/static/flow.js";
+import { follow } from "/static/following.js";
+import { tableView } from "/static/table.js";
 import { dataView } from "/static/data.js";
 import { gameView } from "/static/game.js";
 
@@ -89,17 +91,20 @@ const about = await get("/api/about").catch((error) => {
 const views = {
   explain: explainView(about, frame),
   answers: answerView(about, frame),
+  tables: tableView(about, frame),
   flow: flowView(about, frame),
   data: dataView(about, frame),
   game: gameView(about, frame),
 };
 
-function follow() {
+follow(document); // in whatever view a flow is drawn
+
+function move() {
   const [name, settings] = place();
   if (name) show(name, settings);
 }
-addEventListener("hashchange", follow);
-addEventListener("popstate", (event) => event.state && follow()); // two pictures have the same address
+addEventListener("hashchange", move);
+addEventListener("popstate", (event) => event.state && move()); // two pictures have the same address
 
 // The skip link moves the focus and leaves the address, which restores the view, as it is.
 document.querySelector(".skip").addEventListener("click", (event) => {

@@ -25,7 +25,7 @@ export async function enter(given) {
   keep((await ask("/api/enter", { key })).page);
 }
 
-function send(path, { headers, ...options }) {
+function fetched(path, { headers, ...options }) {
   return fetch(path, { ...options, headers: { ...headers, "x-accredit-page": half } });
 }
 
@@ -40,21 +40,25 @@ async function checked(response) {
 }
 
 export async function get(path, signal) {
-  const response = await checked(await send(path, { signal }));
+  const response = await checked(await fetched(path, { signal }));
   return response.status === 204 ? null : response.json();
 }
 
 export async function file(path) {
-  return (await checked(await send(path, {}))).blob();
+  return (await checked(await fetched(path, {}))).blob();
 }
 
-async function post(path, asked, signal) {
+async function post(path, asked, signal, method = "POST") {
   const headers = { "content-type": "application/json" };
-  return checked(await send(path, { method: "POST", headers, body: JSON.stringify(asked), signal }));
+  return checked(await fetched(path, { method, headers, body: JSON.stringify(asked), signal }));
 }
 
 export async function ask(path, asked, signal) {
   return (await post(path, asked, signal)).json();
+}
+
+export async function send(method, path, asked = {}) {
+  return (await post(path, asked, undefined, method)).json();
 }
 
 export async function* events(path, asked, signal) {
