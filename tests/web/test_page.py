@@ -724,6 +724,18 @@ def test_no_serious_barrier_for_readers_who_cannot_see_or_point(browser, server,
     page.locator(".lead .t").first.focus()
     visit.see(".inspector").to_be_visible()
     check("explain")
+    page.click("#what-if")
+    page.fill("#changed", "A bad, short film.")
+    page.click("#what-if-form .primary")
+    visit.see("#what-if-result .verdict").to_have_count(1)
+    visit.edit()
+    page.fill("#text", " ")
+    page.click("#explain-form .primary")
+    check("what if, an earlier result and a problem")
+    visit.open("answers")
+    with visit.working("/api/answer"):
+        page.click("#answers-form .primary")
+    check("answers")
     visit.open("flow")
     check("flow, nothing drawn")
     with visit.working("/api/flow"):
