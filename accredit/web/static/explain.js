@@ -1,28 +1,13 @@
 // Explain: a text, two texts or a picture in, coloured strips out, method by method. A click on a label explains that label; a click
 // on a word offers to take it out; words can be joined into players.
-import { arrive, Asking, Blocks, element, pick, shrinking } from "/static/page-parts.js";
+import { arrive, Asking, Blocks, element, pick, short, shrinking } from "/static/page-parts.js";
+import { fillForm, partsOf } from "/static/explain-form.js";
 import { groupsFrom, Groups, joining } from "/static/joining.js";
 import { pictures } from "/static/pictures.js";
 import { whatIf } from "/static/what-if.js";
 
-const EXAMPLES = [
-  "A gripping, beautifully shot film that never lands.",
-  "Not bad at all, in fact rather wonderful.",
-  "The acting is superb, but the story is dull and far too long.",
-];
 const CHOICES = ["target", "players", "payoff"];
 const KEPT = 8; // results that Back and Forward find again
-
-const short = (text, most = 60) => ([...text].length > most ? `${[...text].slice(0, most).join("").trim()}…` : text);
-const percent = (share) => `${Math.round(100 * share)}%`;
-
-function cardOf(model) {
-  if (!model) return "";
-  const listed = model.labels.length > 12 ? [...model.labels.slice(0, 12), "…"] : model.labels;
-  const labels = listed.length ? ` It answers ${listed.join(", ").replace(/, ([^,]*)$/, " or $1")}.` : "";
-  const trained = model.trained ? ` Trained on: ${model.trained.replace(/\.?$/, ".")}` : " Its folder does not say what it was trained on.";
-  return `Model: ${model.name}.${labels}${trained}${model.reads ? ` It reads ${model.reads.toLocaleString("en")} tokens at once.` : ""}`;
-}
 
 export function explainView(about, frame) {
   const by = (id) => document.getElementById(id);
@@ -38,34 +23,12 @@ export function explainView(about, frame) {
   let part = null; // of a long text, the part that is explained; or "cut": its beginning
   let begun = false;
 
-  text.value = EXAMPLES[0];
-  by("text-card").textContent = cardOf(about.text);
-  by("image-card").textContent = about.image ? `${cardOf(about.image)} A link cannot carry a picture; Save as HTML keeps it.` : "";
-  by("image-limits").textContent = about.image?.limits ?? "";
-  by("pair-add").hidden = !about.text?.pairs;
-  // Methods with one number per player are for games whose size is known before; the usual ones come first.
-  const place = (method) => (about.default ?? []).indexOf(method.name) >>> 0; // those that are not there come last
-  const listed = (about.methods ?? []).filter((method) => !method.parameters?.per_player);
-  const [first, others] = by("methods").querySelectorAll(".checks");
-  for (const method of listed.toSorted((a, b) => place(a) - place(b))) {
-    const box = element("input", { type: "checkbox", value: method.spelled, checked: about.default.includes(method.name) });
-    (method.estimates ? others : first).append(element("label", { title: method.note }, box, ` ${method.spelled}`));
-  }
-  for (const label of about.text?.labels ?? []) by("target").append(element("option", { value: label }, label));
-  if (!about.image) form.querySelector(".file").hidden = true;
-  if (about.builtin)
-    for (const example of EXAMPLES) {
-      const button = element("button", { type: "button", className: "example" }, example);
-      button.addEventListener("click", () => {
-        text.value = example;
-        pair.value = "";
-        renewed();
-        explain();
-      });
-      by("examples").append(button);
-    }
-  by("examples").hidden = !about.builtin;
-
+  fillForm(form, about, (example) => {
+    text.value = example;
+    pair.value = "";
+    renewed();
+    explain();
+  });
   const chosen = () => [...form.querySelectorAll("#methods input:checked")].map((box) => box.value);
   const usual = (id) => (id === "players" ? "word" : "");
 
@@ -129,7 +92,7 @@ export function explainView(about, frame) {
       if (event.event === "result") {
         if (first) joiner.forget();
         now = { blocks, tokens: event.tokens, text: event.text ?? "", pair: asked.pair, image: of, target: event.target, asked };
-        drawParts(event);
+        parts.draw(event);
         blocks.take(event, first, [["parts", by("parts"), null], ["groups", by("groups"), "legend"]]);
         by("groups").hidden = !event.tokens.length || !result.querySelector(".lead .t");
         if (first) what.forget();
@@ -200,20 +163,8 @@ export function explainView(about, frame) {
     explain();
   }
 
-  function drawParts(event) {
-    by("parts").hidden = !event.parts;
-    if (!event.parts) return;
-    const buttons = event.parts.map(([label, share], k) => {
-      const button = element("button", { type: "button", className: "small", value: k }, `${k + 1} · ${label} ${percent(share)}`);
-      if (k === event.part) button.setAttribute("aria-current", "true");
-      return button;
-    });
-    by("parts").replaceChildren(element("span", { className: "small soft" }, `Part ${event.part + 1} of ${event.parts.length}. The model reads each alone:`), ...buttons);
-  }
-  by("parts").addEventListener("click", (event) => {
-    const wanted = event.target.closest("button")?.value;
-    if (wanted === undefined) return;
-    part = Number(wanted);
+  const parts = partsOf(by("parts"), (wanted) => {
+    part = wanted;
     groups.take(new Map());
     explain();
   });

@@ -107,6 +107,9 @@ export function element(name, properties = {}, ...children) {
   return made;
 }
 
+// The beginning of a text; by characters, as half of an emoji is none.
+export const short = (text, most = 60) => ([...text].length > most ? `${[...text].slice(0, most).join("").trim()}…` : text);
+
 // Chooses a value of a list, or its first one; returns whether the value was there.
 export function pick(select, value) {
   const found = [...select.options].some((option) => option.value === value);
