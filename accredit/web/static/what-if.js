@@ -56,6 +56,8 @@ export function whatIf({ shown, owner }) {
     open(shown().text);
     if (!spans.length) return asking.tell("Choose a word of the text first; those of a second text are not changed here.");
     field.value = changedText(shown().text, spans, put);
+    const panel = shown().blocks.main.querySelector(".inspector");
+    if (getComputedStyle(panel).position === "fixed") panel.querySelector(":scope > button").click(); // it would lie on the answer
     compare();
   }
 
