@@ -19,6 +19,7 @@ from accredit.core import (
     FloatArray,
     Game,
     Holds,
+    IntArray,
     InvalidInput,
     Precision,
     TooManyPlayers,
@@ -28,11 +29,14 @@ from accredit.core import (
 )
 from accredit.core.coalitions import from_index, unique
 from accredit.values.every_output import every_output
-from accredit.values.sampling import Sampled, checked
+from accredit.values.intervals import Moments
+from accredit.values.sampling import Sampled, check_spread, checked
 from accredit.values.semivalues import shapley_weights
 from accredit.values.solver import progress
 
 EXACT_COALITIONS = 1 << 20
+DEEPEST = 100  # groups within groups
+MOST_ORDERS = 1 << 24
 
 Tree = Any  # a player's name, or a sequence or mapping of trees
 
@@ -50,27 +54,31 @@ def tree_of(game: Game, groups: Tree) -> Node:
     n = len(game.players)
     seen: dict[int, str] = {}
 
-    def build(tree: Tree, path: str) -> Node:
+    def build(tree: Tree, path: str, depth: int) -> Node:
+        if depth > DEEPEST:
+            raise InvalidInput(
+                f"groups is nested more than {DEEPEST} deep, or holds itself; write nested lists of player names"
+            )
         if not isinstance(tree, str):
-            return _together(parts_of(tree, path))
+            return _together(parts_of(tree, path, depth))
         i = player_index(game.players, tree)
         if i in seen:
             raise InvalidInput(f"groups holds {tree!r} in {seen[i]} and in {path}; groups must not overlap")
         seen[i] = path
         return Node(np.arange(n) == i)
 
-    def parts_of(tree: Tree, path: str) -> list[Node]:
+    def parts_of(tree: Tree, path: str, depth: int) -> list[Node]:
         if isinstance(tree, Mapping):
-            parts = [build(part, f"{path}[{name!r}]") for name, part in tree.items()]
+            parts = [build(part, f"{path}[{name!r}]", depth + 1) for name, part in tree.items()]
         elif isinstance(tree, Sequence):
-            parts = [build(part, f"{path}[{i}]") for i, part in enumerate(tree)]
+            parts = [build(part, f"{path}[{i}]", depth + 1) for i, part in enumerate(tree)]
         else:
             raise InvalidInput(f"{path} is {tree!r:.40}; a group is a player's name or a list of groups")
         if not parts:
             raise InvalidInput(f"{path} is empty; name at least one player")
         return parts
 
-    listed = [build(groups, "groups")] if isinstance(groups, str) else parts_of(groups, "groups")
+    listed = [build(groups, "groups", 0)] if isinstance(groups, str) else parts_of(groups, "groups", 0)
     return _together(listed + [Node(np.arange(n) == i) for i in range(n) if i not in seen])
 
 
@@ -95,8 +103,8 @@ def paths(root: Node) -> list[tuple[int, list[tuple[Node, tuple[Node, ...]]]]]:
     return sorted(found, key=lambda item: item[0])
 
 
-def exact_owen(game: Game, root: Node) -> tuple[FloatArray, int]:
-    """Owen values and the payoffs they cost.
+def exact_owen(game: Game, root: Node) -> tuple[FloatArray, float, float, int]:
+    """Owen values, v(∅) and v(N) as they went into them, and the payoffs they cost.
 
     Before player i come, at every level, some of the siblings of the group that holds i; a set of k of them out of s has the
     Shapley weight 1/((s+1)·C(s, k)), and levels are independent.
@@ -118,7 +126,9 @@ def exact_owen(game: Game, root: Node) -> tuple[FloatArray, int]:
     distinct, index = unique(np.concatenate([without, joined]))
     v = payoffs(game, distinct)
     gains = (v[index[len(without) :]] - v[index[: len(without)]]) * np.concatenate(weights)
-    return np.bincount(who, gains, minlength=n).astype(np.float64), len(distinct)
+    members = distinct.sum(axis=1)
+    nobody, everybody = float(v[int(members.argmin())]), float(v[int(members.argmax())])
+    return np.bincount(who, gains, minlength=n).astype(np.float64), nobody, everybody, len(distinct)
 
 
 def _sibling_sets(siblings: tuple[Node, ...], n: int) -> tuple[BoolArray, FloatArray]:
@@ -140,22 +150,36 @@ def random_order(rng: np.random.Generator, node: Node) -> list[int]:
     return [i for part in rng.permutation(len(node.parts)) for i in random_order(rng, node.parts[part])]
 
 
-def sampled_owen(game: Game, root: Node, orders: int, seed: int) -> FloatArray:
-    """What each player adds on arrival along random group-wise orders: (orders, n)."""
+def sampled_owen(
+    game: Game, root: Node, orders: int, seed: int, nobody: float, everybody: float
+) -> tuple[FloatArray, FloatArray]:
+    """What each player adds on arrival along random group-wise orders, from v(∅) to v(N): mean and standard error, (n,) each."""
     n = len(game.players)
-    rng = np.random.default_rng(seed)
-    gains = np.empty((orders, n))
+    rng, moments = np.random.default_rng(seed), Moments(n)
     step = max(1, (1 << 22) // (n * (n + 1)))
     with progress("owen", orders) as bar:
         for start in range(0, orders, step):
             chunk = np.array([random_order(rng, root) for _ in range(min(step, orders - start))])
-            arrived = np.zeros((len(chunk), n + 1, n), dtype=bool)
-            for place in range(n):
-                arrived[:, place + 1] = arrived[:, place]
-                arrived[np.arange(len(chunk)), place + 1, chunk[:, place]] = True
-            v = payoffs(game, arrived.reshape(-1, n)).reshape(len(chunk), n + 1)
-            gains[start + np.arange(len(chunk))[:, None], chunk] = np.diff(v, axis=1)
+            moments.add(_gains_along(game, chunk, nobody, everybody))
             bar.update(start + len(chunk))
+    assert moments.stderr is not None  # two orders at least
+    check_spread(float(np.maximum(np.abs(moments.low), np.abs(moments.high)).max()))
+    return moments.mean, moments.stderr
+
+
+def _gains_along(game: Game, orders: IntArray, nobody: float, everybody: float) -> FloatArray:
+    """What each player adds in each order, (orders, n); nobody and everybody are known and not asked again."""
+    rows, n = orders.shape
+    arrived = np.zeros((rows, n + 1, n), dtype=bool)
+    for place in range(n):
+        arrived[:, place + 1] = arrived[:, place]
+        arrived[np.arange(rows), place + 1, orders[:, place]] = True
+    v = np.empty((rows, n + 1))
+    v[:, 0], v[:, -1] = nobody, everybody
+    if n > 1:
+        v[:, 1:-1] = payoffs(game, arrived[:, 1:-1].reshape(-1, n)).reshape(rows, n - 1)
+    gains = np.empty((rows, n))
+    np.put_along_axis(gains, orders, np.diff(v, axis=1), axis=1)
     return gains
 
 
@@ -181,23 +205,25 @@ def owen(game: Game, groups: Tree, *, orders: int | None = None, seed: int = 0) 
         symmetry,
         Claim("null player", Holds.EXACTLY, "a null player adds nothing in any order"),
     )
-    nobody, everybody = endpoints(game)
     if orders is not None:
         checked(Sampled(), None, seed, orders=orders)
-        if orders < 2:
-            raise InvalidInput(f"orders must be at least 2, got {orders!r}; two are needed for an error bar")
-        gains = sampled_owen(game, root, orders, seed)
+        if not 2 <= orders <= MOST_ORDERS:
+            raise InvalidInput(
+                f"orders must lie between 2, for an error bar, and {MOST_ORDERS:,}, got {orders!r:.40}; write for example orders=500"
+            )
+        nobody, everybody = endpoints(game)
+        credit, stderr = sampled_owen(game, root, orders, seed, nobody, everybody)
         linear = Claim("linearity", Holds.EXACTLY, "for a fixed seed the same orders are used in every game")
         return Attribution(
             game.players,
-            gains.mean(axis=0),
+            credit,
             everybody - nobody,
             f"owen/orders={orders}",
             (*shared, linear),
-            stderr=gains.std(axis=0, ddof=1) / np.sqrt(orders),
+            stderr=stderr,
             precision=Precision.unknown("standard errors only, because intervals from few orders cover too little"),
             baseline=nobody,
-            payoffs=orders * (len(game.players) + 1) + 2,
+            payoffs=orders * (len(game.players) - 1) + 2,
             seed=seed,
             stopped=f"{orders} orders drawn",
         )
@@ -207,7 +233,7 @@ def owen(game: Game, groups: Tree, *, orders: int | None = None, seed: int = 0) 
             f"exact Owen values of this tree need up to {needed:,} payoffs; the limit is {EXACT_COALITIONS:,}. "
             "Estimate instead: owen(game, groups, orders=500), or nest the groups deeper."
         )
-    credit, used = exact_owen(game, root)
+    credit, nobody, everybody, used = exact_owen(game, root)
     linear = Claim("linearity", Holds.EXACTLY, "a fixed linear function of the payoffs")
     return Attribution(
         game.players,
@@ -217,6 +243,6 @@ def owen(game: Game, groups: Tree, *, orders: int | None = None, seed: int = 0) 
         (*shared, linear),
         precision=Precision.exact(),
         baseline=nobody,
-        payoffs=used + 2,
+        payoffs=used,
         stopped="all group-wise orders counted",
     )

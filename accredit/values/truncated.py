@@ -21,6 +21,7 @@ from accredit.core import (
 )
 from accredit.values.every_output import solves_every_output
 from accredit.values.orders import random_places
+from accredit.values.sampling import check_spread
 
 ABREAST = 32  # orders that advance side by side, so that every call asks a batch
 
@@ -68,6 +69,7 @@ class Truncated:
                 stopped = "no order had anything to ask"
                 break
         scores = np.concatenate(gains)  # (orders, n)
+        check_spread(float(np.abs(scores).max()))
         return Attribution(
             game.players,
             scores.mean(axis=0),
