@@ -209,7 +209,7 @@ def owen(game: Game, groups: Tree, *, orders: int | None = None, seed: int = 0) 
         checked(Sampled(), None, seed, orders=orders)
         if not 2 <= orders <= MOST_ORDERS:
             raise InvalidInput(
-                f"orders must lie between 2, for an error bar, and {MOST_ORDERS:,}, got {orders!r:.40}; write for example orders=500"
+                f"orders must be at least 2, for an error bar, and at most {MOST_ORDERS:,}, got {orders!r:.40}; write orders=500"
             )
         nobody, everybody = endpoints(game)
         credit, stderr = sampled_owen(game, root, orders, seed, nobody, everybody)
