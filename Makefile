@@ -11,7 +11,7 @@ export OMP_NUM_THREADS ?= 1
 export TOKENIZERS_PARALLELISM ?= false
 export HF_HUB_OFFLINE ?= 1
 
-.PHONY: demo test quick check bench soak soak-trees trace clean
+.PHONY: demo test quick check bench soak soak-trees matrix fuzz truth trace clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -64,6 +64,15 @@ soak: $(VENV)/test.done  ## kill journalled runs 500 times, alone and in pairs, 
 
 soak-trees: $(VENV)/test.done  ## exact credit of 200 random ensembles of every family against all coalitions
 	ACCREDIT_ENSEMBLES=200 $(BIN)/python -m pytest tests/trees/test_brute_force.py
+
+matrix: $(VENV)/test.done  ## every public call and every command with every kind of bad value
+	$(BIN)/python -m tools.matrix --show
+
+fuzz: $(VENV)/test.done  ## damaged and random input, more than a million executions
+	$(BIN)/python -m tools.fuzz
+
+truth: $(VENV)/test.done  ## axioms on 50,000 games, coverage of intervals, flows on 2,000 graphs, claims under attack
+	$(BIN)/python -m tools.truth
 
 trace: $(VENV)/test.done  ## plant facts in a language model's texts and find the text behind each answer
 	$(BIN)/python tools/trace_planted_facts.py

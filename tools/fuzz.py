@@ -15,10 +15,11 @@ import random
 import sys
 import time
 import traceback
+from importlib import import_module
 from typing import Any
 
 from tools.proof.pool import Worker
-from tools.proof.targets import CRASHING, TARGETS, Wrong
+from tools.proof.targets import CRASHING, TARGETS, Wrong, scratch
 
 
 def attempt(target: str, k: int) -> str | None:
@@ -37,7 +38,7 @@ def executed(target: str, first: int, runs: int) -> list[tuple[int, str]]:
     """Findings among executions `first` … `first + runs`."""
     if target not in CRASHING:
         return [(k, found) for k in range(first, first + runs) if (found := attempt(target, k)) is not None]
-    attempt(target, first)  # what all executions share is made before the worker is forked
+    import_module("lightgbm"), import_module("xgboost"), scratch()  # shared by workers that are started again
     worker = Worker(lambda k: attempt(target, k))
     try:
         return [(k, found) for k in range(first, first + runs) if (found := worker.tried(k, 60.0)) is not None]
@@ -72,7 +73,18 @@ def main(arguments: list[str] | None = None) -> int:
     for line in shown[:60]:
         print(f"FINDING {line}")
     spent = round(time.process_time() - began, 1)
-    print(json.dumps({"part": "fuzz", "from": options.first, "executions": done, "all": sum(done.values()), "findings": wrong, "cpu_seconds": spent}))  # fmt: skip
+    print(
+        json.dumps(
+            {
+                "part": "fuzz",
+                "from": options.first,
+                "executions": done,
+                "all": sum(done.values()),
+                "findings": wrong,
+                "cpu_seconds": spent,
+            }
+        )
+    )
     return 1 if wrong else 0
 
 

@@ -89,7 +89,12 @@ def main(arguments: list[str] | None = None) -> int:
     counted = summary(done)
     names = [name for name, _ in base_calls.public()]
     called = len({cell.name for cell, _, _ in done})
-    line = {"part": "matrix", "names": called, "left_out": sum(base_calls.left_out(n) is not None for n in names), **counted}
+    line = {
+        "part": "matrix",
+        "names": called,
+        "left_out": sum(base_calls.left_out(n) is not None for n in names),
+        **counted,
+    }
     print(json.dumps(line))
     return 1 if counted["faults"] else 0
 

@@ -135,7 +135,12 @@ def main(arguments: list[str] | None = None) -> int:
         wrong += len(found["faults"])
         for text in found["faults"][:40]:
             print(f"FAULT {text}")
-        line = {"part": part, "from": options.first, "games": games, "cpu_seconds": round(time.process_time() - began, 1)}
+        line = {
+            "part": part,
+            "from": options.first,
+            "games": games,
+            "cpu_seconds": round(time.process_time() - began, 1),
+        }
         print(json.dumps(line | found | {"faults": len(found["faults"])}, ensure_ascii=False), flush=True)
     return 1 if wrong else 0
 

@@ -89,8 +89,8 @@ def check_claims(
     payoffs.
     Linearity is a statement about other games: it is tested only when the `method` that made the attribution is given.
     Claims in expectation or in the limit are held to 8 standard errors; without standard errors they stay untested.
-    `Attributions` are tested output by output against games that pay the same outputs. Credit goes by name, in any order; a part of
-    the players is tested on that part.
+    `Attributions` are tested output by output against games that pay the same outputs. Credit goes by name, in any order; a
+    part of the players is tested on that part.
 
     >>> from accredit.games import TableGame
     >>> from accredit.values import shapley

@@ -153,7 +153,7 @@ def random_order(rng: np.random.Generator, node: Node) -> list[int]:
 def sampled_owen(
     game: Game, root: Node, orders: int, seed: int, nobody: float, everybody: float
 ) -> tuple[FloatArray, FloatArray]:
-    """What each player adds on arrival along random group-wise orders, from v(∅) to v(N): mean and standard error, (n,) each."""
+    """What each player adds on arrival in random group-wise orders, from v(∅) to v(N): mean and standard error, (n,) each."""
     n = len(game.players)
     rng, moments = np.random.default_rng(seed), Moments(n)
     step = max(1, (1 << 22) // (n * (n + 1)))
@@ -209,7 +209,8 @@ def owen(game: Game, groups: Tree, *, orders: int | None = None, seed: int = 0) 
         checked(Sampled(), None, seed, orders=orders)
         if not 2 <= orders <= MOST_ORDERS:
             raise InvalidInput(
-                f"orders must be at least 2, for an error bar, and at most {MOST_ORDERS:,}, got {orders!r:.40}; write orders=500"
+                f"orders must be at least 2, for an error bar, and at most {MOST_ORDERS:,}, got {orders!r:.40}; write "
+                "orders=500"
             )
         nobody, everybody = endpoints(game)
         credit, stderr = sampled_owen(game, root, orders, seed, nobody, everybody)

@@ -61,9 +61,22 @@ METHODS: dict[str, Method] = {
 }
 EXACT = ("shapley", "banzhaf", "beta", "leave-one-out", "owen")
 HOSTILE = (
-    "near-ties", "huge", "tiny", "below the smallest normal number", "constant", "zero", "large v(∅)", "one NaN", "one infinity",
-    "one spike", "equal but for rounding", "null but for rounding", "cancelling", "random payoffs", "one player",
-)  # fmt: skip
+    "near-ties",
+    "huge",
+    "tiny",
+    "below the smallest normal number",
+    "constant",
+    "zero",
+    "large v(∅)",
+    "one NaN",
+    "one infinity",
+    "one spike",
+    "equal but for rounding",
+    "null but for rounding",
+    "cancelling",
+    "random payoffs",
+    "one player",
+)
 
 
 def hostile_game(k: int) -> tuple[str, Game]:

@@ -120,7 +120,12 @@ def _planted(
 
 
 def _semivalues(
-    game: TableGame, v: FloatArray, rng: np.random.Generator, nulls: list[int], equal: tuple[int, int] | None, scale: float
+    game: TableGame,
+    v: FloatArray,
+    rng: np.random.Generator,
+    nulls: list[int],
+    equal: tuple[int, int] | None,
+    scale: float,
 ) -> Iterator[tuple[str, float]]:
     n = len(game.players)
     size = np.arange(n)
@@ -157,7 +162,9 @@ def _owen(
     found = owen(game, [[game.players[i] for i in g] for g in groups])
     yield "owen: efficiency", abs(found.credit.sum() - (v[-1] - v[0])) / scale
     masks = np.array([sum(1 << i for i in g) for g in groups])
-    among = np.array([v[int(masks[(s >> np.arange(len(masks)) & 1).astype(bool)].sum())] for s in range(1 << len(masks))])
+    among = np.array(
+        [v[int(masks[(s >> np.arange(len(masks)) & 1).astype(bool)].sum())] for s in range(1 << len(masks))]
+    )
     together = np.array([found.credit[g].sum() for g in groups])
     yield "owen: the game among groups", _off(together, by_orders(among), scale)
     yield from _planted("owen", found.credit, nulls, None, scale)

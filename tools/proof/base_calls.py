@@ -14,15 +14,28 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 import accredit
 from tools.proof import examples
 
 ROOMS = (
-    "accredit", "core", "games", "values", "trees", "flow", "attention", "gradients", "store", "evaluate", "explanation",
-    "valuation", "learned", "views", "models", "audit", "shortcuts",
-)  # fmt: skip
+    "accredit",
+    "core",
+    "games",
+    "values",
+    "trees",
+    "flow",
+    "attention",
+    "gradients",
+    "store",
+    "evaluate",
+    "explanation",
+    "valuation",
+    "learned",
+    "views",
+    "models",
+    "audit",
+    "shortcuts",
+)
 
 LEFT_OUT = {  # pattern of a name -> why it is not called with bad values
     "models.*": "adapters are reached through explain and the games, which are called; their methods take the library's own objects",
@@ -33,41 +46,88 @@ LEFT_OUT = {  # pattern of a name -> why it is not called with bad values
     "core.every_payoff": "the door of games with several outputs",
     "core.named": "words for messages",
     "core.no_division": "a claim for messages",
-    "core.MissingExtra": "an error", "core.needs": "opens optional libraries", "core.BrokenLibrary": "an error", "core.shown": "words for messages",
-    "core.real_number*": "a door: every number below goes through it", "core.*whole*": "a door: every count below goes through it",
+    "core.MissingExtra": "an error",
+    "core.needs": "opens optional libraries",
+    "core.BrokenLibrary": "an error",
+    "core.shown": "words for messages",
+    "core.real_number*": "a door: every number below goes through it",
+    "core.*whole*": "a door: every count below goes through it",
     "core.checked_text": "a door: every text below goes through it",
-    "games.AnswerGame": "built by answer_game", "games.ImageGame": "built by image_game",
-    "games.StringGame": "built by string_game", "games.TabularGame": "built by tabular_game",
-    "games.TextGame": "built by text_game", "games.PartsGames": "built by a model's game",
-    "games.Cached*": "built by cached", "games.Counted*": "built by counted",
-    "values.Cubes": "a record", "values.Exact.semivalue": "called by semivalue",
-    "evaluate.Finding": "a record", "evaluate.Score": "a record", "evaluate.Sanity": "a record",
-    "evaluate.*.plan": "called by measure", "evaluate.*.score": "called by measure", "evaluate.*.oracle": "called by oracle",
-    "evaluate.nudged_embeddings": "takes a loaded model", "evaluate.randomised_layers": "takes a loaded model",
-    "flow.kkt": "takes a solver's own point", "flow.kkt_of": "takes a solver's own point", "flow.KKT": "a record",
-    "flow.Certificate": "a record", "flow.Circulation": "a record", "flow.Flow": "a record", "flow.MaximumFlow": "a record",
-    "flow.LayeredNetwork.balance": "a kernel", "flow.LayeredNetwork.cut_parts": "a kernel",
-    "flow.LayeredNetwork.renumbered": "a kernel", "flow.MaximumFlows.*": "asked by maximum_flow",
-    "attention.FlowReport": "a record", "attention.Relabelling": "a record", "attention.SpentToken": "a record",
-    "explanation.*.of": "picks one of its own outputs", "explanation.FlowPicture": "a record", "explanation.Picture": "a record",
-    "explanation.Said": "a record", "explanation.Token": "a record", "explanation.Explanation": "built by explain",
+    "games.AnswerGame": "built by answer_game",
+    "games.ImageGame": "built by image_game",
+    "games.StringGame": "built by string_game",
+    "games.TabularGame": "built by tabular_game",
+    "games.TextGame": "built by text_game",
+    "games.PartsGames": "built by a model's game",
+    "games.Cached*": "built by cached",
+    "games.Counted*": "built by counted",
+    "values.Cubes": "a record",
+    "values.Exact.semivalue": "called by semivalue",
+    "evaluate.Finding": "a record",
+    "evaluate.Score": "a record",
+    "evaluate.Sanity": "a record",
+    "evaluate.*.plan": "called by measure",
+    "evaluate.*.score": "called by measure",
+    "evaluate.*.oracle": "called by oracle",
+    "evaluate.nudged_embeddings": "takes a loaded model",
+    "evaluate.randomised_layers": "takes a loaded model",
+    "flow.kkt": "takes a solver's own point",
+    "flow.kkt_of": "takes a solver's own point",
+    "flow.KKT": "a record",
+    "flow.Certificate": "a record",
+    "flow.Circulation": "a record",
+    "flow.Flow": "a record",
+    "flow.MaximumFlow": "a record",
+    "flow.LayeredNetwork.balance": "a kernel",
+    "flow.LayeredNetwork.cut_parts": "a kernel",
+    "flow.LayeredNetwork.renumbered": "a kernel",
+    "flow.MaximumFlows.*": "asked by maximum_flow",
+    "attention.FlowReport": "a record",
+    "attention.Relabelling": "a record",
+    "attention.SpentToken": "a record",
+    "explanation.*.of": "picks one of its own outputs",
+    "explanation.FlowPicture": "a record",
+    "explanation.Picture": "a record",
+    "explanation.Said": "a record",
+    "explanation.Token": "a record",
+    "explanation.Explanation": "built by explain",
     "explanation.explain_answer": "reached through explain(prompt, answer=…)",
-    "trees.Ensemble*": "built by ensemble_of", "trees.Forest*": "built by forest_of", "trees.Tree": "a record",
-    "trees.TreeCredit": "a record", "trees.RowCredit": "a record",
-    "valuation.*.solve": "called by influence", "valuation.*.retrain": "called by payoff",
-    "valuation.*_products": "kernels of an objective", "valuation.Datamodels": "a record", "valuation.Influences": "a record",
-    "valuation.Harmonics": "a record", "valuation.Split": "built by split", "valuation.WrongLabels*": "built by wrong_labels",
-    "valuation.Trace": "a record", "valuation.Network*": "built by network", "valuation.network*": "takes a network and its batches",
-    "valuation.tracin": "takes networks and their batches", "valuation.trace": "reached through the command",
-    "valuation.GradientStore*": "reached through the command trace", "valuation.TorchTraining*": "takes a network to train",
-    "valuation.TorchObjective*": "takes a trained network", "valuation.Retraining.fitted": "called by payoff",
-    "valuation.text_features": "takes a model folder", "valuation.mean_influence": "takes the library's own results",
-    "store.Durable*": "built by durable", "store.Entry": "a record", "store.Fingerprint*": "built by fingerprint",
-    "store.Run": "a record", "store.Journal.*": "rows of the library's own journal; damaged files are fuzzed", "store.Finished*": "as a journal",
-    "store.crew_of": "starts workers", "store.Executor*": "a protocol",
-    "gradients.*": "each is called by explain, which is called", "views.page": "takes markup that the library rendered",
+    "trees.Ensemble*": "built by ensemble_of",
+    "trees.Forest*": "built by forest_of",
+    "trees.Tree": "a record",
+    "trees.TreeCredit": "a record",
+    "trees.RowCredit": "a record",
+    "valuation.*.solve": "called by influence",
+    "valuation.*.retrain": "called by payoff",
+    "valuation.*_products": "kernels of an objective",
+    "valuation.Datamodels": "a record",
+    "valuation.Influences": "a record",
+    "valuation.Harmonics": "a record",
+    "valuation.Split": "built by split",
+    "valuation.WrongLabels*": "built by wrong_labels",
+    "valuation.Trace": "a record",
+    "valuation.Network*": "built by network",
+    "valuation.network*": "takes a network and its batches",
+    "valuation.tracin": "takes networks and their batches",
+    "valuation.trace": "reached through the command",
+    "valuation.GradientStore*": "reached through the command trace",
+    "valuation.TorchTraining*": "takes a network to train",
+    "valuation.TorchObjective*": "takes a trained network",
+    "valuation.Retraining.fitted": "called by payoff",
+    "valuation.text_features": "takes a model folder",
+    "valuation.mean_influence": "takes the library's own results",
+    "store.Durable*": "built by durable",
+    "store.Entry": "a record",
+    "store.Fingerprint*": "built by fingerprint",
+    "store.Run": "a record",
+    "store.Journal.*": "rows of the library's own journal; damaged files are fuzzed",
+    "store.Finished*": "as a journal",
+    "store.crew_of": "starts workers",
+    "store.Executor*": "a protocol",
+    "gradients.*": "each is called by explain, which is called",
+    "views.page": "takes markup that the library rendered",
     "views.show": "for notebooks",
-}  # fmt: skip
+}
 
 
 @dataclass(frozen=True)
@@ -138,7 +198,9 @@ def _base(name: str, thing: Any, folder: Path) -> Base:
     call = thing
     if owner.count("."):  # a method: of the class, or of an instance built by the base call of its class
         kind = _class_of(owner)
-        call = getattr(kind if isinstance(thing, classmethod | staticmethod) else _instance(owner, kind, folder), method)
+        call = getattr(
+            kind if isinstance(thing, classmethod | staticmethod) else _instance(owner, kind, folder), method
+        )
     signature = inspect.signature(call)
     arguments, expects, optional = {}, {}, set()
     for parameter in signature.parameters.values():
@@ -152,7 +214,9 @@ def _base(name: str, thing: Any, folder: Path) -> Base:
         if good is not examples.NOTHING:
             arguments[parameter.name] = good
         elif parameter.default is inspect.Parameter.empty:
-            raise LookupError(f"{name} has no base call: give an example of {parameter.name} in tools/proof/examples.py")
+            raise LookupError(
+                f"{name} has no base call: give an example of {parameter.name} in tools/proof/examples.py"
+            )
     return Base(name, call, arguments, expects, frozenset(optional))
 
 

@@ -22,11 +22,27 @@ CLOSE = {"float16": 1e-2, "bfloat16": 5e-2}  # relative, for numbers that were g
 
 WORDS_FOR: dict[type, tuple[str, ...]] = {int: ("digits",), float: ("nan", "inf"), str: ("text", "character")}
 ALSO_CALLED = {  # what a message may call an argument by
-    "game": ("payoff", "player", "table"), "games": ("payoff", "player", "output"), "given": ("player", "text", "row"),
-    "coalition": ("player",), "names": ("player", "row"), "players": ("group", "token"), "groups": ("player",), "coalitions": ("player",),
-    "solver": ("budget",), "model": ("rows", "function"), "function": ("payoff",), "data": ("split",), "path": ("file",), "text": ("JSON",),
-    "result": ("explanation",), "x": ("row",), "y": ("label",), "by_output": ("output",), "present": ("cube",), "absent": ("cube",),
-}  # fmt: skip
+    "game": ("payoff", "player", "table"),
+    "games": ("payoff", "player", "output"),
+    "given": ("player", "text", "row"),
+    "coalition": ("player",),
+    "names": ("player", "row"),
+    "players": ("group", "token"),
+    "groups": ("player",),
+    "coalitions": ("player",),
+    "solver": ("budget",),
+    "model": ("rows", "function"),
+    "function": ("payoff",),
+    "data": ("split",),
+    "path": ("file",),
+    "text": ("JSON",),
+    "result": ("explanation",),
+    "x": ("row",),
+    "y": ("label",),
+    "by_output": ("output",),
+    "present": ("cube",),
+    "absent": ("cube",),
+}
 
 
 @dataclass(frozen=True)
@@ -117,7 +133,11 @@ def _shown(value: Any) -> list[str]:
     except Exception:
         text = ""
     shapes = [str(np.shape(value))] if isinstance(value, np.ndarray) else []
-    return [text, text.strip("'\""), type(value).__name__, *shapes, "nan", "inf", *WORDS_FOR.get(type(value), ())] if text != "" else [type(value).__name__]
+    return (
+        [text, text.strip("'\""), type(value).__name__, *shapes, "nan", "inf", *WORDS_FOR.get(type(value), ())]
+        if text != ""
+        else [type(value).__name__]
+    )
 
 
 def _judged_answer(cell: Cell, bad: Bad, base: Base, found: Any, caught: list[Any]) -> Outcome:

@@ -22,7 +22,10 @@ from tools.proof.cells import RIGHT, TYPED, Outcome
 from tools.proof.examples import game_file
 
 WRITES = ("html_file", "out", "export_file", "new")
-STARTS = ("serve", "reproduce")  # commands whose good call takes minutes or does not end: only what must be refused is tried
+STARTS = (
+    "serve",
+    "reproduce",
+)  # commands whose good call takes minutes or does not end: only what must be refused is tried
 
 
 @dataclass(frozen=True)
@@ -83,34 +86,65 @@ def good_line(command: str, folder: Path) -> tuple[str, ...]:
 
 WORDS = {  # kind -> (word, must be refused)
     "int": {
-        "empty": ("", True), "text": ("many", True), "fraction": ("2.5", True), "nan": ("nan", True), "exponent": ("1e3", True),
-        "underscore": ("1_000", True), "hexadecimal": ("0x10", True), "negative": ("-1", True), "zero": ("0", False),
-        "huge": ("9" * 400, False), "surrogate": ("\udcff", True), "list": ("1,2", True),
+        "empty": ("", True),
+        "text": ("many", True),
+        "fraction": ("2.5", True),
+        "nan": ("nan", True),
+        "exponent": ("1e3", True),
+        "underscore": ("1_000", True),
+        "hexadecimal": ("0x10", True),
+        "negative": ("-1", True),
+        "zero": ("0", False),
+        "huge": ("9" * 400, False),
+        "surrogate": ("\udcff", True),
+        "list": ("1,2", True),
     },
     "float": {
-        "empty": ("", True), "text": ("much", True), "nan": ("nan", True), "comma": ("0,5", True), "underscore": ("1_0.5", True),
-        "negative": ("-1", True), "inf": ("inf", False), "beyond doubles": ("1e400", False), "zero": ("0", False),
+        "empty": ("", True),
+        "text": ("much", True),
+        "nan": ("nan", True),
+        "comma": ("0,5", True),
+        "underscore": ("1_0.5", True),
+        "negative": ("-1", True),
+        "inf": ("inf", False),
+        "beyond doubles": ("1e400", False),
+        "zero": ("0", False),
         "surrogate": ("\udcff", True),
     },
-    "choice": {"empty": ("", True), "misspelt": ("shaplye", True), "surrogate": ("\udcff", True), "very long": ("x" * 5000, True)},
-    "text": {
-        "empty": ("", False), "misspelt": ("misspelt", False), "surrogate": ("\udcff", False), "very long": ("x" * 5000, False),
-        "newline": ("a\nb", False), "markup": ("<b>", False),
+    "choice": {
+        "empty": ("", True),
+        "misspelt": ("shaplye", True),
+        "surrogate": ("\udcff", True),
+        "very long": ("x" * 5000, True),
     },
-}  # fmt: skip
+    "text": {
+        "empty": ("", False),
+        "misspelt": ("misspelt", False),
+        "surrogate": ("\udcff", False),
+        "very long": ("x" * 5000, False),
+        "newline": ("a\nb", False),
+        "markup": ("<b>", False),
+    },
+}
 
 
 def _paths(writes: bool, folder: Path) -> dict[str, tuple[str, bool]]:
     """Paths that cannot be read, or must not be written."""
     shared = {
-        "empty": ("", True), "folder": (str(folder), True), "fifo": (str(folder / "fifo"), True), "NUL": ("a\0b", True),
-        "very long": ("x" * 5000, True), "surrogate in a folder": ("\udcff/\udcff", True),
-    }  # fmt: skip
+        "empty": ("", True),
+        "folder": (str(folder), True),
+        "fifo": (str(folder / "fifo"), True),
+        "NUL": ("a\0b", True),
+        "very long": ("x" * 5000, True),
+        "surrogate in a folder": ("\udcff/\udcff", True),
+    }
     if writes:
         return shared | {"device": ("/dev/null", True), "missing folder": (str(folder / "no" / "page.html"), True)}
     return shared | {
-        "missing": (str(folder / "missing.csv"), True), "device": ("/dev/zero", True), "torn journal": (str(folder / "torn.db"), True),
-    }  # fmt: skip
+        "missing": (str(folder / "missing.csv"), True),
+        "device": ("/dev/zero", True),
+        "torn journal": (str(folder / "torn.db"), True),
+    }
 
 
 def cells(folder: Path) -> Iterator[CommandCell]:

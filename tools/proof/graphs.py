@@ -11,13 +11,27 @@ from fractions import Fraction
 
 import numpy as np
 
-from accredit.core import AccreditError, BoolArray, FloatArray
+from accredit.core import AccreditError, BoolArray
 from accredit.flow import LayeredNetwork, maximum_flow, unique_flow
 
 SHAPES = (
-    "dense", "sparse", "dead ends", "whole", "equal", "wide range", "one huge edge", "tiny layer", "one path", "bottleneck",
-    "causal", "cut off", "tiny", "huge", "narrow ends", "attention",
-)  # fmt: skip
+    "dense",
+    "sparse",
+    "dead ends",
+    "whole",
+    "equal",
+    "wide range",
+    "one huge edge",
+    "tiny layer",
+    "one path",
+    "bottleneck",
+    "causal",
+    "cut off",
+    "tiny",
+    "huge",
+    "narrow ends",
+    "attention",
+)
 RELATIVE = 1e-9  # of the max flow
 
 
@@ -147,8 +161,10 @@ def _flow_faults(network: LayeredNetwork, flow: object, truth: float) -> list[st
     if np.abs(network.balance(edges, supply, demand)).max() > 1e-8 * truth:
         faults.append("is not conserved")
     for name, carried, room in (
-        ("edges", edges, network.capacity), ("supply", supply, network.supply), ("demand", demand, network.demand)
-    ):  # fmt: skip
+        ("edges", edges, network.capacity),
+        ("supply", supply, network.supply),
+        ("demand", demand, network.demand),
+    ):
         if (carried > room + 1e-8 * truth).any() or (carried < -1e-8 * truth).any():
             faults.append(f"{name} carry more than they may")
     return faults

@@ -4,13 +4,45 @@ from __future__ import annotations
 
 import json
 import random
+from copy import deepcopy
 from typing import Any
 
 NASTY: tuple[Any, ...] = (
-    None, True, False, 0, -1, 1, 2**63, 10**400, -0.0, 0.5, 1e308, -1e308, 5e-324, float("nan"), float("inf"), "", "x", "exactly",
-    "\ud800", "\0", "nan", "1", "<script>", "x" * 300, [], {}, [[]], [None], {"a": 1}, [1, 2, 3], [0.5, "a"], ["a", "a"], [[0.0, 1.0]],
-)  # fmt: skip
-LETTERS = 'ab ,;:"\'{}[]()\n\r\t\\/<>&%=+-_.0123456789eE\0é\u2028\ud83d\ude00'
+    None,
+    True,
+    False,
+    0,
+    -1,
+    1,
+    2**63,
+    10**400,
+    -0.0,
+    0.5,
+    1e308,
+    -1e308,
+    5e-324,
+    float("nan"),
+    float("inf"),
+    "",
+    "x",
+    "exactly",
+    "\ud800",
+    "\0",
+    "nan",
+    "1",
+    "<script>",
+    "x" * 300,
+    [],
+    {},
+    [[]],
+    [None],
+    {"a": 1},
+    [1, 2, 3],
+    [0.5, "a"],
+    ["a", "a"],
+    [[0.0, 1.0]],
+)
+LETTERS = "ab ,;:\"'{}[]()\n\r\t\\/<>&%=+-_.0123456789eE\0é\u2028\ud83d\ude00"
 
 
 def places(data: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
@@ -36,7 +68,14 @@ def damaged_json(rng: random.Random, text: str) -> str:
             _damage(rng, data, path)
     dumped = json.dumps(data)
     if rng.random() < 0.03:  # a key twice
-        dumped = dumped[:-1] + "," + json.dumps(rng.choice(list(json.loads(text)))) + ":" + json.dumps(rng.choice(NASTY[:8])) + "}"
+        dumped = (
+            dumped[:-1]
+            + ","
+            + json.dumps(rng.choice(list(json.loads(text))))
+            + ":"
+            + json.dumps(rng.choice(NASTY[:8]))
+            + "}"
+        )
     return dumped
 
 
@@ -46,13 +85,13 @@ def _damage(rng: random.Random, data: Any, path: tuple[Any, ...]) -> None:
         holder = holder[step]
     key, how = path[-1], rng.random()
     if how < 0.7:
-        holder[key] = rng.choice(NASTY)
+        holder[key] = deepcopy(rng.choice(NASTY))
     elif how < 0.8:
         del holder[key]
     elif how < 0.9 and isinstance(holder, dict):
         holder[f"{key}{rng.choice('xs _')}"] = holder.pop(key)
     elif isinstance(holder, list):
-        holder.insert(rng.randrange(len(holder) + 1), rng.choice([holder[key], rng.choice(NASTY)]))
+        holder.insert(rng.randrange(len(holder) + 1), deepcopy(rng.choice([holder[key], rng.choice(NASTY)])))
     else:
         holder[key] = [holder[key]]
 
@@ -63,7 +102,9 @@ def torn(rng: random.Random, text: str) -> str:
         a = rng.randrange(len(text) + 1)
         b = min(len(text), a + int(rng.expovariate(0.2)))
         how = rng.random()
-        middle = "" if how < 0.3 else text[a:b] * 2 if how < 0.5 else "".join(rng.choices(LETTERS, k=rng.randrange(1, 5)))
+        middle = (
+            "" if how < 0.3 else text[a:b] * 2 if how < 0.5 else "".join(rng.choices(LETTERS, k=rng.randrange(1, 5)))
+        )
         text = text[:a] + middle + text[b:]
     return text
 
@@ -91,5 +132,7 @@ def any_text(rng: random.Random, longest: int = 60) -> str:
     """Text of any characters."""
     size = rng.randrange(longest)
     if rng.random() < 0.3:
-        return "".join(chr(rng.choice((rng.randrange(128), rng.randrange(0x3000), rng.randrange(0x110000)))) for _ in range(size))
+        return "".join(
+            chr(rng.choice((rng.randrange(128), rng.randrange(0x3000), rng.randrange(0x110000)))) for _ in range(size)
+        )
     return "".join(rng.choices(LETTERS, k=size))

@@ -1,7 +1,7 @@
 """What is fuzzed: one function per target, (random numbers) -> None, that raises `Wrong` where something is wrong.
 
-A typed error is an answer. Anything that is accepted is looked at: it must be well formed, travel there and back, and agree with
-an independent oracle where there is one.
+A typed error is an answer. Anything that is accepted is looked at: it must be well formed, travel there and back, and agree
+with an independent oracle where there is one.
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ class Wrong(Exception):
 
 
 @cache
-def _folder() -> Path:
+def scratch() -> Path:
+    """A folder for damaged files, in memory where there is room for it."""
     place = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
     return Path(tempfile.mkdtemp(prefix="accredit-fuzz-", dir=place))
 
@@ -48,10 +49,13 @@ def _results() -> tuple[tuple[Any, str], ...]:
     game = asked_game(KINDS["smooth"](np.random.default_rng(0), 4))
     one, other = Surrogate(12).solve(game), Differences(60).solve(game)
     return (
-        (Attribution, one.to_json()), (Attribution, other.to_json()), (Attribution, shapley(game).to_json()),
+        (Attribution, one.to_json()),
+        (Attribution, other.to_json()),
+        (Attribution, shapley(game).to_json()),
         (Attributions, Attributions({"x": one, "y": one}).to_json()),
-        (Interactions, mobius(game, 2).to_json()), (Selection, Selection(("a", "b"), [True, False], "l2x").to_json()),
-    )  # fmt: skip
+        (Interactions, mobius(game, 2).to_json()),
+        (Selection, Selection(("a", "b"), [True, False], "l2x").to_json()),
+    )
 
 
 def results_json(rng: random.Random) -> None:
@@ -122,7 +126,7 @@ def table_files(rng: random.Random) -> None:
         text = "\n".join(json.dumps({"text": "a b", "label": k}) for k in range(3))
     else:
         text = f'text{mark}label\n"a, ""b"""{mark}1\nc{mark}2\n'
-    file = _folder() / f"table{kind}"
+    file = scratch() / f"table{kind}"
     file.write_bytes(damaged_bytes(rng, torn(rng, text).encode("utf-8", "surrogatepass")))
     try:
         sheet = read_sheet(file)
@@ -140,7 +144,7 @@ def game_files(rng: random.Random) -> None:
     """Games in files: refused, or finite payoffs of all coalitions."""
     kind = rng.choice((".csv", ".json"))
     text = damaged_json(rng, GAME_JSON) if kind == ".json" else torn(rng, GAME_CSV)
-    file = _folder() / f"game{kind}"
+    file = scratch() / f"game{kind}"
     file.write_bytes(text.encode("utf-8", "surrogatepass"))
     reader = rng.choice((read_game, read_games))
     try:
@@ -166,7 +170,11 @@ def group_texts(rng: random.Random) -> None:
 
 MESSAGES: tuple[Any, ...] = (
     [{"role": "user", "content": "Who?"}],
-    [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Who?\nAnna."}, {"role": "assistant", "content": "Anna."}],
+    [
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "content": "Who?\nAnna."},
+        {"role": "assistant", "content": "Anna."},
+    ],
     [{"role": "user", "content": [{"type": "text", "text": "Who?"}]}],
 )
 
@@ -223,7 +231,9 @@ def _client() -> Any:
     from accredit.web.app import application, guarded
     from accredit.web.worker import Worker
 
-    client = TestClient(guarded(application(Worker()), "secret", 8123), base_url="http://127.0.0.1:8123", raise_server_exceptions=False)
+    client = TestClient(
+        guarded(application(Worker()), "secret", 8123), base_url="http://127.0.0.1:8123", raise_server_exceptions=False
+    )
     client.get("/?token=secret")
     return client
 
@@ -233,13 +243,17 @@ def page_routes(rng: random.Random) -> None:
     how = rng.random()
     if how < 0.6:
         body = damaged_json(rng, REQUESTS["GameRequest"]).encode("utf-8", "surrogatepass")
-        answer = _client().post("/api/game", content=body, headers={"content-type": "application/json", "origin": "http://127.0.0.1:8123"})
+        answer = _client().post(
+            "/api/game", content=body, headers={"content-type": "application/json", "origin": "http://127.0.0.1:8123"}
+        )
     else:
         path = "/" + rng.choice(("", "static/", "api/", "api/data", "api/about", "..%2f", "static/app.js"))
-        noise = "".join(c for c in any_text(rng, 20) if c.isprintable() and c.isascii() and c not in "?#\\ \"<>[]{}|^`%")
+        noise = "".join(c for c in any_text(rng, 20) if c.isprintable() and c.isascii() and c not in '?#\\ "<>[]{}|^`%')
         answer = _client().get(path + noise + rng.choice(("", "?token=x", "?seen=" + noise)))
     if answer.status_code >= 500:
-        raise Wrong(f"status {answer.status_code} of {answer.request.method} {answer.request.url}: {answer.request.content!r:.300}")
+        raise Wrong(
+            f"status {answer.status_code} of {answer.request.method} {answer.request.url}: {answer.request.content!r:.300}"
+        )
     if "content-security-policy" not in answer.headers:
         raise Wrong(f"no guard on {answer.request.url}")
 
@@ -247,7 +261,10 @@ def page_routes(rng: random.Random) -> None:
 def integer_flows(rng: random.Random) -> None:
     """Max flows of whole capacities against scipy's; a small one also by its unique flows."""
     layers, tokens = rng.randrange(1, 4), rng.randrange(1, 5)
-    capacity = np.array([[[rng.choice((0, 0, 1, 2, 3, 7)) for _ in range(tokens)] for _ in range(tokens)] for _ in range(layers)], dtype=float)  # fmt: skip
+    capacity = np.array(
+        [[[rng.choice((0, 0, 1, 2, 3, 7)) for _ in range(tokens)] for _ in range(tokens)] for _ in range(layers)],
+        dtype=float,
+    )
     supply, demand = capacity[-1].sum(axis=1), capacity[0].sum(axis=0)
     if rng.random() < 0.3:
         supply, demand = np.minimum(supply, rng.randrange(1, 5)), np.minimum(demand, rng.randrange(1, 5))
@@ -257,13 +274,17 @@ def integer_flows(rng: random.Random) -> None:
     except AccreditError:
         return
     truth = _scipy_flow(network)
-    if abs(found.value - truth) > 1e-9 * max(1, truth) or abs(network.cut_parts(found.source_side).sum() - truth) > 1e-9 * max(1, truth):
+    if abs(found.value - truth) > 1e-9 * max(1, truth) or abs(
+        network.cut_parts(found.source_side).sum() - truth
+    ) > 1e-9 * max(1, truth):
         raise Wrong(f"max flow {found.value}, truth {truth}: {capacity.tolist()}")
     if rng.random() < 0.1:
         with suppress(AccreditError):
             flow = unique_flow(network, rng.choice(("barrier", "l2")))
             if abs(flow.certificate.max_flow - truth) > 1e-9 * max(1, truth) or flow.value < truth - 2e-6:
-                raise Wrong(f"unique flow {flow.value}, certificate {flow.certificate.max_flow}, truth {truth}: {capacity.tolist()}")
+                raise Wrong(
+                    f"unique flow {flow.value}, certificate {flow.certificate.max_flow}, truth {truth}: {capacity.tolist()}"
+                )
 
 
 def _scipy_flow(network: LayeredNetwork) -> int:
@@ -303,8 +324,8 @@ def estimators(rng: random.Random) -> None:
 def _journal() -> tuple[bytes, int]:
     from accredit.store import Journal, durable
 
-    file = _folder() / "good.db"
-    with Journal(file) as journal, durable(asked_game(np.arange(16.0)), journal, name={"game": "x"}) as game:
+    file = scratch() / "good.db"
+    with Journal(file) as journal, durable(asked_game(np.arange(16.0)), journal, "serial", name={"game": "x"}) as game:
         shapley(game)
     return file.read_bytes(), 16
 
@@ -314,9 +335,9 @@ def journals(rng: random.Random) -> None:
     from accredit.store import Journal
 
     content, _ = _journal()
-    file = _folder() / "damaged.db"
+    file = scratch() / "damaged.db"
     for part in ("", "-wal", "-shm", "-journal"):
-        (_folder() / f"damaged.db{part}").unlink(missing_ok=True)
+        (scratch() / f"damaged.db{part}").unlink(missing_ok=True)
     file.write_bytes(damaged_bytes(rng, content))
     try:
         with Journal(file) as journal:
@@ -330,31 +351,33 @@ def journals(rng: random.Random) -> None:
         return
 
 
-@cache
-def _forests() -> tuple[tuple[str, bytes], ...]:
+FORESTS = (".ubj", ".json", ".txt")  # xgboost twice, lightgbm
+
+
+def grown_forests() -> None:
+    """Write one good file of each kind, once."""
     import lightgbm
     import xgboost
 
+    if (scratch() / "model.txt").exists():
+        return
     rng = np.random.default_rng(0)
     x = rng.normal(size=(60, 3))
     boosted = xgboost.XGBRegressor(n_estimators=2, max_depth=2, n_jobs=1).fit(x, x[:, 0])
-    files = []
-    for ending in (".ubj", ".json"):
-        boosted.save_model(_folder() / f"model{ending}")
-        files.append((ending, (_folder() / f"model{ending}").read_bytes()))
+    for ending in FORESTS[:2]:
+        boosted.save_model(scratch() / f"model{ending}")
     light = lightgbm.train({"verbose": -1, "num_threads": 1, "num_leaves": 4}, lightgbm.Dataset(x, x[:, 0]), 2)
-    light.save_model(_folder() / "model.txt")
-    files.append((".txt", (_folder() / "model.txt").read_bytes()))
-    return tuple(files)
+    light.save_model(scratch() / "model.txt")
 
 
 def tree_files(rng: random.Random) -> None:
     """Damaged files of tree ensembles: refused, or a forest whose credit is finite."""
     from accredit.trees import load_ensemble
 
-    ending, content = rng.choice(_forests())
-    file = _folder() / f"damaged{ending}"
-    file.write_bytes(damaged_bytes(rng, content))
+    grown_forests()
+    ending = rng.choice(FORESTS)
+    file = scratch() / f"damaged{ending}"
+    file.write_bytes(damaged_bytes(rng, (scratch() / f"model{ending}").read_bytes()))
     try:
         ensemble = load_ensemble(file)
         credit = ensemble.credit(np.array([[0.5, -0.25, 1.0]]), np.zeros((2, 3)))

@@ -65,7 +65,6 @@ class Asked:
         """Whether all payoffs but v(∅) and v(N) take at most two values."""
         return len(np.unique(np.concatenate([self.chosen, self.rest]))) <= 2
 
-
     @property
     def step(self) -> float:
         """What the odd part changes by where a two-valued payoff switches; 0 for payoffs of more values."""
