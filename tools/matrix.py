@@ -33,7 +33,7 @@ def chosen(everything: Sequence[Any], sample: int | None) -> list[Any]:
     return list(everything[:: max(1, len(everything) // sample)] if sample else everything)
 
 
-def matrix(folder: Path, room: str | None, sample: int | None, loud: bool) -> list[tuple[Any, Outcome, float]]:
+def matrix(folder: Path, room: str | None, sample: int | None, show: bool) -> list[tuple[Any, Outcome, float]]:
     """Cells of calls and commands with their outcomes."""
     listed: list[Any] = []
     if room != "cli":
@@ -47,7 +47,7 @@ def matrix(folder: Path, room: str | None, sample: int | None, loud: bool) -> li
         return tried(cell, folder) if isinstance(cell, Cell) else commands.tried(cell, folder)
 
     def each(now: int, of: int) -> None:
-        if loud and now % 200 == 0:
+        if now % 200 == 0:
             print(f"{now:,} of {of:,} cells", file=sys.stderr)
 
     for cell, found, seconds in all_tried(chosen(listed, sample), task, SECONDS, each):
@@ -56,6 +56,8 @@ def matrix(folder: Path, room: str | None, sample: int | None, loud: bool) -> li
         elif isinstance(found, BaseException):
             found = Outcome("raw exception", f"MemoryError: {found}")
         done.append((cell, found, seconds))
+        if show and found.verdict in FAULTS:
+            print(f"{found.verdict}: {cell}: {found.said[:220]!r} ({seconds:.1f} s)", flush=True)
     return done
 
 
@@ -81,11 +83,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--show", action="store_true", help="print every fault")
     options = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory() as folder:
-        done = matrix(Path(folder), options.room, options.sample, loud=True)
-    if options.show:
-        for cell, found, seconds in done:
-            if found.verdict in FAULTS:
-                print(f"{found.verdict}: {cell}: {found.said[:220]!r} ({seconds:.1f} s)")
+        done = matrix(Path(folder), options.room, options.sample, options.show)
     counted = summary(done)
     names = [name for name, _ in base_calls.public()]
     called = len({cell.name for cell, _, _ in done})

@@ -38,7 +38,7 @@ ROOMS = (
 )
 
 LEFT_OUT = {  # pattern of a name -> why it is not called with bad values
-    "models.*": "adapters are reached through explain and the games, which are called; their methods take the library's own objects",
+    "models.*": "adapters are reached through explain and the games, which are called; methods take the library's own objects",
     "shortcuts.*": "training classes of one study; every argument is a network or its data",
     "audit.*": "reached through the command, which is called",
     "learned.*": "training classes; reached through the command audit",

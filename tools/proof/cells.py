@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from accredit.core import AccreditError
+from accredit.core import AccreditError, Game
+from accredit.core.games import asked
 from tools.proof.bad_values import Bad, kinds_for
 from tools.proof.base_calls import Base, bases
 
@@ -101,11 +102,19 @@ def tried(cell: Cell, folder: Path) -> Outcome:
             found = base.call(**base.arguments | {cell.parameter: value})
             if hasattr(found, "__next__"):
                 found = list(found)
+            _played(found)
         except AccreditError as error:
             return _judged_error(cell, value, str(error), _written(folder) - before)
         except Exception as error:
             return Outcome("raw exception", f"{type(error).__name__}: {error}")
     return _judged_answer(cell, bad, base, found, caught)
+
+
+def _played(found: Any) -> None:
+    """A game made from a bad one may wait until it is asked: ask it."""
+    if isinstance(found, Game) and not isinstance(found, type):
+        everybody = np.ones((1, len(found.players)), dtype=bool)
+        asked(found, everybody)
 
 
 def _written(folder: Path) -> frozenset[str]:
