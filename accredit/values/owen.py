@@ -19,24 +19,25 @@ from accredit.core import (
     FloatArray,
     Game,
     Holds,
-    IntArray,
     InvalidInput,
     Precision,
     TooManyPlayers,
+    checked_seed,
     endpoints,
     payoffs,
     player_index,
+    shown,
+    whole_number,
 )
 from accredit.core.coalitions import from_index, unique
 from accredit.values.every_output import every_output
-from accredit.values.intervals import Moments
-from accredit.values.sampling import Sampled, check_spread, checked
+from accredit.values.sampling import check_spread
 from accredit.values.semivalues import shapley_weights
 from accredit.values.solver import progress
 
 EXACT_COALITIONS = 1 << 20
-DEEPEST = 100  # groups within groups
-MOST_ORDERS = 1 << 24
+DEEPEST = 200  # groups within groups
+GAINS_BYTES = 1 << 30  # of all orders together
 
 Tree = Any  # a player's name, or a sequence or mapping of trees
 
@@ -57,7 +58,7 @@ def tree_of(game: Game, groups: Tree) -> Node:
     def build(tree: Tree, path: str, depth: int) -> Node:
         if depth > DEEPEST:
             raise InvalidInput(
-                f"groups is nested more than {DEEPEST} deep, or holds itself; write nested lists of player names"
+                f"groups is nested more than {DEEPEST} deep, or contains itself; name players in fewer levels"
             )
         if not isinstance(tree, str):
             return _together(parts_of(tree, path, depth))
@@ -73,7 +74,7 @@ def tree_of(game: Game, groups: Tree) -> Node:
         elif isinstance(tree, Sequence):
             parts = [build(part, f"{path}[{i}]", depth + 1) for i, part in enumerate(tree)]
         else:
-            raise InvalidInput(f"{path} is {tree!r:.40}; a group is a player's name or a list of groups")
+            raise InvalidInput(f"{path} is {shown(tree)}; a group is a player's name or a list of groups")
         if not parts:
             raise InvalidInput(f"{path} is empty; name at least one player")
         return parts
@@ -103,8 +104,8 @@ def paths(root: Node) -> list[tuple[int, list[tuple[Node, tuple[Node, ...]]]]]:
     return sorted(found, key=lambda item: item[0])
 
 
-def exact_owen(game: Game, root: Node) -> tuple[FloatArray, float, float, int]:
-    """Owen values, v(∅) and v(N) as they went into them, and the payoffs they cost.
+def exact_owen(game: Game, root: Node) -> tuple[FloatArray, int, tuple[float, float]]:
+    """Owen values, the payoffs they cost, and v(∅) and v(N) among them: a game with random payoffs is asked only once.
 
     Before player i come, at every level, some of the siblings of the group that holds i; a set of k of them out of s has the
     Shapley weight 1/((s+1)·C(s, k)), and levels are independent.
@@ -126,9 +127,8 @@ def exact_owen(game: Game, root: Node) -> tuple[FloatArray, float, float, int]:
     distinct, index = unique(np.concatenate([without, joined]))
     v = payoffs(game, distinct)
     gains = (v[index[len(without) :]] - v[index[: len(without)]]) * np.concatenate(weights)
-    members = distinct.sum(axis=1)
-    nobody, everybody = float(v[int(members.argmin())]), float(v[int(members.argmax())])
-    return np.bincount(who, gains, minlength=n).astype(np.float64), nobody, everybody, len(distinct)
+    ends = (float(v[~distinct.any(axis=1)][0]), float(v[distinct.all(axis=1)][0]))
+    return np.bincount(who, gains, minlength=n).astype(np.float64), len(distinct), ends
 
 
 def _sibling_sets(siblings: tuple[Node, ...], n: int) -> tuple[BoolArray, FloatArray]:
@@ -150,36 +150,26 @@ def random_order(rng: np.random.Generator, node: Node) -> list[int]:
     return [i for part in rng.permutation(len(node.parts)) for i in random_order(rng, node.parts[part])]
 
 
-def sampled_owen(
-    game: Game, root: Node, orders: int, seed: int, nobody: float, everybody: float
-) -> tuple[FloatArray, FloatArray]:
-    """What each player adds on arrival in random group-wise orders, from v(∅) to v(N): mean and standard error, (n,) each."""
+def sampled_owen(game: Game, root: Node, orders: int, seed: int, ends: tuple[float, float]) -> FloatArray:
+    """What each player adds on arrival along random group-wise orders, from v(∅) to v(N), which are known: (orders, n)."""
     n = len(game.players)
-    rng, moments = np.random.default_rng(seed), Moments(n)
+    whole_number(orders, "orders", 2, GAINS_BYTES // (8 * n), example=500)
+    rng = np.random.default_rng(seed)
+    gains = np.empty((orders, n))
     step = max(1, (1 << 22) // (n * (n + 1)))
     with progress("owen", orders) as bar:
         for start in range(0, orders, step):
             chunk = np.array([random_order(rng, root) for _ in range(min(step, orders - start))])
-            moments.add(_gains_along(game, chunk, nobody, everybody))
+            arrived = np.zeros((len(chunk), n + 1, n), dtype=bool)
+            for place in range(n):
+                arrived[:, place + 1] = arrived[:, place]
+                arrived[np.arange(len(chunk)), place + 1, chunk[:, place]] = True
+            v = np.empty((len(chunk), n + 1))
+            v[:, 0], v[:, n] = ends
+            v[:, 1:n] = payoffs(game, arrived[:, 1:n].reshape(-1, n)).reshape(len(chunk), n - 1)
+            gains[start + np.arange(len(chunk))[:, None], chunk] = np.diff(v, axis=1)
             bar.update(start + len(chunk))
-    assert moments.stderr is not None  # two orders at least
-    check_spread(float(np.maximum(np.abs(moments.low), np.abs(moments.high)).max()))
-    return moments.mean, moments.stderr
-
-
-def _gains_along(game: Game, orders: IntArray, nobody: float, everybody: float) -> FloatArray:
-    """What each player adds in each order, (orders, n); nobody and everybody are known and not asked again."""
-    rows, n = orders.shape
-    arrived = np.zeros((rows, n + 1, n), dtype=bool)
-    for place in range(n):
-        arrived[:, place + 1] = arrived[:, place]
-        arrived[np.arange(rows), place + 1, orders[:, place]] = True
-    v = np.empty((rows, n + 1))
-    v[:, 0], v[:, -1] = nobody, everybody
-    if n > 1:
-        v[:, 1:-1] = payoffs(game, arrived[:, 1:-1].reshape(-1, n)).reshape(rows, n - 1)
-    gains = np.empty((rows, n))
-    np.put_along_axis(gains, orders, np.diff(v, axis=1), axis=1)
+    check_spread(float(np.abs(gains).max()))
     return gains
 
 
@@ -205,23 +195,18 @@ def owen(game: Game, groups: Tree, *, orders: int | None = None, seed: int = 0) 
         symmetry,
         Claim("null player", Holds.EXACTLY, "a null player adds nothing in any order"),
     )
+    checked_seed(seed)
     if orders is not None:
-        checked(Sampled(), None, seed, orders=orders)
-        if not 2 <= orders <= MOST_ORDERS:
-            raise InvalidInput(
-                f"orders must be at least 2, for an error bar, and at most {MOST_ORDERS:,}, got {orders!r:.40}; write "
-                "orders=500"
-            )
         nobody, everybody = endpoints(game)
-        credit, stderr = sampled_owen(game, root, orders, seed, nobody, everybody)
+        gains = sampled_owen(game, root, orders, seed, (nobody, everybody))
         linear = Claim("linearity", Holds.EXACTLY, "for a fixed seed the same orders are used in every game")
         return Attribution(
             game.players,
-            credit,
+            gains.mean(axis=0),
             everybody - nobody,
             f"owen/orders={orders}",
             (*shared, linear),
-            stderr=stderr,
+            stderr=gains.std(axis=0, ddof=1) / np.sqrt(orders),
             precision=Precision.unknown("standard errors only, because intervals from few orders cover too little"),
             baseline=nobody,
             payoffs=orders * (len(game.players) - 1) + 2,
@@ -234,7 +219,7 @@ def owen(game: Game, groups: Tree, *, orders: int | None = None, seed: int = 0) 
             f"exact Owen values of this tree need up to {needed:,} payoffs; the limit is {EXACT_COALITIONS:,}. "
             "Estimate instead: owen(game, groups, orders=500), or nest the groups deeper."
         )
-    credit, nobody, everybody, used = exact_owen(game, root)
+    credit, used, (nobody, everybody) = exact_owen(game, root)
     linear = Claim("linearity", Holds.EXACTLY, "a fixed linear function of the payoffs")
     return Attribution(
         game.players,
