@@ -19,6 +19,7 @@ from accredit.core import (
     endpoints,
     payoffs,
 )
+from accredit.core.arguments import check_fields
 from accredit.values.every_output import solves_every_output
 from accredit.values.orders import random_places
 from accredit.values.sampling import check_spread
@@ -44,6 +45,7 @@ class Truncated:
     seed: int = 0
 
     def __post_init__(self) -> None:
+        check_fields(self)
         if not 0 < self.tolerance < 1:
             raise InvalidInput(
                 f"tolerance must be between 0 and 1, got {self.tolerance!r}; for none use shapley or Permutations"

@@ -74,6 +74,8 @@ LEFT_OUT = {  # pattern of a name -> why it is not called with bad values
     "flow.kkt": "takes a solver's own point",
     "flow.kkt_of": "takes a solver's own point",
     "flow.KKT": "a record",
+    "flow.Continued": "a record",
+    "flow.continued_credit": "called by joint_flow",
     "flow.Certificate": "a record",
     "flow.Circulation": "a record",
     "flow.Flow": "a record",
