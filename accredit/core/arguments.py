@@ -7,10 +7,12 @@ number is a mistake even where nothing is drawn.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
 from functools import wraps
 from inspect import signature
+from types import UnionType
 from typing import Any, ParamSpec, TypeVar, cast
 
 import numpy as np
@@ -56,8 +58,8 @@ def check_fields(settings: Any) -> None:
 
 
 def checked_as(value: Any, name: str, note: str, known: Mapping[str, Any]) -> Any:
-    """A value as an annotation says; notes that hold more than plain names are left to the function."""
-    kinds = [kind.strip() for kind in note.split("|")]
+    """A value as an annotation says; of what is inside a list or a mapping, only its being one is checked."""
+    kinds = _kinds(note)
     if value is None and "None" in kinds:
         return None
     kinds = [kind for kind in kinds if kind != "None"]
@@ -74,10 +76,23 @@ def checked_as(value: Any, name: str, note: str, known: Mapping[str, Any]) -> An
     return value
 
 
+def _kinds(note: str) -> list[str]:
+    """The alternatives of an annotation, without what their brackets say.
+
+    >>> _kinds("Sequence[str | int] | None"), _kinds("tuple[float, ...]")
+    (['Sequence', 'None'], ['numbers'])
+    """
+    if note in ("tuple[float, ...]", "Sequence[float]"):
+        return ["numbers"]
+    while note != (shorter := re.sub(r"\[[^\[\]]*\]", "", note)):
+        note = shorter
+    return [kind.strip() for kind in note.split("|")]
+
+
 def _tells(kind: Any) -> bool:
     """Whether `isinstance` can be asked about it: a class, or a protocol that says so."""
     silent = getattr(kind, "_is_protocol", False) and not getattr(kind, "_is_runtime_protocol", False)
-    return isinstance(kind, type) and kind is not Any and not silent
+    return isinstance(kind, type | UnionType) and kind is not Any and not silent
 
 
 def finite_numbers(given: Any, name: str) -> FloatArray:
@@ -90,8 +105,8 @@ def finite_numbers(given: Any, name: str) -> FloatArray:
 
 def truths(given: Any, name: str) -> BoolArray:
     """An array of true and false, also written as ones and zeros."""
-    array = np.asarray(given) if isinstance(given, np.ndarray | list | tuple) else real_numbers(given, name)
-    if array.dtype != bool:
+    array: Any = given
+    if not isinstance(given, np.ndarray) or given.dtype != bool:
         array = real_numbers(given, name)
         if not np.isin(array, (0.0, 1.0)).all():
             raise InvalidInput(f"{name} is {shown(given)}; it must hold True and False only")
@@ -120,6 +135,30 @@ def _callable(given: Any, name: str) -> Any:
     return given
 
 
+def _several(given: Any, name: str) -> Any:
+    if isinstance(given, bytes) or not isinstance(given, Iterable):
+        raise InvalidInput(f"{name} is {shown(given)}; give a list")
+    return given
+
+
+def _listed(given: Any, name: str) -> Any:
+    if isinstance(given, str) or not hasattr(given, "__len__") or not hasattr(given, "__getitem__"):
+        raise InvalidInput(f"{name} is {shown(given)}; give a list")
+    return _several(given, name)
+
+
+def _mapping(given: Any, name: str) -> Any:
+    if not isinstance(given, Mapping):
+        raise InvalidInput(f"{name} is {shown(given)}; give a mapping, as in {{'name': …}}")
+    return given
+
+
+def _row(given: Any, name: str) -> Any:
+    if finite_numbers(given, name).ndim != 1:
+        raise InvalidInput(f"{name} is {shown(given)}; give a row of numbers, as in (0.25, 0.5)")
+    return given
+
+
 def _a(kind: str) -> str:
     return f"an {kind}" if kind[0] in "AEIO" else f"a {kind}"
 
@@ -131,6 +170,12 @@ PLAIN: dict[str, Callable[[Any, str], Any]] = {
     "bool": _flag,
     "Game": lambda given, name: checked_game(given),
     "Method": _callable,
+    "Callable": _callable,
+    "Statistic": _callable,
+    "Iterable": _several,
+    "Sequence": _listed,
+    "Mapping": _mapping,
+    "numbers": _row,
     "FloatArray": finite_numbers,
     "BoolArray": truths,
     "npt.ArrayLike": finite_numbers,

@@ -25,6 +25,7 @@ from accredit.core import (
     endpoints,
     tabulate,
 )
+from accredit.core.arguments import checked_arguments
 from accredit.core.games import Record
 from accredit.games import TableGame
 
@@ -80,6 +81,7 @@ def check_claims(
 ) -> dict[str, tuple[Finding, ...]]: ...
 @overload
 def check_claims(attribution: Attribution, game: Game, method: Method | None = None) -> tuple[Finding, ...]: ...
+@checked_arguments
 def check_claims(
     attribution: Attribution | Attributions, game: Game, method: Method | None = None
 ) -> tuple[Finding, ...] | dict[str, tuple[Finding, ...]]:
@@ -135,6 +137,7 @@ def _paying(game: Game, outputs: tuple[str, ...]) -> Games:
     return game
 
 
+@checked_arguments
 def axioms_kept(method: Method, game: Game, seed: int = 0) -> tuple[Finding, ...]:
     """Which of the four axioms does `method` keep, whatever it claims?
 

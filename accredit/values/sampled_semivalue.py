@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from accredit.core import Attribution, Claim, FloatArray, Game, Holds
-from accredit.core.arguments import check_fields
+from accredit.core.arguments import check_fields, finite_numbers
 from accredit.values.control import semivalue_of_pairs
 from accredit.values.every_output import solves_every_output
 from accredit.values.sampling import Sampled, checked, in_expectation, linearity
@@ -114,7 +114,7 @@ class SampledSemivalue(Sampled):
     def __post_init__(self) -> None:
         check_fields(self)
         checked(self, self.budget, self.seed)
-        object.__setattr__(self, "weights", tuple(float(p) for p in self.weights))
+        object.__setattr__(self, "weights", tuple(finite_numbers(self.weights, "weights").ravel().tolist()))
 
     @solves_every_output
     def solve(self, game: Game) -> Attribution:

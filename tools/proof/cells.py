@@ -129,7 +129,7 @@ def _judged_error(cell: Cell, value: Any, message: str, written: frozenset[str])
     named = any(re.search(word.rstrip("s").replace("_", "[_ -]"), message, re.IGNORECASE) for word in words)
     shown = _shown(value)
     seen = any(part and part in message for part in shown)
-    wants = re.search(r"[;:—]|\b(must|need|write|use|give|one of|at least|expected|write|are)\b", message)
+    wants = re.search(r"[;:—]|\b(not a|must|need|write|use|give|one of|at least|expected|write|are)\b", message)
     if not (named or seen) or not wants or len(message) < 20:
         return Outcome("unhelpful", message)
     return Outcome(TYPED, message)
