@@ -112,7 +112,7 @@ def truths(given: Any, name: str) -> BoolArray:
             raise InvalidInput(f"{name} is {shown(given)}; it must hold True and False only")
     elif isinstance(given, np.ma.MaskedArray):
         raise InvalidInput(f"{name} has masked entries; fill them in first, for example {name}.filled(False)")
-    return array.astype(bool)
+    return np.asarray(array, dtype=bool)
 
 
 def _whole(given: Any, name: str) -> int:

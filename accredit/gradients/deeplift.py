@@ -47,7 +47,7 @@ def deep_lift(
 def deep_lift_at(points: Sequence[Point]) -> Attribution:
     """DeepLIFT of one payoff, given once with each baseline."""
     found = [_shared(at) for at in points]
-    credit, total, low = (np.mean([each[k] for each in found], axis=0) for k in range(3))
+    credit, total, low = (np.mean([np.asarray(each[k]) for each in found], axis=0) for k in range(3))
     gap = abs(float(credit.sum()) - float(total))
     named = ", ".join(str(each.provenance["baseline"]) for each in points)
     at = replace(points[0], provenance=points[0].provenance | {"baseline": named})

@@ -49,7 +49,7 @@ def when(report: Report, model: Any, texts: Sequence[str], games: int, seed: int
         f"interactions leave. The rule: *enough* where every error is at most {CLOSE:.0%} of the largest credit and the same "
         "player comes first. The rule is ours; its evidence is below, exact from all 2ⁿ payoffs."
     )
-    kinds = {
+    kinds: dict[str, Any] = {
         "words of texts, log-odds": [text_game(model, text, players="word", payoff="log-odds") for text in texts],
         "columns of rows, log-odds of boosted trees": _rows(games, seed),
         "batches of training rows, test accuracy": _data(max(3, games // 2), seed),
@@ -171,7 +171,7 @@ def _paid(model: Any, text: str) -> Mapping[str, Game]:
 def players(report: Report, model: Any) -> None:
     """Characters, layers, heads and neurons of the same sentence."""
     report.heading("Any player")
-    lines = []
+    lines: list[list[Any]] = []
     games: dict[str, Game] = {
         "characters of “superb”": character_game(model, SENTENCE, "superb"),
         "layers": inside_game(model, SENTENCE, "layers"),
@@ -194,7 +194,7 @@ def players(report: Report, model: Any) -> None:
         )
     report.say(f"“{SENTENCE}”, log-odds of the predicted class. Those who leave are deleted, skipped or set to 0.")
     report.table(["players", "number", "to share", "largest credit", "sum of leave-one-out", "payoffs"], lines)
-    gap = max(abs(float(line[2]) - float(line[4])) for line in lines)
+    gap = max(abs(line[2] - line[4]) for line in lines)
     report.verdict(
         "Shapley values share the output whoever plays; leave-one-out does not add up",
         gap > 0.01,
