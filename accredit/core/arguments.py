@@ -30,7 +30,7 @@ def checked_arguments(function: Callable[P, R]) -> Callable[P, R]:
     """The function, refusing arguments that are not what its annotations say.
 
     >>> @checked_arguments
-    ... def half(number: "float") -> "float":
+    ... def half(number: float) -> float:
     ...     return number / 2
     >>> half(6)
     3.0

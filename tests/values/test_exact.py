@@ -165,7 +165,10 @@ def test_bad_weights_are_refused(weights):
 
 @pytest.mark.parametrize("alpha", [0, -1, float("nan"), float("inf"), "x"])
 def test_bad_beta_is_refused(alpha):
-    with pytest.raises(InvalidInput, match=r"alpha (must be positive and finite|is (nan|inf); it must be a finite|must be one number, got 'x')"):
+    with pytest.raises(
+        InvalidInput,
+        match=r"alpha (must be positive and finite|is (nan|inf); it must be a finite|must be one number, got 'x')",
+    ):
         beta(COOKIES, alpha, 1)
 
 

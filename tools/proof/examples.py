@@ -241,7 +241,11 @@ BY_NAME: dict[str, Callable[[], Any]] = {
 }
 
 BY_CALL: dict[str, Callable[[Path], Any]] = {
-    "core.Claim.from_plain.data": lambda f: ["efficiency", "exactly", "so"],  # "room.name.parameter", for what the name alone does not tell
+    "core.Claim.from_plain.data": lambda f: [
+        "efficiency",
+        "exactly",
+        "so",
+    ],  # "room.name.parameter", for what the name alone does not tell
     "evaluate.axioms_kept.method": lambda f: shapley,
     "evaluate.check_claims.method": lambda f: shapley,
     "values.value_of.method": lambda f: "shapley",
