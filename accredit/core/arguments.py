@@ -71,7 +71,7 @@ def checked_as(value: Any, name: str, note: str, known: Mapping[str, Any]) -> An
         return PLAIN[plain[0]](value, name)
     if classes and len(classes) == len(kinds):
         raise InvalidInput(
-            f"{name} is {shown(value)}, a {type(value).__name__}; give {' or '.join(_a(kind) for kind in kinds)}"
+            f"{name} is {shown(value)}, of type {type(value).__name__}; give {' or '.join(_a(kind) for kind in kinds)}"
         )
     return value
 
@@ -112,7 +112,7 @@ def truths(given: Any, name: str) -> BoolArray:
             raise InvalidInput(f"{name} is {shown(given)}; it must hold True and False only")
     elif isinstance(given, np.ma.MaskedArray):
         raise InvalidInput(f"{name} has masked entries; fill them in first, for example {name}.filled(False)")
-    return array.astype(bool)
+    return np.asarray(array, dtype=bool)
 
 
 def _whole(given: Any, name: str) -> int:
