@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from accredit.core import Attribution, FloatArray, InvalidInput
+from accredit.core import Attribution, FloatArray, InvalidInput, real_numbers
 from accredit.core.arguments import checked_arguments
 from accredit.core.statistics import rank_correlation
 from accredit.evaluate.chains import ordering
@@ -13,8 +13,8 @@ from accredit.evaluate.chains import ordering
 def _pair(a: Attribution | FloatArray, b: Attribution | FloatArray) -> tuple[FloatArray, FloatArray]:
     if isinstance(a, Attribution) and isinstance(b, Attribution) and a.players != b.players:
         raise InvalidInput("a and b credit different players, or in another order; compare explanations of one game")
-    x = a.credit if isinstance(a, Attribution) else np.asarray(a, dtype=np.float64)
-    y = b.credit if isinstance(b, Attribution) else np.asarray(b, dtype=np.float64)
+    x = a.credit if isinstance(a, Attribution) else real_numbers(a, "a")
+    y = b.credit if isinstance(b, Attribution) else real_numbers(b, "b")
     if x.shape != y.shape or x.ndim != 1:
         raise InvalidInput(f"a has shape {x.shape} and b {y.shape}; give one number per player in both")
     if not (np.isfinite(x).all() and np.isfinite(y).all()):

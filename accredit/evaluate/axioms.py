@@ -22,6 +22,7 @@ from accredit.core import (
     Holds,
     InvalidInput,
     Tabulated,
+    checked_seed,
     endpoints,
     tabulate,
 )
@@ -258,7 +259,7 @@ def _linearity(holds: Holds, attribution: Attribution, game: Game, method: Metho
         )
     v = tabulate(game)
     scale = max(float(np.abs(v).max()), 1e-300)
-    w = np.random.default_rng(seed).normal(scale=scale, size=v.size)
+    w = np.random.default_rng(checked_seed(seed)).normal(scale=scale, size=v.size)
     second, both = TableGame(game.players, w), TableGame(game.players, 2 * v + w)
     ours = _by_player(attribution, game, attribution.credit)
     off = np.nan_to_num(_credit(method, both) - 2 * ours - _credit(method, second))

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from accredit.core import BoolArray, FloatArray, InvalidInput
+from accredit.core import BoolArray, FloatArray, InvalidInput, real_numbers
 from accredit.core.arguments import checked_arguments
 
 Span = tuple[int, int]  # [start, end)
@@ -54,7 +54,7 @@ def auprc(scores: FloatArray, rationale: BoolArray) -> float:
     >>> auprc(np.array([0.9, 0.8, 0.1]), np.array([True, False, True]))
     0.8333333333333333
     """
-    scores = np.asarray(scores, dtype=np.float64)
+    scores = real_numbers(scores, "scores")
     if scores.ndim != 1 or not np.isfinite(scores).all():
         raise InvalidInput(f"scores must be one finite number per token, got {scores!r}")
     _, b = _checked(np.zeros(len(scores), dtype=bool), rationale)

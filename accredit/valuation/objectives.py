@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from accredit.core import FloatArray, InvalidInput, NotConverged, needs
+from accredit.core import FloatArray, InvalidInput, NotConverged, needs, real_numbers
 from accredit.core.arguments import checked_arguments
 from accredit.valuation.split import Split
 from accredit.valuation.torch_training import row_losses
@@ -87,7 +87,7 @@ class Softmax:
         self.data, self.weight_decay = data, float(weight_decay)
         self._x, self._test_x = (np.hstack([a, np.ones((len(a), 1))]) for a in (data.x, data.test_x))
         self._codes, self._test_codes = (np.eye(len(data.classes))[y] for y in (data.y, data.test_y))
-        weight = np.ones(len(data)) if rows is None else np.asarray(rows, dtype=np.float64)
+        weight = np.ones(len(data)) if rows is None else real_numbers(rows, "rows")
         self._share = weight / weight.sum()  # (N,)
         shape = (self._x.shape[1], len(data.classes))
         self.theta = self._minimised(np.zeros(shape) if start is None else start)  # (d + 1, C)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from accredit.core import FloatArray, InvalidInput, checked_players
+from accredit.core import FloatArray, InvalidInput, checked_players, real_numbers
 from accredit.core.arguments import checked_arguments
 
 LARGEST = 1e100  # a feature or a number to predict; the squares of larger ones overflow
@@ -87,11 +87,9 @@ def _features(values: Any, name: str) -> FloatArray:
     if hasattr(values, "toarray"):  # a sparse matrix
         values = values.toarray()
     try:
-        array = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InvalidInput(
-            f"{name} must be numbers: {error}; encode texts with text_features(texts, encoder)"
-        ) from None
+        array = real_numbers(values, name)
+    except InvalidInput as error:
+        raise InvalidInput(f"{error}; encode texts with text_features(texts, encoder)") from None
     if array.ndim != 2 or 0 in array.shape:
         raise InvalidInput(f"{name} has shape {array.shape}; rows and columns are needed, at least one of each")
     bad = ~(np.abs(array) < LARGEST)

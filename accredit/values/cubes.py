@@ -13,7 +13,15 @@ from typing import Any, NamedTuple, Protocol, final, runtime_checkable
 
 import numpy as np
 
-from accredit.core import BoolArray, FloatArray, Game, InvalidInput, checked_players, coalition_of, named
+from accredit.core import (
+    BoolArray,
+    FloatArray,
+    Game,
+    InvalidInput,
+    checked_players,
+    coalition_of,
+    named,
+)
 from accredit.core.arguments import finite_numbers, truths
 from accredit.core.game import check_finite
 from accredit.core.numbers import real_number, shown
