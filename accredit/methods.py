@@ -19,7 +19,8 @@ from difflib import get_close_matches
 from importlib import import_module
 from typing import Any, Literal
 
-from accredit.core.errors import InvalidInput, MissingExtra
+from accredit.core import needs
+from accredit.core.errors import InvalidInput
 
 AUTO_EXACT = 12  # players; without a stated budget, up to 4,096 payoffs are asked for by default
 EXACT_LIMIT = 22  # players; 4 million payoffs
@@ -166,13 +167,8 @@ class Chosen:
     def load(self) -> Callable[..., Any]:
         """Import what runs it."""
         module, _, attribute = self.method.run.partition(":")
-        try:
+        with needs("text", f"method {self.name!r}"):
             loaded: Callable[..., Any] = getattr(import_module(module), attribute)
-        except ModuleNotFoundError as error:
-            library = str(error.name).partition(".")[0]
-            if library in ("torch", "captum", "transformers"):
-                raise MissingExtra(library, "text", f"method {self.name!r}") from None
-            raise
         return loaded
 
     def solver(self, budget: int | None, seed: int, groups: Any = None) -> Any:

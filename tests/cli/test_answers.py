@@ -99,7 +99,7 @@ def test_players_as_json_rather_than_and_a_store(run, tmp_path):
         ),
         ((PROMPT, "--prompt", PROMPT, "--answer", SAID), "both given"),
         (("--prompt", PROMPT, "--answer", SAID, "--players", "{"), "not JSON"),
-        (("--prompt", PROMPT, "--answer", SAID, "--html", "no/where.html"), "folder does not exist"),
+        (("--prompt", PROMPT, "--answer", SAID, "--html", "no/where.html"), "there is no folder"),
         (("--model", "x", "--generate"), "there is no prompt"),
         (("--query", "Where ?", "--generate"), "--context PASSAGE and --query QUESTION go together"),
     ],
