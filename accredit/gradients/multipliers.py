@@ -41,7 +41,7 @@ ONE_NUMBER = frozenset((
     torch.expm1, T.expm1, torch.rsqrt, T.rsqrt, torch.sqrt, T.sqrt, torch.reciprocal, T.reciprocal, torch.square, T.square,
     torch.abs, T.abs, T.clamp, torch.clamp, torch.erf, T.erf, torch.sin, torch.cos, T.sin, T.cos,
 ))  # fmt: skip
-POWERS = frozenset((torch.pow, T.pow, T.__pow__))
+POWERS = frozenset((torch.pow, T.pow, T.__pow__, T.__rtruediv__))
 PRODUCTS: dict[Any, Callable[[T, T], T]] = {
     **dict.fromkeys((torch.mul, T.mul, T.__mul__, T.__rmul__, torch.multiply, T.multiply), torch.mul),
     **dict.fromkeys((torch.matmul, T.matmul, T.__matmul__, torch.bmm, T.bmm), torch.matmul),
@@ -188,7 +188,7 @@ class Multipliers(TorchFunctionMode):
                 lambda given: func(given, *args[1:], **{k: v for k, v in kwargs.items() if k != "input"}), x
             )
         if func in (torch.logaddexp, T.logaddexp):
-            both = torch.stack(torch.broadcast_tensors(*args), dim=-1)
+            both = torch.stack([args[0] + 0 * args[1], args[1] + 0 * args[0]], dim=-1)
             return averaged(lambda given: given.logsumexp(dim=-1), both)
         if func in (torch.amax, T.amax):  # of a sum of exponentials, where any constant does
             return _top(x, _dim(args, kwargs)).squeeze(_dim(args, kwargs))
@@ -197,7 +197,7 @@ class Multipliers(TorchFunctionMode):
     def _two(self, func: Any, args: Any, kwargs: Any) -> Any:
         both = len(args) == 2 and all(isinstance(a, T) and a.requires_grad for a in args) and not kwargs
         if func in PRODUCTS:
-            return multiplied(*args, PRODUCTS[func]) if both else func(*args, **kwargs)
+            return multiplied(args[0], args[1], PRODUCTS[func]) if both else func(*args, **kwargs)
         below = args[1]
         if not (isinstance(below, T) and below.requires_grad) or kwargs:
             return func(*args, **kwargs)
