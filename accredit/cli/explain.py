@@ -50,7 +50,8 @@ LONG = 10.0  # seconds from which a run over many rows is announced
 )
 @click.option(
     "--payoff",
-    help="log-odds (default), logit, probability or margin of the target; of an answer log-probability, mean or probability.",
+    help="log-odds (default), logit, probability, margin, loss or correctness of the target, confidence or entropy of the "
+    "model; of an answer log-probability, mean or probability.",
 )
 @click.option(
     "--removal",

@@ -188,7 +188,7 @@ class Multipliers(TorchFunctionMode):
                 lambda given: func(given, *args[1:], **{k: v for k, v in kwargs.items() if k != "input"}), x
             )
         if func in (torch.logaddexp, T.logaddexp):
-            both = torch.stack([args[0] + 0 * args[1], args[1] + 0 * args[0]], dim=-1)
+            both = torch.stack(torch.broadcast_tensors(*args), dim=-1)  # type: ignore[no-untyped-call]
             return averaged(lambda given: given.logsumexp(dim=-1), both)
         if func in (torch.amax, T.amax):  # of a sum of exponentials, where any constant does
             return _top(x, _dim(args, kwargs)).squeeze(_dim(args, kwargs))

@@ -10,6 +10,7 @@ from accredit.views.columns import printable, table
 from accredit.views.engine import render
 from accredit.views.numbers import BRIEF, fixed, percent
 from accredit.views.page import page
+from accredit.views.words import without_folders
 
 MARKS = {"flagged": "✗", "passes": "✓", "unclear": "?"}
 RANDOM = "random"  # what a random selector of the same size gets
@@ -67,7 +68,7 @@ def audit_page(report: Findings) -> str:
         answer=verdict(report), notes=report.notes, header=header, checks=checks, verdicts=verdicts,
         not_run=list(report.not_run.items()),
     )  # fmt: skip
-    return page(f"Audit: {report.subject}", body, script_of="sorting")
+    return page(f"Audit: {without_folders(report.subject)}", body, script_of="sorting")
 
 
 def _table(report: Findings) -> tuple[list[str], list[list[str]]]:

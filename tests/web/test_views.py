@@ -10,7 +10,7 @@ import pytest
 
 from tests.browsing import WIDTHS, fits
 from tests.views.hostile import ELEMENTS
-from tests.web.test_page import Visit, alone, expect, until
+from tests.web.test_page import SERIOUS, Visit, alone, expect, until
 from tests.web.test_runs import FILMS
 from tests.web.test_tables import staff
 
@@ -153,6 +153,27 @@ def test_the_built_in_table_fits_every_width_and_its_link_brings_it_back(browser
     for width in WIDTHS:
         assert fits(visit.page, width), width
     assert "built=in" in visit.link
+    visit.close()
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 360)])
+def test_tables_and_a_followed_token_put_no_serious_barrier_in_the_way(browser, server, scheme, width):
+    axe_module = pytest.importorskip(
+        "axe_playwright_python.sync_playwright", reason="axe-playwright-python is not installed"
+    )
+    visit = Visit(browser, server, "#tables?built=in", color_scheme=scheme, viewport={"width": width, "height": 900})
+
+    def check() -> None:
+        found = [v for v in axe_module.Axe().run(visit.page).response["violations"] if v["impact"] in SERIOUS]
+        assert not found, [(v["id"], v["nodes"][0]["html"][:200], v["nodes"][0]["failureSummary"]) for v in found]
+
+    visit.finished()
+    check()
+    visit.page.goto(visit.page.url.partition("#")[0] + "#flow?text=A+film.")
+    visit.finished()
+    visit.page.locator(".name[tabindex]").first.focus()
+    visit.see(".followed").not_to_be_empty()
+    check()
     visit.close()
 
 
