@@ -11,7 +11,7 @@ export OMP_NUM_THREADS ?= 1
 export TOKENIZERS_PARALLELISM ?= false
 export HF_HUB_OFFLINE ?= 1
 
-.PHONY: demo test quick check bench soak soak-trees trace site release-check oldest clean
+.PHONY: demo test quick check bench soak soak-page soak-trees trace site release-check oldest clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -65,6 +65,9 @@ bench: $(VENV)/bench.done  ## measure against the peers; each ends with one JSON
 
 soak: $(VENV)/test.done  ## kill journalled runs 500 times, alone and in pairs, and compare what they resume to
 	$(BIN)/python tools/soak_journal.py --trials 500
+
+soak-page: $(VENV)/test.done  ## ten minutes of requests to the page beside 1,100 sockets that never finish theirs
+	$(BIN)/python -m benchmarks.serve --minutes 10
 
 soak-trees: $(VENV)/test.done  ## exact credit of 200 random ensembles of every family against all coalitions
 	ACCREDIT_ENSEMBLES=200 $(BIN)/python -m pytest tests/trees/test_brute_force.py

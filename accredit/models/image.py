@@ -102,7 +102,8 @@ class ImageModel:
             )
         seen, steps = preparation.framed(photo)
         notes = _notes(photo, steps, said)
-        return Pixels(preparation.scaled(seen), self._patch(), photo.name, notes, preparation, seen, original)
+        given = np.atleast_3d(np.asarray(photo.image, dtype=np.uint8))
+        return Pixels(preparation.scaled(seen), self._patch(), photo.name, notes, preparation, seen, original, given)
 
     def _preprocessed(self, photo: Photo) -> npt.NDArray[np.float32]:
         assert self.preprocess is not None

@@ -16,6 +16,7 @@ from accredit.views.flow import flow_svg, left_out
 from accredit.views.notation import mark
 from accredit.views.numbers import percent, rounding
 from accredit.views.palette import LEVELS
+from accredit.views.running import running_sum
 from accredit.views.words import duration, error_bars, leaders, title, without_folders
 
 if TYPE_CHECKING:
@@ -48,7 +49,10 @@ def explanation_blocks(explanation: Explanation, live: bool = False) -> dict[str
         del blocks["prediction"], blocks["notes"]
         blocks |= answer_blocks(explanation, drawer) | {"legend": _legend(explanation), "notes": notes}
     elif explanation.attributions:
-        blocks |= {"lead": drawer.lead(), "legend": _legend(explanation), "side": render("explanation", "side")}
+        blocks |= {"lead": drawer.lead(), "legend": _legend(explanation)}
+        if (steps := running_sum(explanation, drawer.called)) is not None:
+            blocks["sum"] = steps
+        blocks["side"] = render("explanation", "side")
         blocks |= {f"method {name}": strip for name, strip in drawer.side_by_side().items()}
     if explanation.refused:
         refused = [(title(method), why) for method, why in explanation.refused.items()]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 
 import numpy as np
 
@@ -207,3 +208,23 @@ def duration(seconds: float) -> str:
 def layer_word(layer: int, last: int) -> str:
     """A layer of a flow by its name."""
     return "input" if layer == 0 else "output" if layer == last else f"layer {layer}"
+
+
+def place_name(player: str) -> str:
+    """A patch of a picture by its place, counted from one; other names stay.
+
+    >>> place_name("r0c2"), place_name("segment 4")
+    ('row 1, column 3', 'segment 4')
+    """
+    place = re.fullmatch(r"r(\d+)c(\d+)", player)
+    return f"row {int(place[1]) + 1}, column {int(place[2]) + 1}" if place else player
+
+
+def direction(text: str) -> str:
+    """The direction in which a text is read: that of its first letter.
+
+    >>> direction("(film)"), direction("1. فيلم"), direction("…")
+    ('ltr', 'rtl', 'ltr')
+    """
+    strong = (unicodedata.bidirectional(c) for c in text)
+    return "rtl" if next((kind for kind in strong if kind in ("L", "R", "AL")), "L") in ("R", "AL") else "ltr"
