@@ -20,7 +20,7 @@ import torch
 from torch import Tensor, nn
 
 from accredit.audit.finding import Finding, Findings, interval_of, judged, right, verdict_of
-from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput, MissingExtra, needs
+from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput, MissingExtra, needs, real_numbers
 from accredit.learned.evalx import EvalX, answers, train_masked
 from accredit.learned.inputs import Array, BlackBox, Inputs, checked_answers, checked_labels
 from accredit.learned.networks import network_for
@@ -58,7 +58,7 @@ def mask_only_probe(
     1.0
     """
     fit, score = halves(len(masks), seed) if fit is None or score is None else (fit, score)
-    given = np.asarray(masks, dtype=np.float64)
+    given = real_numbers(masks, "masks")
     rounded = np.round(given / min(ROUND, 0.5 / given.shape[1]))
     believed = _trees(rounded[fit], labels[fit], rounded[score], int(labels.max()) + 1, seed)
     commonest = np.bincount(labels[fit]).argmax()
@@ -430,7 +430,7 @@ def _checked(
     inputs: Inputs | None, x: npt.ArrayLike, masks: npt.ArrayLike, labels: npt.ArrayLike
 ) -> tuple[Array, FloatArray, IntArray]:
     rows: Any = np.asarray(x) if inputs is None else inputs.check(x)
-    chosen = np.asarray(masks, dtype=np.float64)
+    chosen = real_numbers(masks, "masks")
     if chosen.ndim != 2 or len(chosen) != len(rows) or (inputs is not None and chosen.shape[1] != inputs.n):
         wanted = f"({len(rows)}, {inputs.n if inputs is not None else 'players'})"
         raise InvalidInput(f"masks must have shape {wanted}, one column per player; got {chosen.shape}")

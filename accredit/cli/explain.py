@@ -50,7 +50,8 @@ LONG = 10.0  # seconds from which a run over many rows is announced
 )
 @click.option(
     "--payoff",
-    help="log-odds (default), logit, probability or margin of the target; of an answer log-probability, mean or probability.",
+    help="log-odds (default), logit, probability, margin, loss or correctness of the target, confidence or entropy of the "
+    "model; of an answer log-probability, mean or probability.",
 )
 @click.option(
     "--removal",
@@ -141,10 +142,20 @@ def explain(
     answers = {name: options.pop(name) for name in ONLY_HERE}
     _check_folders(html_file, out)
     if asks_for_an_answer(answers):
-        unfit = {"--pair": pair, "--text": column, "--background": background, "--dependence": dependence}
-        _check_fits(
-            unfit | {"--table": table or None, "--trust": trust or None}, "is not for answers of language models"
-        )
+        unfit = {
+            "--pair": pair,
+            "--text": column,
+            "--segments": segments,
+            "--table": table or None,
+            "--background": background,
+            "--most-background": most_background,
+            "--background-by": background_by,
+            "--dependence": dependence,
+            "--interactions": interactions or None,
+            "--trust": trust or None,
+            "--executor": None if executor == "serial" else executor,
+        }
+        _check_fits(unfit, "is not for answers of language models")
         explain_an_answer(subject, answers, options, model, out, html_file, as_json)
         return
     if table or (subject is not None and model is not None and is_row_model_file(model)):

@@ -48,7 +48,8 @@ class Taught:
 
 def is_language_model(folder: str | Path) -> bool:
     """Does the folder hold a causal language model? Only its settings are read."""
-    from accredit.models.loading import base_folder, model_config, model_folder
+    from accredit.models.folders import model_config
+    from accredit.models.loading import base_folder, model_folder
 
     names = model_config(base_folder(model_folder(folder))).get("architectures") or [""]
     return str(names[0]).endswith(("ForCausalLM", "LMHeadModel"))

@@ -57,8 +57,8 @@ class Models:
         from accredit.models.row_files import is_row_model_file, load_row_model
 
         self.by_kind: dict[str, Any] = {}
-        self.folders: dict[str, str] = {}
         model: Any
+        self.folders: dict[str, str] = {}
         for name in names:
             if is_row_model_file(name):
                 kind, model = "table", load_row_model(name)
