@@ -272,6 +272,7 @@ class TableExplanation(Drawn):
         data = fields_of(cls, read_object(text, "table explanation"), "table explanation", FORMAT)
         with damaged("table explanation"):
             listed(data, "players", "outputs", "credit", "base", "prediction", "values", "rows", "claims", "notes")
+            data["rows"] = [checked_text(name, "rows") for name in data["rows"]]
             for name in ("precision", "pairs_precision"):
                 data[name] = Precision.from_plain(data[name])
             data["claims"] = tuple(Claim.from_plain(claim) for claim in data["claims"])

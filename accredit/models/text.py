@@ -183,7 +183,8 @@ class TextModel:
             return row, ""
         if not cut:
             raise InvalidInput(
-                f"text has {count} tokens and {self.name} reads {most}; shorten it, or explain a part with cut=True"
+                f"text has {count} tokens and {self.name} reads {most}; shorten it, or explain a part with cut=True "
+                "(the command cuts the rows of a file)"
             )
         row = self.tokenizer(*texts, truncation=True, max_length=most, **wanted)
         return row, " … ".join(filter(str.strip, self._left_out(row, texts)))
