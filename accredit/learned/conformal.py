@@ -1,8 +1,9 @@
 r"""Intervals for predicted credit that hold over rows: split-conformal calibration on rows whose values are known.
 
 With scores $s_r = |\phi_r - \hat\phi_r| / \sigma_r$ of m calibration rows, the interval $\hat\phi \pm \sigma\, s_{(k)}$,
-$k = \lceil (m + 1)\,\ell \rceil$, holds $\phi$ with probability at least ℓ when a new row is exchangeable with the calibration rows
-(Vovk et al., 2005; Lei et al., 2018). It is a statement about rows drawn like those, on average; not about each row.
+$k = \lceil (m + 1)\,\ell \rceil$, holds $\phi$ with probability at least ℓ when a new row is exchangeable with the
+calibration rows (Vovk et al., 2005; Lei et al., 2018). It is a statement about rows drawn like those, on average; not about
+each row.
 
 Three statements can be asked for (`per`):
 
@@ -11,9 +12,10 @@ Three statements can be asked for (`per`):
   (every calibration row counts once, whatever its number of players: Lee, Barber and Willett, 2023).
 - "row": all players of a row hold at once, in a share ℓ of rows.
 
-**Calibration values that are estimates themselves** have an error. Let $e_r$ be the half-width of an interval that misses the value
-of a calibration row with probability at most δ. Scores $(|\tilde\phi_r - \hat\phi_r| + e_r)/\sigma_r$ are exchangeable too, and each is at least
-the true score but for a chance of δ. So their quantile at level ℓ + δ gives an interval that holds with probability at least ℓ.
+**Calibration values that are estimates themselves** have an error. Let $e_r$ be the half-width of an interval that misses the
+value of a calibration row with probability at most δ. Scores $(|\tilde\phi_r - \hat\phi_r| + e_r)/\sigma_r$ are
+exchangeable too, and each is at least the true score but for a chance of δ. So their quantile at level ℓ + δ gives an interval
+that holds with probability at least ℓ.
 """
 
 from __future__ import annotations
@@ -41,14 +43,17 @@ FINEST = 0.1  # of a typical credit: no row is predicted to be easier than a cre
 @final
 @dataclass(frozen=True, eq=False)
 class Reference:
-    """Values of calibration rows, and how far off they may be: 0 where they are exact. Players that a row lacks are NaN."""
+    """Values of calibration rows, and how far off they may be: 0 where they are exact, infinite where nobody knows, which
+    counts as a miss. Players that a row lacks are NaN."""
 
     values: FloatArray  # (m, n, outputs)
     reach: FloatArray  # (m, n, outputs): half-width of the reported 95 % interval
 
     def __post_init__(self) -> None:
         if self.values.shape != self.reach.shape or self.values.ndim != 3:
-            raise InvalidInput(f"values {self.values.shape} and reach {self.reach.shape} must be (rows, players, outputs)")
+            raise InvalidInput(
+                f"values {self.values.shape} and reach {self.reach.shape} must be (rows, players, outputs)"
+            )
 
     @property
     def exact(self) -> bool:
@@ -109,7 +114,7 @@ class Calibration:
     difficulty: Difficulty
     rows: int  # that calibrated it
     exact: bool  # whether their values were exact
-    narrower: float | None = None  # width with the difficulty over width without, on rows set aside; None: not tried
+    narrower: float | None = None  # width with a difficulty over width without, on rows set aside; None: not tried
 
     def half_widths(self, credit: FloatArray) -> FloatArray:
         """Half the width of every interval: predicted credit (N, n, outputs) -> the same."""
@@ -153,7 +158,9 @@ def rows_needed(level: float, exact: bool = True) -> int:
     return math.ceil(round(reached / (1 - reached), 9))
 
 
-def calibrated(credit: FloatArray, known: Reference, level: float = 0.95, per: Per = "player", seed: int = 0) -> Calibration:
+def calibrated(
+    credit: FloatArray, known: Reference, level: float = 0.95, per: Per = "player", seed: int = 0
+) -> Calibration:
     """Intervals around predictions (m, n, outputs) from the known values of the same m rows.
 
     With 60 rows or more, a third of them learns how hard a credit is to predict; the difficulty is used if it makes
@@ -170,7 +177,9 @@ def calibrated(credit: FloatArray, known: Reference, level: float = 0.95, per: P
     if checked_level(level) is None:
         raise InvalidInput("level is missing; write a share between 0 and 1 such as 0.95")
     if credit.shape != known.values.shape:
-        raise InvalidInput(f"credit has shape {credit.shape} and the known values {known.values.shape}; they must match")
+        raise InvalidInput(
+            f"credit has shape {credit.shape} and the known values {known.values.shape}; they must match"
+        )
     if per == "player" and np.isnan(known.values).any():
         raise InvalidInput("per is 'player', and some rows lack players; write per='drawn player' or per='row'")
     order = np.random.default_rng(seed).permutation(len(credit))
@@ -179,10 +188,17 @@ def calibrated(credit: FloatArray, known: Reference, level: float = 0.95, per: P
     needed = rows_needed(level, known.exact)
     if len(rest) < needed:
         raise InvalidInput(
-            f"{len(rest)} calibration rows are too few for intervals at level {level:g}; give {needed} or more, or a lower level"
+            f"{len(rest)} calibration rows are too few for intervals at level {level:g}; give {needed} or more, or a lower "
+            "level"
         )
     difficulty, narrower = _useful(credit[tuned], known[tuned], level, per)
     radius = _radius(credit[rest], known[rest], difficulty, level, per)
+    if not np.isfinite(radius).all():
+        unknown = int(np.isinf(known.reach).any(axis=(1, 2)).sum())
+        raise InvalidInput(
+            f"the error of {unknown} of {len(credit)} calibration values is unknown, too many for an interval; raise the "
+            "budget of each"
+        )
     return Calibration(level, per, radius, difficulty, len(rest), known.exact, narrower)
 
 
@@ -193,18 +209,19 @@ def _useful(credit: FloatArray, known: Reference, level: float, per: Per) -> tup
         return even, None
     missed = np.abs(known.values - credit)
     halves = np.arange(len(credit)) % 2 == 0
-    ratios = []
+    widths = []
     for learn, test in ((halves, ~halves), (~halves, halves)):
         found = Difficulty.learned(credit[learn], missed[learn])
-        ratios.append([_width(credit[test], missed[test], one, level) for one in (found, even)])
-    with_it, without = np.sum(ratios, axis=0)
+        widths.append([_width(credit[test], missed[test], one, level) for one in (found, even)])
+    with_it, without = np.sum(widths, axis=0)
     narrower = float(with_it / without) if without > 0 else 1.0
     return (Difficulty.learned(credit, missed) if narrower < WORTH else even), narrower
 
 
 def _width(credit: FloatArray, missed: FloatArray, difficulty: Difficulty, level: float) -> float:
-    sigma = difficulty.of(credit)
-    return float(np.nanquantile(missed / sigma, level) * np.nanmean(np.where(np.isnan(missed), np.nan, sigma)))
+    """The geometric mean of the half-widths: a few large credits with wide intervals do not decide it."""
+    sigma = np.where(np.isnan(missed), np.nan, difficulty.of(credit))
+    return float(np.nanquantile(missed / sigma, level) * np.exp(np.nanmean(np.log(sigma))))
 
 
 def _radius(credit: FloatArray, known: Reference, difficulty: Difficulty, level: float, per: Per) -> FloatArray:
@@ -229,7 +246,9 @@ def conformal_quantile(scores: FloatArray, level: float) -> FloatArray:
     """
     rank = math.ceil(round((len(scores) + 1) * level, 9))
     if rank > len(scores):
-        raise InvalidInput(f"{len(scores)} scores have no quantile at level {level:g}; give {rows_needed(level)} or more")
+        raise InvalidInput(
+            f"{len(scores)} scores have no quantile at level {level:g}; give {rows_needed(level)} or more"
+        )
     return np.asarray(np.sort(scores, axis=0)[rank - 1])
 
 

@@ -12,7 +12,7 @@ from typing import Any, Protocol, final
 
 import numpy as np
 
-from accredit.core import Attribution, FloatArray, IntArray, InvalidInput
+from accredit.core import Attribution, FloatArray, IntArray, InvalidInput, Known
 from accredit.explanation.explainer import subject_of
 from accredit.explanation.row_answers import Asked, answered, part
 from accredit.explanation.subject import Subject
@@ -26,6 +26,7 @@ from accredit.store.fingerprint import fingerprint
 from accredit.trees.separable import mixtures
 
 OUTPUTS = 20  # of a model, that are learned together without being named
+ESTIMATORS = ("shapley", "permutations")  # the second where the first cannot tell its error
 PROBED = 64  # mixtures of background rows by which a model of rows is recognised
 
 
@@ -72,11 +73,13 @@ class RowFamily:
     """Rows of a table, compared with background rows."""
 
     kind = "rows"
-    targets = None
+    targets: list[Any] | None = None
 
     def __init__(self, asked: Asked) -> None:
         if asked.compared.rows is None or asked.dependence == "cover":
-            raise InvalidInput("fast values are learned from games against background rows; give background=some_training_rows")
+            raise InvalidInput(
+                "fast values are learned from games against background rows; give background=some_training_rows"
+            )
         self.asked, self.outputs = asked, asked.outputs
 
     @classmethod
@@ -96,7 +99,7 @@ class RowFamily:
     def __len__(self) -> int:
         return len(self.asked.rows)
 
-    def some(self, at: IntArray, budget: int | None, seed: int) -> Asked:
+    def some(self, at: IntArray, budget: int | None, seed: int, method: str) -> Asked:
         """The same question about some of the rows."""
         asked = self.asked
         table = asked.rows.take(at)
@@ -107,7 +110,7 @@ class RowFamily:
         names = None if asked.rows.framed else asked.rows.columns
         return question(
             rows, asked.model, asked.compared, payoff=asked.unit, players=players or None, dependence=asked.dependence,
-            budget=budget, seed=seed, names=names,
+            budget=budget, seed=seed, names=names, method=method,
         )  # fmt: skip
 
     def game(self, at: int) -> Any:
@@ -131,13 +134,16 @@ class RowFamily:
         return Seen(columns.read(self.asked.rows), np.tile(np.arange(players), (len(self), 1)))
 
     def reference(self, at: IntArray, budget: int | None, seed: int) -> Reference:
-        answer = answered(self.some(at, budget, seed))
+        return together([self._value(at[k : k + 1], budget, seed) for k in range(len(at))])
+
+    def _value(self, at: IntArray, budget: int | None, seed: int) -> Reference:
+        for method in ESTIMATORS:
+            answer = answered(self.some(at, budget, seed, method))
+            if answer.precision.known is not Known.UNKNOWN:
+                break
+        reach = np.full(answer.credit.shape, 0.0 if answer.precision.known is Known.EXACT else np.inf)
         if answer.interval is not None:
             reach = np.abs(answer.interval - answer.credit[..., None]).max(axis=-1)
-        elif answer.precision.known == "exact":
-            reach = np.zeros_like(answer.credit)
-        else:
-            raise InvalidInput(f"calibration needs values whose error is known, and {answer.method} has {answer.precision}")
         return Reference(answer.credit, reach)
 
     def marks(self) -> dict[str, str]:
@@ -154,7 +160,9 @@ class RowFamily:
         rng, table = np.random.default_rng(0), self.asked.background()
         first, second = rng.integers(0, len(table), size=(2, PROBED))
         kept = rng.random((PROBED, len(self.asked.rows.columns))) < 0.5
-        return self.asked.model.outputs(mixtures(part(self.asked.both, 0, len(table)), first, second, kept), self.asked.unit)
+        return self.asked.model.outputs(
+            mixtures(part(self.asked.both, 0, len(table)), first, second, kept), self.asked.unit
+        )
 
 
 @final
@@ -168,7 +176,9 @@ class InputFamily:
         first = self.subjects[0]
         self.kind = "pictures" if first.kind == "image" else "texts"
         if first.kind == "strings":
-            raise InvalidInput("fast values read a model's token vectors, and a function of strings has none; name a model folder")
+            raise InvalidInput(
+                "fast values read a model's token vectors, and a function of strings has none; name a model folder"
+            )
         self.targets = None if targets is None else list(targets)
         self.games = [one.game.paying("all" if targets is None else targets) for one in self.subjects]
         self.outputs = self.games[0].outputs
@@ -184,7 +194,9 @@ class InputFamily:
         payoff: str | None = None, removal: Any = None, cut: bool = False,
     ) -> InputFamily:  # fmt: skip
         """The games that `explain(one, model)` would ask, for each of the inputs."""
-        return cls([subject_of(model, one, players=players, payoff=payoff, removal=removal, cut=cut) for one in inputs], target)
+        return cls(
+            [subject_of(model, one, players=players, payoff=payoff, removal=removal, cut=cut) for one in inputs], target
+        )
 
     def __len__(self) -> int:
         return len(self.subjects)
@@ -203,7 +215,9 @@ class InputFamily:
         if self.kind == "pictures":
             shapes = {one.seen.values.shape for one in self.subjects}
             if len(shapes) > 1 or len({one.partition.players for one in self.subjects}) > 1:
-                raise InvalidInput("pictures must have one size and the same patches; give players=(4, 4), not segments")
+                raise InvalidInput(
+                    "pictures must have one size and the same patches; give players=(4, 4), not segments"
+                )
             owners = np.stack([one.partition.owner for one in self.subjects])
             return Seen(np.stack([one.seen.values for one in self.subjects]), owners)
         vectors = [one.model.vectors(one.seen) for one in self.subjects]
@@ -215,15 +229,18 @@ class InputFamily:
         return Seen(x, owner)
 
     def reference(self, at: IntArray, budget: int | None, seed: int) -> Reference:
-        solver = find("shapley", "game").solver(budget, seed)
-        solved = [solver.solve(self.games[k]) for k in at.tolist()]
         most = max(len(game.players) for game in self.games)
-        shape = len(at), most, len(self.outputs)
-        values, reach = np.full(shape, np.nan), np.full(shape, np.nan)
-        for r, one in enumerate(solved):
-            for k, name in enumerate(self.outputs):
-                values[r, : len(one.players), k] = one[name].credit
-                reach[r, : len(one.players), k] = reach_of(one[name])
+        return together([self._value(self.games[k], most, budget, seed) for k in at.tolist()])
+
+    def _value(self, game: Any, most: int, budget: int | None, seed: int) -> Reference:
+        for method in ESTIMATORS:
+            found = find(method, "game").solver(budget, seed).solve(game)
+            if all(found[name].precision.known is not Known.UNKNOWN for name in self.outputs):
+                break
+        values, reach = np.full((2, 1, most, len(self.outputs)), np.nan)
+        for k, name in enumerate(self.outputs):
+            values[0, : len(game.players), k] = found[name].credit
+            reach[0, : len(game.players), k] = reach_of(found[name])
         return Reference(values, reach)
 
     def marks(self) -> dict[str, str]:
@@ -239,10 +256,13 @@ class InputFamily:
         return np.zeros((0, len(self.outputs)))
 
 
+def together(each: Sequence[Reference]) -> Reference:
+    """The values of several inputs."""
+    return Reference(np.concatenate([one.values for one in each]), np.concatenate([one.reach for one in each]))
+
+
 def reach_of(credit: Attribution) -> FloatArray:
-    """Half the width of each interval, 0 where the credit is exact: (n,)."""
+    """Half the width of each interval, 0 where the credit is exact, infinite where its error is unknown: (n,)."""
     if credit.interval is not None:
         return np.asarray(np.abs(credit.interval - credit.credit[:, None]).max(axis=1))
-    if credit.exact:
-        return np.zeros(len(credit.players))
-    raise InvalidInput(f"calibration needs values whose error is known, and {credit.method} has {credit.interval_because}")
+    return np.full(len(credit.players), 0.0 if credit.exact else np.inf)

@@ -1,9 +1,10 @@
 """Fast Shapley values: a network learns them for one model, and every value carries an interval that holds over rows.
 
-`fit_fast` asks a few coalitions of each of many inputs, trains one network on them (FastSHAP's loss, `valuers.py`), and calibrates
-intervals on inputs whose values are computed in the usual way (`conformal.py`). Afterwards an input costs one pass of the network
-and the payoffs of everybody and of nobody. Inputs of which the explainer is unsure, because they lie far from those it learned from
-or because their intervals are wide, are computed in the usual way instead, as many as a stated limit allows.
+`fit_fast` asks a few coalitions of each of many inputs, trains one network on them (FastSHAP's loss, `valuers.py`), and
+calibrates intervals on inputs whose values are computed in the usual way (`conformal.py`). Afterwards an input costs one pass
+of the network and the payoffs of everybody and of nobody. Inputs of which the explainer is unsure, because they lie far from
+those it learned from or because their intervals are wide, are computed in the usual way instead, as many as a stated limit
+allows.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from scipy.special import ndtri
 from torch import nn
 
 from accredit.core import BoolArray, Claim, FloatArray, Holds, IntArray, InvalidInput
+from accredit.core.estimate import checked_level
 from accredit.learned.columns import Columns
 from accredit.learned.conformal import REPORTED, Calibration, Per, Reference, calibrated, rows_needed
 from accredit.learned.families import Family
@@ -44,7 +46,9 @@ TOLERANCE = 0.5  # of a typical largest credit: rows with wider intervals are un
 WIDTHS = {"rows": 128, "texts": 128, "pictures": 32}
 CLAIMS = (
     Claim("efficiency", Holds.EXACTLY, "what the network misses of v(N) − v(∅) is divided equally"),
-    Claim("symmetry", Holds.NO, "a network need not treat equal players alike; the intervals say how far off it may be"),
+    Claim(
+        "symmetry", Holds.NO, "a network need not treat equal players alike; the intervals say how far off it may be"
+    ),
     Claim("null player", Holds.NO, "a network may give a little to a player who adds nothing"),
     Claim("linearity", Holds.NO, "networks of two models and of their sum are trained apart"),
 )
@@ -71,7 +75,7 @@ class Values:
 
 @final
 class FastShapley:
-    """Shapley values of one model by one pass of a network, with calibrated intervals. Made by `fit_fast`, or read by `load`."""
+    """Shapley values of one model by one pass of a network, with calibrated intervals. Made by `fit_fast`, read by `load`."""
 
     def __init__(
         self, kind: str, outputs: tuple[str, ...], sizes: dict[str, int], calibration: Calibration, near: Nearness,
@@ -110,6 +114,10 @@ class FastShapley:
         computed = np.sort(worst[unsure[worst] > 1])
         if len(computed):
             known = family.reference(computed, budget, seed)
+            sure = ~np.isinf(known.reach).any(
+                axis=(1, 2)
+            )  # a value of unknown error does not replace one with an interval
+            known, computed = known[sure], computed[sure]
             credit[computed], half[computed] = known.values, known.reach * self._widened
         ends = np.stack([credit - half, credit + half], axis=-1)
         return Values(credit, ends, nobody, everybody, distance > 1, widest > 1, computed)
@@ -186,11 +194,13 @@ def fit_fast(
     """
     began, rng = time.perf_counter(), np.random.default_rng(whole("seed", seed, 0, SEEDS))
     whole("pairs", pairs)
+    if checked_level(level) is None:
+        raise InvalidInput("level is missing; write a share between 0 and 1 such as 0.95")
     whole("calibration", calibration, rows_needed(level))
     if len(family) < calibration + 10:
         raise InvalidInput(
-            f"{len(family)} inputs are given, and {calibration} of them calibrate the intervals; give {calibration + 10} or more, "
-            "better a thousand, or a smaller calibration"
+            f"{len(family)} inputs are given, and {calibration} of them calibrate the intervals; give {calibration + 10} or "
+            "more, better a thousand, or a smaller calibration"
         )
     order = rng.permutation(len(family))
     known, learn = order[:calibration], order[calibration:]
@@ -217,7 +227,8 @@ def fit_fast(
     near = Nearness.learned(seen[learn], seen[known])
     typical = np.maximum(np.nanmax(np.abs(reference.values), axis=1).mean(axis=0), 1e-12)
     report = _report(credit, reference) | {
-        "trained on": len(learn), "pairs of coalitions": pairs, "stopped because": str(ended), "loss": min(losses, default=None),
+        "trained on": len(learn), "pairs of coalitions": pairs, "stopped because": str(ended),
+        "loss": min(losses, default=None),
         "half-width": float(np.nanmean(intervals.half_widths(credit)) / typical.mean()), "seed": seed,
         "seconds": time.perf_counter() - began,
     }  # fmt: skip
@@ -250,7 +261,8 @@ def _sizes(family: Family, seen: Seen, width: int) -> dict[str, int]:
 
 def _network(kind: str, sizes: dict[str, int]) -> nn.Module:
     features, players, outputs, width = (
-        whole(name, sizes[name], 0 if name == "players" else 1, 1 << 20) for name in ("features", "players", "outputs", "width")
+        whole(name, sizes[name], 0 if name == "players" else 1, 1 << 20)
+        for name in ("features", "players", "outputs", "width")
     )
     if kind == "rows":
         return ColumnValuer(features, players, outputs, width)

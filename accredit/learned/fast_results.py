@@ -8,8 +8,6 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from accredit.core import Attribution, Attributions, InvalidInput, Precision
 from accredit.explanation.row_answers import Answer
 from accredit.explanation.subject import Subject
@@ -28,9 +26,10 @@ def fit_fast_rows(
 ) -> FastShapley:  # fmt: skip
     """A fast explainer of a model of rows, learned from `rows` compared with `background`.
 
-    `rows` are many rows of the kind that will be explained: most of them are learned from, `calibration` (100) set the intervals.
-    The other settings are those of `explain` for rows, and of `fit_fast`.
+    `rows` are many rows of the kind that will be explained: most of them are learned from, `calibration` (100) set the
+    intervals. The other settings are those of `explain` for rows, and of `fit_fast`.
 
+    >>> import numpy as np
     >>> rng = np.random.default_rng(0)
     >>> x = rng.normal(size=(300, 3))
     >>> fast = fit_fast_rows(x, lambda rows: rows @ [2.0, 1.0, 0.0], x[:20], calibration=40, epochs=30, width=8)
@@ -75,10 +74,12 @@ def explain_rows_fast(
     """
     fast = explainer if isinstance(explainer, FastShapley) else FastShapley.load(explainer)
     if fast.kind != "rows":
-        raise InvalidInput(f"this explainer was fitted for {fast.kind}, and rows of a table are given; fit one for rows")
-    given = {"payoff": payoff or fast.marks["payoff"], "dependence": dependence or fast.marks["dependence"]}
+        raise InvalidInput(
+            f"this explainer was fitted for {fast.kind}, and rows of a table are given; fit one for rows"
+        )
     family = RowFamily.of(
-        rows, model, background, players=players, weights=weights, most_background=most_background, seed=seed, **given
+        rows, model, background, payoff=payoff or fast.marks["payoff"], players=players, weights=weights,
+        dependence=dependence or fast.marks["dependence"], most_background=most_background, seed=seed
     )
     found = fast.values(family, tolerance=tolerance, fallback=fallback, budget=budget, seed=seed)
     answer = Answer(
@@ -87,7 +88,11 @@ def explain_rows_fast(
     )  # fmt: skip
     explained = explanation_of(family.asked, answer, target)
     notes = (*explained.notes, *said(found, family.asked.rows.names))
-    facts = {**explained.provenance, "fast": fast.report, "computed": [explained.rows[r] for r in found.computed.tolist()]}
+    facts = {
+        **explained.provenance,
+        "fast": fast.report,
+        "computed": [explained.rows[r] for r in found.computed.tolist()],
+    }
     return replace(explained, notes=notes, provenance=facts, level=fast.calibration.level)
 
 
@@ -118,7 +123,9 @@ def credited(subject: Subject, folder: str) -> Attribution | Attributions:
     fast = _opened(folder)
     family = InputFamily([subject], fast.targets)
     if fast.kind != family.kind:
-        raise InvalidInput(f"the explainer in {folder} was fitted for {fast.kind}, and this is one of the {family.kind}")
+        raise InvalidInput(
+            f"the explainer in {folder} was fitted for {fast.kind}, and this is one of the {family.kind}"
+        )
     found = fast.values(family, budget=subject.budget, seed=subject.seed)
     exact = len(found.computed) > 0
     there = len(subject.players)
@@ -127,8 +134,8 @@ def credited(subject: Subject, folder: str) -> Attribution | Attributions:
         every[name] = Attribution(
             subject.players, found.credit[0, :there, k], float(found.everybody[0, k] - found.nobody[0, k]),
             f"{METHOD}, learned from {fast.report['trained on']} {fast.kind}", CLAIMS, interval=found.interval[0, :there, k],
-            level=fast.calibration.level, precision=Precision.interval(_because(fast, found)), baseline=float(found.nobody[0, k]),
-            payoffs=None if exact else 2, seed=subject.seed,
+            level=fast.calibration.level, precision=Precision.interval(_because(fast, found)),
+            baseline=float(found.nobody[0, k]), payoffs=None if exact else 2, seed=subject.seed,
             certificate={"far": bool(found.far[0]), "wide": bool(found.wide[0]), "computed": exact, "fit": fast.report},
         )  # fmt: skip
     if subject.games is not None:

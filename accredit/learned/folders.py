@@ -55,6 +55,11 @@ def described(folder: str | Path) -> dict[str, Any]:
     """The JSON object of a folder, whatever kind of explainer it describes."""
     try:
         about = json.loads((Path(folder) / "explainer.json").read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise InvalidInput(
+            f"{folder} holds no saved explainer, there is no explainer.json in it; make one with accredit learn fit, or with "
+            "explainer.save(folder)"
+        ) from None
     except (OSError, ValueError, RecursionError) as error:
         raise InvalidInput(f"{folder} holds no saved explainer: {error}") from None
     if not isinstance(about, dict):

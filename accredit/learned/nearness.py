@@ -43,7 +43,7 @@ class Nearness:
     def distance(self, seen: Seen) -> FloatArray:
         """Of each input from the centre: (N,)."""
         away = (torch.from_numpy(summary(seen)).float() - self.centre) @ self.root
-        return away.norm(dim=1).double().numpy()
+        return np.asarray(away.norm(dim=1).double().numpy())
 
 
 def summary(seen: Seen) -> FloatArray:
@@ -52,6 +52,8 @@ def summary(seen: Seen) -> FloatArray:
         return seen.x.astype(np.float64)
     if seen.x.ndim == 3:
         lengths = (seen.x != 0).any(axis=2).sum(axis=1, keepdims=True)
-        return np.concatenate([seen.x.sum(axis=1) / np.maximum(lengths, 1), np.log1p(lengths)], axis=1).astype(np.float64)
+        return np.concatenate([seen.x.sum(axis=1) / np.maximum(lengths, 1), np.log1p(lengths)], axis=1).astype(
+            np.float64
+        )
     means = torch.nn.functional.adaptive_avg_pool2d(torch.from_numpy(seen.x), SQUARES)
     return means.flatten(1).double().numpy()

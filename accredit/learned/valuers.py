@@ -1,12 +1,13 @@
 r"""Networks that give every player of an input its credit, and the weighted least squares that they learn it from.
 
-The Shapley value is the efficient φ that fits payoffs best under the Shapley kernel (Charnes et al., 1988). FastSHAP (Jethani et
-al., 2022) lets one network fit it for all inputs at once:
+The Shapley value is the efficient φ that fits payoffs best under the Shapley kernel (Charnes et al., 1988). FastSHAP (Jethani
+et al., 2022) lets one network fit it for all inputs at once:
 
-$$\min_\theta\; E_x\, E_{S \sim \mathrm{kernel}} \bigl(v_x(S) - v_x(\emptyset) - \textstyle\sum_{i \in S} \phi_i(x;\theta)\bigr)^2$$
+$$\min_\theta\; E_x\, E_{S \sim \mathrm{kernel}}
+  \bigl(v_x(S) - v_x(\emptyset) - \textstyle\sum_{i \in S} \phi_i(x;\theta)\bigr)^2$$
 
-A network's numbers are made efficient by construction: what they miss of v(N) − v(∅) is divided equally. Coalitions come in pairs
-with their complements. Since Σφ is known, both halves of a pair ask for the same sum, and only their mean target
+A network's numbers are made efficient by construction: what they miss of v(N) − v(∅) is divided equally. Coalitions come in
+pairs with their complements. Since Σφ is known, both halves of a pair ask for the same sum, and only their mean target
 $(v(S) - v(S^c) + v(N) - v(\emptyset))/2$ is kept: the same slope, without the constant part of the loss.
 """
 
@@ -94,7 +95,7 @@ def drawn_coalitions(present: BoolArray, pairs: int, rng: np.random.Generator) -
 
 
 def efficient(raw: FloatArray, present: BoolArray, total: FloatArray) -> FloatArray:
-    """Credits (N, n, outputs) that sum to the total (N, outputs): what is missing is divided among those present; NaN if absent.
+    """Credits (N, n, outputs) that sum to the total (N, outputs): what is missing is divided among those present; NaN: absent.
 
     >>> efficient(np.array([[[1.0], [2.0], [9.0]]]), np.array([[True, True, False]]), np.array([[5.0]]))[0, :, 0]
     array([ 2.,  3., nan])
@@ -112,7 +113,11 @@ class ColumnValuer(nn.Module):
         self.players, self.outputs = players, outputs
         self.line = nn.Linear(features, players * outputs)
         self.layers = nn.Sequential(
-            nn.Linear(features, width), nn.GELU(), nn.Linear(width, width), nn.GELU(), nn.Linear(width, players * outputs)
+            nn.Linear(features, width),
+            nn.GELU(),
+            nn.Linear(width, width),
+            nn.GELU(),
+            nn.Linear(width, players * outputs),
         )
 
     def forward(self, x: Tensor, owner: Tensor, players: int) -> Tensor:

@@ -97,7 +97,7 @@ class Models:
             "image": self.builtin or "image" in self.by_kind,
             "builtin": self.builtin,
             "answers": self.builtin or getattr(text, "task", "") in WRITES,
-            "methods": [method.to_plain() for method in methods_for("explain")],
+            "methods": [method.to_plain() for method in methods_for("explain") if method.kind != "learned"],
             "default": list(DEFAULT),
         }
 
