@@ -78,8 +78,15 @@ def explain_rows_fast(
             f"this explainer was fitted for {fast.kind}, and rows of a table are given; fit one for rows"
         )
     family = RowFamily.of(
-        rows, model, background, payoff=payoff or fast.marks["payoff"], players=players, weights=weights,
-        dependence=dependence or fast.marks["dependence"], most_background=most_background, seed=seed
+        rows,
+        model,
+        background,
+        payoff=payoff or fast.marks["payoff"],
+        players=players,
+        weights=weights,
+        dependence=dependence or fast.marks["dependence"],
+        most_background=most_background,
+        seed=seed,
     )
     found = fast.values(family, tolerance=tolerance, fallback=fallback, budget=budget, seed=seed)
     answer = Answer(

@@ -308,6 +308,17 @@ def answers_of(black_box: BlackBox, x: Array) -> FloatArray:
     return checked_answers(black_box(x), len(x))
 
 
+def row_black_box(file: str, trusted: tuple[str, ...] = ()) -> BlackBox:
+    """The probabilities of a classifier of rows in a file (xgboost, lightgbm, catboost, skops, ONNX), as a black box."""
+    from accredit.models.row_files import load_row_model
+    from accredit.models.rows import as_row_model
+
+    model = as_row_model(load_row_model(file, trusted))
+    if "probability" not in model.units:
+        raise InvalidInput(f"{file!r} gives {', '.join(model.units)}; a black box must give probabilities of classes")
+    return lambda x: model.outputs(np.asarray(x, dtype=np.float64), "probability")
+
+
 def checked_answers(answers: Any, rows: int, name: str = "black_box's answers") -> FloatArray:
     """What a black box said, as probabilities (rows, classes); arrays, lists and torch tensors will do.
 

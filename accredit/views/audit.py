@@ -38,7 +38,9 @@ def audit_text(report: Findings) -> str:
 
 
 def summary(report: Findings) -> str:
-    """The verdicts in one line; that several checks pass is not a proof."""
+    """The verdict in one line; that several checks pass is not a proof."""
+    if report.conclusion is not None:
+        return printable(str(report.conclusion))
     if report.flagged:
         return f"flagged: {'; '.join(report.flagged)}"
     unclear = [finding.name for finding in report if finding.verdict == "unclear"]
