@@ -10,7 +10,7 @@ Masks have one number per player in 0..1 (hard selections or attention); readers
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -56,21 +56,26 @@ def _patience(rows: int) -> tuple[int, int]:
 
 def surrogate_gap(
     x: Array, masks: FloatArray, labels: IntArray, surrogate: Reader, black_box: Reader, evalx: Reader | None = None,
-    drawn: FloatArray | None = None,
+    drawn: Sequence[FloatArray] = (),
 ) -> Finding:  # fmt: skip
     """Accuracy of the explainer's own surrogate on x_S, against the black box on the same x_S (post-hoc accuracy).
 
     A black box that reads holes badly falls behind without any code. How badly is measured where there is none, on random masks
     `drawn`: which share of what the best reader finds there (black box, surrogate or EVAL-X) does the black box find? An
-    honest gap of that size is allowed for. Where nobody finds anything, the gap alone convicts nobody.
+    honest gap of that size is allowed for. The first of `drawn` counts under which somebody finds something; where nobody does
+    under any, the gap alone convicts nobody.
     """
     ours, theirs = (right(_ask(reader, x, masks, labels), labels, TOSS) for reader in (surrogate, black_box))
     common = np.bincount(labels).max() / len(labels)
     details = {"black box": float(theirs.mean())}
     share = None
-    if drawn is not None:
-        readers = [reader for reader in (black_box, surrogate, evalx) if reader is not None]
-        share = _share_read(*(right(_ask(reader, x, drawn, labels), labels, TOSS) for reader in readers), common=common)
+    readers = [reader for reader in (black_box, surrogate, evalx) if reader is not None]
+    for masked in drawn:
+        share = _share_read(
+            *(right(_ask(reader, x, masked, labels), labels, TOSS) for reader in readers), common=common
+        )
+        if share is not None:
+            break
     if share is not None:
         theirs = theirs + (1 - share) * max(0.0, float(ours.mean()) - common)
         details |= {"share that the black box reads through random holes": share}
@@ -89,7 +94,7 @@ def surrogate_gap(
         margin=MARGIN,
         details=details,
     )
-    if found.verdict == "flagged" and drawn is not None and share is None:
+    if found.verdict == "flagged" and len(drawn) and share is None:
         return replace(
             found,
             verdict="unclear",
@@ -99,7 +104,7 @@ def surrogate_gap(
 
 
 def _share_read(black_box: FloatArray, *others: FloatArray, common: float) -> float | None:
-    """How much of what the best reader gets beyond the commonest answer the black box surely gets; None where that is nothing."""
+    """The share of what the best reader gets beyond the commonest answer that the black box surely gets; None: of nothing."""
     best = max((black_box, *others), key=lambda found: float(found.mean()))
     beyond = float(best.mean()) - common
     if beyond <= MARGIN:
@@ -353,6 +358,7 @@ def leakage_report(
         post_hoc = None if black_box is None or inputs is None else _post_hoc(inputs, black_box)
         there = None if present is None else present[score]
         drawn = random_masks(chosen, present, seed)
+        spread = (np.random.default_rng(seed).random(chosen.shape) < 0.5).astype(np.float64)  # half of the players
 
         def on(masks: FloatArray) -> dict[str, Callable[[], Finding]]:
             """The detectors that have everything they need."""
@@ -362,7 +368,7 @@ def leakage_report(
             }
             if surrogate is not None and post_hoc is not None:
                 ready[SURROGATE] = lambda: surrogate_gap(
-                    shown, hidden, named, surrogate, post_hoc, outside, drawn[score]
+                    shown, hidden, named, surrogate, post_hoc, outside, (drawn[score], spread[score])
                 )
             if surrogate is not None and outside is not None:
                 ready[EVALX] = lambda: evalx_gap(shown, hidden, named, surrogate, outside, there, half)

@@ -20,8 +20,8 @@ DEFAULT_LIMIT = 10  # texts of a file; one costs seconds
 @click.argument("subject", metavar="[TEXT|FILE]", required=False)
 @click.option(
     "--model",
-    help="A folder with a Hugging Face text classifier (default: the built-in one); with --explainer the model file of rows that "
-    "it explains, whose answers are then asked.",
+    help="A folder with a Hugging Face text classifier (default: the built-in one); with --explainer the model file of rows "
+    "that it explains, whose answers are then asked.",
 )
 @click.option("--explainer", type=click.Path(), help="A folder with a saved explainer or attention classifier instead.")
 @click.option("--data", "data_file", type=click.Path(), help="Its rows: .npz with named arrays, or .csv with numbers.")
@@ -39,7 +39,8 @@ DEFAULT_LIMIT = 10  # texts of a file; one costs seconds
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
 def audit(
     subject: str | None, model: str | None, explainer: str | None, data_file: str | None, target: str,
-    train_file: str | None, judge: str | None, tests: str | None, limit: int | None, column: str | None, steps: int, seed: int, html_file: str | None, as_json: bool,
+    train_file: str | None, judge: str | None, tests: str | None, limit: int | None, column: str | None, steps: int, seed: int,
+    html_file: str | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Put attention or a trained explainer to the test.
 
