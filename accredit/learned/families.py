@@ -218,14 +218,16 @@ class InputFamily:
                 raise InvalidInput(
                     "pictures must have one size and the same patches; give players=(4, 4), not segments"
                 )
-            owners = np.stack([one.partition.owner for one in self.subjects])
-            return Seen(np.stack([one.seen.values for one in self.subjects]), owners)
+            if not len(self.subjects[0].owner):  # the model has no tokens, or they are not the players' own
+                owners = np.stack([one.partition.owner for one in self.subjects])
+                return Seen(np.stack([one.seen.values for one in self.subjects]), owners)
         vectors = [one.model.vectors(one.seen) for one in self.subjects]
         longest = max(len(one) for one in vectors)
         x = np.zeros((len(vectors), longest, vectors[0].shape[1]), dtype=np.float32)
         owner = np.full((len(vectors), longest), -1, dtype=np.int64)
         for k, (one, subject) in enumerate(zip(vectors, self.subjects, strict=True)):
-            x[k, : len(one)], owner[k, : len(one)] = one, subject.partition.owner
+            mine = subject.owner if self.kind == "pictures" else subject.partition.owner
+            x[k, : len(one)], owner[k, : len(one)] = one, np.where(mine < len(subject.players), mine, -1)
         return Seen(x, owner)
 
     def reference(self, at: IntArray, budget: int | None, seed: int) -> Reference:

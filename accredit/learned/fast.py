@@ -43,7 +43,7 @@ from accredit.values.solver import progress as progress_bar
 KIND = "fast shapley"
 SAME = 1e-5  # how far apart, relative to their size, a model's answers may be and still be the same model's
 TOLERANCE = 0.5  # of a typical largest credit: rows with wider intervals are unsure
-WIDTHS = {"rows": 128, "texts": 128, "pictures": 32}
+WIDTHS = {2: 128, 3: 128, 4: 32}  # of a network of features, of tokens, of pixels
 CLAIMS = (
     Claim("efficiency", Holds.EXACTLY, "what the network misses of v(N) − v(∅) is divided equally"),
     Claim(
@@ -168,7 +168,7 @@ class FastShapley:
                     about["family"], tuple(about["outputs"]), dict(about["sizes"]),
                     Calibration.from_plain(about["calibration"]), near, np.array(about["typical"], dtype=float),
                     dict(about["marks"]), np.array(about["probe"], dtype=float).reshape(-1, len(about["outputs"])), columns,
-                    about["targets"], dict(about["report"]), _network(about["family"], about["sizes"]),
+                    about["targets"], dict(about["report"]), _network(about["sizes"]),
                 )  # fmt: skip
             limit = float(about["limit"])
         except (*DAMAGE, ValueError) as error:
@@ -212,10 +212,10 @@ def fit_fast(
     total = everybody - nobody
     with progress_bar("fit", 2 * len(learn) if progress else 0) as bar:
         asked = _asked(family, learn, seen.present, total, pairs, rng, bar)
-        sizes = _sizes(family, seen, width or WIDTHS[family.kind])
+        sizes = _sizes(family, seen, width or WIDTHS[seen.x.ndim])
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
-            network = _network(family.kind, sizes)
+            network = _network(sizes)
         ended, losses = fitted(
             network, seen[learn], asked, epochs=epochs, patience=patience, batch=batch, rate=rate, seed=seed,
             passed=lambda epoch: bar.update(len(learn) * (1 + epoch / epochs)),
@@ -253,24 +253,26 @@ def _asked(
 
 
 def _sizes(family: Family, seen: Seen, width: int) -> dict[str, int]:
-    features = seen.x.shape[1] if family.kind != "texts" else seen.x.shape[2]
-    players = 0 if family.kind == "texts" else seen.players
-    return {"features": features, "players": players, "outputs": len(family.outputs), "width": width,
+    features = seen.x.shape[2] if seen.x.ndim == 3 else seen.x.shape[1]
+    players = 0 if seen.x.ndim == 3 else seen.players
+    return {"dimensions": seen.x.ndim, "features": features, "players": players, "outputs": len(family.outputs), "width": width,
             "summary": summary(seen[np.arange(1)]).shape[1]}  # fmt: skip
 
 
-def _network(kind: str, sizes: dict[str, int]) -> nn.Module:
+def _network(sizes: dict[str, int]) -> nn.Module:
+    """By the dimensions of its input: (N, features) of rows, (N, tokens, features), or (N, channels, height, width)."""
     features, players, outputs, width = (
         whole(name, sizes[name], 0 if name == "players" else 1, 1 << 20)
         for name in ("features", "players", "outputs", "width")
     )
-    if kind == "rows":
-        return ColumnValuer(features, players, outputs, width)
-    if kind == "texts":
-        return TokenValuer(features, outputs, width)
-    if kind == "pictures":
-        return PatchValuer(features, players, outputs, width)
-    raise InvalidInput(f"kind of inputs {kind!r} is unknown; known are {', '.join(WIDTHS)}")
+    match sizes["dimensions"]:
+        case 2:
+            return ColumnValuer(features, players, outputs, width)
+        case 3:
+            return TokenValuer(features, outputs, width)
+        case 4:
+            return PatchValuer(features, players, outputs, width)
+    raise InvalidInput(f"inputs of {sizes['dimensions']!r} dimensions are unknown; there are 2, 3 and 4")
 
 
 def _report(credit: FloatArray, known: Reference) -> dict[str, Any]:
