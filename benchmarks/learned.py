@@ -2,13 +2,13 @@
 
     python -m benchmarks.learned [--only table,texts,pictures] [--data FOLDER]
 
-One thread, CPU seconds. `r2` and `top1` compare predictions with known values of inputs that were not learned from (exact on
-the table and the texts, estimated on pictures); `us` is microseconds per input: one pass of the network, the whole call with the
-payoffs of everybody and nobody, the usual value, and shap's KernelExplainer on the table. `coverage` is that of 90 % intervals,
-over five random halves of the known inputs: one half calibrates, the other is counted; per player the lowest and highest, and
-in all. `fallen_back` is the share of those inputs that the explainer was unsure of. The last line is one JSON object.
-Texts are SST-2 sentences (sst2.tsv.gz) of at most nine words, pictures are Fashion-MNIST (fashion_mnist.npz), in FOLDER or
-$ACCREDIT_DATA, by the built-in models.
+One thread, CPU seconds. `r2` and `top1` compare predictions with known values of inputs that were not learned from (exact
+on the table and the texts, estimated on pictures); `us` is microseconds per input: one pass of the network, the whole
+call with the payoffs of everybody and nobody, the usual value, and shap's KernelExplainer on the table. `coverage` is
+that of 90 % intervals, over five random halves of the known inputs: one half calibrates, the other is counted; per player
+the lowest and highest, and in all. `fallen_back` is the share of those inputs that the explainer was unsure of. The last
+line is one JSON object. Texts are SST-2 sentences (sst2.tsv.gz) of at most nine words, pictures are Fashion-MNIST
+(fashion_mnist.npz), in FOLDER or $ACCREDIT_DATA, by the built-in models.
 """
 
 from __future__ import annotations

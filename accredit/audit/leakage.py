@@ -107,7 +107,7 @@ def _share_read(black_box: FloatArray, *others: FloatArray, common: float) -> fl
     """The share of what the best reader gets beyond the commonest answer that the black box surely gets; None: of nothing."""
     best = max((black_box, *others), key=lambda found: float(found.mean()))
     beyond = float(best.mean()) - common
-    if beyond <= MARGIN:
+    if beyond <= 2 * MARGIN:  # too little to tell good readers of holes from bad ones
         return None
     behind = interval_of(black_box - best).ends[0] if best is not black_box else 0.0
     return float(np.clip(1 + behind / beyond, 0.0, 1.0))
