@@ -81,12 +81,12 @@ def _settings(asked: RowOptions, options: dict[str, Any]) -> dict[str, Any]:
             "background_by": asked.background_by}  # fmt: skip
 
 
-def read_rows(subject: str, model: str, background: str, trust: str) -> tuple[Any, Any, Any]:
+def read_rows(subject: str, model: str, background: str, trusted: tuple[str, ...]) -> tuple[Any, Any, Any]:
     """Rows, the model in its file, and the background."""
     from accredit.explanation.table_run import opened
     from accredit.store.frames import read_frame
 
-    return read_frame(subject), opened(model, tuple(filter(None, trust.split(",")))), read_frame(background)
+    return read_frame(subject), opened(model, trusted), read_frame(background)
 
 
 def _predicted(folder: str, asked: RowOptions, settings: dict[str, Any]) -> Any:
@@ -104,7 +104,7 @@ def _predicted(folder: str, asked: RowOptions, settings: dict[str, Any]) -> Any:
     else:
         if asked.model is None or asked.background is None:
             raise InvalidInput("--fast needs the --model and the --background that the explainer was fitted on")
-        rows, model, background = read_rows(asked.file, asked.model, asked.background, ",".join(asked.trusted))
+        rows, model, background = read_rows(asked.file, asked.model, asked.background, asked.trusted)
     kept = {
         name: settings[name]
         for name in ("target", "players", "payoff", "budget", "seed", "dependence", "most_background")

@@ -19,7 +19,7 @@ BARELY = 0.02  # share of rows by which a useful surrogate beats the commonest a
 
 def uneven_columns(inputs: Inputs, x: Array) -> list[str]:
     """Columns of very different sizes, which networks that do not scale them cannot read together."""
-    if not isinstance(inputs, Tabular) or len(x) < 2:
+    if not isinstance(inputs, Tabular) or inputs.centre is not None or len(x) < 2:
         return []
     spread = np.asarray(x, dtype=np.float64).std(axis=0)
     known = np.flatnonzero(spread > 0)
@@ -31,7 +31,7 @@ def uneven_columns(inputs: Inputs, x: Array) -> list[str]:
     names = inputs.names(x[0])
     return [
         f"column {names[large]!r} varies {spread[large] / spread[small]:,.0f} times as much as {names[small]!r}, and networks "
-        "hear the large one only; scale the columns: (x - x.mean(0)) / x.std(0)"
+        "hear the large one only; scale the columns: Tabular.of(x)"
     ]
 
 

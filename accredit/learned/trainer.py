@@ -86,6 +86,7 @@ class TrainedExplainer:
         self.training, self.selector_width, self.surrogate_width = training, selector_width, surrogate_width
         self.surrogate, self.count = surrogate, None if count is None else float(count)
         self.history, self.seed = History(), 0
+        self.explains = ""  # a digest of the model, where it is known; another model is then refused
         self.black_box: BlackBox | None = None
         self._networks: tuple[nn.Module, nn.Module] | None = None
 
@@ -219,7 +220,8 @@ class TrainedExplainer:
         selector, surrogate = self._fitted()
         state = {f"selector.{name}": value for name, value in selector.state_dict().items()}
         state |= {f"surrogate.{name}": value for name, value in surrogate.state_dict().items()}
-        write(folder, KIND, {"seed": self.seed, "history": asdict(self.history), "settings": self.settings()}, state)
+        write(folder, KIND, {"seed": self.seed, "history": asdict(self.history), "settings": self.settings(),
+                             "explains": self.explains}, state)  # fmt: skip
 
     def __repr__(self) -> str:
         return (
