@@ -77,7 +77,7 @@ def surrogate_gap(
         if share is not None:
             break
     if share is not None:
-        theirs = theirs + (1 - share) * max(0.0, float(ours.mean()) - common)
+        theirs = theirs + (1 - share) * max(0.0, float(ours.mean()) - min(common, float(theirs.mean())))
         details |= {"share that the black box reads through random holes": share}
     found = judged(
         SURROGATE,
