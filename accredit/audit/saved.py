@@ -64,7 +64,8 @@ def _explainer(
     place: Path, arrays: dict[str, Array], tests: Sequence[str] | None, seed: int, black_box: BlackBox | None,
     judge: str | Path | None, training: dict[str, Array] | None, progress: bool,
 ) -> Findings:  # fmt: skip
-    from accredit.audit.leakage import NAMES, leakage_report
+    from accredit.audit.leakage import leakage_report
+    from accredit.audit.names import NAMES
     from accredit.learned.cxplain import CXPlain
     from accredit.learned.evalx import EvalX
     from accredit.learned.saving import load
