@@ -26,7 +26,7 @@ import numpy as np
 import torch
 
 from accredit.explanation.explainer import builtin_model
-from accredit.learned.conformal import calibrated
+from accredit.learned.conformal import Per, calibrated
 from accredit.learned.families import Family, InputFamily, RowFamily
 from accredit.learned.fast import FastShapley, fit_fast
 from accredit.learned.valuers import efficient, raw_credit
@@ -44,7 +44,7 @@ def seconds(run: Callable[[], Any], inputs: int) -> float:
     return min(times) / inputs * 1e6
 
 
-def judged(fast: FastShapley, family: Family, budget: int | None, per: str) -> dict[str, Any]:
+def judged(fast: FastShapley, family: Family, budget: int | None, per: Per) -> dict[str, Any]:
     """Accuracy and coverage on a family's inputs, all of whose values are computed."""
     known = family.reference(np.arange(len(family)), budget, 0)
     seen = family.seen(fast.columns)
@@ -102,7 +102,7 @@ def on_a_table() -> dict[str, Any]:
 
 
 def _shap(model: Any, background: Any, rows: Any) -> float:
-    import shap
+    import shap  # type: ignore[import-untyped]
 
     explainer = shap.KernelExplainer(model.predict_proba, background)
     began = time.process_time()
@@ -140,7 +140,7 @@ def main() -> None:
     parser.add_argument("--data", default=os.environ.get("ACCREDIT_DATA", "."))
     asked = parser.parse_args()
     torch.set_num_threads(1)
-    runs = {
+    runs: dict[str, Callable[[], dict[str, Any]]] = {
         "table": on_a_table,
         "texts": lambda: on_texts(Path(asked.data)),
         "pictures": lambda: on_pictures(Path(asked.data)),

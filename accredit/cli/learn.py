@@ -65,7 +65,7 @@ def learn() -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.pass_context
 def fit(
-    ctx: click.Context, subject: str, out: str, method: str, k: int | None, model: str | None, trust: str,
+    ctx: click.Context, /, subject: str, out: str, method: str, k: int | None, model: str | None, trust: str,
     column: str | None, limit: int | None, epochs: int | None, seed: int, as_json: bool, **fast: Any,
 ) -> None:  # fmt: skip
     """Train an explainer on the rows or texts of FILE, or the pictures of FOLDER.

@@ -9,7 +9,8 @@ pytest.importorskip("torch")
 pytest.importorskip("sklearn")
 
 from accredit.audit import Findings, leakage_report
-from accredit.audit.leakage import (
+from accredit.audit.leakage import inert_players, mask_transplant, others, random_masks, value_scramble
+from accredit.audit.names import (
     EVALX,
     INERT,
     METER,
@@ -20,14 +21,8 @@ from accredit.audit.leakage import (
     SCRAMBLE,
     SURROGATE,
     TRANSPLANT,
-    halves,
-    inert_players,
-    mask_only_probe,
-    mask_transplant,
-    others,
-    random_masks,
-    value_scramble,
 )
+from accredit.audit.probes import halves, mask_only_probe
 from accredit.core import InvalidInput
 from accredit.learned.inputs import Pixels, Tabular, Words
 from accredit.shortcuts.world import Choices, World
