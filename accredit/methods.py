@@ -21,7 +21,8 @@ from difflib import get_close_matches
 from importlib import import_module
 from typing import Any, Literal
 
-from accredit.core.errors import InvalidInput, MissingExtra
+from accredit.core import needs
+from accredit.core.errors import InvalidInput
 
 AUTO_EXACT = 12  # players; without a stated budget, up to 4,096 payoffs are asked for by default
 EXACT_LIMIT = 22  # players; 4 million payoffs
@@ -65,6 +66,7 @@ class Cost:
 EXACT = Cost("2ⁿ payoffs, or the budget", lambda n, b: 2**n if affordable(n, b) else b or DEFAULT_BUDGET)
 BUDGET = Cost("the budget of payoffs", lambda n, b: b or DEFAULT_BUDGET)
 NESTED = Cost("2ⁿ payoffs at most, or the budget", lambda n, b: min(2**n, b or DEFAULT_BUDGET))
+WHOLE = Cost("2ⁿ payoffs", lambda n, b: 2**n)
 EACH_ONCE = Cost("n + 2 payoffs", lambda n, b: n + 2)
 
 
@@ -173,13 +175,8 @@ class Chosen:
     def load(self) -> Callable[..., Any]:
         """Import what runs it."""
         module, _, attribute = self.method.run.partition(":")
-        try:
+        with needs("text", f"method {self.name!r}"):
             loaded: Callable[..., Any] = getattr(import_module(module), attribute)
-        except ModuleNotFoundError as error:
-            library = str(error.name).partition(".")[0]
-            if library in ("torch", "captum", "transformers"):
-                raise MissingExtra(library, "text", f"method {self.name!r}") from None
-            raise
         return loaded
 
     def solver(self, budget: int | None, seed: int, groups: Any = None) -> Any:
@@ -190,7 +187,7 @@ class Chosen:
                 f"method {self.name!r} needs groups to divide inside; give them with groups=…, in a command with --groups "
                 "(of a game for example 'stem=B+C,web=A', of training data a column)"
             )
-        spend = budget if self.method.cost in (EXACT, EACH_ONCE) else budget or DEFAULT_BUDGET
+        spend = budget or DEFAULT_BUDGET if self.method.cost is BUDGET else budget
         settings = {"budget": spend, "seed": seed, "groups": groups}
         return self.load()(**self.parameters, **{name: settings[name] for name in takes})
 
@@ -204,7 +201,9 @@ INPUTS = "tokens, patches"
 PLACES = "tokens, patches, columns"
 SLOPES = ("layer", "baseline", "tolerance", "most_steps")  # settings of gradients, in `explain` and in the command
 READING = ("heads", "layers")  # settings of readings of attention
-SETTINGS = (*SLOPES, *READING)
+DRAWS = ("samples", "noise")  # settings of those that draw points
+SETTINGS = (*SLOPES, *DRAWS, "points", *READING)
+TABLES = ("a table of payoffs", ("game",))  # values for readers of game theory: every coalition is known
 IN_A_VOCABULARY = ("a vocabulary to walk through", ("text", "answer"))
 
 METHODS = (
@@ -214,6 +213,9 @@ METHODS = (
            "nothing: v(N) − v(N∖i)", SEMIVALUE, EACH_ONCE, "equals Shapley in additive games", aliases=("loo",), takes=()),
     Method("banzhaf", "game", "accredit.values.within:BanzhafWithin", "accredit.banzhaf(game)", "any",
            "nothing: averages marginals", SEMIVALUE, EXACT, "robust to noisy payoffs"),
+    Method("normalised-banzhaf", "game", "accredit.values.within:NormalisedBanzhafWithin",
+           "accredit.normalised_banzhaf(game)", "any", "v(N) − v(∅)", ("efficiency", "symmetry", "null player"), EXACT,
+           "the Banzhaf index of a vote; scaled to add up", needs=TABLES),
     Method("beta", "game", "accredit.values.within:BetaWithin", "accredit.beta(game, α, β)", "any",
            "nothing: averages marginals", SEMIVALUE, EXACT, "beta:1,1 is Shapley, beta:16,1 listens to small coalitions",
            parameters=Parameters(("alpha", "beta"), "16,1")),
@@ -223,6 +225,12 @@ METHODS = (
     Method("owen", "game", "accredit.values.within:OwenWithin", "accredit.owen(game, groups)", "any, in nested groups",
            "v(N) − v(∅)", ("efficiency", "null player", "linearity"), NESTED, "symmetric inside groups",
            takes=("budget", "seed", "groups")),
+    Method("banzhaf-owen", "game", "accredit.values.within:BanzhafOwenWithin", "accredit.banzhaf_owen(game, groups)",
+           "any, in nested groups", "nothing: averages marginals", ("null player", "linearity"), NESTED,
+           "Banzhaf between groups and inside them", takes=("budget", "groups"), needs=TABLES),
+    Method("nucleolus", "game", "accredit.values.within:Nucleolus", "accredit.nucleolus(game)", "any", "v(N) − v(∅)",
+           ("efficiency", "symmetry", "null player"), WHOLE, "the smallest complaints; in the core if there is one",
+           takes=(), needs=TABLES),
     Method("lime", "game", "accredit.values.lime:Lime", "accredit.values.Lime().solve(game)", "any",
            "nothing: a local line", ("linearity",), BUDGET, "ridge fit near the whole input; its R² is reported"),
     Method("lasso", "game", "accredit.values.ablations:Lasso", "accredit.values.Lasso(budget=64).solve(game)", "any",
@@ -258,7 +266,8 @@ METHODS = (
     Method("gradient-shap", "gradients", "accredit.explanation.gradients:expected",
            "accredit.gradients.gradient_shap(model, text)", PLACES, "f(input) − f(baseline)", ("efficiency", "linearity"),
            Cost("50 or more backward passes"), "integrated gradients by random points; several baselines",
-           aliases=("expected-gradients",), estimates="integrated-gradients", takes=("layer", "baseline", "most_steps")),
+           aliases=("expected-gradients",), estimates="integrated-gradients",
+           takes=("layer", "baseline", "most_steps", *DRAWS)),
     Method("sequential-integrated-gradients", "gradients", "accredit.explanation.gradients:sequential",
            "accredit.gradients.sequential_integrated_gradients(model, text)", PLACES, "nothing: v(N) − v(N∖i)", SEMIVALUE,
            Cost("tens of backward passes per player"), "in the limit leave-one-out, at many times its cost",
@@ -266,7 +275,11 @@ METHODS = (
     Method("discretised-integrated-gradients", "gradients", "accredit.explanation.gradients:discretised",
            "accredit.gradients.discretised_integrated_gradients(model, text)", "tokens", "part of f(x) − f(baseline)",
            ("linearity",), Cost("29 backward passes"), "a path through words; the gap of its sum is reported",
-           aliases=("dig", "discretized-integrated-gradients"), takes=("baseline",), needs=IN_A_VOCABULARY),
+           aliases=("dig", "discretized-integrated-gradients"), takes=("baseline", "points"), needs=IN_A_VOCABULARY),
+    Method("deep-lift", "gradients", "accredit.explanation.gradients:lifted", "accredit.gradients.deep_lift(model, text)",
+           PLACES, "f(input) − f(baseline)", ("efficiency",), Cost("one backward pass over two rows"),
+           "differences passed down by a rule for each operation; several baselines", aliases=("deeplift",),
+           takes=("layer", "baseline")),
     Method("attn-lrp", "gradients", "accredit.explanation.gradients:ruled", "accredit.gradients.attn_lrp(model, text)", PLACES,
            "nothing: scores", ("linearity",), Cost("one backward pass"),
            "relevance by a rule for each operation; how much is lost on the way is reported", aliases=("lrp", "attnlrp"),
@@ -279,7 +292,7 @@ METHODS = (
            Cost("one backward pass"), signed=False, takes=("layer",)),
     Method("smoothgrad", "gradients", "accredit.explanation.gradients:smoothed",
            "accredit.gradients.smoothgrad(model, text)", PLACES, "nothing: scores", (),
-           Cost("50 backward passes"), signed=False, takes=("layer",)),
+           Cost("50 backward passes"), signed=False, takes=("layer", *DRAWS)),
     Method("attention", "attention", "accredit.explanation.attention:last_layer",
            "accredit.attention.raw_attention(attention)", INPUTS, "nothing: scores", (), Cost("reading the attention"),
            "also :norm, weights times lengths of values", parameters=WEIGHTS, signed=False, takes=READING),

@@ -294,7 +294,7 @@ def test_owen_needs_groups_and_others_take_none(trained):
         report(PAIR, "owen")
     with pytest.raises(InvalidInput, match="needs groups"):
         value_table(table(trained, "y"), "owen", "ridge")
-    with pytest.raises(InvalidInput, match="only owen divides inside groups"):
+    with pytest.raises(InvalidInput, match="only owen and banzhaf-owen divide inside groups"):
         report(PAIR, "banzhaf", {"both": ["alice", "bob"]})
     with pytest.raises(InvalidInput, match="only owen divides inside groups"):
         value_table(table(trained, "y", groups="who"), "shapley", "ridge", budget=60)

@@ -36,7 +36,7 @@ from accredit.audit.names import (
 )  # fmt: skip
 from accredit.audit.probes import NothingToJudge, halves, mask_only_probe, score_code
 from accredit.audit.verdict import concluded
-from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput, MissingExtra
+from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput, MissingExtra, real_numbers
 from accredit.learned.evalx import EvalX, answers, train_masked
 from accredit.learned.inputs import Array, BlackBox, Inputs, checked_answers, checked_labels
 from accredit.learned.networks import network_for
@@ -442,7 +442,7 @@ def _judge(
 
 
 def _scores(scores: npt.ArrayLike, shape: tuple[int, ...]) -> FloatArray:
-    given = np.asarray(scores, dtype=np.float64)
+    given = real_numbers(scores, "scores")
     if given.shape != shape or np.isnan(given).any():
         raise InvalidInput(f"scores must be numbers of shape {shape}, one per player, got {given.shape}")
     return np.clip(given, -1e12, 1e12)
@@ -476,7 +476,7 @@ def _checked(
     inputs: Inputs | None, x: npt.ArrayLike, masks: npt.ArrayLike, labels: npt.ArrayLike
 ) -> tuple[Array, FloatArray, IntArray]:
     rows: Any = np.asarray(x) if inputs is None else inputs.check(x)
-    chosen = np.asarray(masks, dtype=np.float64)
+    chosen = real_numbers(masks, "masks")
     if chosen.ndim != 2 or len(chosen) != len(rows) or (inputs is not None and chosen.shape[1] != inputs.n):
         wanted = f"({len(rows)}, {inputs.n if inputs is not None else 'players'})"
         raise InvalidInput(f"masks must have shape {wanted}, one column per player; got {chosen.shape}")

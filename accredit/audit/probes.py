@@ -6,7 +6,7 @@ import numpy as np
 
 from accredit.audit.finding import Finding, judged, right
 from accredit.audit.names import MARGIN, PROBE, SCORES
-from accredit.core import FloatArray, IntArray, InvalidInput, MissingExtra
+from accredit.core import FloatArray, IntArray, InvalidInput, needs, real_numbers
 
 ROUND = 0.05  # masks are rounded to this before a probe reads them: finer digits are noise that no reader uses
 
@@ -28,7 +28,7 @@ def mask_only_probe(
     1.0
     """
     fit, score = halves(len(masks), seed) if fit is None or score is None else (fit, score)
-    given = np.asarray(masks, dtype=np.float64)
+    given = real_numbers(masks, "masks")
     rounded = np.round(given / min(ROUND, 0.5 / given.shape[1]))
     believed = _trees(rounded[fit], labels[fit], rounded[score], int(labels.max()) + 1, seed)
     commonest = np.bincount(labels[fit]).argmax()
@@ -51,10 +51,8 @@ def mask_only_probe(
 
 def _trees(x: FloatArray, y: IntArray, new: FloatArray, classes: int, seed: int) -> FloatArray:
     """P(y | x) by gradient-boosted trees: (rows of new, classes)."""
-    try:
+    with needs("data", "probes of the leakage report"):
         from sklearn.ensemble import HistGradientBoostingClassifier
-    except ImportError:
-        raise MissingExtra("scikit-learn", "data", "the mask-only probe") from None
     believed = np.zeros((len(new), classes))
     if y.min() == y.max():
         believed[:, y[0]] = 1.0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ import numpy.typing as npt
 
 from accredit.audit.finding import Findings, named
 from accredit.core import FloatArray, InvalidInput
+from accredit.core.arrays import read_arrays as arrays_in
 from accredit.core.tables import is_table, number, read_sheet
 from accredit.learned.inputs import Array, BlackBox, answers_of, checked_answers
 
@@ -144,16 +144,12 @@ def read_arrays(file: str | Path, target: str = "label") -> dict[str, Array]:
     path = Path(file)
     if is_table(path):
         return _table(path, target)
-    if not path.is_file():
+    if not path.exists():
         raise InvalidInput(f"there is no file {str(file)!r}; give an .npz or .csv file with the rows to audit")
-    try:
-        archive = np.load(path, allow_pickle=False)
-        if isinstance(archive, np.lib.npyio.NpzFile):
-            with archive:
-                return {name: archive[name] for name in archive.files}
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
-        raise InvalidInput(f"{str(file)!r} cannot be read as .npz: {' '.join(str(error).split())[:120]}") from None
-    raise InvalidInput(f"{str(file)!r} holds one array without a name; write np.savez(file, x=x, labels=y)")
+    found = arrays_in(path)
+    if "" in found:
+        raise InvalidInput(f"{str(file)!r} holds one array without a name; write np.savez(file, x=x, labels=y)")
+    return found
 
 
 def _table(path: Path, target: str) -> dict[str, Array]:

@@ -13,8 +13,8 @@ import click
     "--model",
     "models",
     multiple=True,
-    help="A folder with a Hugging Face model, or a name in the local cache; once for text, once for images. Default: the "
-    "built-in ones.",
+    help="A folder with a Hugging Face model, or a name in the local cache; or a file with a model of rows (xgboost, lightgbm, "
+    "catboost, skops or ONNX). Once for text, once for images, once for tables. Default: the built-in ones.",
 )
 @click.option(
     "--store", type=click.Path(), metavar="RUN.db", help="A journal to watch, finished or still being written."
@@ -32,6 +32,10 @@ def serve(models: tuple[str, ...], store: str | None, port: int, seconds: float)
     # A script that starts this in the background has interrupts ignored; here they end the page all the same.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     click.echo("loading the model …", err=True)
-    asyncio.run(
-        served(models, store, port, lambda address: click.echo(f"open {address}\n(Ctrl+C ends it)"), seconds=seconds)
+    asyncio.run(served(models, store, port, _announce, seconds=seconds))
+
+
+def _announce(address: str, key: str) -> None:
+    click.echo(
+        f"open {address}\n(this address opens one browser, once; if the page asks for its key: {key})\n(Ctrl+C ends it)"
     )

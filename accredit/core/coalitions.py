@@ -12,6 +12,8 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
+from accredit.core.errors import InvalidInput
+
 BoolArray = npt.NDArray[np.bool_]
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -63,7 +65,22 @@ def from_index(index: IntArray, players: int) -> BoolArray:
 
 def to_index(coalitions: BoolArray) -> IntArray:
     """Inverse of `from_index`, for at most 62 players."""
+    if coalitions.dtype != bool:
+        raise InvalidInput(
+            f"coalitions are of {coalitions.dtype}; a coalition is a row of booleans: write rows.astype(bool)"
+        )
     return coalitions @ (np.int64(1) << np.arange(coalitions.shape[1]))
+
+
+def by_size(players: int) -> IntArray:
+    """Table indices of all coalitions in the order that textbooks list them: by size, then by members.
+
+    >>> by_size(3).tolist()  # nobody, 1, 2, 3, 12, 13, 23, 123
+    [0, 1, 2, 4, 3, 5, 6, 7]
+    """
+    index = np.arange(1 << players)
+    first_members = sum(((index >> i & 1) << (players - 1 - i) for i in range(players)), np.zeros_like(index))
+    return np.lexsort((-first_members, np.bitwise_count(index))).astype(np.int64)
 
 
 def members_of_size(players: int, size: int) -> IntArray:

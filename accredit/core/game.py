@@ -9,6 +9,7 @@ import numpy as np
 
 from accredit.core.coalitions import BoolArray, FloatArray, IntArray, all_coalitions
 from accredit.core.errors import BadPayoff, InvalidInput, TooManyPlayers
+from accredit.core.numbers import checked_text, real_numbers, shown
 
 TABLE_LIMIT = 24  # players; a table of 2^24 payoffs is 128 MB
 LARGEST = 1e150  # the squares of larger payoffs would overflow
@@ -35,9 +36,20 @@ class Tabulated(Game, Protocol):
     def table(self) -> FloatArray: ...
 
 
+def checked_game(game: Any) -> Game:
+    """A game, or an error that shows how to make one."""
+    if isinstance(game, type) or not isinstance(game, Game):
+        raise InvalidInput(
+            f"game is {shown(game)}, a {type(game).__name__}; give a game, for example TableGame(players, payoffs) or "
+            "FunctionGame(players, function)"
+        )
+    checked_players(game.players)
+    return game
+
+
 def payoffs(game: Game, coalitions: BoolArray) -> FloatArray:
     """Payoffs of a batch, checked: one finite number per coalition. The only door through which values ask a game."""
-    earned = real_numbers(game.payoff(coalitions))
+    earned = real_numbers(game.payoff(coalitions), "payoff", BadPayoff)
     if earned.shape != (len(coalitions),):
         raise BadPayoff(
             f"payoff of {len(coalitions)} coalitions returned shape {earned.shape}; it must return one number each"
@@ -52,17 +64,6 @@ def _of_several(game: Game) -> str:
     if not hasattr(game, "outputs"):
         return ". A game that pays several numbers names them in `outputs`"
     return f". This game pays {len(game.outputs)}: pick one with output(game, {game.outputs[0]!r})"
-
-
-def real_numbers(returned: Any) -> FloatArray:
-    """What a payoff function returned as real numbers, or an error that shows it."""
-    try:
-        array = np.asarray(returned)
-        if array.dtype.kind == "c":
-            raise TypeError
-        return array.astype(np.float64, copy=False)
-    except (TypeError, ValueError):
-        raise BadPayoff(f"payoff returned {returned!r:.60}; it must return one real number each") from None
 
 
 def check_finite(earned: FloatArray, who: Callable[[int], str]) -> None:
@@ -119,24 +120,37 @@ def named(players: Iterable[str], coalition: BoolArray | IntArray) -> str:
     return "{" + ", ".join(p for p, plays in zip(players, coalition, strict=True) if plays) + "}"
 
 
-def checked_players(players: Iterable[str]) -> tuple[str, ...]:
-    """Player names as a tuple of distinct strings, or an error that names the offender."""
+def as_name(name: Any) -> Any:
+    """A whole number as the text that it is written with; anything else as it is.
+
+    This is the one rule for numbered players: 1, 2, 3 are accepted wherever a name is, and every result calls them '1', '2',
+    '3'.
+
+    >>> as_name(3), as_name("alice")
+    ('3', 'alice')
+    """
+    return str(name) if isinstance(name, int | np.integer) and not isinstance(name, bool) else name
+
+
+def checked_players(players: Iterable[str | int]) -> tuple[str, ...]:
+    """Player names as a tuple of distinct strings, or an error that names the offender; whole numbers are written as text."""
     return checked_names(players, "players")
 
 
-def checked_names(given: Iterable[str], what: str) -> tuple[str, ...]:
+def checked_names(given: Iterable[str | int], what: str) -> tuple[str, ...]:
     """Names of players or outputs as a tuple of distinct strings, or an error that names the offender."""
     if not isinstance(given, Iterable):
-        raise InvalidInput(f"{what} is {given!r:.60}; write a tuple of names")
-    names = tuple(given)
+        raise InvalidInput(f"{what} is {shown(given)}; write a tuple of names")
+    names = tuple(as_name(name) for name in given)
     if not names:
         raise InvalidInput(f"{what} is empty; a game needs at least one {what.removesuffix('s')}")
     seen: set[str] = set()
     for name in names:
         if not isinstance(name, str):
             raise InvalidInput(
-                f"{what} must be strings, got {name!r} of type {type(name).__name__}; write str({name!r})"
+                f"{what} must be strings, got {shown(name)} of type {type(name).__name__}; write str({shown(name)})"
             )
+        checked_text(name, what)
         if name in seen:
             raise InvalidInput(
                 f"{what} holds {name!r} twice; names must differ, for example {name!r} and {name + ' (2)'!r}"
@@ -152,34 +166,30 @@ def checked_groups(groups: Mapping[str, Iterable[Member]]) -> dict[str, list[Mem
             f"groups is {groups!r:.60}; write a mapping from name to members, as in {{'pair': ['a', 'b']}}"
         )
     for name, members in groups.items():
+        checked_text(name, "the name of a group")
         if isinstance(members, str) or not isinstance(members, Iterable):
             kind = "string" if isinstance(members, str) else type(members).__name__
             raise InvalidInput(f"groups[{name!r}] is the {kind} {members!r:.60}; write [{members!r:.60}]")
     return {name: list(members) for name, members in groups.items()}
 
 
-def checked_seed(seed: int) -> int:
-    """A seed that a random generator takes, or an error that says so."""
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
-        raise InvalidInput(f"seed must be a whole number of at least 0, got {seed!r}; write for example seed=0")
-    return int(seed)
-
-
-def player_index(players: tuple[str, ...], name: str) -> int:
+def player_index(players: tuple[str, ...], name: str | int) -> int:
     """Position of a player, or an error that lists who plays."""
     try:
-        return players.index(name)
+        return players.index(as_name(name))
     except ValueError:
         some = ", ".join(players[:8]) + (", …" if len(players) > 8 else "")
         raise InvalidInput(f"unknown player {name!r}; the players are {some}") from None
 
 
-def coalition_of(players: tuple[str, ...], names: Iterable[str]) -> BoolArray:
+def coalition_of(players: tuple[str, ...], names: Iterable[str | int]) -> BoolArray:
     """The coalition of the named players as one boolean row.
 
     >>> coalition_of(("a", "b", "c"), ["c"])
     array([False, False,  True])
     """
+    if not isinstance(names, Iterable):
+        raise InvalidInput(f"a coalition is a list of players, got {shown(names)}; write for example [{players[0]!r}]")
     row = np.zeros(len(players), dtype=bool)
     for name in names:
         row[player_index(players, name)] = True

@@ -14,18 +14,21 @@ from accredit.core import (
     Attribution,
     Claim,
     FloatArray,
-    Holds,
     Interactions,
     InvalidInput,
     Known,
-    MissingExtra,
     Precision,
     checked_players,
+    checked_text,
+    needs,
+    shown,
+    whole_number,
 )
 from accredit.core.attribution import frozen
-from accredit.core.claims import no_division
+from accredit.core.claims import checked_claims, no_division
 from accredit.core.drawn import Drawn, drawings
-from accredit.core.plain import plain, read_object
+from accredit.core.files import check_writable, put
+from accredit.core.plain import damaged, fields_of, listed, plain, plain_mapping, read_object
 from accredit.explanation.row_pairs import pair_claims, pair_means, row_interactions
 
 if TYPE_CHECKING:
@@ -76,13 +79,16 @@ class TableExplanation(Drawn):
         put = object.__setattr__
         put(self, "players", checked_players(self.players))
         put(self, "outputs", checked_players(self.outputs))
-        count = len(self.credit)
+        count = len(self.credit) if isinstance(self.credit, list | tuple | np.ndarray) else 0
         if count == 0:
             raise InvalidInput("credit holds no rows; explain at least one row")
         shape = count, len(self.players), len(self.outputs)
         put(self, "credit", frozen(self.credit, shape, "credit"))
         put(self, "base", frozen(self.base, shape[2:], "base"))
         put(self, "prediction", frozen(self.prediction, (count, shape[2]), "prediction"))
+        for name in ("precision", "pairs_precision"):
+            if not isinstance(getattr(self, name), Precision):
+                raise InvalidInput(f"{name} is {shown(getattr(self, name))}; write for example Precision.exact()")
         if (self.interval is not None) != (self.precision.known is Known.INTERVAL):
             raise InvalidInput(
                 f"precision is {self.precision.known}; intervals are given if, and only if, it is interval"
@@ -90,17 +96,21 @@ class TableExplanation(Drawn):
         if self.interval is not None:
             put(self, "interval", frozen(self.interval, (*shape, 2), "interval"))
         self._check_pairs((count, shape[1], *shape[1:]))
+        if not all(isinstance(column, list | tuple) for column in self.values):
+            raise InvalidInput(f"values is {shown(self.values)}; give the cells of each player's column")
         put(self, "values", tuple(tuple(column) for column in self.values))
         if len(self.values) != len(self.players) or {len(column) for column in self.values} != {count}:
             raise InvalidInput(f"values must hold {count} cells for each of the {len(self.players)} players")
         put(self, "rows", tuple(map(str, self.rows)) or tuple(map(str, range(count))))
         if len(self.rows) != count:
             raise InvalidInput(f"rows has {len(self.rows)} names for {count} rows")
+        for name in ("method", "target", "payoff", "model", "dependence", "pairs_index"):
+            put(self, name, checked_text(getattr(self, name), name))
         put(self, "target", self.target or self.outputs[0])
         self.place(self.target)
-        for name in ("claims", "notes"):
-            put(self, name, tuple(getattr(self, name)))
-        put(self, "provenance", plain(dict(self.provenance), "provenance"))
+        put(self, "claims", checked_claims(self.claims))
+        put(self, "notes", tuple(checked_text(note, "notes") for note in self.notes))
+        put(self, "provenance", plain_mapping(self.provenance, "provenance"))
 
     def _check_pairs(self, shape: tuple[int, ...]) -> None:
         put, ends = object.__setattr__, self.pairs_interval
@@ -172,8 +182,7 @@ class TableExplanation(Drawn):
 
     def _place_of(self, row: int, output: str | None) -> int:
         """The position of an output, of a row that is there."""
-        if isinstance(row, bool) or not isinstance(row, int | np.integer) or not -len(self) <= row < len(self):
-            raise InvalidInput(f"row is {row!r}; write a number from 0 to {len(self) - 1}")
+        whole_number(row, "row", -len(self), len(self) - 1)
         return self.place(output)
 
     def interactions(self, row: int, output: str | None = None) -> Interactions:
@@ -238,10 +247,8 @@ class TableExplanation(Drawn):
 
     def to_pandas(self, output: str | None = None) -> pandas.DataFrame:
         """One line per row: each column's credit, the base value and the prediction."""
-        try:
+        with needs("data", "to_pandas"):
             import pandas
-        except ImportError:
-            raise MissingExtra("pandas", "data", "to_pandas") from None
         k = self.place(output)
         frame = pandas.DataFrame(
             self.credit[:, :, k], index=pandas.Index(self.rows, name="row"), columns=list(self.players)
@@ -263,17 +270,13 @@ class TableExplanation(Drawn):
     @classmethod
     def from_json(cls, text: str) -> TableExplanation:
         """Read what `to_json` wrote; anything else is refused."""
-        data = read_object(text, "table explanation")
-        if data.pop("format", None) != FORMAT:
-            raise InvalidInput("this table explanation has another format; write it again with this version")
-        del data["kind"]
-        try:
+        data = fields_of(cls, read_object(text, "table explanation"), "table explanation", FORMAT)
+        with damaged("table explanation"):
+            listed(data, "players", "outputs", "credit", "base", "prediction", "values", "rows", "claims", "notes")
             for name in ("precision", "pairs_precision"):
                 data[name] = Precision.from_plain(data[name])
-            data["claims"] = tuple(Claim(axiom, Holds(holds), because) for axiom, holds, because in data["claims"])
+            data["claims"] = tuple(Claim.from_plain(claim) for claim in data["claims"])
             return cls(**data)
-        except (TypeError, ValueError, KeyError) as error:
-            raise InvalidInput(f"table explanation JSON is damaged: {error}") from None
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, TableExplanation) and self.to_plain() == other.to_plain()
@@ -282,7 +285,7 @@ class TableExplanation(Drawn):
 
     def to_html(self, path: str | Path) -> None:
         """Write one self-contained page: all columns over all rows, then any row."""
-        Path(path).write_text(drawings().to_page(self), encoding="utf-8")
+        put(check_writable(path), drawings().to_page(self).encode())
 
 
 def _over_rows(sizes: FloatArray) -> tuple[FloatArray, FloatArray | None, Precision]:

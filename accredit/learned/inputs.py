@@ -12,7 +12,7 @@ from typing import Any, Protocol, final, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput, distinct_names
+from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput, distinct_names, real_numbers, whole_number
 
 Array = npt.NDArray[Any]
 BlackBox = Callable[[Array], Array]  # (N, ...) inputs -> (N, classes) probabilities
@@ -80,7 +80,7 @@ class Tabular:
     @classmethod
     def of(cls, x: npt.ArrayLike, columns: Sequence[str] | None = None) -> Tabular:
         """Columns scaled by their means and standard deviations in `x` (N, n); a removed column becomes its mean."""
-        rows = np.asarray(x, dtype=np.float64)
+        rows = real_numbers(x, "x")
         if rows.ndim != 2 or not len(rows):
             raise InvalidInput(f"x must be rows (N, n), got shape {rows.shape}")
         centre, spread = rows.mean(axis=0), rows.std(axis=0)
@@ -303,7 +303,7 @@ def inputs_from(settings: Mapping[str, Any]) -> Tabular | Words | Pixels:
 
 def checked_mask(mask: npt.ArrayLike, rows: int, players: int) -> FloatArray:
     """The mask as numbers in 0..1, one row per input and one column per player."""
-    given = np.asarray(mask, dtype=np.float64)
+    given = real_numbers(mask, "mask")
     if given.shape != (rows, players):
         raise InvalidInput(f"mask must have shape ({rows}, {players}), got {given.shape}: one column per player")
     if given.size and not (given.min() >= 0 and given.max() <= 1):
@@ -317,7 +317,7 @@ def top(scores: npt.ArrayLike, k: int, present: BoolArray | None = None) -> Bool
     >>> top([[1.0, 3.0, 3.0, 2.0]], 1)
     array([[False,  True, False, False]])
     """
-    given = np.asarray(scores, dtype=np.float64)
+    given = real_numbers(scores, "scores")
     if given.ndim != 2 or np.isnan(given).any():
         raise InvalidInput(f"scores must be (N, n) numbers without NaN, got shape {given.shape}")
     k = checked_k(k, given.shape[1])
@@ -369,10 +369,9 @@ def checked_answers(answers: Any, rows: int, name: str = "black_box's answers") 
     >>> checked_answers([[0.25, 0.75]], rows=1)
     array([[0.25, 0.75]])
     """
-    plain = answers.detach().cpu() if hasattr(answers, "detach") else answers  # a tensor may still carry its gradient
-    given = _array(plain, np.float64)
-    if given is None or given.ndim != 2 or len(given) != rows or given.shape[1] < 2:
-        seen = type(answers).__name__ if given is None or given.ndim == 0 else f"shape {given.shape}"
+    given = real_numbers(answers, name)
+    if given.ndim != 2 or len(given) != rows or given.shape[1] < 2:
+        seen = type(answers).__name__ if given.ndim == 0 else f"shape {given.shape}"
         raise InvalidInput(
             f"{name} must be probabilities of shape ({rows}, classes) with at least two classes, got {seen}; for the "
             "chance p of one class, write np.column_stack([1 - p, p])"
@@ -414,16 +413,12 @@ def checked_labels(labels: npt.ArrayLike, rows: int, classes: int | None = None)
 
 def checked_k(k: Any, players: int) -> int:
     """How many players are chosen: a whole number, at most as many as there are."""
-    if isinstance(k, bool) or not isinstance(k, int | np.integer) or not 1 <= k <= players:
-        raise InvalidInput(f"k must lie in 1..{players}, the number of players, and be whole; got {k!r}")
-    return int(k)
+    return whole_number(k, "k", 1, players)
 
 
 def whole(name: str, value: Any, least: int = 1, most: int = LARGEST) -> int:
     """A whole number within bounds, or an error that names it."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or not least <= value <= most:
-        raise InvalidInput(f"{name} must be a whole number from {least} to {most}, got {value!r}")
-    return int(value)
+    return whole_number(value, name, least, most)
 
 
 def one_input(
@@ -458,9 +453,13 @@ def _array(x: Any, dtype: Any = None) -> Array | None:
 
 def _numbers(x: npt.ArrayLike, shape: tuple[int, ...], what: str) -> Array:
     wanted = f"{what} must have shape (N, {', '.join(map(str, shape))})"
-    given = _array(x, np.float32)
-    if given is None:
-        raise InvalidInput(f"{wanted} and hold numbers only; encode text and categories as numbers first")
+    try:
+        with np.errstate(over="ignore"):
+            given = real_numbers(x, what).astype(np.float32)
+    except InvalidInput as error:
+        raise InvalidInput(
+            f"{wanted} and hold numbers only ({error}); encode text and categories as numbers first"
+        ) from None
     if given.ndim != len(shape) + 1 or given.shape[1:] != shape:
         raise InvalidInput(f"{wanted}, got {given.shape}; reshape, or declare that shape")
     if not np.isfinite(given).all():

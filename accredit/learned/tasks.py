@@ -10,6 +10,7 @@ import numpy as np
 
 from accredit.core import Attribution, InvalidInput, Precision
 from accredit.core.claims import no_division
+from accredit.core.files import read_bytes
 from accredit.explanation.subject import Subject
 from accredit.learned.cxplain import CXPlain
 from accredit.learned.inputs import Array, BlackBox, Inputs, Tabular, Words, answers_of, row_black_box
@@ -46,8 +47,7 @@ def row_task(frame: Any, model: str, trusted: tuple[str, ...] = (), like: Inputs
         )
     numbers = numeric(frame)
     inputs = like or Tabular.of(numbers, columns)
-    with open(model, "rb") as file:
-        digest = fingerprint(file=file.read()).parts["file"]
+    digest = fingerprint(file=read_bytes(model)).parts["file"]
     x = inputs.check(numbers)
     return Task(inputs, x, row_black_box(model, trusted, columns), (columns,) * len(x), digest)
 

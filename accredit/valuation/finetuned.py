@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from accredit.core import InvalidInput, MissingExtra
+from accredit.core import InvalidInput, needs
+from accredit.core.files import read_text
 from accredit.store.frames import read_frame
 from accredit.valuation.foretold import Foretold
 from accredit.valuation.influence import moving
@@ -47,7 +48,8 @@ class Taught:
 
 def is_language_model(folder: str | Path) -> bool:
     """Does the folder hold a causal language model? Only its settings are read."""
-    from accredit.models.loading import base_folder, model_config, model_folder
+    from accredit.models.folders import model_config
+    from accredit.models.loading import base_folder, model_folder
 
     names = model_config(base_folder(model_folder(folder))).get("architectures") or [""]
     return str(names[0]).endswith(("ForCausalLM", "LMHeadModel"))
@@ -55,10 +57,8 @@ def is_language_model(folder: str | Path) -> bool:
 
 def finetuned(folder: str | Path) -> Any:
     """The model in a folder with its tokenizer; a classifier or a causal language model."""
-    try:
+    with needs("text", "influence of a fine-tuned model"):
         from accredit.models import load_text_model
-    except ImportError:
-        raise MissingExtra("torch and transformers", "text", "influence of a fine-tuned model") from None
     loaded = load_text_model(folder)
     if loaded.task not in ("classify", "continue"):
         raise InvalidInput(
@@ -134,12 +134,11 @@ def value_finetuned(
     silent = _foretold(net, queries).refusal if is_class else ""
     labels = dict(zip(names, map(str, train.targets), strict=True)) if train.targets is not None else {}
     texts = dict(zip(names, train.texts, strict=True))
-    named = harmful(values, RowFacts(labels, texts, groups, is_class, silent))
+    rows = RowFacts(labels, texts, groups, is_class, silent)
     payoff = f"minus the mean loss of {len(test)} test rows of {type(loaded.model).__name__}; scores are slopes of it"
     warnings = tuple(word for word in (moving(found.certificate),) if word)
-    return Valuation(values, named, (), payoff, 0, 0, silent=silent, warnings=warnings), _notes(
-        net, cut + also_cut, loaded
-    )
+    worth = Valuation(values, harmful(values, rows), (), payoff, 0, 0, silent=silent, warnings=warnings, rows=rows)
+    return worth, _notes(net, cut + also_cut, loaded)
 
 
 def _notes(net: Network, cut: int, loaded: Any) -> tuple[str, ...]:
@@ -214,14 +213,9 @@ def read_texts(file: str | Path, column: str | None = None) -> list[str]:
     """Training texts: the lines of a .txt file, or a column of a table (its only one, where none is named)."""
     path = Path(file)
     if path.suffix == ".txt":
-        if not path.is_file():
-            raise InvalidInput(f"{str(file)!r} does not exist; give the path of a file")
         if column is not None:
             raise InvalidInput(f"--text {column!r} names a column, and {file} has one text on each line; leave it out")
-        try:
-            texts = path.read_text(encoding="utf-8").rstrip("\n").split("\n")
-        except UnicodeDecodeError:
-            raise InvalidInput(f"{str(file)!r} is not text in UTF-8; save it as such") from None
+        texts = read_text(path).replace("\r\n", "\n").rstrip("\n").split("\n")
         if blank := [number for number, line in enumerate(texts, start=1) if not line.strip()]:
             raise InvalidInput(f"line {blank[0]} of {file} is empty; one text on each line is needed")
     else:

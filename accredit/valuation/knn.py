@@ -22,7 +22,18 @@ from typing import Any
 
 import numpy as np
 
-from accredit.core import Attribution, BoolArray, Claim, FloatArray, Holds, IntArray, InvalidInput, Precision
+from accredit.core import (
+    Attribution,
+    BoolArray,
+    Claim,
+    FloatArray,
+    Holds,
+    IntArray,
+    InvalidInput,
+    Precision,
+    whole_number,
+)
+from accredit.core.arguments import checked_arguments
 from accredit.valuation.split import Split
 from accredit.valuation.utility import Utility
 
@@ -42,6 +53,7 @@ class KNNUtility(Utility):
     array([0. , 1. , 0.5])
     """
 
+    @checked_arguments
     def __init__(self, data: Split, k: int = 5) -> None:
         self.data, self.k = data, _checked_k(data, k)
 
@@ -80,6 +92,7 @@ def _right_among(coalition: BoolArray, order: IntArray, right: BoolArray, k: int
     return count
 
 
+@checked_arguments
 def knn_shapley(data: Split, k: int = 5) -> Attribution:
     """Exact Data Shapley values of every training row for a K-nearest-neighbour classifier.
 
@@ -166,6 +179,4 @@ def _nearest(data: Split) -> Iterator[tuple[int, IntArray, Ties]]:
 def _checked_k(data: Split, k: int) -> int:
     if data.classes is None:
         raise InvalidInput("this split holds numbers, not classes; use KNNRegression and knn_regression_shapley")
-    if isinstance(k, bool) or not isinstance(k, int) or k < 1:
-        raise InvalidInput(f"k must be a whole number of neighbours, at least 1, got {k!r}")
-    return k
+    return whole_number(k, "k", example=5)

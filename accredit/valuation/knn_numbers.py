@@ -22,7 +22,18 @@ from typing import Any
 
 import numpy as np
 
-from accredit.core import Attribution, BoolArray, Claim, FloatArray, Holds, IntArray, InvalidInput, Precision
+from accredit.core import (
+    Attribution,
+    BoolArray,
+    Claim,
+    FloatArray,
+    Holds,
+    IntArray,
+    InvalidInput,
+    Precision,
+    whole_number,
+)
+from accredit.core.arguments import checked_arguments
 from accredit.valuation.split import Split
 from accredit.valuation.utility import Utility
 
@@ -40,6 +51,7 @@ class KNNRegression(Utility):
 
     metric = "neg_mean_squared_error"
 
+    @checked_arguments
     def __init__(self, data: Split, k: int = 5) -> None:
         self.data, self.k = data, checked(data, k)
 
@@ -63,6 +75,7 @@ class KNNRegression(Utility):
         }
 
 
+@checked_arguments
 def knn_regression_shapley(data: Split, k: int = 5) -> Attribution:
     """Exact Data Shapley values of every training row for K nearest neighbours that predict a number.
 
@@ -130,6 +143,4 @@ def _order(data: Split, test: int) -> IntArray:
 def checked(data: Split, k: int) -> int:
     if data.classes is not None:
         raise InvalidInput("this split holds classes; use KNNUtility and knn_shapley")
-    if isinstance(k, bool) or not isinstance(k, int) or k < 1:
-        raise InvalidInput(f"k must be a whole number of neighbours, at least 1, got {k!r}")
-    return k
+    return whole_number(k, "k", example=5)

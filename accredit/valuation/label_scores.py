@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from accredit.core import FloatArray, IntArray, InvalidInput, MissingExtra
+from accredit.core import FloatArray, IntArray, InvalidInput, needs, real_numbers
 
 FOLDS = 5  # of which each is judged by the others
 EPOCHS, HIDDEN = 20, 64  # of the network whose margins are followed
@@ -57,10 +57,8 @@ def word_vectors(texts: Sequence[str], training: IntArray) -> FloatArray:
 
 
 def _vectorizers(count: int) -> list[Any]:
-    try:
+    with needs("data", "word features"):
         from sklearn.feature_extraction.text import TfidfVectorizer
-    except ImportError:
-        raise MissingExtra("scikit-learn", "data", "word features") from None
     rare = 2 if count >= 100 else 1  # parts of words that occur once only teach nothing and cost most
     words = TfidfVectorizer(sublinear_tf=True, ngram_range=(1, 2), token_pattern=r"(?u)\b\w+\b|[^\w\s]")
     return [words, TfidfVectorizer(sublinear_tf=True, analyzer="char_wb", ngram_range=(2, 5), min_df=rare)]
@@ -74,7 +72,7 @@ def scaled(view: View, name: str) -> View:
     """Dense views in units of their standard deviation; sparse ones as they are."""
     if hasattr(view, "tocsr"):
         return view.tocsr()
-    x = np.asarray(view, dtype=np.float64)
+    x = real_numbers(view, f"view {name!r}")
     if x.ndim != 2 or not np.isfinite(x).all():
         raise InvalidInput(f"view {name!r} has shape {x.shape}; finite numbers in rows and columns are needed")
     spread = x.std(axis=0)

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from accredit.core import FloatArray, IntArray, InvalidInput, MissingExtra
+from accredit.core import FloatArray, IntArray, InvalidInput, needs
+from accredit.core.arguments import checked_arguments
 from accredit.valuation import label_scores as scores
 from accredit.valuation.foretold import Foretold
 from accredit.valuation.label_result import Evidence, WrongLabels, with_excerpts
@@ -29,6 +30,7 @@ FEWEST = 20  # rows
 MANY = 20_000  # rows, above which the dearer scores are left out, and said so
 
 
+@checked_arguments
 def wrong_labels(
     labels: Sequence[Any] | npt.NDArray[Any],
     *,
@@ -242,7 +244,5 @@ def _codes(labels: Sequence[Any] | npt.NDArray[Any]) -> tuple[IntArray, tuple[st
 
 
 def _check_extra() -> None:
-    try:
+    with needs("data", "finding wrong labels"):
         import sklearn  # noqa: F401
-    except ImportError:
-        raise MissingExtra("scikit-learn", "data", "finding wrong labels") from None

@@ -6,12 +6,12 @@ import csv
 import io
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from accredit.core import Attribution, Game, InvalidInput, MissingExtra, TooManyPlayers
+from accredit.core import Attribution, Game, InvalidInput, TooManyPlayers, needs
 from accredit.core.plain import cell, plain
 from accredit.evaluate.data import Curve, random_removal_curve, removal_curve
 from accredit.games import grouped
@@ -26,7 +26,7 @@ from accredit.valuation.retraining import Retraining
 from accredit.valuation.ridge import RidgeUtility
 from accredit.valuation.rules import NEIGHBOURS, WEIGHT_DECAY
 from accredit.valuation.split import Split
-from accredit.valuation.suspects import Harmful, harmful
+from accredit.valuation.suspects import Harmful, RowFacts, harmful
 from accredit.valuation.tables import Table
 from accredit.values import shapley_interactions
 
@@ -49,6 +49,9 @@ class Valuation:
     synergy: tuple[tuple[tuple[str, ...], float], ...] = ()  # pairs of groups, Shapley interaction, strongest first
     silent: str = ""  # why no row is called harmful: the features say nothing about the labels
     warnings: tuple[str, ...] = ()  # what makes the values doubtful
+    rows: RowFacts = field(
+        default_factory=lambda: RowFacts({}, {})
+    )  # labels and texts of the rows, for whoever shows them
 
     def to_plain(self) -> dict[str, Any]:
         """Everything, as JSON types."""
@@ -147,7 +150,8 @@ def value_table(
         if not numbers:
             payoff = f"share of right labels among the {NEIGHBOURS} nearest neighbours"
         lines = _curves(game, values) if curves else ()
-        return Valuation(values, harmful(values, table.rows), lines, payoff, 0, 0, silent=table.silent)
+        named = harmful(values, table.rows)
+        return Valuation(values, named, lines, payoff, 0, 0, silent=table.silent, rows=table.rows)
     rows = utility(table.data, model, seed)
     with durable(rows, journal, _executor(rows, executor, budget, limit), seed=seed, limit=limit, watch=watch) as kept:
         if started:
@@ -160,7 +164,9 @@ def value_table(
         recalled = 0 if journal is None else kept.recalled  # without a journal they were only asked again
         named = harmful(values, table.rows)
         warnings = resolution(values) if chosen.method.kind == "game" else ()
-        return Valuation(values, named, lines, payoff, kept.evaluated, recalled, pairs, table.silent, warnings)
+        return Valuation(
+            values, named, lines, payoff, kept.evaluated, recalled, pairs, table.silent, warnings, table.rows
+        )
 
 
 def _credit(chosen: Chosen, table: Table, game: Game, budget: int, seed: int) -> Attribution:
@@ -188,11 +194,9 @@ def utility(data: Split, model: str, seed: int = 0) -> Retraining | RidgeUtility
     """The game of a named model; regressors for numbers, classifiers for classes."""
     if model == "ridge":
         return RidgeUtility(data, l2=1.0)
-    try:
+    with needs("data", f"--model {model}"):
         from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
         from sklearn.linear_model import LogisticRegression
-    except ImportError:
-        raise MissingExtra("scikit-learn", "data", f"--model {model}") from None
     if model == "logistic":
         return Retraining(data, LogisticRegression(max_iter=1000), seed=seed)
     return Retraining(data, (RandomForestRegressor if data.classes is None else RandomForestClassifier)(50), seed=seed)

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from accredit.core import BoolArray, FloatArray, InvalidInput, MissingExtra, NotConverged
+from accredit.core import BoolArray, FloatArray, InvalidInput, NotConverged, needs
+from accredit.core.arguments import check_fields
 from accredit.valuation.scores import margins, score_named
 from accredit.valuation.split import Split
 from accredit.valuation.utility import Utility
@@ -31,6 +32,7 @@ class Recipe:
     optimizer: str = "adam"  # or sgd
 
     def __post_init__(self) -> None:
+        check_fields(self)
         if self.epochs < 1 or not self.rate > 0 or self.weight_decay < 0:
             raise InvalidInput(f"{self}: epochs and rate must be positive, weight_decay not negative")
         if self.optimizer not in ("adam", "sgd"):
@@ -61,10 +63,8 @@ class TorchTraining(Utility):
         *,
         seed: int = 0,
     ) -> None:
-        try:
+        with needs("text", "training a module"):
             import torch  # noqa: F401
-        except ImportError:
-            raise MissingExtra("torch", "text", "training a module") from None
         self.data, self.build, self.recipe, self.seed = data, build, recipe, seed
         self.metric, self._score = score_named(metric, data)
         self._check_outputs()

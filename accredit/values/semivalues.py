@@ -10,12 +10,11 @@ exactly v(N) − v(∅) in every game.
 
 from __future__ import annotations
 
-from math import comb
-
 import numpy as np
 
 from accredit.core.coalitions import FloatArray
 from accredit.core.errors import InvalidInput
+from accredit.core.numbers import real_numbers
 
 
 def shapley_weights(n: int) -> FloatArray:
@@ -24,7 +23,11 @@ def shapley_weights(n: int) -> FloatArray:
     >>> shapley_weights(3)
     array([0.33333333, 0.16666667, 0.33333333])
     """
-    return np.array([1 / (n * comb(n - 1, k)) for k in range(n)])
+    weights, ways = np.empty(n), 1
+    for k in range(n):
+        weights[k] = 1 / (n * ways)
+        ways = ways * (n - 1 - k) // (k + 1)  # C(n−1, k+1), a whole number: exact, and from one to the next in one step
+    return weights
 
 
 def banzhaf_weights(n: int) -> FloatArray:
@@ -85,10 +88,7 @@ def leave_one_out_weights(n: int) -> FloatArray:
 
 def check_weights(weights: FloatArray, n: int) -> FloatArray:
     """The weights of a semivalue of n players, or an error that says what is wrong with them."""
-    try:
-        p = np.asarray(weights, dtype=np.float64)
-    except (TypeError, ValueError):
-        p = np.full(0, np.nan)
+    p = real_numbers(weights, "weights")
     if p.shape != (n,) or not np.isfinite(p).all() or (p < 0).any():
         raise InvalidInput(
             f"weights must be {n} non-negative numbers, one for each coalition size 0..{n - 1}, got {weights!r:.80}"

@@ -12,6 +12,7 @@ from accredit.methods import METHODS, Place, find
 
 CHARACTERS = 20_000
 IMAGE_CHARACTERS = 7_000_000  # base64 of about 5 MB
+TABLE_CHARACTERS = 5_000_000
 GAME_PLAYERS = 10
 
 Text = Annotated[str, Field(max_length=CHARACTERS)]
@@ -35,6 +36,7 @@ def _usual(name: str, place: Place) -> str:
 Spelled = Field(min_length=1, max_length=400)
 GameMethod = Annotated[str, Spelled, AfterValidator(lambda name: _usual(name, "game"))]
 ExplainMethod = Annotated[str, Spelled, AfterValidator(lambda name: _usual(name, "explain"))]
+DataMethod = Annotated[str, Spelled, AfterValidator(lambda name: _usual(name, "training data"))]
 AnswerMethod = Annotated[str, Spelled, AfterValidator(lambda name: _usual(name, "answer"))]
 Positions = Annotated[list[Annotated[int, Field(ge=0, le=4096)]], Field(min_length=1, max_length=512)]
 
@@ -46,27 +48,49 @@ class Request(BaseModel):
 
 
 class ExplainRequest(Request):
-    """A text, or a picture as base64; which methods; who plays."""
+    """A text, or two, or a picture as base64; which methods; who plays; of a long text its beginning, or one of its parts."""
 
     text: Text = ""
+    pair: Text = ""
     image: Annotated[str, Field(max_length=IMAGE_CHARACTERS)] | None = None
     methods: Annotated[list[ExplainMethod], Field(min_length=1, max_length=2 * len(METHODS))] | None = None
     target: Name | None = None
-    players: Literal["word", "token", "sentence"] | Annotated[dict[Name, Positions], Field(max_length=512)] = "word"
+    players: (
+        Literal["word", "token", "sentence", "patches", "patches:49", "segments"]
+        | Annotated[dict[Name, Positions], Field(max_length=512)]
+    ) = "word"
+    payoff: Literal["log-odds", "logit", "probability", "margin"] | None = None
+    budget: Annotated[int, Field(ge=16, le=20_000)] | None = None
+    seed: Annotated[int, Field(ge=0, le=2**31)] = 0
+    cut: bool = False
+    part: Annotated[int, Field(ge=0, le=1000)] | None = None
+
+
+class WhatIfRequest(Request):
+    """A text, the same text changed, and the method that explains both."""
+
+    text: Text
+    changed: Text
+    pair: Text = ""
+    changed_pair: Text = ""
+    method: ExplainMethod
+    target: Name | None = None
+    players: Literal["word", "token", "sentence"] = "word"
     payoff: Literal["log-odds", "logit", "probability", "margin"] | None = None
     budget: Annotated[int, Field(ge=16, le=20_000)] | None = None
     seed: Annotated[int, Field(ge=0, le=2**31)] = 0
 
 
 class AnswerRequest(Request):
-    """Passages and a question; an answer, or none if the model is to say one; who plays, and how they leave."""
+    """One prompt, or passages and a question; an answer, or none if the model is to say one; who plays, and how they leave."""
 
-    context: Annotated[list[Text], Field(min_length=1, max_length=200)]
-    query: Text
+    prompt: Text = ""
+    context: Annotated[list[Text], Field(max_length=200)] = []
+    query: Text = ""
     answer: Text = ""
     rather_than: Text = ""
     methods: Annotated[list[AnswerMethod], Field(min_length=1, max_length=2 * len(METHODS))] | None = None
-    players: Literal["passage", "sentence", "word", "token"] = "passage"
+    players: Literal["passage", "sentence", "paragraph", "word", "token"] | None = None
     removal: Literal["rebuild", "attention"] = "rebuild"
     budget: Annotated[int, Field(ge=16, le=20_000)] | None = None
     seed: Annotated[int, Field(ge=0, le=2**31)] = 0
@@ -79,6 +103,38 @@ class FlowRequest(Request):
     residual: Annotated[float, Field(ge=0.0, le=0.95)] = 0.5
     layer: Annotated[int, Field(ge=0, le=200)] = 0
     rule: Literal["barrier", "l2", "shapley"] = "barrier"
+    heads: Literal["mean", "max"] | Annotated[int, Field(ge=0, le=400)] = "mean"
+    layers: Annotated[list[Annotated[int, Field(ge=0, le=200)]], Field(min_length=1, max_length=200)] | None = None
+
+
+class TableRequest(Request):
+    """Rows as the text of a file, none for the built-in table; the column to foretell, or that the model does not read; the
+    output to show; one row, or all of them."""
+
+    table: Annotated[str, Field(max_length=TABLE_CHARACTERS)] = ""
+    name: Annotated[str, Field(max_length=200)] = ""
+    target: Annotated[str, Field(max_length=400)] | None = None
+    shown: Annotated[str, Field(max_length=400)] | None = None
+    row: Annotated[int, Field(ge=0, le=10**6)] | None = None
+
+
+class RunRequest(Request):
+    """Training rows as the text of a file, and how they are to be valued."""
+
+    table: Annotated[str, Field(max_length=TABLE_CHARACTERS)]
+    name: Annotated[str, Field(max_length=200)]
+    target: Annotated[str, Field(min_length=1, max_length=400)]
+    text: Annotated[str, Field(max_length=400)] | None = None
+    method: DataMethod = "knn-shapley"
+    model: Literal["logistic", "ridge", "forest"] = "logistic"
+    budget: Annotated[int, Field(ge=1, le=20_000)] = 500
+
+
+class GameFileRequest(Request):
+    """A game as the text of a file, as `accredit game` reads it."""
+
+    table: Annotated[str, Field(max_length=200_000)]
+    name: Annotated[str, Field(max_length=200)]
 
 
 class GameRequest(Request):

@@ -287,9 +287,9 @@ def constant(x):
 @pytest.mark.parametrize(
     ("call", "says"),
     [
-        (lambda: l2x(Tabular(6), 2, 7), r"k must lie in 1..6"),
-        (lambda: recipe("invase", Tabular(6), 2, 7), r"k must lie in 1..6"),
-        (lambda: l2x(Tabular(6), 2, 0), r"k must lie in 1..6"),
+        (lambda: l2x(Tabular(6), 2, 7), r"k must be a whole number from 1 to 6"),
+        (lambda: recipe("invase", Tabular(6), 2, 7), r"k must be a whole number from 1 to 6"),
+        (lambda: l2x(Tabular(6), 2, 0), r"k must be a whole number from 1 to 6"),
         (lambda: recipe("l3x", Tabular(6), 2, 2), "unknown"),
         (lambda: l2x(Tabular(6), 2, 2, target="truth"), "target"),
         (lambda: l2x(Tabular(6), 2, 2).fit(TABLE, constant), "chooses class 1 in all 1200 rows"),
@@ -330,7 +330,7 @@ def test_a_failed_fit_leaves_the_trained_explainer_as_it_was():
     [
         (lambda e, x: e.fit(x[:0], half), "x holds 0 rows"),
         (lambda e, x: e.fit(x, "box"), "black_box must be a function"),
-        (lambda e, x: e.fit(x, lambda rows: None), "got NoneType"),
+        (lambda e, x: e.fit(x, lambda rows: None), "got None"),
         (lambda e, x: e.fit(x, half, seed=-1), "seed must be"),
         (lambda e, x: e.fit(x, half, seed=2**70), "seed must be"),
         (lambda e, x: e.fit(x, half).explain([1.0, [2.0]]), "numbers only"),

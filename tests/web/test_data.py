@@ -31,7 +31,7 @@ def path(tmp_path):
 def test_an_empty_journal_is_shown_as_such(path):
     Journal(path).close()
     assert watch(path).values is None
-    assert "No payoffs yet" in data_body(watch(path))
+    assert "Too few payoffs yet" in data_body(watch(path))
 
 
 def test_a_missing_journal_is_refused(path):
@@ -283,7 +283,7 @@ def test_a_run_over_rows_tells_their_labels(films):
     assert seen.values is not None and not seen.provisional and len(seen.curves) == 3
     assert set(seen.known.labels) == set(seen.values.players) and set(seen.known.labels.values()) == {"yes", "no"}
     body = data_body(replace(seen, harmful=(Harmful(seen.values.players[0], -1.0, Sureness.SURE),)))
-    assert body.count("<b>yes</b>") > 3 and "does not hold labels" not in body and "45 rows" in body
+    assert body.count(">yes</b>") > 3 and "does not hold labels" not in body and "45 rows" in body
 
 
 def test_a_run_over_groups_has_names_curves_and_interactions(films):
@@ -335,7 +335,7 @@ def test_a_long_ranking_is_shown_by_its_ends_and_listed_between(path):
         journal.end_run(run, result.to_json())
     body = data_body(watch(path))
     assert (
-        body.count("<svg") < 40
-        and "470 between" in body
+        body.count("<svg") <= 200
+        and "300 between" in body
         and all(f"row {k} " in body or f">row {k}<" in body for k in range(500))
     )
