@@ -50,6 +50,9 @@ def summary(report: Findings) -> str:
 
 def verdict(report: Findings) -> str:
     """The verdict on everything in one sentence, for the head of a page."""
+    if report.conclusion is not None:
+        said = summary(report)
+        return f"{said[0].upper()}{said[1:]}."
     count = f"{len(report.found)} check{'s' * (len(report.found) != 1)}"
     unclear = sum(finding.verdict == "unclear" for finding in report)
     if report.flagged:

@@ -216,7 +216,7 @@ def test_a_page_says_the_verdict_first():
     report = leakage_report(
         Pixels((2, 2)), X.reshape(-1, 2, 2), masks, ANSWER, None, code, code, tests=(SCRAMBLE, TRANSPLANT)
     )
-    assert str(report.conclusion) in audit_text(report) and "leaks: value scramble 100% against 51%" in audit_page(
+    assert str(report.conclusion) in audit_text(report) and "Leaks: value scramble 100% against 51%" in audit_page(
         report
     )
     assert report.to_plain()["conclusion"]["answer"] == "leaks"
