@@ -22,7 +22,7 @@ from accredit.models.arrays import ArrayModel, as_array_model
 from accredit.models.categories import with_categories
 from accredit.models.frames import aligned, joined, rows_of
 from accredit.models.partition import Partition
-from accredit.models.payoffs import OF_ALL, Payoff, check_payoff, named_payoff, payoffs_of
+from accredit.models.payoffs import OF_ALL, Law, Payoff, check_payoff, named_payoff, payoffs_of
 from accredit.models.rows import RowModel, as_row_model, reads_rows
 
 CALL_ROWS = 1 << 16  # rows in one call of the model
@@ -149,9 +149,10 @@ def _in_unit(model: Any, payoff: Payoff | None, rows: Any) -> tuple[ArrayModel, 
     """
     if reads_rows(model) and payoff != "margin":
         asked = as_row_model(model)
-        if (callable(payoff) or payoff in OF_ALL) and "probability" in asked.units:
-            chances = ArrayModel(asked.units["probability"], "probability", asked.known_labels, asked.name)
-            return chances, payoff, named_payoff(payoff), ""
+        law: Law = "probability" if "probability" in asked.units else "none"
+        if callable(payoff) or (payoff in OF_ALL and law == "probability"):
+            unit = "probability" if law == "probability" else asked.unit(None)
+            return ArrayModel(asked.units[unit], law, asked.known_labels, asked.name), payoff, named_payoff(payoff), ""
         unit, why = asked.unit_for(payoff, rows)
         if unit == "log-odds" and "probability" in asked.units:  # so that a chance of 0 or 1 is refused by name
             chances = ArrayModel(asked.units["probability"], "probability", asked.known_labels, asked.name)
