@@ -30,7 +30,7 @@ def checked_arguments(function: Callable[P, R]) -> Callable[P, R]:
     """The function, refusing arguments that are not what its annotations say.
 
     >>> @checked_arguments
-    ... def half(number: "float") -> "float":
+    ... def half(number: float) -> float:
     ...     return number / 2
     >>> half(6)
     3.0
@@ -71,7 +71,7 @@ def checked_as(value: Any, name: str, note: str, known: Mapping[str, Any]) -> An
         return PLAIN[plain[0]](value, name)
     if classes and len(classes) == len(kinds):
         raise InvalidInput(
-            f"{name} is {shown(value)}, a {type(value).__name__}; give {' or '.join(_a(kind) for kind in kinds)}"
+            f"{name} is {shown(value)}, of type {type(value).__name__}; give {' or '.join(_a(kind) for kind in kinds)}"
         )
     return value
 

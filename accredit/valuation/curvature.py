@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -56,6 +56,7 @@ def neumann_terms(low: float, high: float, relative: float) -> int:
     return max(terms, 0)
 
 
+@runtime_checkable
 class Curvature(Protocol):
     """How to solve (∇²J + damping·I) U = V for many right-hand sides."""
 

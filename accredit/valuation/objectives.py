@@ -9,7 +9,7 @@ Hessian of J; the matrix itself is formed only on request.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -27,6 +27,7 @@ FEW_PARAMETERS = 500  # up to which a Newton step forms the Hessian
 CHUNK = 1 << 23  # numbers held by one chunk of directions
 
 
+@runtime_checkable
 class Objective(Protocol):
     """A trained model, seen through the derivatives of what it was trained on."""
 

@@ -240,12 +240,13 @@ BY_NAME: dict[str, Callable[[], Any]] = {
     "interval": lambda: NOTHING,
 }
 
+# "room.name.parameter" -> an example, for what the name of the parameter alone does not tell
 BY_CALL: dict[str, Callable[[Path], Any]] = {
     "core.Claim.from_plain.data": lambda f: [
         "efficiency",
         "exactly",
         "so",
-    ],  # "room.name.parameter", for what the name alone does not tell
+    ],
     "evaluate.axioms_kept.method": lambda f: shapley,
     "evaluate.check_claims.method": lambda f: shapley,
     "values.value_of.method": lambda f: "shapley",

@@ -389,16 +389,16 @@ def tree_files(rng: random.Random) -> None:
 
 TARGETS: dict[str, tuple[Target, int]] = {  # name -> (target, executions of a full run)
     "results as JSON": (results_json, 300_000),
-    "explanations as JSON": (explanation_json, 60_000),
-    "chat messages": (chat_messages, 250_000),
-    "requests of the page": (page_requests, 250_000),
+    "explanations as JSON": (explanation_json, 30_000),
+    "chat messages": (chat_messages, 300_000),
+    "requests of the page": (page_requests, 300_000),
     "routes of the page": (page_routes, 3_000),
-    "groups and method names": (group_texts, 120_000),
+    "groups and method names": (group_texts, 200_000),
     "table files": (table_files, 60_000),
     "game files": (game_files, 60_000),
     "flows": (integer_flows, 20_000),
     "estimators": (estimators, 20_000),
     "journals": (journals, 3_000),
-    "tree files": (tree_files, 2_000),
+    "tree files": (tree_files, 500),
 }
 CRASHING = ("tree files",)  # read by libraries in C++, which may end the process
