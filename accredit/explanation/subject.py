@@ -158,7 +158,11 @@ def text_subject(
 ) -> Subject:
     """A text, or a pair of texts, its tokens dealt out to players."""
     seen = model.encode(text, prefix, cut)
-    asked: dict[str, Any] = {"players": players, "removal": removal, "target": None if target == ALL else target}
+    asked: dict[str, Any] = {
+        "players": players,
+        "removal": removal,
+        "target": _first(model) if target == ALL else target,
+    }
     asked["payoff"] = payoff or natural_payoff(model.law)
     game = _game_of(model, seen, asked)
     partition = game.partition
@@ -299,3 +303,8 @@ def picture_of(subject: Subject) -> Picture | None:
     buffer = io.BytesIO()
     Image.fromarray(shown[..., 0] if shown.shape[2] == 1 else shown).save(buffer, "PNG")
     return Picture.of(PICTURE + base64.b64encode(buffer.getvalue()).decode(), owner)
+
+
+def _first(model: Any) -> int | None:
+    """Of all outputs, the one that is explained first: what the model predicts or, where it predicts nothing, the first."""
+    return None if getattr(model, "predicts", True) else 0

@@ -57,6 +57,7 @@ class Models:
         from accredit.models.row_files import is_row_model_file, load_row_model
 
         self.by_kind: dict[str, Any] = {}
+        model: Any
         self.folders: dict[str, str] = {}
         model: Any
         for name in names:
@@ -110,7 +111,7 @@ class Models:
             "builtin": self.builtin,
             "table": self.by_kind["table"].name if "table" in self.by_kind else None,
             "answers": self.builtin or getattr(text, "task", "") in WRITES,
-            "methods": [method.to_plain() for method in methods_for("explain")],
+            "methods": [method.to_plain() for method in methods_for("explain") if method.kind != "learned"],
             "default": list(DEFAULT),
         }
 

@@ -14,12 +14,12 @@ addEventListener("pointerup", (event) => (rests = where(event)), true);
 addEventListener("pointerover", (event) => where(event) === rests && event.stopImmediatePropagation(), true);
 addEventListener("pointermove", (event) => where(event) !== rests && (rests = ""), true);
 
-// What scrolls sideways can be reached, and then scrolled, by keys.
+// What scrolls can be reached, and then scrolled, by keys.
 function reach(root) {
   for (const wide of root.querySelectorAll(".wide:not([role]), .wide[data-scrolls]")) {
-    const scrolls = wide.scrollWidth > wide.clientWidth;
+    const scrolls = wide.scrollWidth > wide.clientWidth || wide.scrollHeight > wide.clientHeight;
     wide.toggleAttribute("data-scrolls", true);
-    for (const [name, value] of Object.entries({ tabindex: "0", role: "region", "aria-label": "Table; it scrolls sideways" }))
+    for (const [name, value] of Object.entries({ tabindex: "0", role: "region", "aria-label": "Table; it scrolls" }))
       if (scrolls) wide.setAttribute(name, value);
       else wide.removeAttribute(name);
   }
