@@ -326,7 +326,7 @@ def prompt_of(
     elif isinstance(prompt, str):
         if not prompt.strip():
             raise InvalidInput(
-                f"prompt is {prompt!r}: empty or only spaces, so there is nothing to credit; give some words"
+                f"prompt is {prompt!r:.40}: empty or only spaces, so there is nothing to credit; give some words"
             )
         made = Prompt((prompt,))
     else:

@@ -143,7 +143,7 @@ class TextModel:
         for each in texts:
             if not each.strip():
                 raise InvalidInput(
-                    f"text is {each!r}: empty or only spaces, so there is nothing to credit; give some words"
+                    f"text is {each!r:.40}: empty or only spaces, so there is nothing to credit; give some words"
                 )
         if len(texts) == 2 and self.task not in ("classify", "fill"):
             raise InvalidInput(

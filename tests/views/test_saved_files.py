@@ -163,3 +163,13 @@ def test_without_scripts_any_row_of_a_table_opens(browser, tmp_path):
     page.click("a[href='#row-5']")
     assert page.locator("#row-5").is_visible() and page.locator(".picked .steps:visible").count() == 1
     page.context.close()
+
+
+def test_every_drawing_in_a_table_is_whole_on_a_phone(browser, tmp_path):
+    """The bars of credit, and those of the sum from base value to output."""
+    page = opened(browser, tmp_path, views.explanation_page(sample()), viewport={"width": 360, "height": 800})
+    ends = page.locator(".bars td.drawn svg").evaluate_all(
+        "all => all.map((e) => e.getBoundingClientRect()).map((r) => [r.left, r.right])"
+    )
+    assert len(ends) > 5 and all(left >= 0 and right <= 360 and right - left > 200 for left, right in ends)
+    page.context.close()

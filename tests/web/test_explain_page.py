@@ -285,3 +285,28 @@ def test_an_answer_from_one_prompt_is_coloured_and_comes_back(browser, server):
     again = Visit(browser, server, link)
     again.see("#answers-result .s", has_text="baker").to_have_count(1)
     again.close()
+
+
+def test_a_long_table_opens_in_steps_and_in_the_end_whole(browser, server):
+    """No frame lays out two thousand rows at once; a word whose row is not laid out yet still tells its numbers."""
+    from accredit.views.explanation import explanation_blocks
+    from tests.views.samples import sample
+
+    words = 400
+    blocks = explanation_blocks(sample(" ".join(f"word{k}" for k in range(words)), flow=False), live=True)
+    visit = Visit(browser, server)
+    page = visit.page
+    page.evaluate(
+        """async ([blocks, order]) => {
+          const { Blocks } = await import("/static/page-parts.js");
+          new Blocks(document.getElementById("explain-result")).take({ title: "Why?", order, blocks }, true);
+        }""",
+        [blocks, list(blocks)],
+    )
+    visit.see(".numbers tbody tr[hidden]").not_to_have_count(0)
+    page.locator(".lead .t").nth(words - 10).focus()
+    visit.see(".inspector h2").to_have_text(f"word{words - 10}")
+    page.keyboard.press("Escape")
+    page.locator("#explain-result details:has(.numbers) > summary").click()
+    visit.see(".numbers tbody tr[hidden]").to_have_count(0)
+    visit.close()

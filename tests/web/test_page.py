@@ -394,7 +394,7 @@ def test_files_that_are_no_pictures_are_refused_in_words(browser, server):
     drop(page, ("large.png", "image/png", b"0" * 5_000_001))
     visit.see("#explain-form .problem").to_contain_text("5.0 MB")
     drop(page, ("fake.png", "image/png", b"not a picture either"))
-    visit.see("#explain-form .problem").to_contain_text("the file cannot be opened as a picture")
+    visit.see("#explain-form .problem").to_contain_text("The file cannot be opened as a picture")
     # Text that is dropped belongs to the field under it: the page does not catch it.
     caught = page.evaluate(
         """() => {

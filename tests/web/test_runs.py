@@ -79,7 +79,7 @@ def test_a_run_is_cancelled_and_what_it_trained_stays(client):
     [
         ({"name": "films.exe"}, "is not a file that this page reads"),
         ({"table": "  "}, "films.csv is empty"),
-        ({"method": "magic"}, "unknown method 'magic'"),
+        ({"method": "magic"}, "'magic'"),
         ({"model": "/home/ada/model"}, "model"),
         ({"budget": 10**9}, "budget"),
     ],

@@ -7,6 +7,8 @@ import json
 import os
 import signal
 import socket
+import subprocess
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -269,3 +271,33 @@ def test_no_generated_request_makes_the_server_fail(server):
 
             fuzz()
         assert events(client, SHORT)[-1]["event"] == "done"
+
+
+ENDLESS = """
+import time
+from accredit.web import model_process, tasks
+def endless(self):
+    while True:
+        time.sleep(0.01)
+        yield "a method"
+tasks.Models.warm_up = endless
+model_process.main()
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.processes
+def test_a_new_process_answers_as_soon_as_its_model_is_loaded():
+    """Warming up is for when nobody waits: here it never ends, and the process is ready and serves all the same."""
+    with subprocess.Popen(
+        [sys.executable, "-c", ENDLESS], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdin is not None and process.stdout is not None
+        assert json.loads(process.stdout.readline())["event"] == "ready"
+        process.stdin.write(json.dumps(task(SHORT) | {"number": 1}) + "\n")
+        process.stdin.flush()
+        seen = []
+        while not seen or seen[-1] != "idle":
+            seen.append(json.loads(process.stdout.readline())["event"])
+        process.stdin.close()  # the end of the server is the end of the process
+    assert seen[-2:] == ["done", "idle"]

@@ -26,6 +26,24 @@ function reach(root) {
 }
 addEventListener("resize", () => reach(document));
 
+// A long table is laid out a few rows at a time once it is opened, so that no frame waits for all of them.
+const AT_ONCE = 60;
+function inSteps(root) {
+  for (const table of root.querySelectorAll("details:not([open]) .plain tbody")) [...table.rows].slice(AT_ONCE).forEach((row) => (row.hidden = true));
+}
+document.addEventListener(
+  "toggle",
+  (event) => {
+    const rows = event.target.open ? [...event.target.querySelectorAll(".plain tbody tr[hidden]")] : [];
+    const more = () => {
+      for (const row of rows.splice(0, AT_ONCE)) row.hidden = false;
+      if (rows.length) requestAnimationFrame(more);
+    };
+    if (rows.length) requestAnimationFrame(more);
+  },
+  true,
+);
+
 // A fresh <main> replaces the previous result.
 export function put(container, ...children) {
   const main = element("main", { className: "accredit" }, ...children);
@@ -55,6 +73,7 @@ export class Blocks {
     for (const [name, old] of this.own) if (name in event.blocks || !order.includes(name)) for (const node of old) node.remove();
     for (const name of order) if (name in event.blocks) this.own.set(name, this.renewed(this.own.get(name) ?? [], nodes(event.blocks[name])));
     this.arrange((this.order = order));
+    inSteps(this.main);
     reach(this.main);
     if (this.inspected) this.main.dispatchEvent(new Event("renewed"));
     else if ((this.inspected = event.order.includes("inspector"))) inspect(this.main);
