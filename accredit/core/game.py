@@ -43,6 +43,7 @@ def checked_game(game: Any) -> Game:
             f"game is {shown(game)}, a {type(game).__name__}; give a game, for example TableGame(players, payoffs) or "
             "FunctionGame(players, function)"
         )
+    checked_players(game.players)
     return game
 
 
@@ -175,6 +176,8 @@ def coalition_of(players: tuple[str, ...], names: Iterable[str]) -> BoolArray:
     >>> coalition_of(("a", "b", "c"), ["c"])
     array([False, False,  True])
     """
+    if not isinstance(names, Iterable):
+        raise InvalidInput(f"players is {shown(names)}; write a list of names")
     row = np.zeros(len(players), dtype=bool)
     for name in names:
         row[player_index(players, name)] = True
