@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 
 from accredit.core import Estimate, FloatArray, IntArray, InvalidInput, Precision, real_numbers
+from accredit.core.arguments import checked_arguments
 
 Statistic = Callable[[FloatArray], FloatArray]  # (..., examples) -> (...), along the last axis
 EXACT_SIGNS = 12  # differences; up to here every assignment of signs is tried
@@ -23,6 +24,7 @@ def resamples(examples: int, count: int, seed: int) -> IntArray:
     return np.random.default_rng(seed).integers(examples, size=(count, examples))
 
 
+@checked_arguments
 def bootstrap(
     values: FloatArray,
     statistic: Statistic = _mean,
@@ -101,6 +103,7 @@ def _bca(x: FloatArray, statistic: Statistic, estimate: float, drawn: FloatArray
     return np.asarray(ndtr(bias + z / (1 - skew * z)))
 
 
+@checked_arguments
 def paired_test(first: FloatArray, second: FloatArray, *, count: int = 10_000, seed: int = 0) -> float:
     """Two-sided p-value that two methods are equally good, by flipping the signs of their paired differences.
 

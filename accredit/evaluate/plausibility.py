@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from accredit.core import BoolArray, FloatArray, InvalidInput, real_numbers
+from accredit.core.arguments import checked_arguments
 
 Span = tuple[int, int]  # [start, end)
 
@@ -31,6 +32,7 @@ def _booleans(values: BoolArray, name: str) -> BoolArray:
     return array.astype(bool)
 
 
+@checked_arguments
 def token_f1(chosen: BoolArray, rationale: BoolArray) -> float:
     """Harmonic mean of token precision and recall; 0 where nothing is shared.
 
@@ -42,6 +44,7 @@ def token_f1(chosen: BoolArray, rationale: BoolArray) -> float:
     return 2 * both / int(a.sum() + b.sum()) if both else 0.0
 
 
+@checked_arguments
 def auprc(scores: FloatArray, rationale: BoolArray) -> float:
     r"""Area under the precision–recall curve of soft scores, as average precision: Σ (R_k − R_{k−1})·P_k over distinct scores.
 
@@ -64,6 +67,7 @@ def auprc(scores: FloatArray, rationale: BoolArray) -> float:
     return float((np.diff(found, prepend=0) / b.sum()) @ (found / taken))
 
 
+@checked_arguments
 def spans_of(chosen: BoolArray) -> list[Span]:
     """Maximal runs of chosen tokens.
 
@@ -74,6 +78,7 @@ def spans_of(chosen: BoolArray) -> list[Span]:
     return [(int(a), int(b)) for a, b in edges.reshape(-1, 2)]
 
 
+@checked_arguments
 def iou_f1(predicted: Sequence[Span], rationale: Sequence[Span], threshold: float = 0.5) -> float:
     """F1 over spans: a predicted span counts when its overlap with some rationale span, over their union, is ≥ threshold.
 

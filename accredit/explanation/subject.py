@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 PICTURED = ("patch", "segment", "pixel")  # what players of a picture are
 LABELS = 5  # how many of the prediction are kept
 ALL: Final = "all"  # as a target: every output of the model
-SHOWN = 640  # pixels of the longer edge of a picture that is drawn
+SHOWN = 480  # pixels of the longer edge of a picture that is drawn
 OUTPUTS = 1000  # how many are explained at once, at most
 Made = TypeVar("Made")
 
@@ -285,7 +285,7 @@ def tokens_of(subject: Subject) -> tuple[Token, ...]:
 
 
 def picture_of(subject: Subject) -> Picture | None:
-    """The picture as the model reads it, before scaling where that is known; a text has none.
+    """The picture as it was given, where its way to the model is known; else as the model reads it. A text has none.
 
     Of a large one every second, third, … pixel is kept: it is there to be looked at.
     """
@@ -293,9 +293,13 @@ def picture_of(subject: Subject) -> Picture | None:
         return None
     from PIL import Image
 
-    step = -(-max(subject.seen.size) // SHOWN)
-    shown = subject.seen.shown[::step, ::step]
-    owner = subject.partition.owner.reshape(subject.seen.size)[::step, ::step]
+    seen, owner = subject.seen, subject.partition.owner.reshape(subject.seen.size)
+    if seen.given is not None and seen.preparation is not None and min(seen.original) > 0:
+        step = -(-max(seen.original) // SHOWN)
+        shown, owner = seen.given[::step, ::step], seen.preparation.spread(owner, seen.original, step)
+    else:
+        step = -(-max(seen.size) // SHOWN)
+        shown, owner = seen.shown[::step, ::step], owner[::step, ::step]
     buffer = io.BytesIO()
     Image.fromarray(shown[..., 0] if shown.shape[2] == 1 else shown).save(buffer, "PNG")
     return Picture.of(PICTURE + base64.b64encode(buffer.getvalue()).decode(), owner)

@@ -99,7 +99,8 @@ class ImageModel:
             )
         seen, steps = preparation.framed(photo)
         notes = _notes(photo, steps, said)
-        return Pixels(preparation.scaled(seen), self._patch(), photo.name, notes, preparation, seen, original)
+        given = np.atleast_3d(np.asarray(photo.image, dtype=np.uint8))
+        return Pixels(preparation.scaled(seen), self._patch(), photo.name, notes, preparation, seen, original, given)
 
     def _preprocessed(self, photo: Photo) -> npt.NDArray[np.float32]:
         assert self.preprocess is not None
@@ -289,6 +290,15 @@ class ImageModel:
             raise InvalidInput(f"{self.name} returns no tokens of its last layer, so there is no attention to show")
         last: torch.Tensor = hidden[-1]
         return last
+
+    def vectors(self, pixels: Pixels) -> npt.NDArray[np.float32]:
+        """Each token's vector before the first layer beside the one after the last: (tokens, 2D)."""
+        with self.held(), torch.inference_mode():
+            output = self._forward(self.batch(pixels), output_hidden_states=True)
+            last = self._last_hidden(output)[0]
+            first = output.hidden_states[0]
+            fits = first.ndim == 3 and first.shape[1] == len(last)
+            return torch.cat([first[0], last] if fits else [last], dim=1).float().cpu().numpy()
 
     def output_tokens(self, pixels: Pixels) -> BoolArray:
         """The positions of the last layer from which the output is read, found by their slopes: (tokens,)."""

@@ -7,6 +7,7 @@ size is read from the file's head, before any pixel is decoded.
 from __future__ import annotations
 
 import io
+import re
 import warnings
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -136,7 +137,7 @@ def _pillow() -> Any:
 
 
 def _short(error: Warning | BaseException | str) -> str:
-    return " ".join(str(error).split())[:120]
+    return re.sub(r"<[^<>]* object at 0x\w+>", "it", " ".join(str(error).split()))[:120]
 
 
 def _size_of(file: str | Path, name: str) -> int:

@@ -38,6 +38,7 @@ class Pixels:
     preparation: Preparation | None = None  # None: the values came prepared
     seen: npt.NDArray[np.uint8] | None = None  # (H, W, C) before scaling
     original: tuple[int, int] | None = None  # height and width before resizing and cutting
+    given: npt.NDArray[np.uint8] | None = None  # (h, w, C) the picture as it came, every few pixels; None: not kept
 
     @property
     def size(self) -> tuple[int, int]:

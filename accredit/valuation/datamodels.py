@@ -28,6 +28,7 @@ from accredit.core import (
     every_payoff,
     payoffs,
 )
+from accredit.core.arguments import checked_arguments
 from accredit.core.predicting import Predicting
 from accredit.values.lasso import gram, lasso
 
@@ -96,6 +97,7 @@ def _lasso_claims() -> tuple[Claim, ...]:
     )
 
 
+@checked_arguments
 def random_subsets(players: int, subsets: int, fraction: float, seed: int) -> BoolArray:
     """Each row is in each subset with chance `fraction`: (subsets, N). More subsets begin with the same ones."""
     if not 0 < fraction < 1:
@@ -107,6 +109,7 @@ def random_subsets(players: int, subsets: int, fraction: float, seed: int) -> Bo
     return np.asarray(np.random.default_rng(checked_seed(seed)).random((subsets, players)) < fraction)
 
 
+@checked_arguments
 def datamodels(
     game: Game, subsets: int, *, fraction: float = 0.5, seed: int = 0, penalty: float | None = None
 ) -> Datamodels:
@@ -131,6 +134,7 @@ def datamodels(
     return fit_datamodels(game.players, targets, masks, outputs, fraction=fraction, seed=seed, penalty=penalty)
 
 
+@checked_arguments
 def fit_datamodels(
     players: tuple[str, ...],
     targets: tuple[str, ...],

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from accredit.core import FloatArray, InvalidInput, as_array, checked_players, real_numbers
+from accredit.core.arguments import checked_arguments
 
 LARGEST = 1e100  # a feature or a number to predict; the squares of larger ones overflow
 
@@ -36,6 +37,7 @@ class Split:
         return {"x": self.x, "y": self.y, "test x": self.test_x, "test y": self.test_y, "classes": self.classes}
 
 
+@checked_arguments
 def split(
     x: Any,
     y: Any,
@@ -141,6 +143,7 @@ def _numbers(labels: npt.NDArray[Any], name: str) -> FloatArray:
     return numbers
 
 
+@checked_arguments
 def groups_of(names: Sequence[str], labels: Iterable[Any]) -> dict[str, list[str]]:
     """Players by label, for `grouped(game, groups)`: annotators, sources, data sets.
 

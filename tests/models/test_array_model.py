@@ -45,11 +45,42 @@ def test_payoffs_agree_in_numpy_and_torch_and_with_their_formulas(payoff):
         "probability": p[:, 2],
         "log-odds": z[:, 2] - logsumexp(np.delete(z, 2, axis=1), axis=1),
         "margin": z[:, 2] - np.delete(z, 2, axis=1).max(axis=1),
+        "loss": -np.log(p[:, 2]),
+        "correctness": (p.argmax(axis=1) == 2).astype(float),
+        "confidence": p.max(axis=1),
+        "entropy": -(p * np.log(p)).sum(axis=1),
     }[payoff]
-    assert_allclose(payoff_of(z, 2, payoff), expected, rtol=1e-10)
-    assert_allclose(payoff_of(torch.from_numpy(z), 2, payoff).numpy(), expected, rtol=1e-10)
+    assert_allclose(payoff_of(z, 2, payoff), expected, rtol=1e-10, atol=1e-12)
+    assert_allclose(payoff_of(torch.from_numpy(z), 2, payoff).numpy(), expected, rtol=1e-10, atol=1e-12)
     if payoff != "logit":
-        assert_allclose(payoff_of(p, 2, payoff, "probability"), expected, rtol=1e-8)
+        assert_allclose(payoff_of(p, 2, payoff, "probability"), expected, rtol=1e-8, atol=1e-12)
+
+
+def test_independent_labels_have_two_classes_each():
+    z = np.array([[0.3, -2.0]])
+    p = expit(z[0])
+    assert_allclose([payoff_of(z, t, "confidence", "sigmoid")[0] for t in range(2)], np.maximum(p, 1 - p))
+    assert_allclose([payoff_of(z, t, "correctness", "sigmoid")[0] for t in range(2)], [1, 0])
+    assert_allclose(payoff_of(z, 1, "entropy", "sigmoid"), -(p[1] * np.log(p[1]) + (1 - p[1]) * np.log(1 - p[1])))
+
+
+def test_a_step_has_no_slope_and_a_function_is_a_payoff():
+    z = torch.zeros((2, 3), requires_grad=True)
+    with pytest.raises(InvalidInput, match="no slope"):
+        payoff_of(z, 0, "correctness")
+    assert payoff_of(z, 0, "entropy").sum().backward() is None and z.grad is not None
+
+    def spread(outputs):
+        return outputs.max(axis=1) - outputs.min(axis=1)
+
+    check_payoff(spread, "softmax", 3)
+    assert payoff_of(np.array([[1.0, 4.0]]), 0, spread).tolist() == [3]
+
+    def whole(outputs):
+        return outputs
+
+    with pytest.raises(BadPayoff, match="whole returned shape"):
+        payoff_of(np.zeros((2, 3)), 0, whole)
 
 
 def test_independent_labels_use_the_logistic_function():
