@@ -15,7 +15,7 @@ How an address is called depends on the kind of the method:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib import import_module
@@ -410,6 +410,10 @@ def find_all(spelled: Sequence[str] | str, place: Place) -> list[Chosen]:
     >>> [chosen.name for chosen in find_all("loo, leave-one-out, beta:16,1, shapley", "explain")]
     ['leave-one-out', 'beta:16,1', 'shapley']
     """
+    if not isinstance(spelled, Iterable):
+        raise InvalidInput(
+            f"methods is {spelled!r:.60}; write a name or a list of names, for example {list(DEFAULT[:2])}"
+        )
     names = _split(spelled) if isinstance(spelled, str) else [str(name) for name in spelled]
     if not names:
         raise InvalidInput(f"methods is empty; name at least one, for example methods={list(DEFAULT[:2])}")

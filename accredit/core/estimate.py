@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+import numpy as np
+
 from accredit.core.errors import InvalidInput
 from accredit.core.numbers import checked_text, real_number, shown
 
@@ -84,6 +86,11 @@ class Estimate:
     level: float | None = None  # the share of samples in which the interval should hold the truth
 
     def __post_init__(self) -> None:
+        for name in ("value", "low", "high"):
+            end = getattr(self, name)
+            number = isinstance(end, int | float | np.number) and not isinstance(end, bool)
+            if not number and (end is not None or name == "value"):
+                raise InvalidInput(f"{name} must be one number, got {shown(end)}; write for example {name}=0.5")
         if (self.low is None) != (self.high is None) or (self.low is None) != (self.precision.known is Known.UNKNOWN):
             raise InvalidInput(
                 f"low={self.low} and high={self.high} do not fit an estimate that is {self.precision.known}: both ends are "

@@ -132,6 +132,7 @@ class Interactions(Drawn):
 
     def of_size(self, size: int) -> Interactions:
         """The coalitions of one size alone; they no longer claim to add up."""
+        whole_number(size, "size", 0, example=2)
         return self._picked([k for k, who in enumerate(self.values) if len(who) == size], f"of size {size}")
 
     def top(self, count: int = 10) -> Interactions:

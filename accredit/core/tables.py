@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from accredit.core.errors import InvalidInput
-from accredit.core.files import LIMIT, as_text, check_is_file, read_bytes
+from accredit.core.files import LIMIT, as_path, as_text, check_is_file, read_bytes
 from accredit.core.lazy import needs
 from accredit.core.plain import read_json
 
@@ -67,7 +67,7 @@ def ending(path: str | Path) -> str:
     >>> ending("Reviews.CSV.gz")
     '.csv'
     """
-    return Path(Path(path).name.lower().removesuffix(".gz")).suffix
+    return Path(as_path(path).name.lower().removesuffix(".gz")).suffix
 
 
 def is_table(path: str | Path) -> bool:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard, cast, overload
 
 import numpy as np
 
-from accredit.core import InvalidInput
+from accredit.core import InvalidInput, checked_seed, optional_whole
 from accredit.explanation.answers import ANSWERS, answer_subject
 from accredit.explanation.result import Explanation
 from accredit.explanation.stream import Asked, Done, Event, Explained, Refused, events
@@ -97,6 +97,7 @@ def explain(
     >>> explanation.target, explanation.players
     ('POSITIVE', ('A', 'gripping', 'film', '.'))
     """
+    budget, seed = optional_whole(budget, "budget", example=1000), checked_seed(seed)
     shared: dict[str, Any] = {"target": target, "players": players, "payoff": payoff, "budget": budget, "seed": seed}
     own_settings = {name: further.pop(name) for name in SETTINGS if name in further}
     if ANSWERS & set(further):

@@ -21,12 +21,14 @@ from accredit.core import (
     checked_players,
     checked_text,
     needs,
+    real_number,
     shown,
     whole_number,
 )
 from accredit.core.attribution import frozen
 from accredit.core.claims import checked_claims, no_division
 from accredit.core.drawn import Drawn, drawings
+from accredit.core.estimate import checked_level
 from accredit.core.files import check_writable, put
 from accredit.core.plain import damaged, fields_of, listed, plain, plain_mapping, read_object
 from accredit.explanation.row_pairs import pair_claims, pair_means, row_interactions
@@ -108,6 +110,7 @@ class TableExplanation(Drawn):
             put(self, name, checked_text(getattr(self, name), name))
         put(self, "target", self.target or self.outputs[0])
         self.place(self.target)
+        put(self, "level", checked_level(real_number(self.level, "level", 0, 1, example=LEVEL)))
         put(self, "claims", checked_claims(self.claims))
         put(self, "notes", tuple(checked_text(note, "notes") for note in self.notes))
         put(self, "provenance", plain_mapping(self.provenance, "provenance"))

@@ -15,7 +15,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput, real_number, real_numbers
+from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput, as_array, real_number, real_numbers
 from accredit.flow.stack import AttentionStack, carried_in
 
 ROW_SUM_TOLERANCE = 1e-3  # half-precision softmax rows miss 1 by about this much
@@ -88,7 +88,7 @@ def output_weights(outputs: Outputs, tokens: int) -> FloatArray:
     """
     if outputs is None:
         return np.ones(tokens)
-    given = np.asarray(outputs)
+    given = as_array(outputs, "outputs")
     if given.dtype.kind == "f":
         return _checked_openings(given.astype(np.float64), tokens)
     weights = np.zeros(tokens)
@@ -141,7 +141,7 @@ def output_rows(outputs: int | Iterable[int] | Any | None, tokens: int) -> IntAr
     """
     if outputs is None:
         return np.arange(tokens)
-    given = np.atleast_1d(np.asarray(outputs))
+    given = np.atleast_1d(as_array(outputs, "outputs"))
     if given.ndim != 1 or given.dtype.kind not in "iu" or given.size == 0:
         raise InvalidInput(f"outputs is {outputs!r:.60}; give a token index, a list of indices, or None for all")
     rows = given.astype(np.int64)

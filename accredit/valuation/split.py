@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from accredit.core import FloatArray, InvalidInput, checked_players, real_numbers
+from accredit.core import FloatArray, InvalidInput, as_array, checked_players, real_numbers
 from accredit.core.arguments import checked_arguments
 
 LARGEST = 1e100  # a feature or a number to predict; the squares of larger ones overflow
@@ -104,7 +104,7 @@ def _features(values: Any, name: str) -> FloatArray:
 
 def _labels(values: Any, rows: int, name: str) -> npt.NDArray[Any]:
     mixed = isinstance(values, list | tuple) and len(set(map(type, values))) > 1  # np.asarray makes NaN the word 'nan'
-    labels = np.asarray(values, dtype=object if mixed else None)
+    labels = np.asarray(values, dtype=object) if mixed else as_array(values, name)
     if labels.shape != (rows,):
         raise InvalidInput(f"{name} has shape {labels.shape}; one label per row is needed, {rows} in all")
     for row, label in enumerate(labels.tolist()):

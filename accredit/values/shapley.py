@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from accredit.core import Attribution, Game, InvalidInput, checked_seed, optional_whole
+from accredit.core import Attribution, Game, InvalidInput, checked_seed, optional_whole, shown
+from accredit.core.estimate import checked_level
 from accredit.methods import DEFAULT_BUDGET
 from accredit.values.cubes import Cubed
 from accredit.values.every_output import every_output
 from accredit.values.exact import Exact, exactly
-from accredit.values.solver import Solver
+from accredit.values.solver import Solver, Stop
 from accredit.values.votes import Weighted
 
 
@@ -41,9 +42,13 @@ def shapley(
     array([6., 4.])
     """
     budget, seed = optional_whole(budget, "budget", example=1000), checked_seed(seed)
+    checked_level(level)
+    Stop(budget or 1, seconds, half_width)
     limits = {"budget": budget, "seconds": seconds, "half_width": half_width}
     unlimited = all(limit is None for limit in limits.values())
     if solver is not None:
+        if not hasattr(solver, "solve"):
+            raise InvalidInput(f"solver is {shown(solver)}; give one with a method solve, for example Exact()")
         if not unlimited:
             given = next(name for name, limit in limits.items() if limit is not None)
             raise InvalidInput(

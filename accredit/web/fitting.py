@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from accredit.core import InvalidInput, MissingExtra
+from accredit.core import InvalidInput, needs
 from accredit.valuation.tables import MANY_KINDS, predicts_number
 from accredit.views.numbers import percent
 from accredit.views.words import counted
@@ -52,10 +52,8 @@ def fitted(frame: Any, target: str, file: str) -> Fitted:
 
 
 def _trees(regression: bool, rows: int) -> Any:
-    try:
+    with needs("data", "fitting a model on the spot"):
         from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
-    except ImportError as error:
-        raise MissingExtra(str(error.name), "data", "fitting a model on the spot") from error
     kind = HistGradientBoostingRegressor if regression else HistGradientBoostingClassifier
     leaf = max(2, min(20, rows // 20))  # of a small table, the usual 20 rows in a leaf would leave nothing to split
     return kind(

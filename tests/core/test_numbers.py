@@ -6,9 +6,20 @@ import fractions
 import numpy as np
 import pytest
 
-from accredit import Attribution, FunctionGame, InvalidInput, TableGame, shapley
+from accredit import (
+    Attribution,
+    FunctionGame,
+    InvalidInput,
+    Selection,
+    TableGame,
+    grouped,
+    read_game,
+    restricted,
+    shapley,
+    shapley_interactions,
+)
 from accredit.attention import joint_flow
-from accredit.core import BadPayoff, checked_seed, real_number, real_numbers, shown, whole_number
+from accredit.core import BadPayoff, Estimate, checked_seed, real_number, real_numbers, shown, whole_number
 from accredit.flow.network import LayeredNetwork
 from accredit.games import TableGames
 
@@ -159,3 +170,23 @@ def test_payoffs_by_coalition_are_numbers_too():
     ):
         with pytest.raises(InvalidInput, match=word):
             TableGame.from_payoffs(odd)
+
+
+ODD_CALLS = {
+    "a masked choice": lambda: Selection(("a", "b"), np.ma.array([True, False], mask=[1, 0]), "m"),
+    "an estimate of words": lambda: Estimate("a", "b", "c"),
+    "outputs with a mask": lambda: joint_flow(np.full((1, 2, 2), 0.5), outputs=np.ma.array([0, 1], mask=[0, 1])),
+    "seconds in words": lambda: shapley(TableGame("ab", FOUR), seconds="1"),
+    "a solver in words": lambda: shapley(TableGame("ab", FOUR), "exact"),
+    "nobody to keep": lambda: restricted(TableGame("ab", FOUR), None),
+    "no path": lambda: read_game(None),
+    "groups without names": lambda: grouped(TableGame("ab", FOUR), {1: [], "x": []}),
+    "a size in words": lambda: shapley_interactions(TableGame("ab", FOUR), 2).of_size("2"),
+    "players that are missing": lambda: shapley(type("G", (), {"players": None, "payoff": len})()),
+}
+
+
+@pytest.mark.parametrize("call", ODD_CALLS.values(), ids=ODD_CALLS)
+def test_other_odd_calls_are_refused_in_words(call):
+    with pytest.raises(InvalidInput, match=r"(is|must be|holds|masked) .*; |masked"):
+        call()
