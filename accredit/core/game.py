@@ -38,11 +38,12 @@ class Tabulated(Game, Protocol):
 
 def checked_game(game: Any) -> Game:
     """A game, or an error that shows how to make one."""
-    if not isinstance(game, Game):
+    if isinstance(game, type) or not isinstance(game, Game):
         raise InvalidInput(
             f"game is {shown(game)}, a {type(game).__name__}; give a game, for example TableGame(players, payoffs) or "
             "FunctionGame(players, function)"
         )
+    checked_players(game.players)
     return game
 
 
@@ -165,6 +166,7 @@ def checked_groups(groups: Mapping[str, Iterable[Member]]) -> dict[str, list[Mem
             f"groups is {groups!r:.60}; write a mapping from name to members, as in {{'pair': ['a', 'b']}}"
         )
     for name, members in groups.items():
+        checked_text(name, "the name of a group")
         if isinstance(members, str) or not isinstance(members, Iterable):
             kind = "string" if isinstance(members, str) else type(members).__name__
             raise InvalidInput(f"groups[{name!r}] is the {kind} {members!r:.60}; write [{members!r:.60}]")
@@ -186,6 +188,8 @@ def coalition_of(players: tuple[str, ...], names: Iterable[str | int]) -> BoolAr
     >>> coalition_of(("a", "b", "c"), ["c"])
     array([False, False,  True])
     """
+    if not isinstance(names, Iterable):
+        raise InvalidInput(f"a coalition is a list of players, got {shown(names)}; write for example [{players[0]!r}]")
     row = np.zeros(len(players), dtype=bool)
     for name in names:
         row[player_index(players, name)] = True

@@ -194,7 +194,7 @@ def players(report: Report, model: Any) -> None:
         )
     report.say(f"“{SENTENCE}”, log-odds of the predicted class. Those who leave are deleted, skipped or set to 0.")
     report.table(["players", "number", "to share", "largest credit", "sum of leave-one-out", "payoffs"], lines)
-    gap = max(abs(float(line[2]) - float(line[4])) for line in lines)
+    gap = max(abs(line[2] - line[4]) for line in lines)
     report.verdict(
         "Shapley values share the output whoever plays; leave-one-out does not add up",
         gap > 0.01,

@@ -28,6 +28,7 @@ from accredit.core import (
     every_payoff,
     payoffs,
 )
+from accredit.core.arguments import checked_arguments
 from accredit.core.predicting import Predicting
 from accredit.values.lasso import gram, lasso
 
@@ -96,15 +97,19 @@ def _lasso_claims() -> tuple[Claim, ...]:
     )
 
 
+@checked_arguments
 def random_subsets(players: int, subsets: int, fraction: float, seed: int) -> BoolArray:
     """Each row is in each subset with chance `fraction`: (subsets, N). More subsets begin with the same ones."""
     if not 0 < fraction < 1:
         raise InvalidInput(f"fraction must lie between 0 and 1, got {fraction!r}; 0.5 is usual")
     if subsets < 10:
-        raise InvalidInput(f"subsets must be at least 10, got {subsets!r}; a few times the number of rows is usual")
+        raise InvalidInput(
+            f"subsets (in the command --budget) must be at least 10, got {subsets!r}; a few times the number of rows is usual"
+        )
     return np.asarray(np.random.default_rng(checked_seed(seed)).random((subsets, players)) < fraction)
 
 
+@checked_arguments
 def datamodels(
     game: Game, subsets: int, *, fraction: float = 0.5, seed: int = 0, penalty: float | None = None
 ) -> Datamodels:
@@ -129,6 +134,7 @@ def datamodels(
     return fit_datamodels(game.players, targets, masks, outputs, fraction=fraction, seed=seed, penalty=penalty)
 
 
+@checked_arguments
 def fit_datamodels(
     players: tuple[str, ...],
     targets: tuple[str, ...],

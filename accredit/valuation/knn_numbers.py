@@ -33,6 +33,7 @@ from accredit.core import (
     Precision,
     whole_number,
 )
+from accredit.core.arguments import checked_arguments
 from accredit.valuation.split import Split
 from accredit.valuation.utility import Utility
 
@@ -50,6 +51,7 @@ class KNNRegression(Utility):
 
     metric = "neg_mean_squared_error"
 
+    @checked_arguments
     def __init__(self, data: Split, k: int = 5) -> None:
         self.data, self.k = data, checked(data, k)
 
@@ -73,6 +75,7 @@ class KNNRegression(Utility):
         }
 
 
+@checked_arguments
 def knn_regression_shapley(data: Split, k: int = 5) -> Attribution:
     """Exact Data Shapley values of every training row for K nearest neighbours that predict a number.
 

@@ -18,6 +18,7 @@ from accredit.core import (
     payoffs,
     tabulate,
 )
+from accredit.core.arguments import check_fields
 from accredit.methods import EXACT_LIMIT, affordable
 from accredit.values.cubes import Cubed, cube_credit, cube_ends
 from accredit.values.every_output import every_output, solves_every_output
@@ -105,6 +106,9 @@ class Exact:
     """All 2ⁿ payoffs, O(2ⁿ) arithmetic; n is at most `limit`."""
 
     limit: int = EXACT_LIMIT
+
+    def __post_init__(self) -> None:
+        check_fields(self)
 
     @solves_every_output
     def solve(self, game: Game) -> Attribution:

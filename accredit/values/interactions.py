@@ -239,7 +239,7 @@ def _in_closed_form(game: Cubed, rule: Semivalue, order: int) -> dict[Coalition,
 
 
 @every_output
-def value_given(game: Game, player: str, given: Iterable[str] = ()) -> float:
+def value_given(game: Game, player: str | int, given: Iterable[str | int] = ()) -> float:
     """What `player` adds when exactly the players in `given` are there: v(T ∪ i) − v(T).
 
     >>> from accredit.games import TableGame

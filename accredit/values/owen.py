@@ -35,6 +35,7 @@ from accredit.core.coalitions import from_index, unique
 from accredit.core.game import as_name
 from accredit.methods import AUTO_EXACT, DEFAULT_BUDGET
 from accredit.values.every_output import every_output
+from accredit.values.sampling import check_spread
 from accredit.values.semivalues import banzhaf_weights, shapley_weights
 from accredit.values.solver import progress
 
@@ -174,6 +175,7 @@ def sampled_owen(game: Game, root: Node, orders: int, seed: int, ends: tuple[flo
             v[:, 1:n] = payoffs(game, arrived[:, 1:n].reshape(-1, n)).reshape(len(chunk), n - 1)
             gains[start + np.arange(len(chunk))[:, None], chunk] = np.diff(v, axis=1)
             bar.update(start + len(chunk))
+    check_spread(float(np.abs(gains).max()))
     return gains
 
 
