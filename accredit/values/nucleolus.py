@@ -169,6 +169,8 @@ def _by_programs(v: FloatArray, rows: FloatArray, alone: FloatArray | None) -> t
         found = _solve(np.r_[np.zeros(n), 1.0], rows[free], v[free], settled, worth, least=least)
         programs += 1
         tight = np.flatnonzero(free)[-found.ineqlin.marginals > POSITIVE]
+        if not len(tight):
+            raise NotConverged("no coalition is tight in a program of the nucleolus; rescale the payoffs")
         settled = np.vstack([settled, rows[tight]])
         worth = np.append(worth, v[tight] - found.fun)
         basis = _basis(settled)

@@ -20,7 +20,8 @@ from accredit.papers.verdicts import Found, Judgement, all_of, apart, of_estimat
      ([0.5, 0.5, 0.5], Found.OPEN)],
 )  # fmt: skip
 def test_an_interval_judges_a_mean(values, found):
-    assert over_runs(np.array(values), low=0.5).found is found
+    judged = over_runs(np.array(values), low=0.5)
+    assert judged.found is found and ("one seed judges nothing" in judged.needs) is (len(values) == 1)
 
 
 def test_equivalence_needs_the_whole_interval():
