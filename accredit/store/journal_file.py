@@ -146,6 +146,8 @@ class JournalFile:
         """SQLite's errors in words; the transaction is rolled back, so what was stored before is untouched."""
         try:
             yield
+        except UnicodeDecodeError:  # SQLite quotes the damaged text in its own message, which cannot be read either
+            raise self.damaged("its schema or a text in it is not UTF-8") from None
         except sqlite3.DatabaseError as error:
             text = str(error)
             if "full" in text or "I/O" in text:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from accredit.core import Attribution, Attributions, Claim, FloatArray, Holds, IntArray, InvalidInput, Precision
+from accredit.core.arguments import checked_arguments
 from accredit.core.choices import ChoiceGame, shape_of, tabulate_choices, worths
 from accredit.core.estimate import Known
 from accredit.methods import AUTO_EXACT, DEFAULT_BUDGET
@@ -19,6 +20,7 @@ from accredit.values.sampling import Sampled, checked, mean_because, mean_half_w
 from accredit.values.semivalues import shapley_from_table
 
 
+@checked_arguments
 def bolger(game: ChoiceGame, *, budget: int | None = None, seed: int = 0, level: float = 0.95) -> Attributions:
     """The credit of every player for every alternative, one output per alternative; all players must have the same ones.
 

@@ -27,6 +27,7 @@ from typing import Any
 import numpy as np
 
 from accredit.core import Attribution, Attributions, Claim, FloatArray, Holds, IntArray, InvalidInput, Precision
+from accredit.core.arguments import checked_arguments
 from accredit.core.choices import ChoiceGame, shape_of, tabulate_choices, worths
 from accredit.core.estimate import Known
 from accredit.methods import AUTO_EXACT, DEFAULT_BUDGET
@@ -39,6 +40,7 @@ RULES = ("orders", "dividends", "weights", "vertices")
 Credit = list[FloatArray]  # per player, one number per level 1 … m_i
 
 
+@checked_arguments
 def multichoice(
     game: ChoiceGame,
     rule: str = "orders",
@@ -72,6 +74,7 @@ def multichoice(
     return found.sample(game, found, DEFAULT_BUDGET if budget is None else budget, seed, level)
 
 
+@checked_arguments
 def multichoices(game: ChoiceGame, *, weights: Sequence[float] | None = None) -> Attributions:
     """All rules side by side, exactly: one output per rule. Without `weights`, level k weighs k.
 
@@ -85,6 +88,7 @@ def multichoices(game: ChoiceGame, *, weights: Sequence[float] | None = None) ->
     return Attributions(every, payoffs=prod(shape_of(game)))
 
 
+@checked_arguments
 def by_player(credit: Attribution, game: ChoiceGame) -> dict[str, float]:
     """What each player's levels earn together.
 

@@ -20,7 +20,7 @@ def test_some_executions(target):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("target", ["explanations as JSON", "routes of the page"])
+@pytest.mark.parametrize("target", ["explanations as JSON", "routes of the page", "journals"])
 def test_some_slow_executions(target):
     assert fuzz.executed(target, 0, 25) == []
 
@@ -46,6 +46,11 @@ def test_a_ragged_choice_is_refused():
     """Found by fuzzing results as JSON: numpy's own error came through."""
     with pytest.raises(InvalidInput, match="chosen must be 2 booleans"):
         Selection(("a", "b"), [True, [False]], "l2x")
+
+
+def test_a_journal_with_a_byte_flipped_inside_a_text_is_called_damaged():
+    """Found by fuzzing journals: SQLite's message quoted the damaged text, and could not be decoded."""
+    assert fuzz.attempt("journals", 43) is None
 
 
 def test_a_torn_model_file_is_refused_in_words(tmp_path):

@@ -242,6 +242,27 @@ BY_NAME: dict[str, Callable[[], Any]] = {
 
 # "room.name.parameter" -> an example, for what the name of the parameter alone does not tell
 BY_CALL: dict[str, Callable[[Path], Any]] = {
+    "games.ChoiceTable.players": lambda f: ("a", "b"),
+    "games.ChoiceTable.table": lambda f: np.array([[0.0, 0.0, 1.0], [0.0, 2.0, 4.0]]),
+    "games.ChoiceTable.worth.choices": lambda f: np.array([[1, 2]]),
+    "games.ChoiceFunction.players": lambda f: ("a", "b"),
+    "games.ChoiceFunction.levels": lambda f: [3, 3],
+    "games.ChoiceFunction.function": lambda f: lambda choices: choices.min(axis=1) * 2.0,
+    "games.ChoiceFunction.worth.choices": lambda f: np.array([[1, 2]]),
+    "games.WeightedVote.weights": lambda f: [50, 49, 1],
+    "games.WeightedVote.quota": lambda f: 51,
+    "values.bolger.game": lambda f: _alternatives(),
+    "values.bolger.budget": lambda f: NOTHING,
+    "values.multichoice.game": lambda f: _choices(),
+    "values.multichoice.budget": lambda f: NOTHING,
+    "values.multichoice.weights": lambda f: NOTHING,
+    "values.multichoices.game": lambda f: _choices(),
+    "values.multichoices.weights": lambda f: NOTHING,
+    "values.by_player.game": lambda f: _choices(),
+    "values.by_player.credit": lambda f: _level_credit(),
+    "flow.LayeredNetwork.with_super_edges.capacity": lambda f: 2.0,
+    "flow.MixedFlowGame.places": lambda f: {"below": [(0, 0), (0, 1)], "middle": [(1, 0), (1, 1)]},
+    "flow.MixedFlowGame.payoff.coalitions": lambda f: np.ones((2, 2), bool),
     "core.Claim.from_plain.data": lambda f: [
         "efficiency",
         "exactly",
@@ -445,6 +466,25 @@ BY_CALL: dict[str, Callable[[Path], Any]] = {
     "values.*.payoff_range": lambda f: (0.0, 20.0),
     "values.Lime.features": lambda f: NOTHING,
 }
+
+
+def _choices() -> Any:
+    from accredit.games import ChoiceTable
+
+    return ChoiceTable(("a", "b"), [[0, 0, 1], [0, 2, 4]])
+
+
+def _alternatives() -> Any:
+    from accredit.games import ChoiceTable
+
+    return ChoiceTable(("a", "b"), [[0, 1], [2, 4]])
+
+
+@cache
+def _level_credit() -> Any:
+    from accredit.values import multichoice
+
+    return multichoice(_choices())
 
 
 def _selection() -> Any:
