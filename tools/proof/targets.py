@@ -234,7 +234,7 @@ def _client() -> Any:
     client = TestClient(
         guarded(application(Worker()), "secret", 8123), base_url="http://127.0.0.1:8123", raise_server_exceptions=False
     )
-    client.get("/?token=secret")
+    client.headers["authorization"] = "Bearer secret"
     return client
 
 
