@@ -1,6 +1,6 @@
 """A zoo of explainers that cheat on purpose and of honest ones, to measure how often the leakage verdict is right.
 
-    python -m benchmarks.leaks [--seeds 0,1] [--rows 400,2000] [--quick]
+    python -m benchmarks.leaks [--seeds 0,1] [--rows 400,2000] [--deciding] [--quick]
 
 Tables, texts and pictures with two to ten classes; the truth is known, because the code (or its absence) is planted. Prints one
 line per explainer and the rates of every detector and of the verdict; the last line is one JSON object.
@@ -18,6 +18,8 @@ from typing import Any
 import numpy as np
 
 from accredit.audit import Findings, leakage_report
+from accredit.audit.names import NAMES
+from accredit.audit.verdict import DECIDING
 from accredit.core import FloatArray, IntArray
 from accredit.learned.inputs import Inputs, Pixels, Tabular, Words
 
@@ -224,18 +226,12 @@ HONEST = {f.__name__: f for f in (best, strongest, drawn, many, cautious)}
 CHEATS = {f.__name__: f for f in (place, count, some, hard, one_class, order, amplitude)}
 
 
-def audited(world: World, shown: Shown, seed: int, width: int = 32) -> Findings:
+def audited(world: World, shown: Shown, seed: int, tests: tuple[str, ...] = NAMES, width: int = 32) -> Findings:
+    """The leakage report on one explainer."""
     return leakage_report(
-        world.inputs,
-        world.x,
-        shown.masks,
-        world.labels,
-        world.black_box,
-        shown.reads,
-        scores=shown.scores,
-        width=width,
-        seed=seed,
-    )
+        world.inputs, world.x, shown.masks, world.labels, world.black_box, shown.reads, scores=shown.scores, tests=tests,
+        width=width, seed=seed,
+    )  # fmt: skip
 
 
 def cases(seeds: list[int], rows: list[int]) -> Iterator[tuple[str, bool, World, Shown, int]]:
@@ -256,14 +252,16 @@ def main() -> None:
     parser.add_argument("--seeds", default="0")
     parser.add_argument("--rows", default="200,1000,4000")
     parser.add_argument("--quick", action="store_true", help="few rows, one seed")
+    parser.add_argument("--deciding", action="store_true", help="only the detectors that decide: half of the cost")
     asked = parser.parse_args()
+    tests = DECIDING if asked.deciding else NAMES
     seeds = [0] if asked.quick else [int(s) for s in asked.seeds.split(",")]
     rows = [200] if asked.quick else [int(r) for r in asked.rows.split(",")]
     verdicts: dict[bool, list[str]] = {True: [], False: []}
     flags: dict[bool, dict[str, int]] = {True: {}, False: {}}
     began = time.process_time()
     for name, cheats, world, shown, seed in cases(seeds, rows):
-        report = audited(world, shown, seed)
+        report = audited(world, shown, seed, tests)
         verdicts[cheats].append(report.conclusion.answer)
         for flagged in report.flagged:
             flags[cheats][flagged] = flags[cheats].get(flagged, 0) + 1

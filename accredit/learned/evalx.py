@@ -33,6 +33,7 @@ from accredit.learned.inputs import (
     whole,
 )
 from accredit.learned.networks import network_for
+from accredit.values.solver import progress as progress_bar
 
 KIND = "judge"
 ROWS = 2048  # inputs of one forward pass
@@ -82,16 +83,17 @@ class EvalX:
         self.classes = 0  # known once it has learned
         self._network: nn.Module | None = None
 
-    def fit(self, x: npt.ArrayLike, target: npt.ArrayLike | BlackBox, seed: int = 0) -> EvalX:
+    def fit(self, x: npt.ArrayLike, target: npt.ArrayLike | BlackBox, seed: int = 0, progress: bool = False) -> EvalX:
         """Learn to answer `target`, which is labels (N,), probabilities (N, classes) or a black box to ask."""
         rows = self.inputs.check(x)
         wanted = targets(target, rows)
         network = network_for(self.inputs, wanted.shape[1], width=self.width, kind=self.kind, seed=seed)
         present = self.inputs.present(rows)
-        train_masked(
-            network, rows, wanted, lambda rng, index: self.masks(present[index], rng),
-            epochs=self.epochs, patience=self.patience, batch=self.batch, rate=self.rate, seed=seed,
-        )  # fmt: skip
+        with progress_bar("judge", self.epochs if progress else 0) as bar:
+            train_masked(
+                network, rows, wanted, lambda rng, index: self.masks(present[index], rng),
+                epochs=self.epochs, patience=self.patience, batch=self.batch, rate=self.rate, seed=seed, passed=bar.update,
+            )  # fmt: skip
         self._network, self.classes = network, wanted.shape[1]
         return self
 
@@ -157,7 +159,7 @@ def targets(target: npt.ArrayLike | BlackBox, rows: Array) -> FloatArray:
 
 def train_masked(
     network: nn.Module, x: Array, wanted: FloatArray, masks: Masks, *, epochs: int, patience: int, batch: int,
-    rate: float, seed: int,
+    rate: float, seed: int, passed: Callable[[int], None] = lambda epoch: None,
 ) -> None:  # fmt: skip
     """Train `network(x, mask)` in place on cross-entropy to `wanted`, with masks drawn anew in every epoch.
 
@@ -174,8 +176,9 @@ def train_masked(
     judged = _numbers(masks(np.random.default_rng(seed + 1), held))
     optimiser = torch.optim.Adam(network.parameters(), lr=rate)
 
-    def epoch(_number: int) -> float:
+    def epoch(number: int) -> float:
         network.train()
+        passed(number)
         shuffled = rng.permutation(kept)
         drawn = _numbers(masks(rng, shuffled))
         for at in batches(np.arange(len(shuffled)), batch, fewest=2):

@@ -8,6 +8,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from accredit.core import Attribution, Attributions, InvalidInput, Precision
 from accredit.explanation.row_answers import Answer
 from accredit.explanation.subject import Subject
@@ -29,7 +31,6 @@ def fit_fast_rows(
     `rows` are many rows of the kind that will be explained: most of them are learned from, `calibration` (100) set the
     intervals. The other settings are those of `explain` for rows, and of `fit_fast`.
 
-    >>> import numpy as np
     >>> rng = np.random.default_rng(0)
     >>> x = rng.normal(size=(300, 3))
     >>> fast = fit_fast_rows(x, lambda rows: rows @ [2.0, 1.0, 0.0], x[:20], calibration=40, epochs=30, width=8)
@@ -134,16 +135,18 @@ def credited(subject: Subject, folder: str) -> Attribution | Attributions:
             f"the explainer in {folder} was fitted for {fast.kind}, and this is one of the {family.kind}"
         )
     found = fast.values(family, budget=subject.budget, seed=subject.seed)
-    exact = len(found.computed) > 0
-    there = len(subject.players)
+    computed, there = len(found.computed) > 0, len(subject.players)
+    ends = found.interval[0, :there]  # (n, outputs, 2)
+    exact = computed and not np.ptp(ends, axis=2).any()
+    precision = Precision.exact if exact else Precision.interval
     every = {}
     for k, name in enumerate(family.outputs):
         every[name] = Attribution(
             subject.players, found.credit[0, :there, k], float(found.everybody[0, k] - found.nobody[0, k]),
-            f"{METHOD}, learned from {fast.report['trained on']} {fast.kind}", CLAIMS, interval=found.interval[0, :there, k],
-            level=fast.calibration.level, precision=Precision.interval(_because(fast, found)),
-            baseline=float(found.nobody[0, k]), payoffs=None if exact else 2, seed=subject.seed,
-            certificate={"far": bool(found.far[0]), "wide": bool(found.wide[0]), "computed": exact, "fit": fast.report},
+            f"{METHOD}, learned from {fast.report['trained on']} {fast.kind}", CLAIMS, interval=None if exact else ends[:, k],
+            level=None if exact else fast.calibration.level, precision=precision(_because(fast, found)),
+            baseline=float(found.nobody[0, k]), payoffs=None if computed else 2, seed=subject.seed,
+            certificate={"far": bool(found.far[0]), "wide": bool(found.wide[0]), "computed": computed, "fit": fast.report},
         )  # fmt: skip
     if subject.games is not None:
         return Attributions(every)

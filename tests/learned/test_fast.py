@@ -229,7 +229,7 @@ def test_texts_of_any_length_join_explain_as_a_method(tmp_path):
     found = shown[name]
     assert found.players == shown["shapley"].players == ("not", "good", "film")
     assert_allclose([found.total, found.baseline], [shown["shapley"].total, shown["shapley"].baseline], atol=1e-6)
-    assert abs(found.unshared) < 1e-6 and found.interval is not None
+    assert abs(found.unshared) < 1e-6 and found.exact is found.certificate["computed"]
     every = explain("not good film", bert, methods=name, target="all")
     assert_allclose(every.of(found.provenance["target"])[name].credit, found.credit, atol=1e-6)
     with pytest.raises(InvalidInput, match="fitted for payoff 'log-odds'"):
