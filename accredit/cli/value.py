@@ -66,7 +66,14 @@ SHOWN = ("form", "html_file")  # where results go is not part of what is compute
     "--store", type=click.Path(), metavar="RUN.db", help="Keep every training here; the same command again resumes."
 )
 @click.option("--executor", metavar="WHERE", help="serial, threads:4, processes:4, dask or dask:tcp://host:8786.")
-@click.option("--budget", type=click.IntRange(min=1), default=2000, show_default=True, help="Trainings to spend.")
+@click.option(
+    "--budget", type=click.IntRange(min=1), show_default="2000, or what --half-width takes", help="Trainings to spend."
+)
+@click.option(
+    "--half-width", type=click.FloatRange(min=0, min_open=True), metavar="H",
+    help="How near most values must be. The trainings that it takes are foretold from the first 130; a smaller --budget is "
+    "refused. With knn-shapley: a bound for every value; neighbours are looked at only as far as it takes.",
+)  # fmt: skip
 @click.option(
     "--limit", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS",
     help="The longest that one training may take; a coalition that takes longer is quarantined.",
@@ -101,7 +108,8 @@ def value(
     groups: str | None,
     store: str | None,
     executor: str | None,
-    budget: int,
+    budget: int | None,
+    half_width: float | None,
     limit: float | None,
     seed: int,
     split_seed: int,
@@ -180,18 +188,26 @@ def _valued(context: click.Context, read: Table, report: DataReport) -> Valuatio
             journal.describe(run, read.facts | {"wrong labels": found, "unanswered": report.unanswered})
 
     try:
-        with progress("training", given["budget"]) as bar:
+        with progress(*_steps(given, read)) as bar:
+
+            def told(words: str, trainings: int) -> None:
+                bar.expect(trainings)
+                if words:
+                    click.echo(words, err=True)
+
             worth = value_table(
                 read,
                 given["method"],
                 given["model"],
                 budget=given["budget"],
+                half_width=given["half_width"],
                 seed=given["seed"],
                 journal=journal,
                 executor=given["executor"],
                 limit=given["limit"],
                 watch=bar.update,
                 started=started,
+                told=told,
                 curves=given["curves"],
             )
         if journal and run is not None:
@@ -206,6 +222,15 @@ def _valued(context: click.Context, read: Table, report: DataReport) -> Valuatio
             journal.close()
 
 
+def _steps(given: dict[str, Any], read: Table) -> tuple[str, int]:
+    """What is counted while values are found, and how many of it there are."""
+    from accredit.valuation.report import BUDGET
+
+    if given["method"] == "knn-shapley" and read.groups is None:
+        return "judging by test rows", len(read.data.test_y)
+    return "training", given["budget"] or BUDGET
+
+
 def _check_idle(context: click.Context, folder: str | None, only: str | None) -> None:
     """Refuse options that would change nothing."""
     from accredit.core import InvalidInput
@@ -215,14 +240,20 @@ def _check_idle(context: click.Context, folder: str | None, only: str | None) ->
         idle |= dict.fromkeys(("layers", "memory"), "goes with --model FOLDER, and --model names no folder")
     if folder:
         trains = "is about training models anew, and --model FOLDER asks one that is trained"
-        idle |= dict.fromkeys(("store", "executor", "limit", "budget", "groups", "curves"), trains)
+        idle |= dict.fromkeys(("store", "executor", "limit", "budget", "half_width", "groups", "curves"), trains)
         if context.params["method"] != "influence":
             idle["method"] = "is not for a fine-tuned model, whose rows are valued by influence"
     elif context.params["method"] == "knn-shapley":
-        idle |= dict.fromkeys(("executor", "limit"), "is about trainings, and knn-shapley needs none")
+        idle["limit"] = "is about trainings, and knn-shapley needs none"
+        if context.params["players"] == "row":
+            idle["budget"] = "is about trainings, and knn-shapley needs none"
+        else:
+            idle |= dict.fromkeys(
+                ("executor", "half_width"), "is for single rows with knn-shapley, and --players names groups"
+            )
     if only == "labels":
         idle |= dict.fromkeys(
-            ("method", "budget", "store", "executor", "limit", "players", "groups", "curves"),
+            ("method", "budget", "half_width", "store", "executor", "limit", "players", "groups", "curves"),
             "is about values, and --only labels asks for none",
         )
     for parameter in context.command.params:

@@ -17,6 +17,7 @@ from accredit.evaluate.data import Curve, random_removal_curve, removal_curve
 from accredit.games import grouped
 from accredit.methods import AUTO_EXACT, Chosen, find
 from accredit.store import Executor, Journal, durable
+from accredit.valuation.forecast import Forecast, forecast, settled_budget
 from accredit.valuation.knn import KNNUtility
 from accredit.valuation.knn_numbers import KNNRegression
 from accredit.valuation.label_result import WrongLabels
@@ -24,13 +25,14 @@ from accredit.valuation.labels import wrong_labels
 from accredit.valuation.resolution import resolution
 from accredit.valuation.retraining import Retraining
 from accredit.valuation.ridge import RidgeUtility
-from accredit.valuation.rules import NEIGHBOURS, WEIGHT_DECAY
+from accredit.valuation.rules import NEIGHBOURS, WEIGHT_DECAY, nearest_rows
 from accredit.valuation.split import Split
 from accredit.valuation.suspects import Harmful, harmful
 from accredit.valuation.tables import Table
 from accredit.values import shapley_interactions
 
 MODELS = ("logistic", "ridge", "forest")
+BUDGET = 2000  # trainings, unless a number or a half-width is given
 CURVE_STEPS, CURVE_ORDERS = 10, 3
 FIT_OVERHEAD, SMALL_WORK = 50_000, 50_000_000  # in cells of the training table
 FEW_GROUPS, SYNERGIES = 12, 6  # up to this many groups, this many interactions are shown
@@ -121,38 +123,49 @@ def value_table(
     method: str = "knn-shapley",
     model: str = "logistic",
     *,
-    budget: int = 2000,
+    budget: int | None = None,
+    half_width: float | None = None,
     seed: int = 0,
     journal: Journal | None = None,
     executor: str | Executor | None = None,
     limit: float | None = None,
     watch: Callable[[int], None] | None = None,
     started: Callable[[], None] | None = None,
+    told: Callable[[str, int], None] | None = None,
     curves: bool = True,
 ) -> Valuation:
     """Value the rows, or the groups of rows, of a table by one method for training data (see `accredit methods`).
 
-    `started` is called when the request and the journal are accepted, before anything is trained; `watch` with the number
-    of payoffs known so far.
+    `budget` counts trainings, 2,000 unless given. With `half_width`, the trainings that it takes are foretold from the first of
+    them: a smaller budget is refused, and without a budget they are spent; nearest neighbours are then looked at only as far
+    as it takes. `started` is called when the request and the journal are accepted, before anything is trained; `told` with what
+    the budget will tell and how many trainings it is, before they are spent; `watch` with the number of payoffs known so far.
     """
-    chosen = find(method, "training data")
-    _check(chosen, model, len(table.groups or table.data.names), budget, table)
+    chosen, players = find(method, "training data"), len(table.groups or table.data.names)
+    _check(chosen, model, players, budget or BUDGET, half_width, table)
     if chosen.name == "knn-shapley":
         if started:
             started()
         numbers = table.data.classes is None
         game = _players((KNNRegression if numbers else KNNUtility)(table.data, NEIGHBOURS), table)
-        values = _credit(chosen, table, game, budget, seed)
+        if table.groups is None:
+            values = nearest_rows(table.data, half_width, executor or "serial", watch)
+        else:
+            values = _credit(chosen, table, game, budget or BUDGET, seed)
         payoff = f"minus the squared error of {NEIGHBOURS} nearest neighbours, missing ones the mean of all targets"
         if not numbers:
             payoff = f"share of right labels among the {NEIGHBOURS} nearest neighbours"
         lines = _curves(game, values) if curves else ()
         return Valuation(values, harmful(values, table.rows), lines, payoff, 0, 0, silent=table.silent)
     rows = utility(table.data, model, seed)
-    with durable(rows, journal, _executor(rows, executor, budget, limit), seed=seed, limit=limit, watch=watch) as kept:
+    where = _executor(rows, executor, budget or BUDGET, limit)
+    with durable(rows, journal, where, seed=seed, limit=limit, watch=watch) as kept:
         if started:
             started()
         game = _players(kept, table)
+        budget, words = _planned(chosen, table, game, players, budget, half_width, seed)
+        if told:
+            told(words, budget)
         values = _credit(chosen, table, game, budget, seed)
         lines = _curves(game, values) if curves else ()
         pairs = _synergy(game, budget) if table.groups is not None and chosen.name == "shapley" else ()
@@ -161,6 +174,20 @@ def value_table(
         named = harmful(values, table.rows)
         warnings = resolution(values) if chosen.method.kind == "game" else ()
         return Valuation(values, named, lines, payoff, kept.evaluated, recalled, pairs, table.silent, warnings)
+
+
+def _planned(
+    chosen: Chosen, table: Table, game: Game, players: int, budget: int | None, half_width: float | None, seed: int
+) -> tuple[int, str]:
+    """The trainings to spend, and what they will tell where that is little; nothing is foretold of exact values."""
+    sampled = chosen.method.kind == "game" and chosen.name != "leave-one-out" and players > AUTO_EXACT
+    if not sampled:
+        return budget or BUDGET, ""
+
+    def plan() -> Forecast:
+        return forecast(game, lambda pilot: _credit(chosen, table, game, pilot, seed))
+
+    return settled_budget(plan, players, budget, half_width, BUDGET)
 
 
 def _credit(chosen: Chosen, table: Table, game: Game, budget: int, seed: int) -> Attribution:
@@ -229,9 +256,18 @@ def _synergy(game: Game, budget: int) -> tuple[tuple[tuple[str, ...], float], ..
     return tuple(shapley_interactions(game).strongest(SYNERGIES))
 
 
-def _check(chosen: Chosen, model: str, players: int, budget: int, table: Table) -> None:
+def _check(chosen: Chosen, model: str, players: int, budget: int, half_width: float | None, table: Table) -> None:
     """Refuse, before anything is trained, what cannot be answered."""
     method = chosen.name
+    if (
+        half_width is not None
+        and (method == "leave-one-out" or chosen.method.kind != "game")
+        and method != "knn-shapley"
+    ):
+        raise InvalidInput(
+            f"--half-width does not go with --method {method}, whose errors no number of trainings narrows; leave it out, or "
+            "write --method shapley or banzhaf"
+        )
     if model not in MODELS:
         raise InvalidInput(f"unknown model {model!r}; choose {', '.join(MODELS)}, or a folder with a fine-tuned model")
     numbers = table.data.classes is None
@@ -249,17 +285,10 @@ def _check(chosen: Chosen, model: str, players: int, budget: int, table: Table) 
     if table.nested is not None and "groups" not in chosen.method.takes:
         raise InvalidInput(f"--groups does not go with --method {method}; only owen divides inside groups")
     chosen.solver(budget, 0, table.nested)  # refuses parameters that no game could use
-    if method == "leave-one-out":
-        if players + 2 > budget:
-            raise TooManyPlayers(
-                f"leaving out each of {players} players takes {players + 2} trainings, and the budget is {budget}; "
-                f"write --budget {players + 2}, or --method knn-shapley or influence, or --players COLUMN"
-            )
-    elif players > AUTO_EXACT and budget < 2 * players:
+    if method == "leave-one-out" and players + 2 > budget:
         raise TooManyPlayers(
-            f"{budget} trainings cannot even begin with {players} players; --budget {2 * players} is the least, and the report "
-            "then says what it would take to tell rows apart. Or write --method knn-shapley or influence, or --players COLUMN "
-            "to value groups"
+            f"leaving out each of {players} players takes {players + 2} trainings, and the budget is {budget}; "
+            f"write --budget {players + 2}, or --method knn-shapley or influence, or --players COLUMN"
         )
 
 
