@@ -123,6 +123,7 @@ def value(
     from accredit.valuation.finetuned import is_language_model, language_report, value_classifier
     from accredit.valuation.report import as_csv, labels_csv, labels_part
     from accredit.valuation.tables import table
+    from accredit.values.solver import progress
     from accredit.views.valuation import report_page, report_text
 
     folder = model if Path(model).is_dir() else None
@@ -132,9 +133,11 @@ def value(
     settings: dict[str, Any] = {"layers": layers or None, "memory": memory * 1e9, "seed": seed}
     labels = None
     if folder and only != "labels" and is_language_model(folder):
-        report = language_report(
-            folder, file, text, target, test=test, players=players, split_seed=split_seed, **settings
-        )
+        with progress("following gradients", 1.0) as bar:
+            report = language_report(
+                folder, file, text, target,
+                test=test, players=players, split_seed=split_seed, watch=bar.update, **settings,
+            )  # fmt: skip
     elif target is None:
         raise InvalidInput("--target COLUMN is missing: which column is to be predicted?")
     else:
@@ -152,7 +155,8 @@ def value(
         labels = None if read.groups else read.labels
         report = labels_part(read, only, seed)
         if folder and only != "labels":
-            worth, notes = value_classifier(folder, read, **settings)
+            with progress("following gradients", 1.0) as bar:
+                worth, notes = value_classifier(folder, read, watch=bar.update, **settings)
             report = replace(report, worth=worth, notes=report.notes + notes)
         elif only != "labels":
             report = replace(report, worth=_valued(context, read, report))
