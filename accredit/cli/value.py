@@ -177,7 +177,7 @@ def value(
 def _valued(context: click.Context, read: Table, report: DataReport) -> Valuation:
     """What the rows are worth, journalled where asked; the answer about labels is noted in the journal, too."""
     from accredit.store import Journal
-    from accredit.valuation.report import value_table
+    from accredit.valuation.worth import value_table
     from accredit.values.solver import progress
 
     given = context.params
@@ -228,7 +228,7 @@ def _valued(context: click.Context, read: Table, report: DataReport) -> Valuatio
 
 def _steps(given: dict[str, Any], read: Table) -> tuple[str, int]:
     """What is counted while values are found, and how many of it there are."""
-    from accredit.valuation.report import BUDGET
+    from accredit.valuation.worth import BUDGET
 
     if given["method"] == "knn-shapley" and read.groups is None:
         return "judging by test rows", len(read.data.test_y)
@@ -247,14 +247,8 @@ def _check_idle(context: click.Context, folder: str | None, only: str | None) ->
         idle |= dict.fromkeys(("store", "executor", "limit", "budget", "half_width", "groups", "curves"), trains)
         if context.params["method"] != "influence":
             idle["method"] = "is not for a fine-tuned model, whose rows are valued by influence"
-    elif context.params["method"] == "knn-shapley":
-        idle["limit"] = "is about trainings, and knn-shapley needs none"
-        if context.params["players"] == "row":
-            idle["budget"] = "is about trainings, and knn-shapley needs none"
-        else:
-            idle |= dict.fromkeys(
-                ("executor", "half_width"), "is for single rows with knn-shapley, and --players names groups"
-            )
+    elif context.params["method"] == "knn-shapley" and context.params["players"] == "row":
+        idle |= dict.fromkeys(("budget", "limit"), "is about trainings, and knn-shapley needs none")
     if only == "labels":
         idle |= dict.fromkeys(
             ("method", "budget", "half_width", "store", "executor", "limit", "players", "groups", "curves"),

@@ -206,7 +206,7 @@ def test_numbers_are_regressed(run, tmp_path):
         ((*BASE, "--method", "datamodel", "--half-width", "0.01"), "--half-width does not go with --method datamodel"),
         ((*BASE, "--method", "lasso", "--half-width", "0.01", "--model", "ridge"), "has no intervals"),
         ((*BASE, "--budget", "500"), "--budget is about trainings, and knn-shapley needs none"),
-        ((*BASE, "--players", "who", "--executor", "threads:2"), "--executor is for single rows with knn-shapley"),
+        ((*BASE, "--players", "who", "--half-width", "0.01"), "--half-width is for single rows with knn-shapley"),
         (("train.csv", "--target", "height", "--half-width", "0.01"), "squared errors have no bound"),
         ((*BASE, "--method", "influence", "--model", "forest"), "write --model logistic"),
         ((*BASE, "--method", "banzhaf", "--budget", "130", "--executor", "fibres"), "unknown executor"),
@@ -390,3 +390,39 @@ def test_neighbours_within_a_bound_and_spread_over_threads(run):
     exact = json.loads(run(*BASE, "--json", "--no-curves")[1])["worth"]["values"]
     assert 0 < np.abs(np.array(near["credit"]) - np.array(exact["credit"])).max() <= 0.05
     assert "within=0.05" in near["method"]
+
+
+@pytest.mark.slow
+def test_groups_of_neighbours_are_journalled_and_evaluated_where_asked(run, tmp_path):
+    line = (*BASE, "--players", "who", "--store", "run.db", "--executor", "threads:2", "--no-curves", "--json")
+    first = json.loads(run(*line)[1])["worth"]
+    again = json.loads(run(*line)[1])["worth"]
+    assert (first["trained"], first["recalled"]) == (8, 0)
+    assert (again["trained"], again["recalled"]) == (0, 8)
+    assert again["values"]["credit"] == first["values"]["credit"]
+    with Journal(tmp_path / "run.db") as journal:
+        assert journal.games()[0]["ok"] == 8
+
+
+@pytest.mark.slow
+def test_another_seed_of_samples_keeps_the_split_and_goes_into_the_same_journal(run, tmp_path):
+    line = (
+        "train.csv",
+        "--target",
+        "label",
+        "--only",
+        "values",
+        "--method",
+        "banzhaf",
+        "--model",
+        "ridge",
+        "--budget",
+        "150",
+    )
+    common = (*line, "--store", "run.db", "--no-curves", "--json")
+    seeds = [json.loads(run(*common, "--seed", str(seed))[1])["worth"] for seed in (0, 1)]
+    assert seeds[0]["values"]["players"] == seeds[1]["values"]["players"]
+    assert seeds[0]["values"]["credit"] != seeds[1]["values"]["credit"]
+    code, _, err = run(*common, "--split-seed", "1")
+    assert code == 2
+    assert "another" in err or "other" in err
