@@ -99,10 +99,10 @@ def _listed(
 ) -> dict[str, Any]:
     """Where the list ends, and what to expect of it; no list where none would be right often enough."""
 
-    def expected(rate: float) -> FloatArray:
-        return (
-            precision_in_thought(seen.ranking, y, rate) if chosen == COMBINED else precision_by_planting(trials, rate)
-        )
+    def expected(
+        rate: float,
+    ) -> FloatArray:  # of the first look: what others learn in the second depends on the label judged
+        return precision_in_thought(seen.logs, y, rate) if chosen == COMBINED else precision_by_planting(trials, rate)
 
     rate, low, high = error_rate(seen.decisions, trials, seen.logs.shape[1])
     curve = expected(rate)
@@ -127,7 +127,6 @@ def _listed(
 class _Scored:
     scores: dict[str, FloatArray]  # name -> (N,)
     logs: FloatArray  # (N, C), out-of-fold log probabilities of all models together
-    ranking: FloatArray  # (N, C), the same plus those of the second look: their margins are the combined score
     decisions: FloatArray  # (N,), of `logs`
 
 
@@ -153,10 +152,9 @@ def _scored(
     logs = pooled(first, shares)
     believed = belief(logs, y)  # a second look, in which doubtful labels teach less
     again = [out_of_fold(views[name], y, seed, believed, penalties[name]) for name in heard]
-    ranking = logs + pooled([log for view in again for log in view.values()], shares)
-    found[COMBINED] = scores.margin(ranking, y)
+    found[COMBINED] = scores.margin(logs + pooled([log for view in again for log in view.values()], shares), y)
     found["mean rank of all"] = np.mean([rankdata(s) for s in found.values()], axis=0)
-    return _Scored(found, logs, ranking, scores.decision(logs, y))
+    return _Scored(found, logs, scores.decision(logs, y))
 
 
 def _heard(said: Mapping[str, list[FloatArray]], y: IntArray) -> list[str]:

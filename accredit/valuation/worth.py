@@ -173,15 +173,8 @@ def _synergy(game: Game, budget: int) -> tuple[tuple[tuple[str, ...], float], ..
 def _check(chosen: Chosen, model: str, players: int, budget: int, half_width: float | None, table: Table) -> None:
     """Refuse, before anything is trained, what cannot be answered."""
     method = chosen.name
-    if (
-        half_width is not None
-        and (method == "leave-one-out" or chosen.method.kind != "game")
-        and method != "knn-shapley"
-    ):
-        raise InvalidInput(
-            f"--half-width does not go with --method {method}, whose errors no number of trainings narrows; leave it out, or "
-            "write --method shapley or banzhaf"
-        )
+    if half_width is not None:
+        _check_half_width(chosen, table)
     if model not in MODELS:
         raise InvalidInput(f"unknown model {model!r}; choose {', '.join(MODELS)}, or a folder with a fine-tuned model")
     numbers = table.data.classes is None
@@ -203,4 +196,18 @@ def _check(chosen: Chosen, model: str, players: int, budget: int, half_width: fl
         raise TooManyPlayers(
             f"leaving out each of {players} players takes {players + 2} trainings, and the budget is {budget}; "
             f"write --budget {players + 2}, or --method knn-shapley or influence, or --players COLUMN"
+        )
+
+
+def _check_half_width(chosen: Chosen, table: Table) -> None:
+    """Only errors that more trainings narrow, or that a bound is known for, can be asked to be small."""
+    if chosen.name == "knn-shapley":
+        if table.groups is not None:
+            raise InvalidInput(
+                "--half-width is for single rows with knn-shapley, and --players names groups; leave it out"
+            )
+    elif chosen.name == "leave-one-out" or chosen.method.kind != "game":
+        raise InvalidInput(
+            f"--half-width does not go with --method {chosen.name}, whose errors no number of trainings narrows; leave it out, "
+            "or write --method shapley or banzhaf"
         )
