@@ -213,7 +213,7 @@ class Neighbours:
 def _weights(k: int, places: int) -> FloatArray:
     """min(K, i)/(iK) for i = 1 … places."""
     i = np.arange(1, places + 1)
-    return np.minimum(k, i) / (i * k)
+    return np.asarray(np.minimum(k, i) / (i * k))
 
 
 def _within_tie(right: FloatArray, weights: FloatArray, starts: IntArray, sizes: IntArray) -> FloatArray:

@@ -53,7 +53,7 @@ def likeliest_penalty(view: View, y: IntArray, seed: int = 0) -> float | None:
     return max(DENSE_C, key=lambda c: float(_predicted(_softmax(c), view, y, weights, seed)[rows, y].sum()))
 
 
-def pooled(predicted: Sequence[FloatArray], shares: FloatArray) -> FloatArray:
+def pooled(predicted: Sequence[FloatArray] | FloatArray, shares: FloatArray) -> FloatArray:
     """Several log probabilities (N, C) as one, by the share of each, and so that probabilities sum to one."""
     logs = np.tensordot(shares, np.array(predicted), 1)
     return np.asarray(logs - np.logaddexp.reduce(logs, axis=1, keepdims=True))

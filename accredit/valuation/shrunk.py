@@ -36,7 +36,7 @@ def ridge(masks: BoolArray, y: FloatArray, memory: float = MEMORY) -> Shrunk:
     >>> ridge(masks, masks @ np.array([[3.0], [1.0], [0.0], [-2.0]])).weights.ravel().round(1)
     array([ 3.,  1.,  0., -2.])
     """
-    check_memory(*masks.shape, y.shape[1], memory)
+    check_memory(len(masks), masks.shape[1], y.shape[1], memory)
     target = y - y.mean(axis=0)
     left, s = _directions(masks)
     seen = left.T @ target  # (r, T)

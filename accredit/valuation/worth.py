@@ -74,8 +74,11 @@ def value_table(
         values = _credit(chosen, table, game, budget, seed)
         lines = _curves(game, values) if curves else ()
         pairs = _synergy(game, budget) if table.groups is not None and chosen.name == "shapley" else ()
-        payoff = _shared(table.data) if neighbours else f"test {rows.metric} of {model}{_scored(chosen.name, table)}"
+        payoff = (
+            _shared(table.data) if isinstance(rows, KNNUtility | KNNRegression) else f"test {rows.metric} of {model}"
+        )
         recalled = 0 if journal is None else kept.recalled  # without a journal they were only asked again
+        payoff += _scored(chosen.name, table)
         named = harmful(values, table.rows)
         warnings = resolution(values) if chosen.method.kind == "game" else ()
         return Valuation(values, named, lines, payoff, kept.evaluated, recalled, pairs, table.silent, warnings)
