@@ -82,7 +82,13 @@ def wrong_label_figures(folder: Path, draws: int = 5, rows: int = 1000, first: i
         }
         if encoder is not None:
             encoded = text_encoder(encoder)
-            views |= {"words + encoder": lambda t, encoded=encoded: encoded(t)[0]}
+            views |= {
+                "words + encoder": lambda t, encoded=encoded: encoded(t)[0],
+                "words + encoder + GloVe": lambda t, encoded=encoded: {
+                    "encoder": encoded(t)[0],
+                    "GloVe": glove(folder / "glove6b_50d_top40k.npz", t)[0],
+                },
+            }
         for label, features in views.items():
             each = []
             began = time.process_time()

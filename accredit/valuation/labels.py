@@ -21,6 +21,7 @@ from accredit.valuation.label_scores import View
 from accredit.valuation.oddities import nearest, oddities
 from accredit.valuation.out_of_fold import belief, likeliest_penalty, out_of_fold, pool_shares, pooled
 from accredit.valuation.planted import Trial, error_rate, found_share, planted
+from accredit.valuation.split import missing
 
 TRIALS = 3  # plantings
 WANTED = 1 / 3  # a list ends where fewer than this share of the next rows are expected to be wrong
@@ -67,6 +68,11 @@ def wrong_labels(
         penalties = {name: likeliest_penalty(view, y, seed) for name, view in views.items()}
         seen = _scored(views, near, penalties, y, seed)
         trials = [_trial(views, near, penalties, y, len(classes), seed + 1 + i) for i in range(TRIALS)]
+    if not all(flips.any() for _, flips in trials):
+        raise InvalidInput(
+            f"{len(y)} labels of {len(classes)} classes: hardly a class could spare a row, so nothing can be planted among "
+            "them; drop or merge small classes"
+        )
     evidence = _evidence([{n: found_share(s, flips) for n, s in found.scores.items()} for found, flips in trials])
     chosen = _chosen(evidence).score
     kept = [Trial(flips, found.scores[chosen], found.decisions) for found, flips in trials]
@@ -237,7 +243,11 @@ def _checked_texts(texts: Sequence[str]) -> list[str]:
 
 def _codes(labels: Sequence[Any] | npt.NDArray[Any]) -> tuple[IntArray, tuple[str, ...]]:
     """Class numbers (N,) and class names; every class needs two rows, since each is predicted from the others."""
-    words = [str(label) for label in (labels.tolist() if hasattr(labels, "tolist") else labels)]
+    given = list(labels.tolist() if hasattr(labels, "tolist") else labels)
+    unknown = [row for row, label in enumerate(given) if missing(label)]
+    if unknown:
+        raise InvalidInput(f"labels hold {given[unknown[0]]!r} in row {unknown[0]}; fill or drop such rows first")
+    words = [str(label) for label in given]
     classes, y = np.unique(words, return_inverse=True)
     if len(words) < FEWEST or len(classes) < 2:
         raise InvalidInput(

@@ -113,6 +113,20 @@ def test_planted_flips_are_a_tenth_and_always_another_class() -> None:
     assert (labels[flipped] != y[flipped]).all() and (labels[~flipped] == y[~flipped]).all()
 
 
+def test_small_classes_keep_two_rows_of_their_own() -> None:
+    y = np.array([0] * 50 + [1] * 3 + [2] * 2)
+    for seed in range(50):
+        labels, flipped = planted(y, 3, seed)
+        assert flipped.any() and not flipped[53:].any() and flipped[50:53].sum() <= 1
+        assert (labels[~flipped] == y[~flipped]).all()
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("error")
+def test_texts_that_are_all_the_same_accuse_nobody_and_warn_of_nothing() -> None:
+    assert wrong_labels([0, 1] * 15, texts=["good film"] * 30).suspects == ()
+
+
 def test_precision_is_right_where_scores_are_known() -> None:
     """Scores of right and wrong rows drawn from two known distributions: a list's true precision is known beforehand."""
     rng = np.random.default_rng(0)
@@ -216,6 +230,9 @@ def test_the_same_text_with_two_labels_is_a_contradiction() -> None:
     [
         ([0, 1] * 20, {}, "give texts"),
         ([0, 1] * 20, {"features": np.zeros((39, 2))}, "39 rows"),
+        ([0, 1] * 19 + [None, None], {"features": np.zeros((40, 2))}, "labels hold None in row 38"),
+        (np.array([0.0, 1.0] * 19 + [np.nan] * 2), {"features": np.zeros((40, 2))}, "labels hold nan in row 38"),
+        (list(range(15)) * 2, {"features": np.zeros((30, 2))}, "hardly a class could spare a row"),
         ([0, 1] * 20, {"features": np.full((40, 2), np.nan)}, "finite"),
         ([0] * 40, {"features": np.zeros((40, 2))}, "two classes"),
         ([0, 1] * 20 + [2], {"features": np.zeros((41, 2))}, "one row only"),
