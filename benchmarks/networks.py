@@ -103,7 +103,7 @@ def untuned_lds(judges: int = 100, seeds: int = 2, models: int = 5, trainings: i
 
 def network_scale() -> dict[str, Any]:
     """EK-FAC with 10⁶ parameters, 10⁴ rows, 100 queries: CPU seconds and peak memory."""
-    found = apart("benchmarks.networks", "influence_at_scale", rows=10_000, queries=100, side=700)
+    found = apart("benchmarks.networks", "influence_at_scale", rows=10_000, queries=100, side=705)
     return {f"network {name}": value for name, value in found.items()}
 
 
