@@ -11,7 +11,7 @@ export OMP_NUM_THREADS ?= 1
 export TOKENIZERS_PARALLELISM ?= false
 export HF_HUB_OFFLINE ?= 1
 
-.PHONY: demo test quick check bench soak soak-trees trace clean
+.PHONY: demo test quick check bench soak soak-trees trace site release-check oldest clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -32,6 +32,10 @@ $(VENV)/test.done: pyproject.toml constraints.txt | $(BIN)/python
 
 $(VENV)/bench.done: $(VENV)/test.done
 	$(PIP) --editable ".[bench]"
+	@touch $@
+
+$(VENV)/docs.done: $(VENV)/demo.done
+	$(PIP) --editable ".[docs]"
 	@touch $@
 
 demo: $(VENV)/demo.done  ## a first answer on the terminal and as a page
@@ -67,6 +71,15 @@ soak-trees: $(VENV)/test.done  ## exact credit of 200 random ensembles of every 
 
 trace: $(VENV)/test.done  ## plant facts in a language model's texts and find the text behind each answer
 	$(BIN)/python tools/trace_planted_facts.py
+
+site: $(VENV)/docs.done  ## the documentation site, into out/site; look at it with python -m http.server --bind 127.0.0.1 --directory out/site
+	PYTHONPATH=. DISABLE_MKDOCS_2_WARNING=true NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
+
+release-check: $(VENV)/docs.done  ## build the wheel and try each extra of it in an empty environment
+	$(BIN)/python tools/release_check.py
+
+oldest: $(VENV)/docs.done  ## the same with the lowest versions that are allowed
+	$(BIN)/python tools/release_check.py --oldest --extras none,data,plot,serve
 
 clean:
 	rm -rf $(VENV) build dist out

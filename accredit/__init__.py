@@ -6,9 +6,11 @@
 {'alice': 6.0, 'bob': 4.0}
 """
 
+from accredit import interrupts as interrupts  # first: Ctrl-C may come while numpy is being imported
+
+# isort: split
 from typing import TYPE_CHECKING, Any
 
-from accredit import interrupts as interrupts  # first: Ctrl-C may come while numpy is being imported
 from accredit.core import (
     AccreditError,
     Attribution,

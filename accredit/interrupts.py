@@ -8,11 +8,14 @@ usual. This is for the command only: a program that imports accredit keeps its o
 from __future__ import annotations
 
 import os
-import signal
 import sys
-from contextlib import suppress
-from itertools import pairwise
-from types import FrameType
+
+TYPE_CHECKING = False  # that of typing costs its import
+if TYPE_CHECKING:
+    import signal
+    from types import FrameType
+else:
+    import _signal as signal  # signal itself imports a dozen modules, and Ctrl-C may come in any of them
 
 CODE = 130  # what shells report for a command that Ctrl-C has ended
 NAMES = ("accredit", "accredit.exe", "accredit-script.py")
@@ -29,7 +32,7 @@ def is_command(argv: list[str], original: list[str]) -> bool:
     False
     """
     started = argv[0] if argv else ""
-    module = started == "-m" and ("-m", "accredit") in pairwise(original)
+    module = started == "-m" and ("-m", "accredit") in zip(original, original[1:], strict=False)  # noqa: RUF007
     return module or (os.path.basename(started) in NAMES and started in original)  # a worker process inherits only argv
 
 
@@ -37,14 +40,24 @@ def interrupt(number: int, frame: FrameType | None) -> None:
     """End the process if a module is being imported; else raise `KeyboardInterrupt`."""
     while frame is not None:
         if frame.f_code.co_filename.startswith("<frozen importlib"):
-            with suppress(Exception):  # it may have been interrupted while it was writing
+            try:  # noqa: SIM105  contextlib is an import, too
                 sys.stdout.flush()
+            except Exception:  # it may have been interrupted while it was writing
+                pass
             os.write(2, b"interrupted\n")
             os._exit(CODE)
         frame = frame.f_back
     raise KeyboardInterrupt
 
 
+def deaf() -> None:
+    """From here on Ctrl-C changes nothing: the work is done, and the process is about to end."""
+    if signal.getsignal(signal.SIGINT) is interrupt:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
 if is_command(sys.argv, sys.orig_argv) and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-    with suppress(ValueError):  # only the main thread can
+    try:  # noqa: SIM105
         signal.signal(signal.SIGINT, interrupt)
+    except ValueError:  # only the main thread can
+        pass

@@ -19,7 +19,8 @@ from difflib import get_close_matches
 from importlib import import_module
 from typing import Any, Literal
 
-from accredit.core.errors import InvalidInput, MissingExtra
+from accredit.core import needs
+from accredit.core.errors import InvalidInput
 
 AUTO_EXACT = 12  # players; without a stated budget, up to 4,096 payoffs are asked for by default
 EXACT_LIMIT = 22  # players; 4 million payoffs
@@ -166,13 +167,8 @@ class Chosen:
     def load(self) -> Callable[..., Any]:
         """Import what runs it."""
         module, _, attribute = self.method.run.partition(":")
-        try:
+        with needs("text", f"method {self.name!r}"):
             loaded: Callable[..., Any] = getattr(import_module(module), attribute)
-        except ModuleNotFoundError as error:
-            library = str(error.name).partition(".")[0]
-            if library in ("torch", "captum", "transformers"):
-                raise MissingExtra(library, "text", f"method {self.name!r}") from None
-            raise
         return loaded
 
     def solver(self, budget: int | None, seed: int, groups: Any = None) -> Any:
@@ -196,7 +192,8 @@ INPUTS = "tokens, patches"
 PLACES = "tokens, patches, columns"
 SLOPES = ("layer", "baseline", "tolerance", "most_steps")  # settings of gradients, in `explain` and in the command
 READING = ("heads", "layers")  # settings of readings of attention
-SETTINGS = (*SLOPES, *READING)
+DRAWS = ("samples", "noise")  # settings of those that draw points
+SETTINGS = (*SLOPES, *DRAWS, "points", *READING)
 IN_A_VOCABULARY = ("a vocabulary to walk through", ("text", "answer"))
 
 METHODS = (
@@ -250,7 +247,8 @@ METHODS = (
     Method("gradient-shap", "gradients", "accredit.explanation.gradients:expected",
            "accredit.gradients.gradient_shap(model, text)", PLACES, "f(input) − f(baseline)", ("efficiency", "linearity"),
            Cost("50 or more backward passes"), "integrated gradients by random points; several baselines",
-           aliases=("expected-gradients",), estimates="integrated-gradients", takes=("layer", "baseline", "most_steps")),
+           aliases=("expected-gradients",), estimates="integrated-gradients",
+           takes=("layer", "baseline", "most_steps", *DRAWS)),
     Method("sequential-integrated-gradients", "gradients", "accredit.explanation.gradients:sequential",
            "accredit.gradients.sequential_integrated_gradients(model, text)", PLACES, "nothing: v(N) − v(N∖i)", SEMIVALUE,
            Cost("tens of backward passes per player"), "in the limit leave-one-out, at many times its cost",
@@ -258,7 +256,7 @@ METHODS = (
     Method("discretised-integrated-gradients", "gradients", "accredit.explanation.gradients:discretised",
            "accredit.gradients.discretised_integrated_gradients(model, text)", "tokens", "part of f(x) − f(baseline)",
            ("linearity",), Cost("29 backward passes"), "a path through words; the gap of its sum is reported",
-           aliases=("dig", "discretized-integrated-gradients"), takes=("baseline",), needs=IN_A_VOCABULARY),
+           aliases=("dig", "discretized-integrated-gradients"), takes=("baseline", "points"), needs=IN_A_VOCABULARY),
     Method("attn-lrp", "gradients", "accredit.explanation.gradients:ruled", "accredit.gradients.attn_lrp(model, text)", PLACES,
            "nothing: scores", ("linearity",), Cost("one backward pass"),
            "relevance by a rule for each operation; how much is lost on the way is reported", aliases=("lrp", "attnlrp"),
@@ -271,7 +269,7 @@ METHODS = (
            Cost("one backward pass"), signed=False, takes=("layer",)),
     Method("smoothgrad", "gradients", "accredit.explanation.gradients:smoothed",
            "accredit.gradients.smoothgrad(model, text)", PLACES, "nothing: scores", (),
-           Cost("50 backward passes"), signed=False, takes=("layer",)),
+           Cost("50 backward passes"), signed=False, takes=("layer", *DRAWS)),
     Method("attention", "attention", "accredit.explanation.attention:last_layer",
            "accredit.attention.raw_attention(attention)", INPUTS, "nothing: scores", (), Cost("reading the attention"),
            "also :norm, weights times lengths of values", parameters=WEIGHTS, signed=False, takes=READING),

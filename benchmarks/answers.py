@@ -1,7 +1,8 @@
 """Answers as games: the cost of passes that read common beginnings once, beside plain passes; and of Shapley values of tokens.
 
-    python -m benchmarks.answers            # about six CPU-minutes
-    python -m benchmarks.answers --quick    # small games, to see that everything runs
+    python -m benchmarks.answers                     # about a quarter of an hour of CPU
+    python -m benchmarks.answers --parts passes 64   # some parts: passes, and numbers of tokens
+    python -m benchmarks.answers --quick             # small games, to see that everything runs
 
 Needs the extra [text], and shap for the second part. One thread, process CPU seconds, the least of several repeats, both
 ways interleaved in one run. The model has the shape of a small Llama (4 layers of width 256, grouped queries, 1,000 words) and
@@ -33,7 +34,7 @@ from accredit.core.coalitions import from_index
 from accredit.games.answers import AnswerGame, answer_game
 from accredit.games.model_pays import ModelPays
 from accredit.models.answering import AnsweringModel, as_answering_model
-from benchmarks.equal_error import TRUTH, equal_error
+from benchmarks.equal_error import REVIEWS, TRUTH, equal_error
 from benchmarks.explain import show
 
 WORDS, PASSAGE, ASKED, SAID = 1_000, 60, 20, 20
@@ -135,33 +136,35 @@ def passes(model: AnsweringModel, quick: bool) -> list[dict[str, float]]:
     ]
 
 
-def at_equal_error(quick: bool) -> list[dict[str, Any]]:
+def at_equal_error(quick: bool, parts: list[str]) -> list[dict[str, Any]]:
     """The default estimate beside shap's Permutation explainer, by number of tokens; nothing where shap is not installed."""
     if not find_spec("shap"):
         return []
     if quick:
-        return [equal_error(10, seeds=1, truth=1 << 10, budget=200)]
-    return [equal_error(tokens, seeds=2, truth=truth) for tokens, truth in TRUTH.items()]
+        return [equal_error(10, seeds=1, truth=1 << 10, budget=200, reviews=REVIEWS[:1])]
+    return [equal_error(tokens, seeds=3, truth=truth) for tokens, truth in TRUTH.items() if str(tokens) in parts]
 
 
 def main(words: list[str] | None = None) -> None:
     """Run everything and print tables, then one JSON line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="small games, to see that everything runs")
+    every = ["passes", *map(str, TRUTH)]
+    parser.add_argument("--parts", nargs="+", choices=every, default=every, help="what is run; everything by default")
     options = parser.parse_args(words)
     torch.set_num_threads(1)
-    read = passes(small_llama(), options.quick)
-    show("log-probabilities of a 20-token answer, beside plain passes", read)
-    estimated = at_equal_error(options.quick)
+    read = passes(small_llama(), options.quick) if "passes" in options.parts else []
+    if read:
+        show("log-probabilities of a 20-token answer, beside plain passes", read)
+    estimated = at_equal_error(options.quick, options.parts)
     if estimated:
         show("Shapley values of tokens, at the error of shap's Permutation explainer", estimated)
-    print(json.dumps({
-        "eight_passages": round(read[0]["ratio"], 2), "eight_passages_tokens": round(read[0]["token ratio"], 2),
-        "twelve_passages": round(read[1]["ratio"], 2), "twelve_passages_tokens": round(read[1]["token ratio"], 2),
-        "largest_difference": max(row["difference"] for row in read),
-        "equal_error": {row["tokens"]: round(row["CPU ratio"], 1) for row in estimated},
-        "quick": options.quick,
-    }))  # fmt: skip
+    figures: dict[str, Any] = {"equal_error": {row["tokens"]: round(row["CPU ratio"], 1) for row in estimated}}
+    for name, row in zip(("eight_passages", "twelve_passages"), read, strict=False):
+        figures |= {name: round(row["ratio"], 2), f"{name}_tokens": round(row["token ratio"], 2)}
+    if read:
+        figures["largest_difference"] = max(row["difference"] for row in read)
+    print(json.dumps(figures | {"quick": options.quick}))
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ import numpy as np
 from accredit.core import FloatArray
 from accredit.flow import LayeredNetwork, PairFlows
 from accredit.flow.maximum import simple_max_flow, solved
-from accredit.flow.network import integer_scale
+from accredit.flow.network import integer_shift
 from benchmarks.flow_runs import LAYERS, attention
 
 ROOT = Path(__file__).parent.parent
@@ -114,7 +114,7 @@ def prompts(sizes: tuple[int, ...], layers: int = 4) -> dict[str, float]:
 def one_solve_a_pair(capacity: FloatArray) -> tuple[float, FloatArray]:
     """Flows from output 0 to every input: OR-tools on the whole graph, arcs built once, one call a pair."""
     layers, tokens = capacity.shape[:2]
-    scale = integer_scale(float(capacity[-1, 0].sum()))
+    scale = 2.0 ** integer_shift(float(capacity[-1, 0].sum()))
     layer, tail, head = np.nonzero(capacity)
     solver = simple_max_flow()
     solver.add_arcs_with_capacity(

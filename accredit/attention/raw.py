@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from accredit.core import FloatArray, InvalidInput
+from accredit.core import FloatArray, whole_number
 from accredit.flow.network import checked_attention
 
 
@@ -21,6 +21,4 @@ def raw_attention(attention: Any, *, layer: int = -1, normalise: bool = True) ->
            [0.5, 0.5]])
     """
     weights = checked_attention(attention, normalise=normalise)
-    if isinstance(layer, bool) or not isinstance(layer, int) or not -len(weights) <= layer < len(weights):
-        raise InvalidInput(f"layer is {layer!r}; there are attention layers 0 … {len(weights) - 1}")
-    return np.ascontiguousarray(weights[layer])
+    return np.ascontiguousarray(weights[whole_number(layer, "layer", -len(weights), len(weights) - 1)])

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from accredit.core import BoolArray, FloatArray, InvalidInput, checked_seed
+from accredit.core import BoolArray, FloatArray, InvalidInput, checked_seed, whole_number
 from accredit.core.plain import plain, rounded
 from accredit.core.statistics import rank_correlation
 from accredit.flow.certificate import Flow
@@ -144,8 +144,7 @@ def flow_report(
     (1.0, [[0.5, 1.0], [0.0, 0.5]])
     """
     for name, count, least in (("pairs", pairs, 1), ("trials", trials, 0)):
-        if isinstance(count, bool) or not isinstance(count, int) or count < least:
-            raise InvalidInput(f"{name} is {count!r}; it must be a whole number from {least}")
+        whole_number(count, name, least)
     if flow is not None and trials:
         raise InvalidInput(f"trials is {trials} and a flow is given; renumbering solves flows again, so give trials=0")
     network = LayeredNetwork.from_attention(attention, outputs=outputs, residual=residual, normalise=normalise)

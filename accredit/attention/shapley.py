@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
-from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput, checked_seed
+from accredit.core import BoolArray, FloatArray, IntArray, checked_seed, whole_number
 from accredit.flow.game import FlowGame
 from accredit.values.semivalues import shapley_from_table
 
@@ -31,6 +31,7 @@ CHEAP_ORDERS = 4_000  # orders of the cut game
 TIGHT = 1e-9  # a bound this near to v, as a share of the max flow, is met
 LEVEL = 0.95
 FEWEST_ORDERS = 60  # with 32, intervals of players with rare differences covered as little as 0.88
+MOST_ORDERS = 1_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,10 +49,7 @@ class FlowShapley:
 
 def flow_shapley(game: FlowGame, *, orders: int = 200, seed: int = 0) -> FlowShapley:
     """Shapley values of a flow game: from its table up to 12 players, else from `orders` random orders."""
-    if isinstance(orders, bool) or not isinstance(orders, int) or orders < FEWEST_ORDERS:
-        raise InvalidInput(
-            f"orders is {orders!r}; an interval needs at least {FEWEST_ORDERS} random orders, for example 200"
-        )
+    whole_number(orders, "orders", FEWEST_ORDERS, MOST_ORDERS, example=200)
     rng = np.random.default_rng(checked_seed(seed))
     n = len(game.players)
     total = game.flows.value()

@@ -38,6 +38,7 @@ class Finding:
     unit: Literal["share", "nats", "τ", "distance"] = "share"
     random: float | None = None  # the same value for a random selector of the same size
     details: Mapping[str, float] = field(default_factory=dict)
+    wanted: bool = False  # the check asks for something good: high is good
 
     @property
     def interval(self) -> Estimate:
@@ -117,7 +118,7 @@ def judged(
     verdict = verdict_of(excess, margin, wanted)
     return Finding(
         name, asks, float(measured.mean()), float(expected.mean()), excess, margin, verdict, readings[verdict], blind,
-        len(measured), unit, details=details or {},
+        len(measured), unit, details=details or {}, wanted=wanted,
     )  # fmt: skip
 
 

@@ -20,7 +20,7 @@ import torch
 from torch import Tensor, nn
 
 from accredit.audit.finding import Finding, Findings, interval_of, judged, right, verdict_of
-from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput, MissingExtra
+from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput, MissingExtra, needs
 from accredit.learned.evalx import EvalX, answers, train_masked
 from accredit.learned.inputs import Array, BlackBox, Inputs, checked_answers, checked_labels
 from accredit.learned.networks import network_for
@@ -81,10 +81,8 @@ def mask_only_probe(
 
 def _trees(x: FloatArray, y: IntArray, new: FloatArray, classes: int, seed: int) -> FloatArray:
     """P(y | x) by gradient-boosted trees: (rows of new, classes)."""
-    try:
+    with needs("data", "the mask-only probe"):
         from sklearn.ensemble import HistGradientBoostingClassifier
-    except ImportError:
-        raise MissingExtra("scikit-learn", "data", "the mask-only probe") from None
     believed = np.zeros((len(new), classes))
     if y.min() == y.max():
         believed[:, y[0]] = 1.0

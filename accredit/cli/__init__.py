@@ -8,10 +8,12 @@ from importlib import import_module
 
 import click
 
+from accredit.cli.streams import leave_closed_pipe, open_streams
 from accredit.core.errors import AccreditError
 from accredit.core.version import __version__
-from accredit.interrupts import CODE
+from accredit.interrupts import CODE, deaf
 
+CLOSED = 141  # what shells report for a command whose reader has gone
 COMMANDS = {  # name -> (module, one line of help)
     "explain": ("accredit.cli.explain", "Credit the words of a text or the parts of an image for a model's output."),
     "game": ("accredit.cli.game", "Share the payoff of a table of coalitions among its players."),
@@ -23,6 +25,7 @@ COMMANDS = {  # name -> (module, one line of help)
     "reproduce": ("accredit.cli.reproduce", "Run the papers' claims and tables, and print what holds."),
     "runs": ("accredit.cli.runs", "List, export and resume the runs of a journal."),
     "methods": ("accredit.cli.methods", "List every method, what it divides and which axioms it keeps."),
+    "examples": ("accredit.cli.examples", "Write small files to try every command with."),
     "doctor": ("accredit.cli.doctor", "Show versions, what is installed and what would fail."),
 }
 
@@ -62,28 +65,55 @@ def accredit() -> None:
 
 
 def main() -> None:
-    """Run the command; errors made on purpose become one line on standard error and exit code 2."""
+    """Run the command. Errors made on purpose become one line on standard error and exit code 2; whoever stops reading, or
+    interrupts, ends it quietly."""
+    open_streams()
     try:
-        accredit(prog_name="accredit", standalone_mode=False)
+        code = _run()
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except BrokenPipeError:
+        leave_closed_pipe()
+        code = CLOSED
+    except KeyboardInterrupt:
+        code = _interrupted()
+    except OSError as error:  # the last words did not fit on the disk
+        leave_closed_pipe()
+        code = 2 if error.errno else 1
+    deaf()
+    sys.exit(code)
+
+
+def _run() -> int:
+    """Parse, call, show; the exit code."""
+    try:
+        with accredit.make_context("accredit", sys.argv[1:]) as context:
+            accredit.invoke(context)
+        return 0
+    except click.exceptions.Exit as stop:
+        return int(stop.exit_code)
     except click.exceptions.NoArgsIsHelpError as error:
         click.echo(error.ctx.get_help() if error.ctx else error.format_message())
-        sys.exit(2)
     except click.UsageError as error:
         message = error.format_message()
-        stop = "" if message.endswith((".", "?", "?)")) else "."
-        click.echo(
-            f"accredit: {message}{stop} See {error.ctx.command_path if error.ctx else 'accredit'} --help", err=True
-        )
-        sys.exit(2)
+        stop_mark = "" if message.endswith((".", "?", "?)")) else "."
+        _say(f"{message}{stop_mark} See {error.ctx.command_path if error.ctx else 'accredit'} --help")
     except click.ClickException as error:
-        click.echo(f"accredit: {error.format_message()}", err=True)
-        sys.exit(2)
+        _say(error.format_message())
     except (click.Abort, KeyboardInterrupt):
-        click.echo("interrupted", err=True)
-        sys.exit(CODE)
+        return _interrupted()
     except BrokenPipeError:
-        sys.stderr.close()
-        sys.exit(0)
+        raise
     except (AccreditError, OSError) as error:
-        click.echo(f"accredit: {error}", err=True)
-        sys.exit(2)
+        _say(str(error))
+    return 2
+
+
+def _say(message: str) -> None:
+    """One line, whatever it holds: names may contain line breaks."""
+    click.echo(f"accredit: {' '.join(message.splitlines())}", err=True)
+
+
+def _interrupted() -> int:
+    click.echo("interrupted", err=True)
+    return CODE

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 import sys
 from dataclasses import replace
@@ -11,7 +10,11 @@ from typing import Any
 
 import click
 
+from accredit.cli.output import NewFile
 from accredit.core.errors import InvalidInput
+from accredit.core.files import read_text
+from accredit.core.numbers import shown
+from accredit.core.plain import read_json
 from accredit.methods import SETTINGS
 
 GIGABYTE = 1 << 30
@@ -36,9 +39,7 @@ OPTIONS: tuple[Any, ...] = (
     click.option("--filler", help="What takes the place of absent parts; goes with --removal filler."),
     click.option("--batch", type=click.IntRange(min=1), help="Prompts in one pass of the model."),
     click.option("--memory", type=click.FloatRange(min=0, min_open=True), help="Gigabytes of one pass. Default: 1."),
-    click.option(
-        "--store", type=click.Path(dir_okay=False), help="Keep payoffs here; a stopped run goes on where it was."
-    ),
+    click.option("--store", type=NewFile(), help="Keep payoffs here; a stopped run goes on where it was."),
 )
 ONLY_HERE = ("prompt", "answer", "generate", "max_new_tokens", "context", "query", "fixed", "rather_than", "filler",
              "batch", "memory", "store")  # fmt: skip
@@ -156,16 +157,13 @@ def _read(given: str, option: str) -> tuple[str, Path | None]:
             raise InvalidInput(f"{option} is {given!r}, and there is no such file; give the path of one, or a text")
         return given, None
     try:
-        return path.read_text(encoding="utf-8-sig").strip("\n"), path
-    except UnicodeDecodeError:
-        raise InvalidInput(f"{option} is {given!r}, which is not UTF-8 text; save it as UTF-8") from None
+        return read_text(path).strip("\n"), path
+    except InvalidInput as error:
+        raise InvalidInput(f"{option} is {given!r}: {error}") from None
 
 
 def _json(text: str, name: str, option: str) -> Any:
-    try:
-        return json.loads(text)
-    except ValueError as error:
-        raise InvalidInput(f"{option} is {name!r}, which is not JSON: {error}") from None
+    return read_json(text, f"{option} {shown(name)}")
 
 
 def _players(players: str | None) -> Any:

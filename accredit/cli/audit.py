@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from accredit.cli.options import SEED
+from accredit.cli.output import NewFile, write_whole
 from accredit.core.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -26,8 +27,8 @@ DEFAULT_LIMIT = 10  # texts of a file; one costs seconds
 @click.option("--limit", type=click.IntRange(min=1), help=f"Rows to use; default: {DEFAULT_LIMIT} texts, or all rows.")
 @click.option("--text", "column", help="The column of a CSV or TSV that holds the texts.")
 @click.option("--steps", type=click.IntRange(min=1), default=500, show_default=True, help="Of the adversary's search.")
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
-@click.option("--html", "html_file", type=click.Path(dir_okay=False), help="Also write one self-contained page.")
+@click.option("--seed", type=SEED, default=0, show_default=True)
+@click.option("--html", "html_file", type=NewFile(), help="Also write one self-contained page.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
 def audit(
     subject: str | None, model: str, explainer: str | None, data_file: str | None, target: str, tests: str | None,
@@ -40,11 +41,8 @@ def audit(
 
     --explainer FOLDER --data FILE audits what accredit.learned saved: does where it looks give its answer away?
     """
-    from accredit.cli.output import write_whole
     from accredit.views.audit import audit_page, audit_text
 
-    if html_file is not None and not Path(html_file).absolute().parent.is_dir():
-        raise InvalidInput(f"--html is {html_file!r}, and its folder does not exist; make it first")
     asked = None if tests is None else [name for name in tests.split(",") if name.strip()]
     if explainer is not None:
         if subject is not None or data_file is None:

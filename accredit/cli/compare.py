@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from accredit.cli.options import MethodNames
+from accredit.cli.options import SEED, MethodNames
+from accredit.cli.output import NewFile
 from accredit.models.builtin.facts import KINDS, MOST
 
 if TYPE_CHECKING:
@@ -56,14 +57,14 @@ CONTEXTS = 20  # fresh contexts with --answers
 @click.option("--removal", help="How players leave: mask, delete, attention, pad or zero; answers: rebuild, attention.")
 @click.option("--judge", help="Measure by this removal instead of the one that the methods use.")
 @click.option("--budget", type=click.IntRange(min=4), help="Payoffs that each game method may ask.")
-@click.option("--seed", default=0, show_default=True)
+@click.option("--seed", type=SEED, default=0, show_default=True)
 @click.option(
-    "--store", type=click.Path(), help="File that keeps finished rows, so that a killed run goes on where it left off."
+    "--store", type=NewFile(), help="File that keeps finished rows, so that a killed run goes on where it left off."
 )
 @click.option(
     "--executor", default="serial", show_default=True, help="serial, processes:2, dask, or dask:tcp://host:8786."
 )
-@click.option("--html", "html_file", type=click.Path(), help="Also write the table with curves as one HTML page.")
+@click.option("--html", "html_file", type=NewFile(), help="Also write the table with curves as one HTML page.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
 @click.pass_context
 def compare(
@@ -85,8 +86,6 @@ def compare(
     from accredit.methods import COMPARED
     from accredit.views.arena import seconds_text, text_table
 
-    if html_file and not Path(html_file).absolute().parent.is_dir():
-        raise click.UsageError(f"--html {html_file}: there is no folder {Path(html_file).parent}")
     contest: TextContest | AnswerContest
     examples: list[Example]
     if answers:

@@ -14,8 +14,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from accredit.cli.answers import ONLY_HERE, answer_options, asks_for_an_answer, explain_an_answer
-from accredit.cli.options import MethodNames
+from accredit.cli.options import SEED, MethodNames
+from accredit.cli.output import NewFile
 from accredit.core.errors import InvalidInput
+from accredit.core.numbers import whole_number
+from accredit.core.plain import read_json
+from accredit.core.tables import number
 from accredit.methods import SETTINGS
 
 if TYPE_CHECKING:
@@ -58,7 +62,7 @@ LONG = 10.0  # seconds from which a run over many rows is announced
     type=click.IntRange(min=1),
     help="Payoffs that each sampled value may ask. Default: 2000; 512 for a large image.",
 )
-@click.option("--seed", type=int, default=0, show_default=True)
+@click.option("--seed", type=SEED, default=0, show_default=True)
 @click.option(
     "--layer", help="Gradients: give credit to what enters this block, a number from 0 or its path in the model."
 )
@@ -69,6 +73,11 @@ LONG = 10.0  # seconds from which a run over many rows is announced
     "--tolerance", type=click.FloatRange(min=0, min_open=True), help="Integrated gradients: gap of their sum, relative."
 )
 @click.option("--most-steps", type=click.IntRange(min=1), help="Integrated gradients: steps after which they give up.")
+@click.option("--samples", type=click.IntRange(min=2), help="GradientSHAP and SmoothGrad: points that are drawn.")
+@click.option(
+    "--noise", type=click.FloatRange(min=0), help="Both: how far the input is shaken, as a share of its range."
+)
+@click.option("--points", type=click.IntRange(min=2), help="Discretised integrated gradients: words on the path.")
 @click.option("--cut", is_flag=True, help="Explain the beginning of a text that is longer than the model reads.")
 @click.option(
     "--heads", help="Heads that readings of attention follow: mean (default), max, a number, or weights 0.5,0.5,0."
@@ -84,7 +93,7 @@ LONG = 10.0  # seconds from which a run over many rows is announced
 @click.option("--text", "column", help="The column of a CSV or TSV that holds the texts.")
 @click.option(
     "--out",
-    type=click.Path(dir_okay=False),
+    type=NewFile(),
     help="Write the rows of FILE, or the pictures of FOLDER, here; a stopped run goes on where it was. Of an answer: its JSON.",
 )
 @click.option("--table", is_flag=True, help="Explain the built-in table of patients: a first try without any data.")
@@ -98,7 +107,7 @@ LONG = 10.0  # seconds from which a run over many rows is announced
     "--executor", default="serial", show_default=True, help="Where rows are explained: serial, processes:2, dask."
 )
 @answer_options
-@click.option("--html", "html_file", type=click.Path(dir_okay=False), help="Also write one self-contained page.")
+@click.option("--html", "html_file", type=NewFile(), help="Also write one self-contained page.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
 def explain(
     subject: str | None,
@@ -321,8 +330,8 @@ def players_of(players: str | None) -> Any:
     if not players.lstrip().startswith("{"):
         return players
     try:
-        groups = json.loads(players)
-        return {str(name): [int(i) for i in where] for name, where in groups.items()}
+        groups = read_json(players, "--players")
+        return {name: [whole_number(i, name, 0) for i in where] for name, where in groups.items()}
     except (ValueError, TypeError) as error:
         raise InvalidInput(f"--players is not a JSON object of lists of token positions: {error}") from None
 
@@ -330,8 +339,8 @@ def players_of(players: str | None) -> Any:
 def removal_of(removal: str | None) -> str | float | None:
     """A way to remove players, or the number that is painted over an image."""
     try:
-        return None if removal is None else float(removal)
-    except ValueError:
+        return None if removal is None else number(removal, "--removal")
+    except InvalidInput:
         return removal
 
 
@@ -344,7 +353,7 @@ def heads_of(heads: str | None) -> str | int | list[float] | None:
     if heads is None or heads in ("mean", "max"):
         return heads
     try:
-        return int(heads) if "," not in heads else [float(weight) for weight in heads.split(",")]
+        return int(heads) if "," not in heads else [number(weight, "--heads") for weight in heads.split(",")]
     except ValueError:
         raise InvalidInput(
             f"--heads is {heads!r}; write mean, max, a number such as 3, or weights such as 1,0,1"
@@ -361,7 +370,7 @@ def layers_of(layers: str | None) -> int | list[int] | None:
         return None if layers is None else int(layers)
     chosen: list[int] = []
     for part in layers.split(","):
-        match = re.fullmatch(r"(\d+)(?:-(\d+))?", part.strip())
+        match = re.fullmatch(r"(\d{1,4})(?:-(\d{1,4}))?", part.strip())
         if match is None:
             raise InvalidInput(f"--layers is {layers!r}; write a number, several (0,2,5) or a range (0-3)")
         chosen += range(int(match[1]), int(match[2] or match[1]) + 1)

@@ -6,7 +6,7 @@ import json
 
 import click
 
-from accredit.cli.options import MethodName
+from accredit.cli.options import SEED, MethodName
 from accredit.cli.output import NewFile, write_whole
 
 METHOD = MethodName("game")
@@ -19,7 +19,7 @@ METHOD = MethodName("game")
     "--groups", help="Groups as players, for example 'stem=B+C,web=A'; with --method owen, groups to divide inside."
 )
 @click.option("--budget", type=click.IntRange(min=1), help="Payoffs that a sampled value may ask. Default: 2000.")
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of sampled values.")
+@click.option("--seed", type=SEED, default=0, show_default=True, help="Of sampled values.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
 @click.option("--html", "html_file", type=NewFile(), help="Also write the report as one self-contained HTML file.")
 def game(

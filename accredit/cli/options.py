@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import click
 
+from accredit.core.numbers import MOST
 from accredit.methods import Place, find, find_all, methods_for
+
+SEED = click.IntRange(0, MOST)
 
 
 class MethodName(click.ParamType[str]):

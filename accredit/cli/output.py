@@ -2,30 +2,29 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import click
 
+from accredit.core.errors import InvalidInput
+from accredit.core.files import check_writable, put
+
 
 class NewFile(click.ParamType[str]):
-    """A file that a command will write. Its folder must be there now, not only after hours of training."""
+    """A file that a command will write, or go on writing. It must be possible now, not only after hours of training."""
 
     name = "file"
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        folder = Path(value).parent
-        if Path(value).is_dir():
-            self.fail(f"{value} is a folder; name a file in it", param, ctx)
-        if not folder.is_dir():
-            self.fail(f"there is no folder {folder} to write {value} in", param, ctx)
-        if not os.access(folder, os.W_OK):
-            self.fail(f"the folder {folder} cannot be written", param, ctx)
+        if not value.strip():
+            self.fail("the name is empty; name a file", param, ctx)
+        try:
+            check_writable(value, "the path")
+        except InvalidInput as error:
+            self.fail(str(error), param, ctx)
         return value
 
 
 def write_whole(path: str | Path, content: str) -> None:
     """Write a file so that it appears complete or not at all."""
-    from accredit.store.results import put
-
-    put(Path(path), content.encode())
+    put(path, content.encode())

@@ -10,12 +10,14 @@ from typing import Any
 
 import click
 
+from accredit.cli.options import SEED
+
 OPTIONS = [
     click.option(
         "--quick", is_flag=True, help="Fewer draws and examples: a look in seconds or minutes, not for quoting."
     ),
     click.option("--out", default="reports", show_default=True, type=click.Path(), help="Folder for the report."),
-    click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True),
+    click.option("--seed", type=SEED, default=0, show_default=True),
 ]
 TEXTS = [
     click.option("--model", "models", multiple=True, default=["builtin"], show_default=True,

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import Any
 
 import click
 
 from accredit.core.errors import InvalidInput
+from accredit.core.plain import read_json
 
 
 @dataclass(frozen=True)
@@ -61,8 +61,8 @@ def _settings(asked: RowOptions, options: dict[str, Any]) -> dict[str, Any]:
     players = None
     if options["players"] is not None:
         try:
-            players = json.loads(options["players"])
-        except ValueError:
+            players = read_json(options["players"], "--players")
+        except InvalidInput:
             raise InvalidInput(
                 f"--players is {options['players']!r:.40}; for rows write groups of columns as JSON, for example "
                 '{"person": ["age", "sex"]}'

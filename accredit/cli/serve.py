@@ -13,8 +13,8 @@ import click
     "--model",
     "models",
     multiple=True,
-    help="A folder with a Hugging Face model, or a name in the local cache; once for text, once for images. Default: the "
-    "built-in ones.",
+    help="A folder with a Hugging Face model, or a name in the local cache; or a file with a model of rows (xgboost, lightgbm, "
+    "catboost, skops or ONNX). Once for text, once for images, once for tables. Default: the built-in ones.",
 )
 @click.option(
     "--store", type=click.Path(), metavar="RUN.db", help="A journal to watch, finished or still being written."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from accredit.cli.options import SEED
 from accredit.cli.output import NewFile, write_whole
 
 
@@ -37,7 +38,7 @@ from accredit.cli.output import NewFile, write_whole
     "--plain", is_flag=True, help="Do not divide by a text's influence on itself: long and odd texts come first."
 )
 @click.option("--shown", type=click.IntRange(min=1), default=10, show_default=True, help="Texts that are listed.")
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the projection.")
+@click.option("--seed", type=SEED, default=0, show_default=True, help="Of the projection.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object with every text.")
 @click.option("--html", "html_file", type=NewFile(), help="Also write the answer as one self-contained HTML file.")
 def trace(

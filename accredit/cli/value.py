@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from accredit.cli.options import MethodName
+from accredit.cli.options import SEED, MethodName
 from accredit.cli.output import NewFile, write_whole
 
 if TYPE_CHECKING:
@@ -78,10 +78,10 @@ SHOWN = ("form", "html_file")  # where results go is not part of what is compute
     "--limit", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS",
     help="The longest that one training may take; a coalition that takes longer is quarantined.",
 )  # fmt: skip
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of samples and trainings.")
+@click.option("--seed", type=SEED, default=0, show_default=True, help="Of samples and trainings.")
 @click.option(
     "--split-seed",
-    type=click.IntRange(min=0),
+    type=SEED,
     default=0,
     show_default=True,
     help="Of the split, where --test is a share.",

@@ -7,6 +7,7 @@ from accredit.core.coalitions import BoolArray, FloatArray, IntArray
 from accredit.core.errors import (
     AccreditError,
     BadPayoff,
+    BrokenLibrary,
     InvalidInput,
     MissingExtra,
     NotConverged,
@@ -17,10 +18,10 @@ from accredit.core.estimate import Estimate, Known, Precision
 from accredit.core.game import (
     Game,
     Tabulated,
+    checked_game,
     checked_groups,
     checked_names,
     checked_players,
-    checked_seed,
     coalition_of,
     distinct_names,
     endpoints,
@@ -31,12 +32,24 @@ from accredit.core.game import (
 )
 from accredit.core.games import Games, every_payoff, output
 from accredit.core.interactions import Coalition, Interactions
+from accredit.core.lazy import needs
+from accredit.core.numbers import (
+    checked_seed,
+    checked_text,
+    optional_whole,
+    real_number,
+    real_numbers,
+    shown,
+    whole_number,
+)
 from accredit.core.selection import Selection
 
 __all__ = [
-    "AXIOMS", "AccreditError", "Attribution", "Attributions", "BadPayoff", "BoolArray", "Claim", "Coalition", "Estimate",
-    "FloatArray", "Game", "Games", "Holds", "IntArray", "Interactions", "InvalidInput", "Known", "MissingExtra",
-    "NotConverged", "Precision", "Selection", "Tabulated", "TooManyOutputs", "TooManyPlayers", "checked_groups",
-    "checked_names", "checked_players", "checked_seed", "coalition_of", "distinct_names", "endpoints", "every_payoff",
-    "named", "no_division", "output", "payoffs", "player_index", "tabulate",
+    "AXIOMS", "AccreditError", "Attribution", "Attributions", "BadPayoff", "BoolArray", "BrokenLibrary", "Claim",
+    "Coalition", "Estimate", "FloatArray", "Game", "Games", "Holds", "IntArray", "Interactions", "InvalidInput",
+    "Known", "MissingExtra", "NotConverged", "Precision", "Selection", "Tabulated", "TooManyOutputs",
+    "TooManyPlayers", "checked_game", "checked_groups", "checked_names", "checked_players", "checked_seed",
+    "checked_text", "coalition_of", "distinct_names", "endpoints", "every_payoff", "named", "needs",
+    "no_division", "optional_whole", "output", "payoffs", "player_index", "real_number", "real_numbers", "shown",
+    "tabulate", "whole_number",
 ]  # fmt: skip

@@ -5,18 +5,28 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 import numpy.typing as npt
 
-from accredit.core.claims import Claim, Holds
+from accredit.core.claims import Claim, Holds, checked_claims
 from accredit.core.coalitions import FloatArray, IntArray
 from accredit.core.drawn import Drawn
 from accredit.core.errors import InvalidInput
 from accredit.core.estimate import Estimate, Known, Precision, checked_level
 from accredit.core.game import checked_players, player_index
-from accredit.core.plain import fields_of, plain, read_object
+from accredit.core.numbers import (
+    checked_seed,
+    checked_text,
+    optional_whole,
+    real_number,
+    real_numbers,
+    shown,
+    whole_number,
+)
+from accredit.core.plain import damaged, fields_of, listed, plain, plain_mapping, read_object
 from accredit.core.tables import player_frame
 
 if TYPE_CHECKING:
@@ -57,39 +67,26 @@ class Attribution(Drawn):
         put(self, "players", checked_players(self.players))
         n = len(self.players)
         put(self, "credit", frozen(self.credit, (n,), "credit"))
-        put(self, "total", _finite(self.total, "total"))
-        put(self, "claims", tuple(self.claims))
+        for name in ("total", "baseline"):
+            put(self, name, None if getattr(self, name) is None else real_number(getattr(self, name), name))
+        for name in ("method", "stopped"):
+            put(self, name, checked_text(getattr(self, name), name))
+        put(self, "claims", checked_claims(self.claims))
+        put(self, "payoffs", optional_whole(self.payoffs, "payoffs", 0))
+        put(self, "seed", None if self.seed is None else checked_seed(self.seed))
         if self.stderr is not None:
             put(self, "stderr", frozen(self.stderr, (n,), "stderr"))
         if self.interval is not None:
             put(self, "interval", frozen(self.interval, (n, 2), "interval"))
         put(self, "level", checked_level(self.level))
-        put(self, "precision", self._checked_precision())
-        put(self, "baseline", _finite(self.baseline, "baseline"))
-        put(self, "certificate", plain(dict(self.certificate), "certificate"))
-        put(self, "provenance", plain(dict(self.provenance), "provenance"))
+        put(self, "precision", checked_precision(self.precision, self.stderr, self.interval))
+        for name in ("certificate", "provenance"):
+            put(self, name, plain_mapping(getattr(self, name), name))
 
     @property
     def unshared(self) -> float | None:
         """Payoff credited to nobody: zero when the credit is efficient."""
         return None if self.total is None else self.total - float(self.credit.sum())
-
-    def _checked_precision(self) -> Precision:
-        """How well the credit is known; interval, errors and the statement about them must agree."""
-        plain = Precision.unknown() if self.interval is None else Precision.interval()
-        precision = plain if self.precision is None else self.precision
-        if not isinstance(precision, Precision):
-            raise InvalidInput(f"precision is {precision!r:.60}; write for example Precision.exact()")
-        if (precision.known is Known.INTERVAL) != (self.interval is not None):
-            given = "no interval is given" if self.interval is None else "an interval is given"
-            raise InvalidInput(f"precision says {str(precision.known)!r} and {given}; change one of the two")
-        if self.interval is not None and (self.interval[:, 0] > self.interval[:, 1]).any():
-            raise InvalidInput("interval holds a low end above its high end; give (low, high) for each player")
-        if self.stderr is not None and (self.stderr < 0).any():
-            raise InvalidInput(f"stderr holds {self.stderr.min():g}; a standard error is not negative")
-        if self.stderr is not None and precision.known is Known.EXACT:
-            raise InvalidInput("precision says 'exact' and standard errors are given; leave out stderr")
-        return precision
 
     @property
     def exact(self) -> bool:
@@ -112,13 +109,23 @@ class Attribution(Drawn):
         >>> Attribution(("alice", "bob"), [6, 4], 10, "by hand", precision=Precision.exact()).estimate("bob").below(5)
         True
         """
-        at = player_index(self.players, player)
+        at = self.place(player)
         value = float(self.credit[at])
         if self.interval is not None:
             low, high = self.interval[at].tolist()
             return Estimate(value, low, high, self._known, self.level)
         end = value if self.exact else None
         return Estimate(value, end, end, self._known)
+
+    @cached_property
+    def places(self) -> Mapping[str, int]:
+        """Player -> position."""
+        return {player: place for place, player in enumerate(self.players)}
+
+    def place(self, player: str) -> int:
+        """Position of a player, or an error that lists who plays."""
+        found = self.places.get(player) if isinstance(player, str) else None
+        return player_index(self.players, player) if found is None else found
 
     def claim(self, axiom: str) -> Claim:
         """What is claimed about one axiom; `unknown` where nothing is."""
@@ -159,7 +166,7 @@ class Attribution(Drawn):
         A part keeps `total`, so its `unshared` is what the others earned, and it no longer claims efficiency.
         """
         if isinstance(which, str):
-            return float(self.credit[player_index(self.players, which)])
+            return float(self.credit[self.place(which)])
         if isinstance(which, slice):
             rows = np.arange(len(self))[which]
         else:
@@ -178,7 +185,7 @@ class Attribution(Drawn):
     def _rows(self, which: Any) -> IntArray:
         """Positions of the listed players; a list of booleans, one per player, keeps those that are true."""
         try:
-            listed = [player_index(self.players, w) if isinstance(w, str) else w for w in which]
+            listed = [self.place(w) if isinstance(w, str) else w for w in which]
             return np.asarray(np.arange(len(self))[listed])
         except (TypeError, IndexError):
             raise InvalidInput(
@@ -221,12 +228,11 @@ class Attribution(Drawn):
     def from_plain(cls, data: Mapping[str, Any]) -> Attribution:
         """An attribution from the object that `to_json` writes."""
         values = fields_of(cls, data, "attribution", FORMAT)
-        try:
-            values["claims"] = tuple(Claim(a, Holds(h), b) for a, h, b in values.get("claims", ()))
-            values["precision"] = Precision.from_plain(values.get("precision"))
+        with damaged("attribution"):
+            listed(values, "players", "credit", "claims")
+            values["claims"] = tuple(Claim.from_plain(claim) for claim in values["claims"])
+            values["precision"] = Precision.from_plain(values["precision"])
             return cls(**values)
-        except (TypeError, ValueError) as error:
-            raise InvalidInput(f"attribution JSON is damaged: {error}") from None
 
     def to_pandas(self) -> pandas.DataFrame:
         """One row per player: credit, and stderr, low, high where known."""
@@ -240,32 +246,34 @@ class Attribution(Drawn):
 
 def largest(sizes: FloatArray, count: int) -> list[int]:
     """Positions of the `count` largest, largest first; ties stay in order."""
-    if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 1:
-        raise InvalidInput(f"count must be a whole number of at least 1, got {count!r}; write for example top(3)")
-    rows: list[int] = np.argsort(-sizes, kind="stable")[:count].tolist()
+    rows: list[int] = np.argsort(-sizes, kind="stable")[: whole_number(count, "count", example=3)].tolist()
     return rows
-
-
-def _finite(value: float | None, name: str) -> float | None:
-    """A number that can be kept, or None."""
-    try:
-        number = None if value is None else float(value)
-    except (TypeError, ValueError):
-        raise InvalidInput(f"{name} must be a number or None, got {value!r:.60}") from None
-    if number is not None and not np.isfinite(number):
-        raise InvalidInput(f"{name} is {number}; only finite numbers can be shared")
-    return number
 
 
 def frozen(values: Any, shape: tuple[int, ...], name: str) -> FloatArray:
     """A read-only copy with the right shape and finite numbers."""
-    try:
-        array = np.array(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InvalidInput(f"{name} must be numbers, got {type(values).__name__} {values!r:.60}") from None
+    array = real_numbers(values, name, copy=True)
     if array.shape != shape:
         raise InvalidInput(f"{name} has shape {array.shape}; {shape} is needed, one row per player")
     if not np.isfinite(array).all():
         raise InvalidInput(f"{name} holds {array[~np.isfinite(array)][0]}; only finite numbers can be credited")
     array.setflags(write=False)
     return array
+
+
+def checked_precision(given: Precision | None, stderr: FloatArray | None, interval: FloatArray | None) -> Precision:
+    """How well a result is known; interval, errors and the statement about them must agree."""
+    usual = Precision.unknown() if interval is None else Precision.interval()
+    precision = usual if given is None else given
+    if not isinstance(precision, Precision):
+        raise InvalidInput(f"precision is {shown(precision)}; write for example Precision.exact()")
+    if (precision.known is Known.INTERVAL) != (interval is not None):
+        there = "no interval is given" if interval is None else "an interval is given"
+        raise InvalidInput(f"precision says {str(precision.known)!r} and {there}; change one of the two")
+    if interval is not None and (interval[:, 0] > interval[:, 1]).any():
+        raise InvalidInput("interval holds a low end above its high end; give (low, high) for each player")
+    if stderr is not None and (stderr < 0).any():
+        raise InvalidInput(f"stderr holds {stderr.min():g}; a standard error is not negative")
+    if stderr is not None and precision.known is Known.EXACT:
+        raise InvalidInput("precision says 'exact' and standard errors are given; leave out stderr")
+    return precision

@@ -12,10 +12,12 @@ import numpy as np
 from accredit.core.attribution import FORMAT, Attribution, largest
 from accredit.core.coalitions import FloatArray
 from accredit.core.drawn import Drawn
-from accredit.core.errors import InvalidInput, MissingExtra
+from accredit.core.errors import InvalidInput
 from accredit.core.game import checked_names
 from accredit.core.games import output_index
-from accredit.core.plain import read_object
+from accredit.core.lazy import needs
+from accredit.core.numbers import optional_whole, shown
+from accredit.core.plain import damaged, fields_of, listed, read_object
 
 if TYPE_CHECKING:
     import pandas
@@ -38,6 +40,7 @@ class Attributions(Drawn):
 
     def __post_init__(self) -> None:
         outputs = checked_names(self.by_output, "outputs")
+        object.__setattr__(self, "payoffs", optional_whole(self.payoffs, "payoffs", 0))
         first = self.by_output[outputs[0]]
         for name in outputs:
             if self.by_output[name].players != first.players:
@@ -102,25 +105,26 @@ class Attributions(Drawn):
     @classmethod
     def from_json(cls, text: str) -> Attributions:
         """Read what `to_json` wrote; anything else is refused."""
-        data = read_object(text, "attributions")
-        if data.get("format") != FORMAT:
-            raise InvalidInput(
-                f"attributions format {data.get('format')!r} is not {FORMAT}; write it again with this version"
-            )
-        try:
-            checked_names([name for name, _ in data["by_output"]], "outputs")
-            return cls({name: Attribution.from_plain(one) for name, one in data["by_output"]}, data["payoffs"])
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
-            raise InvalidInput(f"attributions JSON is damaged: {error}") from None
+        data = fields_of(cls, read_object(text, "attributions"), "attributions", FORMAT)
+        with damaged("attributions"):
+            listed(data, "by_output")
+            pairs = [_pair(entry) for entry in data["by_output"]]
+            checked_names([name for name, _ in pairs], "outputs")
+            return cls({name: Attribution.from_plain(one) for name, one in pairs}, data["payoffs"])
 
     def to_pandas(self) -> pandas.DataFrame:
         """One row per player, one column of credit per output."""
-        try:
+        with needs("data", "to_pandas"):
             import pandas
-        except ImportError:
-            raise MissingExtra("pandas", "data", "to_pandas") from None
         columns = pandas.Index(self.outputs, name="output")
         return pandas.DataFrame(self.credit, index=pandas.Index(self.players, name="player"), columns=columns)
+
+
+def _pair(entry: Any) -> tuple[str, Mapping[str, Any]]:
+    """[output, attribution] from JSON."""
+    if not isinstance(entry, list) or len(entry) != 2 or not isinstance(entry[1], dict):
+        raise InvalidInput(f"by_output holds {shown(entry)}; an entry is [output, attribution]")
+    return entry[0], entry[1]
 
 
 def gathered(answers: Mapping[str, Any], payoffs: int) -> Any:

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
+
+from accredit.core.errors import InvalidInput
+from accredit.core.numbers import checked_text, shown
 
 
 class Holds(StrEnum):
@@ -31,8 +35,33 @@ class Claim:
     holds: Holds
     because: str
 
+    def __post_init__(self) -> None:
+        checked_text(self.axiom, "axiom", empty=False)
+        checked_text(self.because, "because")
+        try:
+            object.__setattr__(self, "holds", Holds(self.holds))
+        except ValueError:
+            raise InvalidInput(f"holds is {shown(self.holds)}; write one of {', '.join(Holds)}") from None
+
+    @classmethod
+    def from_plain(cls, data: Any) -> Claim:
+        """From the list [axiom, holds, because] that a result writes."""
+        if not isinstance(data, list) or len(data) != 3:
+            raise InvalidInput(f"claims holds {shown(data)}; a claim is a list of three texts: axiom, holds, because")
+        return cls(*data)
+
     def __str__(self) -> str:
         return f"{self.axiom}: {self.holds} ({self.because})"
+
+
+def checked_claims(claims: Any) -> tuple[Claim, ...]:
+    """Claims of a result, at most one per axiom, or an error that shows how to write them."""
+    if not isinstance(claims, list | tuple) or not all(isinstance(claim, Claim) for claim in claims):
+        raise InvalidInput(f"claims is {shown(claims)}; write a tuple of Claim(axiom, holds, because)")
+    names = [claim.axiom for claim in claims]
+    if len(set(names)) < len(names):
+        raise InvalidInput(f"claims says two things about one axiom: {', '.join(names)}; keep one claim for each")
+    return tuple(claims)
 
 
 def no_division(because: str) -> tuple[Claim, ...]:

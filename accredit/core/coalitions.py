@@ -12,6 +12,8 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
+from accredit.core.errors import InvalidInput
+
 BoolArray = npt.NDArray[np.bool_]
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -63,6 +65,10 @@ def from_index(index: IntArray, players: int) -> BoolArray:
 
 def to_index(coalitions: BoolArray) -> IntArray:
     """Inverse of `from_index`, for at most 62 players."""
+    if coalitions.dtype != bool:
+        raise InvalidInput(
+            f"coalitions are of {coalitions.dtype}; a coalition is a row of booleans: write rows.astype(bool)"
+        )
     return coalitions @ (np.int64(1) << np.arange(coalitions.shape[1]))
 
 

@@ -32,3 +32,7 @@ class MissingExtra(AccreditError, ImportError):
 
     def __init__(self, library: str, extra: str, purpose: str) -> None:
         super().__init__(f"{purpose} needs {library}, which is not installed: pip install 'accredit[{extra}]'")
+
+
+class BrokenLibrary(AccreditError, ImportError):
+    """An optional library is installed, and fails to load."""

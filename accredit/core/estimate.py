@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
 from accredit.core.errors import InvalidInput
+from accredit.core.numbers import checked_text, real_number, shown
 
 
 class Known(StrEnum):
@@ -34,9 +34,8 @@ class Precision:
         try:
             object.__setattr__(self, "known", Known(self.known))
         except ValueError:
-            raise InvalidInput(f"known is {self.known!r:.40}; write one of {', '.join(Known)}") from None
-        if not isinstance(self.because, str):
-            raise InvalidInput(f"because must be a sentence, got {self.because!r:.60}")
+            raise InvalidInput(f"known is {shown(self.known)}; write one of {', '.join(Known)}") from None
+        checked_text(self.because, "because")
 
     @classmethod
     def exact(cls, because: str = "there is no sampling error") -> Precision:
@@ -54,7 +53,7 @@ class Precision:
     def from_plain(cls, data: Any) -> Precision:
         """From the object that `as_plain` gives."""
         if not isinstance(data, Mapping) or set(data) != {"known", "because"}:
-            raise InvalidInput(f'precision is {data!r:.60}; it must be {{"known": …, "because": …}}')
+            raise InvalidInput(f'precision is {shown(data)}; it must be {{"known": …, "because": …}}')
         return cls(**data)
 
     def as_plain(self) -> dict[str, str]:
@@ -140,6 +139,7 @@ def checked_level(level: float | None) -> float | None:
     """A share strictly between 0 and 1, or None."""
     if level is None:
         return None
-    if isinstance(level, bool) or not isinstance(level, int | float) or not math.isfinite(level) or not 0 < level < 1:
-        raise InvalidInput(f"level is {level!r:.40}; write a share between 0 and 1 such as 0.95")
-    return float(level)
+    share = real_number(level, "level", 0, 1, example=0.95)
+    if not 0 < share < 1:
+        raise InvalidInput(f"level is {share:g}; write a share between 0 and 1 such as 0.95")
+    return share

@@ -9,6 +9,7 @@ import numpy as np
 
 from accredit.core.coalitions import BoolArray, FloatArray, IntArray, all_coalitions
 from accredit.core.errors import BadPayoff, InvalidInput, TooManyPlayers
+from accredit.core.numbers import checked_text, real_numbers, shown
 
 TABLE_LIMIT = 24  # players; a table of 2^24 payoffs is 128 MB
 LARGEST = 1e150  # the squares of larger payoffs would overflow
@@ -35,9 +36,19 @@ class Tabulated(Game, Protocol):
     def table(self) -> FloatArray: ...
 
 
+def checked_game(game: Any) -> Game:
+    """A game, or an error that shows how to make one."""
+    if not isinstance(game, Game):
+        raise InvalidInput(
+            f"game is {shown(game)}, a {type(game).__name__}; give a game, for example TableGame(players, payoffs) or "
+            "FunctionGame(players, function)"
+        )
+    return game
+
+
 def payoffs(game: Game, coalitions: BoolArray) -> FloatArray:
     """Payoffs of a batch, checked: one finite number per coalition. The only door through which values ask a game."""
-    earned = real_numbers(game.payoff(coalitions))
+    earned = real_numbers(game.payoff(coalitions), "payoff", BadPayoff)
     if earned.shape != (len(coalitions),):
         raise BadPayoff(
             f"payoff of {len(coalitions)} coalitions returned shape {earned.shape}; it must return one number each"
@@ -52,17 +63,6 @@ def _of_several(game: Game) -> str:
     if not hasattr(game, "outputs"):
         return ". A game that pays several numbers names them in `outputs`"
     return f". This game pays {len(game.outputs)}: pick one with output(game, {game.outputs[0]!r})"
-
-
-def real_numbers(returned: Any) -> FloatArray:
-    """What a payoff function returned as real numbers, or an error that shows it."""
-    try:
-        array = np.asarray(returned)
-        if array.dtype.kind == "c":
-            raise TypeError
-        return array.astype(np.float64, copy=False)
-    except (TypeError, ValueError):
-        raise BadPayoff(f"payoff returned {returned!r:.60}; it must return one real number each") from None
 
 
 def check_finite(earned: FloatArray, who: Callable[[int], str]) -> None:
@@ -127,7 +127,7 @@ def checked_players(players: Iterable[str]) -> tuple[str, ...]:
 def checked_names(given: Iterable[str], what: str) -> tuple[str, ...]:
     """Names of players or outputs as a tuple of distinct strings, or an error that names the offender."""
     if not isinstance(given, Iterable):
-        raise InvalidInput(f"{what} is {given!r:.60}; write a tuple of names")
+        raise InvalidInput(f"{what} is {shown(given)}; write a tuple of names")
     names = tuple(given)
     if not names:
         raise InvalidInput(f"{what} is empty; a game needs at least one {what.removesuffix('s')}")
@@ -135,8 +135,9 @@ def checked_names(given: Iterable[str], what: str) -> tuple[str, ...]:
     for name in names:
         if not isinstance(name, str):
             raise InvalidInput(
-                f"{what} must be strings, got {name!r} of type {type(name).__name__}; write str({name!r})"
+                f"{what} must be strings, got {shown(name)} of type {type(name).__name__}; write str({shown(name)})"
             )
+        checked_text(name, what)
         if name in seen:
             raise InvalidInput(
                 f"{what} holds {name!r} twice; names must differ, for example {name!r} and {name + ' (2)'!r}"
@@ -156,13 +157,6 @@ def checked_groups(groups: Mapping[str, Iterable[Member]]) -> dict[str, list[Mem
             kind = "string" if isinstance(members, str) else type(members).__name__
             raise InvalidInput(f"groups[{name!r}] is the {kind} {members!r:.60}; write [{members!r:.60}]")
     return {name: list(members) for name, members in groups.items()}
-
-
-def checked_seed(seed: int) -> int:
-    """A seed that a random generator takes, or an error that says so."""
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
-        raise InvalidInput(f"seed must be a whole number of at least 0, got {seed!r}; write for example seed=0")
-    return int(seed)
 
 
 def player_index(players: tuple[str, ...], name: str) -> int:

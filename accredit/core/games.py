@@ -13,7 +13,8 @@ import numpy as np
 
 from accredit.core.coalitions import BoolArray, FloatArray, keys, packed
 from accredit.core.errors import BadPayoff, InvalidInput, TooManyOutputs
-from accredit.core.game import Game, Tabulated, check_finite, checked_names, named, payoffs, real_numbers
+from accredit.core.game import Game, Tabulated, check_finite, checked_names, named, payoffs
+from accredit.core.numbers import real_numbers
 
 RECORD_BYTES = 1 << 30  # payoffs kept for all outputs together
 
@@ -30,7 +31,7 @@ def every_payoff(games: Games, coalitions: BoolArray) -> FloatArray:
     """Payoffs of a batch in every output, checked: (batch, k). The door of `Games`, as `payoffs` is that of a `Game`."""
     players, outputs = games.players, checked_names(games.outputs, "outputs")
     check_room(len(coalitions), len(outputs))
-    earned = real_numbers(games.payoff(coalitions))
+    earned = real_numbers(games.payoff(coalitions), "payoff", BadPayoff)
     if earned.shape != (len(coalitions), len(outputs)):
         raise BadPayoff(
             f"payoff of {len(coalitions)} coalitions in {len(outputs)} outputs returned shape {earned.shape}; it must return "

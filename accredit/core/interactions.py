@@ -5,18 +5,21 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from accredit.core.attribution import frozen
-from accredit.core.claims import Claim, Holds
-from accredit.core.coalitions import BoolArray, FloatArray
+from accredit.core.attribution import checked_precision, frozen
+from accredit.core.claims import Claim, Holds, checked_claims
+from accredit.core.coalitions import FloatArray
 from accredit.core.drawn import Drawn
-from accredit.core.errors import InvalidInput, MissingExtra
+from accredit.core.errors import InvalidInput
 from accredit.core.estimate import Estimate, Known, Precision, checked_level
-from accredit.core.game import checked_players, coalition_of, named
-from accredit.core.plain import fields_of, plain, read_object
+from accredit.core.game import checked_players, player_index
+from accredit.core.lazy import needs
+from accredit.core.numbers import checked_seed, checked_text, optional_whole, real_number, shown, whole_number
+from accredit.core.plain import damaged, fields_of, listed, plain, read_object
 
 if TYPE_CHECKING:
     import pandas
@@ -59,24 +62,32 @@ class Interactions(Drawn):
             raise InvalidInput(f"values holds a coalition twice: {len(self.values)} entries for {len(kept)} coalitions")
         count = len(kept)
         put(self, "values", dict(zip(kept, frozen(list(kept.values()), (count,), "values").tolist(), strict=True)))
-        put(self, "claims", tuple(self.claims))
+        put(self, "claims", checked_claims(self.claims))
+        for name in ("index", "means"):
+            put(self, name, checked_text(getattr(self, name), name))
+        put(self, "total", None if self.total is None else real_number(self.total, "total"))
+        put(self, "payoffs", optional_whole(self.payoffs, "payoffs", 0))
+        put(self, "seed", None if self.seed is None else checked_seed(self.seed))
         for name, shape in (("stderr", (count,)), ("interval", (count, 2))):
             if getattr(self, name) is not None:
                 put(self, name, frozen(getattr(self, name), shape, name))
         put(self, "level", checked_level(self.level))
-        plain_word = Precision.unknown() if self.interval is None else Precision.interval()
-        put(self, "precision", self.precision or plain_word)
-        if (self._known.known is Known.INTERVAL) != (self.interval is not None):
-            raise InvalidInput(
-                f"precision says {str(self._known.known)!r}; intervals are given if, and only if, it is interval"
-            )
+        put(self, "precision", checked_precision(self.precision, self.stderr, self.interval))
 
-    def _coalition(self, who: Iterable[str]) -> BoolArray:
-        return coalition_of(self.players, [who] if isinstance(who, str) else who)
+    @cached_property
+    def _places(self) -> Mapping[str, int]:
+        return {player: place for place, player in enumerate(self.players)}
 
     def _key(self, who: Iterable[str]) -> Coalition:
-        plays = self._coalition(who)
-        return tuple(p for p, there in zip(self.players, plays, strict=True) if there)
+        """A coalition as its members in the order of `players`."""
+        if not isinstance(who, Iterable):
+            raise InvalidInput(f"the coalition is {shown(who)}; write the names of its members, as in ('A', 'B')")
+        names = [who] if isinstance(who, str) else list(who)
+        places = {
+            self._places[p] if isinstance(p, str) and p in self._places else player_index(self.players, p)
+            for p in names
+        }
+        return tuple(self.players[place] for place in sorted(places))
 
     @property
     def _known(self) -> Precision:
@@ -96,8 +107,9 @@ class Interactions(Drawn):
     def _place(self, coalition: Iterable[str]) -> Coalition:
         key = self._key(coalition)
         if key not in self.values:
-            here = named(self.players, self._coalition(coalition))
-            raise InvalidInput(f"no interaction of {here} here; the sizes computed are {list(self.sizes)}")
+            raise InvalidInput(
+                f"no interaction of {{{', '.join(key)}}} here; the sizes computed are {list(self.sizes)}"
+            )
         return key
 
     def __getitem__(self, coalition: Iterable[str]) -> float:
@@ -125,8 +137,7 @@ class Interactions(Drawn):
     def top(self, count: int = 10) -> Interactions:
         """The `count` coalitions of largest interaction by magnitude, largest first; nobody, whose number is not an
         interaction, is left out."""
-        if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 1:
-            raise InvalidInput(f"count must be a whole number of at least 1, got {count!r}; write for example top(3)")
+        whole_number(count, "count", example=3)
         some = [k for k, who in enumerate(self.values) if who]
         x = np.array(list(self.values.values()))
         return self._picked(sorted(some, key=lambda k: -abs(x[k]))[:count], "of somebody")
@@ -166,10 +177,8 @@ class Interactions(Drawn):
 
     def to_pandas(self) -> pandas.DataFrame:
         """One row per coalition: who, how many, the number, and stderr, low, high where known."""
-        try:
+        with needs("data", "to_pandas"):
             import pandas
-        except ImportError:
-            raise MissingExtra("pandas", "data", "to_pandas") from None
         columns: dict[str, Any] = {
             "coalition": list(self.values), "size": [len(who) for who in self.values],
             "interaction": list(self.values.values()),
@@ -195,16 +204,15 @@ class Interactions(Drawn):
     def from_json(cls, text: str) -> Interactions:
         """Read what `to_json` wrote; anything else is refused."""
         data = fields_of(cls, read_object(text, "interactions"), "interactions", FORMAT)
-        try:
-            listed = [(tuple(who), x) for who, x in data["values"]]
-            data["values"] = dict(listed)
-            if len(data["values"]) < len(listed):
-                raise ValueError("a coalition is listed twice")
-            data["claims"] = tuple(Claim(axiom, Holds(holds), why) for axiom, holds, why in data.get("claims", ()))
-            data["precision"] = Precision.from_plain(data.get("precision"))
+        with damaged("interactions"):
+            listed(data, "players", "claims", "values")
+            pairs = [_pair(entry) for entry in data["values"]]
+            data["values"] = dict(pairs)
+            if len(data["values"]) < len(pairs):
+                raise InvalidInput("values holds a coalition that is listed twice")
+            data["claims"] = tuple(Claim.from_plain(claim) for claim in data["claims"])
+            data["precision"] = Precision.from_plain(data["precision"])
             return cls(**data)
-        except (KeyError, TypeError, ValueError) as error:
-            raise InvalidInput(f"interactions JSON is damaged: {error}") from None
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Interactions):
@@ -212,3 +220,12 @@ class Interactions(Drawn):
         return self._as_plain() == other._as_plain()
 
     __hash__ = None  # type: ignore[assignment]
+
+
+def _pair(entry: Any) -> tuple[Coalition, Any]:
+    """[names, number] from JSON."""
+    if not isinstance(entry, list) or len(entry) != 2 or not isinstance(entry[0], list):
+        raise InvalidInput(f"values holds {shown(entry)}; an entry is [[names of the coalition], number]")
+    if not all(isinstance(name, str) for name in entry[0]):
+        raise InvalidInput(f"values names the coalition {shown(entry[0])}; write a list of players")
+    return tuple(entry[0]), entry[1]

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import fields
 from typing import Any
 
 import numpy as np
 
 from accredit.core.errors import InvalidInput
+from accredit.core.numbers import checked_text, known_fields, real_numbers, shown
+
+DEPTH = 100  # lists and objects within one another
+DIGITS = 308  # of a whole number: more would not fit a floating-point number
 
 
 def plain(value: Any, where: str = "value") -> Any:
@@ -19,8 +25,21 @@ def plain(value: Any, where: str = "value") -> Any:
     >>> plain({"gap": np.float64(0.5), "cut": (1, 2)})
     {'gap': 0.5, 'cut': [1, 2]}
     """
-    if value is None or isinstance(value, str | bool | int):
-        return value if not isinstance(value, str) else str(value)
+    try:
+        return _plain(value, where)
+    except RecursionError:
+        raise InvalidInput(
+            f"{where[:60]} is nested too deeply, or contains itself; a result keeps what JSON holds"
+        ) from None
+
+
+def _plain(value: Any, where: str) -> Any:
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, str):
+        return checked_text(value, where)
+    if isinstance(value, int):
+        return _small(int(value), where)
     if isinstance(value, float | np.floating):
         if not math.isfinite(value):
             raise InvalidInput(f"{where} is {value}; only finite numbers can be kept in a result")
@@ -28,45 +47,157 @@ def plain(value: Any, where: str = "value") -> Any:
     if isinstance(value, np.bool_ | np.integer):
         return value.item()
     if isinstance(value, np.ndarray):
-        return plain(value.tolist(), where)
+        return _plain(real_numbers(value, where) if isinstance(value, np.ma.MaskedArray) else value.tolist(), where)
     if isinstance(value, Mapping):
-        return {str(key): plain(item, f"{where}.{key}") for key, item in value.items()}
+        return {checked_text(str(key), where): _plain(item, f"{where}.{key}") for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [plain(item, f"{where}[{i}]") for i, item in enumerate(value)]
+        return [_plain(item, f"{where}[{i}]") for i, item in enumerate(value)]
     raise InvalidInput(f"{where} is a {type(value).__name__}; a result keeps only numbers, strings, lists and mappings")
 
 
-def read_object(text: str, kind: str) -> dict[str, Any]:
-    """Parse JSON text that must hold one object of the given kind."""
+def plain_mapping(value: Any, where: str) -> dict[str, Any]:
+    """A mapping as JSON types, or an error that says that it is not one."""
+    if not isinstance(value, Mapping):
+        raise InvalidInput(f"{where} is {shown(value)}; write a mapping from names to plain values")
+    found: dict[str, Any] = plain(value, where)
+    return found
+
+
+def read_json(text: str | bytes, what: str) -> Any:
+    """JSON text as plain data: UTF-8, each name of an object once, finite numbers, whole characters, nested at most 100 deep.
+
+    `what` says in messages whose JSON it is. The reader of the standard library keeps the last of two equal names, takes NaN
+    and 1e999, guesses other encodings, and ends in errors of its own on very long whole numbers.
+
+    >>> read_json('{"a": [1, 2.5]}', "the file")
+    {'a': [1, 2.5]}
+    """
     try:
-        data = json.loads(text, object_pairs_hook=named_once)
-    except (json.JSONDecodeError, RecursionError) as error:
-        raise InvalidInput(f"not JSON: {error}; write one with .to_json()") from None
+        return _walked(json.loads(_decoded(text, what), object_pairs_hook=named_once, parse_float=_float, parse_int=_int,
+                                  parse_constant=_constant))  # fmt: skip
+    except RecursionError:
+        raise InvalidInput(f"{what} is nested more than {DEPTH} deep") from None
+    except json.JSONDecodeError as error:
+        raise InvalidInput(f"{what} is not JSON: {error}") from None
+    except _NotPlain as error:
+        raise InvalidInput(f"{what} {error}") from None
+
+
+class _NotPlain(Exception):
+    """Why JSON text cannot be plain data."""
+
+
+def _decoded(text: Any, what: str) -> str:
+    if isinstance(text, bytes | bytearray):
+        try:
+            return bytes(text).decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            raise InvalidInput(
+                f"{what} is not text in UTF-8: {error.reason} at byte {error.start}; save it as UTF-8"
+            ) from None
+    if not isinstance(text, str):
+        raise InvalidInput(f"{what} is {shown(text)}; give the JSON text, a string")
+    return text.removeprefix("\ufeff")
+
+
+def _float(digits: str) -> float:
+    number = float(digits)
+    if math.isinf(number):
+        raise _NotPlain(f"holds the number {digits[:24]}, which is beyond 1.8e308")
+    return number
+
+
+def _int(digits: str) -> int:
+    if len(digits) > DIGITS:
+        raise _NotPlain(f"holds a whole number of {len(digits.lstrip('-'))} digits, which is beyond 1.8e308")
+    return int(digits)
+
+
+def _small(number: int, where: str) -> int:
+    """A whole number that other programs can read as well."""
+    if number.bit_length() > 1023:
+        raise InvalidInput(f"{where} is {shown(number)}; the largest number is 1.8e308")
+    return number
+
+
+def _constant(word: str) -> float:
+    raise _NotPlain(f"holds {word}, which is not a number in JSON; write a number or null")
+
+
+def _walked(data: Any) -> Any:
+    """The same data, after a look at every text and at the depth."""
+    level: list[Any] = [data]
+    for _ in range(DEPTH):
+        below: list[Any] = []
+        for item in level:
+            if isinstance(item, str):
+                _whole_characters(item)
+            elif isinstance(item, dict):
+                below.extend(item)
+                below.extend(item.values())
+            elif isinstance(item, list):
+                below.extend(item)
+        if not below:
+            return data
+        level = below
+    raise RecursionError
+
+
+def _whole_characters(text: str) -> None:
+    if not text.isascii():
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            half = ascii(text[error.start])
+            raise _NotPlain(f"holds {shown(ascii(text), 30)} with {half}, half of a surrogate pair") from None
+
+
+def read_object(text: str | bytes, kind: str) -> dict[str, Any]:
+    """Parse JSON text that must hold one object of the given kind."""
+    data = read_json(text, f"{kind} JSON")
     if not isinstance(data, dict) or data.get("kind") != kind:
         seen = data.get("kind") if isinstance(data, dict) else type(data).__name__
-        raise InvalidInput(f"expected JSON of kind {kind!r}, got {seen!r}; write one with .to_json()")
+        raise InvalidInput(f"expected JSON of kind {kind!r}, got {shown(seen)}; write one with .to_json()")
     return data
 
 
 def named_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """A JSON object; the reader of the standard library would silently keep the last of two equal names."""
-    found: dict[str, Any] = {}
-    for name, value in pairs:
-        if name in found:
-            raise InvalidInput(f"the JSON gives {name!r} twice; keep one entry for it")
-        found[name] = value
+    found: dict[str, Any] = dict(pairs)
+    if len(found) < len(pairs):
+        name = Counter(name for name, _ in pairs).most_common(1)[0][0]
+        raise InvalidInput(f"the JSON gives {name!r} twice; keep one entry for it")
     return found
 
 
 def fields_of(kind: type[Any], data: Mapping[str, Any], name: str, format: int) -> dict[str, Any]:
-    """The fields of a dataclass in what its `to_json` wrote; another format, or a field that it does not have, is refused."""
-    if data.get("format") != format:
-        raise InvalidInput(f"{name} format {data.get('format')!r} is not {format}; write it again with this version")
-    known = {field.name for field in fields(kind)}
-    other = sorted(set(data) - known - {"kind", "format"})
-    if other:
-        raise InvalidInput(f"{name} JSON has the unknown field {other[0]!r}; the fields are {', '.join(sorted(known))}")
-    return {key: value for key, value in data.items() if key in known}
+    """The fields of a dataclass in what its `to_json` wrote: all of them, and no other. Another format is refused."""
+    if isinstance(data.get("format"), bool) or data.get("format") != format:
+        raise InvalidInput(
+            f"{name} format {shown(data.get('format'))} is not {format}; write it again with this version"
+        )
+    known = [field.name for field in fields(kind)]
+    known_fields((key for key in data if key not in ("kind", "format")), known, f"{name} JSON")
+    missing = [key for key in known if key not in data]
+    if missing:
+        raise InvalidInput(f"{name} JSON lacks the field {missing[0]!r}; write it again with .to_json()")
+    return {key: data[key] for key in known}
+
+
+def listed(values: Mapping[str, Any], *names: str) -> None:
+    """Refuse fields that are not lists, where only a list can have been written."""
+    for name in names:
+        if not isinstance(values[name], list):
+            raise InvalidInput(f"{name} is {shown(values[name])}; it must be a list")
+
+
+@contextmanager
+def damaged(kind: str) -> Iterator[None]:
+    """Say of everything that is refused inside that it stood in the JSON of a result."""
+    try:
+        yield
+    except InvalidInput as error:
+        raise InvalidInput(f"{kind} JSON is damaged: {error}") from None
 
 
 def cell(text: str) -> str:

@@ -14,7 +14,8 @@ from accredit.core.coalitions import BoolArray, FloatArray
 from accredit.core.drawn import Drawn
 from accredit.core.errors import InvalidInput
 from accredit.core.game import checked_players
-from accredit.core.plain import fields_of, plain, read_object
+from accredit.core.numbers import checked_seed, checked_text
+from accredit.core.plain import damaged, fields_of, listed, plain, plain_mapping, read_object
 from accredit.core.tables import player_frame
 
 if TYPE_CHECKING:
@@ -56,8 +57,11 @@ class Selection(Drawn):
         put(self, "chosen", chosen)
         if self.scores is not None:
             put(self, "scores", frozen(self.scores, (n,), "scores"))
-        put(self, "certificate", plain(dict(self.certificate), "certificate"))
-        put(self, "provenance", plain(dict(self.provenance), "provenance"))
+        for name in ("method", "rule"):
+            put(self, name, checked_text(getattr(self, name), name))
+        put(self, "seed", None if self.seed is None else checked_seed(self.seed))
+        for name in ("certificate", "provenance"):
+            put(self, name, plain_mapping(getattr(self, name), name))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -102,10 +106,9 @@ class Selection(Drawn):
     def from_json(cls, text: str) -> Selection:
         """Read what `to_json` wrote; anything else is refused."""
         values = fields_of(cls, read_object(text, "selection"), "selection", FORMAT)
-        try:
+        with damaged("selection"):
+            listed(values, "players", "chosen")
             return cls(**values)
-        except (TypeError, ValueError) as error:
-            raise InvalidInput(f"selection JSON is damaged: {error}") from None
 
     def to_pandas(self) -> pandas.DataFrame:
         """One row per player: chosen or not, and the score where there is one."""

@@ -18,13 +18,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from accredit.core.errors import InvalidInput, MissingExtra
-from accredit.core.plain import named_once
+from accredit.core.errors import InvalidInput
+from accredit.core.files import LIMIT, as_text, check_is_file, read_bytes
+from accredit.core.lazy import needs
+from accredit.core.plain import read_json
 
 if TYPE_CHECKING:
     import pandas
 
-LIMIT = 256 << 20  # bytes of text, after unpacking
+TOO_LONG = "split it, or keep only the rows you need"
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
 JSON_LINES = (".jsonl", ".ndjson")
 Lines = list[tuple[int, list[str]]]  # where a row begins in its file, counted from 1, and its cells
@@ -98,31 +100,22 @@ def read_sheet(path: str | Path) -> Sheet:
 
 def read_content(path: str | Path) -> str:
     """The text of a file in UTF-8, unpacked where its name ends in .gz. No more than `LIMIT` bytes are ever held."""
-    check_is_file(path)
-    place, file = Path(path), str(path)
+    raw = read_bytes(path, LIMIT, TOO_LONG)
+    if Path(path).name.lower().endswith(".gz"):
+        raw = _unpacked(raw, str(path))
+    return as_text(raw, path)
+
+
+def _unpacked(packed: bytes, file: str) -> bytes:
+    """What a gzip file holds; a small file may hold more than any memory."""
     try:
-        with gzip.open(place) if place.name.lower().endswith(".gz") else place.open("rb") as opened:
+        with gzip.open(io.BytesIO(packed)) as opened:
             raw = opened.read(LIMIT + 1)
-        text = raw.decode("utf-8-sig")
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+    except (OSError, EOFError, zlib.error) as error:
         raise InvalidInput(f"{file!r} is not a whole gzip file: {error}") from None
-    except OSError as error:
-        raise InvalidInput(f"{file!r} cannot be read: {error.strerror or error}") from None
-    except UnicodeDecodeError as error:
-        line = raw.count(b"\n", 0, error.start) + 1
-        raise InvalidInput(f"{file!r} is not text in UTF-8: {error.reason} in line {line}; save it as UTF-8") from None
     if len(raw) > LIMIT:
-        raise InvalidInput(
-            f"{file!r} holds more than {LIMIT >> 20} MiB of text; split it, or keep only the rows you need"
-        )
-    return text
-
-
-def check_is_file(path: str | Path) -> None:
-    """Refuse what is not there, and what is not a file."""
-    if not Path(path).is_file():
-        what = "is not a file" if Path(path).exists() else "does not exist"
-        raise InvalidInput(f"{str(path)!r} {what}; give the path of a file")
+        raise InvalidInput(f"{file!r} holds more than {LIMIT >> 20} MiB of text; {TOO_LONG}")
+    return raw
 
 
 def _check_names(names: Sequence[str], file: str, kind: str) -> None:
@@ -207,10 +200,7 @@ def _json_lines(content: str, file: str) -> Lines:
     for number, line in enumerate(content.split("\n"), start=1):
         if not line.strip():
             continue
-        try:
-            data = json.loads(line, object_pairs_hook=named_once)
-        except (ValueError, RecursionError) as error:
-            raise InvalidInput(f"line {number} of {file!r} is not JSON: {error}") from None
+        data = read_json(line, f"line {number} of {file!r}")
         if not isinstance(data, dict):
             raise InvalidInput(
                 f'line {number} of {file!r} is not a JSON object; write for example {{"text": "A fine film."}}'
@@ -246,8 +236,6 @@ def _count(number: int, noun: str) -> str:
 
 def player_frame(players: Sequence[str], columns: Mapping[str, Any]) -> pandas.DataFrame:
     """A pandas frame with one row per player."""
-    try:
+    with needs("data", "to_pandas"):
         import pandas
-    except ImportError:
-        raise MissingExtra("pandas", "data", "to_pandas") from None
     return pandas.DataFrame(dict(columns), index=pandas.Index(players, name="player"))

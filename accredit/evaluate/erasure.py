@@ -9,7 +9,17 @@ from math import comb
 
 import numpy as np
 
-from accredit.core import Attribution, BoolArray, FloatArray, Game, IntArray, InvalidInput, Selection, payoffs
+from accredit.core import (
+    Attribution,
+    BoolArray,
+    FloatArray,
+    Game,
+    IntArray,
+    InvalidInput,
+    Selection,
+    payoffs,
+    whole_number,
+)
 from accredit.core.statistics import ROUNDING
 from accredit.evaluate.chains import best_chain, checked_fractions, ordering, sizes_of, tops
 from accredit.evaluate.metric import Better, NotApplicable, Result, scores_of
@@ -209,8 +219,7 @@ class DropAt:
     paper: str = "Cohen-Wang et al. (2024)"
 
     def __post_init__(self) -> None:
-        if isinstance(self.k, bool) or not isinstance(self.k, int) or self.k < 1:
-            raise InvalidInput(f"k must be a whole number of at least 1, got {self.k!r}; write DropAt(1)")
+        whole_number(self.k, "k")
 
     @property
     def name(self) -> str:

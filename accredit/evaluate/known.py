@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from accredit.core import Attribution, BoolArray, FloatArray, Game, InvalidInput
+from accredit.core import Attribution, BoolArray, FloatArray, Game, InvalidInput, whole_number
 from accredit.core.statistics import tied
 from accredit.evaluate.erasure import ranked
 from accredit.evaluate.metric import Better, NotApplicable, Result, scores_of, unit_of
@@ -36,8 +36,7 @@ class HitAt:
     paper: str = ""
 
     def __post_init__(self) -> None:
-        if isinstance(self.k, bool) or not isinstance(self.k, int) or self.k < 1:
-            raise InvalidInput(f"k must be a whole number of at least 1, got {self.k!r}; write HitAt(1, truth=(0,))")
+        whole_number(self.k, "k")
 
     @property
     def name(self) -> str:

@@ -237,7 +237,7 @@ def answer_subject(
     unknown = sorted(set(how) - TAKEN)
     if unknown:
         raise InvalidInput(f"{unknown[0]} is not a setting of answers; there are {', '.join(sorted(TAKEN | ANSWERS))}")
-    game = _game(model, prompt, answer, generate, players, removal, how)
+    game = _game(model, prompt, answer, generate, players, removal, seed, how)
     paid = payoff or "log-probability"
     games, notes = _targets(game, paid, target, budget)
     return AnswerSubject(game, games, game.unit, players, paid, budget, seed, journal, notes)
@@ -270,7 +270,14 @@ def _targets(
 
 
 def _game(
-    model: Any, prompt: Any, answer: Any, generate: Any, players: Any, removal: str | None, how: dict[str, Any]
+    model: Any,
+    prompt: Any,
+    answer: Any,
+    generate: Any,
+    players: Any,
+    removal: str | None,
+    seed: int,
+    how: dict[str, Any],
 ) -> AnswerGame:
     if answer is not None and generate not in (None, False):
         raise InvalidInput("answer and generate are both given; give the answer, or let the model generate one")
@@ -295,7 +302,12 @@ def _game(
     from accredit.games.answers import answer_game
 
     return answer_game(
-        model, prompt, answer, removal=removal or "rebuild", generation=_generation(generate), **settings
+        model,
+        prompt,
+        answer,
+        removal=removal or "rebuild",
+        generation={"seed": seed} | _generation(generate),
+        **settings,
     )
 
 

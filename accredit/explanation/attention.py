@@ -7,10 +7,12 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from accredit.attention import flow_credit, joint_flow, pairwise_flow, raw_attention, rollout
 from accredit.core import Attribution, Attributions, Claim, FloatArray, Holds, MissingExtra
 from accredit.explanation.answers import AnswerSubject
-from accredit.explanation.flows import beside_uniform, flow_options, solved_flow
+from accredit.explanation.flows import beside_uniform, flow_options, solved_flow, uniform_flow
 from accredit.explanation.graph import Graph, graph_of, uniform_of
 from accredit.explanation.subject import Subject
 from accredit.flow.maximum import simple_max_flow
@@ -41,7 +43,7 @@ def last_layer(subject: Explained, tensor: str) -> Attribution | Attributions:
     """Weights with which the last layer's output positions read every token."""
     graph = graph_of(subject, tensor)
     weights = raw_attention(graph.attention)
-    return _for_each(subject, graph, lambda out: scored(graph, weights[out].mean(axis=0), "attention/last layer"))
+    return for_each(subject, graph, lambda out: scored(graph, weights[out].mean(axis=0), "attention/last layer"))
 
 
 def rolled_out(subject: Explained, tensor: str) -> Attribution | Attributions:
@@ -54,7 +56,7 @@ def rolled_out(subject: Explained, tensor: str) -> Attribution | Attributions:
         credit = scored(graph, walked[outputs].mean(axis=0), "rollout/residual=0.5")
         return credit if even is None else beside_uniform(credit, graph.by_player(even[outputs].mean(axis=0)))
 
-    return _for_each(subject, graph, one)
+    return for_each(subject, graph, one)
 
 
 def pairwise(subject: Explained, tensor: str) -> Attribution | Attributions:
@@ -62,7 +64,7 @@ def pairwise(subject: Explained, tensor: str) -> Attribution | Attributions:
     graph = graph_of(subject, tensor)
     flows = pairwise_flow(graph.attention, outputs=graph.outputs, **flow_options(tensor))
     row = {out: k for k, out in enumerate(graph.outputs)}
-    return _for_each(
+    return for_each(
         subject, graph, lambda out: scored(graph, flows[[row[k] for k in out]].mean(axis=0), f"pairwise-flow/{tensor}")
     )
 
@@ -92,7 +94,7 @@ def _credited(subject: Explained, tensor: str, rule: FlowRule) -> Attribution | 
         credit = flow_credit(solved_flow(subject, tensor, rule, outputs), groups=graph.groups)
         return _against_the_mask(subject, graph, credit, rule, outputs)
 
-    return _for_each(subject, graph, one, most=FLOWS)
+    return for_each(subject, graph, one, most=FLOWS)
 
 
 def shapley_flow(subject: Explained, tensor: str) -> Attribution | Attributions:
@@ -109,11 +111,12 @@ def _against_the_mask(
     """The credit, and beside it that of uniform attention under the same causal mask."""
     if not graph.causal:
         return credit
-    even = flow_credit(solved_flow(subject, "uniform", rule, outputs), groups=graph.groups)  # players in the same order
-    return beside_uniform(credit, even.credit)
+    even, error = uniform_flow(subject, rule, outputs)
+    players = dict(zip(graph.everyone, graph.by_player(even).tolist(), strict=True))
+    return beside_uniform(credit, np.array([players[name] for name in credit.players]), error)
 
 
-def _for_each(
+def for_each(
     subject: Explained, graph: Graph, one: Callable[[list[int]], Attribution], most: float = float("inf")
 ) -> Attribution | Attributions:
     """The credit from all output positions together; of an answer also from those of each sentence and token, unless that

@@ -79,7 +79,7 @@ def explain(
     `budget` bounds the payoffs that each game method may ask. A text longer than the model reads is refused unless `cut`;
     `prefix` is what an encoder–decoder has said so far. Gradients take `layer` (credit goes to what enters that block) and
     `baseline` (mask, pad, zero, mean or vectors; for pictures as `removal`); integrals along a path also take `tolerance` and
-    `most_steps`.
+    `most_steps`, GradientSHAP and SmoothGrad `samples` and `noise`, discretised integrated gradients `points`.
 
     For pictures only: `segments` is an (H, W) array with the segment of every pixel; `size`, `mean`, `std` or `preprocess`
     say how a picture is prepared for a network that has no image processor: see `as_image_model`.

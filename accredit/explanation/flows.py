@@ -15,6 +15,7 @@ from accredit.explanation.graph import GRADIENTS, Graph, graph_of, uniform_of
 from accredit.explanation.result import FlowPicture
 from accredit.explanation.subject import Subject
 from accredit.flow.stack import AttentionStack
+from accredit.flow.uniform import continued_credit
 from accredit.methods import Chosen
 
 if TYPE_CHECKING:
@@ -60,11 +61,23 @@ def solved_flow(subject: Explained, tensor: str, rule: FlowRule, outputs: list[i
     )
 
 
-def beside_uniform(credit: Attribution, even: FloatArray) -> Attribution:
+def uniform_flow(subject: Explained, rule: FlowRule, outputs: list[int]) -> tuple[FloatArray, float]:
+    """What arrives at each token, (T,), when attention knows the mask alone, and the share of it that may lie elsewhere: 0
+    where the flow is solved; that of a long text is carried over from short ones where that loses little."""
+    even = uniform_of(subject)
+    if rule == "barrier" and not isinstance(even, AttentionStack) and even[:, np.tri(even.shape[1], dtype=bool)].all():
+        carried = continued_credit(len(even), even.shape[1], tuple(outputs))
+        if carried is not None:
+            return carried.credit, carried.error
+    return solved_flow(subject, "uniform", rule, outputs).demand, 0.0
+
+
+def beside_uniform(credit: Attribution, even: FloatArray, error: float = 0.0) -> Attribution:
     """The credit, with that of uniform attention under the same mask, (n,), and how far apart the two are.
 
     `uniform_distance` is the share of the credit that lies elsewhere (total variation), `uniform_rank_correlation`
-    Spearman's; it is left out where one of the two has no order.
+    Spearman's; it is left out where one of the two has no order. `uniform_error` is the share that the baseline itself may
+    be off, where it was not solved.
     """
     if not (credit.credit.sum() > 0 and even.sum() > 0):
         return credit
@@ -72,13 +85,16 @@ def beside_uniform(credit: Attribution, even: FloatArray) -> Attribution:
     found: dict[str, Any] = {"uniform": even, "uniform_distance": float(np.abs(mine - mask).sum() / 2)}
     if np.ptp(mine) > 0 and np.ptp(mask) > 0:
         found["uniform_rank_correlation"] = float(rank_correlation(mine, mask))
+    if error:
+        found["uniform_error"] = error
     return replace(credit, certificate={**credit.certificate, **found})
 
 
 def on_the_mask(attributions: Mapping[str, Attribution]) -> Iterator[str]:
     """How far readings of causal attention are from what the mask alone gives, a warning where that is not far; and where
     nothing flows."""
-    apart = []
+    apart: list[str] = []
+    error = max((credit.certificate.get("uniform_error", 0.0) for credit in attributions.values()), default=0.0)
     for name, credit in attributions.items():
         if credit.total == 0 and "max_flow" in credit.certificate:
             yield f"{name}: nothing flows, because no path of positive weights leads from the output to the input."
@@ -95,6 +111,11 @@ def on_the_mask(attributions: Mapping[str, Attribution]) -> Iterator[str]:
             apart.append(f"{name} ({measured})")
     if apart:
         yield f"Compared with {UNIFORM}: {', '.join(apart)}."
+    if error:
+        yield (
+            f"The flow of uniform attention was carried over from shorter texts: about {error:.1%} of its credit may lie "
+            "elsewhere."
+        )
 
 
 def drawn_flow(subject: Explained, chosen: Chosen) -> FlowPicture | None:

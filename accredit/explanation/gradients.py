@@ -11,13 +11,13 @@ from accredit.core import Attribution, Attributions, InvalidInput, NotConverged
 from accredit.explanation.answers import AnswerSubject
 from accredit.explanation.subject import Subject
 from accredit.gradients.answer_point import answer_points
-from accredit.gradients.discretised import discretised_integrated_gradients_at
+from accredit.gradients.discretised import POINTS, discretised_integrated_gradients_at
 from accredit.gradients.expected import SAMPLES, gradient_shap_at, several
 from accredit.gradients.integrated import MOST_STEPS, STEPS, TOLERANCE, integrated_gradients_at
 from accredit.gradients.point import Point, at_layer, point
 from accredit.gradients.relevance import attn_lrp_at
 from accredit.gradients.sequential import sequential_integrated_gradients_at
-from accredit.gradients.slopes import input_x_gradient_at, saliency_at, smoothgrad_at
+from accredit.gradients.slopes import NOISE, input_x_gradient_at, saliency_at, smoothgrad_at
 from accredit.models.partition import Partition
 
 Asked = Subject | AnswerSubject
@@ -45,26 +45,36 @@ def sequential(
     return _each(subject, lambda at: sequential_integrated_gradients_at(at, tolerance, most_steps, steps), baseline)
 
 
-def discretised(subject: Asked, baseline: Any = None) -> Credit:
+def discretised(subject: Asked, baseline: Any = None, points: int = POINTS) -> Credit:
     """Along a path through words."""
-    return _each(subject, discretised_integrated_gradients_at, baseline)
+    return _each(subject, lambda at: discretised_integrated_gradients_at(at, points), baseline)
 
 
-def expected(subject: Asked, baseline: Any = None, layer: Layer = None, most_steps: int = MOST_STEPS) -> Credit:
-    """At random points between the input and one or several baselines; more of them where few miss a steep place."""
+def expected(
+    subject: Asked,
+    baseline: Any = None,
+    layer: Layer = None,
+    most_steps: int = MOST_STEPS,
+    samples: int | None = None,
+    noise: float = 0.0,
+) -> Credit:
+    """At random points between the input and one or several baselines; unless it is said how many, more of them where few
+    miss a steep place."""
     by_baseline = [_points(subject, way, layer) for way in several(baseline)]
     targets = {target: [points[target] for points in by_baseline] for target in by_baseline[0]}
-    return _credit(subject, {target: drawn(points, subject.seed, most_steps) for target, points in targets.items()})
+    first, most = (min(SAMPLES, most_steps), most_steps) if samples is None else (samples, samples)
+    return _credit(
+        subject, {target: drawn(points, subject.seed, first, most, noise) for target, points in targets.items()}
+    )
 
 
-def drawn(points: list[Point], seed: int, most_steps: int) -> Attribution:
-    """GradientSHAP with twice as many points as long as they miss the total by far."""
-    samples = min(SAMPLES, most_steps)
+def drawn(points: list[Point], seed: int, samples: int, most: int, noise: float) -> Attribution:
+    """GradientSHAP with twice as many points, up to `most`, as long as they miss the total by far."""
     while True:
         try:
-            return gradient_shap_at(points, samples, seed=seed)
+            return gradient_shap_at(points, samples, noise, seed)
         except NotConverged:
-            if 2 * samples > most_steps:
+            if 2 * samples > most:
                 raise
         samples *= 2
 
@@ -84,9 +94,9 @@ def steepness(subject: Asked, layer: Layer = None) -> Credit:
     return _each(subject, saliency_at, layer=layer)
 
 
-def smoothed(subject: Asked, layer: Layer = None) -> Credit:
+def smoothed(subject: Asked, layer: Layer = None, samples: int = SAMPLES, noise: float = NOISE) -> Credit:
     """The steepness averaged over noisy copies of the input."""
-    return _each(subject, lambda at: smoothgrad_at(at, seed=subject.seed), layer=layer)
+    return _each(subject, lambda at: smoothgrad_at(at, noise, samples, subject.seed), layer=layer)
 
 
 def _each(subject: Asked, solve: Callable[[Point], Attribution], baseline: Any = None, layer: Layer = None) -> Credit:

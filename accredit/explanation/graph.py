@@ -62,17 +62,23 @@ def _graph(subject: Subject | AnswerSubject, tensor: str) -> Graph:
     heads, layers = Heads.of(subject.settings.get("heads", "mean")), subject.settings.get("layers")
     parts = _read(subject, tensor, heads).parts
     joined = _joined(parts, tensor)
+    chosen = {
+        "tensor": tensor, "heads": str(heads), "layers": f"all {len(joined)}" if layers is None else str(layers),
+    }  # fmt: skip
+    return graph_of_parts(subject, parts, some_layers(joined, layers), chosen)
+
+
+def graph_of_parts(
+    subject: Subject | AnswerSubject, parts: dict[str, FloatArray], joined: Attention, chosen: dict[str, str]
+) -> Graph:
+    """The graph of a tensor that was read from a subject's own pass, part by part, and joined."""
     owner, everyone, shown = _tokens(subject, parts)
     if (size := joined.carried.shape[1] if isinstance(joined, AttentionStack) else joined.shape[1]) != len(owner):
         raise InvalidInput(
             f"attention is over {size} tokens and {len(owner)} are explained; use players that are the model's own tokens or "
             "patches"
         )
-    attention = some_layers(joined, layers)
-    chosen = {
-        "tensor": tensor, "heads": str(heads), "layers": f"all {len(joined)}" if layers is None else str(layers),
-    }  # fmt: skip
-    return Graph(attention, _outputs(subject, parts), owner, everyone, shown, chosen)
+    return Graph(joined, _outputs(subject, parts), owner, everyone, shown, chosen)
 
 
 def _read(subject: Subject | AnswerSubject, tensor: str, heads: Heads) -> Read:

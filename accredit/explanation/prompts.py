@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from accredit.core import InvalidInput
 from accredit.explanation.result import Token
 from accredit.models.encoded import sentence_spans, word_spans
-from accredit.models.prompt import Parts, Prompt, paragraph_spans, visible
+from accredit.models.prompt import Parts, Place, Prompt, paragraph_spans, visible
 
 if TYPE_CHECKING:
     from accredit.games.assembly import Layout
@@ -36,24 +36,24 @@ def _own(parts: Any, model: AnsweringModel | None) -> tuple[str, list[tuple[int,
         owned = zip(layout.spans.tolist(), layout.owner.tolist(), strict=True)
         return layout.text, [(a, b, who) for (a, b), who in owned if who >= 0]
     dealt: Parts = getattr(parts, "parts", parts)
-    text, starts = _written(dealt.prompt, model)
-    spans = zip(dealt.spans, dealt.owner, strict=True)
-    return text, [(max(starts[c] + a, 0), starts[c] + b, who) for (c, a, b), who in spans]
+    text, places = _written(dealt.prompt, model)
+    spans = [(places[c].of(a, b), who) for (c, a, b), who in zip(dealt.spans, dealt.owner, strict=True)]
+    return text, [(there.start, there.stop, who) for there, who in spans]
 
 
-def _written(prompt: Prompt, model: AnsweringModel | None) -> tuple[str, list[int]]:
-    """The whole prompt as one text, through the chat template where that can be followed, and where each content begins."""
+def _written(prompt: Prompt, model: AnsweringModel | None) -> tuple[str, list[Place]]:
+    """The whole prompt as one text, through the chat template where that can be followed, and where each content stands."""
     if model is not None:
         with suppress(InvalidInput):  # the template rewrites what is said
             return model.layout(prompt)
     if prompt.messages is None:
-        return prompt.contents[0], [0]
-    text, starts = "", []
+        return prompt.contents[0], [Place(0, 0, len(prompt.contents[0]))]
+    text, places = "", []
     for message, content in zip(prompt.messages, prompt.contents, strict=True):
         text += f"{message['role']}: "
-        starts.append(len(text))
+        places.append(Place(len(text), len(text), len(text + content)))
         text += f"{content}\n\n"
-    return text, starts
+    return text, places
 
 
 def nested(players: tuple[str, ...], text: str, tokens: tuple[Token, ...], before: str) -> list[Any]:

@@ -14,6 +14,7 @@ import numpy as np
 from accredit.core import Attribution, FloatArray, IntArray, InvalidInput
 from accredit.core.attribution import frozen
 from accredit.core.drawn import Drawn, drawings
+from accredit.core.files import check_writable, put
 from accredit.core.plain import plain, read_object
 from accredit.core.tables import player_frame
 from accredit.methods import find
@@ -315,4 +316,4 @@ class Explanation(Drawn):
 
     def to_html(self, path: str | Path) -> None:
         """Write one self-contained page: no script from elsewhere, no request."""
-        Path(path).write_text(drawings().to_page(self), encoding="utf-8")
+        put(check_writable(path), drawings().to_page(self).encode())

@@ -18,13 +18,15 @@ from accredit.core import (
     Interactions,
     InvalidInput,
     Known,
-    MissingExtra,
     Precision,
     checked_players,
+    needs,
+    whole_number,
 )
 from accredit.core.attribution import frozen
 from accredit.core.claims import no_division
 from accredit.core.drawn import Drawn, drawings
+from accredit.core.files import check_writable, put
 from accredit.core.plain import plain, read_object
 from accredit.explanation.row_pairs import pair_claims, pair_means, row_interactions
 
@@ -171,8 +173,7 @@ class TableExplanation(Drawn):
 
     def _place_of(self, row: int, output: str | None) -> int:
         """The position of an output, of a row that is there."""
-        if isinstance(row, bool) or not isinstance(row, int | np.integer) or not -len(self) <= row < len(self):
-            raise InvalidInput(f"row is {row!r}; write a number from 0 to {len(self) - 1}")
+        whole_number(row, "row", -len(self), len(self) - 1)
         return self.place(output)
 
     def interactions(self, row: int, output: str | None = None) -> Interactions:
@@ -237,10 +238,8 @@ class TableExplanation(Drawn):
 
     def to_pandas(self, output: str | None = None) -> pandas.DataFrame:
         """One line per row: each column's credit, the base value and the prediction."""
-        try:
+        with needs("data", "to_pandas"):
             import pandas
-        except ImportError:
-            raise MissingExtra("pandas", "data", "to_pandas") from None
         k = self.place(output)
         frame = pandas.DataFrame(
             self.credit[:, :, k], index=pandas.Index(self.rows, name="row"), columns=list(self.players)
@@ -281,7 +280,7 @@ class TableExplanation(Drawn):
 
     def to_html(self, path: str | Path) -> None:
         """Write one self-contained page: all columns over all rows, then any row."""
-        Path(path).write_text(drawings().to_page(self), encoding="utf-8")
+        put(check_writable(path), drawings().to_page(self).encode())
 
 
 def _over_rows(sizes: FloatArray) -> tuple[FloatArray, FloatArray | None, Precision]:

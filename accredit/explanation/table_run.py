@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from accredit.core import AccreditError, FloatArray, InvalidInput, Known, MissingExtra, Precision
+from accredit.core import AccreditError, FloatArray, InvalidInput, Known, Precision, needs
+from accredit.core.files import check_writable, put
 from accredit.core.plain import plain
 from accredit.explanation.backgrounds import Compared
 from accredit.explanation.row_answers import Answer, Asked, answered, part
@@ -24,7 +25,6 @@ from accredit.models.frames import Rows
 from accredit.models.row_files import load_row_model
 from accredit.store.fingerprint import fingerprint
 from accredit.store.lines import finished_lines
-from accredit.store.results import put
 from accredit.store.workers import workers
 from accredit.trees.closed_form import has_closed_form
 from accredit.trees.separable import mixtures
@@ -208,11 +208,7 @@ def explain_table_file(
 
 def _files(out: str | Path) -> tuple[Path, Path]:
     """The file that was asked for, and the one that lines are written to."""
-    final = Path(out)
-    if final.is_dir():
-        raise InvalidInput(f"out is {str(out)!r}, which is a folder; name a file in it, for example credit.jsonl")
-    if not final.absolute().parent.is_dir():
-        raise InvalidInput(f"out is {str(out)!r}, and its folder does not exist; make it first")
+    final = check_writable(out, "out")
     return final, final.with_suffix(".parquet.jsonl") if final.suffix == ".parquet" else final
 
 
@@ -343,13 +339,11 @@ def _answer_of(data: dict[str, Any], asked: Asked, one: Answer) -> Answer:
 
 def _to_parquet(journal: Path, final: Path) -> None:
     """One line per row and output, one column per player."""
-    try:
-        import io
+    import io
 
+    with needs("trees", "writing .parquet"):
         import pyarrow
         import pyarrow.parquet
-    except ImportError as error:
-        raise MissingExtra(str(error.name), "trees", "writing .parquet") from error
     table = []
     with journal.open(encoding="utf-8") as lines:
         for line in lines:

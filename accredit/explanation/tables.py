@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from accredit.core import FloatArray, InvalidInput, checked_seed
+from accredit.core import FloatArray, InvalidInput, checked_seed, optional_whole
 from accredit.core.version import __version__
 from accredit.explanation.backgrounds import Compared, compared_with
 from accredit.explanation.row_answers import Answer, Asked, answered, are_trees, part
@@ -126,10 +126,7 @@ def question(
     asked_model = as_row_model(model)
     if dependence is not None and dependence not in (*DEPENDENCE, "cover"):
         raise InvalidInput(f"dependence is {dependence!r}; write one of {', '.join(DEPENDENCE)}, or cover for trees")
-    if budget is not None and (isinstance(budget, bool) or not isinstance(budget, int | np.integer) or budget < 1):
-        raise InvalidInput(
-            f"budget must be a whole number of at least 1, got {budget!r}; write for example budget=1000"
-        )
+    optional_whole(budget, "budget", example=1000)
     if not isinstance(background, Compared):
         background = compared_with(
             rows, background, most=most_background, by=background_by, weights=weights, dependence=dependence, names=names,

@@ -2,39 +2,40 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 import torch
 
 from accredit.attention import rollout
-from accredit.core import Attribution, InvalidInput
+from accredit.core import Attribution, Attributions
 from accredit.explanation.answers import AnswerSubject
-from accredit.explanation.attention import scored
+from accredit.explanation.attention import for_each, scored
+from accredit.explanation.graph import graph_of_parts
 from accredit.explanation.subject import Subject
+from accredit.flow.stack import encoder_decoder
 from accredit.models.state import device_of
 from accredit.models.zeroing import context_mixing
 
 
-def zeroed(subject: Subject | AnswerSubject) -> Attribution:
+def zeroed(subject: Subject | AnswerSubject) -> Attribution | Attributions:
     """How far the output positions move when a token's value is not read, multiplied through the layers."""
     model: Any = subject.model
     with model.held():
-        mixing = context_mixing(model.model, lambda: _outputs(subject, model))
-    if mixing.shape[1] != len(subject.owner):
-        raise InvalidInput(
-            f"the blocks read {mixing.shape[1]} tokens and {len(subject.owner)} are explained; use players that are the "
-            "model's own tokens or patches"
-        )
-    return scored(
-        cast("Any", subject), rollout(mixing, residual=0.0)[subject.outputs].mean(axis=0), "value zeroing/rollout"
-    )
+        parts = context_mixing(model.model, lambda: _outputs(subject, model))
+    joined = encoder_decoder(**parts, share=1.0) if "cross" in parts else parts["self"]
+    graph = graph_of_parts(subject, parts, joined, {"layers": f"all {len(joined)}"})
+    walked = rollout(joined, residual=0.0)
+    return for_each(subject, graph, lambda out: scored(graph, walked[out].mean(axis=0), "value zeroing/rollout"))
 
 
 def _outputs(subject: Subject | AnswerSubject, model: Any) -> torch.Tensor:
     """One pass over what the model reads."""
-    if isinstance(subject, AnswerSubject):
-        ids = torch.from_numpy(subject.ids)[None].to(device_of(model.model))
-        logits: torch.Tensor = model.model(input_ids=ids, use_cache=False).logits
-        return logits
-    outputs: torch.Tensor = model.outputs(model.batch(subject.seen))
-    return outputs
+    if not isinstance(subject, AnswerSubject):
+        outputs: torch.Tensor = model.outputs(model.batch(subject.seen))
+        return outputs
+    device = device_of(model.model)
+    given = {"input_ids": torch.from_numpy(subject.ids)[None].to(device), "use_cache": False}
+    if model.encodes:
+        given["decoder_input_ids"] = torch.from_numpy(subject.decoder_ids)[None].to(device)
+    logits: torch.Tensor = model.model(**given).logits
+    return logits

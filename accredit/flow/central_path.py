@@ -24,6 +24,7 @@ from accredit.flow.layout import Layout
 from accredit.flow.network import LayeredNetwork
 
 MAX_ITERATIONS = 200
+INSTEAD = "ask for a larger epsilon or, where capacities differ by many powers of ten, use rule='shapley'"
 PIECE = 1 << 14  # numbers handled at once: seven such arrays stay in a 1 MB cache
 TO_THE_WALL = 0.995  # share of the longest feasible step that is taken
 AIM = 1.5  # power of the share of μ that the predictor leaves: the corrector aims at that much of it
@@ -49,6 +50,9 @@ class CentralPoint:
     iterations: int
 
 
+@np.errstate(
+    over="ignore", invalid="ignore", divide="ignore"
+)  # a point that is not finite is not feasible, and refused
 def central_point(network: LayeredNetwork, *, mu: float, quadratic: float = 0.0, centred: float = 1e-8) -> CentralPoint:
     """Follow the central path of a pruned network with positive max flow down to the barrier weight `mu`.
 
@@ -66,7 +70,7 @@ def central_point(network: LayeredNetwork, *, mu: float, quadratic: float = 0.0,
         path.step(mu / scale)
     raise NotConverged(
         f"the flow did not converge in {MAX_ITERATIONS} iterations: μ is {path.mu * scale:.1e} instead of {mu:.1e}, "
-        f"conservation {path.unbalanced * scale:.1e}; ask for a larger epsilon"
+        f"conservation {path.unbalanced * scale:.1e}; {INSTEAD}"
     )
 
 

@@ -84,7 +84,7 @@ class FlowGame:
         self.network = network.pruned()
         self.layer = checked_layer(layer, network.layers)
         self._players, self.members = members(network.tokens, groups, players)
-        self.flows = MaximumFlows(self.network)
+        self.flows = MaximumFlows(network)
 
     @property
     def players(self) -> tuple[str, ...]:

@@ -44,7 +44,7 @@ class LayeredLaplacian:
             if self._factored(weights, degree * (1 + shift)):
                 return
         raise NotConverged(
-            "the Laplacian of the flow network is singular to working precision; ask for a larger epsilon"
+            "the Laplacian of the flow network is singular to working precision; ask for a larger epsilon or use rule='shapley'"
         )
 
     def _degrees(self, weights: FloatArray) -> FloatArray:

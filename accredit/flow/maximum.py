@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput, MissingExtra, NotConverged
-from accredit.flow.network import LayeredNetwork, integer_scale
+from accredit.core import BoolArray, FloatArray, IntArray, NotConverged, needs, whole_number
+from accredit.flow.network import LayeredNetwork, from_units, in_units, integer_shift
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,11 +54,12 @@ class MaximumFlows:
         layers, tokens = network.layers, network.tokens
         self._source, self._sink = (layers + 1) * tokens, (layers + 1) * tokens + 1
         self._solver = simple_max_flow()
+        self._no_path = network.widest() == 0
         self._tight = tight = network.tightened()
         self._where = np.nonzero(tight.capacity)
         layer, i, j = self._where
         largest = float(max(tight.capacity.max(), tight.demand.max(), tight.supply.sum()))
-        self.scale = integer_scale(largest)
+        self.shift = integer_shift(largest)
         self._arcs = self._add((layer + 1) * tokens + i, layer * tokens + j, tight.capacity[self._where])
         nodes = np.arange(tokens)
         self._out = self._add(np.full(tokens, self._source), layers * tokens + nodes, tight.supply)
@@ -72,11 +73,11 @@ class MaximumFlows:
         )
 
     def _units(self, capacities: FloatArray) -> IntArray:
-        return np.floor(capacities * self.scale).astype(np.int64)
+        return in_units(capacities, self.shift)
 
     def value(self, *, demand: FloatArray | None = None) -> float:
         """The max flow alone, with other sink-edge capacities where given."""
-        return self._run(demand) / self.scale
+        return float(from_units(self._run(demand), self.shift))
 
     def values(self, present: BoolArray, layer: int = 0) -> FloatArray:
         """Max flows when only some tokens of one layer may carry flow: (batch, T) -> (batch,)."""
@@ -100,6 +101,8 @@ class MaximumFlows:
 
     def source_side(self) -> BoolArray:
         """Nodes on the source's side of a minimum cut of the last solve, (L+1, T)."""
+        if self._no_path:  # units say nothing where there is no flow to measure them by
+            return self.network.fed()
         size = (self.network.layers + 1) * self.network.tokens
         side = np.zeros(size + 2, dtype=bool)
         side[np.asarray(self._solver.get_source_side_min_cut(), dtype=np.int64)] = True
@@ -107,16 +110,16 @@ class MaximumFlows:
 
     def solve(self, *, demand: FloatArray | None = None) -> MaximumFlow:
         """A max flow and a minimum cut, with other sink-edge capacities where given."""
-        reached = self._run(demand) / self.scale
+        reached = float(from_units(self._run(demand), self.shift))
         network = self.network
         edges = np.zeros_like(network.capacity)
         if len(self._arcs):
-            edges[self._where] = self._solver.flows(self._arcs) / self.scale
+            edges[self._where] = from_units(self._solver.flows(self._arcs), self.shift)
         side = self.source_side()
         if demand is not None:
             network = LayeredNetwork(network.capacity, network.supply, demand)
         parts = network.cut_parts(side)
-        out, into = (np.asarray(self._solver.flows(arcs)) / self.scale for arcs in (self._out, self._in))
+        out, into = (from_units(self._solver.flows(arcs), self.shift) for arcs in (self._out, self._in))
         return MaximumFlow(fsum(parts), reached, edges, out, into, side, parts)
 
     def _run(self, demand: FloatArray | None) -> int:
@@ -137,10 +140,8 @@ def maximum_flow(network: LayeredNetwork) -> MaximumFlow:
 
 def simple_max_flow() -> Any:
     """An empty OR-tools solver."""
-    try:
+    with needs("flow", "exact max flow"):
         from ortools.graph.python import max_flow
-    except ImportError:
-        raise MissingExtra("ortools", "flow", "exact max flow") from None
     return max_flow.SimpleMaxFlow()
 
 
@@ -154,6 +155,4 @@ def solved(solver: Any, source: int, sink: int) -> int:
 
 def checked_layer(layer: int, layers: int) -> int:
     """A layer 0 (input) … L (output); negative ones count from the output."""
-    if isinstance(layer, bool) or not isinstance(layer, int | np.integer) or not -layers - 1 <= layer <= layers:
-        raise InvalidInput(f"layer is {layer!r}; the tokens sit above layers 0 (input) … {layers} (output)")
-    return int(layer) % (layers + 1)
+    return whole_number(layer, "layer", -layers - 1, layers) % (layers + 1)

@@ -15,12 +15,14 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput
+from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput, real_number, real_numbers
 from accredit.flow.stack import AttentionStack, carried_in
 
 ROW_SUM_TOLERANCE = 1e-3  # half-precision softmax rows miss 1 by about this much
 LARGEST = 1e150  # the squares of larger capacities would overflow
-NEGLIGIBLE = 1e-18  # capacities below this share of the largest count as zero: together they carry less than rounding
+NEGLIGIBLE = (
+    1e-18  # capacities below this share of the widest path count as zero: together they carry less than rounding
+)
 LEAST_ROOM = 1e-6  # of the widest node, kept at every node: room that rounds to no integer unit would look like a cut
 INTEGER_BITS = 61  # the sum of all integer capacities at the source stays below 2^61, far from where int64 wraps
 
@@ -35,15 +37,7 @@ def checked_attention(attention: Any, *, normalise: bool = True) -> FloatArray:
     """
     if isinstance(attention, AttentionStack):
         attention = attention.weights
-    try:
-        if np.iscomplexobj(attention):
-            raise TypeError
-        array = np.array(attention, dtype=np.float64)
-    except (TypeError, ValueError, RuntimeError):
-        raise InvalidInput(
-            f"attention must be an array of real numbers, got {type(attention).__name__}; for a tensor of torch write "
-            "attention.detach().float().numpy()"
-        ) from None
+    array = real_numbers(attention, "attention", copy=True)
     if array.ndim != 3 or array.shape[1] != array.shape[2]:
         raise InvalidInput(
             f"attention has shape {array.shape}; (layers, tokens, tokens) is needed, first layer first. "
@@ -51,16 +45,7 @@ def checked_attention(attention: Any, *, normalise: bool = True) -> FloatArray:
         )
     if array.size == 0:
         raise InvalidInput(f"attention is empty: shape {array.shape}; at least one layer and one token are needed")
-    beyond = ~(np.abs(array) <= LARGEST)
-    if beyond.any():
-        where = tuple(int(k) for k in np.argwhere(beyond)[0])
-        wanted = f"within {LARGEST:g}" if np.isfinite(array[where]) else "a finite number"
-        raise InvalidInput(f"attention{list(where)} is {array[where]}; every weight must be {wanted}")
-    if (array < 0).any():
-        where = tuple(int(k) for k in np.argwhere(array < 0)[0])
-        raise InvalidInput(
-            f"attention{list(where)} is {array[where]:.3g}; capacities cannot be negative, use maximum(x, 0)"
-        )
+    check_capacities(array, "attention")
     if normalise:
         sums = array.sum(axis=2)
         off = np.abs(sums - 1)
@@ -74,10 +59,18 @@ def checked_attention(attention: Any, *, normalise: bool = True) -> FloatArray:
     return array
 
 
+def check_capacities(array: FloatArray, name: str) -> None:
+    """Refuse what an edge cannot carry: negative, infinite, too large to compute with."""
+    if array.size == 0 or (array.min() >= 0 and array.max() <= LARGEST):
+        return
+    where = tuple(int(k) for k in np.argwhere(~((array >= 0) & (array <= LARGEST)))[0])
+    wanted = "not be negative: use maximum(x, 0)" if array[where] < 0 else f"be a finite number up to {LARGEST:g}"
+    raise InvalidInput(f"{name}{list(where)} is {array[where]:.3g}; a capacity must {wanted}")
+
+
 def with_residual(attention: FloatArray, residual: float) -> FloatArray:
     """(1 - r)·A + r·I: the skip connection counted as attention of a token to itself. (L, T, T) -> (L, T, T)."""
-    if not isinstance(residual, int | float | np.number) or not 0 <= residual <= 1:
-        raise InvalidInput(f"residual is {residual!r}; it must lie between 0 and 1, for example residual=0.5")
+    residual = real_number(residual, "residual", 0, 1)
     mixed = (1 - residual) * attention
     diagonal = np.arange(attention.shape[1])
     mixed[:, diagonal, diagonal] += residual
@@ -174,6 +167,23 @@ class LayeredNetwork:
     supply: FloatArray  # (T,): what source → (L, i) may carry
     demand: FloatArray  # (T,): what (0, j) → sink may carry
 
+    def __post_init__(self) -> None:
+        capacity = real_numbers(self.capacity, "capacity")
+        if capacity.ndim != 3 or capacity.shape[1] != capacity.shape[2] or capacity.size == 0:
+            raise InvalidInput(
+                f"capacity has shape {capacity.shape}; (layers, tokens, tokens) is needed, at least one of each"
+            )
+        for name, shape in (
+            ("capacity", capacity.shape),
+            ("supply", capacity.shape[1:2]),
+            ("demand", capacity.shape[1:2]),
+        ):
+            given = real_numbers(getattr(self, name), name)
+            if given.shape != shape:
+                raise InvalidInput(f"{name} has shape {given.shape}; {shape} is needed, one number per token")
+            check_capacities(given, name)
+            object.__setattr__(self, name, given)
+
     @classmethod
     def from_attention(
         cls, attention: Any, *, outputs: Outputs = None, residual: float = 0.5, normalise: bool = True
@@ -216,21 +226,39 @@ class LayeredNetwork:
 
     def alive(self) -> BoolArray:
         """Which nodes lie on some source–sink path of positive capacity, (L+1, T)."""
-        layers, tokens = self.layers, self.tokens
-        fed, drained = np.zeros((layers + 1, tokens), bool), np.zeros((layers + 1, tokens), bool)
-        fed[layers], drained[0] = self.supply > 0, self.demand > 0
-        for layer in range(layers - 1, -1, -1):
-            fed[layer] = (self.capacity[layer][fed[layer + 1]] > 0).any(axis=0)
-        for layer in range(layers):
+        drained = np.zeros((self.layers + 1, self.tokens), bool)
+        drained[0] = self.demand > 0
+        for layer in range(self.layers):
             drained[layer + 1] = (self.capacity[layer][:, drained[layer]] > 0).any(axis=1)
-        return fed & drained
+        return self.fed() & drained
+
+    def fed(self, above: float = 0.0) -> BoolArray:
+        """Which nodes the source reaches along edges wider than `above`, (L+1, T)."""
+        fed = np.zeros((self.layers + 1, self.tokens), bool)
+        fed[-1] = self.supply > above
+        for layer in range(self.layers - 1, -1, -1):
+            fed[layer] = (self.capacity[layer][fed[layer + 1]] > above).any(axis=0)
+        return fed
+
+    def widest(self) -> float:
+        """What the widest source–sink path carries: the max flow is at least this, and at most this times the edges."""
+        arrives = self.supply
+        for capacity in self.capacity[::-1]:
+            arrives = np.minimum(arrives[:, None], capacity).max(axis=0)
+        return float(np.minimum(arrives, self.demand).max())
+
+    def bound(self) -> float:
+        """A bound of the max flow: the cut through edges that are all no wider than the widest path."""
+        return float(self.cut_parts(self.fed(self.widest())).sum())
 
     def pruned(self) -> LayeredNetwork:
         """The same max flows without useless edges: an edge of negligible capacity, or on no source–sink path, gets 0.
 
+        Negligible is measured by the widest path, because one edge that is wider than all paths says nothing of the others.
+
         A barrier needs this: on an edge that can carry nothing its logarithm has no interior to live in.
         """
-        floor = NEGLIGIBLE * max(self.capacity.max(), self.supply.max(), self.demand.max())
+        floor = NEGLIGIBLE * self.widest()
         kept = LayeredNetwork(*(np.where(x > floor, x, 0.0) for x in (self.capacity, self.supply, self.demand)))
         alive = kept.alive()
         return LayeredNetwork(
@@ -242,7 +270,8 @@ class LayeredNetwork:
 
         What can arrive at a node from above and what can leave it below bound all it passes on. Capacities are cut to
         twice that bound: no flow fills an edge that was cut, so none enters a minimum cut. One edge of 1e12 beside a
-        flow of 0.1 would otherwise cost the flow twelve digits, in integers as in doubles.
+        flow of 0.1 would otherwise cost the flow twelve digits, in integers as in doubles. `bound` keeps what is left
+        within a factor of the max flow, however far apart capacities are.
         """
         arrives, leaves = np.empty((2, self.layers + 1, self.tokens))
         arrives[-1], leaves[0] = self.supply, self.demand
@@ -251,7 +280,7 @@ class LayeredNetwork:
         for layer in range(self.layers):
             leaves[layer + 1] = np.minimum(self.capacity[layer], leaves[layer]).sum(axis=1)
         passes = np.minimum(arrives, leaves)
-        passes = np.minimum(passes, passes.sum(axis=1).min())  # no layer passes on more than the narrowest one
+        passes = np.minimum(passes, min(passes.sum(axis=1).min(), self.bound()))  # no layer passes on more than these
         if not passes.any():
             return self
         limit = 2 * np.maximum(passes, LEAST_ROOM * passes.max())
@@ -283,16 +312,28 @@ class LayeredNetwork:
         return parts
 
 
-def integer_scale(total: float) -> float:
-    """The largest power of two that keeps capacities of this total inside int64.
+def integer_shift(total: float) -> int:
+    """The exponent of the largest power of two that keeps capacities of this total inside int64.
 
-    A power of two changes no digit of a double, so only digits below 1/scale are lost. (Scaling by the smallest
-    weight, 10^⌈-log₁₀ min⌉, has no bound: one weight of 1e-20 wraps int64.)
+    A power of two changes no digit of a double, so only digits below one unit are lost. (Scaling by the smallest
+    weight, 10^⌈-log₁₀ min⌉, has no bound: one weight of 1e-20 wraps int64.) The power itself may be beyond what a double
+    holds, so numbers are moved by their exponents: `in_units`, `from_units`.
 
-    >>> integer_scale(64.0) == 2.0**55
-    True
+    >>> integer_shift(64.0)
+    55
     """
-    return float(2.0 ** min(INTEGER_BITS - int(np.ceil(np.log2(total))), 1000)) if total > 0 else 1.0
+    mantissa, exponent = np.frexp(total)
+    return INTEGER_BITS - int(exponent) + int(mantissa == 0.5) if total > 0 else 0
+
+
+def in_units(capacities: FloatArray, shift: int) -> IntArray:
+    """Capacities in whole units of 2^-shift, cut off below one unit."""
+    return np.floor(np.ldexp(capacities, shift)).astype(np.int64)
+
+
+def from_units(units: Any, shift: int) -> FloatArray:
+    """Whole units of 2^-shift as numbers again."""
+    return np.ldexp(np.asarray(units, dtype=np.float64), -shift)
 
 
 def flow_matrix(
@@ -317,5 +358,5 @@ def flow_matrix(
         matrix[high : high + tokens, low : low + tokens] = network.capacity[layer]
     if direction == "forward":
         matrix = np.ascontiguousarray(matrix.T)
-    scale = integer_scale(float(matrix.sum()))
-    return matrix, np.floor(matrix * scale).astype(np.int64), scale
+    shift = min(integer_shift(float(matrix.sum())), 1000)  # the scale that is returned must be a double
+    return matrix, in_units(matrix, shift), 2.0**shift

@@ -15,11 +15,12 @@ from typing import Any
 import numpy as np
 
 from accredit.core import BoolArray, FloatArray, IntArray
-from accredit.flow.maximum import simple_max_flow, solved
-from accredit.flow.network import integer_scale
+from accredit.flow.maximum import maximum_flow, simple_max_flow, solved
+from accredit.flow.network import LayeredNetwork, from_units, in_units, integer_shift
 
 ROUNDS, CHECK, JOINED = 80, 8, 1e-12  # Sinkhorn rounds, how often to look, and the mismatch that counts as none
 JOIN_FROM = 7  # layers: shallower networks mix too little for the join to succeed
+ENOUGH_UNITS = 1 << 46  # a flow of fewer units would miss the last digits
 MEETS = 1e-9  # a flow this near to its bound, as a share, counts as meeting it
 
 
@@ -77,12 +78,23 @@ class PairFlows:
         return np.asarray(fits_back & _sinkhorn_fits(capacity[self._middle], into, outof, bounds) | (bounds == 0))
 
     def _solve(self, i: int, j: int) -> float:
-        """The max flow of one pair; inner arcs are built once and shared by all pairs."""
+        """The max flow of one pair. Inner arcs are built once and shared by all pairs; a flow of few of their units, where
+        capacities are far apart, is solved again in units of its own."""
+        units, shift = self._shared(i, j)
+        return float(from_units(units, shift)) if units >= ENOUGH_UNITS else self._alone(i, j)
+
+    def _alone(self, i: int, j: int) -> float:
+        here = np.arange(self.capacity.shape[1])
+        network = LayeredNetwork(self.capacity, self._rows[-1] * (here == i), self._columns[0] * (here == j))
+        return maximum_flow(network).reached if network.widest() else 0.0
+
+    def _shared(self, i: int, j: int) -> tuple[int, int]:
+        """The max flow of one pair in whole units, and their exponent."""
         self.solves += 1
         layers, tokens = self.capacity.shape[:2]
         source, sink = layers * tokens, layers * tokens + 1
         if self._solver is None:
-            scale = integer_scale(float(max(self.capacity[-1].sum(axis=1).max(), self.capacity.max())))
+            shift = integer_shift(float(max(self.capacity[-1].sum(axis=1).max(), self.capacity.max())))
             solver = simple_max_flow()
             inner = self.capacity[1:-1]
             layer, tail, head = np.nonzero(inner)
@@ -90,17 +102,17 @@ class PairFlows:
                 solver.add_arcs_with_capacity(
                     ((layer + 2) * tokens + tail).astype(np.int32),
                     ((layer + 1) * tokens + head).astype(np.int32),
-                    np.floor(inner[layer, tail, head] * scale).astype(np.int64),
+                    in_units(inner[layer, tail, head], shift),
                 )
             nodes, none = np.arange(tokens, dtype=np.int32), np.zeros(tokens, dtype=np.int64)
             top, bottom = ((layers - 1) * tokens + nodes).astype(np.int32), (tokens + nodes).astype(np.int32)
             out = solver.add_arcs_with_capacity(np.full(tokens, source, np.int32), top, none)
             into = solver.add_arcs_with_capacity(bottom, np.full(tokens, sink, np.int32), none)
-            self._solver = solver, out, into, scale
-        solver, out, into, scale = self._solver
-        solver.set_arcs_capacity(out, np.floor(self.capacity[-1, i] * scale).astype(np.int64))
-        solver.set_arcs_capacity(into, np.floor(self.capacity[0, :, j] * scale).astype(np.int64))
-        return float(solved(solver, source, sink) / scale)
+            self._solver = solver, out, into, shift
+        solver, out, into, shift = self._solver
+        solver.set_arcs_capacity(out, in_units(self.capacity[-1, i], shift))
+        solver.set_arcs_capacity(into, in_units(self.capacity[0, :, j], shift))
+        return solved(solver, source, sink), shift
 
 
 def _spread(flow: FloatArray, capacity: FloatArray, total: FloatArray) -> tuple[FloatArray, BoolArray]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput
+from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput, real_numbers
 
 HALF = 0.5  # of a decoder layer's attention goes to its own tokens, the other half to the encoder's
 
@@ -26,7 +26,7 @@ class AttentionStack:
     carried: BoolArray  # (L, T)
 
     def __post_init__(self) -> None:
-        weights, carried = np.asarray(self.weights, dtype=np.float64), np.asarray(self.carried, dtype=bool)
+        weights, carried = real_numbers(self.weights, "weights"), np.asarray(self.carried, dtype=bool)
         if weights.ndim != 3 or weights.shape[1] != weights.shape[2] or carried.shape != weights.shape[:2]:
             raise InvalidInput(
                 f"weights have shape {weights.shape} and carried {carried.shape}; (L, T, T) and (L, T) are needed"
@@ -50,7 +50,8 @@ def encoder_decoder(encoder: Any, decoder: Any, cross: Any, *, share: float = HA
     >>> graph.weights[1].tolist()
     [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.1, 0.4, 0.5]]
     """
-    below, own, read = (np.asarray(x, dtype=np.float64) for x in (encoder, decoder, cross))
+    given = {"encoder": encoder, "decoder": decoder, "cross": cross}
+    below, own, read = (real_numbers(x, name) for name, x in given.items())
     if any(x.ndim != 3 for x in (below, own, read)) or read.shape != (*own.shape[:2], below.shape[-1]):
         raise InvalidInput(
             f"encoder, decoder and cross have shapes {below.shape}, {own.shape}, {read.shape}; (Lₑ, S, S), (L_d, P, P) and "

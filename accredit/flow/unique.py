@@ -17,8 +17,8 @@ from typing import Literal
 
 import numpy as np
 
-from accredit.core import InvalidInput, NotConverged
-from accredit.flow.central_path import CentralPoint, central_point
+from accredit.core import InvalidInput, NotConverged, real_number
+from accredit.flow.central_path import INSTEAD, CentralPoint, central_point
 from accredit.flow.certificate import Certificate, Flow, conservation, over_capacity
 from accredit.flow.circulation import duality_gap
 from accredit.flow.maximum import MaximumFlow, maximum_flow
@@ -48,15 +48,14 @@ def unique_flow(network: LayeredNetwork, rule: FlowRule | str = "barrier", *, ep
         )
     if rule not in ("barrier", "l2"):
         raise InvalidInput(f"rule is {rule!r}; write 'barrier' or 'l2' (or 'shapley' in joint_flow)")
-    if not isinstance(epsilon, int | float | np.number) or not 0 < epsilon < np.inf:
-        raise InvalidInput(
-            f"epsilon is {epsilon!r}; it is the flow value that may be lost and must be positive, for example 1e-6"
-        )
+    epsilon = real_number(epsilon, "epsilon", 0, example=1e-6)
+    if not epsilon:
+        raise InvalidInput("epsilon is 0; it is the flow value that may be lost and must be positive, for example 1e-6")
     _check_memory(network)
+    exact = maximum_flow(network)
     pruned = network.pruned()
     if not pruned.supply.any():
-        return _no_flow(network, rule, epsilon)
-    exact = maximum_flow(pruned)
+        return _no_flow(network, exact, rule, epsilon)
     if rule == "l2":
         return _least_squares(pruned.tightened(), exact)  # Σ f² does not see capacity that no flow can use
     if epsilon < FINEST * max(1.0, exact.value):
@@ -128,13 +127,13 @@ def _certified(
         binding_layer=exact.layer,
     )
     if certificate.conservation > CONSERVED * min(scale, exact.value):
-        raise NotConverged(f"conservation is off by {certificate.conservation:.1e}; ask for a larger epsilon")
+        raise NotConverged(f"conservation is off by {certificate.conservation:.1e}; {INSTEAD}")
     return Flow(edges, supply, demand, exact.source_side, certificate)
 
 
-def _no_flow(network: LayeredNetwork, rule: str, epsilon: float) -> Flow:
+def _no_flow(network: LayeredNetwork, exact: MaximumFlow, rule: str, epsilon: float) -> Flow:
     """The only flow of a network without a source–sink path."""
     layers, tokens = network.layers, network.tokens
     nothing = np.zeros(tokens)
     certificate = Certificate(rule, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0, None if rule == "l2" else epsilon, 0.0, layers + 1)
-    return Flow(np.zeros((layers, tokens, tokens)), nothing, nothing, np.zeros((layers + 1, tokens), bool), certificate)
+    return Flow(np.zeros((layers, tokens, tokens)), nothing, nothing, exact.source_side, certificate)

@@ -265,7 +265,7 @@ def answer_game(
     players = chosen_players(players, said, form)
     parts = with_prefix(assembly(asked, said, players, fixed, removal, filler), prefix, players)
     first = asked.generate(said, prefix, **(generation or {})) if answer is None else asked.answer(answer, said)
-    answers = [first] if rather_than is None else [first, asked.answer(rather_than, said)]
+    answers = [first] if rather_than is None else [first, asked.answer(rather_than, said, "rather_than")]
     if len(answers) == 2 and answers[0].ids.tolist() == answers[1].ids.tolist():
         raise InvalidInput(f"rather_than is {answers[1].text!r:.60}, the answer itself; give another answer")
     pays = ModelPays(
@@ -288,4 +288,4 @@ def chosen_players(players: Any, prompt: Any, form: dict[str, Any]) -> Any:
         return "token"
     if form.get("context") is not None:
         return "passage"
-    return "turn" if prompt.messages is not None and len(prompt.messages) > 1 else "sentence"
+    return "turn" if prompt.messages is not None and any(c.strip() for c in prompt.contents[:-1]) else "sentence"

@@ -164,11 +164,11 @@ def _positions(given: Any, count: int, name: str) -> IntArray:
 
 def _laid_out(model: AnsweringModel, parts: Parts) -> Layout:
     """The tokens of the whole prompt and the owner of each; refused where one token would have two."""
-    text, starts = model.layout(parts.prompt)
+    text, places = model.layout(parts.prompt)
     ids, spans = model.offsets(text, parts.prompt.messages is not None)
     owner_of = np.full(len(text) + 1, -1)
     for (c, a, b), who in zip(parts.spans, parts.owner, strict=True):
-        owner_of[max(starts[c] + a, 0) : starts[c] + b] = who
+        owner_of[places[c].of(a, b)] = who
     owner = np.full(len(ids), -1)
     for t, (a, b) in enumerate(spans.tolist()):
         seen = {int(owner_of[i]) for i in range(a, b) if not text[i].isspace()}
@@ -187,11 +187,11 @@ def _laid_out(model: AnsweringModel, parts: Parts) -> Layout:
 
 def _tokens(model: AnsweringModel, prompt: Prompt, fixed: Any) -> tuple[tuple[str, ...], Layout]:
     """Every token of what may play as a player of its own; one that reaches into the template or what is fixed stays."""
-    text, starts = model.layout(prompt)
+    text, places = model.layout(prompt)
     ids, spans = model.offsets(text, prompt.messages is not None)
     free = np.zeros(len(text) + 1, dtype=bool)
     for c, a, b in prompt.free(prompt.fixed(fixed)):
-        free[max(starts[c] + a, 0) : starts[c] + b] = True
+        free[places[c].of(a, b)] = True
     plays = np.array(
         [
             b > a and all(free[i] or text[i].isspace() for i in range(a, b)) and bool(free[a:b].any())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterable
 from pathlib import Path
@@ -12,7 +11,7 @@ import numpy as np
 
 from accredit.core.errors import InvalidInput
 from accredit.core.game import checked_names
-from accredit.core.plain import named_once
+from accredit.core.plain import read_json
 from accredit.core.tables import Sheet, ending, number, read_content, read_sheet
 from accredit.games.several import TableGames
 from accredit.games.table import TableGame
@@ -108,10 +107,7 @@ def _table_rows(sheet: Sheet) -> tuple[list[Row], tuple[str, ...]]:
 
 
 def _json_rows(text: str) -> tuple[list[Row], tuple[str, ...], list[str] | None]:
-    try:
-        data = json.loads(text, object_pairs_hook=named_once, parse_int=float)
-    except (json.JSONDecodeError, RecursionError) as error:
-        raise InvalidInput(f"the file is not JSON: {error}") from None
+    data = read_json(text, "the file")
     if not isinstance(data, dict):
         raise InvalidInput(
             f"the JSON is a {type(data).__name__}; write an object such as {{'': 0, 'A': 5, 'B': 3, 'A+B': 10}}"
@@ -170,8 +166,8 @@ def _members(cell: str, where: str) -> tuple[str, ...]:
 def _number(value: Any, where: str) -> float:
     if isinstance(value, str):
         payoff = number(value, f"the payoff of {where}")
-    elif isinstance(value, float):  # every number of the JSON is one
-        payoff = value
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        payoff = float(value)
     else:
         raise InvalidInput(f"the payoff of {where} is {value!r:.60}; a payoff is a number")
     if not math.isfinite(payoff):

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from accredit.core import AccreditError, BadPayoff, BoolArray, FloatArray, IntArray, InvalidInput
+from accredit.core import AccreditError, BadPayoff, BoolArray, FloatArray, IntArray, InvalidInput, optional_whole
 from accredit.games.batches import CACHE_TOKENS, MEMORY, ROWS, reported, reporting, spans_by_length, transformer_bytes
 from accredit.games.prefixes import WORTH_KEEPING, Node, prefix_tree
 from accredit.games.states import Enough, Kept, Room, States
@@ -67,8 +67,7 @@ class Reader:
     def __init__(self, model: AnsweringModel, memory: float = MEMORY, batch: int | None = None) -> None:
         if not memory > 0:
             raise InvalidInput(f"memory is {memory!r}; give a positive number of bytes")
-        if batch is not None and (isinstance(batch, bool) or not isinstance(batch, int) or batch < 1):
-            raise InvalidInput(f"batch is {batch!r}; give a number of rows of at least 1, or None")
+        optional_whole(batch, "batch", example=32)
         self.model, self.memory, self.batch = model, memory, batch
         self._device = device_of(model.model)
         self._config = model.model.config.get_text_config(decoder=True)

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from accredit.core.coalitions import BoolArray, FloatArray, to_index
-from accredit.core.errors import InvalidInput, TooManyPlayers
-from accredit.core.game import TABLE_LIMIT, checked_names, checked_players, named, real_numbers
+from accredit.core.errors import BadPayoff, InvalidInput, TooManyPlayers
+from accredit.core.game import TABLE_LIMIT, checked_names, checked_players, named
 from accredit.core.games import check_every_finite, check_room
+from accredit.core.numbers import real_numbers
 
 
 class TableGames:
@@ -30,10 +31,7 @@ class TableGames:
                 f"a table of {n} players has 2^{n} rows; the limit is {TABLE_LIMIT} players. Use FunctionGames."
             )
         check_room(1 << n, k)
-        try:
-            values = np.array(table, dtype=np.float64, order="F")  # a column is read as a whole
-        except (TypeError, ValueError):
-            raise InvalidInput(f"table must be numbers, got {table!r:.60}") from None
+        values = np.array(real_numbers(table, "table"), order="F")  # a column is read as a whole
         if values.shape != (1 << n, k):
             raise InvalidInput(
                 f"table of {n} players and {k} outputs has shape {values.shape}; ({1 << n}, {k}) is needed: a row per coalition"
@@ -87,7 +85,7 @@ class FunctionGames:
         return self._outputs
 
     def payoff(self, coalitions: BoolArray) -> FloatArray:
-        return real_numbers(self._function(coalitions))
+        return real_numbers(self._function(coalitions), "payoff", BadPayoff)
 
     def __repr__(self) -> str:
         return f"FunctionGames({len(self._players)} players, {len(self._outputs)} outputs)"

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from accredit.core.coalitions import BoolArray, FloatArray, to_index
-from accredit.core.errors import InvalidInput, TooManyPlayers
+from accredit.core.errors import BadPayoff, InvalidInput, TooManyPlayers
 from accredit.core.game import (
     TABLE_LIMIT,
     check_finite,
@@ -16,8 +16,8 @@ from accredit.core.game import (
     coalition_of,
     named,
     player_index,
-    real_numbers,
 )
+from accredit.core.numbers import real_number, real_numbers, shown
 
 
 class TableGame:
@@ -35,10 +35,7 @@ class TableGame:
             raise TooManyPlayers(
                 f"a table of {n} players has 2^{n} payoffs; the limit is {TABLE_LIMIT}. Use FunctionGame."
             )
-        try:
-            values = np.array(table, dtype=np.float64)
-        except (TypeError, ValueError):
-            raise InvalidInput(f"table must be numbers, got {table!r:.60}") from None
+        values = real_numbers(table, "table", copy=True)
         if values.shape != (1 << n,):
             several = "; for several outputs write TableGames(players, outputs, table)" if values.ndim == 2 else ""
             raise InvalidInput(f"table of {n} players needs {1 << n} payoffs, got shape {values.shape}{several}")
@@ -53,7 +50,7 @@ class TableGame:
         >>> TableGame.from_payoffs({(): 0, ("a",): 1, ("b",): 2, ("a", "b"): 4}).table
         array([0., 1., 2., 4.])
         """
-        given = {frozenset(who): value for who, value in payoffs.items()}
+        given = {frozenset(who): value for who, value in _listed(payoffs).items()}
         if len(given) != len(payoffs):
             raise InvalidInput("payoffs names one coalition twice; give each coalition once")
         seen = dict.fromkeys(name for who in payoffs for name in who)
@@ -67,11 +64,9 @@ class TableGame:
         bit = {name: 1 << i for i, name in enumerate(names)}
         for who, value in given.items():
             index = sum(bit[name] if name in bit else player_index(names, name) for name in who)
-            try:
-                table[index], filled[index] = value, True
-            except (TypeError, ValueError):
-                whose = named(names, coalition_of(names, who))
-                raise InvalidInput(f"the payoff of {whose} is {value!r:.60}; a payoff is a number") from None
+            if type(value) is not float:
+                value = real_number(value, f"the payoff of {named(names, coalition_of(names, who))}")
+            table[index], filled[index] = value, True
         if not filled.all():
             missing = np.flatnonzero(~filled)
             who_text = named(names, missing[0] >> np.arange(len(names)) & 1)
@@ -95,6 +90,16 @@ class TableGame:
         return f"TableGame({len(self._players)} players)"
 
 
+def _listed(payoffs: Mapping[Any, float]) -> Mapping[Any, float]:
+    """Payoffs whose every key lists the members of a coalition, or an error that shows one that does not."""
+    if not isinstance(payoffs, Mapping):
+        raise InvalidInput(f"payoffs is {shown(payoffs)}; write {{(): 0, ('a',): 1, ('b',): 2, ('a', 'b'): 4}}")
+    for who in payoffs:
+        if not isinstance(who, Iterable):
+            raise InvalidInput(f"payoffs has the coalition {shown(who)}; write its members, as in ({shown(str(who))},)")
+    return payoffs
+
+
 class FunctionGame:
     """A game given by a function of a batch of coalitions: (batch, n) booleans -> (batch,) numbers.
 
@@ -113,7 +118,7 @@ class FunctionGame:
         return self._players
 
     def payoff(self, coalitions: BoolArray) -> FloatArray:
-        return real_numbers(self._function(coalitions))
+        return real_numbers(self._function(coalitions), "payoff", BadPayoff)
 
     def __repr__(self) -> str:
         return f"FunctionGame({len(self._players)} players)"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
 from typing import Any, final
 
@@ -13,6 +14,7 @@ from accredit.core import BoolArray, FloatArray, InvalidInput
 from accredit.games.batches import MEMORY, rows_that_fit, spans, spans_by_length, transformer_bytes
 from accredit.games.parts import PartsGame
 from accredit.models.encoded import Encoded
+from accredit.models.first_token import first_token_only
 from accredit.models.partition import Partition
 from accredit.models.payoffs import check_payoff, payoffs_of
 from accredit.models.state import device_of
@@ -61,8 +63,32 @@ class TextGame(PartsGame):
         return self.encoded
 
     def _earned(self, kept: BoolArray, targets: tuple[int, ...]) -> FloatArray:
-        with self.model.held(), torch.inference_mode():
-            return (self._by_deletion if self.removal == "delete" else self._in_place)(kept, targets)
+        earned = self._by_deletion if self.removal == "delete" else self._in_place
+        with self.model.held(), torch.inference_mode(), self._passes():
+            return earned(kept, targets)
+
+    def _passes(self) -> AbstractContextManager[None]:
+        """The model's own passes, or the same with a last block that is computed only where it is read."""
+        return first_token_only(self.model.model) if self._reads_first_token else nullcontext()
+
+    @cached_property
+    def _reads_first_token(self) -> bool:
+        """Whether the last block at the first token alone gives the same outputs, tried on texts with gaps and padding."""
+        if self.model.task != "classify" or self.model.head is not None:
+            return False
+        batch = self._closed_up(self._trial(), len(self.encoded))
+        plain = self.model.outputs(batch)
+        try:
+            with first_token_only(self.model.model):
+                return _nearly(plain, self.model.outputs(batch))
+        except InvalidInput:  # the block is built otherwise than it looks
+            return False
+
+    def _trial(self) -> BoolArray:
+        """Which tokens stay in four texts that differ much: (4, T)."""
+        place = np.arange(len(self.encoded))
+        half = np.stack([place < len(place) // 2, place >= len(place) // 2, place % 2 == 0, place < 0])
+        return half | self.encoded.special
 
     @property
     def provenance(self) -> dict[str, Any]:
@@ -162,13 +188,10 @@ class TextGame(PartsGame):
         """
         if self.model.task == "continue":
             return True
-        place = np.arange(len(self.encoded))
-        half = np.stack([place < len(place) // 2, place >= len(place) // 2, place % 2 == 0, place < 0])
-        kept = half | self.encoded.special
+        kept = self._trial()
         padded = self.model.outputs(self._closed_up(kept, len(self.encoded)))
         alone = torch.cat([self.model.outputs(self._closed_up(k[None], max(int(k.sum()), 1))) for k in kept])
-        near = NEARLY * torch.finfo(alone.dtype).eps * max(1.0, float(alone.abs().max()))
-        return not float((alone - padded).abs().max()) <= near
+        return not _nearly(alone, padded)
 
     def _closed_up(self, kept: BoolArray, longest: int) -> TokenBatch:
         """The kept tokens of each row moved left, then padding that is masked: (batch, T) -> (batch, longest)."""
@@ -197,6 +220,12 @@ class TextGame(PartsGame):
             self.model.outputs(batch).cpu(), targets, self.payoff_name, self.model.law
         ).numpy()
         return worth
+
+
+def _nearly(outputs: torch.Tensor, others: torch.Tensor) -> bool:
+    """Whether two ways of computing the same outputs differ by rounding only."""
+    near = NEARLY * torch.finfo(outputs.dtype).eps * max(1.0, float(outputs.abs().max()))
+    return outputs.shape == others.shape and float((outputs - others).abs().max()) <= near
 
 
 def text_game(

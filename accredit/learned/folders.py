@@ -14,9 +14,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from accredit.core import InvalidInput, MissingExtra
+from accredit.core import InvalidInput, needs
+from accredit.core.files import put, read_bytes, read_json_object
 from accredit.core.plain import plain
-from accredit.store.results import put
 
 FORMAT = 1
 DAMAGE = (KeyError, TypeError, AttributeError, ArithmeticError)  # what settings of the wrong types raise
@@ -41,8 +41,8 @@ def read(folder: str | Path, kind: str) -> tuple[dict[str, Any], Path]:
             f"{folder} holds a {about.get('kind')!r}, not a {kind!r}; accredit.learned.load reads every kind"
         )
     try:
-        content = place.read_bytes()
-    except OSError as error:
+        content = read_bytes(place, 4 << 30)
+    except InvalidInput as error:
         raise InvalidInput(f"{folder} holds no saved explainer: {error}") from None
     if about.get("format") != FORMAT:
         raise InvalidInput(f"explainer format {about.get('format')!r} is not {FORMAT}; save it again with this version")
@@ -54,12 +54,9 @@ def read(folder: str | Path, kind: str) -> tuple[dict[str, Any], Path]:
 def described(folder: str | Path) -> dict[str, Any]:
     """The JSON object of a folder, whatever kind of explainer it describes."""
     try:
-        about = json.loads((Path(folder) / "explainer.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
+        return read_json_object(Path(folder) / "explainer.json")
+    except InvalidInput as error:
         raise InvalidInput(f"{folder} holds no saved explainer: {error}") from None
-    if not isinstance(about, dict):
-        raise InvalidInput(f"{folder} holds no saved explainer: explainer.json is not a JSON object")
-    return about
 
 
 def tensors(place: Path, expected: Mapping[str, Tensor]) -> dict[str, Tensor]:
@@ -92,10 +89,8 @@ TYPES = {torch.float32: "F32", torch.int64: "I64"}
 
 
 def _safetensors() -> Any:
-    try:
+    with needs("text", "saving an explainer"):
         import safetensors.torch
-    except ImportError:
-        raise MissingExtra("safetensors", "text", "saving an explainer") from None
     return safetensors.torch
 
 

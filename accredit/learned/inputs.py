@@ -12,7 +12,7 @@ from typing import Any, Protocol, final, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput, distinct_names
+from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput, distinct_names, whole_number
 
 Array = npt.NDArray[Any]
 BlackBox = Callable[[Array], Array]  # (N, ...) inputs -> (N, classes) probabilities
@@ -359,16 +359,12 @@ def checked_labels(labels: npt.ArrayLike, rows: int, classes: int | None = None)
 
 def checked_k(k: Any, players: int) -> int:
     """How many players are chosen: a whole number, at most as many as there are."""
-    if isinstance(k, bool) or not isinstance(k, int | np.integer) or not 1 <= k <= players:
-        raise InvalidInput(f"k must lie in 1..{players}, the number of players, and be whole; got {k!r}")
-    return int(k)
+    return whole_number(k, "k", 1, players)
 
 
 def whole(name: str, value: Any, least: int = 1, most: int = LARGEST) -> int:
     """A whole number within bounds, or an error that names it."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or not least <= value <= most:
-        raise InvalidInput(f"{name} must be a whole number from {least} to {most}, got {value!r}")
-    return int(value)
+    return whole_number(value, name, least, most)
 
 
 def one_input(

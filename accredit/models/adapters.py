@@ -3,13 +3,13 @@ beside some of its layers, which are all that was trained."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import torch
 
 from accredit.core import InvalidInput
+from accredit.core.files import read_json_object
 
 SETTINGS, WEIGHTS = "adapter_config.json", "adapter_model.safetensors"
 PREFIX = "base_model.model."  # before the name of every layer
@@ -42,11 +42,11 @@ def is_adapter(folder: Path) -> bool:
 def settings_of(folder: Path) -> dict[str, Any]:
     """The settings of an adapter, once they are known to be those of plain LoRA."""
     try:
-        found: dict[str, Any] = json.loads((folder / SETTINGS).read_text(encoding="utf-8"))
-        names = {"base_model_name_or_path": str, "r": int, "lora_alpha": int | float}
-        bad = [name for name, kind in names.items() if not isinstance(found.get(name), kind)]
-    except (OSError, ValueError, AttributeError) as error:
+        found = read_json_object(folder / SETTINGS)
+    except InvalidInput as error:
         raise InvalidInput(f"{folder / SETTINGS} cannot be read as JSON: {error!s:.200}") from None
+    names = {"base_model_name_or_path": str, "r": int, "lora_alpha": int | float}
+    bad = [name for name, kind in names.items() if not isinstance(found.get(name), kind)]
     for name, allowed in PLAIN.items():
         if found.get(name, allowed[0]) not in allowed:
             bad.append(name)

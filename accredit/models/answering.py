@@ -13,7 +13,7 @@ import torch
 
 from accredit.core import AccreditError, IntArray, InvalidInput, distinct_names
 from accredit.models.encoded import numbered, sentence_spans
-from accredit.models.prompt import Prompt, prompt_of, visible
+from accredit.models.prompt import Place, Prompt, prompt_of, visible
 from accredit.models.reading import Heads, Read, read_attention
 from accredit.models.state import device_of, finite, quiet, tracked
 from accredit.models.text import TextModel, as_text_model
@@ -148,14 +148,14 @@ class AnsweringModel:
             return (f"The prompt begins with {self.tokenizer.bos_token} already, so no second one is put before it.",)
         return ()
 
-    def layout(self, prompt: Prompt) -> tuple[str, list[int]]:
-        """The rendered text, and where in it each content begins (as if white space at its ends had not been cut)."""
+    def layout(self, prompt: Prompt) -> tuple[str, list[Place]]:
+        """The rendered text, and where in it each content stands."""
         text = self.rendered(prompt)
         if prompt.messages is None:
-            return text, [0]
+            return text, [Place(0, 0, len(text))]
         signs = [chr(0xE000 + i) * 3 for i in range(len(prompt.messages))]
         marked = tuple({**m, "content": sign} for m, sign in zip(prompt.messages, signs, strict=True))
-        frame, starts = self.rendered(Prompt(tuple(signs), marked)), []
+        frame, places = self.rendered(Prompt(tuple(signs), marked)), []
         for sign, content in zip(signs, prompt.contents, strict=True):
             before, there, after = frame.partition(sign)
             shown = content if text.startswith(before + content) else content.strip()
@@ -164,11 +164,12 @@ class AnsweringModel:
                     f"the chat template of {self.name} rewrites {content!r:.60}, so its tokens cannot be found; "
                     "use removal='rebuild'"
                 )
-            starts.append(len(before) - (0 if shown == content else content.index(shown[0]) if shown else 0))
+            cut = content.index(shown[0]) if shown and shown != content else 0
+            places.append(Place(len(before) - cut, len(before), len(before + shown)))
             frame = before + shown + after
         if frame != text:
             raise InvalidInput(f"the chat template of {self.name} depends on what is said; use removal='rebuild'")
-        return text, starts
+        return text, places
 
     def tokenized(self, texts: Sequence[str], chat: bool) -> list[IntArray]:
         """Token ids of rendered prompts, none of them empty."""
@@ -181,13 +182,12 @@ class AnsweringModel:
                 found[i] = np.array(row if len(row) else [self.opening], dtype=np.int64)
         return found
 
-    def _ids(self, texts: list[str], **how: Any) -> list[list[int]]:
+    def _ids(self, texts: list[str], *, targets: bool = False, **how: Any) -> list[list[int]]:
+        if not texts:
+            return []
+        given = {"text_target" if targets else "text": texts}
         try:
-            rows = (
-                self.tokenizer(texts, padding=False, truncation=False, verbose=False, **how)["input_ids"]
-                if texts
-                else []
-            )
+            rows = self.tokenizer(**given, padding=False, truncation=False, verbose=False, **how)["input_ids"]
         except (TypeError, UnicodeEncodeError):  # a lone surrogate is not a character
             raise InvalidInput(
                 "the prompt or the answer holds something that is not a character; decode it as UTF-8"
@@ -223,29 +223,29 @@ class AnsweringModel:
         """Refuse what the model cannot read at once; the answer of an encoder–decoder counts what was said before it."""
         most, asked = self.text_model.longest(), prompt if self.encodes else prompt + answer
         if max(asked, answer) > most:
-            what = "prompt" if self.encodes else f"prompt and answer ({answer})"
+            which = "answer has" if answer > prompt else "prompt has"
+            what = which if self.encodes else f"prompt and answer ({answer}) have"
             raise InvalidInput(
-                f"{what} have {max(asked, answer)} tokens and {self.name} reads {most}; give less context, or a shorter answer"
+                f"{what} {max(asked, answer)} tokens and {self.name} reads {most}; give less context, or a shorter answer"
             )
 
     # Answers
 
-    def answer(self, answer: str | Sequence[int], prompt: Prompt | IntArray) -> Answer:
+    def answer(self, answer: str | Sequence[int], prompt: Prompt | IntArray, name: str = "answer") -> Answer:
         """An answer as tokens: those that follow the prompt when both are written as one text, else its own.
 
-        Refused: an answer that is empty, or that the tokenizer can only write with unknown words.
+        Refused: an answer that is empty, or that the tokenizer can only write with unknown words. `name` is its argument.
         """
         if not isinstance(answer, str):
-            ids = self._checked_ids(answer, "answer")
+            ids = self._checked_ids(answer, name)
             return Answer(ids, self.pieces(ids), "given as token ids")
         if not answer.strip():
-            raise InvalidInput(
-                f"answer is {answer!r}: there is nothing to credit; give some words, or None to generate one"
-            )
+            instead = ", or None to generate one" if name == "answer" else ""
+            raise InvalidInput(f"{name} is {answer!r}: there is nothing to credit; give some words{instead}")
         ids = self._after(answer, prompt)
         if not len(ids) or self.tokenizer.unk_token_id in ids:
             raise InvalidInput(
-                f"answer {answer!r:.60} holds words that the tokenizer of {self.name} does not know "
+                f"{name} {answer!r:.60} holds words that the tokenizer of {self.name} does not know "
                 f"({self.tokenizer.convert_ids_to_tokens(ids.tolist())}); use words of its vocabulary, or give token ids"
             )
         pieces = self.pieces(ids)
@@ -270,8 +270,7 @@ class AnsweringModel:
 
     def target_ids(self, text: str) -> IntArray:
         """Token ids of what an encoder–decoder says, without special tokens: (A,)."""
-        ids = self.tokenizer(text_target=text, add_special_tokens=False, verbose=False)["input_ids"]
-        return np.array(ids, dtype=np.int64)
+        return np.array(self._ids([text], targets=True, add_special_tokens=False)[0], dtype=np.int64)
 
     def pieces(self, ids: IntArray) -> tuple[str, ...]:
         """The characters that each token adds to the text: (A,) -> A strings."""
@@ -286,10 +285,10 @@ class AnsweringModel:
             said = whole if whole.startswith(said) else said + whole
         return tuple(found)
 
-    def generate(self, prompt: Prompt | IntArray, prefix: str = "", **settings: Any) -> Answer:
+    def generate(self, prompt: Prompt | IntArray, prefix: str = "", seed: int = 0, **settings: Any) -> Answer:
         """The model's own answer without its end token: greedy unless the settings of `model.generate` say otherwise.
 
-        An encoder–decoder goes on from `prefix`.
+        An encoder–decoder goes on from `prefix`. Where the settings draw, `seed` decides, and torch's own state stays.
         """
         chosen = {"do_sample": False, "num_beams": 1, "max_new_tokens": NEW_TOKENS} | settings
         ids = (
@@ -299,18 +298,26 @@ class AnsweringModel:
         )
         self.check_length(len(ids), 1)
         if not self.encodes:
-            chosen["max_new_tokens"] = min(int(chosen["max_new_tokens"]), self.text_model.longest() - len(ids))
+            chosen["max_new_tokens"] = min(_count(chosen["max_new_tokens"]), self.text_model.longest() - len(ids))
+        drawn = {"seed": seed} if chosen["do_sample"] else {}
+        how = ", ".join(f"{name}={value}" for name, value in (chosen | drawn).items())
         given = torch.from_numpy(ids)[None].to(device_of(self.model))
         before = np.concatenate([self.start, self.target_ids(prefix)]) if self.encodes else ids
         spoken = {"decoder_input_ids": torch.from_numpy(before)[None].to(given.device)} if prefix else {}
-        with self.held(), torch.inference_mode(), quiet():
-            said = self.model.generate(
-                given, attention_mask=torch.ones_like(given), pad_token_id=self.padding(), **spoken, **chosen
-            )[0]
-        new = said.cpu().numpy()[len(before) :]
+        with self.held(), torch.inference_mode(), quiet(), torch.random.fork_rng():
+            torch.manual_seed(seed)
+            try:
+                said = self.model.generate(
+                    given, attention_mask=torch.ones_like(given), pad_token_id=self.padding(), **spoken, **chosen
+                )
+            except (TypeError, ValueError) as error:
+                raise InvalidInput(
+                    f"{self.name} cannot generate with {how}: {' '.join(str(error).split())[:200]}; generate takes what "
+                    "model.generate takes, for example {'max_new_tokens': 40}"
+                ) from None
+        new = getattr(said, "sequences", said)[0].cpu().numpy()[len(before) :]
         ends = np.flatnonzero(np.isin(new, self._ending))
         new = new[: ends[0]] if len(ends) else new
-        how = ", ".join(f"{name}={value}" for name, value in chosen.items())
         if not len(new):
             raise InvalidInput(f"{self.name} says nothing after this prompt ({how}); give an answer: answer='…'")
         return Answer(new.astype(np.int64), self.pieces(new), f"generated: {how}")
@@ -384,6 +391,12 @@ class AnsweringModel:
 
         with self.held(), tracked(self.model):
             return read_attention(self.model, forward, tensor, heads, likely, len(ids) + len(decoder))
+
+
+def _count(tokens: Any) -> int:
+    if not isinstance(tokens, int) or isinstance(tokens, bool) or tokens < 1:
+        raise InvalidInput(f"max_new_tokens is {tokens!r:.40}; give a number of at least 1")
+    return tokens
 
 
 def _are_ids(prompt: Any) -> bool:

@@ -18,7 +18,17 @@ def blocks_of(module: torch.nn.Module) -> list[torch.nn.Module]:
     """
     config: Any = getattr(module, "config", None)
     config = config.get_text_config(encoder=True) if hasattr(config, "get_text_config") else config
-    count = getattr(config, "num_hidden_layers", None)
+    return _listed_in(module, getattr(config, "num_hidden_layers", None))
+
+
+def decoder_blocks_of(model: Any) -> list[torch.nn.Module]:
+    """The blocks of the decoder of an encoder–decoder, first to last; empty where they cannot be told."""
+    config = model.config
+    count = getattr(config, "decoder_layers", None) or getattr(config, "num_decoder_layers", None)
+    return _listed_in(model.get_decoder(), count)
+
+
+def _listed_in(module: torch.nn.Module, count: int | None) -> list[torch.nn.Module]:
     lists = (part for part in module.modules() if isinstance(part, torch.nn.ModuleList))
     return next(([*part] for part in lists if len(part) == count), [])
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from accredit.core import InvalidInput
+from accredit.core import InvalidInput, needs
 
 SHOWN = 8  # column names in a message
 
@@ -288,12 +288,8 @@ def _unstacked(series: Any) -> Any:
 
 
 def _frame(rows: Any, columns: Any = None, index: Any = None) -> Any:
-    try:
+    with needs("data", "rows with named columns"):
         import pandas
-    except ImportError:
-        from accredit.core import MissingExtra
-
-        raise MissingExtra("pandas", "data", "rows with named columns") from None
     return pandas.DataFrame(rows, columns=columns, index=index)
 
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from accredit.core import FloatArray, InvalidInput
+from accredit.core import FloatArray, InvalidInput, whole_number
 from accredit.models.payoffs import Law
 
 
@@ -39,9 +37,7 @@ def chosen_output(target: str | int | None, outputs: FloatArray, labels: tuple[s
 
 def checked_index(target: object, outputs: int) -> int:
     """An output index, or an error that says which there are."""
-    if isinstance(target, bool) or not isinstance(target, int | np.integer) or not 0 <= target < outputs:
-        raise InvalidInput(f"target is {target!r}; give an output index from 0 to {outputs - 1}, or a label")
-    return int(target)
+    return whole_number(target, "target", 0, outputs - 1)
 
 
 def label_index(name: str, labels: tuple[str, ...]) -> int:

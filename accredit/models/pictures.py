@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from accredit.core import IntArray, InvalidInput, MissingExtra
+from accredit.core import IntArray, InvalidInput, needs
 
 LARGEST = 50_000_000  # pixels of a file; a few kilobytes can announce many more
 FORMATS = ("PNG", "JPEG", "GIF", "BMP", "WEBP", "TIFF", "PPM")  # read by Pillow itself, without other programs
@@ -129,10 +129,8 @@ def pictures_in(folder: str | Path) -> list[Path]:
 
 
 def _pillow() -> Any:
-    try:
+    with needs("text", "reading pictures"):
         import PIL.Image
-    except ImportError:
-        raise MissingExtra("pillow", "text", "reading pictures") from None
     return PIL.Image
 
 

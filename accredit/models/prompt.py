@@ -18,7 +18,25 @@ CONTEXT_TEMPLATE = "{context}\n\n{query}"
 WHOLE = "answer"  # the target that is the whole answer
 SHOWN = 60  # characters of a part that make its name
 SHOWN_SPACE = {" ": "␣", "\n": "⏎", "\t": "⇥", "\r": "⏎"}
-_BLANK_LINES = re.compile(r"\n[ \t]*\n\s*")
+_BLANK_LINES = re.compile(r"\r?\n[ \t]*\r?\n\s*")
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a content stands in the text of a prompt. A chat template may cut white space at its ends."""
+
+    start: int  # where its first character would be if nothing had been cut
+    first: int  # what is there of it, from here
+    stop: int  # to here
+
+    def of(self, a: int, b: int) -> slice:
+        """The characters a … b of the content, as far as they are there.
+
+        >>> Place(8, 10, 14).of(0, 4)
+        slice(10, 12, None)
+        """
+        first = min(max(self.start + a, self.first), self.stop)
+        return slice(first, max(first, min(self.start + b, self.stop)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +67,11 @@ class Prompt:
                 at = text.find(part, after[2] if c == after[0] else 0) if part.strip() and c >= after[0] else -1
                 if at >= 0:
                     return c, at, at + len(part)
+            if part.strip() and any(part in text for text in self.contents):
+                raise InvalidInput(
+                    f"{name} is {part!r:.80}, which is in the prompt only before the end of the one listed before it; list "
+                    "passages in their order, none inside another"
+                )
             raise InvalidInput(
                 f"{name} is {part!r:.80}, which is not in the prompt; copy it from the prompt, letter by letter"
             )
@@ -136,7 +159,12 @@ class Prompt:
                 raise InvalidInput(
                     "players is 'turn', and the prompt is one text; give messages: [{'role': …, 'content': …}, …]"
                 )
-            turns = [(c, 0, len(text)) for c, text in enumerate(self.contents[:-1])]  # the last one asks, and stays
+            turns = [(c, 0, len(text)) for c, text in enumerate(self.contents[:-1]) if text.strip()]
+            if not turns:  # the last one asks, and stays
+                raise InvalidInput(
+                    "players is 'turn', and no turn with words comes before the last one, which asks and stays; use "
+                    "players='sentence'"
+                )
             return [own for turn in turns if (own := _inside(free, turn))]
         if kind == "example":
             return self._examples(free)
@@ -350,4 +378,9 @@ def _from_messages(prompt: Any) -> Prompt:
             or not isinstance(message.get("content"), str)
         ):
             raise InvalidInput(f"message {i} is {message!r:.80}; write {{'role': 'user', 'content': 'a string'}}")
+    if not any(m["content"].strip() for m in messages):
+        raise InvalidInput(
+            "every message is empty or only spaces, so there is nothing to credit; give some words, for example "
+            "[{'role': 'user', 'content': 'Is it good?'}]"
+        )
     return Prompt(tuple(m["content"] for m in messages), tuple(dict(m) for m in messages))

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from accredit.core import FloatArray, InvalidInput, MissingExtra
+from accredit.core import FloatArray, InvalidInput, needs
 from accredit.models.rows import RowModel, as_row_model
 
 PICKLED = (".pkl", ".pickle", ".joblib", ".dill")
@@ -71,10 +71,8 @@ def _library(file: Path) -> str:
 def _imported(package: str, file: Path) -> Any:
     from importlib import import_module
 
-    try:
+    with needs("trees", f"reading {file.name}"):
         return import_module(package)
-    except ModuleNotFoundError as error:
-        raise MissingExtra(str(error.name), "trees", f"reading {file.name}") from error
 
 
 def _skops(file: Path, trusted: tuple[str, ...]) -> RowModel:

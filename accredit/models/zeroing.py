@@ -2,6 +2,8 @@ r"""Value zeroing (Mohebbi et al., 2023): what a block makes of token i when it 
 
 In each layer the value vector of token j is set to 0, the attention weights stay, and the block is run again. With $x_i$ what
 it gave for token i and $x_i^{\neg j}$ what it gives now, $C_{ij} = 1 - \cos(x_i, x_i^{\neg j})$; rows are divided by their sum.
+A decoder's block that also reads an encoder has two kinds of values, of its own tokens and of source tokens: each is zeroed in
+turn, and the row over both is divided by its sum. Blocks are run in float32 at least: 1 − cos is lost in fewer digits.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -17,34 +20,46 @@ import torch
 
 from accredit.core import FloatArray, InvalidInput
 from accredit.models.attention import attention_kernel, check_same
-from accredit.models.blocks import blocks_of
+from accredit.models.blocks import blocks_of, decoder_blocks_of
 from accredit.models.state import still
 
 KERNEL = "accredit_value_zeroing"
 ROWS = 2048  # tokens of one pass through a block
-Call = tuple[tuple[Any, ...], dict[str, Any], torch.Tensor]  # what a block was given, and what it made of it
-_kept: ContextVar[tuple[torch.Tensor, list[None]] | None] = ContextVar("values that are not zeroed", default=None)
+Call = tuple[tuple[Any, ...], dict[str, Any]]  # what a block was given
 
 
-def context_mixing(model: Any, forward: Callable[[], torch.Tensor]) -> FloatArray:
-    """How much token i of each block's output changes without the value of token j: (L, T, T), rows summing to 1.
+@dataclass
+class _Kept:
+    """The values that a block may read, (B, tokens), in the order in which its attentions ask: its own, then an encoder's."""
 
-    `forward` runs the model on one input and gives its outputs. One pass, and T passes through each block.
+    masks: tuple[torch.Tensor, ...]
+    asked: list[int] = field(default_factory=list)  # how many values there were, each time
+
+
+_kept: ContextVar[_Kept | None] = ContextVar("values that are not zeroed", default=None)
+
+
+def context_mixing(model: Any, forward: Callable[[], torch.Tensor]) -> dict[str, FloatArray]:
+    """How much token i of each block's output changes without the value of token j, rows summing to 1: {"self": (L, T, T)};
+    of an encoder–decoder "encoder" (Lₑ, S, S), "decoder" (L_d, P, P) and "cross" (L_d, P, S), the last two together.
+
+    `forward` runs the model on one input and gives its outputs. One pass, and a pass through each block for each value.
     """
-    if getattr(model.config, "is_encoder_decoder", False):
-        raise InvalidInput(
-            f"{type(model).__name__} has an encoder and a decoder, and value zeroing compares the blocks of one stack; use "
-            "integrated-gradients or a game such as shapley"
-        )
+    encodes = bool(getattr(model.config, "is_encoder_decoder", False))
     blocks = blocks_of(model)
-    if not blocks:
+    above = decoder_blocks_of(model) if encodes else []
+    if not blocks or (encodes and not above):
         raise InvalidInput(f"the blocks of {type(model).__name__} cannot be told; use integrated-gradients or a game")
     with still(model), torch.no_grad():
         said = forward()
         with _zeroing_kernel(model):
-            calls, now = _calls(blocks, forward)
+            calls, now = _calls([*blocks, *above], forward)
             check_same(model, said, now)
-            return np.stack([_mixing(block, *call) for block, call in zip(blocks, calls, strict=True)])
+            below = np.stack([_mixing(block, *calls[block])[0] for block in blocks])
+            if not encodes:
+                return {"self": below}
+            own, cross = zip(*(_mixing(block, *calls[block]) for block in above), strict=True)
+    return {"encoder": below, "decoder": np.stack(own), "cross": np.stack(cross)}
 
 
 @contextmanager
@@ -63,70 +78,105 @@ def _attended(module: Any, query: Any, key: Any, value: torch.Tensor, *args: Any
     own = sys.modules[type(module).__module__].eager_attention_forward
     kept = _kept.get()
     if kept is not None:
-        value = value * kept[0][:, None, :, None].to(value)
-        kept[1].append(None)
+        if len(kept.asked) < len(kept.masks):
+            value = value * kept.masks[len(kept.asked)][:, None, :, None].to(value)
+        kept.asked.append(value.shape[2])
     return own(module, query, key, value, *args, **kwargs)
 
 
-def _calls(blocks: list[torch.nn.Module], forward: Callable[[], torch.Tensor]) -> tuple[list[Call], torch.Tensor]:
-    """What every block was given and gave, in one pass; and the outputs of the pass."""
+def _calls(
+    blocks: list[torch.nn.Module], forward: Callable[[], torch.Tensor]
+) -> tuple[dict[torch.nn.Module, Call], torch.Tensor]:
+    """What every block was given in one pass; and the outputs of the pass."""
     found: dict[torch.nn.Module, Call] = {}
 
-    def keep(block: torch.nn.Module, args: Any, kwargs: dict[str, Any], output: Any) -> None:
-        found[block] = args, kwargs, _hidden(output)
+    def keep(block: torch.nn.Module, args: Any, kwargs: dict[str, Any]) -> None:
+        found[block] = args, kwargs
 
     with ExitStack() as stack:
         for block in blocks:
-            stack.callback(block.register_forward_hook(keep, with_kwargs=True).remove)
+            stack.callback(block.register_forward_pre_hook(keep, with_kwargs=True).remove)
         outputs = forward()
     if len(found) != len(blocks):
         raise InvalidInput("some blocks of this model take no part in its pass, so value zeroing cannot follow it")
-    return [found[block] for block in blocks], outputs
+    return found, outputs
 
 
-def _hidden(output: Any) -> torch.Tensor:
-    hidden: torch.Tensor = output[0] if isinstance(output, tuple) else output
-    return hidden
-
-
-def _mixing(block: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], plain: torch.Tensor) -> FloatArray:
-    hidden = args[0] if args else kwargs["hidden_states"]
-    tokens = hidden.shape[1]
-    args, kwargs = tuple(map(_uncached, args[1:])), {name: _uncached(value) for name, value in kwargs.items()}
+def _mixing(block: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[FloatArray, ...]:
+    """What moves token i of a block's output: values of its own tokens, (T, T), then of an encoder, (T, S), if it reads one."""
+    hidden = _wide(args[0] if args else kwargs["hidden_states"])
+    args, kwargs = tuple(map(_wide, args[1:])), {name: _wide(value) for name, value in kwargs.items()}
     kwargs.pop("hidden_states", None)
-    block_output(
-        block, hidden, torch.ones(hidden.shape[:2], device=hidden.device), args, kwargs
-    )  # refuses what it cannot do
-    moved = []
-    for rows in torch.split(torch.eye(tokens, device=hidden.device), max(1, ROWS // tokens)):
-        zeroed = block_output(block, hidden.expand(len(rows), -1, -1), 1 - rows, args, kwargs)
+    with _in_float32(block):
+        plain, counts = _run(block, hidden, (), args, kwargs)
+        if not counts or counts[0] != hidden.shape[1] or len(counts) > 2:
+            raise InvalidInput(
+                f"{type(block).__name__} reads its values in a way of its own, so they cannot be zeroed; use "
+                "integrated-gradients or a game such as shapley"
+            )
+        distance = np.concatenate(
+            [_moved(block, hidden, plain, counts, k, args, kwargs) for k in range(len(counts))], 1
+        )
+    sums = distance.sum(axis=1, keepdims=True)
+    itself = np.eye(len(distance), distance.shape[1])
+    return tuple(np.split(np.where(sums > 0, distance / np.where(sums > 0, sums, 1.0), itself), counts[:1], axis=1))[
+        : len(counts)
+    ]
+
+
+def _moved(
+    block: torch.nn.Module,
+    hidden: torch.Tensor,
+    plain: torch.Tensor,
+    counts: list[int],
+    kind: int,
+    args: Any,
+    kwargs: Any,
+) -> FloatArray:
+    """Cosine distances by which each token moves, (T, values), when one value of a kind is zeroed."""
+    tokens, moved = hidden.shape[1], []
+    for rows in torch.split(torch.eye(counts[kind], device=hidden.device), max(1, ROWS // max(tokens, *counts))):
+        kept = tuple(1 - rows if k == kind else torch.ones((1, count)).to(rows) for k, count in enumerate(counts))
+        zeroed, _ = _run(block, hidden.expand(len(rows), -1, -1), kept, args, kwargs)
         moved.append(1 - torch.cosine_similarity(zeroed.double(), plain.double(), dim=-1))
     distance = torch.cat(moved).T.cpu().numpy()  # (i, j)
     distance[distance <= max(64 * torch.finfo(plain.dtype).eps ** 2, 1e-15)] = 0  # rounding: 1 − cos is quadratic in it
-    sums = distance.sum(axis=1, keepdims=True)
-    return np.where(sums > 0, distance / np.where(sums > 0, sums, 1.0), np.eye(tokens))
+    return np.asarray(distance)
 
 
-def block_output(
-    block: torch.nn.Module, hidden: torch.Tensor, kept: torch.Tensor, args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> torch.Tensor:
-    """What a block makes of rows (B, T, D) when it reads only the values that are `kept`, (B, T)."""
-    read: list[None] = []
-    token = _kept.set((kept, read))
+def _run(
+    block: torch.nn.Module, hidden: torch.Tensor, kept: tuple[torch.Tensor, ...], args: Any, kwargs: Any
+) -> tuple[torch.Tensor, list[int]]:
+    """What a block makes of rows (B, T, D) when it reads only the values that are `kept`, and how many values it asked for."""
+    state = _Kept(kept)
+    token = _kept.set(state)
     try:
-        output = _hidden(block(hidden, *args, **kwargs))
+        output = block(hidden, *args, **kwargs)
     finally:
         _kept.reset(token)
-    if not read:
-        raise InvalidInput(
-            f"{type(block).__name__} reads its values in a way of its own, so they cannot be zeroed; use integrated-gradients "
-            "or a game such as shapley"
-        )
-    return output
+    return (output[0] if isinstance(output, tuple) else output), state.asked
 
 
-def _uncached(value: Any) -> Any:
-    """No cache: a block that is run again must not read what it wrote before."""
+@contextmanager
+def _in_float32(block: torch.nn.Module) -> Iterator[None]:
+    """Inside, weights with fewer digits are float32; afterwards they are what they were, to the last bit."""
+    held = [x for x in (*block.parameters(), *block.buffers()) if x.dtype in (torch.float16, torch.bfloat16)]
+    before = [x.data for x in held]
+    for x in held:
+        x.data = x.data.float()
+    try:
+        yield
+    finally:
+        for x, data in zip(held, before, strict=True):
+            x.data = data
+
+
+def _wide(value: Any) -> Any:
+    """What a block is given, in float32 at least, and without a cache: run again, it must not read what it wrote before."""
     from transformers.cache_utils import Cache
 
+    if isinstance(value, tuple):
+        return tuple(map(_wide, value))
+    if isinstance(value, torch.Tensor) and value.dtype in (torch.float16, torch.bfloat16):
+        return value.float()
     return None if isinstance(value, Cache) else value

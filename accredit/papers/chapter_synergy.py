@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from accredit.core import BoolArray, FloatArray, MissingExtra
+from accredit.core import BoolArray, FloatArray, needs
 from accredit.core.coalitions import from_index
 from accredit.core.plain import rounded
 from accredit.games import TableGame
@@ -42,10 +42,8 @@ class MatchedPair:
         if len(labels) == 0 or labels.all() or not labels.any():
             guess = bool(labels[0]) if len(labels) else False
             return float((truth == guess).mean())
-        try:
+        with needs("data", "the matched-pair experiment"):
             from sklearn.svm import SVC
-        except ImportError:
-            raise MissingExtra("scikit-learn", "data", "the matched-pair experiment") from None
         fitted = SVC(kernel="linear", C=1e4).fit(self.points[rows], labels)
         return float((fitted.predict(self.test) == truth).mean())
 

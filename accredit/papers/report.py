@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from accredit.core import MissingExtra
+from accredit.core import needs
+from accredit.core.files import put
 from accredit.core.plain import rounded
 
 Draw = Callable[[Any], None]  # draws onto a matplotlib Axes
@@ -83,7 +84,7 @@ class Report:
         target.mkdir(parents=True, exist_ok=True)
         files = {f"{self.name}.md": self.markdown(), **self._figures}
         for file, content in files.items():
-            (target / file).write_text(content, encoding="utf-8")
+            put(target / file, content.encode())
         return [target / file for file in files]
 
 
@@ -109,10 +110,8 @@ def versions() -> str:
 
 def svg(draw: Draw, size: tuple[float, float]) -> str:
     """One figure as SVG text; the same data give the same bytes."""
-    try:
+    with needs("plot", "drawing a report's figures"):
         import matplotlib
-    except ImportError:
-        raise MissingExtra("matplotlib", "plot", "drawing a report's figures") from None
     from io import StringIO
 
     from matplotlib.figure import Figure

@@ -23,8 +23,8 @@ import numpy.typing as npt
 
 from accredit.core import InvalidInput
 from accredit.core.coalitions import BoolArray, IntArray
+from accredit.core.files import put
 from accredit.core.tables import read_sheet
-from accredit.store.results import put
 
 FIRST_WORDS = 5
 LONGEST = 400  # whitespace tokens of a review that are read

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from accredit.core import FloatArray, MissingExtra
+from accredit.core import FloatArray, needs
 from accredit.core.coalitions import IntArray
 
 GRAIN = 0.05  # masks are rounded to this: finer ratios are there for trees to read, but no head uses them
@@ -20,10 +20,8 @@ def mask_probe(masks: FloatArray, labels: IntArray, seed: int = 0) -> tuple[Floa
     of `audit.leakage` asks the same of any masks, some of them few, and so grows smaller trees with smaller leaves; here
     the library's own settings stay, because they are part of how the committed figures were measured.
     """
-    try:
+    with needs("data", "the probe of masks"):
         from sklearn.ensemble import HistGradientBoostingClassifier
-    except ImportError:
-        raise MissingExtra("scikit-learn", "data", "the probe of masks") from None
     order = np.random.default_rng(seed).permutation(len(masks))
     fitted, unseen = order[: len(order) // 2], order[len(order) // 2 :]
     rounded = np.round(masks / GRAIN) * GRAIN

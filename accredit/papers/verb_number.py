@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from accredit.core import BoolArray, InvalidInput, MissingExtra
+from accredit.core import BoolArray, InvalidInput, needs
 
 if TYPE_CHECKING:
     import torch
@@ -135,11 +135,9 @@ class VerbNumberModel:
 
 def train(folder: Path, training: Sequence[Prefix], epochs: int, seed: int, words: int = 20_000) -> VerbNumberModel:
     """Fit the model. Word vectors start from GloVe where it knows the word, and are trained with the rest."""
-    try:
+    with needs("text", "training the verb-number model"):
         import torch
         from transformers import BertConfig, BertForSequenceClassification
-    except ImportError as error:
-        raise MissingExtra(str(error.name), "text", "training the verb-number model") from None
 
     counts = Counter(word for prefix in training for word in prefix.words)
     vocabulary = {

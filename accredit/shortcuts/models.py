@@ -18,7 +18,7 @@ import torch
 from torch import Tensor, nn
 
 from accredit.core import FloatArray, InvalidInput
-from accredit.store.results import put
+from accredit.core.files import put, read_json_object
 
 FORMAT = 1
 PREDICT_ROWS = 4096
@@ -218,7 +218,7 @@ def load_attention_classifier(folder: str | Path) -> AttentionClassifier:
     for name in ("model.json", "model.safetensors"):
         if not (source / name).exists():
             raise InvalidInput(f"{source} has no {name}; give a folder that AttentionClassifier.save(folder) wrote")
-    settings = json.loads((source / "model.json").read_text(encoding="utf-8"))
+    settings = read_json_object(source / "model.json")
     if settings.get("format") != FORMAT or settings.get("kind") != "attention classifier":
         raise InvalidInput(f"{source / 'model.json'} holds {settings.get('kind')!r}, format {settings.get('format')}")
     sizes: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in settings["shape"].items()}

@@ -25,7 +25,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from accredit.core import AccreditError, BoolArray, FloatArray, Game, InvalidInput, MissingExtra
+from accredit.core import AccreditError, BoolArray, FloatArray, Game, InvalidInput, needs
 from accredit.core.coalitions import packed, unpacked
 from accredit.core.predicting import Predicting
 
@@ -277,10 +277,8 @@ class Dask:
         self.width = 1
 
     def start(self, game: Game) -> None:
-        try:
+        with needs("cluster", "executor='dask'"):
             from distributed import Client, LocalCluster
-        except ImportError:
-            raise MissingExtra("distributed", "cluster", "executor='dask'") from None
         self._game = game
         with ExitStack() as opened:  # what was opened is closed again, should the start fail
             for name in [n for n in logging.root.manager.loggerDict if n.partition(".")[0] in TALKATIVE]:

@@ -13,9 +13,9 @@ import numpy as np
 
 from accredit.core import InvalidInput
 from accredit.core.coalitions import unpacked
+from accredit.core.files import put
 from accredit.core.plain import cell
 from accredit.store.journal import Journal
-from accredit.store.results import put
 
 COLUMNS = ("game", "coalition", "seed", "status", "value", "seconds", "attempts", "problem")
 

@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import Any
 
 from accredit.core import InvalidInput
+from accredit.core.files import check_writable
 
 BUSY_SECONDS = 60.0  # how long one writer waits for another
 SCHEMA = "CREATE TABLE IF NOT EXISTS finished (digest TEXT PRIMARY KEY, key TEXT NOT NULL, result TEXT NOT NULL)"
@@ -27,6 +28,8 @@ class Finished:
     """
 
     def __init__(self, path: str | Path) -> None:
+        if str(path) != ":memory:":
+            check_writable(path, "--store")
         try:
             self._file = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
             use_wal(self._file)

@@ -7,7 +7,7 @@ import io
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from accredit.core import InvalidInput, MissingExtra
+from accredit.core import InvalidInput, needs
 from accredit.core.tables import Sheet, ending, is_table, read_sheet
 
 if TYPE_CHECKING:
@@ -31,10 +31,8 @@ def read_frame(path: str | Path) -> pandas.DataFrame:
 
 
 def _pandas() -> Any:
-    try:
+    with needs("data", "reading a table"):
         import pandas
-    except ImportError:
-        raise MissingExtra("pandas", "data", "reading a table") from None
     return pandas
 
 

@@ -22,6 +22,8 @@ from types import TracebackType
 from typing import Any
 
 from accredit.core import InvalidInput
+from accredit.core.files import check_is_file
+from accredit.core.plain import read_json
 from accredit.store.entries import Entry, as_bytes, as_outputs, fingerprinted, proof
 from accredit.store.fingerprint import Fingerprint
 from accredit.store.journal_file import JournalError, JournalFile
@@ -294,7 +296,10 @@ class Journal:
         """
         with self._file.guarded("read"):
             row = self._file.sql.execute("SELECT facts FROM about WHERE run = ?", (run,)).fetchone()
-        return {} if row is None else dict(json.loads(row[0]))
+        try:
+            return {} if row is None else dict(read_json(row[0], "its description"))
+        except (InvalidInput, TypeError, ValueError) as error:
+            raise JournalError(f"run {run} of journal {self.path} is damaged: {error}") from None
 
     def runs(self) -> list[Run]:
         """Every run, oldest first."""
@@ -302,7 +307,19 @@ class Journal:
             rows = self._file.sql.execute(
                 "SELECT id, command, shown, folder, began, ended, result FROM runs ORDER BY id"
             ).fetchall()
-        return [Run(r[0], tuple(json.loads(r[1])), tuple(json.loads(r[2])), *r[3:]) for r in rows]
+        return [Run(r[0], self._words(r[0], r[1]), self._words(r[0], r[2]), *r[3:]) for r in rows]
+
+    def _words(self, run: int, text: Any) -> tuple[str, ...]:
+        """The words of a command line, as a run keeps them."""
+        try:
+            words = read_json(text, "its command")
+            if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+                raise InvalidInput("its command is not a list of words")
+        except InvalidInput as error:
+            raise JournalError(
+                f"run {run} of journal {self.path} is damaged: {error}; save what is whole with --salvage NEW.db"
+            ) from None
+        return tuple(words)
 
     def restore(
         self, digest: str, parts: str, players: str, began: float, entries: Mapping[int, Sequence[Entry]]
@@ -348,13 +365,14 @@ def proof_of_game(digest: str, parts: str, players: str) -> bytes:
 def existing(path: str | Path, *, verified: bool = True) -> Iterator[Journal]:
     """Open a journal that must already be there. Where it cannot be written, as SQLite needs to, a copy of it is read."""
     place = Path(path)
-    if not place.is_file():
+    if not place.exists():
         raise InvalidInput(f"no journal at {path}; a run writes one with --store {path}")
+    check_is_file(place)
     if all(os.access(needed, os.W_OK) for needed in (place, place.parent)):
         with Journal(place, several=True, verified=verified) as journal:
             yield journal
         return
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(prefix="accredit-copy-") as folder:
         for part in place, place.with_name(f"{place.name}-wal"):  # what was committed last is in the second
             if part.is_file():
                 shutil.copy(part, folder)

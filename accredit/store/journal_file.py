@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from accredit.core import AccreditError
+from accredit.core.files import check_writable
 from accredit.store.finished import BUSY_SECONDS, use_wal
 
 FORMAT = 2
@@ -77,6 +78,8 @@ class JournalFile:
 
     def __init__(self, path: str, verified: bool = True) -> None:
         self.path, self._verified = path, verified
+        if path != ":memory:":
+            check_writable(path, "journal")
         try:
             self.sql = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
         except sqlite3.Error as error:

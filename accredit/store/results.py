@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import secrets
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -11,7 +9,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from accredit.core import AccreditError, Attribution, InvalidInput, MissingExtra, Selection
+from accredit.core import Attribution, InvalidInput, Selection, needs
+from accredit.core.files import as_path, put, read_bytes, read_text
+
+ARRAYS = 4 << 30  # bytes of arrays beside a result
 
 
 def save(
@@ -27,7 +28,7 @@ def save(
     >>> load(f"{folder}/cookies.json")["alice"]
     6.0
     """
-    place = Path(path)
+    place = as_path(path)
     if place.suffix != ".json":
         raise InvalidInput(f"path {place} must end in .json; arrays go beside it into .safetensors")
     if arrays:
@@ -38,9 +39,9 @@ def save(
 def load(path: str | Path) -> Attribution | Selection:
     """Read what `save` wrote."""
     try:
-        text = Path(path).read_text(encoding="utf-8")
+        text = read_text(path)
         return Selection.from_json(text) if '"kind": "selection"' in text[:40] else Attribution.from_json(text)
-    except (OSError, ValueError) as error:  # InvalidInput and UnicodeDecodeError are ValueErrors
+    except InvalidInput as error:
         raise InvalidInput(f"{path} is not a saved result: {error}") from None
 
 
@@ -50,31 +51,12 @@ def load_arrays(path: str | Path) -> dict[str, npt.NDArray[Any]]:
     if not place.exists():
         return {}
     try:
-        return dict(_tensors().load(place.read_bytes()))
+        return dict(_tensors().load(read_bytes(place, ARRAYS)))
     except Exception as error:  # the library raises its own kinds
         raise InvalidInput(f"{place} is not a safetensors file: {error}") from None
 
 
 def _tensors() -> Any:
-    try:
+    with needs("text", "saving arrays"):
         import safetensors.numpy
-    except ImportError:
-        raise MissingExtra("safetensors", "text", "saving arrays") from None
     return safetensors.numpy
-
-
-def put(place: Path, content: bytes) -> None:
-    """All or nothing: write a file beside it, sync it to disk, move it into place. It gets the permissions of any new file."""
-    try:
-        beside = place.with_name(f".{place.name}.{secrets.token_hex(4)}")  # no other writer uses this name
-        try:
-            with beside.open("xb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(beside, place)
-        except BaseException:
-            beside.unlink(missing_ok=True)
-            raise
-    except OSError as error:
-        raise AccreditError(f"{place} could not be written: {error.strerror}; nothing was changed") from None

@@ -6,11 +6,13 @@ read by itself. A payoff is kept if its checksum is right, so what comes out is 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from accredit.core import InvalidInput
+from accredit.core.files import check_is_file, check_writable
 from accredit.store.entries import Entry, as_outputs, proof
 from accredit.store.journal import Journal, proof_of_game
 from accredit.store.journal_file import PAGE_BYTES, JournalError
@@ -43,10 +45,12 @@ def salvage(damaged: str | Path, rescued: str | Path) -> Salvaged:
     Runs come along, unfinished, so that `accredit runs NEW.db --resume` trains what was lost.
     """
     source, place = Path(damaged), Path(rescued)
-    if not source.is_file():
+    if not source.exists():
         raise InvalidInput(f"no journal at {damaged}")
-    if place.exists():
+    check_is_file(source)
+    if os.path.lexists(place):
         raise InvalidInput(f"--salvage {rescued}: this file exists; name a new one")
+    check_writable(place, "--salvage")
     if source.stat().st_size > MOST_BYTES:
         raise InvalidInput(
             f"{damaged} has more than {MOST_BYTES // 1024**3} GB, too much to hold in memory for salvage"

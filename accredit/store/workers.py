@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from accredit.core import AccreditError, InvalidInput, MissingExtra
+from accredit.core import AccreditError, InvalidInput, needs
 
 Submit = Callable[..., Any]  # (function, *arguments) -> future
 
@@ -63,10 +63,8 @@ def _processes(count: int | None) -> Iterator[Submit]:
 
 @contextmanager
 def _dask(address: str) -> Iterator[Submit]:
-    try:
+    with needs("cluster", "executor='dask'"):
         from distributed import Client, KilledWorker
-    except ImportError:
-        raise MissingExtra("distributed", "cluster", "executor='dask'") from None
     local: dict[str, Any] = {"threads_per_worker": 1, "dashboard_address": None}
     try:
         if ":" in address:

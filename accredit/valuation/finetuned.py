@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from accredit.core import InvalidInput, MissingExtra
+from accredit.core import InvalidInput, needs
+from accredit.core.files import read_text
 from accredit.store.frames import read_frame
 from accredit.valuation.foretold import Foretold
 from accredit.valuation.influence import moving
@@ -55,10 +56,8 @@ def is_language_model(folder: str | Path) -> bool:
 
 def finetuned(folder: str | Path) -> Any:
     """The model in a folder with its tokenizer; a classifier or a causal language model."""
-    try:
+    with needs("text", "influence of a fine-tuned model"):
         from accredit.models import load_text_model
-    except ImportError:
-        raise MissingExtra("torch and transformers", "text", "influence of a fine-tuned model") from None
     loaded = load_text_model(folder)
     if loaded.task not in ("classify", "continue"):
         raise InvalidInput(
@@ -233,14 +232,9 @@ def read_texts(file: str | Path, column: str | None = None) -> list[str]:
     """Training texts: the lines of a .txt file, or a column of a table (its only one, where none is named)."""
     path = Path(file)
     if path.suffix == ".txt":
-        if not path.is_file():
-            raise InvalidInput(f"{str(file)!r} does not exist; give the path of a file")
         if column is not None:
             raise InvalidInput(f"--text {column!r} names a column, and {file} has one text on each line; leave it out")
-        try:
-            texts = path.read_text(encoding="utf-8").rstrip("\n").split("\n")
-        except UnicodeDecodeError:
-            raise InvalidInput(f"{str(file)!r} is not text in UTF-8; save it as such") from None
+        texts = read_text(path).replace("\r\n", "\n").rstrip("\n").split("\n")
         if blank := [number for number, line in enumerate(texts, start=1) if not line.strip()]:
             raise InvalidInput(f"line {blank[0]} of {file} is empty; one text on each line is needed")
     else:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from accredit.core import IntArray, MissingExtra
+from accredit.core import IntArray, needs
 from accredit.valuation.label_scores import View, one_thread
 from accredit.valuation.out_of_fold import out_of_fold
 
@@ -59,11 +59,9 @@ def foretold(x: View, y: IntArray, seed: int = 0) -> Foretold:
     >>> foretold(rng.normal(size=(100, 2)) + 5 * y[:, None], y).agreement > 0.95
     True
     """
-    try:
+    with needs("data", "judging features"):
         from sklearn.model_selection import cross_val_predict
         from sklearn.neighbors import KNeighborsClassifier
-    except ImportError:
-        raise MissingExtra("scikit-learn", "data", "judging features") from None
     rows = np.flatnonzero(np.bincount(y)[y] > 1)
     if len(rows) > MANY:
         rows = np.sort(np.random.default_rng(seed).permutation(rows)[:MANY])

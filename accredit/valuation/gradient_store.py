@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -21,7 +20,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from accredit.core import FloatArray, InvalidInput
+from accredit.core import FloatArray, InvalidInput, whole_number
+from accredit.core.files import put, read_json_object
 from accredit.valuation.influence import Influences, stationarity
 from accredit.valuation.losses import Batch, checked_rows
 from accredit.valuation.network import Network, facts_of, weights_of
@@ -55,8 +55,8 @@ class GradientStore:
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
         try:
-            self.about: dict[str, Any] = json.loads((self.folder / "store.json").read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
+            self.about: dict[str, Any] = read_json_object(self.folder / "store.json")
+        except InvalidInput as error:
             raise InvalidInput(
                 f"{self.folder} is not a gradient store: {error}; make one with GradientStore.build"
             ) from None
@@ -89,8 +89,7 @@ class GradientStore:
         The bytes on disk are known beforehand, and refused where they do not fit. `watch` is called with the rows done so far.
         """
         rows = checked_rows(train, "train")
-        if isinstance(side, bool) or not isinstance(side, int) or side < 1:
-            raise InvalidInput(f"side must be a whole number of at least 1, got {side!r}; {SIDE} is the default")
+        whole_number(side, "side", example=SIDE)
         widths = {o.name: min(side, o.inputs) * min(side, o.outputs) for o in net.layers}
         if names is not None and len(names) != rows:
             raise InvalidInput(f"{len(names)} names for {rows} training rows; give one for each")
@@ -114,7 +113,7 @@ class GradientStore:
             if changed := [key for key in about if store.about.get(key) != json.loads(json.dumps(about[key]))]:
                 raise InvalidInput(f"{path} holds a store with other {', '.join(changed)}; name another folder")
         else:
-            written(path / "store.json", json.dumps(about, ensure_ascii=False).encode())
+            put(path / "store.json", json.dumps(about, ensure_ascii=False).encode())
             store = cls(path)
         store._fill(net, train, watch or (lambda done: None))
         return store
@@ -136,7 +135,7 @@ class GradientStore:
             tensors = {n: torch.cat([f[n] for f in found]).float().cpu().contiguous() for n in found[0]}
             if not all(bool(torch.isfinite(t).all()) for t in tensors.values()):
                 raise InvalidInput(f"rows {rows.start} … have gradients that are not finite; give the model in float32")
-            written(self._file(block), save(tensors))
+            put(self._file(block), save(tensors))
         if not self._moments_file.exists():
             moments = {n: torch.zeros(w, w, dtype=torch.float64) for n, w in self.about["widths"].items()}
             means = {MEAN + n: torch.zeros(w, dtype=torch.float64) for n, w in self.about["widths"].items()}
@@ -144,7 +143,7 @@ class GradientStore:
                 for name, kept in self._read(block).items():
                     moments[name] += (kept.T @ kept).double() / len(self)
                     means[MEAN + name] += kept.double().sum(dim=0) / len(self)
-            written(self._moments_file, save(moments | means))
+            put(self._moments_file, save(moments | means))
 
     def stationarity(self) -> dict[str, Any]:
         """‖∇J‖ beside the norm of a typical row's gradient, both estimated from what is stored: a projection keeps norms on
@@ -274,10 +273,3 @@ def data_digest(data: Batch) -> str:
         digest.update(f"{name} {tuple(value.shape)} {value.dtype}".encode())
         digest.update(value.numpy().tobytes())
     return digest.hexdigest()
-
-
-def written(file: Path, content: bytes) -> None:
-    """All of a file or nothing of it."""
-    part = file.with_suffix(f".{os.getpid()}.part")
-    part.write_bytes(content)
-    part.replace(file)

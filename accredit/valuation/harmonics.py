@@ -18,7 +18,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from accredit.core import BoolArray, Estimate, FloatArray, Game, InvalidInput, payoffs
+from accredit.core import BoolArray, Estimate, FloatArray, Game, InvalidInput, payoffs, whole_number
 from accredit.core.predicting import Predicting
 from accredit.valuation.datamodels import random_subsets
 
@@ -50,8 +50,7 @@ def harmonics(game: Game, subsets: int = 400, *, fraction: float = 0.5, seed: in
     >>> str(harmonics(additive, 2000)).split(":")[0], harmonics(additive, 2000).linear.above(0.8)
     ('p = 0.5', True)
     """
-    if isinstance(subsets, bool) or not isinstance(subsets, int) or subsets < LEAST:
-        raise InvalidInput(f"subsets must be a whole number, at least {LEAST}, got {subsets!r}; 400 is usual")
+    whole_number(subsets, "subsets", LEAST, example=400)
     coalitions = random_subsets(len(game.players), subsets, fraction, seed)
     earned = game.retrain(coalitions)[1].mean(axis=1) if isinstance(game, Predicting) else payoffs(game, coalitions)
     return read(coalitions, earned, fraction)

@@ -25,7 +25,17 @@ from typing import Any
 
 import numpy as np
 
-from accredit.core import Attribution, BoolArray, Claim, FloatArray, Holds, IntArray, InvalidInput, Precision
+from accredit.core import (
+    Attribution,
+    BoolArray,
+    Claim,
+    FloatArray,
+    Holds,
+    IntArray,
+    InvalidInput,
+    Precision,
+    whole_number,
+)
 from accredit.store import Executor
 from accredit.valuation.knn_order import Distances, Ties, all_by_distance, nearest_few
 from accredit.valuation.knn_spread import spread_over_tests
@@ -227,6 +237,4 @@ def _within_tie(right: FloatArray, weights: FloatArray, starts: IntArray, sizes:
 def _checked_k(data: Split, k: int) -> int:
     if data.classes is None:
         raise InvalidInput("this split holds numbers, not classes; use KNNRegression and knn_regression_shapley")
-    if isinstance(k, bool) or not isinstance(k, int) or k < 1:
-        raise InvalidInput(f"k must be a whole number of neighbours, at least 1, got {k!r}")
-    return k
+    return whole_number(k, "k", example=5)

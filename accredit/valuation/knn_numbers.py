@@ -24,7 +24,17 @@ from typing import Any
 
 import numpy as np
 
-from accredit.core import Attribution, BoolArray, Claim, FloatArray, Holds, IntArray, InvalidInput, Precision
+from accredit.core import (
+    Attribution,
+    BoolArray,
+    Claim,
+    FloatArray,
+    Holds,
+    IntArray,
+    InvalidInput,
+    Precision,
+    whole_number,
+)
 from accredit.store import Executor
 from accredit.valuation.knn_spread import spread_over_tests
 from accredit.valuation.split import Split
@@ -148,6 +158,4 @@ def _order(data: Split, test: int) -> IntArray:
 def checked(data: Split, k: int) -> int:
     if data.classes is not None:
         raise InvalidInput("this split holds classes; use KNNUtility and knn_shapley")
-    if isinstance(k, bool) or not isinstance(k, int) or k < 1:
-        raise InvalidInput(f"k must be a whole number of neighbours, at least 1, got {k!r}")
-    return k
+    return whole_number(k, "k", example=5)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from accredit.core import FloatArray, IntArray, InvalidInput, MissingExtra
+from accredit.core import FloatArray, IntArray, InvalidInput, needs
 
 FOLDS = 5  # of which each is judged by the others
 EPOCHS, HIDDEN = 20, 64  # of the network whose margins are followed
@@ -58,10 +58,8 @@ def word_vectors(texts: Sequence[str], training: IntArray) -> FloatArray:
 
 
 def _vectorizers(count: int) -> list[Any]:
-    try:
+    with needs("data", "word features"):
         from sklearn.feature_extraction.text import TfidfVectorizer
-    except ImportError:
-        raise MissingExtra("scikit-learn", "data", "word features") from None
     rare = 2 if count >= 100 else 1  # parts of words that occur once only teach nothing and cost most
     words = TfidfVectorizer(sublinear_tf=True, ngram_range=(1, 2), token_pattern=r"(?u)\b\w+\b|[^\w\s]")
     return [words, TfidfVectorizer(sublinear_tf=True, analyzer="char_wb", ngram_range=(2, 5), min_df=rare)]

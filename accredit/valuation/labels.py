@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from accredit.core import FloatArray, IntArray, InvalidInput, MissingExtra
+from accredit.core import FloatArray, IntArray, InvalidInput, needs
 from accredit.valuation import label_scores as scores
 from accredit.valuation.foretold import Foretold
 from accredit.valuation.label_precision import precision_by_planting, precision_in_thought
@@ -262,7 +262,5 @@ def _codes(labels: Sequence[Any] | npt.NDArray[Any]) -> tuple[IntArray, tuple[st
 
 
 def _check_extra() -> None:
-    try:
+    with needs("data", "finding wrong labels"):
         import sklearn  # noqa: F401
-    except ImportError:
-        raise MissingExtra("scikit-learn", "data", "finding wrong labels") from None

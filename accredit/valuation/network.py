@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from accredit.core import InvalidInput, MissingExtra, NotConverged
+from accredit.core import InvalidInput, NotConverged, needs
 from accredit.valuation.layers import Layer, Seen, expected_gradients, row_gradients, tracked_layers
 from accredit.valuation.losses import Batch, Loss, checked_rows, loss_named, picked
 
@@ -120,10 +120,8 @@ def network(
     >>> network(torch.nn.Linear(3, 2), loss="classification").parameters
     8
     """
-    try:
+    with needs("text", "influence of a network"):
         import torch  # noqa: F401
-    except ImportError:
-        raise MissingExtra("torch", "text", "influence of a network") from None
     if not weight_decay >= 0 or not isinstance(batch_size, int) or batch_size < 1:
         raise InvalidInput(f"weight_decay={weight_decay!r} and batch_size={batch_size!r}: from 0 on, and at least 1")
     kept, left = tracked_layers(model, layers, embeddings=embeddings, widest=None if embeddings else WIDEST)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from accredit.core import FloatArray, InvalidInput, MissingExtra, NotConverged
+from accredit.core import FloatArray, InvalidInput, NotConverged, needs
 from accredit.valuation.split import Split
 from accredit.valuation.torch_training import row_losses
 
@@ -215,10 +215,8 @@ class TorchObjective:
     """
 
     def __init__(self, data: Split, module: torch.nn.Module, weight_decay: float) -> None:
-        try:
+        with needs("text", "influence functions of a module"):
             import torch
-        except ImportError:
-            raise MissingExtra("torch", "text", "influence functions of a module") from None
         import copy
 
         self.data, self.weight_decay = data, float(weight_decay)

@@ -12,7 +12,17 @@ from statistics import NormalDist
 
 import numpy as np
 
-from accredit.core import Attribution, Claim, FloatArray, Holds, InvalidInput, MissingExtra, Precision, checked_seed
+from accredit.core import (
+    Attribution,
+    Claim,
+    FloatArray,
+    Holds,
+    InvalidInput,
+    Precision,
+    checked_seed,
+    needs,
+    whole_number,
+)
 from accredit.valuation.split import Split
 
 LEAST_VOTES = 2  # below this a row has no spread, hence no interval
@@ -27,12 +37,9 @@ def data_oob(data: Split, trees: int = 500, seed: int = 0) -> Attribution:
     >>> int(data_oob(data, trees=200).credit.argmin())  # the row among its opposites
     2
     """
-    if isinstance(trees, bool) or not isinstance(trees, int) or trees < 20:
-        raise InvalidInput(f"trees must be a whole number, at least 20, got {trees!r}; 500 is usual")
-    try:
+    whole_number(trees, "trees", 20, example=500)
+    with needs("data", "--method data-oob"):
         from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
-    except ImportError:
-        raise MissingExtra("scikit-learn", "data", "--method data-oob") from None
     kind = DecisionTreeRegressor if data.classes is None else DecisionTreeClassifier
     rng, n = np.random.default_rng(checked_seed(seed)), len(data)
     votes, sums, squares = np.zeros(n), np.zeros(n), np.zeros(n)

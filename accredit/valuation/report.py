@@ -6,7 +6,7 @@ import csv
 import io
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from accredit.core.plain import cell, plain
 from accredit.evaluate.data import Curve
 from accredit.valuation.label_result import WrongLabels
 from accredit.valuation.labels import wrong_labels
-from accredit.valuation.suspects import Harmful
+from accredit.valuation.suspects import Harmful, RowFacts
 from accredit.valuation.tables import Table
 
 
@@ -33,6 +33,9 @@ class Valuation:
     synergy: tuple[tuple[tuple[str, ...], float], ...] = ()  # pairs of groups, Shapley interaction, strongest first
     silent: str = ""  # why no row is called harmful: the features say nothing about the labels
     warnings: tuple[str, ...] = ()  # what makes the values doubtful
+    rows: RowFacts = field(
+        default_factory=lambda: RowFacts({}, {})
+    )  # labels and texts of the rows, for whoever shows them
 
     def to_plain(self) -> dict[str, Any]:
         """Everything, as JSON types."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from accredit.core import BoolArray, FloatArray, InvalidInput, MissingExtra
+from accredit.core import BoolArray, FloatArray, InvalidInput, needs
 from accredit.valuation.scores import log_odds
 from accredit.valuation.split import Split
 from accredit.valuation.utility import Utility
@@ -40,11 +40,9 @@ class Retraining(Utility):
         empty: float | None = None,
         seed: int = 0,
     ) -> None:
-        try:
+        with needs("data", "retraining an estimator"):
             from sklearn.base import is_classifier
             from sklearn.metrics import get_scorer
-        except ImportError:
-            raise MissingExtra("scikit-learn", "data", "retraining an estimator") from None
         if is_classifier(estimator) != (data.classes is not None):
             needed = "a regressor" if data.classes is None else "a classifier"
             raise InvalidInput(f"estimator is {estimator!r:.60}, but the labels need {needed}")

@@ -102,7 +102,7 @@ def table(
     for part, name in ((train, str(file)), (held, held_name)):
         if part[target].isna().any():
             raise InvalidInput(f"the target {target!r} is missing in {int(part[target].isna().sum())} rows of {name}")
-    regression = _is_number(frame[target]) if task is None else task == "number"
+    regression = predicts_number(frame[target]) if task is None else task == "number"
     y, test_y = _numbers(train, held, target) if regression else _classes(train, held, target)
     training, testing = _places(frame, train, held, held_name == str(file))
     texts = (
@@ -183,7 +183,7 @@ def parts(frame: Any, file: str | Path, test: str | float, needed: list[str], se
     return frame.iloc[np.sort(order[count:])], frame.iloc[np.sort(order[:count])], str(file)
 
 
-def _is_number(target: Any) -> bool:
+def predicts_number(target: Any) -> bool:
     """Is this column a number to predict? Classes are words, or few whole numbers."""
     if target.dtype.kind not in "iuf":
         return False

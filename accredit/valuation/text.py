@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from accredit.core import FloatArray, InvalidInput, MissingExtra
+from accredit.core import FloatArray, InvalidInput, needs
 
 BATCH = 32
 BUILTIN = "builtin"  # names the encoder that comes with accredit
@@ -34,10 +34,8 @@ def _check(texts: Sequence[str]) -> None:
 
 def text_encoder(encoder: str | Path) -> Callable[[Sequence[str]], tuple[FloatArray, int]]:
     """`text_features` with an encoder that is loaded once for several lists of texts; it also says how many were cut."""
-    try:
+    with needs("text", "encoding texts"):
         import transformers  # noqa: F401
-    except ImportError:
-        raise MissingExtra("torch and transformers", "text", "encoding texts") from None
     return partial(_encoded, *_encoder(encoder))
 
 

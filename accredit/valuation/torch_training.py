@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from accredit.core import BoolArray, FloatArray, InvalidInput, MissingExtra, NotConverged
+from accredit.core import BoolArray, FloatArray, InvalidInput, NotConverged, needs
 from accredit.valuation.scores import margins, score_named
 from accredit.valuation.split import Split
 from accredit.valuation.utility import Utility
@@ -61,10 +61,8 @@ class TorchTraining(Utility):
         *,
         seed: int = 0,
     ) -> None:
-        try:
+        with needs("text", "training a module"):
             import torch  # noqa: F401
-        except ImportError:
-            raise MissingExtra("torch", "text", "training a module") from None
         self.data, self.build, self.recipe, self.seed = data, build, recipe, seed
         self.metric, self._score = score_named(metric, data)
         self._check_outputs()

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from accredit.core import Attribution, Claim, FloatArray, Holds, InvalidInput, Precision
+from accredit.core.files import LIMIT, put, read_json_object
 from accredit.core.plain import plain
-from accredit.valuation.gradient_store import SIDE, GradientStore, written
+from accredit.valuation.gradient_store import SIDE, GradientStore
 from accredit.valuation.influence import moving
 from accredit.valuation.losses import IGNORED, NextTokens
 from accredit.valuation.network import MEMORY, network
@@ -151,9 +152,7 @@ def _keep(store: GradientStore, texts: Sequence[str], cut: int) -> None:
     """Note beside the gradients how the texts begin, so that a later question needs the store alone."""
     file = store.folder / "texts.json"
     if not file.exists():
-        written(
-            file, json.dumps({"cut": cut, "texts": [text[:BEGINNING] for text in texts]}, ensure_ascii=False).encode()
-        )
+        put(file, json.dumps({"cut": cut, "texts": [text[:BEGINNING] for text in texts]}, ensure_ascii=False).encode())
 
 
 def _kept(folder: str | Path | None) -> tuple[GradientStore, tuple[str, ...], int]:
@@ -164,7 +163,7 @@ def _kept(folder: str | Path | None) -> tuple[GradientStore, tuple[str, ...], in
         )
     store = GradientStore(folder)
     try:
-        kept = json.loads((store.folder / "texts.json").read_text(encoding="utf-8"))
+        kept = read_json_object(store.folder / "texts.json", LIMIT)
         texts, cut = tuple(map(str, kept["texts"])), int(kept["cut"])
     except (OSError, ValueError, KeyError, TypeError):
         raise InvalidInput(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from accredit.core import Attribution, Game, InvalidInput, MissingExtra, TooManyPlayers
+from accredit.core import Attribution, Game, InvalidInput, TooManyPlayers, needs
 from accredit.evaluate.data import Curve, random_removal_curve, removal_curve
 from accredit.games import grouped
 from accredit.methods import AUTO_EXACT, Chosen, find
@@ -61,7 +61,8 @@ def value_table(
             started()
         values = nearest_rows(table.data, half_width, executor or "serial", watch)
         lines = _curves(_neighbours(table.data), values) if curves else ()
-        return Valuation(values, harmful(values, table.rows), lines, _shared(table.data), 0, 0, silent=table.silent)
+        named = harmful(values, table.rows)
+        return Valuation(values, named, lines, _shared(table.data), 0, 0, silent=table.silent, rows=table.rows)
     rows = _neighbours(table.data) if neighbours else utility(table.data, model, seed)
     where = _executor(rows, executor, budget or BUDGET, limit)
     with durable(rows, journal, where, seed=seed, limit=limit, watch=watch) as kept:
@@ -81,7 +82,9 @@ def value_table(
         payoff += _scored(chosen.name, table)
         named = harmful(values, table.rows)
         warnings = resolution(values) if chosen.method.kind == "game" else ()
-        return Valuation(values, named, lines, payoff, kept.evaluated, recalled, pairs, table.silent, warnings)
+        return Valuation(
+            values, named, lines, payoff, kept.evaluated, recalled, pairs, table.silent, warnings, table.rows
+        )
 
 
 def _neighbours(data: Split) -> KNNUtility | KNNRegression:
@@ -134,11 +137,9 @@ def utility(data: Split, model: str, seed: int = 0) -> Retraining | RidgeUtility
     """The game of a named model; regressors for numbers, classifiers for classes."""
     if model == "ridge":
         return RidgeUtility(data, l2=1.0)
-    try:
+    with needs("data", f"--model {model}"):
         from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
         from sklearn.linear_model import LogisticRegression
-    except ImportError:
-        raise MissingExtra("scikit-learn", "data", f"--model {model}") from None
     if model == "logistic":
         return Retraining(data, LogisticRegression(max_iter=1000), seed=seed)
     return Retraining(data, (RandomForestRegressor if data.classes is None else RandomForestClassifier)(50), seed=seed)

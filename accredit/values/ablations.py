@@ -13,7 +13,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from accredit.core import Attribution, Claim, Game, Holds, InvalidInput, Precision, checked_seed, payoffs
+from accredit.core import (
+    Attribution,
+    Claim,
+    Game,
+    Holds,
+    InvalidInput,
+    Precision,
+    checked_seed,
+    payoffs,
+    whole_number,
+)
 from accredit.values.every_output import solves_every_output
 from accredit.values.lasso import gram, lasso
 from accredit.values.lime import fit_of
@@ -48,8 +58,7 @@ class Lasso:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if isinstance(self.budget, bool) or not isinstance(self.budget, int | np.integer) or self.budget < 2:
-            raise InvalidInput(f"budget must be a whole number of at least 2, got {self.budget!r}; write budget=64")
+        whole_number(self.budget, "budget", 2, example=64)
         if not self.alpha > 0 or not np.isfinite(self.alpha):
             raise InvalidInput(f"alpha must be positive, got {self.alpha!r}; write alpha=0.01")
         if not 0 < self.keep < 1:

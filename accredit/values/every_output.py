@@ -12,7 +12,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, cast, overload
 
-from accredit.core import AccreditError, Attribution, Attributions, Game, Games
+from accredit.core import AccreditError, Attribution, Attributions, Game, Games, checked_game
 from accredit.core.attributions import gathered
 from accredit.core.games import Record
 
@@ -46,6 +46,7 @@ def every_output(rule: Callable[Concatenate[Game, P], Any]) -> Any:
 
     @wraps(rule)
     def answered(game: Game, *args: P.args, **kwargs: P.kwargs) -> Any:
+        checked_game(game)
         if not isinstance(game, Games):
             return rule(game, *args, **kwargs)
         return _answers(game, lambda one: rule(one, *args, **kwargs))
@@ -58,7 +59,10 @@ def solves_every_output(solve: Callable[[Any, Game], Attribution]) -> Solve:
 
     @wraps(solve)
     def solved(solver: Any, game: Game) -> Any:
-        return _answers(game, lambda one: solve(solver, one)) if isinstance(game, Games) else solve(solver, game)
+        checked_game(game)
+        if not isinstance(game, Games):
+            return solve(solver, game)
+        return _answers(game, lambda one: solve(solver, one))
 
     return cast(Solve, solved)  # a function is bound like this, but its type does not say so
 

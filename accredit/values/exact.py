@@ -167,8 +167,9 @@ def leave_one_out(game: Game) -> Attribution:
     array([7., 5.])
     """
     n = len(game.players)
-    asked = np.vstack([np.zeros((1, n), bool), np.ones((1, n), bool), ~np.eye(n, dtype=bool)])
-    nobody, everybody, *without = payoffs(game, asked)
+    asked = np.ones((n + 2, n), dtype=bool)  # nobody, everybody, and everybody but one
+    asked[0] = asked[np.arange(2, n + 2), np.arange(n)] = False
+    nobody, everybody, *without = payoffs(game, asked).tolist()
     claims = semivalue_claims(leave_one_out_weights(n), "computed from v(N) and every v(N∖i)")
     return Attribution(
         game.players,

@@ -19,9 +19,7 @@ from fractions import Fraction
 from functools import cache
 from math import comb
 
-import numpy as np
-
-from accredit.core import Claim, Holds, InvalidInput
+from accredit.core import Claim, Holds, InvalidInput, whole_number
 
 Weight = Callable[[int, int, int], Fraction]  # |S|, |T|, order -> w; |S| ≥ |T|
 
@@ -154,6 +152,4 @@ def index_of(name: str) -> Index:
 
 def checked_order(order: int, players: int) -> int:
     """A whole number from 1 to the number of players."""
-    if isinstance(order, bool) or not isinstance(order, int | np.integer) or not 1 <= order <= players:
-        raise InvalidInput(f"order must be a whole number from 1 to {players} (the number of players), got {order!r}")
-    return int(order)
+    return whole_number(order, "order", 1, players)

@@ -24,7 +24,9 @@ from accredit.core import (
     InvalidInput,
     Precision,
     checked_seed,
+    optional_whole,
     payoffs,
+    whole_number,
 )
 from accredit.values.every_output import solves_every_output
 from accredit.values.sampling import described
@@ -100,10 +102,8 @@ class Lime:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        for name in ("budget", "features"):
-            value = getattr(self, name)
-            if value is not None and (isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1):
-                raise InvalidInput(f"{name} must be a whole number of at least 1, got {value!r}; write {name}=500")
+        whole_number(self.budget, "budget", example=500)
+        optional_whole(self.features, "features", example=5)
         checked_seed(self.seed)
         if self.law not in LAWS:
             raise InvalidInput(f"law must be one of {', '.join(LAWS)}, got {self.law!r}")

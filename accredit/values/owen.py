@@ -22,17 +22,21 @@ from accredit.core import (
     InvalidInput,
     Precision,
     TooManyPlayers,
+    checked_seed,
     endpoints,
     payoffs,
     player_index,
+    shown,
+    whole_number,
 )
 from accredit.core.coalitions import from_index, unique
 from accredit.values.every_output import every_output
-from accredit.values.sampling import Sampled, checked
 from accredit.values.semivalues import shapley_weights
 from accredit.values.solver import progress
 
 EXACT_COALITIONS = 1 << 20
+DEEPEST = 200  # groups within groups
+GAINS_BYTES = 1 << 30  # of all orders together
 
 Tree = Any  # a player's name, or a sequence or mapping of trees
 
@@ -50,27 +54,31 @@ def tree_of(game: Game, groups: Tree) -> Node:
     n = len(game.players)
     seen: dict[int, str] = {}
 
-    def build(tree: Tree, path: str) -> Node:
+    def build(tree: Tree, path: str, depth: int) -> Node:
+        if depth > DEEPEST:
+            raise InvalidInput(
+                f"groups is nested more than {DEEPEST} deep, or contains itself; name players in fewer levels"
+            )
         if not isinstance(tree, str):
-            return _together(parts_of(tree, path))
+            return _together(parts_of(tree, path, depth))
         i = player_index(game.players, tree)
         if i in seen:
             raise InvalidInput(f"groups holds {tree!r} in {seen[i]} and in {path}; groups must not overlap")
         seen[i] = path
         return Node(np.arange(n) == i)
 
-    def parts_of(tree: Tree, path: str) -> list[Node]:
+    def parts_of(tree: Tree, path: str, depth: int) -> list[Node]:
         if isinstance(tree, Mapping):
-            parts = [build(part, f"{path}[{name!r}]") for name, part in tree.items()]
+            parts = [build(part, f"{path}[{name!r}]", depth + 1) for name, part in tree.items()]
         elif isinstance(tree, Sequence):
-            parts = [build(part, f"{path}[{i}]") for i, part in enumerate(tree)]
+            parts = [build(part, f"{path}[{i}]", depth + 1) for i, part in enumerate(tree)]
         else:
-            raise InvalidInput(f"{path} is {tree!r:.40}; a group is a player's name or a list of groups")
+            raise InvalidInput(f"{path} is {shown(tree)}; a group is a player's name or a list of groups")
         if not parts:
             raise InvalidInput(f"{path} is empty; name at least one player")
         return parts
 
-    listed = [build(groups, "groups")] if isinstance(groups, str) else parts_of(groups, "groups")
+    listed = [build(groups, "groups", 0)] if isinstance(groups, str) else parts_of(groups, "groups", 0)
     return _together(listed + [Node(np.arange(n) == i) for i in range(n) if i not in seen])
 
 
@@ -95,8 +103,8 @@ def paths(root: Node) -> list[tuple[int, list[tuple[Node, tuple[Node, ...]]]]]:
     return sorted(found, key=lambda item: item[0])
 
 
-def exact_owen(game: Game, root: Node) -> tuple[FloatArray, int]:
-    """Owen values and the payoffs they cost.
+def exact_owen(game: Game, root: Node) -> tuple[FloatArray, int, tuple[float, float]]:
+    """Owen values, the payoffs they cost, and v(∅) and v(N) among them: a game with random payoffs is asked only once.
 
     Before player i come, at every level, some of the siblings of the group that holds i; a set of k of them out of s has the
     Shapley weight 1/((s+1)·C(s, k)), and levels are independent.
@@ -118,7 +126,8 @@ def exact_owen(game: Game, root: Node) -> tuple[FloatArray, int]:
     distinct, index = unique(np.concatenate([without, joined]))
     v = payoffs(game, distinct)
     gains = (v[index[len(without) :]] - v[index[: len(without)]]) * np.concatenate(weights)
-    return np.bincount(who, gains, minlength=n).astype(np.float64), len(distinct)
+    ends = (float(v[~distinct.any(axis=1)][0]), float(v[distinct.all(axis=1)][0]))
+    return np.bincount(who, gains, minlength=n).astype(np.float64), len(distinct), ends
 
 
 def _sibling_sets(siblings: tuple[Node, ...], n: int) -> tuple[BoolArray, FloatArray]:
@@ -140,9 +149,10 @@ def random_order(rng: np.random.Generator, node: Node) -> list[int]:
     return [i for part in rng.permutation(len(node.parts)) for i in random_order(rng, node.parts[part])]
 
 
-def sampled_owen(game: Game, root: Node, orders: int, seed: int) -> FloatArray:
-    """What each player adds on arrival along random group-wise orders: (orders, n)."""
+def sampled_owen(game: Game, root: Node, orders: int, seed: int, ends: tuple[float, float]) -> FloatArray:
+    """What each player adds on arrival along random group-wise orders, from v(∅) to v(N), which are known: (orders, n)."""
     n = len(game.players)
+    whole_number(orders, "orders", 2, GAINS_BYTES // (8 * n), example=500)
     rng = np.random.default_rng(seed)
     gains = np.empty((orders, n))
     step = max(1, (1 << 22) // (n * (n + 1)))
@@ -153,7 +163,9 @@ def sampled_owen(game: Game, root: Node, orders: int, seed: int) -> FloatArray:
             for place in range(n):
                 arrived[:, place + 1] = arrived[:, place]
                 arrived[np.arange(len(chunk)), place + 1, chunk[:, place]] = True
-            v = payoffs(game, arrived.reshape(-1, n)).reshape(len(chunk), n + 1)
+            v = np.empty((len(chunk), n + 1))
+            v[:, 0], v[:, n] = ends
+            v[:, 1:n] = payoffs(game, arrived[:, 1:n].reshape(-1, n)).reshape(len(chunk), n - 1)
             gains[start + np.arange(len(chunk))[:, None], chunk] = np.diff(v, axis=1)
             bar.update(start + len(chunk))
     return gains
@@ -181,12 +193,10 @@ def owen(game: Game, groups: Tree, *, orders: int | None = None, seed: int = 0) 
         symmetry,
         Claim("null player", Holds.EXACTLY, "a null player adds nothing in any order"),
     )
-    nobody, everybody = endpoints(game)
+    checked_seed(seed)
     if orders is not None:
-        checked(Sampled(), None, seed, orders=orders)
-        if orders < 2:
-            raise InvalidInput(f"orders must be at least 2, got {orders!r}; two are needed for an error bar")
-        gains = sampled_owen(game, root, orders, seed)
+        nobody, everybody = endpoints(game)
+        gains = sampled_owen(game, root, orders, seed, (nobody, everybody))
         linear = Claim("linearity", Holds.EXACTLY, "for a fixed seed the same orders are used in every game")
         return Attribution(
             game.players,
@@ -197,7 +207,7 @@ def owen(game: Game, groups: Tree, *, orders: int | None = None, seed: int = 0) 
             stderr=gains.std(axis=0, ddof=1) / np.sqrt(orders),
             precision=Precision.unknown("standard errors only, because intervals from few orders cover too little"),
             baseline=nobody,
-            payoffs=orders * (len(game.players) + 1) + 2,
+            payoffs=orders * (len(game.players) - 1) + 2,
             seed=seed,
             stopped=f"{orders} orders drawn",
         )
@@ -207,7 +217,7 @@ def owen(game: Game, groups: Tree, *, orders: int | None = None, seed: int = 0) 
             f"exact Owen values of this tree need up to {needed:,} payoffs; the limit is {EXACT_COALITIONS:,}. "
             "Estimate instead: owen(game, groups, orders=500), or nest the groups deeper."
         )
-    credit, used = exact_owen(game, root)
+    credit, used, (nobody, everybody) = exact_owen(game, root)
     linear = Claim("linearity", Holds.EXACTLY, "a fixed linear function of the payoffs")
     return Attribution(
         game.players,
@@ -217,6 +227,6 @@ def owen(game: Game, groups: Tree, *, orders: int | None = None, seed: int = 0) 
         (*shared, linear),
         precision=Precision.exact(),
         baseline=nobody,
-        payoffs=used + 2,
+        payoffs=used,
         stopped="all group-wise orders counted",
     )

@@ -7,7 +7,7 @@ from math import ceil, log
 from numbers import Real
 from typing import Literal
 
-from accredit.core import InvalidInput
+from accredit.core import InvalidInput, whole_number
 
 
 @dataclass(frozen=True)
@@ -39,8 +39,7 @@ def permutations_needed(
     >>> permutations_needed(players=10, largest_gain=1, epsilon=0.5, delta=0.05)
     Plan(permutations=480, payoffs=4322)
     """
-    if isinstance(players, bool) or not isinstance(players, int) or players < 1:
-        raise InvalidInput(f"players must be a whole number of at least 1, got {players!r}; write len(game.players)")
+    whole_number(players, "players", example="len(game.players)")
     for name, value in (("largest_gain", largest_gain), ("epsilon", epsilon)):
         if not isinstance(value, Real) or not 0 < value < float("inf"):
             raise InvalidInput(f"{name} must be positive and finite, got {value!r}; write for example {name}=0.1")

@@ -25,6 +25,7 @@ from accredit.core import (
     InvalidInput,
     Precision,
     checked_seed,
+    optional_whole,
     payoffs,
 )
 from accredit.values.exact import semivalue_claims
@@ -69,10 +70,7 @@ class Sampled:
 def checked(settings: Sampled, budget: int | None, seed: int, **counts: int | None) -> None:
     """Refuse settings that cannot be used; `counts` are other limits, such as a number of orders."""
     for name, value in {"budget": budget, **counts}.items():
-        if value is not None and (isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1):
-            raise InvalidInput(
-                f"{name} must be a whole number of at least 1, got {value!r}; write for example {name}=1000"
-            )
+        optional_whole(value, name, example=1000)
     checked_seed(seed)
     Stop(budget or next((count for count in counts.values() if count), None), settings.seconds, settings.half_width)
     _ = settings.confidence

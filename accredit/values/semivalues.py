@@ -10,8 +10,6 @@ exactly v(N) − v(∅) in every game.
 
 from __future__ import annotations
 
-from math import comb
-
 import numpy as np
 
 from accredit.core.coalitions import FloatArray
@@ -24,7 +22,11 @@ def shapley_weights(n: int) -> FloatArray:
     >>> shapley_weights(3)
     array([0.33333333, 0.16666667, 0.33333333])
     """
-    return np.array([1 / (n * comb(n - 1, k)) for k in range(n)])
+    weights, ways = np.empty(n), 1
+    for k in range(n):
+        weights[k] = 1 / (n * ways)
+        ways = ways * (n - 1 - k) // (k + 1)  # C(n−1, k+1), a whole number: exact, and from one to the next in one step
+    return weights
 
 
 def banzhaf_weights(n: int) -> FloatArray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from accredit.core import Attribution, Game, InvalidInput, Tabulated
+from accredit.core import Attribution, Game, InvalidInput, Tabulated, checked_seed, optional_whole
 from accredit.methods import DEFAULT_BUDGET, EXACT_LIMIT, affordable
 from accredit.values.cubes import Cubed
 from accredit.values.every_output import every_output
@@ -40,6 +40,7 @@ def shapley(
     array([6., 4.])
     """
     n = len(game.players)
+    budget, seed = optional_whole(budget, "budget", example=1000), checked_seed(seed)
     limits = {"budget": budget, "seconds": seconds, "half_width": half_width}
     unlimited = all(limit is None for limit in limits.values())
     if solver is not None:

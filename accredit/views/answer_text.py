@@ -10,7 +10,7 @@ from accredit.core import Attribution
 from accredit.core.plain import rounded
 from accredit.explanation.result import WHOLE, Explanation, Said
 from accredit.methods import BY_NAME
-from accredit.views.columns import printable, table, width
+from accredit.views.columns import printable, short, table
 from accredit.views.notation import LEGEND, claim_letters
 from accredit.views.numbers import between, brief, credit_number, fixed, percent, rounding
 from accredit.views.terminal import paint
@@ -161,7 +161,7 @@ def _parts(explanation: Explanation, rows: int, colour: bool) -> list[str]:
 
 
 def _cells(result: Attribution, name: str, signed: bool) -> list[str]:
-    if name not in result.players:
+    if name not in result.places:
         return ["—"]
     estimate = result.estimate(name)
     largest = max(float(abs(result.credit).max()), rounding(result))
@@ -173,10 +173,7 @@ def _cells(result: Attribution, name: str, signed: bool) -> list[str]:
 
 def shortened(name: str) -> str:
     """A name that fits into its column."""
-    shown = printable(name)
-    while width(shown) > NAME:
-        shown = shown[:-2] + "…"
-    return shown
+    return short(name, NAME)
 
 
 def _targets(explanation: Explanation, kind: str, targets: list[Moved]) -> list[str]:

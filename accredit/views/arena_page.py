@@ -16,6 +16,7 @@ from accredit.views.palette import level
 from accredit.views.parts import Bar, Shaded, bar
 
 LINE = {ORACLE: "var(--soft)", RANDOM: "var(--soft)"}
+ALIKE = 3  # methods that the first sentence names
 LEFT, TOP, WIDE, HIGH = 44, 26, 380, 200  # of the plotting area, in the units of a drawing of 440 by 270
 
 
@@ -26,12 +27,28 @@ def arena_page(table: Standings, title: str) -> str:
     curves = [_curve(table, "deletion", "removed"), _curve(table, "insertion", "put in")]
     body = render(
         "arena", "body",
-        header=["method", header[1], "", "p best", "passes", "ms", "claims"], ranking=_ranking(table, rows), legend=LEGEND,
+        answer=_answer(table), header=["method", header[1], "", "p best", "passes", "ms", "claims"],
+        ranking=_ranking(table, rows), legend=LEGEND,
         notes=notes_of(table), metrics=(["method", *header[first:last]], [[row[0], *row[first:last]] for row in rows]),
         curves=[curve for curve in curves if curve is not None],
         keys=[(name, *_stroke(k, name)) for k, name in enumerate(_known(table, "deletion"))], agreement=_agreement(table),
     )  # fmt: skip
-    return page(title, body)
+    return page(title, body, script_of="sorting")
+
+
+def _answer(table: Standings) -> str:
+    """Who comes closest to the oracle, and who cannot be told apart from it, in one sentence."""
+    ranked = [s for s in table.standings if s.share is not None and s.method not in LINE]
+    if not ranked:
+        return "No method is ranked: no metric tells the oracle from chance on these inputs."
+    best = ranked[0]
+    alike = [s.method for s in ranked[1:] if s.p_best is not None and s.p_best >= 1 - table.level]
+    some = ", ".join(alike[:ALIKE]) + (f" and {len(alike) - ALIKE} more" if len(alike) > ALIKE else "")
+    assert best.share is not None
+    first = (
+        f"{best.method} comes closest to the oracle: {fixed(best.share.value, 2)} of the way from random (0) to it (1)"
+    )
+    return f"{first}; these inputs cannot tell {some} from it." if alike else f"{first}."
 
 
 def _ranking(table: Standings, rows: list[list[str]]) -> list[list[str | Bar | None]]:
@@ -99,12 +116,12 @@ def _stroke(k: int, name: str) -> tuple[str, str]:
 
 
 def _agreement(table: Standings) -> tuple[list[str], list[tuple[str, list[Shaded]]]]:
-    """Correlations of every two methods, once; columns carry the numbers of the rows."""
+    """Correlations of every two methods, once; columns and rows carry the names of the methods."""
     count, rows = len(table.agreement_of), []
     for k, name in enumerate(table.agreement_of):
         known = [(_short(x), level(x, 1.0)) for x in table.agreement[k, :k].tolist()]
-        rows.append((f"{k + 1} {name}", [*known, *[("", "")] * (count - 1 - k)]))
-    return ["", *(str(k) for k in range(1, count))], rows
+        rows.append((name, [*known, *[("", "")] * (count - 1 - k)]))
+    return ["", *table.agreement_of[: count - 1]], rows
 
 
 def _short(correlation: float) -> str:

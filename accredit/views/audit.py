@@ -13,7 +13,7 @@ from accredit.views.page import page
 
 MARKS = {"flagged": "✗", "passes": "✓", "unclear": "?"}
 RANDOM = "random"  # what a random selector of the same size gets
-HEADER = ["check", "value", "chance", "excess, 95% interval", RANDOM, "verdict"]
+HEADER = ["check", "good is", "value", "chance", "excess, 95% interval", RANDOM, "verdict"]
 WIDE = 110  # cells of a line of prose
 
 
@@ -45,6 +45,17 @@ def summary(report: Findings) -> str:
     return "nothing flagged" + (f"; unclear: {'; '.join(unclear)}" if unclear else "")
 
 
+def verdict(report: Findings) -> str:
+    """The verdict on everything in one sentence, for the head of a page."""
+    count = f"{len(report.found)} check{'s' * (len(report.found) != 1)}"
+    unclear = sum(finding.verdict == "unclear" for finding in report)
+    if report.flagged:
+        return f"{len(report.flagged)} of {count} found a fault: {', '.join(report.flagged)}."
+    if not report.found:
+        return "No check could be run."
+    return f"No fault was found by {count}" + (f"; {unclear} cannot tell: more rows are needed." if unclear else ".")
+
+
 def audit_page(report: Findings) -> str:
     """The whole audit as one self-contained page."""
     header, checks = _table(report)
@@ -53,10 +64,10 @@ def audit_page(report: Findings) -> str:
     ]
     body = render(
         "audit", "body",
-        summary=summary(report), notes=report.notes, header=header, checks=checks, verdicts=verdicts,
+        answer=verdict(report), notes=report.notes, header=header, checks=checks, verdicts=verdicts,
         not_run=list(report.not_run.items()),
     )  # fmt: skip
-    return page(f"Audit: {report.subject}", body)
+    return page(f"Audit: {report.subject}", body, script_of="sorting")
 
 
 def _table(report: Findings) -> tuple[list[str], list[list[str]]]:
@@ -64,7 +75,7 @@ def _table(report: Findings) -> tuple[list[str], list[list[str]]]:
     rows = [_cells(finding) for finding in report]
     if any(finding.random is not None for finding in report):
         return HEADER, rows
-    return [h for h in HEADER if h != RANDOM], [[*row[:4], row[5]] for row in rows]
+    return [h for h in HEADER if h != RANDOM], [[*row[:5], row[6]] for row in rows]
 
 
 def _cells(finding: Finding) -> list[str]:
@@ -72,6 +83,7 @@ def _cells(finding: Finding) -> list[str]:
     low, high = (_signed(end, share) for end in finding.excess.ends)
     return [
         finding.name,
+        "high ↑" if finding.wanted else "low ↓",
         _number(finding.value, share),
         _number(finding.chance, share),
         _signed(finding.excess.value, share) + (f" [{low}, {high}]" if finding.rows > 1 else ""),

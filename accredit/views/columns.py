@@ -37,6 +37,20 @@ def printable(name: str) -> str:
     return "".join(c if c == " " or c.isprintable() else f"\\u{ord(c):04x}" for c in name)
 
 
+def short(name: str, cells: int) -> str:
+    """A name as a terminal can print it, in at most so many cells.
+
+    >>> short("a very long name", 8)
+    'a very …'
+    """
+    shown = printable(name[: 5 * cells])  # marks that sit on a letter take no cell
+    if width(shown) <= cells and len(name) <= 5 * cells:
+        return shown
+    while width(shown) >= cells:
+        shown = shown[:-1]
+    return f"{shown}…"
+
+
 def width(cell: str) -> int:
     """Terminal cells that a string takes."""
     return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in cell)

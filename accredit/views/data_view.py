@@ -2,34 +2,30 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from accredit.core import Attribution
+from accredit.valuation.suspects import suspects
 from accredit.views.engine import render
-from accredit.views.labels_view import labels_body
+from accredit.views.labels_view import labels_body, stated
 from accredit.views.numbers import BRIEF, between, brief
-from accredit.views.parts import Bar, bar, bounds, claims_table, heat, span
+from accredit.views.page import page
+from accredit.views.parts import Bar, Who, bar, bounds, claims_table, heat, span
 from accredit.views.valuation import curves_svg
-from accredit.views.words import interval_word, shared
+from accredit.views.words import interval_word, leaders, shared, spoken
 
 if TYPE_CHECKING:
     from markupsafe import Markup
 
     from accredit.web.data import Watched
 
-ENDS = 15  # players shown at either end of a long ranking
+ENDS = 100  # players shown at either end of a long ranking
 NAME = 18  # characters of a name over a column
-TEXT = 120  # characters of a row's text
-
-
-class Who(NamedTuple):
-    """A player's name and, where the journal has them, its label and the beginning of its text."""
-
-    name: str
-    label: str = ""
-    text: str = ""
+TEXT = 200  # characters of a row's text
+TITLE = "Which labels are wrong, and what is each row worth?"
 
 
 class Place(NamedTuple):
@@ -41,77 +37,134 @@ class Place(NamedTuple):
     bar: Bar | None = None
 
 
-def data_body(watched: Watched) -> Markup:
-    """A journal: how far it is, whose label looks wrong, who is worth what so far, who works together, what removal does."""
+def data_body(watched: Watched, run: Mapping[str, Any] | None = None) -> Markup:
+    """A journal: whose label looks wrong, who does harm, who is worth what so far, who works together, what removal does.
+
+    `run` is what became of a run that was started from the page.
+    """
     values = watched.values
     asked = watched.labels is not None or watched.unanswered
+    known = _people(watched)
     return render(
         "data", "body",
-        progress=_progress(watched), labels=labels_body(watched.labels, watched.unanswered) if asked else "",
-        ranking=None if values is None else _ranking(watched, values),
-        harmful=_harmful(watched), silent=watched.known.silent, curves=_curves(watched), pairs=_pairs(watched),
+        answer=_answer(watched), progress=_progress(watched, run), share=_share(watched, run),
+        labels=labels_body(watched.labels, watched.unanswered) if asked else "",
+        ranking=None if values is None else _ranking(watched, values, known),
+        harmful=_harmful(watched, known), silent=watched.known.silent, curves=_curves(watched), pairs=_pairs(watched, known),
         provisional=watched.provisional, claims="" if values is None else claims_table(values),
     )  # fmt: skip
 
 
-def _progress(watched: Watched) -> str:
-    state = "running, or interrupted" if watched.unfinished else "finished"
+def data_page(watched: Watched) -> str:
+    """The same as one file."""
+    return page(TITLE, data_body(watched), script_of="sorting")
+
+
+def _answer(watched: Watched) -> str:
+    """Both answers in a sentence each, as far as they are known."""
+    said = []
+    if watched.labels is not None:
+        count = len(watched.labels.suspects)
+        said.append(
+            f"{count:,} of {len(watched.labels.names):,} labels are suspect." if count else f"{stated(watched.labels)}."
+        )
+    if watched.values is not None and not watched.provisional:
+        said.append(leaders(watched.values, "is worth most", "does most harm"))
+    return " ".join(said)
+
+
+def _progress(watched: Watched, run: Mapping[str, Any] | None) -> str:
+    state = run["how"] if run else "running, or interrupted" if watched.unfinished else "finished"
     groups = f"{len(watched.known.groups):,} groups of " if watched.known.groups else ""
     failed = f", {watched.failed:,} failed" if watched.failed else ""
+    if not watched.payoffs and not watched.unfinished:
+        return f"{groups}{watched.rows:,} rows, valued without training; {state}."
     trained = f"{watched.seconds:,.1f} s of training"
     return f"{watched.payoffs:,} payoffs of {groups}{watched.rows:,} rows{failed}, {trained}; {state}."
 
 
-def _who(watched: Watched, player: str) -> Who:
-    text = watched.known.texts.get(player, "")
-    return Who(player, watched.known.labels.get(player, ""), text[:TEXT] + "…" * (len(text) > TEXT))
+def _share(watched: Watched, run: Mapping[str, Any] | None) -> str:
+    """How much of the budget of a running run is spent, in percent; empty where nobody knows."""
+    if not run or run["how"] != "running" or not watched.payoffs:
+        return ""
+    return str(min(100, round(100 * watched.payoffs / max(run["budget"], 1))))
 
 
-def _ranking(watched: Watched, values: Attribution) -> dict[str, object]:
+def _people(watched: Watched) -> dict[str, Who]:
+    """What is known of every row: its label and text, and what else was found of it."""
+    found: dict[str, list[str]] = {}
+    labels = watched.labels
+    if labels is not None:
+        for s in suspects(labels):
+            found.setdefault(s.row, []).append(f"Its label looks wrong: rather {s.suggested}.")
+        for i, j in labels.oddities.duplicates:
+            other = "another label: one of them is wrong" if labels.given[i] != labels.given[j] else "the same label"
+            for one, twin in ((i, j), (j, i)):
+                found.setdefault(labels.names[one], []).append(
+                    f"Nearly the same as {labels.names[twin]}, with {other}."
+                )
+        for i in labels.oddities.outliers:
+            found.setdefault(labels.names[i], []).append("Unlike all others.")
+    for h in watched.harmful:
+        found.setdefault(h.player, []).append(f"The model does better without it ({h.surely}).")
+    names = watched.values.players if watched.values is not None else ()
+    known = watched.known
+    return {
+        name: Who(name, known.labels.get(name, ""), _cut(known.texts.get(name, ""), TEXT), tuple(found.get(name, ())))
+        for name in {*names, *found}
+    }
+
+
+def _cut(text: str, length: int) -> str:
+    return text if len(text) <= length else text[: length - 1] + "…"
+
+
+def _ranking(watched: Watched, values: Attribution, known: Mapping[str, Who]) -> dict[str, object]:
     """The players of highest and of lowest credit with their error bars; those between are listed."""
     order = np.argsort(-values.credit, kind="stable").tolist()
     ends = order if len(order) <= 2 * ENDS + 5 else [*order[:ENDS], *order[-ENDS:]]
-    rows, between_them = _places(watched, values, ends), None
+    rows, between_them = _places(values, ends, known), None
     if len(ends) < len(order):
         rest = order[ENDS : len(order) - ENDS]
         rows.insert(ENDS, Place(Who(f"{len(rest):,} between")))
         items = [f"{values.players[k]} {brief(float(values.credit[k]))}" for k in rest]
         between_them = f"The {len(rest):,} between", items
-    known = values.interval is not None
+    ranged = values.interval is not None
     credit = "credit" if values.total is not None else "difference"
     return {
-        "heading": f"{values.method}: {shared(values)}",
-        "header": ["group" if watched.known.groups is not None else "row", credit, *[interval_word(values)] * known, ""],
-        "rows": rows, "kind": "ranking spans" if known else "ranking", "between": between_them,
+        "heading": f"{spoken(values.method)}: {shared(values)}",
+        "header": ["group" if watched.known.groups is not None else "row", credit, *[interval_word(values)] * ranged, ""],
+        "rows": rows, "kind": "bars ranking sortable searchable", "between": between_them,
         "notes": " · ".join(note for note in (values.interval_because, values.stopped) if note),
     }  # fmt: skip
 
 
-def _places(watched: Watched, values: Attribution, order: list[int]) -> list[Place]:
+def _places(values: Attribution, order: list[int], known: Mapping[str, Who]) -> list[Place]:
     low, high = bounds(values)
     reach, places = span(values), []
     for k in order:
         credit = float(values.credit[k])
         ends = between(low[k], high[k], BRIEF) if values.interval is not None else ""
-        drawn = bar(credit, reach, (low[k], high[k]), 150)
-        places.append(Place(_who(watched, values.players[k]), brief(credit), ends, drawn))
+        drawn = bar(credit, reach, (low[k], high[k]))
+        places.append(Place(known[values.players[k]], brief(credit), ends, drawn))
     return places
 
 
-def _harmful(watched: Watched) -> dict[str, object] | None:
+def _harmful(watched: Watched, known: Mapping[str, Who]) -> dict[str, object] | None:
     if not watched.harmful:
         return None
-    rows = [(_who(watched, s.player), brief(s.credit), str(s.surely)) for s in watched.harmful]
+    rows = [(known[s.player]._replace(facts=()), brief(s.credit), str(s.surely)) for s in watched.harmful]
     return {"rows": rows, "described": bool(watched.known.labels)}
 
 
-def _pairs(watched: Watched) -> dict[str, object] | None:
+def _pairs(watched: Watched, known: Mapping[str, Who]) -> dict[str, object] | None:
     if watched.square is None:
         return None
-    names = [
-        render("data", "short", whole=name, cut="" if len(name) <= NAME else name[: NAME - 1] + "…")
-        for name in watched.pair_players
-    ]
+    names = []
+    for name in watched.pair_players:
+        who = known.get(name, Who(name))
+        says = " · ".join(part for part in (name, who.label, who.text) if part)
+        names.append(render("data", "short", says=says, cut=_cut(name, NAME), label=who.label))
     return {"because": watched.pairs_because, "drawn": heat(names, watched.square, 2)}
 
 

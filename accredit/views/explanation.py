@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
 from accredit.core import AXIOMS, Attribution
 from accredit.core.plain import rounded
 from accredit.explanation.result import WHOLE, Explanation
@@ -14,7 +16,7 @@ from accredit.views.drawer import Drawer
 from accredit.views.engine import render
 from accredit.views.flow import flow_svg, left_out
 from accredit.views.notation import mark
-from accredit.views.numbers import percent
+from accredit.views.numbers import brief, percent, rounding
 from accredit.views.palette import LEVELS
 from accredit.views.words import duration, error_bars, title
 
@@ -70,11 +72,25 @@ def _intro(explanation: Explanation) -> Markup:
     several = f"{count} {who}{'s' if who != 'patch' else 'es'}" if count > 1 else f"one {who}"
     took = sum(explanation.seconds.values())
     return render(
-        "explanation", "intro",
+        "explanation", "intro", answer=_answer(explanation),
         several=several + " of two texts" * (explanation.pair is not None), payoff=_payoff(explanation),
         target=_asked(explanation), methods="one method" if ran == 1 else f"{ran} methods",
         cost=duration(took) if took else "", model=str(explanation.provenance.get("model") or ""),
     )  # fmt: skip
+
+
+def _answer(explanation: Explanation) -> str:
+    """What raises the output most and what lowers it most, by the first method that can tell which way."""
+    for method, result in explanation:
+        if method not in explanation.unsigned and explanation.said is None:
+            best, worst = (int(f(result.credit)) for f in (np.argmax, np.argmin))
+            parts = [
+                f"“{result.players[k]}” {way} it most ({brief(float(result.credit[k]))})"
+                for k, way, right in ((best, "raises", 1), (worst, "lowers", -1))
+                if right * result.credit[k] > rounding(result)
+            ]
+            return "; ".join(parts) + "." if parts else ""
+    return ""
 
 
 def _payoff(explanation: Explanation) -> str:

@@ -17,81 +17,93 @@ from accredit.views.words import layer_word
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-ROW = 92  # pixels between layers
-LEFT, TOP, BOTTOM, RIGHT = 72, 34, 120, 28
-DRAWN = 0.98  # share of each layer's flow that is drawn; hair-thin edges are left out
-MOST = 1600  # edges drawn in all layers together
-HAIR = 0.5  # pixels of flow below which edges of a layer are one path, without a name each
+ROW = 84  # pixels between layers
+LEFT, TOP, BOTTOM, RIGHT = 64, 104, 104, 72
+DRAWN = 0.98  # share of each layer's flow that is in the drawing; hair-thin edges are left out
+STRONG = 0.7  # share of each layer's flow that is shown before a token is followed
+MOST = 1600  # edges in all layers together
 LABEL = 16  # characters
 
-Edge = tuple[str, str, str, str, str, str]  # class, path, width, opacity, name, tick of the cut
+Edge = tuple[str, str, str, str, str, int, int, int, str, str]
+# class, path, width, opacity, amount, layer, from, to, name, tick of the cut
 
 
 def flow_svg(flow: FlowPicture) -> Markup:
-    """The drawing as one SVG element."""
+    """The drawing as one SVG element. Its strongest edges are shown; a script shows all paths of a token that is followed."""
     count = len(flow.columns)
-    step = min(96.0, max(24.0, 820 / count))
+    step = min(72.0, max(24.0, 600 / count))
     x = [LEFT + step * (i + 0.5) for i in range(count)]
     y = [TOP + ROW * (flow.layers - layer) for layer in range(flow.layers + 1)]  # layer 0 is at the bottom
-    widest, thickest = float(flow.edges.max(initial=0.0)) or 1.0, min(11.0, step * 0.4)
+    widest, thickest = float(flow.edges.max(initial=0.0)) or 1.0, min(14.0, step * 0.45)
+    names = [_short(name) for name in flow.columns]
+    flowing = [amounts > 0 for amounts in (flow.through[0], flow.through[-1])]
     return render(
         "flow", "drawing",
         width=round(LEFT + step * count + RIGHT), height=TOP + ROW * flow.layers + BOTTOM,
         says=f"Flow of {rounded(flow.value)} through {flow.layers} layers to {count} tokens. {' '.join(flow.notes)}",
-        layers=[_edges(flow, layer, x, y, widest, thickest) for layer in range(flow.layers)],
-        nodes=list(_nodes(flow, x, y, step)), ticks=list(_outer_cut(flow, x, y)),
+        edges=[edge for layer in range(flow.layers) for edge in _edges(flow, layer, x, y, widest, thickest)],
+        whole=rounded(flow.value, BRIEF), nodes=list(_nodes(flow, x, y, step)),
+        ticks=list(_outer_cut(flow, x, y)),
         rows=[(y[layer] + 4, layer_word(layer, flow.layers)) for layer in range(flow.layers + 1)],
-        columns=[(f"{x[i] + 4:.1f} {y[0] + 28}", _short(name)) for i, name in enumerate(flow.columns)],
+        below=[(f"{x[i] + 4:.1f} {y[0] + 26}", names[i], i, 0, bool(flowing[0][i])) for i in range(count)],
+        above=[(f"{x[i] - 3:.1f} {y[-1] - 20}", names[i], i, flow.layers, bool(flowing[1][i])) for i in range(count)],
     )  # fmt: skip
 
 
 def left_out(flow: FlowPicture) -> str:
-    """How many edges are too thin to be drawn, and how much they carry, in a sentence; nothing if none are."""
+    """How many edges are shown at first, and how much they carry, in a sentence; nothing if all are."""
     carrying = int((flow.edges > 0).sum())
-    shown = [(layer, i, j) for layer in range(flow.layers) for i, j in drawn(flow.edges[layer], MOST // flow.layers)]
+    shown = [(layer, i, j) for layer in range(flow.layers) for i, j in _strong(flow, layer)]
     if len(shown) == carrying:
         return ""
-    share = 1 - sum(float(flow.edges[place]) for place in shown) / float(flow.edges.sum())
-    return f"Drawn: {len(shown):,} of {carrying:,} edges; the others carry {rounded(100 * share, 2)}% of the flow."
+    share = sum(float(flow.edges[place]) for place in shown) / float(flow.edges.sum())
+    return f"Drawn: the {len(shown):,} strongest of {carrying:,} edges, which carry {rounded(100 * share, 2)}% of the flow."
 
 
-def drawn(weights: FloatArray, most: int = MOST) -> list[tuple[int, int]]:
-    """The largest entries of a matrix that make up `DRAWN` of its sum, smallest first: they are painted over one another."""
+def drawn(weights: FloatArray, most: int = MOST, share: float = DRAWN) -> list[tuple[int, int]]:
+    """The largest entries of a matrix that make up a share of its sum, smallest first: they are painted over one another."""
     flat = weights.ravel()
     order = np.argsort(-flat, kind="stable")[: min(most, int((flat > 0).sum()))]
-    enough = np.searchsorted(np.cumsum(flat[order]), DRAWN * flat.sum()) + 1
+    enough = np.searchsorted(np.cumsum(flat[order]), share * flat.sum()) + 1
     return [(int(k) // weights.shape[1], int(k) % weights.shape[1]) for k in order[:enough][::-1]]
+
+
+def _strong(flow: FlowPicture, layer: int) -> set[tuple[int, int]]:
+    """The edges of a layer that are shown at first: those that carry most of it, and those of the minimum cut."""
+    most = drawn(flow.edges[layer], 2 * len(flow.columns), STRONG)
+    return {*most, *(edge for edge in drawn(flow.edges[layer], MOST // flow.layers) if flow.cut[layer][edge] > 0)}
 
 
 def _edges(
     flow: FlowPicture, layer: int, x: list[float], y: list[int], widest: float, thickest: float
-) -> tuple[str, list[Edge]]:
-    """The hair-thin edges of a layer as one path, and the others one by one."""
-    above, below = y[layer + 1], y[layer]
+) -> Iterator[Edge]:
+    """The edges of a layer; those that carry little are marked weak, and are shown when one of their tokens is followed."""
+    above, below, amounts = y[layer + 1], y[layer], flow.edges[layer]
     middle = (above + below) / 2
-    hairs, edges = [], list[Edge]()
-    for i, j in drawn(flow.edges[layer], MOST // flow.layers):
-        amount, cut = float(flow.edges[layer, i, j]), flow.cut[layer, i, j] > 0
+    strong = _strong(flow, layer)
+    for i, j in drawn(amounts, MOST // flow.layers):
+        amount, cut, shown = float(amounts[i, j]), flow.cut[layer, i, j] > 0, (i, j) in strong
         share = amount / widest
         path = f"M{x[i]:.1f} {above}C{x[i]:.1f} {middle:.1f} {x[j]:.1f} {middle:.1f} {x[j]:.1f} {below}"
-        if thickest * share < HAIR and not cut:
-            hairs.append(path)
-            continue
         name = f"{flow.columns[i]} → {flow.columns[j]}: {rounded(amount, BRIEF)}{', in the minimum cut' * bool(cut)}"
-        opacity = 0.55 if cut else 0.22 + 0.33 * share
-        tick = f"M{(x[i] + x[j]) / 2 - 6:.1f} {middle:.1f}h12" if cut else ""
-        edges.append(("cut" if cut else "edge", path, f"{0.6 + thickest * share:.2f}", f"{opacity:.2f}", name, tick))
-    return "".join(hairs), edges
+        opacity = 0.35 + 0.45 * share
+        tick = f"M{(x[i] + x[j]) / 2 - 6:.1f} {middle:.1f}h12" if cut and shown else ""
+        kind = ("cut" if cut else "edge") + " weak" * (not shown)
+        width = f"{0.5 + thickest * share:.2f}"
+        yield kind, path, width, f"{opacity:.2f}", f"{amount:.4g}", layer, i, j, name if shown else "", tick
 
 
-def _nodes(flow: FlowPicture, x: list[float], y: list[int], step: float) -> Iterator[tuple[str, int, str, str]]:
-    """Place, radius and name of every token in every layer."""
+def _nodes(
+    flow: FlowPicture, x: list[float], y: list[int], step: float
+) -> Iterator[tuple[str, int, str, int, int, str, str]]:
+    """Place, radius, layer, column, name and flow of every token in every layer."""
     largest = float(flow.through.max(initial=0.0)) or 1.0
     radii = 1.2 + min(7.5, step * 0.28) * np.sqrt(np.maximum(flow.through, 0.0) / largest)  # (layers + 1, columns)
     for layer, (amounts, sizes) in enumerate(zip(flow.through.tolist(), radii.tolist(), strict=True)):
         where = layer_word(layer, flow.layers)
         for i, (amount, radius) in enumerate(zip(amounts, sizes, strict=True)):
-            yield f"{x[i]:.1f}", y[layer], f"{radius:.1f}", f"{flow.columns[i]}, {where}: {rounded(amount, BRIEF)}"
+            name = f"{flow.columns[i]}, {where}"
+            yield f"{x[i]:.1f}", y[layer], f"{radius:.1f}", layer, i, name, rounded(amount, BRIEF)
 
 
 def _outer_cut(flow: FlowPicture, x: list[float], y: list[int]) -> Iterator[tuple[str, str]]:

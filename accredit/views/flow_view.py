@@ -10,6 +10,7 @@ import numpy as np
 from accredit.attention import FlowReport
 from accredit.core import Attribution, FloatArray
 from accredit.core.plain import rounded
+from accredit.explanation.flows import on_the_mask
 from accredit.explanation.result import FlowPicture
 from accredit.views.engine import render
 from accredit.views.flow import flow_svg, left_out
@@ -22,19 +23,28 @@ from accredit.views.words import layer_word
 if TYPE_CHECKING:
     from markupsafe import Markup
 
+DOUBT = "Warning: "  # how a sentence of `on_the_mask` begins that is one
 COLLAPSED = 0.5  # share of pairs from which the reader is warned
 ROWS = 40  # tokens with a row of their own; the others are listed
 REACHED = "Both ends are reached by some max flow."
 BOUNDS = "No max flow leaves these bounds; they may be wide."
 
 
+RULES = {
+    "barrier": "of all max flows, the one in the middle: it keeps away from empty and from full edges",
+    "l2": "of all max flows, the one spread most evenly: the least sum of squares",
+    "shapley": "each token’s average share of what still flows while others are blocked: paths are chosen anew each time",
+}
+
+
 class Credited(NamedTuple):
-    """A token's row: its credit as a number and as a bar, and the range it has over all max flows, if that is known."""
+    """A token's row: its credit as a number and as a bar; that of the mask alone and its range over all max flows, if known."""
 
     name: str
     credit: str
     bar: Bar
     ends: str
+    mask: str
 
 
 def flow_body(
@@ -45,26 +55,46 @@ def flow_body(
     tokens: Sequence[tuple[str, str]] = (),  # what each token shows, and its player
     ranges: FloatArray | None = None,  # (players, 2)
     report: FlowReport | None = None,
+    chosen: str = "",  # heads and layers, in words
 ) -> Markup:
-    """The drawing, the text coloured by its credit, then every token's credit beside its range over all max flows."""
-    warning = _collapse(report) if report is not None else ""
-    lines = report.summary.splitlines() if report is not None else []
-    order = np.argsort(-credit.credit, kind="stable").tolist()
-    reached = layer in (0, drawing.layers)
+    """One sentence, the text coloured by its credit, the drawing beside every token's credit, then what makes it doubtful."""
+    collapse = _collapse(report) if report is not None else ""
+    lines = [
+        line
+        for line in (report.summary.splitlines() if report else [])
+        if not (collapse and line.startswith("Collapse"))
+    ]
+    mask = "uniform" in credit.certificate
+    beside = list(on_the_mask({rule: credit})) if mask else []
+    doubts = [("Warning.", line.removeprefix(DOUBT)) for line in beside if line.startswith(DOUBT)]
+    order, where = np.argsort(-credit.credit, kind="stable").tolist(), layer_word(layer, drawing.layers)
     return render(
         "flow", "body",
-        warning=warning, whole=rounded(drawing.value), rule=rule, drawing=flow_svg(drawing), left_out=left_out(drawing),
-        lines=[line for line in lines if not (warning and line.startswith("Collapse"))],
-        where=layer_word(layer, drawing.layers), strip=_strip(credit, tokens),
-        ends="" if ranges is None else REACHED if reached else BOUNDS,
-        header=["token", "credit", "", *["over all max flows"] * (ranges is not None)],
+        answer=_answer(credit, drawing.value, where), asked=f"Rule: {rule}, {RULES[rule]}.{f' {chosen}.' if chosen else ''}",
+        doubts=[*doubts, *[("Collapse.", collapse)] * bool(collapse)],
+        whole=rounded(drawing.value), rule=rule, drawing=flow_svg(drawing), left_out=left_out(drawing),
+        lines=[*(line for line in beside if not line.startswith(DOUBT)), *lines],
+        where=where, strip=_strip(credit, tokens),
+        ends="" if ranges is None else REACHED if layer in (0, drawing.layers) else BOUNDS,
+        header=["token", "credit", *["mask alone"] * mask, *["over all max flows"] * (ranges is not None), ""],
         rows=_rows(credit, ranges, order[:ROWS]), rest_of=_rest(credit, order[ROWS:]), claims=claims_table(credit),
+        mask=mask,
     )  # fmt: skip
+
+
+def _answer(credit: Attribution, whole: float, where: str) -> str:
+    """Where most of the flow goes, in one sentence."""
+    top = credit.top(1)
+    if not whole > 0:
+        return "Nothing flows: no path of positive weights leads from the output to the input."
+    return f"“{top.players[0]}” carries most at the {where}: {brief(float(top.credit[0]), False)} of {rounded(whole, BRIEF)}."
 
 
 def flow_page(text: str, body: Markup) -> str:
     """The flow view as one file, under the text that was read."""
-    return page("How attention flows", render("flow", "quoted", text=text, body=body))
+    return page(
+        "How does attention flow?", render("flow", "quoted", text=text, body=body), script_of=("following", "sorting")
+    )
 
 
 def _collapse(report: FlowReport) -> str:
@@ -91,13 +121,15 @@ def _strip(credit: Attribution, tokens: Sequence[tuple[str, str]]) -> list[tuple
 
 def _rows(credit: Attribution, ranges: FloatArray | None, places: Sequence[int]) -> list[Credited]:
     top = float(max(credit.credit.max(), 0.0 if ranges is None else ranges.max())) or 1.0
+    even = credit.certificate.get("uniform")
     rows = []
     for k in places:
         value = float(credit.credit[k])
         low, high = (value, value) if ranges is None else ranges[k].tolist()
         drawn = bar(value, (0.0, top), (low, high), signed=False)
         ends = "" if ranges is None else between(low, high, BRIEF)
-        rows.append(Credited(credit.players[k], brief(value, False), drawn, ends))
+        mask = brief(float(even[k]), False) if even is not None else ""
+        rows.append(Credited(credit.players[k], brief(value, False), drawn, ends, mask))
     return rows
 
 

@@ -9,7 +9,7 @@ from accredit.values.report import GameReport
 from accredit.views.engine import render
 from accredit.views.numbers import BRIEF
 from accredit.views.parts import attribution_table, claims_table, heat
-from accredit.views.words import together
+from accredit.views.words import leaders, together
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -20,7 +20,8 @@ def game_body(report: GameReport) -> Markup:
     pairs = report.interactions
     return render(
         "game", "body",
-        reading=report.reading, values=attribution_table(report.values), claims=claims_table(report.values),
+        answer=leaders(report.values), reading=report.reading, values=attribution_table(report.values, sorts=True),
+        claims=claims_table(report.values),
         interactions=heat(report.values.players, pairs.matrix(), BRIEF) if pairs else None,
         conditional=_conditional(report) if pairs else None,
         best=[(size, together(who), rounded(x)) for size, (who, x) in report.best.items()],

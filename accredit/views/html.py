@@ -15,8 +15,8 @@ from accredit.views.game import game_body
 from accredit.views.interactions import interactions_body
 from accredit.views.page import framed, page
 from accredit.views.parts import attribution_table, claims_table
-from accredit.views.table_view import headline as table_headline
-from accredit.views.table_view import table_body
+from accredit.views.table_page import QUESTION as COLUMNS
+from accredit.views.table_page import table_body
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -29,7 +29,7 @@ def fragment(result: Result) -> str:
     if isinstance(result, Explanation):
         return framed(explanation_body(result), headline(result))
     if isinstance(result, TableExplanation):
-        return framed(table_body(result), table_headline(result))
+        return framed(table_body(result), COLUMNS)
     if isinstance(result, GameReport):
         return framed(game_body(result))
     if isinstance(result, Selection):
@@ -57,12 +57,12 @@ def _selection(result: Selection) -> Markup:
 
 def game_page(report: GameReport, title: str) -> str:
     """A game report as one file."""
-    return page(title, game_body(report))
+    return page(title, game_body(report), script_of="sorting")
 
 
-def table_page(explanation: TableExplanation) -> str:
-    """An explained table as one file."""
-    return page(table_headline(explanation), table_body(explanation))
+def table_page(explanation: TableExplanation, about: tuple[str, ...] = ()) -> str:
+    """An explained table as one file; `about` says where its model came from."""
+    return page(COLUMNS, table_body(explanation, about), script_of="sorting")
 
 
 def to_page(result: Explanation | TableExplanation) -> str:
@@ -73,4 +73,4 @@ def to_page(result: Explanation | TableExplanation) -> str:
 def explanation_page(explanation: Explanation) -> str:
     """An explanation as one file. Its script only shows what the page already holds; without it everything is still there."""
     script = "inspector" if explanation.said is None else "answers"
-    return page(headline(explanation), explanation_body(explanation, live=True), script_of=script)
+    return page(headline(explanation), explanation_body(explanation, live=True), script_of=(script, "following"))

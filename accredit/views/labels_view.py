@@ -8,6 +8,7 @@ from accredit.valuation.label_result import WrongLabels
 from accredit.valuation.suspects import suspects
 from accredit.views.columns import printable, table
 from accredit.views.engine import render
+from accredit.views.parts import Who
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -81,13 +82,13 @@ def labels_body(found: WrongLabels | None, unanswered: str = "") -> Markup:
         return render("labels", "unanswered", question=QUESTION, why=unanswered)
     odd = found.oddities
 
-    def row(i: int) -> tuple[str, str, str]:
-        return found.names[i], found.given[i], found.excerpts.get(found.names[i], "")
+    def row(i: int) -> Who:
+        return Who(found.names[i], found.given[i], found.excerpts.get(found.names[i], ""))
 
     return render(
         "labels", "body",
         question=QUESTION, verdict=stated(found), silent=not found.suspects, evidence=evidence(found), cannot=CANNOT,
-        rows=[(s.row, s.given, s.suggested, s.text) for s in suspects(found)],
+        rows=[(Who(s.row, "", s.text), s.given, s.suggested) for s in suspects(found)],
         tried=[(e.score, f"{e.area:.3f}", f"{e.stderr:.3f}") for e in found.evidence],
         pairs=[(row(i), row(j), found.given[i] != found.given[j]) for i, j in odd.duplicates],
         outliers=[row(i) for i in odd.outliers], left_out=list(found.left_out),

@@ -15,16 +15,22 @@ from accredit.views.sky import sky_rules
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-STARTS = {"inspector": "inspect", "answers": "answers"}  # what each script is started with
+STARTS = {
+    "inspector": "inspect",
+    "answers": "answers",
+    "sorting": "sortable",
+    "following": "follow",
+}  # what each script is started with
 
 
-def page(title: str, body: Markup, *, script_of: str = "") -> str:
-    """A whole document around rendered pieces; `script_of` names what makes it live: "inspector" or "answers".
+def page(title: str, body: Markup, *, script_of: str | tuple[str, ...] = ()) -> str:
+    """A whole document around rendered pieces; `script_of` names what makes it live, keys of `STARTS`.
 
     The policy allows exactly this style sheet and, if there is one, exactly this script, both by hash: a token that slipped
     through the escaping could still run nothing and load nothing.
     """
-    style, script = stylesheet(), _script(script_of) if script_of else ""
+    names = (script_of,) if isinstance(script_of, str) else script_of
+    style, script = stylesheet(), "".join(map(_script, names))
     policy = (
         f"default-src 'none'; style-src '{_hash(style)}'; "
         + (f"script-src '{_hash(script)}'; " if script else "")

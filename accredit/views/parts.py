@@ -1,8 +1,9 @@
-"""Pieces that several views share: signed bars, heat maps, credit with its intervals, claims."""
+"""Pieces that several views share: players with what is known of them, signed bars, heat maps, credit with its intervals,
+claims. docs/design.md says how each is to look, and `python -m accredit.views.design` draws them all."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from accredit.core import Attribution, FloatArray, Interactions
@@ -10,7 +11,7 @@ from accredit.core.plain import rounded
 from accredit.views.engine import render
 from accredit.views.numbers import between
 from accredit.views.palette import level
-from accredit.views.words import credit_word, interval_word, shared
+from accredit.views.words import credit_word, interval_word, shared, spoken
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -94,20 +95,41 @@ def heat(names: Sequence[str], square: FloatArray, digits: int) -> Heat:
     return Heat(list(names), rows)
 
 
-def attribution_table(result: Attribution) -> Markup:
-    """Credit per player with signed bars and, where known, intervals drawn over them."""
+class Who(NamedTuple):
+    """A player's name; where they are known its label, the beginning of its text, and what else there is to say of it."""
+
+    name: str
+    label: str = ""
+    text: str = ""
+    facts: tuple[str, ...] = ()
+
+
+def attribution_table(
+    result: Attribution,
+    who: Mapping[str, Who] | None = None,
+    *,
+    header: tuple[str, str] | None = None,
+    signed: bool = True,
+    sorts: bool = False,
+) -> Markup:
+    """Credit per player with bars and, where known, intervals drawn over them; `who` says more of some players.
+
+    `header` names players and numbers. Numbers that are not `signed` have a size and no direction: their bars are grey.
+    """
     low, high = bounds(result)
     reach, known = span(result), result.interval is not None
-    header = ["player", credit_word(result), *[interval_word(result)] * known, ""]
+    named = [*(header or ("player", credit_word(result))), *[interval_word(result)] * known, ""]
     rows = []
     for i, (name, credit) in enumerate(zip(result.players, result.credit.tolist(), strict=True)):
         ends = [between(low[i], high[i])] if known else []
-        rows.append(([name, rounded(credit), *ends], bar(credit, reach, (low[i], high[i]))))
+        drawn = bar(credit, reach, (low[i], high[i]), signed=signed)
+        rows.append(((who or {}).get(name, Who(name)), [rounded(credit), *ends], drawn))
     cost = f"{result.payoffs:,} payoffs" if result.payoffs is not None else ""
     notes = " · ".join(note for note in (result.interval_because, result.stopped, cost) if note)
     return render(
-        "parts", "attribution", heading=f"{result.method}: {shared(result)}", header=header, rows=rows, notes=notes
-    )
+        "parts", "attribution",
+        heading=f"{spoken(result.method)}: {shared(result)}", header=named, rows=rows, notes=notes, sorts=sorts,
+    )  # fmt: skip
 
 
 def claims_table(result: Attribution | Interactions) -> Markup:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from accredit.core import Attribution, IntArray, InvalidInput, MissingExtra
+from accredit.core import Attribution, IntArray, InvalidInput, needs
 from accredit.core.plain import rounded
 from accredit.explanation.result import PICTURE, Explanation, FlowPicture
 from accredit.views.columns import printable
@@ -162,10 +162,8 @@ def flow(picture: FlowPicture, ax: Axes | None = None) -> Axes:
 def _axes(ax: Axes | None) -> Axes:
     if ax is not None:
         return ax
-    try:
+    with needs("plot", "drawing figures"):
         from matplotlib import pyplot
-    except ImportError:
-        raise MissingExtra("matplotlib", "plot", "drawing figures") from None
     made: Axes = pyplot.figure(layout="constrained").add_subplot()
     return made
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from accredit.explanation.result import Explanation, Token
 
@@ -29,7 +29,7 @@ def segments(explanation: Explanation, part: int = 0) -> list[Segment]:
     ['[CLS]', 'unkind', '!', ' …']
     """
     text = explanation.pair or "" if part else explanation.text
-    found: list[Segment] = []
+    found: list[tuple[list[str], Segment]] = []  # pieces that are joined once, at the end
     at = 0
     for token in explanation.tokens:
         if token.part != part:
@@ -37,14 +37,16 @@ def segments(explanation: Explanation, part: int = 0) -> list[Segment]:
         start, end = max(at, token.start), max(at, token.end)
         start += len(text[start:end]) - len(text[start:end].lstrip())  # some tokenizers count the space before a word
         covered, gap = text[start:end], text[at:start]
-        if found and found[-1].player == token.player:
-            found[-1] = Segment(found[-1].text + gap + covered, token.player, token.special, found[-1].written)
+        if found and found[-1][1].player == token.player:
+            found[-1][0].extend((gap, covered))
+            found[-1] = (found[-1][0], replace(found[-1][1], special=token.special))
         else:
-            found += [Segment(gap, None)] if gap else []
+            found += [([gap], Segment("", None))] if gap else []
             shown = covered or _stand_in(token, text)
-            found.append(Segment(shown, token.player, token.special, bool(covered)))
+            found.append(([shown], Segment("", token.player, token.special, bool(covered))))
         at = end
-    return found + ([Segment(text[at:], None)] if text[at:] else [])
+    found += [([text[at:]], Segment("", None))] if text[at:] else []
+    return [replace(segment, text="".join(pieces)) for pieces, segment in found]
 
 
 def _stand_in(token: Token, text: str) -> str:

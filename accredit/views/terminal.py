@@ -11,7 +11,7 @@ import numpy as np
 from accredit.core import Attribution
 from accredit.core.plain import rounded
 from accredit.explanation.result import Explanation
-from accredit.views.columns import printable, width
+from accredit.views.columns import printable, short, width
 from accredit.views.notation import LEGEND, claim_letters
 from accredit.views.numbers import fixed, percent
 from accredit.views.palette import DARK_INK, LIGHT_INK, shade
@@ -68,7 +68,7 @@ def _painted(explanation: Explanation, colour: bool) -> str:
         pieces = []
         for segment in segments(explanation, part):
             shown = "\n".join(printable(line) for line in segment.text.split("\n"))
-            if colour and segment.player in result.players:
+            if colour and segment.player is not None and segment.player in result.places:
                 shown = paint(shown, result[segment.player], largest, signed)
             pieces.append(shown if segment.written else "")
         return "".join(pieces)
@@ -98,7 +98,7 @@ def _table(explanation: Explanation, rows: int, colour: bool) -> list[str]:
         while columns and left + sum(c.width + 2 for c in [*block, columns[0]]) <= WIDE:
             block.append(columns.pop(0))
         lines += ([""] if lines else []) + _block(block, names, left, colour, headings(explanation, names))
-    hidden = len(explanation.players) - sum(name in explanation.players for name in names)
+    hidden = len(explanation.players) - len(set(explanation.players).intersection(names))
     return lines + ([f"… {hidden} more of smaller credit"] if hidden else [])
 
 
@@ -108,7 +108,7 @@ class _Column:
     def __init__(self, explanation: Explanation, method: str, result: Attribution, names: list[str]) -> None:
         self.head = textwrap.wrap(title(method).lower(), HEAD)
         self.cells = [_number(result, name) for name in names]
-        self.values = [result[name] if name in result.players else 0.0 for name in names]
+        self.values = [result[name] if name in result.places else 0.0 for name in names]
         self.largest = float(np.abs(result.credit).max())
         self.signed = method not in explanation.unsigned
         self.feet = ["—" if result.total is None else _fixed(float(result.credit.sum())), claim_letters(result)]
@@ -151,13 +151,14 @@ def _shown_players(explanation: Explanation, rows: int) -> list[str]:
     if len(names) > rows:
         top = set(sorted(names, key=lambda name: -abs(first[name]))[:rows])
         names = [name for name in names if name in top]
-    return names + list(dict.fromkeys(p for _, a in explanation for p in a.players if p not in explanation.players))
+    playing = set(explanation.players)
+    return names + list(dict.fromkeys(p for _, a in explanation for p in a.players if p not in playing))
 
 
 def _number(result: Attribution, name: str) -> str:
-    if name not in result.players:
+    if name not in result.places:
         return "—"
-    at = result.players.index(name)
+    at = result.place(name)
     shown = _fixed(float(result.credit[at]))
     if result.interval is not None:
         low, high = result.interval[at].tolist()
@@ -187,7 +188,4 @@ def pad(cell: str, cells: int) -> str:
 
 
 def _short(name: str) -> str:
-    shown = printable(name)
-    while width(shown) > NAME:
-        shown = shown[:-2] + "…"
-    return shown
+    return short(name, NAME)

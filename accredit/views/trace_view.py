@@ -10,7 +10,7 @@ from accredit.views.engine import render
 from accredit.views.labels_view import short
 from accredit.views.numbers import BRIEF
 from accredit.views.page import page
-from accredit.views.parts import bar
+from accredit.views.parts import Bar, Who, bar
 
 TEXT = 100  # characters of a text in the terminal
 AGAINST = 3  # texts that are listed at the other end
@@ -25,6 +25,14 @@ def headline(found: Trace) -> str:
     """What was asked, as one sentence."""
     after = f" after {found.prompt!r}" if found.prompt else ""
     return f"The model says {found.answer!r}{after} with probability {rounded(found.probability, 3)}."
+
+
+def answer(found: Trace) -> str:
+    """The text that made it likeliest, as one sentence."""
+    first = found.order[0]
+    if not found.scores[first] > 0:
+        return "None of the training texts made it likelier."
+    return f"Row {first + 1} made it likelier than any other: “{short(found.texts[first], TEXT)}”"
 
 
 def _ends(found: Trace, shown: int) -> tuple[list[int], list[int]]:
@@ -74,22 +82,21 @@ def trace_page(found: Trace, shown: int = 10) -> str:
     towards, against = _ends(found, shown)
     low, high = min(0.0, float(found.scores.min())), max(0.0, float(found.scores.max()))
 
-    def line(i: int) -> tuple[str, str, str, object, str]:
+    def line(i: int) -> tuple[Who, str, Bar, str]:
         score = float(found.scores[i])
         strongest = found.tokens[int(found.by_token[i].argmax())].strip() if len(found.tokens) > 1 else ""
         return (
-            f"row {i + 1}",
+            Who(f"row {i + 1}", "", found.texts[i]),
             rounded(score, BRIEF),
-            found.texts[i],
-            bar(score, (low, high), (score, score), 150),
+            bar(score, (low, high), (score, score)),
             strongest,
         )
 
     looked = f"{len(found.facts['layers'])} layers, {found.facts['parameters']:,} parameters"
     body = render(
         "trace", "body",
-        headline=headline(found), count=f"{len(found.texts):,}", towards=[line(i) for i in towards],
+        answer=answer(found), headline=headline(found), count=f"{len(found.texts):,}", towards=[line(i) for i in towards],
         against=[line(i) for i in against], tokens=len(found.tokens) > 1, warnings=list(found.warnings), cannot=CANNOT,
         gradient=gradient(found), looked=looked, left_out=left_out(found), scale=found.facts["scale"],
     )  # fmt: skip
-    return page("Which training texts made the model say this?", body)
+    return page("Which training texts made the model say this?", body, script_of="sorting")

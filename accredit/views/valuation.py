@@ -12,12 +12,12 @@ from accredit.evaluate.data import Curve
 from accredit.valuation.report import DataReport, Valuation
 from accredit.views.columns import printable, table
 from accredit.views.engine import render
-from accredit.views.labels_view import labels_body, labels_text, short
+from accredit.views.labels_view import labels_body, labels_text, short, stated
 from accredit.views.numbers import BRIEF
 from accredit.views.page import page
-from accredit.views.parts import attribution_table, claims_table
+from accredit.views.parts import Who, attribution_table, claims_table
 from accredit.views.text import facts, text
-from accredit.views.words import PAIRS
+from accredit.views.words import PAIRS, leaders
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 QUESTION = "What is each row worth?"
 HARMFUL = "rows that the model does better without (which need not be labelled wrongly)"
 SHOWN = 20  # players in the terminal
-TEXT = 48  # characters of a row's text
+TEXT, ROW_TEXT = 48, 160  # characters of a row's text in the terminal, and on a page
 DOTS = "▁▂▃▄▅▆▇█"
 DASHES = ("", "7 3", "2 3")  # highest first, lowest first, at random: so that they differ without colours, too
 
@@ -91,17 +91,43 @@ def report_page(report: DataReport, title: str) -> str:
     asked = report.labels is not None or report.unanswered
     labels = labels_body(report.labels, report.unanswered) if asked else ""
     worth = "" if report.worth is None else _worth(report.worth)
-    return page(title, render("valuation", "body", labels=labels, worth=worth, notes=list(report.notes)))
+    body = render("valuation", "body", answer=_answer(report), labels=labels, worth=worth, notes=list(report.notes))
+    return page(title, body, script_of="sorting")
+
+
+def _answer(report: DataReport) -> str:
+    """Both answers in a sentence each."""
+    said = []
+    if report.labels is not None:
+        count = len(report.labels.suspects)
+        said.append(
+            f"{count:,} of {len(report.labels.names):,} labels are suspect." if count else f"{stated(report.labels)}."
+        )
+    if report.worth is not None:
+        said.append(leaders(report.worth.values, "is worth most", "does most harm"))
+    return " ".join(said)
+
+
+def people(report: Valuation) -> dict[str, Who]:
+    """What is known of the rows that are named: label and text, and whether they do harm."""
+    harm = {h.player: f"The model does better without it ({h.surely})." for h in report.harmful}
+    found = {}
+    for name in report.values.players:
+        label, text = report.rows.labels.get(name, ""), report.rows.texts.get(name, "")
+        found[name] = Who(name, label, short(text, ROW_TEXT), tuple(filter(None, [harm.get(name, "")])))
+    return found
 
 
 def _worth(report: Valuation) -> Markup:
     """What the rows are worth, as a piece of a page."""
+    known = people(report)
     pairs = [(" + ".join(pair), rounded(index)) for pair, index in report.synergy]
-    rows = [(h.player, h.label, rounded(h.credit), str(h.surely), h.text) for h in report.harmful]
+    rows = [(Who(h.player, h.label, short(h.text, ROW_TEXT)), rounded(h.credit), str(h.surely)) for h in report.harmful]
     return render(
         "valuation", "worth",
         question=QUESTION, payoff=report.payoff, warnings=list(report.warnings),
-        values=attribution_table(report.values.ranked()), harmful=rows, why=HARMFUL, silent=report.silent,
+        values=attribution_table(report.values.ranked(), known, header=("row", "worth"), sorts=True),
+        harmful=rows, why=HARMFUL, silent=report.silent,
         pairs=pairs, curves=curves_svg(report.curves) if report.curves else "", claims=claims_table(report.values),
     )  # fmt: skip
 

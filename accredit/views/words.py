@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
+import numpy as np
+
 from accredit.core import Attribution, Coalition, Holds, Interactions
 from accredit.core.plain import rounded
-from accredit.views.numbers import percent
+from accredit.views.numbers import between, percent
 
 ALL = 2e-3  # share of the whole that may be missing from what is called all of it
 INITIALS = {"agf": "attention × gradient", "gf": "gradient", "af": "attention", "norm": "attention × value length"}
@@ -23,9 +27,54 @@ def title(method: str) -> str:
     return f"{shown} ({INITIALS.get(tensor, tensor)})" if tensor else shown
 
 
+def spoken(method: str) -> str:
+    """How a result was computed, for people: the method, then its settings.
+
+    >>> spoken("shapley/Exact()"), spoken("shapley/PairedOrders(orders=500, seed=0)"), spoken("rollout/residual=0.5")
+    ('Shapley, exact', 'Shapley, paired orders (orders 500, seed 0)', 'Rollout, residual 0.5')
+    >>> spoken("mean |credit| over 9 rows, shapley/trees")
+    'mean |credit| over 9 rows, Shapley, trees'
+    """
+    name, slash, how = method.partition("/")
+    if " " in name:
+        said, comma, last = method.partition(", ")
+        return f"{said}, {spoken(last)}" if comma else method
+    if not slash:
+        return title(name)
+    kept = re.sub(r",? ?\w+=None", "", how)
+    inside = re.sub(r"(\w+)\((.*)\)", lambda m: _camel(m[1]) + (f" ({m[2]})" if m[2] else ""), kept)
+    return f"{title(name)}, {inside.replace('=', ' ')}" if inside else title(name)
+
+
+def _camel(name: str) -> str:
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower()
+
+
 def shared(result: Attribution) -> str:
     """What the method divides, in a few words."""
     return "scores; nothing is divided" if result.total is None else f"{rounded(result.total)} shared"
+
+
+def leaders(result: Attribution, most: str = "earned most", least: str = "costs most") -> str:
+    """Who got most and, where somebody's credit is below zero, who least, with what is known of the error: one sentence.
+
+    >>> leaders(Attribution(("TV", "radio"), [60, -20], total=40, method="by hand", precision=Precision.exact("by hand")))
+    'TV earned most: 60 of 40; radio costs most: −20.'
+    """
+    best, worst = (int(f(result.credit)) for f in (np.argmax, np.argmin))
+    of = "" if result.total is None else f" of {rounded(result.total, 3)}"
+
+    def told(k: int) -> str:
+        credit = rounded(float(result.credit[k]), 3)
+        if result.interval is None:
+            return credit
+        low, high = result.interval[k].tolist()
+        return f"{credit} ({interval_word(result)} {between(low, high, 3)})"
+
+    parts = [f"{result.players[best]} {most}: {told(best)}{of}"] if result.credit[best] > 0 else []
+    parts += [f"{result.players[worst]} {least}: {told(worst)}"] if result.credit[worst] < 0 else []
+    doubt = "" if result.interval is not None or result.exact else " The error of these numbers is not known."
+    return f"{'; '.join(parts) or f'All credit is 0{of}'}.{doubt}"
 
 
 def credit_word(result: Attribution) -> str:
@@ -106,6 +155,15 @@ def costs(result: Attribution, seconds: float | None) -> list[str]:
     """What a result cost, as far as that is known."""
     paid = [f"{result.payoffs:,} payoffs"] if result.payoffs is not None else []
     return paid if seconds is None else [*paid, duration(seconds)]
+
+
+def counted(number: int, noun: str) -> str:
+    """So many of something.
+
+    >>> counted(1, "row"), counted(1200, "row")
+    ('1 row', '1,200 rows')
+    """
+    return f"{number:,} {noun}{'s' * (number != 1)}"
 
 
 def duration(seconds: float) -> str:

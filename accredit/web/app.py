@@ -1,4 +1,4 @@
-"""The routes: the page and its files, and what its five views ask for."""
+"""The routes: the page and its files, and what its views ask for."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import asyncio
 import gzip
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from hashlib import sha256
 from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any
@@ -17,15 +18,27 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp
 
-from accredit.core import AccreditError
-from accredit.games import TableGame, read_groups
+from accredit.core import AccreditError, InvalidInput
+from accredit.games import TableGame, read_game, read_groups
 from accredit.methods import methods_for
 from accredit.values.report import report
 from accredit.views.game import game_body
 from accredit.views.html import game_page
-from accredit.views.page import asset, page, stylesheet
+from accredit.views.page import asset, stylesheet
+from accredit.web.dropped import TABLES, dropped
 from accredit.web.jobs import RETRY_SECONDS, Crowded, Jobs, Stream
-from accredit.web.requests import METHOD, AnswerRequest, ExplainRequest, FlowRequest, GameRequest
+from accredit.web.requests import (
+    GAME_PLAYERS,
+    METHOD,
+    AnswerRequest,
+    ExplainRequest,
+    FlowRequest,
+    GameFileRequest,
+    GameRequest,
+    RunRequest,
+    TableRequest,
+)
+from accredit.web.runs import Runs
 from accredit.web.safety import Gate
 from accredit.web.worker import Worker
 
@@ -49,13 +62,13 @@ def page_files() -> dict[str, bytes]:
     own = {file.name: file.read_bytes() for file in files(__package__).joinpath("static").iterdir()}
     return own | {
         "page.css": stylesheet().encode(),
-        **{name: asset(name).encode() for name in ("inspector.js", "answers.js")},
+        **{name: asset(name).encode() for name in ("inspector.js", "answers.js", "sorting.js", "following.js")},
     }
 
 
 def application(worker: Worker, store: str | None = None, **limits: Any) -> FastAPI:
     """The routes without the gate; `limits` go to `Jobs`."""
-    jobs = Jobs(worker, **limits)
+    jobs, runs = Jobs(worker, **limits), Runs()
     shipped = {name: (content, gzip.compress(content, 9, mtime=0)) for name, content in page_files().items()}
 
     @asynccontextmanager
@@ -66,6 +79,7 @@ def application(worker: Worker, store: str | None = None, **limits: Any) -> Fast
         with suppress(asyncio.CancelledError):
             await working
         await worker.stop()
+        await runs.close()
 
     app = FastAPI(title="accredit", docs_url=None, redoc_url=None, openapi_url=None, lifespan=lifespan)
     app.state.jobs = jobs
@@ -84,8 +98,8 @@ def application(worker: Worker, store: str | None = None, **limits: Any) -> Fast
 
     @app.exception_handler(AccreditError)
     async def not_possible(request: Request, error: AccreditError) -> JSONResponse:
-        message = str(error)
-        return problem(message.replace(store, Path(store).name) if store else message, 422)
+        message, path = str(error), watched()
+        return problem(message.replace(path, Path(path).name) if path else message, 422)
 
     @app.exception_handler(Crowded)
     async def crowded(request: Request, error: Crowded) -> JSONResponse:
@@ -115,6 +129,7 @@ def application(worker: Worker, store: str | None = None, **limits: Any) -> Fast
         return {
             **worker.about,
             "games": [method.to_plain() for method in methods_for("game")],
+            "valuations": [method.to_plain() for method in methods_for("training data")],
             "store": store is not None,
         }
 
@@ -133,6 +148,11 @@ def application(worker: Worker, store: str | None = None, **limits: Any) -> Fast
         """Follow attention through the layers."""
         return Stream(jobs.submit({"task": "flow", **asked.model_dump()}), jobs.leave)
 
+    @app.post("/api/table", response_class=Response, responses=EVENTS)
+    async def table_of_rows(asked: TableRequest) -> Response:
+        """Explain rows of a table: which columns earned their outputs."""
+        return Stream(jobs.submit({"task": "table", **asked.model_dump()}), jobs.leave)
+
     @app.post("/api/game")
     async def game(asked: GameRequest) -> dict[str, Any]:
         """Values, interactions, conditional values and best subsets of a small game."""
@@ -140,19 +160,50 @@ def application(worker: Worker, store: str | None = None, **limits: Any) -> Fast
         found = await run_in_threadpool(report, TableGame(asked.players, asked.payoffs), asked.method, groups)
         return {"html": game_body(found), "report": found.to_plain(), "page": game_page(found, "Who earned what")}
 
+    @app.post("/api/game/file")
+    async def game_file(asked: GameFileRequest) -> dict[str, Any]:
+        """Players and payoffs of a game in a file."""
+        with dropped(asked.table, asked.name, (*TABLES, ".json")) as path:
+            read = read_game(path)
+        if len(read.players) > GAME_PLAYERS:
+            raise InvalidInput(f"{asked.name} has {len(read.players)} players; this page takes up to {GAME_PLAYERS}")
+        return {"players": list(read.players), "payoffs": read.table.tolist()}
+
+    @app.post("/api/run")
+    async def run(asked: RunRequest) -> dict[str, Any]:
+        """Start a valuation; its journal is watched from then on."""
+        await runs.start(asked)
+        return {"run": runs.state()}
+
+    @app.delete("/api/run")
+    async def stop_run() -> dict[str, Any]:
+        """Interrupt the valuation that was started here; put away one that has ended."""
+        state = runs.state()
+        await (runs.stop() if state and state["how"] == "running" else runs.close())
+        return {"run": runs.state()}
+
+    def watched() -> str | None:
+        return runs.journal or store
+
     @app.get("/api/data", responses={204: {"description": "Nothing new"}})
     async def data(seen: Annotated[str, Query(max_length=2000)] = "") -> Response:
         """The journal named at the start, if it has changed since `seen`."""
-        if store is None:
+        path, begun = watched(), runs.state()
+        if path is None:
             return problem(NO_JOURNAL, 404)
-        from accredit.views.data_view import data_body
+        from accredit.views.data_view import data_body, data_page
         from accredit.web.data import state_of, watch
 
-        state = await run_in_threadpool(state_of, store)
+        written = begun is None or Path(path).exists()
+        stored = await run_in_threadpool(state_of, path) if written else ""
+        state = sha256(f"{stored}{begun}".encode()).hexdigest()
         if state == seen:
             return Response(status_code=204)
-        body = data_body(await run_in_threadpool(watch, store))
-        return JSONResponse({"state": state, "html": body, "page": page("Training data", body)})
+        news: dict[str, Any] = {"state": state, "run": begun}
+        if written:
+            now = await run_in_threadpool(watch, path)
+            news |= {"html": data_body(now, begun), "page": data_page(now), "payoffs": now.payoffs}
+        return JSONResponse(news)
 
     @app.get("/api/data.csv", response_class=Response)
     async def data_csv() -> Response:
@@ -165,11 +216,12 @@ def application(worker: Worker, store: str | None = None, **limits: Any) -> Fast
         return await table("values")
 
     async def table(name: str) -> Response:
-        if store is None:
+        path = watched()
+        if path is None:
             return problem(NO_JOURNAL, 404)
         from accredit.web.data import as_csv, values_csv
 
-        content = await run_in_threadpool({"payoffs": as_csv, "values": values_csv}[name], store)
+        content = await run_in_threadpool({"payoffs": as_csv, "values": values_csv}[name], path)
         headers = {"content-disposition": f"attachment; filename={name}.csv"}
         return Response(content, headers=headers, media_type="text/csv")
 

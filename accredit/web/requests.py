@@ -12,6 +12,7 @@ from accredit.methods import METHODS, Place, find
 
 CHARACTERS = 20_000
 IMAGE_CHARACTERS = 7_000_000  # base64 of about 5 MB
+TABLE_CHARACTERS = 5_000_000
 GAME_PLAYERS = 10
 
 Text = Annotated[str, Field(max_length=CHARACTERS)]
@@ -30,6 +31,7 @@ def _usual(name: str, place: Place) -> str:
 Spelled = Field(min_length=1, max_length=400)
 GameMethod = Annotated[str, Spelled, AfterValidator(lambda name: _usual(name, "game"))]
 ExplainMethod = Annotated[str, Spelled, AfterValidator(lambda name: _usual(name, "explain"))]
+DataMethod = Annotated[str, Spelled, AfterValidator(lambda name: _usual(name, "training data"))]
 AnswerMethod = Annotated[str, Spelled, AfterValidator(lambda name: _usual(name, "answer"))]
 Positions = Annotated[list[Annotated[int, Field(ge=0, le=4096)]], Field(min_length=1, max_length=512)]
 
@@ -74,6 +76,38 @@ class FlowRequest(Request):
     residual: Annotated[float, Field(ge=0.0, le=0.95)] = 0.5
     layer: Annotated[int, Field(ge=0, le=200)] = 0
     rule: Literal["barrier", "l2", "shapley"] = "barrier"
+    heads: Literal["mean", "max"] | Annotated[int, Field(ge=0, le=400)] = "mean"
+    layers: Annotated[list[Annotated[int, Field(ge=0, le=200)]], Field(min_length=1, max_length=200)] | None = None
+
+
+class TableRequest(Request):
+    """Rows as the text of a file, none for the built-in table; the column to foretell, or that the model does not read; the
+    output to show; one row, or all of them."""
+
+    table: Annotated[str, Field(max_length=TABLE_CHARACTERS)] = ""
+    name: Annotated[str, Field(max_length=200)] = ""
+    target: Annotated[str, Field(max_length=400)] | None = None
+    shown: Annotated[str, Field(max_length=400)] | None = None
+    row: Annotated[int, Field(ge=0, le=10**6)] | None = None
+
+
+class RunRequest(Request):
+    """Training rows as the text of a file, and how they are to be valued."""
+
+    table: Annotated[str, Field(max_length=TABLE_CHARACTERS)]
+    name: Annotated[str, Field(max_length=200)]
+    target: Annotated[str, Field(min_length=1, max_length=400)]
+    text: Annotated[str, Field(max_length=400)] | None = None
+    method: DataMethod = "knn-shapley"
+    model: Literal["logistic", "ridge", "forest"] = "logistic"
+    budget: Annotated[int, Field(ge=1, le=20_000)] = 500
+
+
+class GameFileRequest(Request):
+    """A game as the text of a file, as `accredit game` reads it."""
+
+    table: Annotated[str, Field(max_length=200_000)]
+    name: Annotated[str, Field(max_length=200)]
 
 
 class GameRequest(Request):

@@ -8,7 +8,7 @@ import socket
 from collections.abc import Callable
 from typing import Any
 
-from accredit.core import MissingExtra
+from accredit.core import needs
 
 HOST = "127.0.0.1"
 CONNECTIONS = 1024
@@ -18,11 +18,9 @@ async def serve(
     models: tuple[str, ...], store: str | None, port: int, announce: Callable[[str], None], **limits: Any
 ) -> None:
     """Serve the page until interrupted. `announce` is given the address, which holds the key, once it answers."""
-    try:
+    with needs("serve", "accredit serve"):
         import fastapi  # noqa: F401
         import uvicorn
-    except ImportError as error:
-        raise MissingExtra(str(error.name), "serve", "accredit serve") from None
     from accredit.web.app import application, guarded
     from accredit.web.worker import Worker
 

@@ -1,4 +1,4 @@
-"""What the model's process can do: explain an input method by method, and follow attention through the layers."""
+"""What the model's process can do: explain an input method by method, and what the other views ask for."""
 
 from __future__ import annotations
 
@@ -7,25 +7,25 @@ import binascii
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from accredit.core import InvalidInput
 from accredit.explanation.explainer import asked_methods, builtin_model, subject_of
-from accredit.explanation.flows import REPORTED, columns, picture
 from accredit.explanation.graph import graph_of
 from accredit.explanation.stream import Ended, Explained, Progress, Started, assembled, events
-from accredit.explanation.subject import Subject, tokens_of
+from accredit.explanation.subject import Subject
 from accredit.methods import DEFAULT, methods_for
 from accredit.views import explanation_page
 from accredit.views.explanation import explanation_blocks, headline
-from accredit.views.flow_view import flow_body, flow_page
 from accredit.web.answering import WRITES, answer
+from accredit.web.flowing import flow, heads_of
+from accredit.web.tables import explain_table
 
 TOKENS = 512
 PIXELS = 16_000_000
 FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP")
 REMEMBERED = 4  # texts, flows and reports that are kept, so that a slider need not ask for them again
-ORDERS = 60  # random orders of the Shapley rule of flows
 
 Event = dict[str, Any]
 Kept = TypeVar("Kept")
@@ -58,15 +58,19 @@ class Models:
 
     def __init__(self, names: tuple[str, ...]) -> None:
         from accredit.models import TextModel, load_model
+        from accredit.models.row_files import is_row_model_file, load_row_model
 
         self.by_kind: dict[str, Any] = {}
         for name in names:
-            model = load_model(name)
-            kind = "text" if isinstance(model, TextModel) else "image"
+            if is_row_model_file(name):
+                kind, model = "table", load_row_model(name)
+            else:
+                model = load_model(name)
+                kind = "text" if isinstance(model, TextModel) else "image"
             if kind in self.by_kind:
                 raise InvalidInput(f"--model {name!r} is a second model for {kind}; serve one at a time")
             self.by_kind[kind] = model
-        self.builtin = not names
+        self.builtin = not self.by_kind.keys() & {"text", "image"}
         if self.builtin:
             self.by_kind["text"] = builtin_model("text")
         self.recent = Recent(3 * REMEMBERED)
@@ -93,9 +97,12 @@ class Models:
         """Names, labels and methods, for the page."""
         text = self.by_kind.get("text")
         return {
-            "text": None if text is None else {"name": text.name, "labels": _labels(text), "layers": self._layers()},
+            "text": None
+            if text is None
+            else {"name": text.name, "labels": _labels(text), "layers": self._layers(), "heads": heads_of(text)},
             "image": self.builtin or "image" in self.by_kind,
             "builtin": self.builtin,
+            "table": self.by_kind["table"].name if "table" in self.by_kind else None,
             "answers": self.builtin or getattr(text, "task", "") in WRITES,
             "methods": [method.to_plain() for method in methods_for("explain")],
             "default": list(DEFAULT),
@@ -107,9 +114,13 @@ class Models:
             return len(graph_of(self.attention_of(WARM_UP["text"])).attention)
         return None
 
-    def attention_of(self, text: str) -> Subject:
-        """A text as the model reads it."""
-        return self.recent.get(text, lambda: _short(subject_of(self.of("text"), text, players="token")))
+    def attention_of(self, text: str, **settings: Any) -> Subject:
+        """A text as the model reads it; `settings` are heads and layers."""
+
+        def read() -> Subject:
+            return replace(_short(subject_of(self.of("text"), text, players="token")), settings=settings)
+
+        return self.recent.get(("read", text, str(settings)), read)
 
 
 def _labels(model: Any) -> list[str]:
@@ -167,43 +178,6 @@ def _picture(encoded: str) -> Any:
     return open_picture(sent, "the file", FORMATS, PIXELS)
 
 
-def flow(models: Models, task: Event) -> Iterator[Event]:
-    """The flow of one text: first the drawing and the credit, then how far the credit is determined.
-
-    What depends on fewer settings than were asked for is kept: another layer costs no solve of the flow.
-    """
-    from accredit.attention import flow_credit, flow_report, joint_flow
-    from accredit.flow import FlowGame, LayeredNetwork, credit_intervals, unique_flow
-
-    yield {"event": "progress", "method": "max flow", "done": 0, "of": 2}
-    subject = models.attention_of(task["text"])
-    rule, layer, keep = task["rule"], task["layer"], models.recent.get
-    graph = graph_of(subject)
-    settings: dict[str, Any] = {"outputs": graph.outputs, "residual": task["residual"]}
-    network = LayeredNetwork.from_attention(graph.attention, **settings)
-    if layer > network.layers:
-        raise InvalidInput(f"layer is {layer}; this model has layers 0 (input) to {network.layers} (output)")
-    drawn = "l2" if rule == "l2" else "barrier"
-    solved = keep((task["text"], task["residual"], drawn), lambda: unique_flow(network, drawn))
-    if rule == "shapley":
-        credit = joint_flow(graph.attention, rule=rule, layer=layer, groups=graph.groups, orders=ORDERS, **settings)
-    else:
-        credit = flow_credit(solved, layer=layer, groups=graph.groups)
-    names, members = columns(graph, solved.demand)
-    drawing = picture(network, solved, f"flow, {rule}", names, members, ())
-    facts = {"layers": network.layers, "tokens": network.tokens}
-    tokens = [(t.shown, t.player) for t in tokens_of(subject)]
-    yield {"event": "result", "done": 1, "of": 2, "html": flow_body(drawing, credit, layer, rule, tokens), **facts}
-    yield {"event": "progress", "method": "what all max flows agree on", "done": 1, "of": 2}
-    small = network.tokens <= REPORTED
-    ranges = credit_intervals(FlowGame(network, layer=layer, groups=graph.groups)) if small else None
-    report = keep(
-        (task["text"], task["residual"]),
-        lambda: flow_report(graph.attention, intervals=False, pairs=64, trials=0, flow=solved, **settings),
-    )
-    body = flow_body(drawing, credit, layer, rule, tokens, ranges, report)
-    yield {"event": "result", "done": 2, "of": 2, "html": body, **facts}
-    yield {"event": "done", "page": flow_page(task["text"], body)}
-
-
-TASKS: dict[str, Callable[[Models, Event], Iterator[Event]]] = {"explain": explain, "flow": flow, "answer": answer}
+TASKS: dict[str, Callable[[Models, Event], Iterator[Event]]] = {
+    "explain": explain, "flow": flow, "answer": answer, "table": explain_table,
+}  # fmt: skip

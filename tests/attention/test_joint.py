@@ -145,7 +145,7 @@ def test_solve_joint_shows_the_flow_behind_the_credit():
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({"epsilon": "small"}, "epsilon is 'small'"),
+        ({"epsilon": "small"}, "epsilon must be one number, got 'small'"),
         ({"rule": "shapley", "seed": -1}, "seed must be"),
         ({"groups": [[0, 1]]}, "write a mapping"),
         ({"groups": {"g": 2}}, r"groups\['g'\] is the int 2"),

@@ -90,7 +90,7 @@ def test_players_as_json_rather_than_and_a_store(run, tmp_path):
         (("--prompt", PROMPT, "--answer", SAID, "--pair", "x"), "--pair is not for answers"),
         ((PROMPT, "--prompt", PROMPT, "--answer", SAID), "both given"),
         (("--prompt", PROMPT, "--answer", SAID, "--players", "{"), "not JSON"),
-        (("--prompt", PROMPT, "--answer", SAID, "--html", "no/where.html"), "folder does not exist"),
+        (("--prompt", PROMPT, "--answer", SAID, "--html", "no/where.html"), "there is no folder"),
         (("--model", "x", "--generate"), "there is no prompt"),
         (("--context", "A .", "--generate"), "query is None"),
     ],

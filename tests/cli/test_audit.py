@@ -148,7 +148,7 @@ def test_a_saved_attention_classifier_is_audited(explainer):
         (["missing.txt"], "no file 'missing.txt'"),
         ([TEXT, "--tests", "tea-leaves"], "no test 'tea-leaves'"),
         ([TEXT, "--model", "no/such/folder"], "is not a folder"),
-        ([TEXT, "--html", "no/such/folder/page.html"], "folder does not exist"),
+        ([TEXT, "--html", "no/such/folder/page.html"], "there is no folder"),
         ([TEXT, "--data", "rows.npz"], "--data is for --explainer"),
         ([TEXT, "--text", "review"], "is for a FILE"),
         (["--explainer", "{folder}/l2x"], "takes its rows from --data"),

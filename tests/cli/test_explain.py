@@ -287,7 +287,7 @@ BAD = {
     "quotes that do not close": (["open.csv", "--text", "text"], "unexpected end of data"),
     "out for a text": ([TEXT, "--out", "rows.jsonl"], "--out is for a FILE"),
     "page of a file": (["t.csv", "--text", "text", "--html", "x.html"], "--html is for one"),
-    "page into no folder": ([TEXT, "--html", "no/such/x.html"], "folder does not exist"),
+    "page into no folder": ([TEXT, "--html", "no/such/x.html"], "there is no folder"),
     "prefix without a decoder": ([TEXT, "--prefix", "so"], "prefix"),
     "folder without a model": ([TEXT, "--model", "empty"], "config.json is missing"),
     "pickled weights": ([TEXT, "--model", "pickled"], "safetensors"),

@@ -39,7 +39,7 @@ def test_no_words_show_the_help(typed):
 
 
 @pytest.mark.parametrize(
-    ("place", "told"), [("nowhere/out.html", "there is no folder nowhere"), (".", "is a folder; name a file in it")]
+    ("place", "told"), [("nowhere/out.html", "there is no folder 'nowhere'"), (".", "is a folder; name a file in it")]
 )
 @pytest.mark.parametrize("words", [["value", "x.csv", "--target", "y", "--html"], ["runs", "x.db", "--export"]])
 def test_a_place_that_cannot_be_written_is_told_before_the_work(typed, monkeypatch, tmp_path, words, place, told):

@@ -39,7 +39,7 @@ def test_payoffs_checks_what_a_game_returns():
     with pytest.raises(BadPayoff, match="shape"):
         payoffs(FunctionGame("ab", lambda c: c), rows)
     for returned in (["x"] * 2, [[1], [2, 3]], np.array([1j, 2])):
-        with pytest.raises(BadPayoff, match="one real number each"):
+        with pytest.raises(BadPayoff, match="must be real numbers"):
             payoffs(FunctionGame("ab", lambda c, returned=returned: returned), rows)
     with pytest.raises(BadPayoff, match=r"is 1e\+200; every payoff must be within ±1e\+150"):
         payoffs(FunctionGame("ab", lambda c: np.full(2, 1e200)), rows)

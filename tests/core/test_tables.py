@@ -47,8 +47,8 @@ def put(folder, name, text):
         ("t.csv", "a;b\n1;2\n", "';' and no comma; save it with commas"),
         ("t.csv", "\n  \n", "is empty; its first line must name the columns"),
         ("t.jsonl", '{"a": 1}\n[]\n', "line 2 of .* is not a JSON object"),
-        ("t.jsonl", '{"a": 1}\n{"a": ' + "[" * 100_000 + "\n", "line 2 of .* is not JSON"),
-        ("t.jsonl", '{"a": ' + "1" * 5000 + "}\n", "line 1 of .* is not JSON"),
+        ("t.jsonl", '{"a": 1}\n{"a": ' + "[" * 100_000 + "\n", "line 2 of .* is nested more than 100 deep"),
+        ("t.jsonl", '{"a": ' + "1" * 5000 + "}\n", "line 1 of .* holds a whole number of 5000 digits"),
     ],
 )
 def test_every_command_refuses_the_same_tables(tmp_path, reader, name, text, why):
@@ -61,7 +61,7 @@ def test_a_missing_file_is_named(tmp_path, reader):
     with pytest.raises(InvalidInput, match=r"none\.csv' does not exist"):
         reader(tmp_path / "none.csv")
     (tmp_path / "folder.csv").mkdir()
-    with pytest.raises(InvalidInput, match=r"folder\.csv' is not a file"):
+    with pytest.raises(InvalidInput, match=r"folder\.csv' is a folder"):
         reader(tmp_path / "folder.csv")
 
 

@@ -11,17 +11,19 @@ pytest.importorskip("transformers")
 pytest.importorskip("ortools")
 
 import torch
+from transformers import GPT2Config, GPT2LMHeadModel
 
 from accredit.attention import joint_flow
 from accredit.core import InvalidInput
 from accredit.explanation import explain
 from accredit.explanation.answers import answer_subject
 from accredit.explanation.graph import graph_of
+from accredit.models import TextModel
 from accredit.views.answer_text import likelihood
 from tests.explanation.test_flow_picture import checked
 from tests.models.answering_models import TEXT as PROMPT
 from tests.models.answering_models import answering
-from tests.models.small_models import TEXT, text_model
+from tests.models.small_models import TEXT, byte_pairs, text_model
 
 SAID = "It is good"
 
@@ -98,6 +100,25 @@ def test_attention_that_is_uniform_is_said_to_show_the_mask_alone(family):
         assert said["uniform_distance"] < 1e-5
         assert_allclose(said["uniform"], found[name].credit, atol=1e-5)
         assert any(note.startswith(f"Warning: {name} is close to uniform attention") for note in found.notes)
+
+
+@pytest.mark.slow
+def test_the_baseline_of_a_long_text_says_how_far_it_may_be_off():
+    """Uniform attention of a model, solved, against the baseline, which is carried over from shorter texts."""
+    tokenizer = byte_pairs()
+    shape = GPT2Config(vocab_size=len(tokenizer), n_positions=512, n_embd=16, n_layer=2, n_head=2)
+    model = TextModel(GPT2LMHeadModel(shape), tokenizer)
+    with torch.no_grad():
+        for name, value in model.model.named_parameters():
+            if "c_attn" in name:
+                value.zero_()
+    text = "the film is good. " * 200
+    text = text[: next(k for k in range(len(text)) if len(tokenizer(text[:k])["input_ids"]) == 440)]
+    found = explain(text, model, players="sentence", methods="flow")
+    said = found["flow"].certificate
+    assert 0 < said["uniform_error"] < 0.01
+    assert said["uniform_distance"] <= said["uniform_error"]
+    assert any("carried over from shorter texts" in note for note in found.notes)
 
 
 @pytest.mark.slow

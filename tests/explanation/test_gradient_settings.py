@@ -38,6 +38,18 @@ def test_settings_reach_the_methods_that_take_them():
     assert "baseline='zero' concerns integrated-gradients; the other methods do not take it." in found.notes
 
 
+@pytest.mark.slow
+def test_draws_and_points_reach_the_methods_that_take_them():
+    model = text_model("bert", dtype=torch.float64)
+    found = explain(TEXT, model, methods="gradient-shap,smoothgrad,dig", samples=7, noise=0.25, points=5)
+    assert found["gradient-shap"].method == "gradient SHAP(samples=7, noise=0.25, seed=0)"
+    assert found["smoothgrad"].method == "smoothgrad(noise=0.25, samples=7, seed=0)"
+    assert found["discretised-integrated-gradients"].certificate["points"] == 5
+    told = answering("gpt2", torch.float64)
+    said = explain("A film is good.", told, answer=" It", methods="gradient-shap,dig", samples=9, points=4)
+    assert said["gradient-shap"].payoffs == 9 and said["dig"].certificate["points"] == 4
+
+
 def test_what_a_refusal_asks_for_can_be_given():
     """Few steps and a narrow tolerance are refused; the words of the refusal are arguments of the same call."""
     model = text_model("bert", dtype=torch.float64)
@@ -61,7 +73,10 @@ def test_a_pad_row_of_zeros_can_be_left_for_another_baseline(family):
     [("shapley", {"layer": 1}, "layer is 1, and none of the methods asked takes it; those that do are integrated-gradients"),
      ("saliency", {"baseline": "zero"}, "baseline is 'zero', and none of the methods asked takes it"),
      ("ig", {"layer": 5}, "layer is 5; give a number from 0 to 1"), ("ig", {"baseline": "snow"}, "baseline is 'snow'"),
-     ("ig", {"tolerance": 0}, "tolerance > 0"), ("ig", {"most_steps": 0}, "give 1 ≤ steps")],
+     ("ig", {"samples": 9}, "samples is 9, and none of the methods asked takes it; those that do are gradient-shap, smooth"),
+     ("gradient-shap", {"samples": 1}, "samples is 1"), ("smoothgrad", {"noise": 0.0}, "noise above 0"),
+     ("dig", {"points": 1}, "give points"), ("ig", {"tolerance": 0}, "tolerance > 0"),
+     ("ig", {"most_steps": 0}, "give 1 ≤ steps")],
 )  # fmt: skip
 def test_settings_that_cannot_be_used_are_refused(methods, settings, said):
     with pytest.raises(InvalidInput, match=said):
@@ -81,6 +96,10 @@ def test_the_command_takes_them(tmp_path):
     assert found["provenance"]["layer"] == "1" and found["certificate"]["tolerance"] == 0.1
     with pytest.raises(InvalidInput, match="--most-steps is for texts and images"):
         CliRunner().invoke(command, ["--table", "--most-steps", "3"], catch_exceptions=False)
+    words = ["A film.", "--methods", "gradient-shap,dig", "--samples", "6", "--noise", "0.5", "--points", "4", "--json"]
+    drawn = json.loads(CliRunner().invoke(command, words, catch_exceptions=False).stdout)["attributions"]
+    assert drawn["gradient-shap"]["method"] == "gradient SHAP(samples=6, noise=0.5, seed=0)"
+    assert drawn["discretised-integrated-gradients"]["certificate"]["points"] == 4
     (tmp_path / "texts.txt").write_text("A film.\n")
     with pytest.raises(InvalidInput, match="none of the methods asked takes it"):
         CliRunner().invoke(
@@ -96,8 +115,8 @@ class Cliff(torch.nn.Module):
 def test_random_points_are_doubled_where_few_miss_a_steep_place():
     at = point(Cliff(), [1.0, 1.0])
     with pytest.raises(NotConverged, match=r"raise samples \(in explain: most_steps\)"):
-        drawn([at], seed=0, most_steps=50)
-    found = drawn([at], seed=0, most_steps=1 << 14)
+        drawn([at], seed=0, samples=50, most=50, noise=0.0)
+    found = drawn([at], seed=0, samples=50, most=1 << 14, noise=0.0)
     assert found.payoffs > 50
     # eight standard errors of a mean of thousands: false alarm below 1e-12
     assert abs(found.unshared) <= 8 * found.stderr.sum()

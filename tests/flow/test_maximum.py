@@ -90,6 +90,7 @@ def test_integers_of_networks_with_large_and_tiny_capacities_stay_exact():
 
 
 def test_without_or_tools_the_error_names_the_extra(monkeypatch):
-    monkeypatch.setitem(sys.modules, "ortools.graph.python", None)
+    for name in ("ortools", "ortools.graph", "ortools.graph.python"):
+        monkeypatch.setitem(sys.modules, name, None)
     with pytest.raises(MissingExtra, match=r"accredit\[flow\]"):
         maximum_flow(LayeredNetwork.from_attention(soft(1, 2)))

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from accredit.core import InvalidInput
 from accredit.flow import LayeredNetwork, flow_matrix, maximum_flow
-from accredit.flow.network import INTEGER_BITS, integer_scale, output_weights, with_residual
+from accredit.flow.network import INTEGER_BITS, integer_shift, output_weights, with_residual
 from tests.flow.attention_samples import causal, soft
 
 
@@ -48,7 +48,7 @@ def test_integer_scale_is_bounded_by_the_total_not_by_the_smallest_weight():
     tiny[0, 0, 0] = 1e-30
     _, units, scale = flow_matrix(LayeredNetwork.from_attention(tiny, normalise=False))
     assert units.sum() < 2 ** (INTEGER_BITS + 1)
-    assert scale == integer_scale(1.0) / 2 ** np.ceil(np.log2(units.sum() / scale))
+    assert scale == 2.0 ** integer_shift(1.0) / 2 ** np.ceil(np.log2(units.sum() / scale))
 
 
 def test_pruning_empties_only_what_lies_on_no_path():
@@ -83,7 +83,11 @@ BAD = {
     "not finite": (np.full((1, 2, 2), np.nan), {}, "finite"),
     "words": ([["a"]], {}, "numbers"),
     "complex": (soft(1, 3) + 0j, {}, "real numbers"),
-    "too large": (np.full((1, 2, 2), 1e308), {"normalise": False}, r"is 1e\+308; every weight must be within 1e\+150"),
+    "too large": (
+        np.full((1, 2, 2), 1e308),
+        {"normalise": False},
+        r"is 1e\+308; a capacity must be a finite",
+    ),
     "row sums": (np.full((1, 2, 2), 0.4), {}, "sums to 0.8"),
     "zero row": (np.array([[[1.0, 0.0], [0.0, 0.0]]]), {}, "normalise=False"),
     "output beyond": (soft(1, 3), {"outputs": 3}, "out of range"),
@@ -95,7 +99,7 @@ BAD = {
     "weights above one": (soft(1, 3), {"outputs": np.array([2.0, 1, 1])}, "divide by the largest"),
     "weights all zero": (soft(1, 3), {"outputs": np.zeros(3)}, "weight 0"),
     "residual": (soft(1, 3), {"residual": 1.5}, "residual"),
-    "residual word": (soft(1, 3), {"residual": "half"}, "residual is 'half'"),
+    "residual word": (soft(1, 3), {"residual": "half"}, "residual must be one number, got 'half'"),
 }
 
 

@@ -51,7 +51,7 @@ def test_a_table_pays_a_column_per_output():
         (("x", 3), TABLE, "outputs must be strings, got 3"),
         (("x",), TABLE, r"has shape \(4, 2\); \(4, 1\) is needed"),
         (("x", "y"), [0, 5, 3, 10], r"has shape \(4,\)"),
-        (("x", "y"), [[0, "a"]] * 4, "must be numbers"),
+        (("x", "y"), [[0, "a"]] * 4, "must be real numbers"),
     ],
 )
 def test_tables_refuse(outputs, table, words):
@@ -159,7 +159,7 @@ def test_targets_are_chosen_by_label_or_index():
         ("film", r"write paying\('all'\), or a list: paying\(\['film'\]\)"),
         (["film", 2], "targets holds 'film'"),
         (["fim"], "'fim'"),
-        ([7], "target is 7"),
+        ([7], "target must be a whole number from 0 to 2, got 7"),
         ([], "targets is empty"),
     ):
         with pytest.raises(InvalidInput, match=words):

@@ -230,7 +230,7 @@ def test_the_record_keeps_what_a_game_overwrites():
         (lambda s: np.zeros((len(s), 3)), r"in 2 outputs returned shape \(5, 3\)"),
         (lambda s: np.where(s.sum(axis=1, keepdims=True) == 2, [0, np.nan], 0), r"\{b, c\} in output 'y' is nan"),
         (lambda s: np.where(s.sum(axis=1, keepdims=True) == 2, [np.inf, 0], 0), r"\{b, c\} in output 'x' is inf"),
-        (lambda s: [["no", "number"]] * len(s), "must return one real number each"),
+        (lambda s: [["no", "number"]] * len(s), "payoff must be real numbers"),
     ],
 )
 def test_bad_payoffs_name_the_coalition_and_the_output(pay, words):

@@ -141,7 +141,7 @@ def test_bad_groups_are_named(groups, word):
 
 @pytest.mark.parametrize(
     ("settings", "word"),
-    [({"orders": 1}, "at least 2"), ({"orders": 2.5}, "whole number"), ({"orders": 9, "seed": -1}, "seed must be")],
+    [({"orders": 1}, "from 2 to"), ({"orders": 2.5}, "whole number"), ({"orders": 9, "seed": -1}, "seed must be")],
 )
 def test_bad_sampling_is_named(settings, word):
     with pytest.raises(InvalidInput, match=word):

@@ -12,6 +12,7 @@ from accredit.arena.standings import Standing, Standings
 from accredit.audit.finding import Finding, Findings
 from accredit.core import Attribution, Claim, Estimate, Holds, Interactions, Precision, Selection
 from accredit.evaluate.data import Curve
+from accredit.explanation.table import TableExplanation
 from accredit.games import TableGame
 from accredit.valuation.label_result import Evidence, WrongLabels
 from accredit.valuation.oddities import Oddities
@@ -21,9 +22,9 @@ from accredit.valuation.trace import Trace
 from accredit.values.report import report
 from accredit.views.arena_page import arena_page
 from accredit.views.audit import audit_page
-from accredit.views.data_view import data_body
+from accredit.views.data_view import data_page
 from accredit.views.flow_view import flow_body, flow_page
-from accredit.views.page import page
+from accredit.views.table_page import row_body, table_body
 from accredit.views.trace_view import trace_page
 from accredit.views.valuation import report_page
 from accredit.web.data import Watched
@@ -75,7 +76,7 @@ def valuation(names: Names) -> str:
     harmful = tuple(Harmful(name, -1.0, Sureness.SURE, name, name) for name in names)
     made = Valuation(
         attribution(names), harmful, (curve(names),), names[0], 3, 4, synergy=(((names[1], names[2]), 0.5),),
-        silent=names[5], warnings=(names[6],),
+        silent=names[5], warnings=(names[6],), rows=RowFacts({n: n for n in names}, {n: n for n in names}),
     )  # fmt: skip
     return report_page(DataReport(wrong_labels(names), made, "", (names[7],)), names[3])
 
@@ -117,12 +118,24 @@ def flow(names: Names) -> str:
     return flow_page(names[0], flow_body(picture, credit, 0, "shapley", tokens, None, None))
 
 
+def rows_of_a_table(names: Names) -> str:
+    """An explained table with names as columns, words, rows, outputs, model, notes and what is said of the model."""
+    count, few = len(names), 6
+    credit = np.linspace(-1, 1, 8 * few * 2).reshape(8, few, 2)
+    made = TableExplanation(
+        names[:few], names[few : few + 2], credit, [0.0, 0.0], credit.sum(axis=1), [names[k : k + 8] for k in range(few)],
+        names[9], rows=names[count - 8 :], payoff=names[10], model=names[11], dependence=names[12],
+        claims=(Claim(names[0], Holds.NO, names[1]),), precision=Precision.exact(names[13]), notes=tuple(names[14:20]),
+    )  # fmt: skip
+    return views.table_page(made, tuple(names[20:22])) + str(row_body(made, 3)) + str(table_body(made, live=True))
+
+
 def data(names: Names) -> str:
     known = RowFacts({n: n for n in names}, {n: n for n in names}, None, True, names[8])
     harmful = tuple(Harmful(name, -1.0, Sureness.SURE) for name in names)
     seen = Watched(9, 9, 0, 1.0, True, known, attribution(names), True, harmful, tuple(names[:2]), np.eye(2)[::-1], names[3],
                    (curve(names),), wrong_labels(names))  # fmt: skip
-    return page("Training data", data_body(seen))
+    return data_page(seen)
 
 
 def cell(names: Names) -> str:
@@ -132,5 +145,5 @@ def cell(names: Names) -> str:
 
 VIEWS: dict[str, Callable[[Names], str]] = {
     "game": game, "valuation": valuation, "audit": audit, "arena": arena, "flow": flow, "data": data, "cell": cell,
-    "interactions": interactions, "trace": trace,
+    "interactions": interactions, "trace": trace, "table": rows_of_a_table,
 }  # fmt: skip

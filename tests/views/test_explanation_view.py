@@ -21,7 +21,7 @@ from tests.views.samples import flow_picture, picture_sample, sample
 
 
 def test_page_without_data_is_small():
-    assert len(stylesheet()) + len(asset("inspector.js")) < 30_000
+    assert len(stylesheet()) + len(asset("inspector.js")) < 36_000
     assert len(views.explanation_page(sample(flow=False))) < 150_000
 
 
@@ -106,7 +106,7 @@ def test_a_deep_wide_flow_is_a_bounded_drawing_that_counts_what_it_leaves_out():
     picture = flow_picture([f"t{k}" for k in range(33)], layers=12)
     assert (picture.edges > 0).sum() > 10_000
     assert flow_svg(picture).count("<path") <= MOST + 33 and flow_svg(picture).count("<title") < 2500
-    told = re.search(r"Drawn: ([\d,]+) of ([\d,]+) edges; the others carry ([\d.]+)%", left_out(picture))
+    told = re.search(r"Drawn: the ([\d,]+) strongest of ([\d,]+) edges, which carry ([\d.]+)%", left_out(picture))
     assert told and int(told[2].replace(",", "")) == (picture.edges > 0).sum()
     assert int(told[1].replace(",", "")) <= MOST
     assert left_out(flow_picture(["a"])) == ""

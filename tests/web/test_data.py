@@ -32,7 +32,7 @@ def path(tmp_path):
 def test_an_empty_journal_is_shown_as_such(path):
     Journal(path).close()
     assert watch(path).values is None
-    assert "No payoffs yet" in data_body(watch(path))
+    assert "Too few payoffs yet" in data_body(watch(path))
 
 
 def test_a_missing_journal_is_refused(path):
@@ -284,7 +284,7 @@ def test_a_run_over_rows_tells_their_labels(films):
     assert seen.values is not None and not seen.provisional and len(seen.curves) == 3
     assert set(seen.known.labels) == set(seen.values.players) and set(seen.known.labels.values()) == {"yes", "no"}
     body = data_body(replace(seen, harmful=(Harmful(seen.values.players[0], -1.0, Sureness.SURE),)))
-    assert body.count("<b>yes</b>") > 3 and "does not hold labels" not in body and "45 rows" in body
+    assert body.count(">yes</b>") > 3 and "does not hold labels" not in body and "45 rows" in body
 
 
 def test_a_run_over_groups_has_names_curves_and_interactions(films):

@@ -624,10 +624,10 @@ def test_the_data_view_follows_a_journal_that_is_being_written(browser, server, 
     file, link = visit.saved(tmp_path), visit.link
     visit.close()
     again = Visit(browser, server, link)
-    again.see("#data-result h3", has_text="Ranking").to_have_count(1)
+    again.see("#data-result h3", has_text="Every row").to_have_count(1)
     again.close()
     page, trouble = alone(browser, file)
-    expect(page.locator("h3", has_text="Ranking")).to_have_count(1)
+    expect(page.locator("h3", has_text="Every row")).to_have_count(1)
     assert trouble == []
 
 
@@ -641,7 +641,7 @@ def test_the_journal_is_not_looked_at_after_the_view_is_left(browser, server):
             with page.expect_event("requestfailed"):
                 visit.open("game")
     visit.open("data")
-    visit.see("#data-result h3", has_text="Ranking").to_have_count(1)
+    visit.see("#data-result h3", has_text="Every row").to_have_count(1)
     visit.see("#data-form .problem").to_be_hidden()
     visit.close()
 

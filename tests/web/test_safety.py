@@ -110,7 +110,8 @@ def test_no_request_takes_a_path_or_an_address():
     models = {name: model for name, model in schema["components"]["schemas"].items() if name.endswith("Request")}
     names = {name for model in models.values() for name in model["properties"]}
     assert names == {"text", "image", "methods", "target", "players", "payoff", "payoffs", "budget", "seed", "residual",
-                     "layer", "rule", "method", "groups", "answer", "rather_than", "context", "query", "removal"}  # fmt: skip
+                     "layer", "rule", "method", "groups", "answer", "rather_than", "context", "query", "removal",
+                     "table", "name", "shown", "row", "heads", "layers", "model"}  # fmt: skip
     asked = {
         p["name"] for path in schema["paths"].values() for verb in path.values() for p in verb.get("parameters", ())
     }

@@ -10,7 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from accredit.core import MissingExtra
+from accredit.core import needs
 
 __all__ = ["answers_folder", "load_answers", "load_text", "load_vision", "text_folder", "vision_folder"]
 
@@ -89,9 +89,7 @@ _OFFLINE = {"local_files_only": True, "use_safetensors": True}
 
 
 def _transformers(purpose: str) -> Any:
-    try:
+    with needs("text", purpose):
         import torch  # noqa: F401  transformers imports without it, and then has no models
         import transformers
-    except ImportError as error:
-        raise MissingExtra(str(error.name), "text", purpose) from None
     return transformers

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from accredit.core import InvalidInput, checked_seed
+from accredit.core import InvalidInput, checked_seed, whole_number
 
 NAMES = (
     "Anna", "Boris", "Clara", "David", "Emma", "Felix", "Greta", "Hugo", "Irene", "Jonas",
@@ -81,8 +81,7 @@ def facts(kind: str = "plain", passages: int = 6, seed: int = 0) -> Facts:
     if kind not in KINDS:
         raise InvalidInput(f"kind is {kind!r}; write one of {', '.join(KINDS)}")
     least = 1 if kind == "plain" else 2
-    if isinstance(passages, bool) or not isinstance(passages, int) or not least <= passages <= MOST:
-        raise InvalidInput(f"passages is {passages!r}; {kind} facts take {least} to {MOST}")
+    whole_number(passages, "passages", least, MOST)
     rng = np.random.default_rng(checked_seed(seed))
     r = int(rng.integers(len(RELATIONS)))
     who, other = (NAMES[i] for i in rng.choice(len(NAMES), 2, replace=False))

@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from accredit.core import MissingExtra
+from accredit.core import needs
 
 NAMES = {"bmi": "body mass index", "bp": "blood pressure", "s1": "cholesterol", "s2": "LDL", "s3": "HDL",
          "s4": "cholesterol / HDL", "s5": "log triglycerides", "s6": "blood sugar"}  # fmt: skip
@@ -17,11 +17,9 @@ NAMES = {"bmi": "body mass index", "bp": "blood pressure", "s1": "cholesterol", 
 @cache
 def builtin_table() -> tuple[Any, Any, Any]:
     """A model of disease progression after a year, rows that it was not fitted on, and its training rows as background."""
-    try:
+    with needs("data", "the built-in table"):
         from sklearn.datasets import load_diabetes
         from sklearn.ensemble import HistGradientBoostingRegressor
-    except ImportError as error:
-        raise MissingExtra(str(error.name), "data", "the built-in table") from error
     data = load_diabetes(as_frame=True, scaled=False)
     frame = data.data.rename(columns=NAMES)
     model = HistGradientBoostingRegressor(max_iter=60, max_depth=4, learning_rate=0.08, random_state=0)

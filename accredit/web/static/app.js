@@ -3,6 +3,8 @@ import { get, Problem, UNREACHABLE } from "/static/stream.js";
 import { explainView } from "/static/explain.js";
 import { answerView } from "/static/answer-view.js";
 import { flowView } from "/static/flow.js";
+import { follow } from "/static/following.js";
+import { tableView } from "/static/table.js";
 import { dataView } from "/static/data.js";
 import { gameView } from "/static/game.js";
 
@@ -60,10 +62,13 @@ const about = await get("/api/about").catch((error) => {
 const views = {
   explain: explainView(about, frame),
   answers: answerView(about, frame),
+  tables: tableView(about, frame),
   flow: flowView(about, frame),
   data: dataView(about, frame),
   game: gameView(about, frame),
 };
+
+follow(document); // in whatever view a flow is drawn
 
 addEventListener("hashchange", () => {
   const [name, settings] = place();

@@ -1,33 +1,72 @@
-// Data: the journal that the server was started with, looked at again every second while this view is open.
-import { get, Problem, UNREACHABLE } from "/static/stream.js";
-import { nodes, put } from "/static/page-parts.js";
+// Data: a journal, looked at again every second while this view is open: the one that the server was started with, or that of a
+// run started here.
+import { sortable } from "/static/sorting.js";
+import { get, Problem, send, UNREACHABLE } from "/static/stream.js";
+import { element, nodes, put } from "/static/page-parts.js";
+import { columnsOf, tableFile, takesFiles } from "/static/table.js";
 
 const EVERY = 1000;
+const QUICK = "knn-shapley"; // needs no training, so no budget
 
 export function dataView(about, frame) {
   const by = (id) => document.getElementById(id);
+  const form = by("data-form");
   const result = by("data-result");
-  const problem = by("data-form").querySelector(".problem");
+  const problem = form.querySelector(".problem");
+  const memory = new Map(); // how tables are sorted, and what is searched
   let following = null; // ends with the visit
   let state = "";
+  let file = null;
+  let open = about.store; // is there a journal to look at?
+
+  function tell(message) {
+    problem.textContent = message;
+    problem.hidden = !message;
+  }
+
+  function draw(news) {
+    const typing = result.contains(document.activeElement) && document.activeElement.type === "search";
+    const fields = () => [...result.querySelectorAll("input[type=search]")];
+    const place = typing ? fields().indexOf(document.activeElement) : -1;
+    const named = (d) => d.querySelector("summary").textContent;
+    const shown = new Map([...result.querySelectorAll("details")].map((d) => [named(d), d.open]));
+    const down = [...result.querySelectorAll(".wide")].map((d) => d.scrollTop);
+    const main = put(result, ...nodes(news.html));
+    for (const d of main.querySelectorAll("details")) d.open = shown.get(named(d)) ?? d.open;
+    sortable(main, memory);
+    main.querySelectorAll(".wide").forEach((d, k) => (d.scrollTop = down[k] ?? 0));
+    if (place >= 0) fields()[place]?.focus();
+    by("data-live").textContent = `Updated ${new Date().toLocaleTimeString()}; this view follows the journal.`;
+    by("exports").hidden = false;
+    view.page = () => news.page;
+    frame.savable();
+  }
+
+  // A run that was started here: how it is, and whether it can be stopped.
+  function report(run) {
+    const going = run?.how === "running";
+    by("run-cancel").hidden = !run || (!going && !about.store);
+    by("run-cancel").textContent = going ? "Cancel" : "Back to the journal";
+    form.querySelector(".primary").disabled = going || !file;
+    if (!run) return;
+    const said = { running: `${run.name} is being valued.`, finished: `${run.name} is valued.`, cancelled: "Cancelled. What was trained is below.", failed: "" };
+    by("run-state").textContent = said[run.how];
+    if (run.how === "failed") tell(`The run stopped: ${run.problem}`);
+  }
 
   async function look(signal) {
     try {
       const news = await get(`/api/data?seen=${encodeURIComponent(state)}`, signal);
-      problem.hidden = true;
       if (news) {
+        tell("");
         state = news.state;
-        const opened = [...result.querySelectorAll("details")].map((d) => d.open);
-        const main = put(result, ...nodes(news.html));
-        main.querySelectorAll("details").forEach((d, k) => k in opened && (d.open = opened[k]));
-        by("data-live").textContent = `Updated ${new Date().toLocaleTimeString()}; this view follows the journal.`;
-        view.page = () => news.page;
-        frame.savable();
+        if (news.html) draw(news);
+        report(news.run);
       }
     } catch (error) {
       if (signal.aborted) return;
-      problem.textContent = error instanceof Problem ? error.message : UNREACHABLE;
-      problem.hidden = false;
+      state = "";
+      tell(error instanceof Problem ? error.message : UNREACHABLE);
     }
   }
 
@@ -36,20 +75,85 @@ export function dataView(about, frame) {
     if (!signal.aborted) setTimeout(() => signal.aborted || follow(signal), EVERY);
   }
 
+  function watch() {
+    following?.abort();
+    following = new AbortController();
+    follow(following.signal);
+  }
+
+  async function take(chosen) {
+    tell("");
+    try {
+      const text = await tableFile(chosen);
+      file = { name: chosen.name, text };
+    } catch (error) {
+      return tell(error instanceof Problem ? error.message : `${chosen.name} cannot be read. Choose it again.`);
+    }
+    const columns = columnsOf(file.name, file.text);
+    const option = (name) => element("option", { value: name }, name || "(no name)");
+    by("run-target").replaceChildren(...columns.map(option));
+    by("run-text").replaceChildren(element("option", { value: "" }, "none: learn from all other columns"), ...columns.map(option));
+    const guess = (words) => columns.find((name) => words.includes(name.toLowerCase()));
+    by("run-target").value = guess(["label", "target", "class", "y"]) ?? columns.at(-1);
+    by("run-text").value = guess(["text", "review", "sentence"]) ?? "";
+    by("run-name").textContent = file.name;
+    by("run-options").hidden = false;
+    form.querySelector(".primary").disabled = false;
+    by("run-target").focus();
+  }
+
+  async function start() {
+    tell("");
+    const { value: method } = by("run-method");
+    const asked = {
+      table: file.text, name: file.name, target: by("run-target").value, text: by("run-text").value || null,
+      method, model: by("run-model").value, budget: Math.max(1, Math.round(Number(by("run-budget").value)) || 1),
+    };
+    try {
+      const { run } = await send("POST", "/api/run", asked);
+      open = true;
+      state = "";
+      view.page = null;
+      frame.savable();
+      by("data-live").textContent = "";
+      result.replaceChildren();
+      report(run);
+      watch();
+    } catch (error) {
+      tell(error instanceof Problem ? error.message : UNREACHABLE);
+    }
+  }
+
+  takesFiles(by("view-data"), by("run-file"), take);
+  const usual = (about.valuations ?? []).map((method) => method.name);
+  by("run-method").append(...usual.map((name) => element("option", { value: name }, name === QUICK ? `${name} (no training)` : name)));
+  by("run-method").value = QUICK;
+  const trains = () => {
+    by("run-budget").parentElement.hidden = by("run-model").parentElement.hidden = by("run-method").value === QUICK;
+  };
+  by("run-method").addEventListener("change", trains);
+  trains();
+  by("run-cancel").addEventListener("click", async () => {
+    by("run-state").textContent = "";
+    try {
+      const { run } = await send("DELETE", "/api/run");
+      report(run);
+      if (!run) ((state = ""), watch());
+    } catch (error) {
+      tell(error instanceof Problem ? error.message : UNREACHABLE);
+    }
+  });
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    if (file) start();
+  });
+
   const view = {
     page: null,
     enter() {
       frame.remember("data", {});
-      if (!about.store) {
-        problem.textContent = "No journal is open. Name one when the server starts.";
-        problem.hidden = false;
-        result.querySelector(".hello").hidden = false;
-        return;
-      }
-      by("exports").hidden = false;
-      view.leave();
-      following = new AbortController();
-      follow(following.signal);
+      result.querySelector(".hello")?.toggleAttribute("hidden", open);
+      if (open) watch();
     },
     leave: () => following?.abort(),
   };

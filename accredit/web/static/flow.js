@@ -1,5 +1,6 @@
 // Flow: the drawing follows the sliders; a request that is overtaken is cancelled.
-import { Asking, later, nodes, put } from "/static/page-parts.js";
+import { sortable } from "/static/sorting.js";
+import { Asking, element, later, nodes, pick, put } from "/static/page-parts.js";
 
 const EXAMPLE = "A gripping, beautifully shot film that never lands.";
 
@@ -14,10 +15,29 @@ export function flowView(about, frame) {
   let interrupted = false; // left while it was drawn
   let shown = ""; // the settings of the last drawing that came to its end
 
+  const memory = new Map(); // how the credit is sorted
+
   text.value = EXAMPLE;
   by("layer").max = layers;
+  const total = about.text?.layers ?? 0; // of the model; fewer may be followed
+  by("heads").append(...Array.from({ length: about.text?.heads ?? 0 }, (_, k) => element("option", { value: k }, `head ${k + 1} of each layer`)));
+  for (const id of ["first-layer", "last-layer"]) {
+    by(id).append(...Array.from({ length: total }, (_, k) => element("option", { value: k }, k + 1)));
+    by(id).parentElement.hidden = total < 2;
+  }
+  if (total) by("last-layer").value = total - 1;
   const rule = () => form.querySelector("input[name=rule]:checked").value;
-  const settings = () => ({ text: text.value, residual: by("residual").value, layer: by("layer").value, rule: rule() });
+  const chosen = () => ({ heads: by("heads").value, from: by("first-layer").value, to: by("last-layer").value });
+  const settings = () => {
+    const { heads, from, to } = chosen();
+    const some = Number(from) > 0 || Number(to) < total - 1;
+    return { text: text.value, residual: by("residual").value, layer: by("layer").value, rule: rule(), heads: heads === "mean" ? "" : heads, ...(some ? { from, to } : {}) };
+  };
+  const range = () => {
+    const { from, to } = chosen();
+    if (!total || (Number(from) === 0 && Number(to) === total - 1)) return null;
+    return Array.from({ length: Number(to) - Number(from) + 1 }, (_, k) => Number(from) + k);
+  };
 
   function label() {
     by("residual-now").textContent = Number(by("residual").value).toFixed(2);
@@ -30,12 +50,16 @@ export function flowView(about, frame) {
   async function draw() {
     drawn = true;
     interrupted = false;
+    const steps = range();
+    if (steps && !steps.length) return asking.tell("The first layer comes after the last one. Choose layers from below to above.");
+    by("layer").max = steps?.length ?? Math.max(total, Number(by("layer").value));
     label();
     frame.remember("flow", settings());
     view.page = null;
     frame.savable();
     const given = settings();
-    const asked = { ...given, residual: Number(given.residual), layer: Number(given.layer) };
+    const { heads } = chosen();
+    const asked = { text: given.text, rule: given.rule, residual: Number(given.residual), layer: Number(by("layer").value), heads: /^\d+$/.test(heads) ? Number(heads) : heads, layers: steps };
     await asking.run("/api/flow", asked, (event) => {
       if (event.event === "result") {
         layers = event.layers;
@@ -43,6 +67,7 @@ export function flowView(about, frame) {
         label();
         const opened = [...result.querySelectorAll("details")].map((d) => d.open);
         const main = put(result, ...nodes(event.html));
+        sortable(main, memory);
         main.querySelectorAll("details").forEach((d, k) => k in opened && (d.open = opened[k]));
       }
       if (event.event === "done") {
@@ -55,7 +80,7 @@ export function flowView(about, frame) {
 
   const soon = later(150, () => drawn && draw());
   for (const id of ["residual", "layer"]) by(id).addEventListener("input", () => (label(), soon()));
-  for (const radio of form.querySelectorAll("input[name=rule]")) radio.addEventListener("change", soon);
+  for (const choice of form.querySelectorAll("input[name=rule], .knobs select")) choice.addEventListener("change", soon);
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     draw();
@@ -69,8 +94,16 @@ export function flowView(about, frame) {
         by("layer").max = Math.max(layers, Number(query.get("layer") ?? 0));
         by("residual").value = query.get("residual") ?? "0.5";
         by("layer").value = query.get("layer") ?? "0";
-        for (const radio of form.querySelectorAll("input[name=rule]")) radio.checked = radio.value === (query.get("rule") ?? "barrier");
+        const unknown = [];
+        const rules = [...form.querySelectorAll("input[name=rule]")];
+        const named = query.get("rule") ?? "barrier";
+        const known = rules.find((radio) => radio.value === named);
+        if (known) known.checked = true;
+        else unknown.push(`the rule ${named}; there are ${rules.map((radio) => radio.value).join(", ")}`);
+        for (const [id, key, usual] of [["heads", "heads", "mean"], ["first-layer", "from", "0"], ["last-layer", "to", String(total - 1)]])
+          if (!pick(by(id), query.get(key) ?? usual) && query.has(key)) unknown.push(`${key} ${query.get(key)}`);
         label();
+        if (unknown.length) return asking.tell(`The link asks for ${unknown.join(", and for ")}. Choose one and press Draw.`);
         if (!view.page || JSON.stringify(settings()) !== shown) draw(); // else it is still here
       } else if (interrupted) draw();
       else if (drawn) frame.remember("flow", settings());

@@ -1,6 +1,8 @@
 // Game: a table of coalitions and payoffs; everything that follows from it is computed again as you type.
 import { ask, Problem, UNREACHABLE } from "/static/stream.js";
 import { element, later, nodes, pick, put } from "/static/page-parts.js";
+import { sortable } from "/static/sorting.js";
+import { tableFile, takesFiles } from "/static/table.js";
 
 const MOST = 8; // players in the table: 256 rows
 const EXAMPLES = {
@@ -32,8 +34,11 @@ export function gameView(about, frame) {
   const rows = by("game-rows");
   const result = by("game-result");
   const problem = form.querySelector(".problem");
+  const memory = new Map(); // how tables are sorted
   let players = [];
   let payoffs = [];
+  let refused = ""; // what was wrong with the last file, until something else is done
+  let sorted = "size"; // or "payoff", highest first; or "rising"
   let controller = null;
 
   // What a method needs besides its name: parameters after a colon, or groups to divide inside.
@@ -70,13 +75,21 @@ export function gameView(about, frame) {
 
   const named = (mask) => players.filter((_, k) => (mask >> k) & 1).join(" + ") || "nobody";
 
+  // Numbers as they are written everywhere on the page, with a true minus; both kinds are understood.
+  const written = (number) => String(number).replace("-", "−");
+  const read = (text) => (text.trim() === "" ? NaN : Number(text.trim().replace(/[−–]/, "-")));
+
   function fill() {
     const order = payoffs.map((_, mask) => mask);
     const size = (mask) => mask.toString(2).replaceAll("0", "").length;
-    order.sort((a, b) => size(a) - size(b) || a - b);
+    const ways = { size: (a, b) => size(a) - size(b) || a - b, payoff: (a, b) => payoffs[b] - payoffs[a] || a - b, rising: (a, b) => payoffs[a] - payoffs[b] || a - b };
+    order.sort(ways[sorted]);
+    const heads = { size: [by("game-by-size"), "ascending"], payoff: [by("game-by-payoff"), "descending"], rising: [by("game-by-payoff"), "ascending"] };
+    for (const head of form.parentElement.querySelectorAll(".coalitions th")) head.removeAttribute("aria-sort");
+    heads[sorted][0].closest("th").setAttribute("aria-sort", heads[sorted][1]);
     rows.replaceChildren(
       ...order.map((mask) => {
-        const input = element("input", { type: "number", step: "any", value: payoffs[mask], required: true });
+        const input = element("input", { type: "text", inputMode: "decimal", value: written(payoffs[mask]), required: true });
         input.dataset.mask = mask;
         input.setAttribute("aria-label", `payoff of ${named(mask)}`);
         return element("tr", {}, element("td", {}, named(mask)), element("td", {}, input));
@@ -99,10 +112,10 @@ export function gameView(about, frame) {
     const own = (controller = new AbortController());
     try {
       const answer = await ask("/api/game", { players, payoffs, ...asked() }, own.signal);
-      put(result, ...nodes(answer.html));
+      sortable(put(result, ...nodes(answer.html)), memory);
       view.page = () => answer.page;
       frame.savable();
-      tell("");
+      tell(refused);
     } catch (error) {
       if (own.signal.aborted) return;
       tell(error instanceof Problem ? error.message : UNREACHABLE);
@@ -129,8 +142,41 @@ export function gameView(about, frame) {
   const soon = later(120, compute);
   rows.addEventListener("input", (event) => {
     outdated();
-    if (event.target.validity.valid) payoffs[Number(event.target.dataset.mask)] = Number(event.target.value);
+    refused = "";
+    const given = read(event.target.value);
+    event.target.setCustomValidity(Number.isFinite(given) ? "" : "not a number");
+    if (Number.isFinite(given)) payoffs[Number(event.target.dataset.mask)] = given;
     soon();
+  });
+  rows.addEventListener("change", (event) => {
+    if (event.target.validity.valid) event.target.value = written(payoffs[Number(event.target.dataset.mask)]);
+  });
+  by("game-by-size").addEventListener("click", () => ((sorted = "size"), fill()));
+  by("game-by-payoff").addEventListener("click", () => ((sorted = sorted === "payoff" ? "rising" : "payoff"), fill()));
+  takesFiles(by("view-game"), by("game-file"), async (file) => {
+    refused = "";
+    try {
+      if (!file.name.toLowerCase().endsWith(".json")) await tableFile(file, 200_000);
+      const game = await ask("/api/game/file", { table: await file.text(), name: file.name });
+      if (game.players.length > MOST) throw new Problem(`${file.name} has ${game.players.length} players, and this page takes ${MOST}. Use the command for more.`);
+      take(game, `From ${file.name}.`);
+    } catch (error) {
+      refused = error instanceof Problem ? error.message : UNREACHABLE;
+      tell(refused);
+    }
+  });
+  // A name that a table of coalitions, or a spreadsheet, would read as something else goes into JSON instead.
+  by("game-save").addEventListener("click", () => {
+    const plain = players.every((name) => !/[+"\r\n]|^[=@'\-\t]/.test(name));
+    const quoted = (text) => (/[,\s]/.test(text) ? `"${text}"` : text);
+    const who = (mask) => players.filter((_, k) => (mask >> k) & 1);
+    const content = plain
+      ? ["coalition,payoff", ...payoffs.map((payoff, mask) => `${quoted(who(mask).join("+"))},${payoff}`)].join("\n") + "\n"
+      : JSON.stringify({ players, payoffs: payoffs.map((payoff, mask) => ({ coalition: who(mask), payoff })) });
+    const link = element("a", { href: URL.createObjectURL(new Blob([content])), download: plain ? "game.csv" : "game.json" });
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+    frame.say(`Saved as ${link.download}`);
   });
   rows.addEventListener("keydown", (event) => {
     if (event.key !== "Enter") return;
@@ -169,7 +215,8 @@ export function gameView(about, frame) {
       if (names.length && names.length <= MOST && given.length === 1 << names.length && given.every(Number.isFinite)) {
         pick(by("game-method"), query.get("method"));
         offer(query.get("given") ?? undefined);
-        take({ players: names, payoffs: given });
+        const same = Object.values(EXAMPLES).find((game) => JSON.stringify([game.players, game.payoffs]) === JSON.stringify([names, given]));
+        take({ players: names, payoffs: given }, same?.story ?? "");
       } else if (players.length) frame.remember("game", settings());
       else take(EXAMPLES.Pricing, EXAMPLES.Pricing.story);
     },

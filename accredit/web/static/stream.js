@@ -16,9 +16,9 @@ export async function get(path, signal) {
   return response.status === 204 ? null : response.json();
 }
 
-function post(path, asked, signal) {
+function post(path, asked, signal, method = "POST") {
   return fetch(path, {
-    method: "POST",
+    method,
     headers: { "content-type": "application/json" },
     body: JSON.stringify(asked),
     signal,
@@ -27,6 +27,12 @@ function post(path, asked, signal) {
 
 export async function ask(path, asked, signal) {
   const response = await post(path, asked, signal);
+  if (!response.ok) throw await refusal(response);
+  return response.json();
+}
+
+export async function send(method, path, asked = {}) {
+  const response = await post(path, asked, undefined, method);
   if (!response.ok) throw await refusal(response);
   return response.json();
 }

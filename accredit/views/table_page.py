@@ -1,0 +1,162 @@
+"""An explained table as a page: the columns over all rows, every row as a point, then any row from base value to output."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from accredit.core import FloatArray, IntArray
+from accredit.core.plain import rounded
+from accredit.explanation.table import TableExplanation
+from accredit.views.engine import render
+from accredit.views.interactions import left_out, pair_heat
+from accredit.views.numbers import BRIEF, brief
+from accredit.views.parts import Bar, attribution_table, claims_table, hue
+from accredit.views.table_view import PAIRS, Step, asked, facts, headline, shown, steps
+from accredit.views.words import interactions_headline, together
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
+PAGE_ROWS = 200  # rows that a file holds, each with its steps
+LISTED = 500  # rows in the list of the local page, which asks for the steps of one row at a time
+POINTS = 150  # rows drawn as points of a column
+SWARMS = 15  # columns whose points are drawn
+NAMED = 2  # columns that the list of rows names
+WIDTH, HEIGHT = 260, 18  # of a step and of a line of points, in the units of the drawing
+QUESTION = "Which columns earned the output?"
+
+
+class Point(NamedTuple):
+    """A row in the line of one column: where it is, the shade of its value, and what it says when pointed at."""
+
+    path: str
+    shade: str
+    row: int
+    says: str
+
+
+class Swarm(NamedTuple):
+    """The rows of one column as points: across their credit, in three shades their value."""
+
+    name: str
+    points: list[Point]
+    axis: str
+
+
+class Listed(NamedTuple):
+    """A row of the table: its place, its name, its output, and what moved it most."""
+
+    place: int
+    name: str
+    output: str
+    most: str
+
+
+def table_body(explanation: TableExplanation, about: tuple[str, ...] = (), live: bool = False) -> Markup:
+    """The whole answer; `about` says where the model came from. A page that is `live` asks for the steps of a row later."""
+    several, rows = len(explanation) > 1, range(len(explanation))
+    kept, held = rows[: LISTED if live else PAGE_ROWS], rows[:1] if live else rows[:PAGE_ROWS]
+    return render(
+        "table", "body",
+        answer=headline(explanation), asked=asked(explanation), about=list(about), facts=facts(explanation),
+        overall=_overall(explanation) if several else "",
+        swarms=_swarms(explanation) if several else [], drawn=min(POINTS, len(explanation)), count=len(explanation),
+        listed=[_listed(explanation, r) for r in kept] if several else [], steps=[row_body(explanation, r) for r in held],
+        more=0 if live else max(0, len(explanation) - PAGE_ROWS), claims=claims_table(explanation.row(0)),
+        pairs=_pairs(explanation, several),
+    )  # fmt: skip
+
+
+def _overall(explanation: TableExplanation) -> Markup:
+    """The columns by the mean size of their credit; those beyond the first few are counted."""
+    found = explanation.importance().ranked()
+    return attribution_table(found[:SWARMS], header=("column", "mean |credit|"), signed=False)
+
+
+def row_body(explanation: TableExplanation, row: int) -> Markup:
+    """One row from the base value to the output, column by column, the largest credit first."""
+    k, found = explanation.place(), steps(explanation, row)
+    base, output = float(explanation.base[k]), float(explanation.prediction[row, k])
+    ends = [base, output, *(s.end for s in found)]
+    reach = min(ends), max(ends)
+    lines = [(s.name, s.value, brief(s.credit), rounded(s.end), _bar(s, reach)) for s in found]
+    pairs = [] if explanation.pairs is None else explanation.interactions(row).strongest(PAIRS)
+    unshared = float(explanation.unshared[row, k])
+    return render(
+        "table", "row",
+        place=row, name=explanation.rows[row], target=explanation.target, base=rounded(base), output=rounded(output),
+        lines=lines, ends=[_mark(x, reach) for x in (base, output)],
+        pairs=", ".join(f"{together(who)} {brief(x)}" for who, x in pairs),
+        unshared=rounded(unshared, BRIEF) if abs(unshared) > 1e-6 * max(1.0, *map(abs, ends)) else "",
+    )  # fmt: skip
+
+
+def _listed(explanation: TableExplanation, row: int) -> Listed:
+    credit = explanation.credit[row, :, explanation.place()]
+    largest = np.argsort(-np.abs(credit), kind="stable")[:NAMED].tolist()
+    most = ", ".join(
+        f"{explanation.players[i]} {shown(explanation.values[i][row])}: {brief(float(credit[i]))}" for i in largest
+    )
+    output = rounded(float(explanation.prediction[row, explanation.place()]))
+    return Listed(row, explanation.rows[row], output, most)
+
+
+def _pairs(explanation: TableExplanation, several: bool) -> dict[str, object] | None:
+    """The interactions over all rows, or of the only one."""
+    if explanation.pairs is None:
+        return None
+    found = explanation.interaction_importance() if several else explanation.interactions(0)
+    heading = "; ".join(part for part in (interactions_headline(found), left_out(found)) if part)
+    return {"heading": heading, "square": pair_heat(found), "signed": not several}
+
+
+def _across(x: float, reach: tuple[float, float]) -> float:
+    return 2 + (x - reach[0]) * (WIDTH - 4) / ((reach[1] - reach[0]) or 1.0)
+
+
+def _bar(step: Step, reach: tuple[float, float]) -> Bar:
+    """From where to where a column moves the output; the thin line is where it started."""
+    left, right = sorted(_across(x, reach) for x in (step.start, step.end))
+    fill = f"M{left:.1f} 3h{max(right - left, 0.5):.1f}v{HEIGHT - 6}H{left:.1f}z"
+    return Bar(WIDTH, HEIGHT, hue(step.credit, True), fill, f"M{_across(step.start, reach):.1f} 0v{HEIGHT}", "")
+
+
+def _mark(x: float, reach: tuple[float, float]) -> Bar:
+    """A place on the scale of the steps."""
+    at = _across(x, reach)
+    return Bar(WIDTH, HEIGHT, "size", f"M{at - 1.5:.1f} 1h3v{HEIGHT - 2}h-3z", f"M{at:.1f} 0v{HEIGHT}", "")
+
+
+def _swarms(explanation: TableExplanation) -> list[Swarm]:
+    k = explanation.place()
+    order = np.argsort(-explanation.importance().credit, kind="stable")[:SWARMS]
+    some = _some(len(explanation))
+    credit = explanation.credit[some][:, order, k]
+    reach = float(np.abs(credit).max()) or 1.0
+    return [_swarm(explanation, int(i), credit[:, c], some, reach) for c, i in enumerate(order.tolist())]
+
+
+def _swarm(explanation: TableExplanation, player: int, credit: FloatArray, some: IntArray, reach: float) -> Swarm:
+    cells = [explanation.values[player][r] for r in some.tolist()]
+    numbers = np.array([float(c) if isinstance(c, int | float) else np.nan for c in cells])
+    known = np.isfinite(numbers)
+    thirds = np.quantile(numbers[known], [1 / 3, 2 / 3]) if known.any() else np.zeros(2)
+    shade = np.where(~known, 3, (numbers > thirds[0]).astype(int) + (numbers > thirds[1]))
+    x = WIDTH / 2 + credit / reach * (WIDTH / 2 - 4)
+    y = HEIGHT / 2 + ((np.arange(len(x)) * 0.618) % 1 - 0.5) * (HEIGHT - 6)  # spread evenly, the same in every run
+    points = [
+        Point(f"M{a:.1f} {b:.1f}h.01", SHADES[s], r, f"row {explanation.rows[r]}: {shown(cell)}, {brief(c)}")
+        for a, b, s, r, cell, c in zip(
+            x.tolist(), y.tolist(), shade.tolist(), some.tolist(), cells, credit.tolist(), strict=True
+        )
+    ]
+    return Swarm(explanation.players[player], points, f"M{WIDTH / 2:g} 0v{HEIGHT}")
+
+
+SHADES = ("low", "middle", "high", "none")  # thirds of a column's values, and what is missing or a word
+
+
+def _some(count: int) -> IntArray:
+    return np.unique(np.linspace(0, count - 1, min(count, POINTS)).round().astype(np.int64))

@@ -1,0 +1,38 @@
+"""A file that was dropped on the page: it lies in a folder of its own while it is read, and messages call it by its name."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path, PurePath
+
+from accredit.core import InvalidInput
+from accredit.core.tables import JSON_LINES, SEPARATORS, ending
+
+TABLES = (*SEPARATORS, *JSON_LINES)
+
+
+def kind_of(name: str, endings: tuple[str, ...] = TABLES) -> str:
+    """How the name of a file ends, if the page reads such files.
+
+    >>> kind_of("Staff.CSV")
+    '.csv'
+    """
+    kind = ending(name)
+    if kind not in endings or name.lower().endswith(".gz"):
+        raise InvalidInput(f"{PurePath(name).name!r} is not a file that this page reads; drop {', '.join(endings)}")
+    return kind
+
+
+@contextmanager
+def dropped(text: str, name: str, endings: tuple[str, ...] = TABLES) -> Iterator[Path]:
+    """The path of the text while it is read."""
+    kind = kind_of(name, endings)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"file{kind}"
+        path.write_text(text, encoding="utf-8")
+        try:
+            yield path
+        except InvalidInput as error:
+            raise InvalidInput(str(error).replace(str(path), PurePath(name).name)) from None

@@ -1,0 +1,112 @@
+"""A model fitted on the spot, for a table that comes without one: what it learned from, and how good it is on unseen rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from accredit.core import InvalidInput, MissingExtra
+from accredit.valuation.tables import MANY_KINDS, predicts_number
+from accredit.views.numbers import percent
+from accredit.views.words import counted
+
+FEWEST, FOLDS, MOST_CLASSES = 20, 5, 20
+BARELY = 0.02  # by how much of what there is to gain a model must beat guessing before it is said to have learned
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """A model, the columns that it reads, and what a reader must know of both."""
+
+    model: Any
+    rows: Any  # a data frame
+    about: tuple[str, ...]
+
+
+def fitted(frame: Any, target: str, file: str) -> Fitted:
+    """Gradient-boosted trees that foretell `target` from the other columns; judged on folds that they did not see."""
+    if target not in frame.columns:
+        raise InvalidInput(f"{file} has no column {target!r}; choose one of {', '.join(frame.columns[:20])}")
+    known = frame[frame[target].notna()].reset_index(drop=True)
+    if len(known) < FEWEST:
+        raise InvalidInput(
+            f"{file} has {len(known)} rows with a value of {target!r}; a model needs at least {FEWEST} to learn from"
+        )
+    rows, left_out = _readable(known.drop(columns=target))
+    regression = predicts_number(known[target])
+    answers = known[target].to_numpy(np.float64) if regression else _classes(known[target], target)
+    about = [
+        f"No model was given, so one was fitted on the spot: gradient-boosted trees learned {target} from "
+        f"{counted(len(rows.columns), 'other column')} of {file}, {counted(len(rows), 'row')}. "
+        f"{_judged(rows, answers, regression)}"
+    ]
+    if len(known) < len(frame):
+        about.append(f"{counted(len(frame) - len(known), 'row')} without a value of {target} were left out.")
+    if left_out:
+        about.append(
+            f"Left out of what it reads, because nearly every row has a word of its own: {', '.join(left_out)}."
+        )
+    return Fitted(_trees(regression, len(rows)).fit(rows, answers), rows, tuple(about))
+
+
+def _trees(regression: bool, rows: int) -> Any:
+    try:
+        from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+    except ImportError as error:
+        raise MissingExtra(str(error.name), "data", "fitting a model on the spot") from error
+    kind = HistGradientBoostingRegressor if regression else HistGradientBoostingClassifier
+    leaf = max(2, min(20, rows // 20))  # of a small table, the usual 20 rows in a leaf would leave nothing to split
+    return kind(
+        max_iter=60, max_depth=4, learning_rate=0.08, min_samples_leaf=leaf, random_state=0, categorical_features="from_dtype"
+    )  # fmt: skip
+
+
+def _readable(frame: Any) -> tuple[Any, list[str]]:
+    """Numbers as they are, words as categories; columns of words of which nearly every row has its own are left out."""
+    rows, left_out = frame.copy(), []
+    for name in frame.columns:
+        if frame[name].dtype.kind in "iufb":
+            continue
+        if frame[name].nunique() > min(MANY_KINDS, max(2, len(frame) // 2)):
+            left_out.append(str(name))
+        rows[name] = frame[name].astype("category")
+    rows = rows.drop(columns=left_out)
+    if not len(rows.columns):
+        raise InvalidInput("no column is left to learn from: a model of rows reads numbers and categories, not texts")
+    return rows, left_out
+
+
+def _classes(column: Any, target: str) -> Any:
+    whole = column.dtype.kind == "f" and (column % 1 == 0).all()
+    words = (column.astype(np.int64) if whole else column).astype(str).to_numpy()
+    kinds = len(set(words.tolist()))
+    if not 2 <= kinds <= MOST_CLASSES:
+        raise InvalidInput(f"{target} has {kinds} different values; a class has from 2 to {MOST_CLASSES} of them")
+    return words
+
+
+def _judged(rows: Any, answers: Any, regression: bool) -> str:
+    """How good the model is on rows that it has not seen, beside guessing without looking."""
+    from sklearn.model_selection import KFold, cross_val_predict
+
+    said = cross_val_predict(
+        _trees(regression, len(rows)), rows, answers, cv=KFold(FOLDS, shuffle=True, random_state=0)
+    )
+    if regression:
+        spread = float(np.var(answers)) or 1.0
+        gained = 1 - float(np.mean((said - answers) ** 2)) / spread
+        sentence = (
+            f"On rows that they had not seen ({FOLDS} folds) they explain {percent(max(gained, 0.0))} of its variance."
+        )
+    else:
+        kinds, counts = np.unique(answers, return_counts=True)
+        right, guess = float(np.mean(said == answers)), float(counts.max() / len(answers))
+        gained = (right - guess) / max(1 - guess, 1e-12)
+        sentence = (
+            f"On rows that they had not seen ({FOLDS} folds) they are right {percent(right)} of the time; always saying "
+            f"{kinds[counts.argmax()]} would be right {percent(guess)} of the time."
+        )
+    doubt = " That hardly beats guessing: what follows explains the model, and says little about the world."
+    return sentence + doubt * (gained < BARELY)

@@ -1,0 +1,77 @@
+"""Flow on the page: attention followed through the layers, the drawing and the credit, then how far both are determined."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from accredit.core import InvalidInput
+from accredit.explanation.flows import REPORTED, beside_uniform, columns, picture
+from accredit.explanation.graph import graph_of, uniform_of
+from accredit.explanation.subject import tokens_of
+from accredit.views.flow_view import flow_body, flow_page
+
+ORDERS = 60  # random orders of the Shapley rule of flows
+
+Event = dict[str, Any]
+
+
+def heads_of(model: Any) -> int:
+    """Heads of each layer, as far as the model says."""
+    config = getattr(getattr(model, "model", None), "config", None)
+    count = getattr(config, "num_attention_heads", 0)
+    return count if isinstance(count, int) else 0
+
+
+def flow(models: Any, task: Event) -> Iterator[Event]:
+    """The flow of one text: first the drawing and the credit, then how far the credit is determined.
+
+    What depends on fewer settings than were asked for is kept: another layer costs no solve of the flow.
+    """
+    from accredit.attention import flow_credit, flow_report, joint_flow
+    from accredit.flow import FlowGame, LayeredNetwork, credit_intervals, unique_flow
+
+    yield {"event": "progress", "method": "max flow", "done": 0, "of": 2}
+    read = {"heads": task["heads"], "layers": task["layers"]}
+    subject = models.attention_of(task["text"], **read)
+    rule, layer, keep = task["rule"], task["layer"], models.recent.get
+    graph, asked = graph_of(subject), (task["text"], task["residual"], str(read))
+    settings: dict[str, Any] = {"outputs": graph.outputs, "residual": task["residual"]}
+    network = LayeredNetwork.from_attention(graph.attention, **settings)
+    if layer > network.layers:
+        raise InvalidInput(f"layer {layer} is not there: these layers are 0 (input) to {network.layers} (output)")
+    drawn = "l2" if rule == "l2" else "barrier"
+    solved = keep((*asked, drawn), lambda: unique_flow(network, drawn))
+    if rule == "shapley":
+        credit = joint_flow(graph.attention, rule=rule, layer=layer, groups=graph.groups, orders=ORDERS, **settings)
+    else:
+        credit = flow_credit(solved, layer=layer, groups=graph.groups)
+    if graph.causal:
+        even = LayeredNetwork.from_attention(uniform_of(subject), **settings)
+        mask = keep((*asked, drawn, "mask"), lambda: unique_flow(even, drawn))
+        credit = beside_uniform(credit, flow_credit(mask, layer=layer, groups=graph.groups).credit)
+    names, members = columns(graph, solved.demand)
+    drawing = picture(network, solved, f"flow, {rule}", names, members, ())
+    facts = {"layers": network.layers, "tokens": network.tokens}
+    tokens = [(t.shown, t.player) for t in tokens_of(subject)]
+    heads = f"head {task['heads'] + 1} of each layer" if isinstance(task["heads"], int) else graph.chosen["heads"]
+    chosen = f"Attention: {heads}, {_layers(task['layers'])}"
+    body = flow_body(drawing, credit, layer, rule, tokens, chosen=chosen)
+    yield {"event": "result", "done": 1, "of": 2, "html": body, **facts}
+    yield {"event": "progress", "method": "what all max flows agree on", "done": 1, "of": 2}
+    small = network.tokens <= REPORTED
+    ranges = credit_intervals(FlowGame(network, layer=layer, groups=graph.groups)) if small else None
+    report = keep(
+        (*asked, "report"),
+        lambda: flow_report(graph.attention, intervals=False, pairs=64, trials=0, flow=solved, **settings),
+    )
+    body = flow_body(drawing, credit, layer, rule, tokens, ranges, report, chosen)
+    yield {"event": "result", "done": 2, "of": 2, "html": body, **facts}
+    yield {"event": "done", "page": flow_page(task["text"], body)}
+
+
+def _layers(chosen: list[int] | None) -> str:
+    if chosen is None:
+        return "all layers"
+    first, last = chosen[0] + 1, chosen[-1] + 1
+    return f"layer {first}" if first == last else f"layers {first} to {last}"

@@ -1,0 +1,100 @@
+"""A valuation started from the page: the command itself, in a process and a folder of its own, watched through its journal."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+import tempfile
+from contextlib import suppress
+from pathlib import Path, PurePath
+from typing import Any
+
+from accredit.core import InvalidInput
+from accredit.web.dropped import kind_of
+from accredit.web.requests import RunRequest
+
+STOP_SECONDS = 5.0  # that a run may take to put its last payoff away
+LINES = 3  # of what the command said, when it failed
+WORDS = {"--target": "the column to predict", "--text": "the column of texts", "--budget": "the budget",
+         "--method": "the method", "--model": "the model"}  # fmt: skip
+
+
+class Runs:
+    """The one run that was started here, if any; the next one takes its place."""
+
+    def __init__(self) -> None:
+        self.name = ""
+        self.budget = 0
+        self.stopped = False
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._process: asyncio.subprocess.Process | None = None
+
+    @property
+    def journal(self) -> str | None:
+        """Where the run writes; None before anything was started."""
+        return None if self._folder is None else str(Path(self._folder.name) / "run.db")
+
+    def state(self) -> dict[str, Any] | None:
+        """What became of the run, for the page."""
+        if self._process is None:
+            return None
+        code = self._process.returncode
+        how = "running" if code is None else "cancelled" if self.stopped else "finished" if code == 0 else "failed"
+        return {
+            "name": self.name,
+            "budget": self.budget,
+            "how": how,
+            "problem": self._said() if how == "failed" else "",
+        }
+
+    async def start(self, asked: RunRequest) -> None:
+        """Write the table down and start the command on it."""
+        kind = kind_of(asked.name)
+        if not asked.table.strip():
+            raise InvalidInput(f"{PurePath(asked.name).name} is empty; its first line must name the columns")
+        await self.close()
+        self._folder = tempfile.TemporaryDirectory()
+        folder = Path(self._folder.name)
+        (folder / f"data{kind}").write_text(asked.table, encoding="utf-8")
+        self.name, self.budget, self.stopped = PurePath(asked.name).name, asked.budget, False
+        options = [f"--target={asked.target}", f"--method={asked.method}", f"--model={asked.model}",
+                   f"--budget={asked.budget}", "--store=run.db"]  # fmt: skip
+        options += [f"--text={asked.text}"] if asked.text else []
+        with (folder / "said.txt").open("wb") as said:
+            self._process = await asyncio.create_subprocess_exec(
+                sys.executable, "-P", "-m", "accredit", "value", f"data{kind}", *options, cwd=folder,
+                stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.DEVNULL, stderr=said, start_new_session=True,
+            )  # fmt: skip
+
+    async def stop(self) -> None:
+        """Interrupt the run; what is trained stays in the journal, and stays on the page."""
+        process = self._process
+        if process is None or process.returncode is not None:
+            return
+        self.stopped = True
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGINT)
+        try:
+            await asyncio.wait_for(process.wait(), STOP_SECONDS)
+        except TimeoutError:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            await process.wait()
+
+    async def close(self) -> None:
+        """End the run and delete its folder."""
+        await self.stop()
+        if self._folder is not None:
+            self._folder.cleanup()
+        self._folder = self._process = None
+
+    def _said(self) -> str:
+        """The last words of the command, in the words of the page."""
+        assert self._folder is not None
+        said = (Path(self._folder.name) / "said.txt").read_text(encoding="utf-8", errors="replace").strip()
+        last = " ".join(said.splitlines()[-LINES:]).rpartition("accredit: ")[2] or "it ended without a word"
+        for option, word in WORDS.items():
+            last = last.replace(f"{option} ", f"{word} ")
+        return last.replace(f"{self._folder.name}{os.sep}", "")[:500]

@@ -1,0 +1,197 @@
+// Tables: a dropped file or the built-in table; the columns over all rows, then any row, whose steps are asked for when it is picked.
+import { sortable } from "/static/sorting.js";
+import { Asking, element, nodes, put } from "/static/page-parts.js";
+import { events, Problem, UNREACHABLE } from "/static/stream.js";
+
+const MOST = 5_000_000; // characters, as the server takes them
+const ENDINGS = [".csv", ".tsv", ".jsonl", ".ndjson"];
+
+// The names of the columns: the cells of the first line, or the keys of the first object.
+export function columnsOf(name, text) {
+  const first = text.replace(/^\uFEFF/, "").trimStart();
+  const line = first.slice(0, first.search(/\n|$/)).replace(/\r$/, "");
+  if (/\.(jsonl|ndjson)$/i.test(name)) {
+    try {
+      return Object.keys(JSON.parse(line));
+    } catch {
+      return [];
+    }
+  }
+  const mark = /\.tsv$/i.test(name) ? "\t" : ",";
+  const cells = [""];
+  let quoted = false;
+  for (const letter of first) {
+    if (letter === '"') quoted = !quoted;
+    else if (letter === mark && !quoted) cells.push("");
+    else if ((letter === "\n" || letter === "\r") && !quoted) break;
+    else cells[cells.length - 1] += letter;
+  }
+  return cells;
+}
+
+// A file as text, or a sentence that says why not.
+export async function tableFile(file, most = MOST) {
+  if (!ENDINGS.some((ending) => file.name.toLowerCase().endsWith(ending))) throw new Problem(`${file.name} is not a table that this page reads. Choose a .csv, .tsv or .jsonl file.`);
+  if (file.size > most) throw new Problem(`${file.name} has ${(file.size / 1e6).toFixed(1)} MB, and this page takes ${most / 1e6} MB. Keep the rows that matter, or use the command.`);
+  let text;
+  try {
+    text = new TextDecoder("utf-8", { fatal: true }).decode(await file.arrayBuffer());
+  } catch {
+    throw new Problem(`${file.name} is not text in UTF-8. Save it as UTF-8 and choose it again.`);
+  }
+  if (!text.trim()) throw new Problem(`${file.name} is empty. Its first line must name the columns.`);
+  return text;
+}
+
+// Files that are dropped on an element, or chosen in its field.
+export function takesFiles(zone, field, take) {
+  for (const kind of ["dragover", "dragleave", "drop"])
+    zone.addEventListener(kind, (event) => {
+      event.preventDefault();
+      zone.classList.toggle("dropping", kind === "dragover");
+      if (kind === "drop" && event.dataTransfer.files.length) take(event.dataTransfer.files[0]);
+    });
+  field.addEventListener("change", () => {
+    if (field.files.length) take(field.files[0]);
+    field.value = "";
+  });
+}
+
+export function tableView(about, frame) {
+  const by = (id) => document.getElementById(id);
+  const form = by("tables-form");
+  const result = by("tables-result");
+  const target = by("table-target");
+  const shown = by("table-shown");
+  const hello = [...result.childNodes];
+  const asking = new Asking(form, result);
+  let file = null; // its name and text; none is the built-in table
+  let picking = null;
+
+  const request = () => ({ table: file?.text ?? "", name: file?.name ?? "", target: (file && target.value) || null, shown: shown.value || null });
+
+  function label() {
+    by("table-name").textContent = file ? file.name : "The built-in table of patients";
+    by("table-hint").textContent = file
+      ? `${file.columns.length} columns. A link cannot carry a file: save the result as one HTML file to keep or share it.`
+      : about.table
+        ? `Drop rows for ${about.table}.`
+        : "Press Explain to see it, or drop a table of your own.";
+    by("table-target-of").hidden = !file;
+    by("table-target-of").querySelector("span").textContent = about.table ? "Column that the model does not read" : "Column to foretell";
+    by("table-away").hidden = !file;
+  }
+
+  // What is shown no longer answers what is asked.
+  function outdated() {
+    asking.stop();
+    asking.tell("");
+    picking?.abort();
+    view.page = null;
+    frame.savable();
+    if (result.querySelector("main")) result.classList.add("stale");
+  }
+
+  async function take(chosen) {
+    outdated();
+    try {
+      const text = await tableFile(chosen);
+      file = { name: chosen.name, text, columns: columnsOf(chosen.name, text) };
+    } catch (error) {
+      result.replaceChildren(...hello);
+      result.classList.remove("stale");
+      return asking.tell(error instanceof Problem ? error.message : `${chosen.name} cannot be read. Choose it again.`);
+    }
+    const names = file.columns.map((name) => element("option", { value: name }, name || "(no name)"));
+    target.replaceChildren(...(about.table ? [element("option", { value: "" }, "none: it reads them all")] : []), ...names);
+    if (!about.table) target.value = file.columns.at(-1);
+    forget();
+    label();
+    if (about.table) explain();
+    else asking.tell("");
+    by("table-target").focus();
+  }
+
+  function forget() {
+    shown.replaceChildren();
+    by("table-shown-of").hidden = true;
+  }
+
+  async function explain() {
+    picking?.abort();
+    view.page = null;
+    frame.savable();
+    frame.remember("tables", file ? {} : { built: "in", shown: shown.value });
+    const asked = request();
+    await asking.run("/api/table", { ...asked, row: null }, (event) => {
+      if (event.event === "result") draw(event, asked);
+      if (event.event === "done") {
+        view.page = () => event.page;
+        frame.savable();
+      }
+    });
+  }
+
+  function draw(event, asked) {
+    const main = put(result, ...nodes(event.html));
+    sortable(main);
+    shown.replaceChildren(...event.outputs.map((name) => element("option", { value: name }, name)));
+    shown.value = event.shown;
+    by("table-shown-of").hidden = event.outputs.length < 2;
+    main.addEventListener("click", (clicked) => {
+      const link = clicked.target.closest('a[href^="#row-"]');
+      if (!link) return;
+      clicked.preventDefault();
+      pick(main, link, { ...asked, shown: event.shown });
+    });
+    main.querySelector(".list tbody tr")?.classList.add("now");
+  }
+
+  // The steps of one row; the file goes along, because the server keeps only the last few.
+  async function pick(main, link, asked) {
+    picking?.abort();
+    const own = (picking = new AbortController());
+    for (const row of main.querySelectorAll(".list .now")) row.classList.remove("now");
+    link.closest("tr").classList.add("now");
+    try {
+      for await (const event of events("/api/table", { ...asked, row: Number(link.hash.slice(5)) }, own.signal)) {
+        if (event.event === "failed") throw new Problem(event.problem);
+        if (event.event === "result") main.querySelector(".picked").replaceChildren(...nodes(event.row));
+      }
+    } catch (error) {
+      if (!own.signal.aborted) asking.tell(error instanceof Problem ? error.message : UNREACHABLE);
+    }
+  }
+
+  takesFiles(by("view-tables"), by("table-file"), take);
+  target.addEventListener("change", () => (forget(), outdated()));
+  shown.addEventListener("change", explain);
+  by("table-away").addEventListener("click", () => {
+    outdated();
+    file = null;
+    forget();
+    result.replaceChildren(...hello);
+    result.classList.remove("stale");
+    label();
+    frame.remember("tables", {});
+  });
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    explain();
+  });
+  label();
+
+  const view = {
+    page: null,
+    unlinkable: () => (file ? "A link cannot carry a file; save the view as HTML instead." : ""),
+    enter(query) {
+      if (query.has("built") && !file && !view.page) explain();
+      else if (view.page) frame.remember("tables", file ? {} : { built: "in", shown: shown.value });
+    },
+    leave() {
+      asking.stop();
+      picking?.abort();
+    },
+  };
+  return view;
+}

@@ -1,0 +1,90 @@
+"""A valuation started from the page: the command itself runs, its journal is watched, it can be stopped, it leaves nothing."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from accredit.web.app import application
+from accredit.web.worker import Worker
+from tests.browsing import WAIT
+
+pytest.importorskip("sklearn", reason="scikit-learn is not installed: pip install 'accredit[data]'")
+pytestmark = [pytest.mark.slow, pytest.mark.processes]
+
+FILMS = "text,label\n" + "".join(
+    f"a {word} film number {k},{label}\n" for k in range(20) for word, label in (("gripping", "good"), ("dull", "bad"))
+)
+
+
+@pytest.fixture
+def client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """A server without a model; what it writes down lies in a folder of the test."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with TestClient(application(Worker())) as opened:
+        yield opened
+    assert list(tmp_path.iterdir()) == []  # the end of the server is the end of its runs
+
+
+def asked(**other: Any) -> dict[str, Any]:
+    return {"table": FILMS, "name": "films.csv", "target": "label", "text": "text", "method": "knn-shapley"} | other
+
+
+def until(client: Any, holds: Any) -> dict[str, Any]:
+    """What the data view is told, once this is true of it."""
+    end = time.monotonic() + WAIT / 1000
+    while time.monotonic() < end:
+        news = client.get("/api/data").json()
+        if holds(news):
+            return dict(news)
+        time.sleep(0.1)
+    raise AssertionError("waited in vain")
+
+
+def ended(news: dict[str, Any]) -> bool:
+    return bool(news["run"]["how"] != "running")
+
+
+def test_a_run_is_watched_to_its_end_and_a_fault_is_said_in_words_of_the_page(client):
+    assert client.get("/api/data").status_code == 404  # nothing to watch yet
+    assert client.post("/api/run", json=asked()).json()["run"]["how"] == "running"
+    news = until(client, ended)
+    assert news["run"] == {"name": "films.csv", "budget": 500, "how": "finished", "problem": ""}
+    assert "Which labels are wrong?" in news["html"] and "a gripping film number 3" in news["html"]
+    assert len(client.get("/api/values.csv").text.splitlines()) == 31  # three quarters of the rows are valued
+    client.post("/api/run", json=asked(target="shoe"))
+    news = until(client, ended)
+    assert news["run"]["how"] == "failed" and "shoe" in news["run"]["problem"]
+    assert "/" not in news["run"]["problem"] and "--target" not in news["run"]["problem"]
+
+
+def test_a_run_is_cancelled_and_what_it_trained_stays(client):
+    client.post("/api/run", json=asked(method="shapley", model="ridge", budget=20_000))
+    until(client, lambda news: news.get("payoffs", 0) > 0)
+    assert client.delete("/api/run").json()["run"]["how"] == "cancelled"
+    news = client.get("/api/data").json()
+    assert news["payoffs"] > 0 and "cancelled" in news["html"]
+    assert client.delete("/api/run").json() == {"run": None}  # put away
+    assert client.get("/api/data").status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"name": "films.exe"}, "is not a file that this page reads"),
+        ({"table": "  "}, "films.csv is empty"),
+        ({"method": "magic"}, "unknown method 'magic'"),
+        ({"model": "/home/ada/model"}, "model"),
+        ({"budget": 10**9}, "budget"),
+    ],
+)
+def test_what_cannot_be_run_is_refused_before_anything_starts(client, change, said):
+    refused = client.post("/api/run", json=asked(**change))
+    assert refused.status_code == 422 and said in refused.json()["problem"]
+    assert client.delete("/api/run").json() == {"run": None}

@@ -1,0 +1,253 @@
+"""Tables, Flow, Data and Game in a real browser: one test for each thing that went wrong, or that somebody would miss."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.browsing import WIDTHS, fits
+from tests.views.hostile import ELEMENTS
+from tests.web.test_page import Visit, alone, expect, until
+from tests.web.test_runs import FILMS
+from tests.web.test_tables import staff
+
+ADS = "coalition,payoff\n,0\nTV,38.3\nweb,33.3\nradio,-20\nTV+web,60\nTV+radio,25\nweb+radio,20\nTV+web+radio,51.6\n"
+
+
+def file(name: str, content: str) -> Any:
+    """A file to choose."""
+    return {"name": name, "mimeType": "text/csv", "buffer": content.encode()}
+
+
+# Flow
+
+
+def test_a_rule_that_there_is_not_is_named_and_the_next_drawing_works(browser, server):
+    visit = Visit(browser, server, "#flow?text=good+film&rule=x")
+    visit.see("#flow-form .problem").to_contain_text("the rule x; there are barrier, l2, shapley")
+    with visit.working("/api/flow"):
+        visit.page.click("#flow-form .primary")
+    visit.see("#flow-form .problem").to_be_hidden()
+    visit.close()
+
+
+def test_a_token_is_followed_by_pointer_and_keys_and_let_go(browser, server):
+    visit = Visit(browser, server, "#flow")
+    page = visit.page
+    visit.see("#flow-result .hello").to_contain_text("Follow a token")  # something useful before the first drawing
+    visit.see("#flow-form .rules b").to_have_count(3)
+    page.fill("#flow-text", "A gripping film.")
+    with visit.working("/api/flow"):
+        page.click("#flow-form .primary")
+    svg = page.locator("#flow-result svg.flow")
+    tokens = page.locator("#flow-result .name[tabindex]").count()
+    visit.see("#flow-result .name text", has_text="gripping").to_have_count(2)  # at both ends
+    visible = "path[data-f]:visible"
+    calm, every = svg.locator(visible).count(), svg.locator("path[data-f]").count()
+    assert tokens < calm < every  # only the strongest, until a token is followed
+    page.locator(".name[tabindex]", has_text="gripping").focus()
+    visit.see(".followed").to_contain_text("gripping, input: ")
+    followed = svg.locator(visible).count()
+    assert followed != calm and svg.locator("path.on").count() == followed
+    page.keyboard.press("ArrowRight")
+    visit.see(".followed").to_contain_text("film, input: ")
+    page.keyboard.press("Escape")
+    visit.see(".followed").to_be_empty()
+    assert svg.locator(visible).count() == calm
+    page.locator("circle.node[data-l='2'][data-i='0']").hover()
+    visit.see(".followed").to_contain_text("layer 2")
+    visit.see(".followed").to_contain_text("On to")
+    order = page.evaluate(
+        "[...document.querySelectorAll('#flow-result :is(svg.flow, h2, .warning, details)')].map(e => e.tagName)"
+    )
+    assert order[:2] == ["svg", "H2"] and "P" not in order[:2]  # warnings come below the drawing and the credit
+    visit.close()
+
+
+def test_heads_and_layers_are_chosen_and_the_link_keeps_them(browser, server):
+    visit = Visit(browser, server, "#flow?text=A+film.")
+    page = visit.page
+    visit.finished()
+    with visit.working("/api/flow"):
+        page.select_option("#heads", index=3)
+    visit.see("#flow-result .lede").to_contain_text("head 2 of each layer, all layers")
+    with visit.working("/api/flow"):
+        page.select_option("#last-layer", index=1)
+    visit.see("#flow-result .lede").to_contain_text("head 2 of each layer, layers 1 to 2")
+    visit.see("#layer").to_have_attribute("max", "2")
+    page.select_option("#first-layer", index=3)
+    visit.see("#flow-form .problem").to_contain_text("Choose layers from below to above")
+    with visit.working("/api/flow"):
+        page.select_option("#first-layer", index=0)
+    link = visit.link
+    assert "heads=1" in link and "to=1" in link
+    visit.close()
+    again = Visit(browser, server, link)
+    again.finished()
+    again.see("#flow-result .lede").to_contain_text("head 2 of each layer, layers 1 to 2")
+    again.close()
+    unknown = Visit(browser, server, "#flow?text=A+film.&heads=99")
+    unknown.see("#flow-form .problem").to_contain_text("heads 99")
+    unknown.close()
+
+
+# Tables
+
+
+def test_a_dropped_table_is_explained_any_row_is_picked_and_the_file_holds_all(browser, server, tmp_path):
+    visit = Visit(browser, server, "#tables")
+    page = visit.page
+    page.set_input_files("#table-file", file("staff.csv", staff(30)))
+    visit.see("#table-target").to_have_value("stays")
+    with visit.working("/api/table"):
+        page.click("#tables-form .primary")
+    visit.see("#tables-result .model").to_contain_text("one was fitted on the spot")
+    page.locator(".swarms").scroll_into_view_if_needed()
+    place = page.locator(".point").first.evaluate(
+        "point => [point.getBoundingClientRect().x, point.getBoundingClientRect().y]"
+    )
+    page.mouse.move(*place)
+    visit.see(".point.on").to_have_count(3)  # the same row in every column
+    page.click("a[href='#row-7']")
+    visit.see("#row-7").to_be_visible()
+    page.fill("#tables-result .find input", "11")
+    visit.see(".list tbody tr:visible").not_to_have_count(30)
+    page.click(".list .sort:text('output')")
+    visit.see(".list [aria-sort=descending]").to_have_count(1)
+    saved = visit.saved(tmp_path)
+    page.set_input_files("#table-file", file("notes.xlsx", "x"))
+    visit.see("#tables-form .problem").to_contain_text("notes.xlsx is not a table that this page reads")
+    visit.see("#tables-result main").to_have_count(0)  # nothing old stands under new input
+    visit.see("#save").to_be_disabled()
+    page.set_input_files("#table-file", file("empty.csv", "  "))
+    visit.see("#tables-form .problem").to_contain_text("empty.csv is empty")
+    visit.close()
+    page, trouble = alone(browser, saved)
+    page.click("a[href='#row-9']")
+    expect(page.locator("#row-9")).to_be_visible()
+    expect(page.locator("#row-7")).to_be_hidden()
+    assert trouble == []
+
+
+def test_names_in_a_dropped_table_run_nothing(browser, server):
+    visit = Visit(browser, server, "#tables")
+    page = visit.page
+    hostile = tuple('"' + e.replace('"', '""') + '"' for e in (ELEMENTS[0], ELEMENTS[7], ELEMENTS[8]))
+    table = staff(30).replace("age,pay,team", ",".join(hostile)).replace("north", hostile[1])
+    page.set_input_files("#table-file", file("<img src=x onerror=alert(1)>.csv", table))
+    with visit.working("/api/table"):
+        page.click("#tables-form .primary")
+    visit.see("#tables-result").to_contain_text("onerror")
+    assert page.evaluate("window.hit") is None
+    visit.see("#view-tables :is(img, iframe, script, style)").to_have_count(0)
+    visit.close()
+
+
+def test_the_built_in_table_fits_every_width_and_its_link_brings_it_back(browser, server):
+    visit = Visit(browser, server, "#tables?built=in")
+    visit.finished()
+    visit.see("#tables-result .steps").to_have_count(1)
+    for width in WIDTHS:
+        assert fits(visit.page, width), width
+    assert "built=in" in visit.link
+    visit.close()
+
+
+# Data
+
+
+def test_rows_are_sorted_searched_and_opened_and_stay_so_while_the_journal_grows(browser, server):
+    visit = Visit(browser, server, "#data")
+    page = visit.page
+    visit.see("#data-result .ranking.bars tbody tr").to_have_count(16)
+    page.fill("#data-result .find input", "row 1")
+    visit.see("#data-result .ranking.bars tbody tr:visible").to_have_count(7)  # 1 and 10 to 15
+    page.click("#data-result .ranking.bars .sort:text('row')")
+    first = "#data-result .ranking.bars tbody tr:visible >> nth=0"
+    visit.see(first).to_contain_text("row 1")
+    with server.client() as client:
+        told = client.get("/api/data").json()
+    page.route("**/api/data?*", lambda route: route.fulfill(json=told | {"state": "new"}))
+    before = page.locator("#data-live").text_content()
+    until(page, lambda: page.locator("#data-live").text_content() != before)
+    visit.see("#data-result .ranking.bars tbody tr:visible").to_have_count(7)
+    visit.see("#data-result .find input").to_have_value("row 1")
+    visit.see("#data-result .find input").not_to_be_focused()
+    page.unroute_all()
+    visit.close()
+
+
+@pytest.mark.slow
+def test_a_run_is_started_watched_and_put_away(browser, server):
+    visit = Visit(browser, server, "#data")
+    page = visit.page
+    page.set_input_files("#run-file", file("films.csv", FILMS))
+    visit.see("#run-target").to_have_value("label")
+    visit.see("#run-text").to_have_value("text")
+    page.click("#data-form .primary")
+    visit.see("#run-state").to_have_text("films.csv is valued.")
+    visit.see("#data-result h2").to_have_text(["Which labels are wrong?", "What is each row worth?"])
+    visit.see("#data-result .row-text").not_to_have_count(0)
+    page.click("#run-cancel")
+    visit.see("#data-result").to_contain_text("row 15")  # the journal that the server was started with
+    visit.see("#run-cancel").to_be_hidden()
+    visit.close()
+
+
+# Game
+
+
+def test_a_game_comes_from_a_file_goes_into_one_and_has_one_minus(browser, server, tmp_path):
+    visit = Visit(browser, server, "#game")
+    page = visit.page
+    page.set_input_files("#game-file", file("ads.csv", ADS))
+    visit.see("#game-result .answer").to_have_text("TV earned most: 35.2 of 51.6; radio costs most: −13.9.")
+    visit.see("#game-players").to_have_value("TV, web, radio")
+    values = page.locator("#game-rows input").evaluate_all("inputs => inputs.map((input) => input.value).join()")
+    shown = values + page.locator("#game-result").inner_text()
+    assert "−20" in shown and "-20" not in shown and "Exact()" not in shown
+    page.click("#game-by-payoff")
+    visit.see("#game-rows tr >> nth=0").to_contain_text("TV + web")
+    with page.expect_download() as download:
+        page.click("#game-save")
+    saved = tmp_path / download.value.suggested_filename
+    download.value.save_as(saved)
+    assert sorted(saved.read_text().split()) == sorted(ADS.split())
+    page.fill("input[aria-label='payoff of radio']", "-7")
+    page.keyboard.press("Tab")
+    visit.see("input[aria-label='payoff of radio']").to_have_value("−7")
+    page.set_input_files("#game-file", file("bad.csv", "coalition,payoff\nA,many\n"))
+    visit.see("#game-form .problem").to_contain_text("'bad.csv'")
+    visit.see("#game-form .problem").not_to_contain_text("/")
+    visit.trouble = [said for said in visit.trouble if "422" not in said]  # the browser notes that the file was refused
+    visit.close()
+
+
+def test_back_to_the_game_keeps_the_story_of_its_example(browser, server):
+    visit = Visit(browser, server, "#game")
+    visit.page.get_by_role("button", name="Corner detector").click()
+    visit.see("#game-result ul").to_contain_text("adds nothing")
+    link = visit.link
+    visit.open("data")
+    visit.page.go_back()
+    visit.see("#game-story").to_contain_text("Fires when three pixels are all lit")
+    visit.close()
+    again = Visit(browser, server, link)
+    again.see("#game-story").to_contain_text("Fires when three pixels are all lit")
+    again.see("button[aria-pressed=true]").to_have_text("Corner detector")
+    again.close()
+
+
+def test_a_name_that_no_table_of_coalitions_can_hold_is_saved_as_json(browser, server, tmp_path: Path):
+    visit = Visit(browser, server, "#game")
+    visit.page.fill("#game-players", "a+b, =c")
+    visit.page.keyboard.press("Tab")
+    visit.see("#game-rows input").to_have_count(4)
+    with visit.page.expect_download() as download:
+        visit.page.click("#game-save")
+    assert download.value.suggested_filename == "game.json"
+    assert json.loads(download.value.path().read_text())["players"] == ["a+b", "=c"]
+    visit.close()

@@ -1,0 +1,44 @@
+"""Pages of the site that are made, not written: every public name with its docstring, package by package.
+
+Run by MkDocs. A package's public names are its `__all__`. Each is documented once, where it is defined, because names that are
+imported on first use can be read only there; further packages link to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib import import_module
+from inspect import isclass, isroutine
+
+import mkdocs_gen_files
+
+from tools.site_docstrings import fenced
+
+PACKAGES = (
+    "values", "games", "core", "evaluate", "explanation", "attention", "flow", "gradients", "trees", "valuation", "learned",
+    "audit", "store", "views",
+)  # fmt: skip
+
+
+def reference(path: str, documented: set[str]) -> str:
+    """The page of one package: what it says of itself, then each name."""
+    module = import_module(path)
+    return "\n\n".join([f"# {path}", fenced(module.__doc__ or ""), *_entries(module, documented)]) + "\n"
+
+
+def _entries(module: object, documented: set[str]) -> Iterator[str]:
+    """A docstring for a name that is new, a link for one that has its place, and the bare name of a constant."""
+    for name in module.__all__:  # type: ignore[attr-defined]
+        named = getattr(module, name)
+        if not (isroutine(named) or isclass(named)):
+            yield f"- `{name}`"
+            continue
+        place = f"{named.__module__}.{name}"
+        yield f"- [`{name}`][{place}]" if place in documented else f"::: {place}"
+        documented.add(place)
+
+
+seen: set[str] = set()
+for package in (*(f"accredit.{name}" for name in PACKAGES), "accredit"):
+    with mkdocs_gen_files.open(f"reference/{package.rpartition('.')[2]}.md", "w") as page:
+        page.write(reference(package, seen))
