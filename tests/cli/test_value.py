@@ -205,6 +205,7 @@ def test_numbers_are_regressed(run, tmp_path):
         ((*BASE, "--method", "loo", "--half-width", "0.01"), "--half-width does not go with --method leave-one-out"),
         ((*BASE, "--method", "datamodel", "--half-width", "0.01"), "--half-width does not go with --method datamodel"),
         ((*BASE, "--method", "lasso", "--half-width", "0.01", "--model", "ridge"), "no half-width of lasso"),
+        ((*BASE, "--half-width", "2"), "--half-width is 2, and with --method knn-shapley"),
         ((*BASE, "--budget", "500"), "--budget is about trainings, and knn-shapley needs none"),
         ((*BASE, "--players", "who", "--half-width", "0.01"), "--half-width is for single rows with knn-shapley"),
         (("train.csv", "--target", "height", "--half-width", "0.01"), "squared errors have no bound"),

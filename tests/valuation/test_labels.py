@@ -113,6 +113,14 @@ def test_planted_flips_are_a_tenth_and_always_another_class() -> None:
     assert (labels[flipped] != y[flipped]).all() and (labels[~flipped] == y[~flipped]).all()
 
 
+@pytest.mark.slow
+def test_where_every_label_is_foretold_none_looks_wrong() -> None:
+    found = wrong_labels(
+        ["p", "q"] * 15, features=np.column_stack([np.arange(30) % 2, np.arange(30) % 2]).astype(float)
+    )
+    assert found.suspects == () and found.verdict.startswith("no label looks wrong")
+
+
 def test_small_classes_keep_two_rows_of_their_own() -> None:
     y = np.array([0] * 50 + [1] * 3 + [2] * 2)
     for seed in range(50):
