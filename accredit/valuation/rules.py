@@ -72,7 +72,7 @@ def nearest_rows(
     """Shapley values of single rows, of classes or of numbers, exactly or, of classes, within a bound."""
     if within is not None and not 0 < within < 1:
         raise InvalidInput(
-            f"--half-width is {within:g}, and with --method knn-shapley values are shares of right neighbours, between −1 and 1; "
+            f"--half-width is {within:g}, and with --method knn-shapley values are shares between −1 and 1; "
             "write for example --half-width 0.001"
         )
     if data.classes is not None:
