@@ -90,8 +90,9 @@ def forecast(game: Game, estimate: Estimate | None = None, *, seed: int = 0) -> 
     """
     found = estimate(PILOT) if estimate else shapley(game, budget=PILOT, seed=seed)
     if found.interval is None or found.total is None or not found.payoffs:
+        why = found.precision.because if found.precision else "it has no intervals"
         raise InvalidInput(
-            f"no half-width of {found.method} can be foretold: {found.precision.because or 'it has no intervals'}; leave "
+            f"no half-width of {found.method} can be foretold: {why}; leave "
             "--half-width out, or write --method shapley or banzhaf"
         )
     return Forecast(len(found), found.payoffs, float(np.median(np.diff(found.interval, axis=1))) / 2, found.total)

@@ -200,7 +200,7 @@ class Neighbours:
         return credit, everybody
 
     def _right(self, tests: IntArray, order: IntArray) -> FloatArray:
-        return (self.data.y[order] == self.data.test_y[tests, None]).astype(np.float64)
+        return np.asarray(self.data.y[order] == self.data.test_y[tests, None], dtype=np.float64)
 
     def _all(self, tests: IntArray) -> tuple[FloatArray, float]:
         n = len(self.data)
