@@ -1,24 +1,25 @@
 """Influence of networks: linear datamodeling score of the untuned defaults, memory at scale, and the time of a stored search.
 
-kronfluence and TRAK are measured beside it where they are installed; they are not needed by anything else.
+kronfluence and TRAK are measured beside it where they are installed.
 """
 
 from __future__ import annotations
 
-import importlib.util
-import resource
 import tempfile
 import time
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from accredit.core.coalitions import FloatArray
 from accredit.evaluate.data import linear_datamodeling_score
-from accredit.valuation import Recipe, Split, TorchTraining, random_subsets, split
+from accredit.valuation import Recipe, Split, TorchTraining, fit_datamodels, random_subsets, split
 from accredit.valuation.gradient_store import GradientStore
 from accredit.valuation.kfac import network_influence
 from accredit.valuation.network import network
+from benchmarks.apart import apart
+from benchmarks.network_peers import network_peers
 
 DECAY = 5e-4
 
@@ -41,8 +42,9 @@ def batch(x: Any, y: Any) -> dict[str, Any]:
     return {"x": torch.tensor(x, dtype=torch.float32), "labels": torch.tensor(y)}
 
 
-def untuned_lds(judges: int = 100, seeds: int = 2, models: int = 5) -> dict[str, Any]:
-    """Digits, a 64-32-10 ReLU network: LDS of every default, of one model (mean over models) and of their mean."""
+def untuned_lds(judges: int = 100, seeds: int = 2, models: int = 5, trainings: int = 600) -> dict[str, Any]:
+    """Digits, a 64-32-10 ReLU network: LDS of every default, of one model (mean over models) and of their mean, beside
+    kronfluence, TRAK and datamodels. The judging subsets are trained with other seeds than everything else."""
     import torch
 
     torch.set_num_threads(1)
@@ -57,32 +59,55 @@ def untuned_lds(judges: int = 100, seeds: int = 2, models: int = 5) -> dict[str,
     masks = random_subsets(len(data), judges, 0.5, 777)  # no default was looked at on these
     truth = np.mean([game(100 + seed).retrain(masks)[1] for seed in range(seeds)], axis=0)
     train, tests = batch(data.x, data.y), batch(data.test_x, data.test_y)
-    found: dict[str, list[FloatArray]] = {}
-    spent: dict[str, float] = {}
-    for seed in range(models):
-        model = game(seed).trained(np.ones(len(data), bool))
-        net = network(model, loss="classification", weight_decay=DECAY)
-        for name, curvature in (("default (whole Gauss–Newton)", "auto"), ("EK-FAC", "ekfac")):
-            began = time.process_time()
-            found.setdefault(name, []).append(network_influence(net, train, tests, curvature=curvature).matrix)
-            spent[name] = spent.get(name, 0.0) + (time.process_time() - began) / models
-        with tempfile.TemporaryDirectory() as folder:
-            store = GradientStore.build(folder, net, train)
-            found.setdefault("gradient store, 16 × 16", []).append(store.search(net, tests).matrix)
-    for library in ("kronfluence", "trak"):
-        if importlib.util.find_spec(library) is None:
-            print(f"{library} is not installed and is left out")
+    trained = [game(seed).trained(np.ones(len(data), bool)) for seed in range(models)]
     results: dict[str, Any] = {}
-    for name, matrices in found.items():
-        one = float(np.mean([linear_datamodeling_score(m, masks, truth).value for m in matrices]))
-        several = linear_datamodeling_score(np.mean(matrices, axis=0), masks, truth)
-        print(f"  LDS {name:32s} one model {one:.3f}, {models} models {several}, {spent.get(name, 0):.1f} CPU s each")
+
+    def judged(name: str, scores: Callable[[list[Any]], FloatArray]) -> None:
+        began = time.process_time()
+        each = [scores([model]) for model in trained]
+        spent = (time.process_time() - began) / models
+        one = float(np.mean([linear_datamodeling_score(m, masks, truth).value for m in each]))
+        several = linear_datamodeling_score(scores(trained), masks, truth)
+        print(f"  LDS {name:32s} one model {one:.3f}, {models} models {several}, {spent:.1f} CPU s each", flush=True)
         results[f"LDS untuned {name}"] = [one, several.value, several.low, several.high]
+
+    def ours(curvature: str) -> Callable[[list[Any]], FloatArray]:
+        def scores(chosen: list[Any]) -> FloatArray:
+            nets = [network(model, loss="classification", weight_decay=DECAY) for model in chosen]
+            return np.mean([network_influence(net, train, tests, curvature=curvature).matrix for net in nets], axis=0)
+
+        return scores
+
+    def stored(chosen: list[Any]) -> FloatArray:
+        found = []
+        for model in chosen:
+            net = network(model, loss="classification", weight_decay=DECAY)
+            with tempfile.TemporaryDirectory() as folder:
+                found.append(GradientStore.build(folder, net, train).search(net, tests).matrix)
+        return np.mean(found, axis=0)
+
+    judged("default (whole Gauss–Newton)", ours("auto"))
+    judged("EK-FAC", ours("ekfac"))
+    judged("gradient store, 16 × 16", stored)
+    for name, peer in network_peers().items():
+        judged(name, lambda chosen, peer=peer: peer(chosen, train, tests))
+    began = time.process_time()
+    drawn = random_subsets(len(data), trainings, 0.5, 0)
+    outputs = game(0).retrain(drawn)[1]
+    fitted = fit_datamodels(data.names, data.targets, drawn, outputs, fraction=0.5)
+    found = linear_datamodeling_score(fitted.weights, masks, truth)
+    print(f"  LDS datamodels, {trainings} trainings {found}, {time.process_time() - began:.0f} CPU s", flush=True)
+    results[f"LDS datamodels, {trainings} trainings"] = [found.value, found.low, found.high]
     return results
 
 
-def network_scale(rows: int = 10_000, queries: int = 100, side: int = 700) -> dict[str, Any]:
-    """EK-FAC with 10⁶ parameters: CPU seconds and peak memory. The peak does not depend on the number of rows."""
+def network_scale() -> dict[str, Any]:
+    """EK-FAC with 10⁶ parameters, 10⁴ rows, 100 queries: CPU seconds and peak memory."""
+    found = apart("benchmarks.networks", "influence_at_scale", rows=10_000, queries=100, side=705)
+    return {f"network {name}": value for name, value in found.items()}
+
+
+def influence_at_scale(rows: int, queries: int, side: int) -> dict[str, Any]:
     import torch
 
     torch.set_num_threads(1)
@@ -98,17 +123,17 @@ def network_scale(rows: int = 10_000, queries: int = 100, side: int = 700) -> di
     net = network(model, loss="classification", weight_decay=DECAY)
     began = time.process_time()
     network_influence(net, batch(x, y), batch(x[:queries], y[:queries]))
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
-    return {
-        "network parameters": float(net.parameters),
-        "network rows": float(rows),
-        "network CPU seconds": time.process_time() - began,
-        "network peak GB": peak,
-    }
+    spent = time.process_time() - began
+    return {"parameters": net.parameters, "rows": rows, "queries": queries, "CPU seconds": spent}
 
 
-def stored_search(rows: int = 100_000) -> dict[str, Any]:
-    """A query of a store of 10⁵ rows, 512 numbers each: CPU seconds."""
+def stored_search() -> dict[str, Any]:
+    """A query of a store of 10⁵ rows, 512 numbers each."""
+    found = apart("benchmarks.networks", "store_at_scale", rows=100_000)
+    return {f"store {name}": value for name, value in found.items()}
+
+
+def store_at_scale(rows: int) -> dict[str, Any]:
     import torch
 
     torch.set_num_threads(1)
@@ -120,7 +145,14 @@ def stored_search(rows: int = 100_000) -> dict[str, Any]:
         began = time.process_time()
         store = GradientStore.build(folder, net, batch(x, y))
         built = time.process_time() - began
-        began = time.process_time()
+        clock, began = time.perf_counter(), time.process_time()
         store.search(net, batch(x[:1], y[:1]))
-        searched = time.process_time() - began
-    return {"store build CPU seconds": built, "store search CPU seconds": searched, "store numbers a row": 512.0}
+        searched, clock = time.process_time() - began, time.perf_counter() - clock
+    numbers = sum(store.about["widths"].values())
+    return {
+        "rows": rows,
+        "numbers a row": numbers,
+        "build CPU seconds": built,
+        "search CPU seconds": searched,
+        "search seconds": clock,
+    }

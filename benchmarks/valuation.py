@@ -47,6 +47,7 @@ from accredit.valuation import (
 from accredit.values.lasso import gram, lasso
 from benchmarks.labels import wrong_label_figures
 from benchmarks.networks import network_scale, stored_search, untuned_lds
+from benchmarks.rows_at_scale import datamodels_at_scale, neighbours_at_scale
 
 DATA = Path(os.environ.get("ACCREDIT_DATA", Path(__file__).parents[2] / "shared" / "data"))
 SEED = 0
@@ -415,6 +416,8 @@ PARTS: dict[str, Callable[[], dict[str, Any]]] = {
     "untuned": untuned_lds,
     "network": network_scale,
     "search": stored_search,
+    "neighbours": neighbours_at_scale,
+    "datamodels": datamodels_at_scale,
 }
 
 
@@ -424,7 +427,7 @@ def main() -> None:
     given = parser.parse_args().only
     chosen = given.split(",") if given else list(PARTS)
     if unknown := [name for name in chosen if name not in PARTS]:
-        parser.error(f"--only {unknown[0]!r} is no part; choose some of {', '.join(PARTS)}")
+        parser.error(f"--only {unknown[0]!r} is not a part; choose some of {', '.join(PARTS)}")
     results: dict[str, Any] = {"python": sys.version.split()[0], "numpy": np.__version__}
     for name in chosen:
         found = PARTS[name]()

@@ -224,8 +224,8 @@ def trained(tmp_path_factory):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", names("training data"))
 def test_training_data_takes_every_name(trained, name):
-    from accredit.valuation.report import value_table
     from accredit.valuation.tables import table
+    from accredit.valuation.worth import value_table
 
     read = table(trained, "y", groups="who") if name == "owen" else table(trained, "y", players="who")
     model = "logistic" if name == "influence" else "ridge"
@@ -276,8 +276,8 @@ def test_an_explanation_refuses_in_the_same_words(name):
 
 @pytest.mark.parametrize("name", strangers("training data"))
 def test_training_data_refuses_in_the_same_words(trained, name):
-    from accredit.valuation.report import value_table
     from accredit.valuation.tables import table
+    from accredit.valuation.worth import value_table
 
     with pytest.raises(InvalidInput) as said:
         find(name, "training data")
@@ -287,8 +287,8 @@ def test_training_data_refuses_in_the_same_words(trained, name):
 
 
 def test_owen_needs_groups_and_others_take_none(trained):
-    from accredit.valuation.report import value_table
     from accredit.valuation.tables import table
+    from accredit.valuation.worth import value_table
 
     with pytest.raises(InvalidInput, match="needs groups"):
         report(PAIR, "owen")

@@ -6,6 +6,8 @@ same to the last bit. Workers must vanish with their parent. In every second tri
 both are killed, and a survivor must take over and end by itself.
 
     python tools/soak_journal.py --trials 500
+    python tools/soak_journal.py --trials 500 --minutes 5              # as many as fit
+    python tools/soak_journal.py --trials 500 --minutes 5 --first 83   # and on from there
 """
 
 from __future__ import annotations
@@ -138,24 +140,32 @@ def undisturbed() -> str:
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--trials", type=int, default=500)
+    parser.add_argument(
+        "--first", type=int, default=0, help="the number of the first trial, which decides all its chances"
+    )
+    parser.add_argument("--minutes", type=float, default=float("inf"), help="begin no trial after so long")
     parser.add_argument("--work")
     parser.add_argument("--executor", default="serial")
     options = parser.parse_args()
     if options.work:
         work(options.work, options.executor, lambda: print("ready", flush=True))
         return
-    expected, saved, began = undisturbed(), [], time.monotonic()
+    expected, saved, began = undisturbed(), {}, time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
-        for number in range(options.trials):
-            saved.append(trial(number, expected, folder))
+        for number in range(options.first, options.trials):
+            if time.monotonic() - began > 60 * options.minutes:
+                break
+            saved[number] = trial(number, expected, folder)
     print(
         json.dumps(
             {
-                "trials": options.trials,
-                "identical": len(saved),
-                "in pairs": sum(in_pairs(number, EXECUTORS) for number in range(options.trials)),
-                "mid-run": sum(0 < s < BUDGET for s in saved),
+                "trials": len(saved),
+                "next": options.first + len(saved),
+                "identical": len(saved),  # a trial that differs has ended the run
+                "in pairs": sum(in_pairs(number, EXECUTORS) for number in saved),
+                "mid-run": sum(0 < s < BUDGET for s in saved.values()),
                 "seconds": round(time.monotonic() - began, 1),
+                "CPU seconds": round(sum(os.times()[:4]), 1),
             }
         )
     )

@@ -66,7 +66,14 @@ SHOWN = ("form", "html_file")  # where results go is not part of what is compute
     "--store", type=click.Path(), metavar="RUN.db", help="Keep every training here; the same command again resumes."
 )
 @click.option("--executor", metavar="WHERE", help="serial, threads:4, processes:4, dask or dask:tcp://host:8786.")
-@click.option("--budget", type=click.IntRange(min=1), default=2000, show_default=True, help="Trainings to spend.")
+@click.option(
+    "--budget", type=click.IntRange(min=1), show_default="2000, or what --half-width takes", help="Trainings to spend."
+)
+@click.option(
+    "--half-width", type=click.FloatRange(min=0, min_open=True), metavar="H",
+    help="How near most values must be. The trainings that it takes are foretold from the first 130; a smaller --budget is "
+    "refused. With knn-shapley: a bound for every value; neighbours are looked at only as far as it takes.",
+)  # fmt: skip
 @click.option(
     "--limit", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS",
     help="The longest that one training may take; a coalition that takes longer is quarantined.",
@@ -101,7 +108,8 @@ def value(
     groups: str | None,
     store: str | None,
     executor: str | None,
-    budget: int,
+    budget: int | None,
+    half_width: float | None,
     limit: float | None,
     seed: int,
     split_seed: int,
@@ -115,6 +123,7 @@ def value(
     from accredit.valuation.finetuned import is_language_model, language_report, value_classifier
     from accredit.valuation.report import as_csv, labels_csv, labels_part
     from accredit.valuation.tables import table
+    from accredit.values.solver import progress
     from accredit.views.valuation import report_page, report_text
 
     folder = model if Path(model).is_dir() else None
@@ -124,9 +133,11 @@ def value(
     settings: dict[str, Any] = {"layers": layers or None, "memory": memory * 1e9, "seed": seed}
     labels = None
     if folder and only != "labels" and is_language_model(folder):
-        report = language_report(
-            folder, file, text, target, test=test, players=players, split_seed=split_seed, **settings
-        )
+        with progress("following gradients", 1.0) as bar:
+            report = language_report(
+                folder, file, text, target,
+                test=test, players=players, split_seed=split_seed, watch=bar.update, **settings,
+            )  # fmt: skip
     elif target is None:
         raise InvalidInput("--target COLUMN is missing: which column is to be predicted?")
     else:
@@ -144,7 +155,8 @@ def value(
         labels = None if read.groups else read.labels
         report = labels_part(read, only, seed)
         if folder and only != "labels":
-            worth, notes = value_classifier(folder, read, **settings)
+            with progress("following gradients", 1.0) as bar:
+                worth, notes = value_classifier(folder, read, watch=bar.update, **settings)
             report = replace(report, worth=worth, notes=report.notes + notes)
         elif only != "labels":
             report = replace(report, worth=_valued(context, read, report))
@@ -165,7 +177,7 @@ def value(
 def _valued(context: click.Context, read: Table, report: DataReport) -> Valuation:
     """What the rows are worth, journalled where asked; the answer about labels is noted in the journal, too."""
     from accredit.store import Journal
-    from accredit.valuation.report import value_table
+    from accredit.valuation.worth import value_table
     from accredit.values.solver import progress
 
     given = context.params
@@ -180,18 +192,26 @@ def _valued(context: click.Context, read: Table, report: DataReport) -> Valuatio
             journal.describe(run, read.facts | {"wrong labels": found, "unanswered": report.unanswered})
 
     try:
-        with progress("training", given["budget"]) as bar:
+        with progress(*_steps(given, read)) as bar:
+
+            def told(words: str, trainings: int) -> None:
+                bar.expect(trainings)
+                if words:
+                    click.echo(words, err=True)
+
             worth = value_table(
                 read,
                 given["method"],
                 given["model"],
                 budget=given["budget"],
+                half_width=given["half_width"],
                 seed=given["seed"],
                 journal=journal,
                 executor=given["executor"],
                 limit=given["limit"],
                 watch=bar.update,
                 started=started,
+                told=told,
                 curves=given["curves"],
             )
         if journal and run is not None:
@@ -206,6 +226,15 @@ def _valued(context: click.Context, read: Table, report: DataReport) -> Valuatio
             journal.close()
 
 
+def _steps(given: dict[str, Any], read: Table) -> tuple[str, int]:
+    """What is counted while values are found, and how many of it there are."""
+    from accredit.valuation.worth import BUDGET
+
+    if given["method"] == "knn-shapley" and read.groups is None:
+        return "judging by test rows", len(read.data.test_y)
+    return "training", given["budget"] or BUDGET
+
+
 def _check_idle(context: click.Context, folder: str | None, only: str | None) -> None:
     """Refuse options that would change nothing."""
     from accredit.core import InvalidInput
@@ -215,14 +244,14 @@ def _check_idle(context: click.Context, folder: str | None, only: str | None) ->
         idle |= dict.fromkeys(("layers", "memory"), "goes with --model FOLDER, and --model names no folder")
     if folder:
         trains = "is about training models anew, and --model FOLDER asks one that is trained"
-        idle |= dict.fromkeys(("store", "executor", "limit", "budget", "groups", "curves"), trains)
+        idle |= dict.fromkeys(("store", "executor", "limit", "budget", "half_width", "groups", "curves"), trains)
         if context.params["method"] != "influence":
             idle["method"] = "is not for a fine-tuned model, whose rows are valued by influence"
-    elif context.params["method"] == "knn-shapley":
-        idle |= dict.fromkeys(("executor", "limit"), "is about trainings, and knn-shapley needs none")
+    elif context.params["method"] == "knn-shapley" and context.params["players"] == "row":
+        idle |= dict.fromkeys(("budget", "limit"), "is about trainings, and knn-shapley needs none")
     if only == "labels":
         idle |= dict.fromkeys(
-            ("method", "budget", "store", "executor", "limit", "players", "groups", "curves"),
+            ("method", "budget", "half_width", "store", "executor", "limit", "players", "groups", "curves"),
             "is about values, and --only labels asks for none",
         )
     for parameter in context.command.params:

@@ -30,6 +30,7 @@ from accredit.core.coalitions import packed, unpacked
 from accredit.core.predicting import Predicting
 
 CONNECT_SECONDS = 10.0
+TALKATIVE = ("distributed", "tornado", "asyncio")  # each reports a lost connection by itself, in many lines
 
 
 class ExecutorError(AccreditError):
@@ -129,6 +130,10 @@ class Crew(Protocol):
 
     def start(self, game: Game) -> None: ...
     def submit(self, coalitions: BoolArray) -> Future[Evaluated]: ...
+    def lost(self) -> Exception | None:
+        """Why nothing under way will ever be done; None while it may be."""
+        ...
+
     def rebuild(self) -> None:
         """Make the crew usable again after its workers have died."""
         ...
@@ -149,6 +154,9 @@ class Serial:
         future: Future[Evaluated] = Future()
         future.set_result(evaluate(self._game, coalitions))
         return future
+
+    def lost(self) -> None:
+        """This process does the work itself."""
 
     def rebuild(self) -> None:
         """Nothing to do: if this process dies, so does the caller."""
@@ -171,6 +179,9 @@ class Threads:
 
     def submit(self, coalitions: BoolArray) -> Future[Evaluated]:
         return self._pool.submit(evaluate, self._game, coalitions)
+
+    def lost(self) -> None:
+        """Threads end with this process."""
 
     def rebuild(self) -> None:
         self.close()
@@ -246,6 +257,9 @@ class Processes:
                 "imported, or use executor='threads' or 'serial'"
             ) from None
 
+    def lost(self) -> None:
+        """A pool that is broken says so itself."""
+
     def rebuild(self) -> None:
         self.close()
         self.start(self._game)
@@ -267,9 +281,10 @@ class Dask:
             from distributed import Client, LocalCluster
         self._game = game
         with ExitStack() as opened:  # what was opened is closed again, should the start fail
-            reports = logging.getLogger("distributed")
-            opened.callback(reports.setLevel, reports.level)
-            reports.setLevel(logging.CRITICAL)  # what is lost is told once, by us
+            for name in [n for n in logging.root.manager.loggerDict if n.partition(".")[0] in TALKATIVE]:
+                reports = logging.getLogger(name)  # some parts have a level of their own
+                opened.callback(reports.setLevel, reports.level)
+                reports.setLevel(logging.CRITICAL)  # what is lost is reported once, by us
             place: Any = self._address
             if place is None:
                 workers = _checked_workers(self._workers)
@@ -299,6 +314,11 @@ class Dask:
         future: Future[Evaluated] = self._executor.submit(evaluate_packed, self._shared, packed(coalitions), self.limit)
         return future
 
+    def lost(self) -> Exception | None:
+        """A client that has lost its scheduler gives up; futures that it held may never hear of it."""
+        status = self.client.status
+        return None if status in ("running", "connecting") else ConnectionError(f"the Dask client is {status}")
+
     def rebuild(self) -> None:
         """Hand the game out, also again: the workers that held it may be gone."""
         try:
@@ -306,6 +326,11 @@ class Dask:
         except (OSError, TimeoutError) as error:  # a closed connection is an OSError
             raise ExecutorError(
                 f"the Dask cluster has no workers, or lost them: {' '.join(str(error).split())}; run again to resume"
+            ) from None
+        except Exception as error:  # what a worker raises while it reads the game arrives as a plain exception
+            raise ExecutorError(
+                f"the Dask workers cannot read the game: {' '.join(str(error).split())[:300]}. Every worker needs the same "
+                "packages and modules, in the same versions"
             ) from None
 
     def close(self) -> None:
@@ -326,6 +351,9 @@ class Given:
 
     def submit(self, coalitions: BoolArray) -> Future[Evaluated]:
         return self._executor.submit(evaluate_packed, self._game, packed(coalitions))
+
+    def lost(self) -> None:
+        """Its owner knows."""
 
     def rebuild(self) -> None:
         raise ExecutorError(

@@ -27,6 +27,7 @@ TASK_SECONDS = 0.1
 TASK_ROWS = 4096  # the largest batch
 GROWTH = 8  # a batch grows at most this fold from one task to the next
 WINDOW = 2  # tasks under way, per worker
+LOOK_SECONDS = 10.0  # after which a crew that has finished nothing is asked whether it is still there
 MOST_REBUILDS = 20  # crews lost in a row
 DEAD_ON_ARRIVAL = 3  # coalitions that kill their worker before any payoff was ever seen
 
@@ -68,7 +69,8 @@ class Schedule:
             while waiting or self._suspects or under_way:
                 broken = self._fill(waiting, under_way)
                 if under_way and not broken:
-                    done, _ = wait(under_way, return_when=FIRST_COMPLETED)
+                    done, _ = wait(under_way, LOOK_SECONDS, return_when=FIRST_COMPLETED)
+                    broken = None if done else self.crew.lost()
                     for future in done:
                         rows = under_way.pop(future)
                         try:

@@ -3,14 +3,14 @@ r"""Datamodels: predict what a model trained on a random part of the rows will a
 $$f_t(S) \approx b_t + \sum_i w_{it}\,1[i \in S], \qquad S \sim \text{Bernoulli}(p)^N$$
 
 (Ilyas et al., 2022). The weights depend on p, which is recorded. By plain least squares they are, in the limit of many
-subsets, the semivalue that meets coalitions of Bernoulli(p) members; with a lasso, which needs far fewer subsets, they
-are that plus shrinkage.
+subsets, the semivalue that meets coalitions of Bernoulli(p) members; with a lasso or ridge, which need far fewer subsets, they
+are that plus shrinkage. A lasso suits few rows that matter, ridge many that matter a little: held-out subsets say which.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from accredit.core import (
     Game,
     Games,
     Holds,
+    IntArray,
     InvalidInput,
     Precision,
     checked_seed,
@@ -30,8 +31,11 @@ from accredit.core import (
 )
 from accredit.core.arguments import checked_arguments
 from accredit.core.predicting import Predicting
+from accredit.valuation.shrunk import MEMORY, check_memory, ridge
 from accredit.values.lasso import gram, lasso
 
+Shrinkage = Literal["least squares", "lasso", "ridge"]
+LASSO_ROWS = 2_000  # beyond which a lasso, whose steps cost rows × rows, is not tried
 PENALTIES = np.geomspace(1.0, 0.02, 12)  # of the smallest penalty that silences a target
 HELD_OUT = 0.2  # of the subsets, to choose the penalty
 
@@ -45,9 +49,10 @@ class Datamodels:
     weights: FloatArray  # (N, T)
     intercepts: FloatArray  # (T,)
     fraction: float  # p: the chance that a row is in a subset
+    shrinkage: Shrinkage
     penalties: FloatArray  # (T,); zero: plain least squares
     subsets: int
-    held_out: FloatArray | None  # (T,) R² on held-out subsets, used only to choose the penalty; None: none were
+    held_out: FloatArray | None  # (T,) R² on subsets held out to choose by; None: none were
     seed: int
     certificate: dict[str, Any] = field(default_factory=dict)
 
@@ -60,7 +65,7 @@ class Datamodels:
         if target is not None and target not in self.targets:
             raise InvalidInput(f"unknown target {target!r}; the targets are {', '.join(self.targets[:5])}, …")
         column = self.weights.mean(axis=1) if target is None else self.weights[:, self.targets.index(target)]
-        plain = not self.penalties.any()
+        plain = self.shrinkage == "least squares"
         facts = {"fraction": self.fraction, "subsets": self.subsets}
         if self.held_out is not None:
             facts["held-out R²"] = float(np.median(self.held_out))
@@ -68,8 +73,8 @@ class Datamodels:
             self.players,
             column,
             total=None,
-            method=f"datamodel({'least squares' if plain else 'lasso'}, p={self.fraction:g}, subsets={self.subsets})",
-            claims=_least_squares_claims() if plain else _lasso_claims(),
+            method=f"datamodel({self.shrinkage}, p={self.fraction:g}, subsets={self.subsets})",
+            claims=CLAIMS[self.shrinkage](),
             precision=Precision.unknown("none is computed" if plain else "the weights are shrunk"),
             payoffs=self.subsets,
             seed=self.seed,
@@ -97,6 +102,18 @@ def _lasso_claims() -> tuple[Claim, ...]:
     )
 
 
+def _ridge_claims() -> tuple[Claim, ...]:
+    return (
+        Claim("efficiency", Holds.NO, "the weights are shrunk towards zero"),
+        Claim("symmetry", Holds.IN_EXPECTATION, "random subsets treat equal rows alike, and so does the fit"),
+        Claim("null player", Holds.UNKNOWN, "small, but noise is never shrunk to nothing"),
+        Claim("linearity", Holds.NO, "the penalty is chosen by the outputs"),
+    )
+
+
+CLAIMS = {"least squares": _least_squares_claims, "lasso": _lasso_claims, "ridge": _ridge_claims}
+
+
 @checked_arguments
 def random_subsets(players: int, subsets: int, fraction: float, seed: int) -> BoolArray:
     """Each row is in each subset with chance `fraction`: (subsets, N). More subsets begin with the same ones."""
@@ -111,19 +128,29 @@ def random_subsets(players: int, subsets: int, fraction: float, seed: int) -> Bo
 
 @checked_arguments
 def datamodels(
-    game: Game, subsets: int, *, fraction: float = 0.5, seed: int = 0, penalty: float | None = None
+    game: Game,
+    subsets: int,
+    *,
+    fraction: float = 0.5,
+    seed: int = 0,
+    penalty: float | None = None,
+    memory: float = MEMORY,
 ) -> Datamodels:
     """Retrain on `subsets` random parts of the rows and fit one linear model for each target of the game.
 
-    Every target gets the lasso penalty that predicts best on a fifth of the subsets, held out; `penalty=0` asks for plain
-    least squares, which needs more subsets than rows. A game without targets has its outputs as targets, or itself as the
-    only one. Costs `subsets` trainings, which a durable game keeps for every other method.
+    By lasso or ridge, whichever foretells a fifth of the subsets, held out, better; every target has its own penalty. Beyond
+    2,000 rows only ridge is tried. `penalty` is that of a lasso; `penalty=0` asks for plain least squares, which needs more
+    subsets than rows. Sizes are estimated, and refused before anything is trained where `memory` does not allow them. A game
+    without targets has its outputs as targets, or itself as the only one. Costs `subsets` trainings, which a durable game keeps
+    for every other method.
 
     >>> from accredit.games import FunctionGame
     >>> game = FunctionGame("abcd", lambda coalitions: coalitions @ np.array([3.0, 1.0, 0.5, -2.0]))
     >>> datamodels(game, subsets=200, penalty=0).attribution().credit.round(3)
     array([ 3. ,  1. ,  0.5, -2. ])
     """
+    if penalty is None:
+        check_memory(subsets, len(game.players), len(getattr(game, "targets", ())) or 1, memory)
     masks = random_subsets(len(game.players), subsets, fraction, seed)
     if isinstance(game, Predicting) and game.targets:
         outputs, targets = game.retrain(masks)[1], game.targets
@@ -131,7 +158,9 @@ def datamodels(
         outputs, targets = every_payoff(game, masks), game.outputs
     else:
         outputs, targets = payoffs(game, masks)[:, None], ("payoff",)
-    return fit_datamodels(game.players, targets, masks, outputs, fraction=fraction, seed=seed, penalty=penalty)
+    return fit_datamodels(
+        game.players, targets, masks, outputs, fraction=fraction, seed=seed, penalty=penalty, memory=memory
+    )
 
 
 @checked_arguments
@@ -144,28 +173,49 @@ def fit_datamodels(
     fraction: float,
     seed: int = 0,
     penalty: float | None = None,
+    memory: float = MEMORY,
 ) -> Datamodels:
     """Fit to given subsets (m, N) and outputs (m, T)."""
-    x, y = masks.astype(np.float64), np.asarray(outputs, dtype=np.float64)
-    if y.shape != (len(x), len(targets)) or x.shape[1] != len(players):
+    y = np.asarray(outputs, dtype=np.float64)
+    if y.shape != (len(masks), len(targets)) or masks.shape[1] != len(players):
         raise InvalidInput(
-            f"masks {x.shape} and outputs {y.shape} do not fit {len(players)} players, {len(targets)} targets"
+            f"masks {masks.shape} and outputs {y.shape} do not fit {len(players)} players, {len(targets)} targets"
         )
     if not np.isfinite(y).all():
         raise InvalidInput("outputs hold numbers that are not finite; a failed training must not be regressed on")
-    held_out: FloatArray | None = None
     if penalty is not None and not 0 <= penalty < np.inf:
         raise InvalidInput(f"penalty must be a number ≥ 0, or None to have it chosen, got {penalty!r}")
-    if penalty == 0:
-        weights, chosen = _least_squares(x, y), np.zeros(len(targets))
+    held_out: FloatArray | None = None
+    if penalty is None:
+        weights, chosen, held_out, shrinkage = _chosen(masks, y, seed, memory)
     else:
-        if penalty is None:
-            chosen, held_out = _chosen_penalties(x, y, seed)
-        else:
-            chosen = np.full(len(targets), float(penalty))
-        weights = lasso(gram(x, y), chosen)
-    intercepts = y.mean(axis=0) - x.mean(axis=0) @ weights
-    return Datamodels(players, targets, weights, intercepts, fraction, chosen, len(x), held_out, seed)
+        x, chosen = masks.astype(np.float64), np.full(len(targets), float(penalty))
+        weights = lasso(gram(x, y), chosen) if penalty else _least_squares(x, y)
+        shrinkage = "lasso" if penalty else "least squares"
+    intercepts = y.mean(axis=0) - masks.mean(axis=0) @ weights
+    return Datamodels(players, targets, weights, intercepts, fraction, shrinkage, chosen, len(masks), held_out, seed)
+
+
+def _chosen(
+    masks: BoolArray, y: FloatArray, seed: int, memory: float
+) -> tuple[FloatArray, FloatArray, FloatArray, Shrinkage]:
+    """Weights and penalties of lasso or ridge, R² of subsets that were not fitted, and which of the two it is."""
+    spread = np.where(y.var(axis=0) > 0, y.var(axis=0), 1.0)
+    if masks.shape[1] > LASSO_ROWS:
+        found = ridge(masks, y, memory)
+        return found.weights, found.penalties, 1 - found.errors / spread, "ridge"
+    x = masks.astype(np.float64)
+    order = np.random.default_rng([seed, 1]).permutation(len(x))
+    judge, teach = order[: max(2, int(HELD_OUT * len(x)))], order[max(2, int(HELD_OUT * len(x))) :]
+    penalties, by_lasso = _lasso_penalties(x, y, teach, judge)
+    tried = ridge(masks[teach], y[teach], memory)
+    answers = y[teach].mean(axis=0) + (x[judge] - x[teach].mean(axis=0)) @ tried.weights
+    by_ridge = ((y[judge] - answers) ** 2).mean(axis=0)
+    here = np.where(y[judge].var(axis=0) > 0, y[judge].var(axis=0), 1.0)
+    if (by_lasso / here).mean() <= (by_ridge / here).mean():
+        return lasso(gram(x, y), penalties), penalties, 1 - by_lasso / here, "lasso"
+    found = ridge(masks, y, memory)
+    return found.weights, found.penalties, 1 - by_ridge / here, "ridge"
 
 
 def _least_squares(x: FloatArray, y: FloatArray) -> FloatArray:
@@ -177,10 +227,8 @@ def _least_squares(x: FloatArray, y: FloatArray) -> FloatArray:
     return np.asarray(np.linalg.lstsq(x - x.mean(axis=0), y - y.mean(axis=0), rcond=None)[0])
 
 
-def _chosen_penalties(x: FloatArray, y: FloatArray, seed: int) -> tuple[FloatArray, FloatArray]:
-    """Penalty (T,) with the least error on held-out subsets, from a path of warm starts; and R² there."""
-    order = np.random.default_rng([seed, 1]).permutation(len(x))
-    judge, teach = order[: max(2, int(HELD_OUT * len(x)))], order[max(2, int(HELD_OUT * len(x))) :]
+def _lasso_penalties(x: FloatArray, y: FloatArray, teach: IntArray, judge: IntArray) -> tuple[FloatArray, FloatArray]:
+    """Penalty (T,) with the least error on held-out subsets, from a path of warm starts; and that error (T,)."""
     data = gram(x[teach], y[teach])
     silent = np.maximum(np.abs(data.products).max(axis=0), 1e-300)  # at this penalty every weight is zero
     best, penalties = np.full(y.shape[1], np.inf), silent.copy()
@@ -191,5 +239,4 @@ def _chosen_penalties(x: FloatArray, y: FloatArray, seed: int) -> tuple[FloatArr
         error = ((y[judge] - answers) ** 2).mean(axis=0)
         better = error < best
         best, penalties = np.where(better, error, best), np.where(better, share * silent, penalties)
-    spread = y[judge].var(axis=0)
-    return penalties, 1 - best / np.where(spread > 0, spread, 1.0)
+    return penalties, best

@@ -7,8 +7,8 @@ parameters.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +19,7 @@ from accredit.core.files import read_text
 from accredit.store.frames import read_frame
 from accredit.valuation.foretold import Foretold
 from accredit.valuation.influence import moving
-from accredit.valuation.kfac import network_influence
+from accredit.valuation.kfac import JOINT, network_influence
 from accredit.valuation.losses import IGNORED, Batch, Classification, answers_of, checked_rows, picked
 from accredit.valuation.network import MEMORY, Network, evaluating, network
 from accredit.valuation.report import DataReport, Valuation
@@ -121,12 +121,19 @@ def value_finetuned(
     batch_size: int = BATCH,
     memory: float = MEMORY,
     seed: int = 0,
+    watch: Callable[[float], None] | None = None,
 ) -> tuple[Valuation, tuple[str, ...]]:
-    """The influence of every training row on the mean loss of the test rows, and what was cut or left out on the way."""
+    """The influence of every training row on the mean loss of the test rows, and what was cut or left out on the way.
+
+    `watch` is called with the share of the work that is done.
+    """
     loaded = finetuned(folder)
     if loaded.model.config.pad_token_id is None and loaded.task == "classify":
         batch_size = 1  # such a model finds the end of a text by its padding
     net = network(loaded.model, layers=layers, batch_size=batch_size, memory=memory)
+    if watch:
+        passes = 2 if net.parameters <= JOINT else 3  # to fit a curvature and to multiply
+        net = replace(net, watch=_counted(watch, passes * len(train) + len(test)))
     (data, cut), (queries, also_cut) = (_batch(loaded, part) for part in (train, test))
     found = network_influence(net, data, queries, names=names, on_mean=True, seed=seed)
     values = found.attribution() if groups is None else summed(found.attribution(), groups)
@@ -139,6 +146,18 @@ def value_finetuned(
     warnings = tuple(word for word in (moving(found.certificate),) if word)
     worth = Valuation(values, harmful(values, rows), (), payoff, 0, 0, silent=silent, warnings=warnings, rows=rows)
     return worth, _notes(net, cut + also_cut, loaded)
+
+
+def _counted(watch: Callable[[float], None], total: int) -> Callable[[int], None]:
+    """Numbers of rows, as the share of `total` that was passed so far."""
+    passed = 0
+
+    def count(rows: int) -> None:
+        nonlocal passed
+        passed += rows
+        watch(min(1.0, passed / total))
+
+    return count
 
 
 def _notes(net: Network, cut: int, loaded: Any) -> tuple[str, ...]:

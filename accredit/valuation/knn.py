@@ -17,7 +17,10 @@ where $\phi^m$ is the recursion above with m in place of every tied row's 0 or 1
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from math import ceil
 from typing import Any
 
 import numpy as np
@@ -34,14 +37,11 @@ from accredit.core import (
     whole_number,
 )
 from accredit.core.arguments import checked_arguments
+from accredit.store import Executor
+from accredit.valuation.knn_order import Distances, Ties, all_by_distance, nearest_few
+from accredit.valuation.knn_spread import spread_over_tests
 from accredit.valuation.split import Split
 from accredit.valuation.utility import Utility
-
-CHUNK = 1 << 22  # distances held at once
-
-Ties = dict[
-    int, tuple[IntArray, IntArray]
-]  # test row of a chunk -> first place and size of every group at one distance
 
 
 class KNNUtility(Utility):
@@ -60,7 +60,7 @@ class KNNUtility(Utility):
     def retrain(self, coalitions: BoolArray) -> tuple[FloatArray, FloatArray]:
         """Payoffs (batch,) and the share of right neighbours at each test point (batch, M)."""
         outputs = np.empty((len(coalitions), len(self.targets)))
-        for first, order, ties in _nearest(self.data):
+        for first, order, ties in all_by_distance(Distances(self.data), np.arange(len(self.targets))):
             part = slice(first, first + len(order))
             right = self.data.y[order] == self.data.test_y[part, None]  # (m, N)
             for row, coalition in enumerate(coalitions):
@@ -93,11 +93,20 @@ def _right_among(coalition: BoolArray, order: IntArray, right: BoolArray, k: int
 
 
 @checked_arguments
-def knn_shapley(data: Split, k: int = 5) -> Attribution:
+def knn_shapley(
+    data: Split,
+    k: int = 5,
+    *,
+    within: float | None = None,
+    executor: str | Executor | None = "serial",
+    watch: Callable[[int], None] | None = None,
+) -> Attribution:
     """Exact Data Shapley values of every training row for a K-nearest-neighbour classifier.
 
     Costs M·N·(d + log N) for M test points: no retraining, no sampling error. The credits add up to the share of right
-    labels among K neighbours when all rows play.
+    labels among K neighbours when all rows play. `within` asks for less: every credit is at most that far from the exact one,
+    and only max(K, 1/within) neighbours of each test point are sorted. `executor` spreads the test points over threads, worker
+    processes or a cluster; `watch` is called with the number of test points done so far.
 
     >>> from accredit.valuation import split
     >>> data = split([[0.0], [1.0], [2.0]], [0, 1, 1], [[0.4]], [1])
@@ -106,37 +115,118 @@ def knn_shapley(data: Split, k: int = 5) -> Attribution:
     >>> knn_shapley(split([[0.0], [0.0]], ["a", "b"], [[0.0]], ["a"]), k=1).credit  # a tie: the mean over both orders
     array([ 0.75, -0.25])
     """
-    k, n = _checked_k(data, k), len(data)
-    weights = np.minimum(k, np.arange(1, n + 1)) / (np.arange(1, n + 1) * k)  # min(K, i)/(iK) for i = 1 … N
-    credit = np.zeros(n)
-    everybody = 0.0
-    for first, order, ties in _nearest(data):
-        right = (data.y[order] == data.test_y[first : first + len(order), None]).astype(np.float64)  # (m, N)
-        apart = {row: _within_tie(right[row], weights, *tie) for row, tie in ties.items()}
-        for row, (starts, sizes) in ties.items():
-            right[row] = np.repeat(np.add.reduceat(right[row], starts) / sizes, sizes)
-        by_place = right * weights
-        by_place[:, :-1] -= right[:, 1:] * weights[:-1]
-        by_place = np.cumsum(by_place[:, ::-1], axis=1)[:, ::-1]
-        for row, differences in apart.items():
-            by_place[row] += differences
-        credit += np.bincount(order.ravel(), weights=by_place.ravel(), minlength=n)
-        everybody += right[:, :k].sum() / k
-    tests = len(data.test_x)
-    why = "the closed form of Jia et al. (2019), exact for every test point"
+    k = _checked_k(data, k)
+    reach = _reach(within, k, len(data))
+    credit, everybody = spread_over_tests(Neighbours(data, k, reach), executor, watch)
+    if reach is None:
+        known: dict[str, Any] = {"precision": Precision.exact(), "stopped": "closed form"}
+    else:
+        bound = 1 / reach
+        known = {
+            "precision": Precision.interval(
+                f"a bound that always holds: rows beyond the {reach} nearest earn at most 1/{reach}"
+            ),
+            "interval": np.column_stack([credit - bound, credit + bound]),
+            "stopped": f"the {reach} nearest rows of each test row",
+        }
     return Attribution(
         data.names,
-        credit / tests,
-        total=everybody / tests,
-        method=f"knn-shapley(k={k})",
-        claims=tuple(
-            Claim(axiom, Holds.EXACTLY, why) for axiom in ("efficiency", "symmetry", "null player", "linearity")
-        ),
-        precision=Precision.exact(),
+        credit,
+        total=everybody,
+        method=f"knn-shapley(k={k}{'' if reach is None else f', within={1 / reach:.3g}'})",
+        claims=_exact_claims() if reach is None else _bounded_claims(reach),
         baseline=0.0,
         payoffs=0,
-        stopped="closed form",
+        **known,
     )
+
+
+def _exact_claims() -> tuple[Claim, ...]:
+    why = "the closed form of Jia et al. (2019), exact for every test point"
+    return tuple(Claim(axiom, Holds.EXACTLY, why) for axiom in ("efficiency", "symmetry", "null player", "linearity"))
+
+
+def _bounded_claims(reach: int) -> tuple[Claim, ...]:
+    why = f"every credit is within 1/{reach} of the closed form of Jia et al. (2019), and equal to it with all rows in reach"
+    return (
+        Claim("efficiency", Holds.IN_THE_LIMIT, why),
+        Claim("symmetry", Holds.EXACTLY, "equal rows are equally far from every test point"),
+        Claim("null player", Holds.IN_THE_LIMIT, why),
+        Claim("linearity", Holds.IN_THE_LIMIT, why),
+    )
+
+
+def _reach(within: float | None, k: int, rows: int) -> int | None:
+    """How many neighbours of each test point are looked at; None: all of them.
+
+    The row at place i matters only if fewer than K of the i − 1 nearer rows came before it, and then by at most 1/K: its credit
+    is at most 1/i for i ≥ K. To call the row at place R and all beyond it worthless moves every credit by at most 1/R.
+    """
+    if within is None:
+        return None
+    if isinstance(within, bool) or not isinstance(within, int | float) or not 0 < within < 1:
+        raise InvalidInput(
+            f"within must lie between 0 and 1, got {within!r}; credits are shares of right neighbours, 0.001 is usual"
+        )
+    reach = max(k, ceil(1 / within))
+    return reach if reach < rows else None
+
+
+@dataclass(frozen=True, eq=False)
+class Neighbours:
+    """What the neighbours of test rows earn, summed over these: credit (N,) and the share of right ones."""
+
+    data: Split
+    k: int
+    reach: int | None  # neighbours that are looked at; None: all
+
+    @cached_property
+    def _distances(self) -> Distances:
+        return Distances(self.data)
+
+    def judged(self, tests: IntArray) -> tuple[FloatArray, float]:
+        if self.reach is None:
+            return self._all(tests)
+        weights, credit, everybody = _weights(self.k, self.reach), np.zeros(len(self.data)), 0.0
+        for first, order, doubtful in nearest_few(self._distances, tests, self.reach):
+            here = tests[first : first + len(order)]
+            clear = order[~doubtful]
+            right = self._right(here[~doubtful], clear)
+            by_place = np.zeros_like(right)
+            steps = (right[:, :-1] - right[:, 1:]) * weights[:-1]
+            by_place[:, :-1] = np.cumsum(steps[:, ::-1], axis=1)[:, ::-1]
+            credit += np.bincount(clear.ravel(), weights=by_place.ravel(), minlength=len(credit))
+            everybody += right[:, : self.k].sum() / self.k
+            again, shares = self._all(here[doubtful])
+            credit += again
+            everybody += shares
+        return credit, everybody
+
+    def _right(self, tests: IntArray, order: IntArray) -> FloatArray:
+        return np.asarray(self.data.y[order] == self.data.test_y[tests, None], dtype=np.float64)
+
+    def _all(self, tests: IntArray) -> tuple[FloatArray, float]:
+        n = len(self.data)
+        weights, credit, everybody = _weights(self.k, n), np.zeros(n), 0.0
+        for first, order, ties in all_by_distance(self._distances, tests):
+            right = self._right(tests[first : first + len(order)], order)  # (m, N)
+            apart = {row: _within_tie(right[row], weights, *tie) for row, tie in ties.items()}
+            for row, (starts, sizes) in ties.items():
+                right[row] = np.repeat(np.add.reduceat(right[row], starts) / sizes, sizes)
+            by_place = right * weights
+            by_place[:, :-1] -= right[:, 1:] * weights[:-1]
+            by_place = np.cumsum(by_place[:, ::-1], axis=1)[:, ::-1]
+            for row, differences in apart.items():
+                by_place[row] += differences
+            credit += np.bincount(order.ravel(), weights=by_place.ravel(), minlength=n)
+            everybody += right[:, : self.k].sum() / self.k
+        return credit, everybody
+
+
+def _weights(k: int, places: int) -> FloatArray:
+    """min(K, i)/(iK) for i = 1 … places."""
+    i = np.arange(1, places + 1)
+    return np.asarray(np.minimum(k, i) / (i * k))
 
 
 def _within_tie(right: FloatArray, weights: FloatArray, starts: IntArray, sizes: IntArray) -> FloatArray:
@@ -145,35 +235,6 @@ def _within_tie(right: FloatArray, weights: FloatArray, starts: IntArray, sizes:
     last = weights[starts + sizes - 1]
     spread = (np.add.reduceat(weights, starts) / sizes - last) * sizes / np.maximum(sizes - 1, 1)
     return np.asarray((right - share) * np.repeat(last + spread, sizes))
-
-
-def _nearest(data: Split) -> Iterator[tuple[int, IntArray, Ties]]:
-    """Training rows by distance from each test point, in chunks: (first test row, order (m, N), ties that matter).
-
-    ‖x‖² − 2zᵀx is one matrix product but loses digits that ‖x − z‖² keeps. Where the loss could change which label comes
-    first, the distances of that test point are computed again, difference by difference, and equal ones are found. Ties
-    among rows of one label change nothing and are not listed.
-    """
-    centre = data.x.mean(axis=0)  # subtracting it changes no distance but keeps rounding small
-    near, tests = data.x - centre, data.test_x - centre
-    squares = (near**2).sum(axis=1)
-    digits = 4 * (data.x.shape[1] + 2) * np.finfo(float).eps
-    rounding = digits * (squares.max() + (tests**2).sum(axis=1))  # (M,) bound
-    rows = max(1, CHUNK // len(data))
-    for first in range(0, len(tests), rows):
-        part = slice(first, first + rows)
-        distance = squares - 2 * tests[part] @ near.T  # ‖z‖² is the same for all
-        order = np.argsort(distance, axis=1)
-        gaps = np.diff(np.take_along_axis(distance, order, axis=1), axis=1)
-        doubtful = ((gaps <= rounding[part, None]) & (np.diff(data.y[order], axis=1) != 0)).any(axis=1)
-        ties: Ties = {}
-        for row in np.flatnonzero(doubtful).tolist():
-            again = ((data.x - data.test_x[first + row]) ** 2).sum(axis=1)
-            order[row] = np.argsort(again, kind="stable")
-            ranked = again[order[row]]
-            starts = np.flatnonzero(np.append(True, np.diff(ranked) > digits * ranked[1:]))
-            ties[row] = (starts, np.diff(np.append(starts, len(data))))
-        yield first, order, ties
 
 
 def _checked_k(data: Split, k: int) -> int:

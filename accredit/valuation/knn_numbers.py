@@ -18,6 +18,8 @@ level follows from efficiency. Rows at the same distance are taken in the order 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -34,6 +36,8 @@ from accredit.core import (
     whole_number,
 )
 from accredit.core.arguments import checked_arguments
+from accredit.store import Executor
+from accredit.valuation.knn_spread import spread_over_tests
 from accredit.valuation.split import Split
 from accredit.valuation.utility import Utility
 
@@ -76,40 +80,54 @@ class KNNRegression(Utility):
 
 
 @checked_arguments
-def knn_regression_shapley(data: Split, k: int = 5) -> Attribution:
+def knn_regression_shapley(
+    data: Split, k: int = 5, *, executor: str | Executor | None = "serial", watch: Callable[[int], None] | None = None
+) -> Attribution:
     """Exact Data Shapley values of every training row for K nearest neighbours that predict a number.
 
     Costs M·N·(d + log N) for M test points: no retraining, no sampling error. The credits add up to how much the squared error
-    falls, from predicting the mean of all training targets to asking the K nearest of all rows.
+    falls, from predicting the mean of all training targets to asking the K nearest of all rows. `executor` spreads the test
+    points over workers; `watch` is called with the number of test points done so far.
 
     >>> from accredit.valuation import split
     >>> data = split([[0.0], [1.0], [5.0]], [1.0, 2.0, 6.0], [[0.9]], [2.0], regression=True)
     >>> knn_regression_shapley(data, k=1).credit.round(4)
     array([ 2.5,  3.5, -5. ])
     """
-    k, n = checked(data, k), len(data)
-    mean = float(data.y.mean())
-    chances = _chances(k, n)
-    credit, total, base = np.zeros(n), 0.0, 0.0
-    for test, truth in enumerate(data.test_y):
-        order = _order(data, test)
-        at, miss = (data.y[order] - mean) / k, float(truth) - mean
-        earned = miss**2 - (at[:k].sum() - miss) ** 2
-        credit[order] += _by_place(at, miss, earned, *chances)
-        total, base = total + earned, base - miss**2
-    tests = len(data.test_y)
+    k = checked(data, k)
+    credit, total = spread_over_tests(NumberNeighbours(data, k), executor, watch)
     why = f"closed form, exact for every test point; {ORDER}"
     return Attribution(
         data.names,
-        credit / tests,
-        total=total / tests,
+        credit,
+        total=total,
         method=f"knn-shapley(k={k})",
         claims=tuple(Claim(a, Holds.EXACTLY, why) for a in ("efficiency", "symmetry", "null player", "linearity")),
         precision=Precision.exact(),
-        baseline=base / tests,
+        baseline=-float(((data.test_y - data.y.mean()) ** 2).mean()),
         payoffs=0,
         stopped="closed form",
     )
+
+
+@dataclass(frozen=True, eq=False)
+class NumberNeighbours:
+    """What the neighbours of test rows earn, summed over these: credit (N,) and by how much the squared error falls."""
+
+    data: Split
+    k: int
+
+    def judged(self, tests: IntArray) -> tuple[FloatArray, float]:
+        data, mean = self.data, float(self.data.y.mean())
+        chances = _chances(self.k, len(data))
+        credit, total = np.zeros(len(data)), 0.0
+        for test in tests.tolist():
+            order = _order(data, test)
+            at, miss = (data.y[order] - mean) / self.k, float(data.test_y[test]) - mean
+            earned = miss**2 - (at[: self.k].sum() - miss) ** 2
+            credit[order] += _by_place(at, miss, earned, *chances)
+            total += earned
+        return credit, total
 
 
 def _chances(k: int, n: int) -> tuple[FloatArray, FloatArray, FloatArray]:

@@ -53,7 +53,8 @@ def word_vectors(texts: Sequence[str], training: IntArray) -> FloatArray:
     kinds = [kind.fit(taught) for kind in _vectorizers(len(taught))]
     words = hstack([kind.transform(texts) for kind in kinds]).tocsr()
     size = max(1, min(COMPONENTS, min(len(taught), words.shape[1]) - 1))
-    return _unit(TruncatedSVD(size, random_state=0).fit(words[training]).transform(words))
+    with np.errstate(divide="ignore", invalid="ignore"):  # texts that are all the same have no variance to divide by
+        return unit(TruncatedSVD(size, random_state=0).fit(words[training]).transform(words))
 
 
 def _vectorizers(count: int) -> list[Any]:
@@ -64,7 +65,7 @@ def _vectorizers(count: int) -> list[Any]:
     return [words, TfidfVectorizer(sublinear_tf=True, analyzer="char_wb", ngram_range=(2, 5), min_df=rare)]
 
 
-def _unit(rows: FloatArray) -> FloatArray:
+def unit(rows: FloatArray) -> FloatArray:
     return np.asarray(rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12))
 
 
@@ -86,7 +87,8 @@ def dense(view: View) -> FloatArray:
     from sklearn.decomposition import TruncatedSVD
 
     size = min(COMPONENTS, min(view.shape) - 1)
-    return _unit(TruncatedSVD(max(size, 1), random_state=0).fit_transform(view))
+    with np.errstate(divide="ignore", invalid="ignore"):  # texts that are all the same have no variance to divide by
+        return unit(TruncatedSVD(max(size, 1), random_state=0).fit_transform(view))
 
 
 def margin(logs: FloatArray, y: IntArray) -> FloatArray:

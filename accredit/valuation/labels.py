@@ -16,15 +16,17 @@ from accredit.core import FloatArray, IntArray, InvalidInput, needs
 from accredit.core.arguments import checked_arguments
 from accredit.valuation import label_scores as scores
 from accredit.valuation.foretold import Foretold
+from accredit.valuation.label_precision import precision_by_planting, precision_in_thought
 from accredit.valuation.label_result import Evidence, WrongLabels, with_excerpts
 from accredit.valuation.label_scores import View
 from accredit.valuation.oddities import nearest, oddities
-from accredit.valuation.out_of_fold import belief, likeliest_penalty, out_of_fold, votes
-from accredit.valuation.planted import Trial, error_rate, expected_precision, found_share, planted
+from accredit.valuation.out_of_fold import belief, likeliest_penalty, out_of_fold, pool_shares, pooled
+from accredit.valuation.planted import Trial, error_rate, found_share, planted
+from accredit.valuation.split import missing
 
 TRIALS = 3  # plantings
 WANTED = 1 / 3  # a list ends where fewer than this share of the next rows are expected to be wrong
-COMBINED, CLEARLY = "mean of out-of-fold models", 0.02  # the score to beat, and by how much area
+COMBINED, CLEARLY = "out-of-fold models together", 0.02  # the score to beat, and by how much area
 FINDS = 0.6  # the least area that planted flips must be found with
 FEWEST = 20  # rows
 MANY = 20_000  # rows, above which the dearer scores are left out, and said so
@@ -43,7 +45,7 @@ def wrong_labels(
     """Find rows whose label is likely wrong, from texts, from features of any encoder, or from both.
 
     Texts are seen as weighted words and parts of words; `features` are further views: one matrix, or several by name. Every
-    score is tried on planted flips of these very data; the mean of out-of-fold models ranks the rows unless another finds
+    score is tried on planted flips of these very data; all out-of-fold models together rank the rows unless another finds
     clearly more. The list ends where less than a share `wanted` of the next rows is expected to be wrong. If the views hardly
     foretell the given labels better than the largest class does, nobody is accused.
 
@@ -68,6 +70,11 @@ def wrong_labels(
         penalties = {name: likeliest_penalty(view, y, seed) for name, view in views.items()}
         seen = _scored(views, near, penalties, y, seed)
         trials = [_trial(views, near, penalties, y, len(classes), seed + 1 + i) for i in range(TRIALS)]
+    if not all(flips.any() for _, flips in trials):
+        raise InvalidInput(
+            f"{len(y)} labels of {len(classes)} classes: hardly a class could spare a row, so nothing can be planted among "
+            "them; drop or merge small classes"
+        )
     evidence = _evidence([{n: found_share(s, flips) for n, s in found.scores.items()} for found, flips in trials])
     chosen = _chosen(evidence).score
     kept = [Trial(flips, found.scores[chosen], found.decisions) for found, flips in trials]
@@ -90,23 +97,34 @@ def wrong_labels(
         "seen_as": tuple(views),
     }
     about = (
-        {"suspects": (), "rate": None, "verdict": refused} if refused else _listed(order, seen.decisions, kept, wanted)
+        {"suspects": (), "rate": None, "verdict": refused} if refused else _listed(order, seen, y, chosen, kept, wanted)
     )
     return with_excerpts(WrongLabels(**common, **about), texts)
 
 
-def _listed(order: IntArray, decisions: FloatArray, trials: list[Trial], wanted: float) -> dict[str, Any]:
+def _listed(
+    order: IntArray, seen: _Scored, y: IntArray, chosen: str, trials: list[Trial], wanted: float
+) -> dict[str, Any]:
     """Where the list ends, and what to expect of it; no list where none would be right often enough."""
-    rate, low, high = error_rate(decisions, trials)
-    sizes = np.arange(1, len(order) + 1)
-    curve = expected_precision(sizes, rate, trials)
+
+    def expected(
+        rate: float,
+    ) -> FloatArray:  # of the first look: what others learn in the second depends on the label judged
+        return precision_in_thought(seen.logs, y, rate) if chosen == COMBINED else precision_by_planting(trials, rate)
+
+    rate, low, high = error_rate(seen.decisions, trials, seen.logs.shape[1])
+    curve = expected(rate)
     size = _length(curve, wanted)
     if not size:
         verdict = (
             f"about {rate:.1%} of the labels look wrong, but no list of suspects is expected to be {wanted:.0%} right"
         )
+        if (seen.decisions > 0).all():
+            verdict = (
+                f"no label looks wrong: all are foretold from the other rows; at most about {high:.1%} could be wrong"
+            )
         return {"suspects": (), "rate": rate, "verdict": verdict, "precision_at": curve}
-    ends = [float(expected_precision(sizes[size - 1 : size], r, trials)[0]) for r in (low, high)]
+    ends = [float(expected(r)[size - 1]) for r in (low, high)]
     return {
         "suspects": tuple(order[:size].tolist()),
         "precision": float(curve[size - 1]),
@@ -120,8 +138,8 @@ def _listed(order: IntArray, decisions: FloatArray, trials: list[Trial], wanted:
 @dataclass(frozen=True, eq=False)
 class _Scored:
     scores: dict[str, FloatArray]  # name -> (N,)
-    logs: FloatArray  # (N, C), mean out-of-fold log probabilities
-    decisions: FloatArray  # (N,), of their mean
+    logs: FloatArray  # (N, C), out-of-fold log probabilities of all models together
+    decisions: FloatArray  # (N,), of `logs`
 
 
 def _scored(
@@ -134,19 +152,21 @@ def _scored(
     said: dict[str, list[FloatArray]] = {}
     for name, view in views.items():
         predicted = out_of_fold(view, y, seed, penalty=penalties[name])
-        said[name] = votes(predicted)
+        said[name] = list(predicted.values())
         found |= {f"{model}, {name}": scores.margin(log, y) for model, log in predicted.items()}
         found[f"neighbours, {name}"] = scores.neighbour_agreement(near[name].rows, y)
         if len(y) <= MANY:
             found[f"margin over training, {name}"] = scores.margin_over_training(near[name].points, y, seed)
             found[f"KNN-Shapley, {name}"] = scores.knn_value(near[name].points, y, seed)
     heard = _heard(said, y)
-    mean = np.mean([vote for name in heard for vote in said[name]], axis=0)
-    believed = belief(mean, y)  # a second look, in which doubtful labels teach less
-    again = [votes(out_of_fold(views[name], y, seed, believed, penalties[name])) for name in heard]
-    found[COMBINED] = scores.margin(mean + np.mean([vote for view in again for vote in view], axis=0), y)
+    first = [log for name in heard for log in said[name]]
+    shares = pool_shares(first, y)
+    logs = pooled(first, shares)
+    believed = belief(logs, y)  # a second look, in which doubtful labels teach less
+    again = [out_of_fold(views[name], y, seed, believed, penalties[name]) for name in heard]
+    found[COMBINED] = scores.margin(logs + pooled([log for view in again for log in view.values()], shares), y)
     found["mean rank of all"] = np.mean([rankdata(s) for s in found.values()], axis=0)
-    return _Scored(found, mean, scores.decision(mean, y))
+    return _Scored(found, logs, scores.decision(logs, y))
 
 
 def _heard(said: Mapping[str, list[FloatArray]], y: IntArray) -> list[str]:
@@ -179,7 +199,7 @@ def _evidence(areas: list[dict[str, float]]) -> tuple[Evidence, ...]:
 
 
 def _chosen(evidence: tuple[Evidence, ...]) -> Evidence:
-    """The mean of out-of-fold models, unless another score finds clearly more: three plantings cannot tell near ones apart."""
+    """All out-of-fold models together, unless another score finds clearly more: three plantings cannot tell near ones apart."""
     combined = next(e for e in evidence if e.score == COMBINED)
     return evidence[0] if evidence[0].area > combined.area + CLEARLY else combined
 
@@ -229,7 +249,11 @@ def _checked_texts(texts: Sequence[str]) -> list[str]:
 
 def _codes(labels: Sequence[Any] | npt.NDArray[Any]) -> tuple[IntArray, tuple[str, ...]]:
     """Class numbers (N,) and class names; every class needs two rows, since each is predicted from the others."""
-    words = [str(label) for label in (labels.tolist() if hasattr(labels, "tolist") else labels)]
+    given = list(labels.tolist() if hasattr(labels, "tolist") else labels)
+    unknown = [row for row, label in enumerate(given) if missing(label)]
+    if unknown:
+        raise InvalidInput(f"labels hold {given[unknown[0]]!r} in row {unknown[0]}; fill or drop such rows first")
+    words = [str(label) for label in given]
     classes, y = np.unique(words, return_inverse=True)
     if len(words) < FEWEST or len(classes) < 2:
         raise InvalidInput(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -33,6 +33,7 @@ class Network:
     weight_decay: float = 0.0
     batch_size: int = 32
     memory: float = MEMORY
+    watch: Callable[[int], None] | None = None  # called with the number of rows of every batch that was passed
 
     @property
     def parameters(self) -> int:
@@ -71,6 +72,8 @@ class Network:
                         f"the loss of row {start + int((~torch.isfinite(losses)).nonzero()[0])} is not finite"
                     )
                 yield rows, losses, seen
+                if self.watch:
+                    self.watch(len(losses))
 
     def fisher(self, data: Batch, seed: int, draws: int) -> Iterator[dict[str, Seen]]:
         """Gradients whose squares add up to the Fisher matrix of all rows: of every label there can be, or of drawn ones."""
@@ -81,6 +84,8 @@ class Network:
                 if exact is None:
                     break
                 yield from exact
+                if self.watch:
+                    self.watch(checked_rows(part))
             else:
                 return
         for draw in range(draws):

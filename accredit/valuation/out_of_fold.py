@@ -4,19 +4,21 @@ own labels are believed."""
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from accredit.core import FloatArray, IntArray
-from accredit.valuation.label_scores import View
+from accredit.valuation.label_scores import View, unit
 
 FOLDS, MANY_FOLDS, FEW_ROWS = 5, 10, 5_000  # more folds where rows are few
 SPARSE_C = 3.0  # inverse penalty of logistic regression
 DENSE_C = (0.001, 0.01, 0.1, 1.0)  # of which dense views choose by likelihood
 SMOOTHING = 0.1  # of naive Bayes
 BUMPS, WIDTH, KERNEL_C = 300, 0.3, 10.0  # of the kernel model: how many, their width times columns, inverse penalty
+SUREST = 4.0  # the most that one model may have to say
+NEAREST, DOUBT = 15, 0.02  # neighbours that vote by their angle, and what they leave to all classes alike
 
 Model = Callable[[View, IntArray, FloatArray, View], FloatArray]  # rows, labels, weights, others -> (others, classes)
 
@@ -40,7 +42,7 @@ def out_of_fold(
             found["naive Bayes"] = predicted(_naive_bayes)
         return found
     c = penalty or likeliest_penalty(view, y, seed) or DENSE_C[0]
-    return {"confidence": predicted(_softmax(c)), "kernel": predicted(_kernel(seed))}
+    return {"confidence": predicted(_softmax(c)), "kernel": predicted(_kernel(seed)), "nearest": predicted(_nearest)}
 
 
 def likeliest_penalty(view: View, y: IntArray, seed: int = 0) -> float | None:
@@ -51,12 +53,33 @@ def likeliest_penalty(view: View, y: IntArray, seed: int = 0) -> float | None:
     return max(DENSE_C, key=lambda c: float(_predicted(_softmax(c), view, y, weights, seed)[rows, y].sum()))
 
 
-def votes(predicted: Mapping[str, FloatArray]) -> list[FloatArray]:
-    """What one view has to say in the mean over models: naive Bayes is too sure of itself, so the models of words share a vote;
-    a linear and a kernel model of vectors have one each."""
-    if "naive Bayes" in predicted:
-        return [np.mean(list(predicted.values()), axis=0)]
-    return list(predicted.values())
+def pooled(predicted: Sequence[FloatArray] | FloatArray, shares: FloatArray) -> FloatArray:
+    """Several log probabilities (N, C) as one, by the share of each, and so that probabilities sum to one."""
+    logs = np.tensordot(shares, np.array(predicted), 1)
+    return np.asarray(logs - np.logaddexp.reduce(logs, axis=1, keepdims=True))
+
+
+def pool_shares(predicted: Sequence[FloatArray], y: IntArray) -> FloatArray:
+    """How much each of several models has to say (models,): the shares, none below zero, under which the given labels are
+    likeliest. A model that is too sure of itself, or says nothing that others do not, gets little.
+
+    >>> y = np.arange(100) % 2
+    >>> telling = np.log(np.where(y[:, None] == np.arange(2), 0.8, 0.2))
+    >>> pool_shares([telling, np.log(np.full((100, 2), 0.5))], y)[0] > 0.5
+    np.True_
+    """
+    from scipy.optimize import minimize
+
+    logs, rows = np.array([p - np.logaddexp.reduce(p, axis=1, keepdims=True) for p in predicted]), np.arange(len(y))
+
+    def surprise(shares: FloatArray) -> tuple[float, FloatArray]:
+        mixed = pooled(logs, shares)
+        expected = (np.exp(mixed) * logs).sum(axis=(1, 2))
+        return -float(mixed[rows, y].sum()), np.asarray(expected - logs[:, rows, y].sum(axis=1))
+
+    even = np.full(len(logs), 1 / len(logs))
+    found = minimize(surprise, even, jac=True, method="L-BFGS-B", bounds=[(0.0, SUREST)] * len(logs)).x
+    return found if found.sum() > 1e-3 else even
 
 
 def belief(logs: FloatArray, y: IntArray) -> FloatArray:
@@ -119,3 +142,16 @@ def _kernel(seed: int) -> Model:
         return _softmax(KERNEL_C, 500)(bumps.fit_transform(x), y, weights, bumps.transform(others))
 
     return model
+
+
+def _nearest(x: View, y: IntArray, weights: FloatArray, others: View) -> FloatArray:
+    """The labels of the rows in nearly the same direction from the middle; the nearer count more."""
+    from sklearn.neighbors import NearestNeighbors
+
+    middle = x.mean(axis=0)
+    taught, asked = unit(x - middle), unit(others - middle)
+    far, rows = NearestNeighbors(n_neighbors=min(NEAREST, len(y))).fit(taught).kneighbors(asked)
+    count = weights[rows] / np.maximum(far, 1e-6)  # (others, neighbours)
+    shares = np.stack([(count * (y[rows] == k)).sum(axis=1) for k in range(int(y.max()) + 1)], axis=1)
+    shares /= np.maximum(shares.sum(axis=1, keepdims=True), 1e-300)
+    return np.asarray((1 - DOUBT) * shares + DOUBT / shares.shape[1])

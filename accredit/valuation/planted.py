@@ -1,17 +1,17 @@
-r"""Evidence from flips that we planted: which score finds them, how many labels are wrong, and how right a list of suspects is.
+r"""Evidence from flips that we planted: which score finds them, and how many labels are wrong.
 
-Nobody knows the wrong labels of the data, but labels that we flip ourselves are known. Three things are learned from them.
+Nobody knows the wrong labels of the data, but labels that we flip ourselves are known. Two things are learned from them: which
+score ranks the planted rows lowest, and the rate π of wrong labels. It is estimated twice, and the mean is taken, because the
+two err on different sides.
 
-- Which score ranks the planted rows lowest.
-- How many labels are wrong. Count the disagreements among the *most decided* rows, those whose out-of-fold prediction is
-  furthest from a tie. Their share rises by more than the planted share, since wrong labels mislead predictions too. Divided
-  by that slope, averaged with the usual one, the share in the data as given estimates the rate π.
-- How right a list is. When a share ρ more is planted, errors grow from π to π₁ = π + ρ(1 − π), so a list grown in proportion,
-  of which a share q is planted, has about the precision
+- **Counted.** The disagreements among the *most decided* rows, those whose out-of-fold prediction is furthest from a tie. Their
+  share rises by more than the planted share, since wrong labels mislead predictions too. Divided by that slope, averaged with
+  the usual one, the share in the data as given is the first estimate.
+- **Likeliest.** Were all labels right, a prediction would agree with them the more surely the further it is from a tie, with a
+  chance σ(ag + b) at a distance g. With a share π moved to another class, agreement levels off below one. The second estimate
+  is the π that makes all agreements likeliest, of the data as given and of every planting, whose rate follows from π.
 
-$$\text{precision}(K) \approx q\big(K \pi_1/\pi\big)\,\pi_1/\rho .$$
-
-The rate rests on two assumptions: wrong labels occur like planted ones, at random, and the most decided rows would hardly ever
+Both rest on two assumptions: wrong labels occur like planted ones, at random, and the most decided rows would hardly ever
 disagree with right labels. Data cannot prove either.
 """
 
@@ -20,6 +20,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import expit
 
 from accredit.core import BoolArray, FloatArray, IntArray
 
@@ -28,7 +29,8 @@ DECIDED = (0.12, 0.3, 1.0)  # shares of rows, the most decided ones, whose disag
 CLEAR = 0.2  # disagreements among all rows, above which the data are not clear
 SLOPES = (1.0, 2.5)  # what is believed of a measured slope
 USUAL = 1.8  # slope on other texts, which counts like the smallest share of rows beside a measured one
-SHORTEST = 0.05  # share of rows; the precision of shorter lists cannot be told from that of one as long as this
+PRIOR = (1.0, 10.0)  # one row as if seen to be wrong, and ten to be right
+MOST_ROWS = 20_000  # by which a likelihood is judged
 CONFIDENCE = 1.645  # standard errors on either side, for an interval of 90 %
 
 
@@ -42,7 +44,8 @@ class Trial:
 
 
 def planted(y: IntArray, classes: int, seed: int) -> tuple[IntArray, BoolArray]:
-    """Labels of which a tenth is moved to another class at random, and which they are.
+    """Labels of which a tenth is moved to another class at random, and which they are. Every class keeps two rows of its own:
+    of small classes fewer are moved, or none.
 
     >>> labels, flipped = planted(np.zeros(20, dtype=int), 3, seed=0)
     >>> int(flipped.sum()), bool((labels[flipped] > 0).all())
@@ -50,7 +53,12 @@ def planted(y: IntArray, classes: int, seed: int) -> tuple[IntArray, BoolArray]:
     """
     rng = np.random.default_rng(seed)
     flipped = np.zeros(len(y), dtype=bool)
-    flipped[rng.permutation(len(y))[: max(1, round(PLANTED * len(y)))]] = True
+    order = rng.permutation(len(y))
+    left = np.bincount(y, minlength=classes)
+    for row in order[: max(1, round(PLANTED * len(y)))].tolist():
+        if left[y[row]] > 2:
+            left[y[row]] -= 1
+            flipped[row] = True
     return np.where(flipped, (y + rng.integers(1, classes, size=len(y))) % classes, y), flipped
 
 
@@ -87,8 +95,16 @@ def decided(decisions: FloatArray) -> float:
     return some if disagreement(decisions, some) <= least else few
 
 
-def error_rate(decisions: FloatArray, trials: list[Trial]) -> tuple[float, float, float]:
-    """The estimated share of wrong labels, and an interval for the number of decided rows that were counted."""
+def error_rate(decisions: FloatArray, trials: list[Trial], classes: int) -> tuple[float, float, float]:
+    """The estimated share of wrong labels, and an interval for the rows that were counted and for two ways to estimate it."""
+    counted, reach = counted_rate(decisions, trials)
+    likely = likeliest_rate([decisions, *(t.decisions for t in trials)], [0.0] + [PLANTED] * len(trials), classes)
+    rate, half = (counted + likely) / 2, float(np.hypot(reach, (counted - likely) / 2))
+    return rate, max(0.0, rate - half), min(0.5, rate + half)
+
+
+def counted_rate(decisions: FloatArray, trials: list[Trial]) -> tuple[float, float]:
+    """The share of wrong labels by disagreements among the most decided rows, and how far counting them may be off."""
     part = decided(decisions)
     share = disagreement(decisions, part)
     rises = [(disagreement(t.decisions, part) - share) / (PLANTED * (1 - share)) for t in trials]
@@ -96,17 +112,34 @@ def error_rate(decisions: FloatArray, trials: list[Trial]) -> tuple[float, float
     slope = (DECIDED[0] * USUAL + part * measured) / (DECIDED[0] + part)
     counted = max(1, round(part * len(decisions)))
     middle = (share * counted + 1) / (counted + 2)  # so that no disagreement at all is not taken for certainty
-    half = CONFIDENCE * float(np.sqrt(middle * (1 - middle) / counted))
-    return share / slope, max(0.0, middle - half) / slope, min(0.5, (middle + half) / slope)
+    return share / slope, CONFIDENCE * float(np.sqrt(middle * (1 - middle) / counted)) / slope
 
 
-def expected_precision(size: IntArray, rate: float, trials: list[Trial]) -> FloatArray:
-    """Of the `size` most suspect rows, the share whose label is wrong if a share `rate` is: sizes (k,) -> (k,)."""
-    if rate <= 0:
-        return np.zeros(len(size))
-    after = rate + PLANTED * (1 - rate)
-    by_rank = np.mean([trial.flipped[np.argsort(trial.score, kind="stable")] for trial in trials], axis=0)  # (N,)
-    among = np.cumsum(by_rank)
-    counted = np.maximum(size, round(SHORTEST * len(among)))
-    grown = np.clip(np.round(counted * after / rate).astype(np.int64), 1, len(among))
-    return np.asarray(np.clip(among[grown - 1] / grown * after / PLANTED, 0.0, 1.0))
+def likeliest_rate(decisions: list[FloatArray], planted: list[float], classes: int) -> float:
+    """The share of wrong labels under which agreements and disagreements are likeliest, each list of decisions with a share of
+    labels `planted` on top; a mild prior keeps rows that decide nothing from deciding.
+
+    >>> rng = np.random.default_rng(0)
+    >>> gaps = rng.exponential(3.0, size=5000)
+    >>> right = (rng.random(5000) < 1 / (1 + np.exp(-gaps))) ^ (rng.random(5000) < 0.1)
+    >>> bool(abs(likeliest_rate([np.where(right, gaps, -gaps)], [0.0], 2) - 0.1) < 0.02)
+    True
+    """
+    from scipy.optimize import minimize
+
+    seen = [d[:: 1 + len(d) // MOST_ROWS] for d in decisions]
+    gaps = [np.abs(d) / max(float(np.median(np.abs(d))), 1e-12) for d in seen]
+
+    def surprise(at: FloatArray) -> float:
+        rate = 0.5 * float(expit(at[0]))
+        found = -PRIOR[0] * np.log(rate) - PRIOR[1] * np.log(1 - rate)
+        for d, gap, more, (a, b) in zip(seen, gaps, planted, at[1:].reshape(-1, 2), strict=True):
+            wrong = rate + more * (1 - rate * classes / (classes - 1))
+            right = expit(np.exp(a) * gap + b)
+            agrees = np.clip((1 - wrong) * right + wrong * (1 - right) / (classes - 1), 1e-9, 1 - 1e-9)
+            found -= (np.log(np.where(d > 0, agrees, 1 - agrees)).sum() - b**2 / 2) / len(seen)
+        return float(found)
+
+    starts = [np.array([first] + [0.5, 0.0] * len(seen)) for first in (-3.0, -1.0)]
+    ends = [minimize(surprise, start, method="L-BFGS-B") for start in starts]
+    return 0.5 * float(expit(min(ends, key=lambda end: end.fun).x[0]))

@@ -5,35 +5,19 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from accredit.core import Attribution, Game, InvalidInput, TooManyPlayers, needs
+from accredit.core import Attribution, InvalidInput
 from accredit.core.plain import cell, plain
-from accredit.evaluate.data import Curve, random_removal_curve, removal_curve
-from accredit.games import grouped
-from accredit.methods import AUTO_EXACT, Chosen, find
-from accredit.store import Executor, Journal, durable
-from accredit.valuation.knn import KNNUtility
-from accredit.valuation.knn_numbers import KNNRegression
+from accredit.evaluate.data import Curve
 from accredit.valuation.label_result import WrongLabels
 from accredit.valuation.labels import wrong_labels
-from accredit.valuation.resolution import resolution
-from accredit.valuation.retraining import Retraining
-from accredit.valuation.ridge import RidgeUtility
-from accredit.valuation.rules import NEIGHBOURS, WEIGHT_DECAY
-from accredit.valuation.split import Split
-from accredit.valuation.suspects import Harmful, RowFacts, harmful
+from accredit.valuation.suspects import Harmful, RowFacts
 from accredit.valuation.tables import Table
-from accredit.values import shapley_interactions
-
-MODELS = ("logistic", "ridge", "forest")
-CURVE_STEPS, CURVE_ORDERS = 10, 3
-FIT_OVERHEAD, SMALL_WORK = 50_000, 50_000_000  # in cells of the training table
-FEW_GROUPS, SYNERGIES = 12, 6  # up to this many groups, this many interactions are shown
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,154 +101,6 @@ def labels_part(table: Table, only: str | None = None, seed: int = 0) -> DataRep
         if only == "labels":
             raise
         return DataReport(None, None, str(error), table.notes)
-
-
-def value_table(
-    table: Table,
-    method: str = "knn-shapley",
-    model: str = "logistic",
-    *,
-    budget: int = 2000,
-    seed: int = 0,
-    journal: Journal | None = None,
-    executor: str | Executor | None = None,
-    limit: float | None = None,
-    watch: Callable[[int], None] | None = None,
-    started: Callable[[], None] | None = None,
-    curves: bool = True,
-) -> Valuation:
-    """Value the rows, or the groups of rows, of a table by one method for training data (see `accredit methods`).
-
-    `started` is called when the request and the journal are accepted, before anything is trained; `watch` with the number
-    of payoffs known so far.
-    """
-    chosen = find(method, "training data")
-    _check(chosen, model, len(table.groups or table.data.names), budget, table)
-    if chosen.name == "knn-shapley":
-        if started:
-            started()
-        numbers = table.data.classes is None
-        game = _players((KNNRegression if numbers else KNNUtility)(table.data, NEIGHBOURS), table)
-        values = _credit(chosen, table, game, budget, seed)
-        payoff = f"minus the squared error of {NEIGHBOURS} nearest neighbours, missing ones the mean of all targets"
-        if not numbers:
-            payoff = f"share of right labels among the {NEIGHBOURS} nearest neighbours"
-        lines = _curves(game, values) if curves else ()
-        named = harmful(values, table.rows)
-        return Valuation(values, named, lines, payoff, 0, 0, silent=table.silent, rows=table.rows)
-    rows = utility(table.data, model, seed)
-    with durable(rows, journal, _executor(rows, executor, budget, limit), seed=seed, limit=limit, watch=watch) as kept:
-        if started:
-            started()
-        game = _players(kept, table)
-        values = _credit(chosen, table, game, budget, seed)
-        lines = _curves(game, values) if curves else ()
-        pairs = _synergy(game, budget) if table.groups is not None and chosen.name == "shapley" else ()
-        payoff = f"test {rows.metric} of {model}{_scored(chosen.name, table)}"
-        recalled = 0 if journal is None else kept.recalled  # without a journal they were only asked again
-        named = harmful(values, table.rows)
-        warnings = resolution(values) if chosen.method.kind == "game" else ()
-        return Valuation(
-            values, named, lines, payoff, kept.evaluated, recalled, pairs, table.silent, warnings, table.rows
-        )
-
-
-def _credit(chosen: Chosen, table: Table, game: Game, budget: int, seed: int) -> Attribution:
-    """What a method says about the rows or groups: a value of the game, or a rule that knows the rows."""
-    credit: Attribution
-    if chosen.method.kind == "game":
-        credit = chosen.solver(budget, seed, table.nested).solve(game)
-    else:
-        credit = chosen.load()(table, game, budget, seed)
-    return credit
-
-
-def _scored(method: str, table: Table) -> str:
-    """What the scores are about where that is not the payoff of the curves."""
-    if method == "influence":
-        return f"; the scores are about its mean test loss, weight decay {WEIGHT_DECAY}"
-    if method == "data-oob":
-        return "; the scores are about trees that did not see a row"
-    if method == "datamodel" and table.groups is None:
-        return "; the scores are about its outputs at the test rows"
-    return ""
-
-
-def utility(data: Split, model: str, seed: int = 0) -> Retraining | RidgeUtility:
-    """The game of a named model; regressors for numbers, classifiers for classes."""
-    if model == "ridge":
-        return RidgeUtility(data, l2=1.0)
-    with needs("data", f"--model {model}"):
-        from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
-        from sklearn.linear_model import LogisticRegression
-    if model == "logistic":
-        return Retraining(data, LogisticRegression(max_iter=1000), seed=seed)
-    return Retraining(data, (RandomForestRegressor if data.classes is None else RandomForestClassifier)(50), seed=seed)
-
-
-def _executor(
-    rows: Retraining | RidgeUtility, executor: str | Executor | None, budget: int, limit: float | None
-) -> str | Executor:
-    """Worker processes, unless all trainings together take less time than starting workers and none has a limit.
-
-    Decided by sizes, not by the clock, so that a resumed run trains where the first one did.
-    """
-    if executor is not None:
-        return executor
-    if limit is not None:
-        return "processes"
-    work = budget * (rows.data.x.size + FIT_OVERHEAD)
-    return "serial" if isinstance(rows, RidgeUtility) or work < SMALL_WORK else "processes"
-
-
-def _players(game: Game, table: Table) -> Game:
-    return game if table.groups is None else grouped(game, table.groups)
-
-
-def _curves(game: Game, values: Attribution) -> tuple[Curve, ...]:
-    ends = [removal_curve(game, values, steps=CURVE_STEPS, highest_first=first) for first in (True, False)]
-    return (*ends, random_removal_curve(game, steps=CURVE_STEPS, orders=CURVE_ORDERS))
-
-
-def _synergy(game: Game, budget: int) -> tuple[tuple[tuple[str, ...], float], ...]:
-    """Pairs of groups that are worth more, or less, together: known when all coalitions of groups were asked."""
-    if len(game.players) > FEW_GROUPS or 2 ** len(game.players) > budget:
-        return ()
-    return tuple(shapley_interactions(game).strongest(SYNERGIES))
-
-
-def _check(chosen: Chosen, model: str, players: int, budget: int, table: Table) -> None:
-    """Refuse, before anything is trained, what cannot be answered."""
-    method = chosen.name
-    if model not in MODELS:
-        raise InvalidInput(f"unknown model {model!r}; choose {', '.join(MODELS)}, or a folder with a fine-tuned model")
-    numbers = table.data.classes is None
-    if numbers and model == "logistic" and method != "knn-shapley":
-        raise InvalidInput(
-            "the target is a number, not a class, and --model logistic is for classes; "
-            f"write --method {method} --model ridge, or --task class if it is one"
-        )
-    if method == "influence" and model != ("ridge" if numbers else "logistic"):
-        raise InvalidInput(
-            f"--model {model} has no influence function here; write --model {'ridge' if numbers else 'logistic'}"
-        )
-    if chosen.method.kind != "game":
-        return
-    if table.nested is not None and "groups" not in chosen.method.takes:
-        raise InvalidInput(f"--groups does not go with --method {method}; only owen divides inside groups")
-    chosen.solver(budget, 0, table.nested)  # refuses parameters that no game could use
-    if method == "leave-one-out":
-        if players + 2 > budget:
-            raise TooManyPlayers(
-                f"leaving out each of {players} players takes {players + 2} trainings, and the budget is {budget}; "
-                f"write --budget {players + 2}, or --method knn-shapley or influence, or --players COLUMN"
-            )
-    elif players > AUTO_EXACT and budget < 2 * players:
-        raise TooManyPlayers(
-            f"{budget} trainings cannot even begin with {players} players; --budget {2 * players} is the least, and the report "
-            "then says what it would take to tell rows apart. Or write --method knn-shapley or influence, or --players COLUMN "
-            "to value groups"
-        )
 
 
 def labels_csv(found: WrongLabels) -> str:

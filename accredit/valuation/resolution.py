@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from accredit.core import Attribution
+from accredit.valuation.forecast import Forecast
 
 
 def resolution(values: Attribution) -> tuple[str, ...]:
     """A sentence for values whose intervals are wider than what there is to tell apart; nothing where they are not.
 
-    The measure is an even share, v(N) − v(∅) over the number of players. Half-widths fall with the square root of the number of
-    trainings, which says what it would take; and with g players instead of n they are √(g/n) as wide while an even share is n/g
-    as large, which says how many groups these trainings could tell apart.
+    The measure is an even share, v(N) − v(∅) over the number of players. What it would take, and how many groups these
+    trainings could tell apart, follows as in a forecast.
 
     >>> wide = Attribution(("a", "b"), [0.1, 0.2], 0.3, "by hand", interval=np.array([[-1, 1.2], [-1, 1.4]]), payoffs=100)
     >>> print(resolution(wide)[0])
@@ -23,20 +23,15 @@ about 5,900 trainings; these tell 0 of 2 rows surely from zero
         return ()
     n = len(values)
     half = float(np.median(np.diff(values.interval, axis=1))) / 2
-    share = abs(values.total) / n
+    seen = Forecast(n, values.payoffs, half, values.total)
+    share = seen.even_share
     if half <= share:
         return ()
-    needed = _rounded(values.payoffs * (half / share) ** 2)
     sure = int(((values.interval[:, 0] > 0) | (values.interval[:, 1] < 0)).sum())
-    groups = int((abs(values.total) * np.sqrt(n) / half) ** (2 / 3))
+    groups = seen.groups(values.payoffs)
     instead = f", and might tell {groups} groups apart (--players COLUMN)" if 2 <= groups < n else ""
     return (
         f"half of the intervals are wider than ±{half:.2g}, and an even share is {share:.2g}: rows can hardly be told apart. "
-        f"±{share:.2g} would take about {needed:,} trainings; these tell {sure:,} of {n:,} rows surely from zero{instead}",
+        f"±{share:.2g} would take about {seen.budget(share):,} trainings; these tell {sure:,} of {n:,} rows surely from zero"
+        f"{instead}",
     )
-
-
-def _rounded(count: float) -> int:
-    """Two digits: more would pretend to know."""
-    size = 10 ** max(int(np.floor(np.log10(count))) - 1, 0)
-    return int(np.ceil(count / size) * size)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from accredit.core import Attribution, Claim, Game, Holds, Precision
+from accredit.core import Attribution, Claim, Game, Holds, InvalidInput, Precision
 from accredit.core.arguments import checked_arguments
+from accredit.store import Executor
 from accredit.valuation.curvature import ConjugateGradients, ExactHessian
 from accredit.valuation.datamodels import datamodels
 from accredit.valuation.influence import influence
@@ -16,6 +17,7 @@ from accredit.valuation.knn import knn_shapley
 from accredit.valuation.knn_numbers import knn_regression_shapley
 from accredit.valuation.objectives import Objective, Ridge, Softmax
 from accredit.valuation.out_of_bag import data_oob
+from accredit.valuation.split import Split
 from accredit.valuation.tables import Table
 from accredit.values import shapley
 from accredit.values.truncated import Truncated
@@ -62,7 +64,29 @@ def nearest_neighbours(table: Table, game: Game, budget: int, seed: int) -> Attr
     as any other game."""
     if table.groups is not None:
         return shapley(game, budget=budget, seed=seed)
-    return (knn_shapley if table.data.classes is not None else knn_regression_shapley)(table.data, NEIGHBOURS)
+    return nearest_rows(table.data)
+
+
+def nearest_rows(
+    data: Split,
+    within: float | None = None,
+    executor: str | Executor = "serial",
+    watch: Callable[[int], None] | None = None,
+) -> Attribution:
+    """Shapley values of single rows, of classes or of numbers, exactly or, of classes, within a bound."""
+    if within is not None and not 0 < within < 1:
+        raise InvalidInput(
+            f"--half-width is {within:g}, and with --method knn-shapley values are shares between −1 and 1; "
+            "write for example --half-width 0.001"
+        )
+    if data.classes is not None:
+        return knn_shapley(data, NEIGHBOURS, within=within, executor=executor, watch=watch)
+    if within is not None:
+        raise InvalidInput(
+            "--half-width does not go with --method knn-shapley where the target is a number: squared errors have no bound; "
+            "leave it out"
+        )
+    return knn_regression_shapley(data, NEIGHBOURS, executor=executor, watch=watch)
 
 
 def out_of_bag(table: Table, game: Game, budget: int, seed: int) -> Attribution:

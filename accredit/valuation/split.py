@@ -108,7 +108,7 @@ def _labels(values: Any, rows: int, name: str) -> npt.NDArray[Any]:
     if labels.shape != (rows,):
         raise InvalidInput(f"{name} has shape {labels.shape}; one label per row is needed, {rows} in all")
     for row, label in enumerate(labels.tolist()):
-        if _missing(label):
+        if missing(label):
             raise InvalidInput(f"{name} holds {label!r} in row {row}; fill or drop such rows first")
     return labels
 
@@ -122,7 +122,7 @@ def is_number(value: Any) -> bool:
     return True
 
 
-def _missing(label: Any) -> bool:
+def missing(label: Any) -> bool:
     try:
         return label is None or bool(label != label) or label in (np.inf, -np.inf)  # only NaN differs from itself
     except TypeError:  # pandas.NA cannot be compared

@@ -75,6 +75,11 @@ class Progress:
         self._show(f"{label or self._label} {bar} {share:4.0%}{left}")
         self._drawn = True
 
+    def expect(self, total: float) -> None:
+        """Another total than was thought at first; what was drawn is wiped."""
+        self.close()
+        self._total = total
+
     def close(self) -> None:
         """Wipe the line."""
         if self._drawn and self._show is not None:

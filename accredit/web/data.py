@@ -25,8 +25,8 @@ from accredit.games import TableGame, grouped
 from accredit.store.export import export
 from accredit.store.journal import Journal, existing
 from accredit.valuation.label_result import WrongLabels
-from accredit.valuation.report import CURVE_ORDERS, CURVE_STEPS
 from accredit.valuation.suspects import Harmful, RowFacts, harmful
+from accredit.valuation.worth import CURVE_ORDERS, CURVE_STEPS
 from accredit.values.interactions import shapley_interactions
 
 LEVEL, NORMAL = 0.95, 1.959964

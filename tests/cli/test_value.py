@@ -198,7 +198,17 @@ def test_numbers_are_regressed(run, tmp_path):
         (("train.csv", "--target", "label", "--only", "labels", "--budget", "9"), "--budget is about values"),
         (("train.csv", "--target", "height", "--only", "labels"), "wrong labels are found among classes"),
         ((*BASE, "--method", "loo", "--budget", "20"), "takes 62 trainings"),
-        ((*BASE, "--method", "shapley", "--budget", "50"), "--budget 120 is the least"),
+        (
+            (*BASE, "--method", "shapley", "--half-width", "0.01", "--budget", "500"),
+            "the budget is 500; write --budget",
+        ),
+        ((*BASE, "--method", "loo", "--half-width", "0.01"), "--half-width does not go with --method leave-one-out"),
+        ((*BASE, "--method", "datamodel", "--half-width", "0.01"), "--half-width does not go with --method datamodel"),
+        ((*BASE, "--method", "lasso", "--half-width", "0.01", "--model", "ridge"), "no half-width of lasso"),
+        ((*BASE, "--half-width", "2"), "--half-width is 2, and with --method knn-shapley"),
+        ((*BASE, "--budget", "500"), "--budget is about trainings, and knn-shapley needs none"),
+        ((*BASE, "--players", "who", "--half-width", "0.01"), "--half-width is for single rows with knn-shapley"),
+        (("train.csv", "--target", "height", "--half-width", "0.01"), "squared errors have no bound"),
         ((*BASE, "--method", "influence", "--model", "forest"), "write --model logistic"),
         ((*BASE, "--method", "banzhaf", "--budget", "130", "--executor", "fibres"), "unknown executor"),
         (("holes.csv", "--target", "label"), "column 'height' is missing in 1 rows"),
@@ -347,3 +357,73 @@ def test_the_lines_of_the_page_run_as_written(run, tmp_path):
     suspects = answers[0][1].split("WHAT IS EACH ROW WORTH?")[0]
     assert "The script is superb and gripping and my children agreed" in suspects  # labelled bad
     assert answers[2][1].index("\nann ") < answers[2][1].index("\ncy ")  # the careless one comes last
+
+
+@pytest.mark.slow
+def test_a_half_width_says_what_it_takes_before_the_run_and_spends_it(run, tmp_path):
+    common = (*BASE, "--method", "banzhaf", "--model", "ridge", "--no-curves", "--json")
+    code, out, err = run(*common, "--half-width", "0.02", "--store", "run.db")
+    assert code == 0
+    needed = int(re.search(r"takes about ([\d,]+) trainings", err)[1].replace(",", ""))
+    worth = json.loads(out)["worth"]
+    assert worth["values"]["payoffs"] == needed
+    low, high = np.array(worth["values"]["interval"]).T
+    assert np.median(high - low) / 2 <= 0.02
+    assert worth["trained"] < needed + 130  # what the pilot asked is not paid for twice
+    code, _, err = run(*common, "--half-width", "0.02", "--budget", str(needed - 10))
+    assert code == 2
+    assert f"write --budget {needed}" in err
+
+
+@pytest.mark.slow
+def test_what_a_budget_will_tell_is_said_before_it_is_spent(run):
+    code, _, err = run(*BASE, "--method", "shapley", "--model", "ridge", "--budget", "300", "--no-curves")
+    assert code == 0
+    assert "300 trainings will leave most rows at about" in err
+    assert "groups apart (--players COLUMN)" in err
+
+
+@pytest.mark.slow
+def test_neighbours_within_a_bound_and_spread_over_threads(run):
+    code, out, _ = run(*BASE, "--half-width", "0.05", "--executor", "threads:2", "--json", "--no-curves")
+    assert code == 0
+    near = json.loads(out)["worth"]["values"]
+    exact = json.loads(run(*BASE, "--json", "--no-curves")[1])["worth"]["values"]
+    assert 0 < np.abs(np.array(near["credit"]) - np.array(exact["credit"])).max() <= 0.05
+    assert "within=0.05" in near["method"]
+
+
+@pytest.mark.slow
+def test_groups_of_neighbours_are_journalled_and_evaluated_where_asked(run, tmp_path):
+    line = (*BASE, "--players", "who", "--store", "run.db", "--executor", "threads:2", "--no-curves", "--json")
+    first = json.loads(run(*line)[1])["worth"]
+    again = json.loads(run(*line)[1])["worth"]
+    assert (first["trained"], first["recalled"]) == (8, 0)
+    assert (again["trained"], again["recalled"]) == (0, 8)
+    assert again["values"]["credit"] == first["values"]["credit"]
+    with Journal(tmp_path / "run.db") as journal:
+        assert journal.games()[0]["ok"] == 8
+
+
+@pytest.mark.slow
+def test_another_seed_of_samples_keeps_the_split_and_goes_into_the_same_journal(run, tmp_path):
+    line = (
+        "train.csv",
+        "--target",
+        "label",
+        "--only",
+        "values",
+        "--method",
+        "banzhaf",
+        "--model",
+        "ridge",
+        "--budget",
+        "150",
+    )
+    common = (*line, "--store", "run.db", "--no-curves", "--json")
+    seeds = [json.loads(run(*common, "--seed", str(seed))[1])["worth"] for seed in (0, 1)]
+    assert seeds[0]["values"]["players"] == seeds[1]["values"]["players"]
+    assert seeds[0]["values"]["credit"] != seeds[1]["values"]["credit"]
+    code, _, err = run(*common, "--split-seed", "1")
+    assert code == 2
+    assert "another" in err or "other" in err

@@ -109,3 +109,18 @@ def test_bad_input_is_one_line_that_says_what_to_do(run, folders, tmp_path, argu
     assert why in err
     assert len(err.strip().splitlines()) == 1
     assert out == ""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "arguments",
+    [(*CLASSIFIER, "--only", "values", "--model", "moods"), ("facts.csv", "--text", "said", "--model", "facts")],
+)
+def test_progress_is_shown_on_a_terminal(run, folders, monkeypatch, arguments):
+    shown: list[str] = []
+    monkeypatch.setattr("accredit.values.solver._screen", lambda: shown.append)
+    monkeypatch.setattr("accredit.values.solver.PROGRESS_AFTER", 0.0)
+    code, _, err = run(*arguments[:-1], folders / arguments[-1])
+    assert code == 0, err
+    assert any("following gradients" in line and "%" in line for line in shown)
+    assert "100%" in shown[-2] and shown[-1] == ""  # complete, then wiped

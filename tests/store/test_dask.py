@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import logging
+import os
+import subprocess
+import sys
 import threading
+import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +20,74 @@ from accredit.core.coalitions import from_index
 from accredit.store import ExecutorError, Journal, durable
 from accredit.store.executors import Dask
 
-pytest.importorskip("distributed", reason="Dask is not installed: pip install 'accredit[cluster]'")
+distributed = pytest.importorskip("distributed", reason="Dask is not installed: pip install 'accredit[cluster]'")
+
+
+def _dask(*arguments: str, path: str = str(Path(__file__).parent)) -> subprocess.Popen[bytes]:
+    """A part of a cluster, with `path` beside what is installed."""
+    command = [sys.executable, "-m", "dask", *arguments, "--no-dashboard"]
+    everything = os.pathsep.join([path, *filter(None, sys.path)])
+    environment = os.environ | {"PYTHONPATH": everything}
+    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment)
+
+
+@pytest.fixture
+def scheduler(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
+    """A scheduler in a process of its own, and its address."""
+    file = tmp_path / "scheduler.json"
+    process = _dask("scheduler", "--host", "127.0.0.1", "--port", "0", "--scheduler-file", str(file))
+    try:
+        while not (file.exists() and file.read_text().endswith("}")):
+            assert process.poll() is None
+            time.sleep(0.05)
+        yield process, json.loads(file.read_text())["address"]
+    finally:
+        process.kill()
+        process.wait()
+
+
+@pytest.mark.processes
+@pytest.mark.slow
+def test_a_lost_scheduler_and_a_cluster_without_workers_are_one_line_each_and_nothing_is_lost(
+    tmp_path: Path, scheduler: tuple[subprocess.Popen[bytes], str], monkeypatch: pytest.MonkeyPatch, capfd
+) -> None:
+    process, address = scheduler
+    monkeypatch.setattr("accredit.store.executors.CONNECT_SECONDS", 1.0)
+    trace = tmp_path / "trace"
+    trace.mkdir()
+    game, coalitions = Traced(str(trace)), from_index(np.arange(1000), 10)
+    game.seconds = 0.02  # long enough for the scheduler to be lost on the way
+    with durable(game, executor=f"dask:{address}") as empty, pytest.raises(ExecutorError, match="has no workers"):
+        empty.payoff(coalitions[:1])
+    worker = _dask("worker", address, "--nthreads", "1", "--no-nanny")
+    with distributed.Client(address) as client:
+        client.wait_for_workers(1, timeout=60)
+
+    def kill_the_scheduler() -> None:
+        while sum(1 for _ in trace.iterdir()) < 5:
+            time.sleep(0.01)
+        process.kill()
+
+    killer = threading.Thread(target=kill_the_scheduler, daemon=True)
+    killer.start()
+    try:
+        with Journal(tmp_path / "run.db") as journal:
+            with (
+                durable(game, journal, f"dask:{address}", name={"game": "squares"}) as run,
+                pytest.raises(ExecutorError, match="run again to resume") as lost,
+            ):
+                run.payoff(coalitions)
+            killer.join()
+            assert "\n" not in str(lost.value)
+            assert journal.games()[0]["ok"] < 1000
+    finally:
+        worker.kill()
+        worker.wait()
+    written = capfd.readouterr()
+    assert written.err == ""
+    game.seconds = 0.0
+    with Journal(tmp_path / "run.db") as journal, durable(game, journal, "serial", name={"game": "squares"}) as run:
+        assert run.payoff(coalitions).tolist() == (coalitions.sum(axis=1) ** 2.0).tolist()
 
 
 @pytest.mark.processes

@@ -218,6 +218,8 @@ def test_batches_follow_the_cost_and_the_window_is_bounded() -> None:
             threading.Timer(0.002, finish).start()
             return future
 
+        def lost(self) -> None: ...
+
         def rebuild(self) -> None: ...
 
         def close(self) -> None: ...
@@ -236,6 +238,8 @@ def test_crews_lost_one_after_another_end_in_an_error() -> None:
 
         def submit(self, coalitions: Any) -> Future[Any]:
             raise RuntimeError("no more room")
+
+        def lost(self) -> None: ...
 
         def rebuild(self) -> None: ...
 
@@ -274,3 +278,25 @@ def test_where_processes_share_no_locks_the_default_stays_here_and_asking_for_th
     assert isinstance(crew_of(None), Serial)
     with durable(Sizes(), executor="processes:2") as game, pytest.raises(ExecutorError, match="--executor serial"):
         game.payoff(EVERYBODY)
+
+
+def test_a_crew_that_was_lost_without_a_word_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A future that its owner has forgotten is never done; who waits must not wait for ever."""
+    monkeypatch.setattr("accredit.store.schedule.LOOK_SECONDS", 0.01)
+
+    class Forgetful(Serial):
+        forgets = True
+
+        def submit(self, coalitions: Any) -> Future[Any]:
+            return Future() if self.forgets else super().submit(coalitions)
+
+        def lost(self) -> Exception | None:  # type: ignore[override]
+            return ConnectionError("the scheduler is gone") if self.forgets else None
+
+        def rebuild(self) -> None:
+            self.forgets = False
+
+    crew = Forgetful()
+    crew.start(Sizes())
+    found = [worth for batch in Schedule(crew, np.eye(4, dtype=bool)) for worth in batch.values.tolist()]
+    assert found == [1.0, 1.0, 1.0, 1.0]

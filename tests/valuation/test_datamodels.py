@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -9,6 +11,7 @@ from accredit.core import Holds, InvalidInput
 from accredit.games import FunctionGame
 from accredit.store import durable
 from accredit.valuation import RidgeUtility, datamodels, fit_datamodels, random_subsets
+from accredit.valuation.shrunk import ridge
 from accredit.values import banzhaf
 from accredit.values.lasso import duality_gap, gram, lasso
 
@@ -117,3 +120,64 @@ def test_a_constant_output_gets_zero_weights() -> None:
 def test_a_seed_below_zero_is_refused_by_name() -> None:
     with pytest.raises(InvalidInput, match="seed must be a whole number"):
         random_subsets(5, 20, 0.5, seed=-1)
+
+
+@pytest.mark.parametrize("rows", [12, 70], ids=["more subsets than rows", "more rows than subsets"])
+def test_ridge_is_that_of_scikit_learn_and_its_errors_are_of_subsets_left_out(rows: int) -> None:
+    sklearn = pytest.importorskip("sklearn.linear_model")
+    rng = np.random.default_rng(rows)
+    masks = rng.random((40, rows)) < 0.5
+    y = masks @ rng.normal(size=(rows, 2)) + rng.normal(size=(40, 2))
+    found = ridge(masks, y)
+    for target in range(2):
+        model = sklearn.Ridge(alpha=found.penalties[target])
+        assert_allclose(found.weights[:, target], model.fit(masks, y[:, target]).coef_, atol=1e-8)
+        left_out = []
+        for i in range(40):
+            others = np.arange(40) != i
+            fixed = masks.mean(
+                axis=0
+            )  # the columns stay where they were centred: a subset's own mean is all that changes
+            design = np.column_stack([masks - fixed, np.ones(40)])[others]
+            penalty = np.diag([found.penalties[target]] * rows + [0.0])
+            fitted = np.linalg.solve(design.T @ design + penalty, design.T @ y[others, target])
+            left_out.append((y[i, target] - np.append(masks[i] - fixed, 1.0) @ fitted) ** 2)
+        assert found.errors[target] == pytest.approx(np.mean(left_out), rel=1e-6)
+
+
+def test_few_rows_that_matter_are_found_by_lasso_and_many_by_ridge() -> None:
+    rng = np.random.default_rng(3)
+    masks = rng.random((200, 120)) < 0.5
+    few, many = np.zeros((120, 3)), rng.normal(size=(120, 3))
+    few[:4] = 3.0
+    for truth, word in ((few, "lasso"), (many, "ridge")):
+        y = masks @ truth + rng.normal(size=(200, 3))
+        found = fit_datamodels(tuple(map(str, range(120))), tuple("abc"), masks, y, fraction=0.5)
+        assert found.shrinkage == word
+        assert word in found.attribution().method
+        assert np.corrcoef(found.weights.ravel(), truth.ravel())[0, 1] > 0.8
+
+
+def test_many_rows_are_fitted_without_a_matrix_of_all_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules["accredit.valuation.datamodels"], "gram", None)  # nothing may ask for it
+    rng = np.random.default_rng(0)
+    masks = rng.random((150, 2500)) < 0.5
+    truth = np.zeros((2500, 1))
+    truth[:5] = 20.0
+    found = fit_datamodels(tuple(map(str, range(2500))), ("t",), masks, masks @ truth, fraction=0.5)
+    assert set(np.argsort(-found.weights[:, 0])[:5]) == set(range(5))
+
+
+def test_what_does_not_fit_is_refused_before_anything_is_trained() -> None:
+    class Untouched:
+        players = tuple(f"row {i}" for i in range(5000))
+        targets = ("t",)
+
+        def payoff(self, coalitions: np.ndarray) -> np.ndarray:
+            raise AssertionError("a training was begun")
+
+        def retrain(self, coalitions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            raise AssertionError("a training was begun")
+
+    with pytest.raises(InvalidInput, match=r"5,000 rows from 4,000 subsets .* need about 0.7 GB"):
+        datamodels(Untouched(), 4000, memory=1e8)

@@ -10,7 +10,7 @@ from valuation_data import blobs
 from accredit.core import FloatArray, InvalidInput
 from accredit.evaluate.axioms import check_claims
 from accredit.games import grouped
-from accredit.valuation import KNNUtility, groups_of, knn_shapley, split
+from accredit.valuation import KNNUtility, groups_of, knn_regression_shapley, knn_shapley, split
 from accredit.values import Exact, shapley
 
 
@@ -61,7 +61,7 @@ def test_far_from_the_origin_nothing_changes() -> None:
 def test_chunks_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
     data = blobs(30, tests=11)
     whole = knn_shapley(data, 3).credit, KNNUtility(data, 3).payoff(np.eye(30, dtype=bool))
-    monkeypatch.setattr("accredit.valuation.knn.CHUNK", 64)
+    monkeypatch.setattr("accredit.valuation.knn_order.CHUNK", 64)
     assert_allclose(knn_shapley(data, 3).credit, whole[0], atol=1e-15)
     assert_allclose(KNNUtility(data, 3).payoff(np.eye(30, dtype=bool)), whole[1], atol=1e-15)
 
@@ -153,3 +153,71 @@ def test_neighbours_a_hair_apart_in_clusters_far_apart_are_told_apart() -> None:
         both[row, list(pair)] = True
     wanted = [float(y[min(pair, key=lambda i: near[i])] == 0) for pair in pairs]
     assert game.retrain(both)[1][:, 0].tolist() == wanted
+
+
+@pytest.mark.parametrize("columns", [2, 20], ids=["tree", "partial sort"])
+@pytest.mark.parametrize("within", [0.3, 0.1, 0.04])
+def test_credit_within_a_bound_is_within_it_and_the_bound_is_the_interval(columns: int, within: float) -> None:
+    rng = np.random.default_rng(columns)
+    y, labels = rng.integers(0, 3, size=60), rng.integers(0, 3, size=9)
+    data = split(rng.normal(size=(60, columns)), y, rng.normal(size=(9, columns)), labels)
+    exact, near = knn_shapley(data, 3), knn_shapley(data, 3, within=within)
+    off = np.abs(near.credit - exact.credit)
+    assert 0 < off.max() <= within
+    assert near.interval is not None
+    assert ((near.interval[:, 0] <= exact.credit) & (exact.credit <= near.interval[:, 1])).all()
+    assert near.total == pytest.approx(exact.total)
+    assert "within" in near.method
+
+
+def test_one_test_row_meets_the_bound_almost() -> None:
+    """Every row beyond the nearest is right, and the nearest is wrong: the bound cannot be much lower."""
+    data = split(np.arange(50.0)[:, None], [0] * 10 + [1] * 40, [[-1.0]], [1])
+    off = np.abs(knn_shapley(data, 1, within=0.1).credit - knn_shapley(data, 1).credit)
+    assert 0.5 * 0.1 < off.max() <= 0.1
+
+
+@pytest.mark.parametrize("columns", [2, 20], ids=["tree", "partial sort"])
+def test_equal_rows_stay_equal_within_a_bound_and_ties_are_exact(columns: int) -> None:
+    rng = np.random.default_rng(1)
+    x, tests = (rng.integers(0, 2, size=(rows, columns)).astype(float) for rows in (40, 12))
+    x[20:30] = x[:10]
+    x[30:] = tests[0]
+    y, labels = rng.integers(0, 2, size=40), rng.integers(0, 2, size=12)
+    y[20:30] = y[:10]
+    data = split(x, y, tests, labels)
+    near, exact = knn_shapley(data, 3, within=0.1), knn_shapley(data, 3)
+    assert_allclose(near.credit[20:30], near.credit[:10], atol=1e-15)
+    assert np.abs(near.credit - exact.credit).max() <= 0.1 + 1e-12
+
+
+def test_a_bound_that_reaches_every_row_is_exact() -> None:
+    values = knn_shapley(blobs(30), 3, within=0.01)
+    assert values.interval is None
+    assert "within" not in values.method
+    check_claims(values, KNNUtility(blobs(30), 3))
+
+
+@pytest.mark.parametrize("within", [0, -0.1, 1, True, "0.1", float("nan")])
+def test_a_bound_that_is_none_is_refused(within: object) -> None:
+    with pytest.raises(InvalidInput, match="within must lie between 0 and 1"):
+        knn_shapley(blobs(9), 3, within=within)  # type: ignore[arg-type]
+
+
+@pytest.mark.slow
+@pytest.mark.processes
+def test_test_rows_spread_over_processes_give_the_same_bits() -> None:
+    data = blobs(50, tests=40)
+    seen: list[int] = []
+    spread = knn_shapley(data, 3, executor="processes:2", watch=seen.append)
+    assert_array_equal(spread.credit, knn_shapley(data, 3).credit)
+    assert seen[-1] == 40
+
+
+def test_test_rows_spread_over_threads_give_the_same_bits() -> None:
+    data = blobs(50, tests=40)
+    near = knn_shapley(data, 3, within=0.05)
+    assert_array_equal(knn_shapley(data, 3, within=0.05, executor="threads:2").credit, near.credit)
+    numbers = split(data.x, data.x[:, 0], data.test_x, data.test_x[:, 0], regression=True)
+    spread = knn_regression_shapley(numbers, 3, executor="threads:2").credit
+    assert_array_equal(spread, knn_regression_shapley(numbers, 3).credit)

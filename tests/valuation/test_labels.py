@@ -7,18 +7,19 @@ import pytest
 from numpy.testing import assert_allclose
 
 from accredit.core import InvalidInput
+from accredit.valuation.label_precision import precision_by_planting, precision_in_thought
 from accredit.valuation.label_result import Evidence, WrongLabels
 from accredit.valuation.label_scores import margin, neighbour_agreement, scaled, text_views
 from accredit.valuation.labels import COMBINED, _chosen, _heard, wrong_labels
 from accredit.valuation.oddities import nearest, oddities
-from accredit.valuation.out_of_fold import belief, out_of_fold, votes
+from accredit.valuation.out_of_fold import belief, out_of_fold, pool_shares, pooled
 from accredit.valuation.planted import (
     Trial,
     decided,
     disagreement,
     error_rate,
-    expected_precision,
     found_share,
+    likeliest_rate,
     planted,
 )
 
@@ -112,6 +113,28 @@ def test_planted_flips_are_a_tenth_and_always_another_class() -> None:
     assert (labels[flipped] != y[flipped]).all() and (labels[~flipped] == y[~flipped]).all()
 
 
+@pytest.mark.slow
+def test_where_every_label_is_foretold_none_looks_wrong() -> None:
+    found = wrong_labels(
+        ["p", "q"] * 15, features=np.column_stack([np.arange(30) % 2, np.arange(30) % 2]).astype(float)
+    )
+    assert found.suspects == () and found.verdict.startswith("no label looks wrong")
+
+
+def test_small_classes_keep_two_rows_of_their_own() -> None:
+    y = np.array([0] * 50 + [1] * 3 + [2] * 2)
+    for seed in range(50):
+        labels, flipped = planted(y, 3, seed)
+        assert flipped.any() and not flipped[53:].any() and flipped[50:53].sum() <= 1
+        assert (labels[~flipped] == y[~flipped]).all()
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("error")
+def test_texts_that_are_all_the_same_accuse_nobody_and_warn_of_nothing() -> None:
+    assert wrong_labels([0, 1] * 15, texts=["good film"] * 30).suspects == ()
+
+
 def test_precision_is_right_where_scores_are_known() -> None:
     """Scores of right and wrong rows drawn from two known distributions: a list's true precision is known beforehand."""
     rng = np.random.default_rng(0)
@@ -126,11 +149,59 @@ def test_precision_is_right_where_scores_are_known() -> None:
     fresh = errors & (
         rng.random(rows) < 0.1 * (1 - rate) / (rate + 0.1 * (1 - rate))
     )  # those of them that were planted
-    sizes = np.array([1000, 1500, 4000])
-    stated = expected_precision(sizes, rate, [Trial(fresh, again, again)])
-    true = [wrong[np.argsort(score)[:k]].mean() for k in sizes]
-    assert_allclose(stated, true, atol=0.1)
-    assert (expected_precision(sizes, 0.0, [Trial(fresh, again, again)]) == 0).all()
+    stated = precision_by_planting([Trial(fresh, again, again)], rate)
+    true = np.cumsum(wrong[np.argsort(score)]) / np.arange(1, rows + 1)
+    for size in (1000, 1500, 4000):
+        assert stated[size - 1] == pytest.approx(true[size - 1], abs=0.05)
+    assert (precision_by_planting([Trial(fresh, again, again)], 0.0) == 0).all()
+
+
+@pytest.mark.parametrize("classes", [2, 4])
+@pytest.mark.parametrize("sharp", [1.0, 4.0], ids=["hard", "clear"])
+def test_flips_in_thought_say_how_right_a_list_is(classes: int, sharp: float) -> None:
+    """Labels drawn from known probabilities, then a known share moved: the precision of every list is known, also where the
+    features are so weak that most of a list is hard and not wrong."""
+    rng = np.random.default_rng(classes)
+    rows, rate = 40_000, 0.12
+    logs = sharp * rng.normal(size=(rows, classes))
+    logs -= np.logaddexp.reduce(logs, axis=1, keepdims=True)
+    truth = (np.cumsum(np.exp(logs), axis=1) > rng.random((rows, 1))).argmax(axis=1)
+    wrong = rng.random(rows) < rate
+    y = np.where(wrong, (truth + rng.integers(1, classes, size=rows)) % classes, truth)
+    stated = precision_in_thought(logs, y, rate)
+    order = np.argsort(margin(logs, y), kind="stable")
+    true = np.cumsum(wrong[order]) / np.arange(1, rows + 1)
+    for size in (2000, 4000, 8000, rows):  # five standard errors of 2,000 rows are 0.056
+        assert stated[size - 1] == pytest.approx(true[size - 1], abs=0.056)
+
+
+def test_the_likeliest_rate_follows_the_wrong_labels_and_knows_what_was_planted() -> None:
+    """Agreement with chance σ(g), then a share of labels moved: 0.03 are more than six standard errors of 20,000 rows."""
+    rng = np.random.default_rng(1)
+    gaps = rng.exponential(3.0, size=20_000)
+
+    def decisions(share: float) -> np.ndarray:
+        agrees = (rng.random(len(gaps)) < 1 / (1 + np.exp(-gaps))) ^ (rng.random(len(gaps)) < share)
+        return np.where(agrees, gaps, -gaps)
+
+    for rate in (0.02, 0.1, 0.25):
+        after = rate + 0.1 * (1 - 2 * rate)
+        assert likeliest_rate([decisions(rate)], [0.0], 2) == pytest.approx(rate, abs=0.03)
+        assert likeliest_rate([decisions(after)], [0.1], 2) == pytest.approx(rate, abs=0.03)
+
+
+def test_models_have_a_say_by_what_they_add() -> None:
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 3, size=600)
+    telling = np.log(np.where(y[:, None] == np.arange(3), 0.6, 0.2)) + 0.8 * rng.normal(size=(600, 3))
+    cocksure = 20 * (telling + rng.normal(size=(600, 3)))
+    silent = rng.normal(size=(600, 3))
+    shares = pool_shares([telling, cocksure, silent], y)
+    assert shares[0] > 0.3 and shares[1] < 0.05 and shares[2] < 0.3
+    mixed = pooled([telling, cocksure, silent], shares)
+    assert_allclose(np.exp(mixed).sum(axis=1), 1.0)
+    even = pooled([telling, cocksure, silent], np.full(3, 1 / 3))
+    assert mixed[np.arange(600), y].sum() > even[np.arange(600), y].sum()
 
 
 def test_disagreement_counts_the_most_decided_rows_only() -> None:
@@ -139,8 +210,8 @@ def test_disagreement_counts_the_most_decided_rows_only() -> None:
     assert disagreement(-margins, 0.12) == 0.0
     assert decided(-margins) == 1.0  # decided everywhere
     assert decided(np.concatenate([np.full(12, 5.0), np.full(88, -0.1)])) == 0.12  # hard but for a few
-    rate, low, high = error_rate(-margins, [Trial(np.zeros(100, bool), margins, -margins)])
-    assert rate == 0.0 and low == 0.0 and high > 0  # a hundred rows without an error are not proof of none
+    rate, low, high = error_rate(-margins, [Trial(np.zeros(100, bool), margins, -margins)], 2)
+    assert rate < 0.03 and low == 0.0 and high > rate  # a hundred rows without an error are not proof of none
 
 
 def test_margins_and_neighbours_by_hand() -> None:
@@ -167,6 +238,9 @@ def test_the_same_text_with_two_labels_is_a_contradiction() -> None:
     [
         ([0, 1] * 20, {}, "give texts"),
         ([0, 1] * 20, {"features": np.zeros((39, 2))}, "39 rows"),
+        ([0, 1] * 19 + [None, None], {"features": np.zeros((40, 2))}, "labels hold None in row 38"),
+        (np.array([0.0, 1.0] * 19 + [np.nan] * 2), {"features": np.zeros((40, 2))}, "labels hold nan in row 38"),
+        (list(range(15)) * 2, {"features": np.zeros((30, 2))}, "hardly a class could spare a row"),
         ([0, 1] * 20, {"features": np.full((40, 2), np.nan)}, "finite"),
         ([0] * 40, {"features": np.zeros((40, 2))}, "two classes"),
         ([0, 1] * 20 + [2], {"features": np.zeros((41, 2))}, "one row only"),
@@ -186,9 +260,9 @@ def test_a_view_that_foretells_nothing_has_no_vote() -> None:
     x, y, wrong = _blobs(120, apart=4.0, flips=8)
     noise = np.random.default_rng(1).normal(size=(120, 40))
     both = wrong_labels(y, features={"good": x, "noise": noise})
-    logs = {name: votes(out_of_fold(scaled(view, name), y)) for name, view in (("good", x), ("noise", noise))}
+    logs = {name: list(out_of_fold(scaled(view, name), y).values()) for name, view in (("good", x), ("noise", noise))}
     assert _heard(logs, y) == ["good"] and _heard({"noise": logs["noise"]}, y) == ["noise"]
-    assert both.agreement == (np.mean(logs["good"], axis=0).argmax(axis=1) == y).mean()
+    assert both.agreement == (pooled(logs["good"], pool_shares(logs["good"], y)).argmax(axis=1) == y).mean()
     assert both.suspects and set(both.suspects[:6]) <= set(np.flatnonzero(wrong).tolist())
 
 
@@ -197,7 +271,7 @@ def test_doubtful_labels_teach_less() -> None:
     """Models that learn from believed rows alone are those of the rows that are left."""
     x, y, wrong = _blobs(60, apart=3.0, flips=8)
     believed = np.where(wrong, 1e-9, 1.0)
-    cleaner, plain = (np.mean(votes(out_of_fold(x, y, 0, w)), axis=0) for w in (believed, None))
+    cleaner, plain = (np.mean(list(out_of_fold(x, y, 0, w).values()), axis=0) for w in (believed, None))
     assert margin(cleaner, y)[wrong].mean() < margin(plain, y)[wrong].mean()
     assert_allclose(belief(np.log(np.full((4, 2), 0.5)), np.array([0, 1, 1, 0])), 1.0)
 

@@ -14,8 +14,9 @@ from accredit.core.coalitions import packed
 from accredit.games import TableGame
 from accredit.store import Entry, Journal, fingerprint
 from accredit.valuation.labels import wrong_labels
-from accredit.valuation.report import CURVE_STEPS, DataReport, Valuation
+from accredit.valuation.report import DataReport, Valuation
 from accredit.valuation.suspects import Harmful, RowFacts, Sureness, harmful
+from accredit.valuation.worth import CURVE_STEPS
 from accredit.values.interactions import shapley_interactions
 from accredit.views.data_view import data_body
 from accredit.views.valuation import report_page, report_text

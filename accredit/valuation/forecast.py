@@ -1,0 +1,132 @@
+"""What a budget of trainings will tell, foretold from the first few of them: before the run, not after it.
+
+Half-widths fall about with the square root of the number of trainings. A pilot of some trainings measures one; the trainings
+that a wanted half-width takes follow, and what a smaller budget could tell: fewer, larger players, or only the rows that stand
+out. Pilots see little of what a solver learns from many payoffs, so they rather ask for too much.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from accredit.core import Attribution, Game, InvalidInput, NotConverged, TooManyPlayers
+from accredit.values.shapley import shapley
+
+PILOT = 130  # trainings: nobody, everybody and 64 pairs of coalitions
+
+Estimate = Callable[[int], Attribution]  # budget -> values with intervals
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """Half of all intervals are narrower than `half` after `pilot` trainings, and `total` is shared among the players."""
+
+    players: int
+    pilot: int
+    half: float
+    total: float  # v(N) − v(∅)
+
+    @property
+    def even_share(self) -> float:
+        return abs(self.total) / self.players
+
+    def half_width(self, budget: int) -> float:
+        """What to expect of so many trainings: half of the intervals are narrower."""
+        return self.half * float(np.sqrt(self.pilot / budget))
+
+    def budget(self, half_width: float) -> int:
+        """The least number of trainings for that half-width, in two digits: more would pretend to know.
+
+        >>> Forecast(players=300, pilot=130, half=0.05, total=0.4).budget(0.01)
+        3300
+        """
+        return rounded_up(max(self.pilot, self.pilot * (self.half / half_width) ** 2))
+
+    def groups(self, budget: int) -> int:
+        """How many players so many trainings could tell apart: of g instead of n, intervals are √(g/n) as wide, while an even
+        share is n/g as large.
+
+        >>> Forecast(players=300, pilot=130, half=0.05, total=0.4).groups(2000)
+        66
+        """
+        return int((abs(self.total) * np.sqrt(self.players) / self.half_width(budget)) ** (2 / 3))
+
+    def says(self, budget: int) -> str:
+        """What that budget will tell, in words; empty where it tells rows apart.
+
+        >>> print(Forecast(players=300, pilot=130, half=0.05, total=0.4).says(2000))
+        2,000 trainings will leave most rows at about ±0.013, and an even share is 0.0013: only rows worth more than 10 times \
+that will stand out. ±0.0013 takes about 190,000; 2,000 might tell 66 groups apart (--players COLUMN)
+        """
+        half, share = self.half_width(budget), self.even_share
+        if half <= share:
+            return ""
+        times = (
+            f"only rows worth more than {half / share:,.0f} times that will stand out" if share else "nothing is shared"
+        )
+        takes = f" ±{share:.2g} takes about {self.budget(share):,};" if share else ""
+        groups = self.groups(budget)
+        instead = (
+            f" {budget:,} might tell {groups} groups apart (--players COLUMN)" if 2 <= groups < self.players else ""
+        )
+        return (
+            f"{budget:,} trainings will leave most rows at about ±{half:.2g}, and an even share is {share:.2g}: {times}."
+            f"{takes}{instead}"
+        ).rstrip(";")
+
+
+def forecast(game: Game, estimate: Estimate | None = None, *, seed: int = 0) -> Forecast:
+    """Foretell what trainings will tell, from a pilot of 130, by Data Shapley or by another estimate.
+
+    A durable game keeps the pilot's payoffs: what the run asks again is not paid for twice.
+
+    >>> from accredit.games import FunctionGame
+    >>> game = FunctionGame([f"row {i}" for i in range(40)], lambda s: np.sqrt(s.sum(axis=1)))
+    >>> forecast(game).budget(0.01) < forecast(game).budget(0.001)
+    True
+    """
+    found = estimate(PILOT) if estimate else shapley(game, budget=PILOT, seed=seed)
+    if found.interval is None or found.total is None or not found.payoffs:
+        why = found.precision.because if found.precision else "it has no intervals"
+        raise InvalidInput(
+            f"no half-width of {found.method} can be foretold: {why}; leave "
+            "--half-width out, or write --method shapley or banzhaf"
+        )
+    return Forecast(len(found), found.payoffs, float(np.median(np.diff(found.interval, axis=1))) / 2, found.total)
+
+
+def settled_budget(
+    plan: Callable[[], Forecast], players: int, budget: int | None, half_width: float | None, usual: int
+) -> tuple[int, str]:
+    """The trainings to spend and what they will tell, in words.
+
+    Refused where they cannot reach the half-width that is wanted. Without one, pilots that are most of the budget, or that a
+    solver cannot do, are left out.
+    """
+    if half_width is None:
+        spent = budget or usual
+        if spent < 2 * PILOT:
+            return spent, ""
+        try:
+            return spent, plan().says(spent)
+        except (InvalidInput, NotConverged):
+            return spent, ""
+    if not half_width > 0:
+        raise InvalidInput(f"half_width must be positive, got {half_width!r}; write for example --half-width 0.01")
+    foretold = plan()
+    needed = foretold.budget(half_width)
+    if budget is not None and budget < needed:
+        raise TooManyPlayers(
+            f"±{half_width:g} for most of {players:,} players takes about {needed:,} trainings, and the budget is {budget:,}; "
+            f"write --budget {needed}, or a wider --half-width. {foretold.says(budget)}".rstrip()
+        )
+    return needed, f"±{half_width:g} for most of {players:,} players takes about {needed:,} trainings"
+
+
+def rounded_up(count: float) -> int:
+    """Two digits."""
+    size = 10 ** max(int(np.floor(np.log10(count))) - 1, 0)
+    return int(np.ceil(count / size) * size)
