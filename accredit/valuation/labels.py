@@ -86,7 +86,6 @@ def wrong_labels(
     common: dict[str, Any] = {
         "names": rows,
         "given": tuple(classes[i] for i in y),
-        "suggested": tuple(classes[i] for i in seen.logs.argmax(axis=1)),
         "suspicion": suspicion,
         "chosen": chosen,
         "evidence": evidence,
@@ -99,7 +98,19 @@ def wrong_labels(
     about = (
         {"suspects": (), "rate": None, "verdict": refused} if refused else _listed(order, seen, y, chosen, kept, wanted)
     )
-    return with_excerpts(WrongLabels(**common, **about), texts)
+    said = tuple(classes[i] for i in _instead(seen.logs, y, about["suspects"]))
+    return with_excerpts(WrongLabels(**common, **about, suggested=said), texts)
+
+
+def _instead(logs: FloatArray, y: IntArray, suspects: Sequence[int]) -> IntArray:
+    """The likeliest class of every row (N,), and of a suspect the likeliest among the others: its label is what is doubted.
+
+    >>> _instead(np.log([[0.9, 0.1], [0.6, 0.4]]), np.array([0, 0]), [1])
+    array([0, 1])
+    """
+    doubted = logs.copy()
+    doubted[list(suspects), y[list(suspects)]] = -np.inf
+    return np.asarray(doubted.argmax(axis=1))
 
 
 def _listed(
