@@ -152,7 +152,7 @@ def _in_unit(model: Any, payoff: Payoff | None, rows: Any) -> tuple[ArrayModel, 
         if (callable(payoff) or payoff in OF_ALL) and "probability" in asked.units:
             chances = ArrayModel(asked.units["probability"], "probability", asked.known_labels, asked.name)
             return chances, payoff, named_payoff(payoff), ""
-        unit, why = asked.unit_for(payoff, rows)
+        unit, why = asked.unit_for(None if payoff is None else named_payoff(payoff), rows)
         if unit == "log-odds" and "probability" in asked.units:  # so that a chance of 0 or 1 is refused by name
             chances = ArrayModel(asked.units["probability"], "probability", asked.known_labels, asked.name)
             return chances, "log-odds", unit, why
