@@ -378,8 +378,8 @@ def leakage_report(
                 )
             if ranked is not None:
                 ready[SCORES] = lambda: score_code(
-                    ranked, masks, answer, None if outside is None else _ask(outside, rows, masks, answer),
-                    fit=fit, score=score, seed=seed,
+                    ranked, masks, answer, _readings((outside, surrogate), rows, masks, answer), fit=fit, score=score,
+                    seed=seed,
                 )  # fmt: skip
             if useless is not None:
                 ready[INERT] = lambda: inert_players(hidden, useless[score], there)
@@ -439,6 +439,12 @@ def _judge(
             judges.append(None)
     whence = "training rows" if training is not None else "audit rows"
     return judges[0], judges[1], (f"the judge was trained on {len(x):,} {whence}",)
+
+
+def _readings(readers: Sequence[Reader | None], x: Array, masks: FloatArray, labels: IntArray) -> FloatArray | None:
+    """What readers say about what is shown, side by side: (N, readers · classes)."""
+    said = [_ask(reader, x, masks, labels) for reader in readers if reader is not None]
+    return np.concatenate(said, axis=1) if said else None
 
 
 def _scores(scores: npt.ArrayLike, shape: tuple[int, ...]) -> FloatArray:

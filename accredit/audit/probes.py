@@ -72,9 +72,9 @@ def score_code(
 ) -> Finding:  # fmt: skip
     """What the order and size of the shown players' scores say about ŷ, beyond which players are shown and what they say.
 
-    Boosted trees read the mask (N, n) and a judge's answer to what is shown, `believed` (N, classes); others also read each
-    shown player's rank and its score, centred and scaled in its row. Chance is the accuracy of the first. A selection whose
-    scores are used only to choose has nothing to fear from this; one whose scores are shown does.
+    Boosted trees read the mask (N, n) and what readers answer to what is shown, `believed` (N, numbers): a judge, and the
+    explainer's own surrogate; others also read each shown player's rank and its score, centred and scaled in its row. Chance
+    is the accuracy of the first.
 
     >>> rng = np.random.default_rng(0)
     >>> labels = rng.integers(2, size=800)
@@ -92,7 +92,7 @@ def score_code(
     told, chance = (right(_trees(x[fit], labels[fit], x[score], classes, seed), labels[score]) for x in (both, plain))
     return judged(
         SCORES, told, chance,
-        asks="accuracy of the answer predicted from the order and size of scores, the mask and a judge's reading of what is "
+        asks="accuracy of the answer predicted from the order and size of scores, the mask and the readers' answers to what is "
         "shown; chance column: without the scores",
         readings={
             "flagged": "the order or size of the scores gives the answer away",

@@ -18,6 +18,12 @@ from accredit.audit.names import EVALX, METER, NAMES, SCORES, SCRAMBLE, SURROGAT
 
 Answer = Literal["leaks", "does not leak", "cannot tell"]
 DECIDING = (SURROGATE, EVALX, SCRAMBLE, TRANSPLANT, SCORES)
+OWN = (
+    SURROGATE,
+    EVALX,
+    SCRAMBLE,
+    TRANSPLANT,
+)  # they ask the explainer's own surrogate; without one, scores convict nobody
 NEEDED = (EVALX, SCRAMBLE, TRANSPLANT)  # without all of them nothing is acquitted
 MOST = 1_000_000  # rows beyond which a question is not worth asking
 
@@ -41,7 +47,8 @@ class Conclusion:
 def concluded(found: Sequence[Finding], not_run: Mapping[str, str], total: int) -> Conclusion:
     """The verdict from what the detectors found on `total` rows."""
     by_name = {finding.name: finding for finding in found}
-    guilty = [by_name[name] for name in DECIDING if name in by_name and by_name[name].verdict == "flagged"]
+    convicts = DECIDING if any(name in by_name for name in OWN) else ()
+    guilty = [by_name[name] for name in convicts if name in by_name and by_name[name].verdict == "flagged"]
     if guilty:
         return Conclusion("leaks", "; ".join(map(_evidence, guilty)), tuple(finding.name for finding in guilty))
     missing = [name for name in NEEDED if name not in by_name]

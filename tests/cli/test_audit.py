@@ -110,7 +110,13 @@ def test_a_saved_cxplain_gets_what_applies_to_it(explainer):
     assert result.exit_code == 0, result.output
     found = json.loads(result.stdout.splitlines()[-1])
     assert found["subject"].startswith("cxplain, the 1 highest of 3 by predicted removal loss")
-    assert [f["name"] for f in found["findings"]] == ["mask-only probe", "encode-meter", "random selector"]
+    assert [f["name"] for f in found["findings"]] == [
+        "mask-only probe",
+        "encode-meter",
+        "score code",
+        "random selector",
+    ]
+    assert found["conclusion"]["answer"] == "cannot tell"
     assert set(found["not_run"]) == {
         "surrogate gap", "EVAL-X gap", "inert players", "value scramble", "mask transplant",
     }  # fmt: skip
