@@ -59,7 +59,6 @@ class Models:
         self.by_kind: dict[str, Any] = {}
         model: Any
         self.folders: dict[str, str] = {}
-        model: Any
         for name in names:
             if is_row_model_file(name):
                 kind, model = "table", load_row_model(name)
