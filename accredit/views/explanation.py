@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from accredit.core import AXIOMS, Attribution
@@ -17,7 +18,7 @@ from accredit.views.notation import mark
 from accredit.views.numbers import percent, rounding
 from accredit.views.palette import LEVELS
 from accredit.views.running import running_sum
-from accredit.views.words import duration, error_bars, leaders, title, without_folders
+from accredit.views.words import duration, error_bars, leaders, place_name, title, without_folders
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -88,6 +89,9 @@ def _answer(explanation: Explanation) -> str:
         return ""
     if explanation.said is not None:
         return leaders(signed[0], "earned most of it", "speaks against it most", quoted=True)
+    if explanation.picture is not None:
+        named = replace(signed[0], players=tuple(place_name(player) for player in signed[0].players))
+        return leaders(named, "raises it most", "lowers it most")
     return leaders(signed[0], "raises it most", "lowers it most", quoted=True)
 
 
