@@ -11,7 +11,7 @@ export OMP_NUM_THREADS ?= 1
 export TOKENIZERS_PARALLELISM ?= false
 export HF_HUB_OFFLINE ?= 1
 
-.PHONY: demo test quick check bench soak soak-trees trace site release-check oldest clean
+.PHONY: demo test quick check bench soak soak-page soak-trees matrix fuzz truth trace site notebooks release-check oldest clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -66,14 +66,29 @@ bench: $(VENV)/bench.done  ## measure against the peers; each ends with one JSON
 soak: $(VENV)/test.done  ## kill journalled runs 500 times, alone and in pairs, and compare what they resume to
 	$(BIN)/python tools/soak_journal.py --trials 500
 
+soak-page: $(VENV)/test.done  ## ten minutes of requests to the page beside 1,100 sockets that never finish theirs
+	$(BIN)/python -m benchmarks.serve --minutes 10
+
 soak-trees: $(VENV)/test.done  ## exact credit of 200 random ensembles of every family against all coalitions
 	ACCREDIT_ENSEMBLES=200 $(BIN)/python -m pytest tests/trees/test_brute_force.py
+
+matrix: $(VENV)/test.done  ## every public call and every command with every kind of bad value
+	$(BIN)/python -m tools.matrix --show
+
+fuzz: $(VENV)/test.done  ## damaged and random input, more than a million executions
+	$(BIN)/python -m tools.fuzz
+
+truth: $(VENV)/test.done  ## axioms on 50,000 games, coverage of intervals, flows on 2,000 graphs, claims under attack
+	$(BIN)/python -m tools.truth
 
 trace: $(VENV)/test.done  ## plant facts in a language model's texts and find the text behind each answer
 	$(BIN)/python tools/trace_planted_facts.py
 
 site: $(VENV)/docs.done  ## the documentation site, into out/site; look at it with python -m http.server --bind 127.0.0.1 --directory out/site
 	PYTHONPATH=. DISABLE_MKDOCS_2_WARNING=true NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
+
+notebooks: $(VENV)/test.done  ## the tutorials as notebooks, each cell run, into out/notebooks
+	$(BIN)/python tools/notebooks.py --run --out out/notebooks
 
 release-check: $(VENV)/docs.done  ## build the wheel and try each extra of it in an empty environment
 	$(BIN)/python tools/release_check.py

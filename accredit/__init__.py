@@ -30,13 +30,17 @@ from accredit.core.lazy import lazy
 from accredit.core.version import __version__ as __version__
 from accredit.evaluate import axioms_kept, check_claims
 from accredit.games import (
+    ChoiceFunction,
+    ChoiceTable,
     FunctionGame,
     FunctionGames,
     TableGame,
     TableGames,
+    WeightedVote,
     cached,
     counted,
     grouped,
+    read_choices,
     read_game,
     read_games,
     restricted,
@@ -44,11 +48,18 @@ from accredit.games import (
 from accredit.values import (
     banzhaf,
     banzhaf_interactions,
+    banzhaf_owen,
     best_subsets,
     beta,
+    bolger,
     interactions,
+    least_core,
     leave_one_out,
+    leaving_out,
     mobius,
+    multichoice,
+    normalised_banzhaf,
+    nucleolus,
     owen,
     semivalue,
     shapley,
@@ -80,9 +91,11 @@ __getattr__ = lazy(
 )
 
 __all__ = [
-    "AccreditError", "Attribution", "Attributions", "Claim", "FunctionGame", "FunctionGames", "Game", "Games", "Holds",
-    "Interactions", "InvalidInput", "Selection", "TableGame", "TableGames", "TooManyPlayers", "axioms_kept", "banzhaf",
-    "banzhaf_interactions", "best_subsets", "beta", "cached", "check_claims", "counted", "explain", "flow_report",
-    "grouped", "interactions", "joint_flow", "leave_one_out", "mobius", "output", "owen", "pairwise_flow", "read_game",
-    "read_games", "restricted", "rollout", "semivalue", "shapley", "shapley_interactions", "value_given",
+    "AccreditError", "Attribution", "Attributions", "ChoiceFunction", "ChoiceTable", "Claim", "FunctionGame", "FunctionGames",
+    "Game", "Games", "Holds", "Interactions", "InvalidInput", "Selection", "TableGame", "TableGames", "TooManyPlayers",
+    "WeightedVote", "axioms_kept", "banzhaf", "banzhaf_interactions", "banzhaf_owen", "best_subsets", "beta", "bolger",
+    "cached", "check_claims", "counted", "explain", "flow_report", "grouped", "interactions", "joint_flow", "least_core",
+    "leave_one_out", "leaving_out", "mobius", "multichoice", "normalised_banzhaf", "nucleolus", "output", "owen",
+    "pairwise_flow", "read_choices", "read_game", "read_games", "restricted", "rollout", "semivalue", "shapley",
+    "shapley_interactions", "value_given",
 ]  # fmt: skip

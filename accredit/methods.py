@@ -8,6 +8,8 @@ How an address is called depends on the kind of the method:
 - "game": `address(**parameters, budget=…, seed=…)` is a solver; `.solve(game)` gives the credit.
 - "gradients", "attention": `address(subject, **parameters, **settings)` gives the credit of one input of one model; the
   settings are those of `takes` that were given.
+- "learned": `address(subject, **parameters)` gives the credit of one input by an explainer that was fitted before and is read
+  from a folder.
 - "training rows": `address(table, game, budget, seed)` gives the credit of the rows, or groups of rows, of a table.
 """
 
@@ -26,7 +28,7 @@ AUTO_EXACT = 12  # players; without a stated budget, up to 4,096 payoffs are ask
 EXACT_LIMIT = 22  # players; 4 million payoffs
 DEFAULT_BUDGET = 2000  # payoffs of one sampled value when no budget is stated
 
-Kind = Literal["game", "gradients", "attention", "training rows"]
+Kind = Literal["game", "gradients", "attention", "learned", "training rows"]
 Place = Literal["game", "explain", "text", "image", "strings", "answer", "training data"]
 
 EVERYWHERE = ("game", "text", "image", "strings", "answer", "training data")
@@ -34,6 +36,7 @@ NEEDS: Mapping[Kind, tuple[str, tuple[str, ...]]] = {  # kind -> what a method o
     "game": ("a game", EVERYWHERE),
     "gradients": ("a model's gradients", ("text", "image", "answer")),
     "attention": ("a model's attention", ("text", "image", "answer")),
+    "learned": ("an explainer fitted for one model", ("text", "image")),
     "training rows": ("training rows", ("training data",)),
 }
 SAID: Mapping[Place, str] = {
@@ -63,12 +66,13 @@ class Cost:
 EXACT = Cost("2ⁿ payoffs, or the budget", lambda n, b: 2**n if affordable(n, b) else b or DEFAULT_BUDGET)
 BUDGET = Cost("the budget of payoffs", lambda n, b: b or DEFAULT_BUDGET)
 NESTED = Cost("2ⁿ payoffs at most, or the budget", lambda n, b: min(2**n, b or DEFAULT_BUDGET))
+WHOLE = Cost("2ⁿ payoffs", lambda n, b: 2**n)
 EACH_ONCE = Cost("n + 2 payoffs", lambda n, b: n + 2)
 
 
 @dataclass(frozen=True)
 class Parameters:
-    """What may follow the colon: numbers by their names, or one of some words. `*weights` takes all numbers."""
+    """What may follow the colon: numbers by their names, one of some words, or a folder. `*weights` takes all numbers."""
 
     names: tuple[str, ...]
     example: str
@@ -78,6 +82,10 @@ class Parameters:
     def read(self, spelled: str, text: str) -> tuple[tuple[str, Any], ...]:
         """The parameters in `text`, by name; `spelled` is the whole method, for the error."""
         base = spelled.partition(":")[0]
+        if self.names == ("folder",):
+            if not text:
+                raise InvalidInput(f"method {spelled!r} needs a folder after the colon; write {base}:{self.example}")
+            return (("folder", text),)
         if self.words:
             if text not in self.words:
                 raise InvalidInput(
@@ -179,7 +187,7 @@ class Chosen:
                 f"method {self.name!r} needs groups to divide inside; give them with groups=…, in a command with --groups "
                 "(of a game for example 'stem=B+C,web=A', of training data a column)"
             )
-        spend = budget if self.method.cost in (EXACT, EACH_ONCE) else budget or DEFAULT_BUDGET
+        spend = budget or DEFAULT_BUDGET if self.method.cost is BUDGET else budget
         settings = {"budget": spend, "seed": seed, "groups": groups}
         return self.load()(**self.parameters, **{name: settings[name] for name in takes})
 
@@ -188,12 +196,14 @@ ALL_FOUR = ("efficiency", "symmetry", "null player", "linearity")
 SEMIVALUE = ("symmetry", "null player", "linearity")
 TENSOR = Parameters(("tensor",), "agf", words=("af", "norm", "gf", "agf"), default="af")
 WEIGHTS = Parameters(("tensor",), "norm", words=("af", "norm"), default="af")  # rows of a tensor that is read as a walk
+FOLDER = Parameters(("folder",), "FOLDER")
 INPUTS = "tokens, patches"
 PLACES = "tokens, patches, columns"
 SLOPES = ("layer", "baseline", "tolerance", "most_steps")  # settings of gradients, in `explain` and in the command
 READING = ("heads", "layers")  # settings of readings of attention
 DRAWS = ("samples", "noise")  # settings of those that draw points
 SETTINGS = (*SLOPES, *DRAWS, "points", *READING)
+TABLES = ("a table of payoffs", ("game",))  # values for readers of game theory: every coalition is known
 IN_A_VOCABULARY = ("a vocabulary to walk through", ("text", "answer"))
 
 METHODS = (
@@ -203,6 +213,9 @@ METHODS = (
            "nothing: v(N) − v(N∖i)", SEMIVALUE, EACH_ONCE, "equals Shapley in additive games", aliases=("loo",), takes=()),
     Method("banzhaf", "game", "accredit.values.within:BanzhafWithin", "accredit.banzhaf(game)", "any",
            "nothing: averages marginals", SEMIVALUE, EXACT, "robust to noisy payoffs"),
+    Method("normalised-banzhaf", "game", "accredit.values.within:NormalisedBanzhafWithin",
+           "accredit.normalised_banzhaf(game)", "any", "v(N) − v(∅)", ("efficiency", "symmetry", "null player"), EXACT,
+           "the Banzhaf index of a vote; scaled to add up", needs=TABLES),
     Method("beta", "game", "accredit.values.within:BetaWithin", "accredit.beta(game, α, β)", "any",
            "nothing: averages marginals", SEMIVALUE, EXACT, "beta:1,1 is Shapley, beta:16,1 listens to small coalitions",
            parameters=Parameters(("alpha", "beta"), "16,1")),
@@ -212,6 +225,12 @@ METHODS = (
     Method("owen", "game", "accredit.values.within:OwenWithin", "accredit.owen(game, groups)", "any, in nested groups",
            "v(N) − v(∅)", ("efficiency", "null player", "linearity"), NESTED, "symmetric inside groups",
            takes=("budget", "seed", "groups")),
+    Method("banzhaf-owen", "game", "accredit.values.within:BanzhafOwenWithin", "accredit.banzhaf_owen(game, groups)",
+           "any, in nested groups", "nothing: averages marginals", ("null player", "linearity"), NESTED,
+           "Banzhaf between groups and inside them", takes=("budget", "groups"), needs=TABLES),
+    Method("nucleolus", "game", "accredit.values.within:Nucleolus", "accredit.nucleolus(game)", "any", "v(N) − v(∅)",
+           ("efficiency", "symmetry", "null player"), WHOLE, "the smallest complaints; in the core if there is one",
+           takes=(), needs=TABLES),
     Method("lime", "game", "accredit.values.lime:Lime", "accredit.values.Lime().solve(game)", "any",
            "nothing: a local line", ("linearity",), BUDGET, "ridge fit near the whole input; its R² is reported"),
     Method("lasso", "game", "accredit.values.ablations:Lasso", "accredit.values.Lasso(budget=64).solve(game)", "any",
@@ -257,6 +276,10 @@ METHODS = (
            "accredit.gradients.discretised_integrated_gradients(model, text)", "tokens", "part of f(x) − f(baseline)",
            ("linearity",), Cost("29 backward passes"), "a path through words; the gap of its sum is reported",
            aliases=("dig", "discretized-integrated-gradients"), takes=("baseline", "points"), needs=IN_A_VOCABULARY),
+    Method("deep-lift", "gradients", "accredit.explanation.gradients:lifted", "accredit.gradients.deep_lift(model, text)",
+           PLACES, "f(input) − f(baseline)", ("efficiency",), Cost("one backward pass over two rows"),
+           "differences passed down by a rule for each operation; several baselines", aliases=("deeplift",),
+           takes=("layer", "baseline")),
     Method("attn-lrp", "gradients", "accredit.explanation.gradients:ruled", "accredit.gradients.attn_lrp(model, text)", PLACES,
            "nothing: scores", ("linearity",), Cost("one backward pass"),
            "relevance by a rule for each operation; how much is lost on the way is reported", aliases=("lrp", "attnlrp"),
@@ -294,6 +317,14 @@ METHODS = (
     Method("pairwise-flow", "attention", "accredit.explanation.attention:pairwise",
            "accredit.attention.pairwise_flow(attention)", INPUTS, "nothing: one flow per pair", (),
            Cost("T max flows"), "also :norm, and :gf and :agf on gradients", parameters=TENSOR, signed=False, takes=READING),
+    Method("fast-shapley", "learned", "accredit.learned.fast_results:credited",
+           "accredit.learned.fit_fast_inputs(texts, model)", INPUTS, "v(N) − v(∅)", ("efficiency",),
+           Cost("one pass and 2 payoffs"), "predicted by a network that `accredit learn fit` trained, with intervals",
+           parameters=FOLDER, estimates="shapley"),
+    Method("selector", "learned", "accredit.learned.tasks:scored", "accredit.learned.recipe(name, inputs, classes, k)",
+           "tokens", "nothing: scores", (), Cost("one pass"),
+           "L2X, VIBI, INVASE, REAL-X or CXPlain, as `accredit learn fit` trained it; may leak, see `accredit learn audit`",
+           parameters=FOLDER, signed=False, needs=("a selector trained for one model", ("text",))),
     Method("knn-shapley", "training rows", "accredit.valuation.rules:nearest_neighbours",
            "accredit.valuation.knn_shapley(data)", "training rows", "right neighbours", ALL_FOUR, Cost("no training"),
            "closed form for nearest neighbours", aliases=("knn",)),

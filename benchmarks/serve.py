@@ -1,4 +1,4 @@
-"""The page under load: first colours, a full line, idle connections, and a soak that watches memory.
+"""The page under load: first colours, a full line, sockets that never finish, and a soak that watches memory and the model.
 
     python -m benchmarks.serve --minutes 10
 
@@ -11,6 +11,7 @@ import argparse
 import json
 import os
 import re
+import resource
 import signal
 import socket
 import subprocess
@@ -18,7 +19,7 @@ import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -27,19 +28,22 @@ import numpy as np
 
 EXAMPLE = "A gripping, beautifully shot film that never lands."
 PLACES = 64
-IDLE = 256
+STRANGERS = 1100
+FACTS = ["Anna has the job of Boris .", "Clara owns a dog .", "Boris works as a baker ."]
 WARM_SHARE = 0.2  # of the soak that is not yet counted: caches and allocators settle
 
 
 def start(*options: str) -> tuple[subprocess.Popen[str], str]:
-    """A server on a free port, and its address."""
+    """A server on a free port, and its address with the key."""
     process = subprocess.Popen(
         [sys.executable, "-m", "accredit", "serve", "--port", "0", *options], stdout=subprocess.PIPE, text=True
     )
     assert process.stdout is not None
+    said = ""
     for line in process.stdout:
-        if found := re.search(r"http://\S+", line):
-            return process, found.group()
+        said += line
+        if found := re.search(r"(http://\S+/\?token=)\S+\n.*key: (\S+)\)", said):
+            return process, found[1] + found[2]
     raise SystemExit("the server did not start")
 
 
@@ -47,8 +51,10 @@ def start(*options: str) -> tuple[subprocess.Popen[str], str]:
 def client(address: str) -> Iterator[httpx.Client]:
     """A client that holds the key."""
     limits = httpx.Limits(max_connections=400)
-    with httpx.Client(base_url=address.partition("/?")[0], timeout=300, limits=limits) as opened:
-        opened.get(address).raise_for_status()
+    base, _, key = address.partition("/?token=")
+    headers = {"authorization": f"Bearer {key}"}
+    with httpx.Client(base_url=base, timeout=300, limits=limits, headers=headers) as opened:
+        opened.get("/api/about").raise_for_status()
         yield opened
 
 
@@ -90,34 +96,73 @@ def crowd(opened: httpx.Client) -> dict[str, Any]:
             "crowd_other": sum(end not in ("done", "429") for end in ends)}  # fmt: skip
 
 
-def idle(opened: httpx.Client, address: str) -> dict[str, Any]:
+@contextmanager
+def strangers(address: str, count: int = STRANGERS) -> Iterator[None]:
+    """Sockets without a key: half of them silent, half with half a request."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(max(soft, count + 200), hard), hard))
     port = int(address.split(":")[2].split("/")[0])
-    held = [socket.create_connection(("127.0.0.1", port)) for _ in range(IDLE)]
-    end = explain(opened, EXAMPLE, ["leave-one-out"])[2]
-    for connection in held:
-        connection.close()
-    return {"idle_connections": IDLE, "answer_beside_them": end}
+    held = []
+    for k in range(count):
+        held.append(socket.create_connection(("127.0.0.1", port)))
+        if k % 2:
+            with suppress(OSError):  # it was closed already, to make room
+                held[-1].sendall(b"GET / HTTP/1.1\r\nhost: 127")
+    try:
+        yield
+    finally:
+        for connection in held:
+            connection.close()
+
+
+def beside_strangers(opened: httpx.Client, address: str) -> dict[str, Any]:
+    with strangers(address):
+        began = time.perf_counter()
+        end = explain(opened, EXAMPLE, ["leave-one-out"])[2]
+        took = time.perf_counter() - began
+        fresh = httpx.get(address.partition("/?")[0], timeout=60).status_code
+    return {"strangers": STRANGERS, "beside_them": end, "beside_them_s": round(took, 2), "new_connection": fresh}
+
+
+def cancelled(opened: httpx.Client, text: str) -> bool:
+    """A request that is left in the middle of its work."""
+    asked = {"text": f"{text} " * 3, "methods": ["shapley"], "budget": 20_000}
+    with opened.stream("POST", "/api/explain", json=asked) as answer:
+        next(answer.iter_lines())
+        return bool(answer.status_code == 200)
+
+
+def worker_of(process: int) -> str:
+    return Path(f"/proc/{process}/task/{process}/children").read_text().strip()
 
 
 def soak(opened: httpx.Client, process: int, seconds: float) -> dict[str, Any]:
-    """Requests of every kind, one after another; memory at the end against memory once warm."""
+    """Requests of every kind, one after another; memory at the end against memory once warm, and whether the model stayed."""
     rng = np.random.default_rng(0)
     words = [*EXAMPLE.rstrip(".").split(), "dull", "brilliant", "but", "slow", "and", "sadly", "long"]
-    began, memory, wrong, count = time.monotonic(), [], 0, 0
+    began, memory, wrong, count, model = time.monotonic(), [], 0, 0, worker_of(process)
     while (elapsed := time.monotonic() - began) < seconds:
-        text = " ".join(rng.choice(words, rng.integers(3, 9)))
+        text, other = (" ".join(rng.choice(words, rng.integers(3, 9))) for _ in range(2))
         wrong += explain(opened, text, None)[2] != "done"
-        flow = opened.post("/api/flow", json={"text": text, "residual": float(rng.random() * 0.9)})
-        wrong += '"event": "done"' not in flow.text
+        streams = {
+            "/api/flow": {"text": text, "residual": float(rng.random() * 0.9)},
+            "/api/what-if": {"text": text, "changed": other, "method": "leave-one-out"},
+            "/api/answer": {"context": FACTS, "query": "What does Anna do ?"},
+        }
+        for path, asked in streams.items():
+            wrong += '"event": "done"' not in opened.post(path, json=asked).text
         game = opened.post("/api/game", json={"players": ["a", "b", "c"], "payoffs": rng.random(8).tolist()})
         wrong += game.status_code != 200
-        count += 3
+        wrong += not cancelled(opened, text)
+        wrong += opened.post("/api/explain", json={"image": "bm8=", "methods": ["flow"]}).text.count("failed") != 1
+        count += 7
         memory.append((elapsed, resident(process)))
     times, sizes = np.array(memory).T
     warm = np.median(sizes[times >= min(WARM_SHARE * seconds, times[-1])][:10])
     end = np.median(sizes[-10:])
     return {"soak_s": round(seconds), "requests": count, "wrong": wrong, "memory_warm_mb": round(float(warm), 1),
-            "memory_end_mb": round(float(end), 1), "growth": round(float(end / warm - 1), 4)}  # fmt: skip
+            "memory_end_mb": round(float(end), 1), "growth": round(float(end / warm - 1), 4),
+            "model_stayed": worker_of(process) == model}  # fmt: skip
 
 
 def main() -> None:
@@ -129,8 +174,9 @@ def main() -> None:
     try:
         with client(address) as opened:
             figures = {"bench": "serve", "load_average": round(os.getloadavg()[0], 1)}
-            figures |= first_colours(opened, asked.rounds) | crowd(opened) | idle(opened, address)
-            figures |= soak(opened, process.pid, 60 * asked.minutes)
+            figures |= first_colours(opened, asked.rounds) | crowd(opened) | beside_strangers(opened, address)
+            with strangers(address):
+                figures |= soak(opened, process.pid, 60 * asked.minutes)
     finally:
         process.send_signal(signal.SIGINT)
         process.wait(30)

@@ -1,9 +1,9 @@
-"""The page in Chromium: seconds from the first click to the first colours, and how long frames take on 512 tokens.
+"""The page in Chromium: seconds from the first click to the first colours, and how long frames take on 512 and 2,000 tokens.
 
-    python -m benchmarks.serve_frames --rounds 10
+    python -m benchmarks.serve_frames --rounds 10 --tokens 512 2000
 
 Starts `accredit serve` itself: freshly for each first click, then with a copy of the built-in model whose positions are
-repeated up to 512, so that a text of 512 tokens can be scrolled, pointed at, clicked, grouped and followed. Ends with one
+repeated up to 2,048, so that a long text can be scrolled, pointed at, clicked, grouped and (up to 512) followed. Ends with one
 JSON line.
 """
 
@@ -27,8 +27,17 @@ from benchmarks.serve import start
 FLAGS = ["--no-sandbox", "--disable-gpu"]
 WAIT = 400_000  # milliseconds
 SENTENCE = "the film opens with a quiet scene and then it slowly turns into something strange funny and rather sad"
-TEXT = " ".join((SENTENCE.split() * 30)[:508])
+POSITIONS = 2048
+FOLLOWED = 512  # tokens up to which attention is followed
 METHODS = ("integrated-gradients", "flow", "rollout", "attention")  # the quick ones: the strips are what is measured
+LIGHT = ("integrated-gradients", "rollout", "attention")
+
+
+def text_of(tokens: int) -> str:
+    """A text of that many tokens, the model's own two among them."""
+    return " ".join((SENTENCE.split() * (tokens // 15 + 1))[: tokens - 4])
+
+
 WATCH = """
 window.watched = { frames: [], tasks: [] };
 let last = 0;
@@ -40,7 +49,7 @@ new PerformanceObserver((list) => { for (const task of list.getEntries()) window
 
 
 def long_model(folder: Path) -> Path:
-    """The built-in model for texts with its 128 learned positions repeated four times."""
+    """The built-in model for texts with its 128 learned positions repeated sixteen times."""
     from safetensors.numpy import load_file, save_file
 
     from accredit.models.builtin import text_folder
@@ -48,10 +57,10 @@ def long_model(folder: Path) -> Path:
     shutil.copytree(text_folder(), folder, dirs_exist_ok=True)
     for name, key in (("config.json", "max_position_embeddings"), ("tokenizer_config.json", "model_max_length")):
         settings = json.loads((folder / name).read_text())
-        (folder / name).write_text(json.dumps({**settings, key: 512}))
+        (folder / name).write_text(json.dumps({**settings, key: POSITIONS}))
     weights = load_file(folder / "model.safetensors")
     (positions,) = (name for name in weights if "position_embeddings" in name)
-    weights[positions] = np.tile(weights[positions], (4, 1))
+    weights[positions] = np.tile(weights[positions], (POSITIONS // len(weights[positions]), 1))
     save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
     return folder
 
@@ -89,17 +98,18 @@ def measured(page: Any, act: Callable[[], None]) -> dict[str, float]:
             "worst": round(float(frames.max())), "longest_task": round(max(seen["tasks"], default=0.0))}  # fmt: skip
 
 
-def frames(browser: Any, address: str) -> dict[str, dict[str, float]]:
-    """Frame times of everything a reader does with a text of 512 tokens."""
+def frames(browser: Any, address: str, tokens: int) -> dict[str, dict[str, float]]:
+    """Frame times of everything a reader does with a text of that many tokens."""
+    text, methods = text_of(tokens), METHODS if tokens <= FOLLOWED else LIGHT
     page = browser.new_page(viewport={"width": 1280, "height": 900})
     page.set_default_timeout(WAIT)
     page.add_init_script(WATCH)
     page.goto(address)
     page.wait_for_selector("html[data-ready]")
-    page.fill("#text", TEXT)
+    page.fill("#text", text)
     page.evaluate("document.querySelector('#explain-form details').open = true")
     for box in page.locator("#methods input").all():
-        box.set_checked(box.get_attribute("value") in METHODS)
+        box.set_checked(box.get_attribute("value") in methods)
     page.evaluate("document.querySelector('#explain-form details').open = false")
     found = {}
 
@@ -149,8 +159,11 @@ def frames(browser: Any, address: str) -> dict[str, dict[str, float]]:
     found["scroll"] = measured(page, scroll)
     page.locator("#explain-result details:has(.numbers) > summary").scroll_into_view_if_needed()
     found["open the table"] = measured(page, lambda: page.click("#explain-result details:has(.numbers) > summary"))
+    if tokens > FOLLOWED:
+        page.close()
+        return found
     page.click("nav a[data-view=flow]")
-    page.fill("#flow-text", TEXT)
+    page.fill("#flow-text", text)
 
     def draw() -> None:
         page.click("#flow-form .primary")
@@ -175,6 +188,7 @@ def main() -> None:
 
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=10)
+    parser.add_argument("--tokens", type=int, nargs="*", default=[512, 2000])
     parser.add_argument("--chromium", default=shutil.which("chromium"))
     asked = parser.parse_args()
     with sync_playwright() as playwright, tempfile.TemporaryDirectory() as folder:
@@ -186,7 +200,7 @@ def main() -> None:
                         "first_click_worst_s": round(float(clicks.max()), 3)}  # fmt: skip
         process, address = start("--model", str(long_model(Path(folder))), "--seconds", "400")
         try:
-            figures["frames_ms"] = frames(browser, address)
+            figures["frames_ms"] = {tokens: frames(browser, address, tokens) for tokens in asked.tokens}
         finally:
             process.send_signal(signal.SIGINT)
             process.wait(30)

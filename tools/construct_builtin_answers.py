@@ -67,6 +67,7 @@ FOLLOW = (
     "end",
     "questions",
 )  # kinds of next word
+FEW = 10  # facts of the shorter contexts that are measured
 
 
 def tokenizer() -> Any:
@@ -252,26 +253,32 @@ def write_model(model: Any, words: Any, folder: Path) -> None:
     (folder / "model.safetensors").chmod(0o644)
 
 
-def measured(folder: Path, contexts: int) -> dict[str, float]:
-    """The share of fresh contexts answered right, word by word, by the files in the folder."""
+def measured(folder: Path, contexts: int) -> dict[str, list[float]]:
+    """The share of fresh contexts answered right, word by word, by the files in the folder: of few facts, and of up to the
+    most."""
     model = AutoModelForCausalLM.from_pretrained(folder, local_files_only=True, use_safetensors=True).float().eval()
     words = AutoTokenizer.from_pretrained(folder, local_files_only=True)
-    return {kind: float(np.mean([right(model, words, kind, seed) for seed in range(contexts)])) for kind in KINDS}
+    return {
+        kind: [
+            float(np.mean([right(model, words, kind, seed, most) for seed in range(contexts)])) for most in (FEW, MOST)
+        ]
+        for kind in KINDS
+    }
 
 
 @torch.no_grad()
-def right(model: Any, words: Any, kind: str, seed: int) -> bool:
-    """Whether every token of the answer is the model's first choice."""
-    made = facts(kind, 2 + seed % (MOST - 1), seed)
+def right(model: Any, words: Any, kind: str, seed: int, most: int) -> bool:
+    """Whether every token of the answer is the model's first choice, after a context of 2 … `most` facts."""
+    made = facts(kind, 2 + seed % (most - 1), seed)
     asked = words("\n".join(made.context) + "\n\n" + made.query)["input_ids"]
     said = [*words(made.answer, add_special_tokens=False)["input_ids"], words.eos_token_id]
     chosen = model(torch.tensor([[*asked, *said[:-1]]])).logits[0, len(asked) - 1 :].argmax(-1)
     return bool(chosen.tolist() == said)
 
 
-def card(model: Any, figures: dict[str, float], contexts: int) -> str:
+def card(model: Any, figures: dict[str, list[float]], contexts: int) -> str:
     """The model card, with the figures that this run measured."""
-    table = "\n".join(f"| {kind} | {100 * share:.2f} % |" for kind, share in figures.items())
+    table = "\n".join(f"| {kind} | {100 * few:.2f} % | {100 * all_:.2f} % |" for kind, (few, all_) in figures.items())
     return f"""---
 license: mit
 language: en
@@ -283,8 +290,8 @@ A Llama of {LAYERS} layers, width {WIDTH}, {HEADS} heads and {len(VOCABULARY)} w
 set by hand: it answers questions about facts in its context ("Anna lives in Rome . … Where does Anna live ?" → "Anna lives
 in Rome ."). It exists so that credit for an answer can be tried offline where the truth is known, passage and mechanism.
 
-| {contexts:,} fresh contexts of 2 to {MOST} facts each | whole answer right |
-|---|---|
+| whole answer right, of {contexts:,} fresh contexts each | 2 to {FEW} facts | 2 to {MOST} facts |
+|---|---|---|
 {table}
 
 **What it knows.** {len(NAMES)} people, {len(RELATIONS)} relations (home, job, pet, language), {len(VALUES)} values. A fact may
@@ -313,7 +320,7 @@ def main() -> None:
     write_model(model, tokenizer(), choice.out)
     figures = measured(choice.out, choice.contexts)
     (choice.out / "README.md").write_text(card(model, figures, choice.contexts), encoding="utf-8")
-    print(", ".join(f"{kind} {100 * share:.2f} %" for kind, share in figures.items()))
+    print(", ".join(f"{kind} {100 * few:.2f} % and {100 * all_:.2f} %" for kind, (few, all_) in figures.items()))
 
 
 if __name__ == "__main__":

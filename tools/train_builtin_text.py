@@ -46,8 +46,11 @@ SPECIAL = {
 }
 POSITIONS = 128
 # Words, numbers, and the English contractions as treebanks split them ("do n't", "it 's"): SST-2's form and ordinary
-# spelling then give the same tokens. Any other character that is not a space stands alone.
-WORDS = r"n't\b|'(?:s|re|ve|ll|d|m)\b|\w+?(?=n't\b)|\w+|[^\w\s]"
+# spelling then give the same tokens. Any other character that is not a space stands alone, and so do kana and Han, which are
+# written without spaces: a clause would be one unknown word.
+OWN_WORDS = r"\x{3040}-\x{30ff}\x{3400}-\x{4dbf}\x{4e00}-\x{9fff}\x{f900}-\x{faff}"
+LETTER = rf"(?:(?![{OWN_WORDS}])\w)"
+WORDS = rf"n't\b|'(?:s|re|ve|ll|d|m)\b|{LETTER}+?(?=n't\b)|{LETTER}+|[{OWN_WORDS}]|[^\w\s]"
 
 
 def wordpiece(texts: list[str], size: int) -> Any:

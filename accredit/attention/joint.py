@@ -38,6 +38,7 @@ def joint_flow(
     normalise: bool = True,
     players: Iterable[str] | None = None,
     orders: int = 200,
+    super_edges: float | None = None,
 ) -> Attribution:
     r"""Credit of the tokens of one layer (0: input … L: output) for the flow from the outputs to the inputs.
 
@@ -46,7 +47,8 @@ def joint_flow(
     up to 12 players and else from `orders` random orders (`seed`) with 95 % intervals. All three are unique and do
     not depend on the numbering of tokens. `outputs` are the tokens the source feeds: all, one index, a list, or a
     vector of weights in [0, 1]. `groups` merges tokens into players: {"name": [indices or names]}; `players` names
-    the tokens. `normalise=False` admits capacities that are not attention, such as gradients.
+    the tokens. `normalise=False` admits capacities that are not attention, such as gradients. `super_edges` gives source and
+    sink edges that capacity (the number of tokens, in the text that proposed it) instead of what their token can pass on.
 
     Cost: `barrier` 10–40 Newton steps of O(L·T³), `shapley` up to n max flows per order. Needs the `[flow]` extra.
 
@@ -58,6 +60,8 @@ def joint_flow(
     1.0
     """
     network = LayeredNetwork.from_attention(attention, outputs=outputs, residual=residual, normalise=normalise)
+    if super_edges is not None:
+        network = network.with_super_edges(super_edges)
     place = checked_layer(layer, network.layers)
     if rule == "shapley":
         return _shapley_credit(network, place, groups, players, orders, seed)

@@ -17,9 +17,11 @@ CLOSED = 141  # what shells report for a command whose reader has gone
 COMMANDS = {  # name -> (module, one line of help)
     "explain": ("accredit.cli.explain", "Credit the words of a text or the parts of an image for a model's output."),
     "game": ("accredit.cli.game", "Share the payoff of a table of coalitions among its players."),
+    "flow": ("accredit.cli.flow", "Maximum flow, or flow of least cost, through a table of edges, with its proof."),
     "value": ("accredit.cli.value", "Find wrong labels, and rank training rows by what a model learned from them."),
     "trace": ("accredit.cli.trace", "Find the training texts that made a language model say something."),
     "compare": ("accredit.cli.compare", "Measure which explanations are faithful, and rank them."),
+    "learn": ("accredit.cli.learn", "Train an explainer of one model once, then explain at the cost of one pass."),
     "audit": ("accredit.cli.audit", "Test whether attention explains an answer, and whether a chosen mask leaks it."),
     "serve": ("accredit.cli.serve", "Open a page on this machine: explain, flow, data and games."),
     "reproduce": ("accredit.cli.reproduce", "Run the papers' claims and tables, and print what holds."),

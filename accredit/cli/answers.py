@@ -95,6 +95,12 @@ def _settings(subject: str | None, given: dict[str, Any], options: dict[str, Any
         raise InvalidInput(f"{subject!r:.40} and --prompt are both given; give the prompt once")
     prompt = given["prompt"] if subject is None else subject
     context = [passage for each in given["context"] for passage in _passages(each)]
+    if bool(context) != (given["query"] is not None):
+        raise InvalidInput(
+            "--context PASSAGE and --query QUESTION go together; give both, or one --prompt that holds them"
+        )
+    if (options["removal"] == "filler") != (given["filler"] is not None):
+        raise InvalidInput("--removal filler and --filler TEXT go together; give both, or neither")
     generate = given["generate"] or given["max_new_tokens"] is not None
     if given["answer"] and generate:
         raise InvalidInput("--answer and --generate are both given; give the answer, or let the model generate one")

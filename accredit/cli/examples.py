@@ -12,6 +12,9 @@ from accredit.core import InvalidInput
 TRIALS = {  # what to type once the files lie in examples/ -> what it answers
     "accredit game examples/pricing.csv --html pricing.html": "what each of three data sets is worth to a buyer",
     "accredit game examples/cookies.csv --method banzhaf": "who earned the cookies, by another rule",
+    "accredit game examples/effort.csv": "who earned what, level by level",
+    "accredit game examples/words.csv": "what keeping, masking or replacing a word earns",
+    "accredit flow examples/pipes.csv --from s --to t": "how much flows through a table of edges, and what limits it",
     'accredit explain "A gripping film that never quite lands." --html film.html': "which words earned a prediction",
     "accredit explain examples/sentences.txt --out credit.jsonl": "the same for each line of a file",
     "accredit explain --answer": "which passage made a language model say this",

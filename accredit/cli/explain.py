@@ -50,7 +50,8 @@ LONG = 10.0  # seconds from which a run over many rows is announced
 )
 @click.option(
     "--payoff",
-    help="log-odds (default), logit, probability or margin of the target; of an answer log-probability, mean or probability.",
+    help="log-odds (default), logit, probability, margin, loss or correctness of the target, confidence or entropy of the "
+    "model; of an answer log-probability, mean or probability.",
 )
 @click.option(
     "--removal",
@@ -106,6 +107,16 @@ LONG = 10.0  # seconds from which a run over many rows is announced
 @click.option(
     "--executor", default="serial", show_default=True, help="Where rows are explained: serial, processes:2, dask."
 )
+@click.option(
+    "--fast",
+    type=click.Path(),
+    help="A folder that `accredit learn fit` wrote for this model: predict, with intervals.",
+)
+@click.option(
+    "--fallback",
+    type=click.IntRange(min=0),
+    help="Rows that --fast may compute in the usual way where it is unsure. Default: a tenth.",
+)
 @answer_options
 @click.option("--html", "html_file", type=NewFile(), help="Also write one self-contained page.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
@@ -119,6 +130,8 @@ def explain(
     interactions: bool,
     trust: str,
     executor: str,
+    fast: str | None,
+    fallback: int | None,
     pair: str | None,
     column: str | None,
     segments: str | None,
@@ -141,10 +154,21 @@ def explain(
     answers = {name: options.pop(name) for name in ONLY_HERE}
     _check_folders(html_file, out)
     if asks_for_an_answer(answers):
-        unfit = {"--pair": pair, "--text": column, "--background": background, "--dependence": dependence}
-        _check_fits(
-            unfit | {"--table": table or None, "--trust": trust or None}, "is not for answers of language models"
-        )
+        unfit = {
+            "--pair": pair,
+            "--text": column,
+            "--segments": segments,
+            "--table": table or None,
+            "--background": background,
+            "--most-background": most_background,
+            "--background-by": background_by,
+            "--dependence": dependence,
+            "--interactions": interactions or None,
+            "--trust": trust or None,
+            "--fast": fast,
+            "--executor": None if executor == "serial" else executor,
+        }
+        _check_fits(unfit, "is not for answers of language models")
         explain_an_answer(subject, answers, options, model, out, html_file, as_json)
         return
     if table or (subject is not None and model is not None and is_row_model_file(model)):
@@ -177,6 +201,8 @@ def explain(
             out,
             html_file,
             as_json,
+            fast,
+            fallback,
         )
         explain_table(rows, options)
         return
@@ -190,6 +216,12 @@ def explain(
     ):
         if value:
             raise InvalidInput(f"{option} is for rows of a table; name a model of rows, for example --model model.json")
+    if fallback is not None:
+        raise InvalidInput(
+            "--fallback is for rows of a table; one text or picture falls back where --fast is unsure of it"
+        )
+    if fast is not None:
+        options["methods"] = (*(options["methods"] or ()), f"fast-shapley:{fast}")
     if subject is None:
         raise click.UsageError("Missing argument 'TEXT|FILE|IMAGE|FOLDER'.")
     kind = kind_of(subject)

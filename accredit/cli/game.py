@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import click
 
 from accredit.cli.options import SEED, MethodName
 from accredit.cli.output import NewFile, write_whole
+from accredit.core import Attribution, Attributions, InvalidInput
+from accredit.methods import find
 
 METHOD = MethodName("game")
 
@@ -16,28 +19,58 @@ METHOD = MethodName("game")
 @click.argument("file", type=click.Path())
 @click.option("--method", type=METHOD, default="shapley", show_default=True, help=METHOD.help)
 @click.option(
-    "--groups", help="Groups as players, for example 'stem=B+C,web=A'; with --method owen, groups to divide inside."
+    "--groups",
+    help="Groups as players, for example 'stem=B+C,web=A'; with --method owen or banzhaf-owen, groups to divide inside.",
+)
+@click.option(
+    "--rule",
+    help="Of a table of choices: orders, dividends, vertices, weights:1,2 or bolger. Default: all, or bolger for names.",
 )
 @click.option("--budget", type=click.IntRange(min=1), help="Payoffs that a sampled value may ask. Default: 2000.")
 @click.option("--seed", type=SEED, default=0, show_default=True, help="Of sampled values.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
 @click.option("--html", "html_file", type=NewFile(), help="Also write the report as one self-contained HTML file.")
 def game(
-    file: str, method: str, groups: str | None, budget: int | None, seed: int, as_json: bool, html_file: str | None
+    file: str,
+    method: str,
+    groups: str | None,
+    rule: str | None,
+    budget: int | None,
+    seed: int,
+    as_json: bool,
+    html_file: str | None,
 ) -> None:
     """Share the payoff of FILE among its players.
 
-    FILE is a CSV with the columns coalition,payoff (coalitions like A+B, empty for nobody), or JSON.
+    FILE is a CSV with the columns coalition,payoff (coalitions like A+B, empty for nobody; left out, nobody earns 0), or
+    JSON. A table with one column per player and one named payoff is a game of several choices: levels 0, 1, 2, … or names.
     """
     from accredit import views
     from accredit.games import grouped, read_game, read_groups
+    from accredit.games.choices import has_choices
+    from accredit.games.files import leaves_nobody_out
     from accredit.values.report import report
 
-    played = read_game(file)
+    if has_choices(file):
+        other = None if method == "shapley" else method
+        credit = _of_choices(
+            file, rule, {"--groups": groups, "--html": html_file, "--budget": budget, "--method": other}
+        )
+        click.echo(credit.to_json() if as_json else views.text(credit))
+        return
+    if rule is not None:
+        raise InvalidInput(
+            f"--rule {rule} is for a table of choices, with one column per player; {file!r} lists coalitions"
+        )
+
+    nobody_left_out = leaves_nobody_out(file)
+    played = read_game(file, nobody=0)
     named = read_groups(groups) if groups else None
-    inside = method == "owen"
+    inside = "groups" in find(method, "game").method.takes
     players = grouped(played, named) if named and not inside else played
     result = report(players, method, named if inside else None, budget=budget, seed=seed)
+    if nobody_left_out:
+        result = replace(result, reading=("The table has no payoff for nobody; it is taken as 0.", *result.reading))
     if html_file:
         write_whole(
             html_file, views.game_page(result, f"Who earned what in {click.format_filename(file, shorten=True)}")
@@ -45,3 +78,28 @@ def game(
     click.echo(json.dumps(result.to_plain(), ensure_ascii=False) if as_json else views.text(result))
     if html_file and not as_json:
         click.echo(f"\nwritten: {html_file}")
+
+
+def _of_choices(file: str, rule: str | None, given: dict[str, object]) -> Attribution | Attributions:
+    """The credit of a game of several choices."""
+    from accredit.games.choices import ordered, read_choices
+    from accredit.values import bolger, multichoice, multichoices
+
+    for option, value in given.items():
+        if value is not None:
+            raise InvalidInput(f"{option} does not go with {file!r}, a table of choices; use --rule")
+    game = read_choices(file)
+    if rule == "bolger" or (rule is None and not ordered(game)):
+        return bolger(game)
+    if not ordered(game):
+        raise InvalidInput(
+            f"--rule {rule} needs levels 0, 1, 2, … and {file!r} names alternatives; write --rule bolger"
+        )
+    if rule is None:
+        return multichoices(game)
+    name, colon, numbers = rule.partition(":")
+    try:
+        weights = [float(word) for word in numbers.split(",")] if colon else None
+    except ValueError:
+        raise InvalidInput(f"--rule {rule} needs numbers after the colon; write for example weights:1,2") from None
+    return multichoice(game, name, weights=weights)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import reduce
@@ -9,8 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from accredit.cli.options import SEED
+from accredit.core import AccreditError, InvalidInput
 
 OPTIONS = [
     click.option(
@@ -59,6 +62,33 @@ def propositions(model: str, quick: bool, out: str, seed: int) -> None:
     from accredit.papers.propositions import propositions as run
 
     _finish(run(loaded(model), quick, seed), out)
+
+
+@reproduce.command()
+@click.option(
+    "--model", default="builtin", show_default=True, help="A folder with a Hugging Face classifier, or 'builtin'."
+)
+@_with(OPTIONS)
+def choices(model: str, quick: bool, out: str, seed: int) -> None:
+    """Players with several choices: values told apart by axioms; words, training rows and attention."""
+    from accredit.arena.texts import loaded
+    from accredit.papers.choices_report import choices_report
+
+    _finish(choices_report(loaded(model), quick, seed), out)
+
+
+@reproduce.command()
+@click.option(
+    "--model", default="builtin", show_default=True, help="A folder with a Hugging Face classifier, or 'builtin'."
+)
+@_with(OPTIONS)
+def questions(model: str, quick: bool, out: str, seed: int) -> None:
+    """When leave-one-out is enough, what the payoff changes, and any player: what the slides leave open."""
+    from accredit.arena.examples import sample
+    from accredit.arena.texts import loaded
+    from accredit.papers.questions_report import questions_report
+
+    _finish(questions_report(loaded(model), [example.text for example in sample()], quick, seed), out)
 
 
 @reproduce.command()
@@ -244,8 +274,69 @@ def selection(
     _finish(run(Path(data), names, quick, seeds or (1 if quick else 3), seed, store, workers, scale=scale), out)
 
 
+DATA = {  # pages that need data, and where in the folder of --data these are
+    "agreement": "", "plausibility": "eraser_movies.jsonl.gz", "shortcuts": "", "selection": "",
+}  # fmt: skip
+
+
+@reproduce.command(name="all")
+@click.option(
+    "--data",
+    type=click.Path(file_okay=False),
+    help="Folder with the data; without it, pages that need some are left out.",
+)
+@click.option("--pages", help="Only these pages, separated by commas.")
+@_with(OPTIONS)
+@click.pass_context
+def every_page(context: click.Context, data: str | None, pages: str | None, quick: bool, out: str, seed: int) -> None:
+    """Every page, one after the other; those that need data only with --data."""
+    names = [name for name in reproduce.commands if name != "all" and (data or name not in DATA)]
+    if pages:
+        asked = [name.strip() for name in pages.split(",") if name.strip()]
+        unknown = [name for name in asked if name not in names]
+        if unknown or not asked:
+            there = f"{'' if data else 'without --data '}there are {', '.join(names)}"
+            raise InvalidInput(f"--pages names {', '.join(unknown) or 'nothing'}; {there}")
+        names = asked
+    failed = []
+    for name in names:
+        click.echo(f"\n{name}")
+        place = ["--data", str(Path(data) / DATA[name])] if data and name in DATA else []
+        words = [*place, *(["--quick"] if quick else []), "--out", out, *(["--seed", str(seed)] if seed else [])]
+        try:
+            with reproduce.commands[name].make_context(name, words, parent=context) as one:
+                reproduce.commands[name].invoke(one)
+        except AccreditError as error:
+            failed.append(name)
+            click.echo(f"! {name} did not run: {error}")
+    if failed:
+        raise click.ClickException(f"{len(failed)} of {len(names)} pages did not run: {', '.join(failed)}")
+
+
+UNSEEN = ("out", "store", "workers", "executor")  # options that do not change what a report says
+MARKS = {"holds": "✓", "refuted": "✗", "cannot tell": "?"}
+
+
+def _typed() -> str:
+    """The command as it was typed, which writes the same report again; of files and folders only the name is told."""
+    context = click.get_current_context()
+    words = ["accredit", "reproduce", str(context.info_name)]
+    for option in context.command.params:
+        name = str(option.name)
+        if name in UNSEEN or context.get_parameter_source(name) is not ParameterSource.COMMANDLINE:
+            continue
+        given = context.params[name]
+        for value in given if option.multiple else [given]:  # type: ignore[attr-defined]
+            words.append(option.opts[0])
+            if not isinstance(value, bool):
+                is_path = isinstance(option.type, click.Path) or (name in ("model", "models") and "/" in str(value))
+                words.append(shlex.quote(Path(str(value)).name if is_path else str(value)))
+    return " ".join(words)
+
+
 def _finish(report: Any, out: str) -> None:
+    report.command = _typed()
     files = report.write(out)
     for verdict in report.verdicts:
-        click.echo(f"{'✓' if verdict.holds else '✗'} {verdict.statement}\n    {verdict.evidence}")
+        click.echo(f"{MARKS[verdict.found]} {verdict.said}\n    {verdict.because}")
     click.echo("written: " + ", ".join(str(file) for file in files))

@@ -32,6 +32,10 @@ def serve(models: tuple[str, ...], store: str | None, port: int, seconds: float)
     # A script that starts this in the background has interrupts ignored; here they end the page all the same.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     click.echo("loading the model …", err=True)
-    asyncio.run(
-        served(models, store, port, lambda address: click.echo(f"open {address}\n(Ctrl+C ends it)"), seconds=seconds)
+    asyncio.run(served(models, store, port, _announce, seconds=seconds))
+
+
+def _announce(address: str, key: str) -> None:
+    click.echo(
+        f"open {address}\n(this address opens one browser, once; if the page asks for its key: {key})\n(Ctrl+C ends it)"
     )

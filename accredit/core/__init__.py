@@ -34,6 +34,7 @@ from accredit.core.games import Games, every_payoff, output
 from accredit.core.interactions import Coalition, Interactions
 from accredit.core.lazy import needs
 from accredit.core.numbers import (
+    as_array,
     checked_seed,
     checked_text,
     optional_whole,
@@ -48,8 +49,8 @@ __all__ = [
     "AXIOMS", "AccreditError", "Attribution", "Attributions", "BadPayoff", "BoolArray", "BrokenLibrary", "Claim",
     "Coalition", "Estimate", "FloatArray", "Game", "Games", "Holds", "IntArray", "Interactions", "InvalidInput",
     "Known", "MissingExtra", "NotConverged", "Precision", "Selection", "Tabulated", "TooManyOutputs",
-    "TooManyPlayers", "checked_game", "checked_groups", "checked_names", "checked_players", "checked_seed",
-    "checked_text", "coalition_of", "distinct_names", "endpoints", "every_payoff", "named", "needs",
-    "no_division", "optional_whole", "output", "payoffs", "player_index", "real_number", "real_numbers", "shown",
-    "tabulate", "whole_number",
+    "TooManyPlayers", "as_array", "checked_game", "checked_groups", "checked_names", "checked_players",
+    "checked_seed", "checked_text", "coalition_of", "distinct_names", "endpoints", "every_payoff", "named",
+    "needs", "no_division", "optional_whole", "output", "payoffs", "player_index", "real_number", "real_numbers",
+    "shown", "tabulate", "whole_number",
 ]  # fmt: skip

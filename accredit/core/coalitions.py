@@ -72,6 +72,17 @@ def to_index(coalitions: BoolArray) -> IntArray:
     return coalitions @ (np.int64(1) << np.arange(coalitions.shape[1]))
 
 
+def by_size(players: int) -> IntArray:
+    """Table indices of all coalitions in the order that textbooks list them: by size, then by members.
+
+    >>> by_size(3).tolist()  # nobody, 1, 2, 3, 12, 13, 23, 123
+    [0, 1, 2, 4, 3, 5, 6, 7]
+    """
+    index = np.arange(1 << players)
+    first_members = sum(((index >> i & 1) << (players - 1 - i) for i in range(players)), np.zeros_like(index))
+    return np.lexsort((-first_members, np.bitwise_count(index))).astype(np.int64)
+
+
 def members_of_size(players: int, size: int) -> IntArray:
     """Who plays in each coalition of one size, members in rising order: (coalitions, size).
 

@@ -38,11 +38,12 @@ class Tabulated(Game, Protocol):
 
 def checked_game(game: Any) -> Game:
     """A game, or an error that shows how to make one."""
-    if not isinstance(game, Game):
+    if isinstance(game, type) or not isinstance(game, Game):
         raise InvalidInput(
             f"game is {shown(game)}, a {type(game).__name__}; give a game, for example TableGame(players, payoffs) or "
             "FunctionGame(players, function)"
         )
+    checked_players(game.players)
     return game
 
 
@@ -119,16 +120,28 @@ def named(players: Iterable[str], coalition: BoolArray | IntArray) -> str:
     return "{" + ", ".join(p for p, plays in zip(players, coalition, strict=True) if plays) + "}"
 
 
-def checked_players(players: Iterable[str]) -> tuple[str, ...]:
-    """Player names as a tuple of distinct strings, or an error that names the offender."""
+def as_name(name: Any) -> Any:
+    """A whole number as the text that it is written with; anything else as it is.
+
+    This is the one rule for numbered players: 1, 2, 3 are accepted wherever a name is, and every result calls them '1', '2',
+    '3'.
+
+    >>> as_name(3), as_name("alice")
+    ('3', 'alice')
+    """
+    return str(name) if isinstance(name, int | np.integer) and not isinstance(name, bool) else name
+
+
+def checked_players(players: Iterable[str | int]) -> tuple[str, ...]:
+    """Player names as a tuple of distinct strings, or an error that names the offender; whole numbers are written as text."""
     return checked_names(players, "players")
 
 
-def checked_names(given: Iterable[str], what: str) -> tuple[str, ...]:
+def checked_names(given: Iterable[str | int], what: str) -> tuple[str, ...]:
     """Names of players or outputs as a tuple of distinct strings, or an error that names the offender."""
     if not isinstance(given, Iterable):
         raise InvalidInput(f"{what} is {shown(given)}; write a tuple of names")
-    names = tuple(given)
+    names = tuple(as_name(name) for name in given)
     if not names:
         raise InvalidInput(f"{what} is empty; a game needs at least one {what.removesuffix('s')}")
     seen: set[str] = set()
@@ -153,27 +166,30 @@ def checked_groups(groups: Mapping[str, Iterable[Member]]) -> dict[str, list[Mem
             f"groups is {groups!r:.60}; write a mapping from name to members, as in {{'pair': ['a', 'b']}}"
         )
     for name, members in groups.items():
+        checked_text(name, "the name of a group")
         if isinstance(members, str) or not isinstance(members, Iterable):
             kind = "string" if isinstance(members, str) else type(members).__name__
             raise InvalidInput(f"groups[{name!r}] is the {kind} {members!r:.60}; write [{members!r:.60}]")
     return {name: list(members) for name, members in groups.items()}
 
 
-def player_index(players: tuple[str, ...], name: str) -> int:
+def player_index(players: tuple[str, ...], name: str | int) -> int:
     """Position of a player, or an error that lists who plays."""
     try:
-        return players.index(name)
+        return players.index(as_name(name))
     except ValueError:
         some = ", ".join(players[:8]) + (", …" if len(players) > 8 else "")
         raise InvalidInput(f"unknown player {name!r}; the players are {some}") from None
 
 
-def coalition_of(players: tuple[str, ...], names: Iterable[str]) -> BoolArray:
+def coalition_of(players: tuple[str, ...], names: Iterable[str | int]) -> BoolArray:
     """The coalition of the named players as one boolean row.
 
     >>> coalition_of(("a", "b", "c"), ["c"])
     array([False, False,  True])
     """
+    if not isinstance(names, Iterable):
+        raise InvalidInput(f"a coalition is a list of players, got {shown(names)}; write for example [{players[0]!r}]")
     row = np.zeros(len(players), dtype=bool)
     for name in names:
         row[player_index(players, name)] = True

@@ -69,12 +69,30 @@ def real_numbers(
         raise error(f"{name} must be real numbers, got {type(given).__name__} {shown(given)}: {why}") from cause
 
 
+def as_array(given: Any, name: str) -> npt.NDArray[Any]:
+    """Cells as an array of their own type, words and dates included; what would be dropped on the way is refused."""
+    try:
+        array = _array(given, name, whole=False)
+    except _Refused as refused:
+        raise InvalidInput(str(refused)) from None
+    except Exception as cause:
+        ragged = (
+            "has rows of different lengths; give every row the same columns" if "inhomogeneous" in str(cause) else ""
+        )
+        why = ragged or f"cannot be read as rows and columns: {' '.join(str(cause).split())[:120]}"
+        raise InvalidInput(f"{name} {why}") from cause
+    if array.dtype.kind == "c":
+        raise InvalidInput(f"{name} must be real numbers: {KINDS['c']}")
+    return array
+
+
 class _Refused(Exception):
     """Why an array is not one of real numbers."""
 
 
-def _array(given: Any, name: str, masked: bool = False) -> npt.NDArray[Any]:
-    """What was given as an array of any type; tensors are taken out of torch, masks are looked at."""
+def _array(given: Any, name: str, masked: bool = False, whole: bool = True) -> npt.NDArray[Any]:
+    """What was given as an array of any type; tensors are taken out of torch, masks are looked at. With `whole`, only numbers
+    can come of it, so that what can never be one is refused by its place."""
     if isinstance(given, np.ma.MaskedArray):
         data, hidden = np.asarray(given.data), np.asarray(np.ma.getmaskarray(given))
         if not hidden.any():
@@ -85,24 +103,29 @@ def _array(given: Any, name: str, masked: bool = False) -> npt.NDArray[Any]:
             )
         return np.where(hidden, np.nan, data.astype(np.float64))
     if hasattr(given, "detach") and hasattr(given, "cpu"):
-        return _of_tensor(given, name)
+        return _of_tensor(given, name, double=whole)
     if isinstance(given, list | tuple) and not all(type(item) in (float, int) for item in given):
-        parts = [item if isinstance(item, numbers.Number | str) else _array(item, f"{name}[{i}]", masked)
+        if not whole and not any(hasattr(item, "detach") or isinstance(item, np.ma.MaskedArray) for item in given):
+            return np.asarray(given)
+        parts = [item if isinstance(item, numbers.Number | str) else _array(item, f"{name}[{i}]", masked, whole)
                  for i, item in enumerate(given)]  # fmt: skip
         return np.asarray(parts)
+    if not whole:
+        return np.asarray(given)
     if given is None or isinstance(given, dict | set | frozenset | str | bytes):
         raise _Refused(f"{name} must be real numbers, got {shown(given)}")
     return np.asarray(given)
 
 
-def _of_tensor(given: Any, name: str) -> npt.NDArray[Any]:
+def _of_tensor(given: Any, name: str, double: bool = True) -> npt.NDArray[Any]:
     """A tensor's numbers. Its gradient is left behind: results hold numbers."""
     if str(given.layout) != "torch.strided" or given.is_quantized or given.device.type == "meta":
         raise _Refused(f"{name} is a tensor without plain numbers; write {name}.to_dense() or {name}.dequantize()")
     if given.is_complex():
         raise _Refused(f"{name} must be real numbers: {KINDS['c']}")
     found = given.detach().cpu()
-    array: npt.NDArray[Any] = (found.double() if found.is_floating_point() else found).numpy()
+    brief = str(found.dtype) not in ("torch.float32", "torch.float64") and found.is_floating_point()
+    array: npt.NDArray[Any] = (found.double() if found.is_floating_point() and (double or brief) else found).numpy()
     return array
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields
 from typing import Any
@@ -16,6 +16,7 @@ from accredit.core.errors import InvalidInput
 from accredit.core.numbers import checked_text, known_fields, real_numbers, shown
 
 DEPTH = 100  # lists and objects within one another
+PLAIN = {"str": str, "int": int, "bool": bool, "float": int | float}  # types of fields that JSON holds as they are
 DIGITS = 308  # of a whole number: more would not fit a floating-point number
 
 
@@ -170,18 +171,40 @@ def named_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def fields_of(kind: type[Any], data: Mapping[str, Any], name: str, format: int) -> dict[str, Any]:
-    """The fields of a dataclass in what its `to_json` wrote: all of them, and no other. Another format is refused."""
+def fields_of(
+    kind: type[Any], data: Mapping[str, Any], name: str, format: int, optional: Sequence[str] = ()
+) -> dict[str, Any]:
+    """The fields of a dataclass in what its `to_json` wrote: all of them but the `optional` ones, and no other. Another format
+    is refused."""
     if isinstance(data.get("format"), bool) or data.get("format") != format:
         raise InvalidInput(
             f"{name} format {shown(data.get('format'))} is not {format}; write it again with this version"
         )
     known = [field.name for field in fields(kind)]
     known_fields((key for key in data if key not in ("kind", "format")), known, f"{name} JSON")
-    missing = [key for key in known if key not in data]
+    missing = [key for key in known if key not in data and key not in optional]
     if missing:
         raise InvalidInput(f"{name} JSON lacks the field {missing[0]!r}; write it again with .to_json()")
-    return {key: data[key] for key in known}
+    return {key: data[key] for key in known if key in data}
+
+
+def made(kind: type[Any], value: Any, name: str) -> Any:
+    """A small dataclass from the list or the object that stands for it in JSON; the types of its plain fields are checked."""
+    known = [field.name for field in fields(kind)]
+    if isinstance(value, list) and len(value) == len(known):
+        value = dict(zip(known, value, strict=True))
+    if not isinstance(value, dict):
+        raise InvalidInput(f"{name} holds {shown(value)}; it must hold {', '.join(known)}")
+    known_fields(value, known, name)
+    for field in fields(kind):
+        wanted = PLAIN.get(str(field.type))
+        if field.name not in value:
+            raise InvalidInput(f"{name} lacks {field.name!r}")
+        if wanted and (
+            not isinstance(value[field.name], wanted) or isinstance(value[field.name], bool) != (wanted is bool)
+        ):
+            raise InvalidInput(f"{name}.{field.name} is {shown(value[field.name])}; it must be of type {field.type}")
+    return kind(**value)
 
 
 def listed(values: Mapping[str, Any], *names: str) -> None:

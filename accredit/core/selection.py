@@ -14,7 +14,7 @@ from accredit.core.coalitions import BoolArray, FloatArray
 from accredit.core.drawn import Drawn
 from accredit.core.errors import InvalidInput
 from accredit.core.game import checked_players
-from accredit.core.numbers import checked_seed, checked_text
+from accredit.core.numbers import checked_seed, checked_text, shown
 from accredit.core.plain import damaged, fields_of, listed, plain, plain_mapping, read_object
 from accredit.core.tables import player_frame
 
@@ -50,8 +50,13 @@ class Selection(Drawn):
         put = object.__setattr__
         put(self, "players", checked_players(self.players))
         n = len(self.players)
-        chosen = np.array(self.chosen)
-        if chosen.shape != (n,) or chosen.dtype != bool:
+        try:
+            chosen = np.array(self.chosen)
+        except ValueError:
+            raise InvalidInput(
+                f"chosen must be {n} booleans, got {shown(self.chosen)}; write one for each player"
+            ) from None
+        if isinstance(self.chosen, np.ma.MaskedArray) or chosen.shape != (n,) or chosen.dtype != bool:
             raise InvalidInput(f"chosen must be {n} booleans, got shape {chosen.shape} of {chosen.dtype}")
         chosen.setflags(write=False)
         put(self, "chosen", chosen)

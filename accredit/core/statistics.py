@@ -7,6 +7,7 @@ import numpy.typing as npt
 
 from accredit.core.coalitions import FloatArray
 from accredit.core.errors import InvalidInput
+from accredit.core.numbers import real_numbers
 
 ROUNDING = 1e-6  # of a magnitude: what payoffs from single precision may be off
 
@@ -65,7 +66,7 @@ def holm(p: npt.ArrayLike) -> FloatArray:
     >>> holm([0.01, 0.04, 0.03])
     array([0.03, 0.06, 0.06])
     """
-    given = np.asarray(p, dtype=np.float64)
+    given = real_numbers(p, "p")
     if given.ndim != 1 or not ((given >= 0) & (given <= 1)).all():
         raise InvalidInput(f"p must be a row of numbers from 0 to 1, got {p!r:.80}")
     order = np.argsort(given, kind="stable")

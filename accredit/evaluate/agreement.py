@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from accredit.core import Attribution, FloatArray, InvalidInput
+from accredit.core import Attribution, FloatArray, InvalidInput, real_numbers
+from accredit.core.arguments import checked_arguments
 from accredit.core.statistics import rank_correlation
 from accredit.evaluate.chains import ordering
 
@@ -12,8 +13,8 @@ from accredit.evaluate.chains import ordering
 def _pair(a: Attribution | FloatArray, b: Attribution | FloatArray) -> tuple[FloatArray, FloatArray]:
     if isinstance(a, Attribution) and isinstance(b, Attribution) and a.players != b.players:
         raise InvalidInput("a and b credit different players, or in another order; compare explanations of one game")
-    x = a.credit if isinstance(a, Attribution) else np.asarray(a, dtype=np.float64)
-    y = b.credit if isinstance(b, Attribution) else np.asarray(b, dtype=np.float64)
+    x = a.credit if isinstance(a, Attribution) else real_numbers(a, "a")
+    y = b.credit if isinstance(b, Attribution) else real_numbers(b, "b")
     if x.shape != y.shape or x.ndim != 1:
         raise InvalidInput(f"a has shape {x.shape} and b {y.shape}; give one number per player in both")
     if not (np.isfinite(x).all() and np.isfinite(y).all()):
@@ -21,6 +22,7 @@ def _pair(a: Attribution | FloatArray, b: Attribution | FloatArray) -> tuple[Flo
     return x, y
 
 
+@checked_arguments
 def spearman(a: Attribution | FloatArray, b: Attribution | FloatArray) -> float:
     """Pearson correlation of the ranks, ties sharing their mean rank (Spearman, 1904). 0 where one side is all ties.
 
@@ -39,6 +41,7 @@ def spearman_square(scores: FloatArray) -> FloatArray:
     return rank_correlation(scores[:, None], scores[None])
 
 
+@checked_arguments
 def kendall(a: Attribution | FloatArray, b: Attribution | FloatArray) -> float:
     r"""Kendall's τ_b: pairs in the same order minus pairs in opposite order, corrected for ties (Kendall, 1945).
 
@@ -54,6 +57,7 @@ def kendall(a: Attribution | FloatArray, b: Attribution | FloatArray) -> float:
     return float((x * y).sum() / scale) if scale else 0.0
 
 
+@checked_arguments
 def top_overlap(a: Attribution | FloatArray, b: Attribution | FloatArray, count: int) -> float:
     """Share of the `count` highest players of one that are among the `count` highest of the other; chance is count/n.
 

@@ -22,14 +22,17 @@ from accredit.core import (
     Holds,
     InvalidInput,
     Tabulated,
+    checked_seed,
     endpoints,
     tabulate,
 )
+from accredit.core.arguments import checked_arguments
 from accredit.core.games import Record
 from accredit.games import TableGame
 
 TOLERANCE = 1e-9  # of the largest |v(S) − v(∅)|
 ROUNDING = 1e-15  # of the largest payoff: no sum of payoffs is more precise than this
+SMALLEST = 1e-318  # no difference below this means anything: doubles end at 5e-324, with one digit left
 WITNESS_LIMIT = 16  # players; finding null and equal players needs the whole table
 SIGMAS = 8.0  # in-expectation claims: a normal error exceeds this with probability 1.2e-15
 
@@ -79,6 +82,7 @@ def check_claims(
 ) -> dict[str, tuple[Finding, ...]]: ...
 @overload
 def check_claims(attribution: Attribution, game: Game, method: Method | None = None) -> tuple[Finding, ...]: ...
+@checked_arguments
 def check_claims(
     attribution: Attribution | Attributions, game: Game, method: Method | None = None
 ) -> tuple[Finding, ...] | dict[str, tuple[Finding, ...]]:
@@ -88,7 +92,8 @@ def check_claims(
     payoffs.
     Linearity is a statement about other games: it is tested only when the `method` that made the attribution is given.
     Claims in expectation or in the limit are held to 8 standard errors; without standard errors they stay untested.
-    `Attributions` are tested output by output against games that pay the same outputs.
+    `Attributions` are tested output by output against games that pay the same outputs. Credit goes by name, in any order; a
+    part of the players is tested on that part.
 
     >>> from accredit.games import TableGame
     >>> from accredit.values import shapley
@@ -99,11 +104,30 @@ def check_claims(
     if isinstance(attribution, Attributions):
         record = Record(_paying(game, attribution.outputs))
         return {name: check_claims(one, record[name], method) for name, one in attribution.items()}
-    findings = tuple(_test(claim.axiom, claim.holds, attribution, game, method) for claim in attribution.claims)
+    _check_players(attribution, game)
+    findings = tuple(_test(claim.axiom, Holds(claim.holds), attribution, game, method) for claim in attribution.claims)
     for finding in findings:
         if finding.verdict == "broken":
             raise ClaimRefuted(f"{attribution.method} claims {finding.axiom} {finding.claimed}, but {finding.witness}")
     return findings
+
+
+def _check_players(attribution: Attribution, game: Game) -> None:
+    """Refuse an attribution that is not about this game."""
+    if not isinstance(attribution, Attribution):
+        raise InvalidInput(f"attribution is {attribution!r:.60}; write check_claims(shapley(game), game)")
+    others = [player for player in attribution.players if player not in set(game.players)]
+    if others:
+        raise InvalidInput(
+            f"attribution credits {others[0]!r}, who does not play in this game ({', '.join(game.players[:8])}); give the game "
+            "that it was computed from"
+        )
+
+
+def _by_player(attribution: Attribution, game: Game, numbers: FloatArray) -> FloatArray:
+    """One number per player of the game, in the game's order; NaN for those whom the attribution leaves out."""
+    place = {player: k for k, player in enumerate(attribution.players)}
+    return np.array([numbers[place[player]] if player in place else np.nan for player in game.players])
 
 
 def _paying(game: Game, outputs: tuple[str, ...]) -> Games:
@@ -114,6 +138,7 @@ def _paying(game: Game, outputs: tuple[str, ...]) -> Games:
     return game
 
 
+@checked_arguments
 def axioms_kept(method: Method, game: Game, seed: int = 0) -> tuple[Finding, ...]:
     """Which of the four axioms does `method` keep, whatever it claims?
 
@@ -164,8 +189,9 @@ def _allowed(holds: Holds, attribution: Attribution, scale: float) -> FloatArray
 
 
 def _scale(v: FloatArray) -> float:
-    """What tolerances are relative to: the largest |v(S) − v(∅)|, and enough to cover the rounding of large payoffs."""
-    return float(np.abs(v - v[0]).max() + ROUNDING / TOLERANCE * np.abs(v).max())
+    """What tolerances are relative to: the largest |v(S) − v(∅)|, and enough to cover the rounding of large and of the
+    smallest payoffs."""
+    return float(np.abs(v - v[0]).max() + ROUNDING / TOLERANCE * np.abs(v).max() + SMALLEST / TOLERANCE)
 
 
 def _efficiency(holds: Holds, attribution: Attribution, game: Game) -> Finding:
@@ -187,13 +213,15 @@ def _null(holds: Holds, attribution: Attribution, game: Game) -> Finding:
     v = tabulate(game)
     scale = _scale(v)
     allowed = _allowed(holds, attribution, scale)
-    nulls = null_players(v)
+    credit = _by_player(attribution, game, attribution.credit)
+    nulls = [i for i in null_players(v) if not np.isnan(credit[i])]
     if allowed is None or not nulls:
         why = "no player is null" if not nulls else "no standard errors to compare with"
         return Finding("null player", holds, "untested", 0.0, why)
-    worst = max(nulls, key=lambda i: abs(attribution.credit[i]) - allowed[i])
-    off = float(abs(attribution.credit[worst]))
-    verdict = "kept" if off <= allowed[worst] else "broken"
+    slack = _by_player(attribution, game, allowed)
+    worst = max(nulls, key=lambda i: abs(credit[i]) - slack[i])
+    off = float(abs(credit[worst]))
+    verdict = "kept" if off <= slack[worst] else "broken"
     return Finding("null player", holds, verdict, off, f"{game.players[worst]!r} adds nothing and gets {off:.3g}")
 
 
@@ -201,14 +229,15 @@ def _symmetry(holds: Holds, attribution: Attribution, game: Game) -> Finding:
     v = tabulate(game)
     scale = _scale(v)
     allowed = _allowed(holds, attribution, scale)
-    pairs = equal_players(v)
+    c = _by_player(attribution, game, attribution.credit)
+    pairs = [pair for pair in equal_players(v) if not np.isnan(c[list(pair)]).any()]
     if allowed is None or not pairs:
         why = "no two players are equal" if not pairs else "no standard errors to compare with"
         return Finding("symmetry", holds, "untested", 0.0, why)
-    c = attribution.credit
-    i, j = max(pairs, key=lambda pair: abs(c[pair[0]] - c[pair[1]]) - allowed[pair[0]] - allowed[pair[1]])
+    slack = _by_player(attribution, game, allowed)
+    i, j = max(pairs, key=lambda pair: abs(c[pair[0]] - c[pair[1]]) - slack[pair[0]] - slack[pair[1]])
     off = float(abs(c[i] - c[j]))
-    verdict = "kept" if off <= allowed[i] + allowed[j] else "broken"
+    verdict = "kept" if off <= slack[i] + slack[j] else "broken"
     return Finding(
         "symmetry",
         holds,
@@ -230,13 +259,20 @@ def _linearity(holds: Holds, attribution: Attribution, game: Game, method: Metho
         )
     v = tabulate(game)
     scale = max(float(np.abs(v).max()), 1e-300)
-    w = np.random.default_rng(seed).normal(scale=scale, size=v.size)
+    w = np.random.default_rng(checked_seed(seed)).normal(scale=scale, size=v.size)
     second, both = TableGame(game.players, w), TableGame(game.players, 2 * v + w)
-    off = method(both).credit - 2 * attribution.credit - method(second).credit
+    ours = _by_player(attribution, game, attribution.credit)
+    off = np.nan_to_num(_credit(method, both) - 2 * ours - _credit(method, second))
     worst = int(np.argmax(np.abs(off)))
     verdict = "kept" if abs(off[worst]) <= 10 * TOLERANCE * scale else "broken"
     witness = f"{game.players[worst]!r} gets {off[worst]:.3g} more in 2v + w than in its parts, w = normal noise of seed {seed}"
     return Finding("linearity", holds, verdict, float(abs(off[worst])), witness)
+
+
+def _credit(method: Method, game: Game) -> FloatArray:
+    """What a method gives to each player, in the game's order."""
+    found = method(game)
+    return _by_player(found, game, found.credit)
 
 
 def _exchanged(v: FloatArray, i: int, j: int) -> FloatArray:

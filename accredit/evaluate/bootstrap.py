@@ -7,7 +7,8 @@ from typing import Literal
 
 import numpy as np
 
-from accredit.core import Estimate, FloatArray, IntArray, InvalidInput, Precision
+from accredit.core import Estimate, FloatArray, IntArray, InvalidInput, Precision, real_numbers
+from accredit.core.arguments import checked_arguments
 
 Statistic = Callable[[FloatArray], FloatArray]  # (..., examples) -> (...), along the last axis
 EXACT_SIGNS = 12  # differences; up to here every assignment of signs is tried
@@ -23,6 +24,7 @@ def resamples(examples: int, count: int, seed: int) -> IntArray:
     return np.random.default_rng(seed).integers(examples, size=(count, examples))
 
 
+@checked_arguments
 def bootstrap(
     values: FloatArray,
     statistic: Statistic = _mean,
@@ -44,7 +46,7 @@ def bootstrap(
     >>> even.value, 0.5 in even
     (0.5, True)
     """
-    x = np.asarray(values, dtype=np.float64)
+    x = real_numbers(values, "values")
     if x.ndim != 1 or len(x) == 0 or not np.isfinite(x).all():
         raise InvalidInput(f"values must be a non-empty row of finite numbers, got shape {x.shape}")
     if not 0 < level < 1:
@@ -101,6 +103,7 @@ def _bca(x: FloatArray, statistic: Statistic, estimate: float, drawn: FloatArray
     return np.asarray(ndtr(bias + z / (1 - skew * z)))
 
 
+@checked_arguments
 def paired_test(first: FloatArray, second: FloatArray, *, count: int = 10_000, seed: int = 0) -> float:
     """Two-sided p-value that two methods are equally good, by flipping the signs of their paired differences.
 
@@ -112,7 +115,7 @@ def paired_test(first: FloatArray, second: FloatArray, *, count: int = 10_000, s
     >>> paired_test(np.array([2.0, 3.0, 4.0]), np.array([1.0, 1.0, 1.0]))
     0.25
     """
-    x, y = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
+    x, y = real_numbers(first, "first"), real_numbers(second, "second")
     if x.ndim != 1 or x.shape != y.shape or not (np.isfinite(x).all() and np.isfinite(y).all()):
         raise InvalidInput(
             f"first and second must be rows of finite numbers over the same examples, got shapes {x.shape} and {y.shape}"

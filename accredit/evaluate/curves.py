@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from accredit.core import Attribution, BoolArray, FloatArray, Game
+from accredit.core.arguments import check_fields
 from accredit.evaluate.chains import best_chain, ordering, tops, trapezoid
 from accredit.evaluate.erasure import ranked
 from accredit.evaluate.metric import Better, Result, scores_of
@@ -24,6 +25,9 @@ class Deletion:
     name: str = "deletion"
     better: Better = "lower"
     paper: str = "Petsiuk, Das and Saenko (2018)"
+
+    def __post_init__(self) -> None:
+        check_fields(self)
 
     def plan(self, result: Result) -> BoolArray:
         order = ordering(scores_of(result, self.name))
@@ -49,6 +53,9 @@ class Insertion:
     name: str = "insertion"
     better: Better = "higher"
     paper: str = "Petsiuk, Das and Saenko (2018)"
+
+    def __post_init__(self) -> None:
+        check_fields(self)
 
     def plan(self, result: Result) -> BoolArray:
         order = ordering(scores_of(result, self.name))

@@ -8,7 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from accredit.core import Attribution, BoolArray, Estimate, FloatArray, Game, IntArray, InvalidInput, Precision, payoffs
+from accredit.core import (
+    Attribution,
+    BoolArray,
+    Estimate,
+    FloatArray,
+    Game,
+    IntArray,
+    InvalidInput,
+    Precision,
+    payoffs,
+    real_numbers,
+)
 from accredit.core.statistics import rank_correlation
 
 RESAMPLES = 300
@@ -47,7 +58,7 @@ def retraining_correlation(scores: FloatArray, truth: FloatArray, *, level: floa
 
 
 def _columns(values: FloatArray, name: str) -> FloatArray:
-    array = np.asarray(values, dtype=np.float64)
+    array = real_numbers(values, name)
     array = array[:, None] if array.ndim == 1 else array
     if array.ndim != 2 or not np.isfinite(array).all():
         raise InvalidInput(f"{name} must be finite numbers, one column per target; got shape {np.shape(values)}")
@@ -75,7 +86,7 @@ def mislabel_auc(credit: Attribution | FloatArray, mislabelled: Any, *, level: f
     >>> print(mislabel_auc(np.array([-1.0, 0.2, 0.5, -0.1, 0.9]), [True, False, False, True, False]))
     1.000 [unknown]
     """
-    values = credit.credit if isinstance(credit, Attribution) else np.asarray(credit, dtype=np.float64)
+    values = credit.credit if isinstance(credit, Attribution) else real_numbers(credit, "credit")
     wrong = np.asarray(mislabelled)
     if wrong.shape != values.shape or wrong.dtype != bool:
         raise InvalidInput(f"mislabelled must be {len(values)} booleans, got shape {wrong.shape} of {wrong.dtype}")

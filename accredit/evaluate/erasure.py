@@ -20,6 +20,7 @@ from accredit.core import (
     payoffs,
     whole_number,
 )
+from accredit.core.arguments import check_fields
 from accredit.core.statistics import ROUNDING
 from accredit.evaluate.chains import best_chain, checked_fractions, ordering, sizes_of, tops
 from accredit.evaluate.metric import Better, NotApplicable, Result, scores_of
@@ -94,6 +95,7 @@ class Comprehensiveness:
     paper: str = "DeYoung et al. (2020)"
 
     def __post_init__(self) -> None:
+        check_fields(self)
         checked_fractions(self.fractions)
 
     def plan(self, result: Result) -> BoolArray:
@@ -122,6 +124,7 @@ class Sufficiency:
     paper: str = "DeYoung et al. (2020)"
 
     def __post_init__(self) -> None:
+        check_fields(self)
         checked_fractions(self.fractions)
 
     def plan(self, result: Result) -> BoolArray:
@@ -151,6 +154,7 @@ class LogOdds:
     paper: str = "Shrikumar et al. (2017); Chen, Zheng and Ji (2020)"
 
     def __post_init__(self) -> None:
+        check_fields(self)
         checked_fractions(self.fractions)
 
     def plan(self, result: Result) -> BoolArray:
@@ -186,6 +190,7 @@ class AOPC:
     paper: str = "Samek et al. (2017)"
 
     def __post_init__(self) -> None:
+        check_fields(self)
         if self.steps is not None and self.steps < 1:
             raise InvalidInput(f"steps must be at least 1, got {self.steps!r}; leave it out to remove every player")
 
@@ -219,6 +224,7 @@ class DropAt:
     paper: str = "Cohen-Wang et al. (2024)"
 
     def __post_init__(self) -> None:
+        check_fields(self)
         whole_number(self.k, "k")
 
     @property
@@ -263,6 +269,7 @@ class PostHocAccuracy:
     paper: str = "Chen et al. (2018)"
 
     def __post_init__(self) -> None:
+        check_fields(self)
         checked_fractions((self.fraction,))
 
     def plan(self, result: Result) -> BoolArray:

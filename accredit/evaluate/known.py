@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from accredit.core import Attribution, BoolArray, FloatArray, Game, InvalidInput, whole_number
+from accredit.core.arguments import check_fields
 from accredit.core.statistics import tied
 from accredit.evaluate.erasure import ranked
 from accredit.evaluate.metric import Better, NotApplicable, Result, scores_of, unit_of
@@ -36,6 +37,7 @@ class HitAt:
     paper: str = ""
 
     def __post_init__(self) -> None:
+        check_fields(self)
         whole_number(self.k, "k")
 
     @property

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal, Protocol, runtime_checkable
 
 import numpy as np
 
 from accredit.core import AccreditError, Attribution, BoolArray, FloatArray, Game, InvalidInput, Selection, payoffs
+from accredit.core.arguments import checked_arguments
 from accredit.core.coalitions import unique
 
 Result = Attribution | Selection
@@ -23,6 +24,7 @@ class NotApplicable(AccreditError, ValueError):
     """A metric has no meaning for this result; the message says why."""
 
 
+@runtime_checkable
 class Metric(Protocol):
     """A frozen bundle of settings that measures one result on one game."""
 
@@ -79,6 +81,7 @@ class Score:
     because: str = ""
 
 
+@checked_arguments
 def measure(metric: Metric, game: Game, result: Result) -> float:
     """One metric of one result, in one call of the game.
 
@@ -95,6 +98,7 @@ def measure(metric: Metric, game: Game, result: Result) -> float:
     return score.value
 
 
+@checked_arguments
 def measure_all(game: Game, results: Mapping[str, Result], metrics: Iterable[Metric]) -> dict[str, dict[str, Score]]:
     """Every metric of every result: result name -> metric name -> score, from one batch of distinct coalitions.
 

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from accredit.core import BoolArray, FloatArray, InvalidInput
+from accredit.core import BoolArray, FloatArray, InvalidInput, real_numbers
+from accredit.core.arguments import checked_arguments
 
 Span = tuple[int, int]  # [start, end)
 
@@ -31,6 +32,7 @@ def _booleans(values: BoolArray, name: str) -> BoolArray:
     return array.astype(bool)
 
 
+@checked_arguments
 def token_f1(chosen: BoolArray, rationale: BoolArray) -> float:
     """Harmonic mean of token precision and recall; 0 where nothing is shared.
 
@@ -42,6 +44,7 @@ def token_f1(chosen: BoolArray, rationale: BoolArray) -> float:
     return 2 * both / int(a.sum() + b.sum()) if both else 0.0
 
 
+@checked_arguments
 def auprc(scores: FloatArray, rationale: BoolArray) -> float:
     r"""Area under the precision–recall curve of soft scores, as average precision: Σ (R_k − R_{k−1})·P_k over distinct scores.
 
@@ -51,7 +54,7 @@ def auprc(scores: FloatArray, rationale: BoolArray) -> float:
     >>> auprc(np.array([0.9, 0.8, 0.1]), np.array([True, False, True]))
     0.8333333333333333
     """
-    scores = np.asarray(scores, dtype=np.float64)
+    scores = real_numbers(scores, "scores")
     if scores.ndim != 1 or not np.isfinite(scores).all():
         raise InvalidInput(f"scores must be one finite number per token, got {scores!r}")
     _, b = _checked(np.zeros(len(scores), dtype=bool), rationale)
@@ -64,6 +67,7 @@ def auprc(scores: FloatArray, rationale: BoolArray) -> float:
     return float((np.diff(found, prepend=0) / b.sum()) @ (found / taken))
 
 
+@checked_arguments
 def spans_of(chosen: BoolArray) -> list[Span]:
     """Maximal runs of chosen tokens.
 
@@ -74,6 +78,7 @@ def spans_of(chosen: BoolArray) -> list[Span]:
     return [(int(a), int(b)) for a, b in edges.reshape(-1, 2)]
 
 
+@checked_arguments
 def iou_f1(predicted: Sequence[Span], rationale: Sequence[Span], threshold: float = 0.5) -> float:
     """F1 over spans: a predicted span counts when its overlap with some rationale span, over their union, is ≥ threshold.
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from accredit.core import Attribution, InvalidInput
+from accredit.core.arguments import checked_arguments
 from accredit.evaluate.agreement import spearman
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ class Sanity:
         return max(self.signed[-1], self.by_size[-1], key=abs)
 
 
+@checked_arguments
 def model_randomisation(
     explain: Callable[[Model, Input], Attribution],
     model: Model,
@@ -64,6 +66,7 @@ def model_randomisation(
     return Sanity(tuple(stages), tuple(signed), tuple(by_size))
 
 
+@checked_arguments
 def label_randomisation(
     explain: Callable[[Model, Input], Attribution],
     fit: Callable[[Sequence[int]], Model],

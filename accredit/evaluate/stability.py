@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from accredit.core import Attribution, BoolArray, FloatArray, Game, InvalidInput
+from accredit.core.arguments import checked_arguments
 from accredit.core.coalitions import keys
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ class Shaken:
         return self._game.payoff(coalitions) + self._radius * uniform
 
 
+@checked_arguments
 def shaken(game: Game, radius: float, seed: int) -> Game:
     """`game` with fixed noise: each coalition's payoff is moved by its own amount in [−radius, radius], the same each time.
 
@@ -48,6 +50,7 @@ def shaken(game: Game, radius: float, seed: int) -> Game:
     return Shaken(game, radius, seed)
 
 
+@checked_arguments
 def max_sensitivity(method: Callable[[Thing], Attribution], here: Thing, neighbours: Iterable[Thing]) -> float:
     r"""The furthest an explanation moves among the neighbours of what it explains, relative to its own length.
 

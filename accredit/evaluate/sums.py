@@ -11,6 +11,7 @@ from math import comb
 import numpy as np
 
 from accredit.core import Attribution, BoolArray, FloatArray, Game, InvalidInput, Selection, endpoints, payoffs
+from accredit.core.arguments import check_fields
 from accredit.core.coalitions import from_index
 from accredit.core.statistics import rank_correlation, ranks, tied
 from accredit.evaluate.metric import Better, NotApplicable, Result, unit_of
@@ -64,6 +65,7 @@ class SensitivityN:
     paper: str = "Ancona et al. (2018)"
 
     def __post_init__(self) -> None:
+        check_fields(self)
         if self.sizes < 1 or self.removals < 2:
             raise InvalidInput(f"sizes must be ≥ 1 and removals ≥ 2, got {self.sizes!r} and {self.removals!r}")
         if self.at is not None and (not self.at or not all(isinstance(k, int) and k >= 1 for k in self.at)):
@@ -143,6 +145,7 @@ class Infidelity:
     paper: str = "Yeh et al. (2019)"
 
     def __post_init__(self) -> None:
+        check_fields(self)
         if self.removals < 1:
             raise InvalidInput(f"removals must be at least 1, got {self.removals!r}")
 
@@ -200,6 +203,7 @@ class LinearDatamodelingScore:
     paper: str = "Park et al. (2023)"
 
     def __post_init__(self) -> None:
+        check_fields(self)
         if self.ablations < 2 or not 0 < self.keep < 1:
             raise InvalidInput(
                 f"ablations must be ≥ 2 and keep between 0 and 1, got {self.ablations!r} and {self.keep!r}"

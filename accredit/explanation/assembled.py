@@ -63,7 +63,7 @@ def _predicted(subject: Subject) -> dict[str, Any]:
         "text": game.provenance.get("text", game.provenance.get("image", "")), "pair": game.provenance.get("pair"),
         "prediction": prediction, "unit": "probability" if unit == "probability" else "value",
         "target": subject.model.label(game.target), "payoff": game.payoff_name, "tokens": tokens_of(subject),
-        "picture": picture_of(subject), "notes": tuple(notes_on(subject.seen)),
+        "picture": picture_of(subject), "notes": (*notes_on(subject.seen), *_unknown_words(subject)),
         "provenance": {
             "model": subject.model.name, "architecture": game.provenance["architecture"], "removal": game.removal,
         },
@@ -118,6 +118,17 @@ def _on_targets(
     alone = [name for name in attributions if name not in others]
     limits = f" {', '.join(alone)} answer{'s' if len(alone) == 1 else ''} for this one only." if alone else ""
     yield f"Credit for {count} {SAME_PASSES}: explanation.of({targets[0]!r}), in JSON under others.{limits}"
+
+
+def _unknown_words(subject: Subject) -> Iterator[str]:
+    """That most of the text is in no vocabulary: a model that reads another language, say."""
+    unknown = getattr(getattr(subject.model, "tokenizer", None), "unk_token_id", None)
+    if unknown is None or subject.kind != "text":
+        return
+    own = subject.seen.ids[~subject.seen.special]
+    count = int((own == unknown).sum())
+    if 2 * count >= len(own) > 0:
+        yield f"{subject.model.name} does not know {count} of the {len(own)} tokens: it cannot tell them apart."
 
 
 def notes_on(seen: Any) -> Iterator[str]:

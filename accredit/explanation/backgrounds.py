@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from accredit.core import FloatArray, IntArray, InvalidInput
+from accredit.core import FloatArray, IntArray, InvalidInput, optional_whole, real_numbers
 from accredit.models.frames import Rows, numbers_or_words, rows_of
 
 OWN = 20  # rows from which a table may serve as its own background
@@ -86,17 +86,13 @@ def _check_thinning(most: int | None, by: str | None) -> None:
         raise InvalidInput(
             f"background_by is {by!r}, but not how many rows; write most_background=100 beside it (--most-background 100)"
         )
-    if most is not None and (isinstance(most, bool) or not isinstance(most, int | np.integer) or most < 1):
-        raise InvalidInput(f"most_background is {most!r}; write how many background rows to use at most, 1 or more")
+    optional_whole(most, "most_background", example=100)
 
 
 def _checked_weights(weights: Any, rows: int) -> FloatArray:
     if weights is None:
         return np.full(rows, 1 / rows)
-    try:
-        counted = np.asarray(weights, dtype=np.float64)
-    except (TypeError, ValueError):
-        counted = np.zeros(0)
+    counted = real_numbers(weights, "weights")
     fits = counted.shape == (rows,) and np.isfinite(counted).all() and (counted >= 0).all() and counted.sum() > 0
     if not fits:
         raise InvalidInput(f"weights must be {rows} non-negative numbers, one per background row, not all zero")

@@ -48,7 +48,7 @@ def explain(
     methods: Sequence[str] | str | None = None,
     target: str | int | None = None,
     players: Any = None,
-    payoff: str | None = None,
+    payoff: Any = None,
     removal: Any = None,
     budget: int | None = None,
     seed: int = 0,
@@ -75,7 +75,8 @@ def explain(
     `target` is a label, token or index, by default what the model predicts; "all" explains that one and, from the same
     passes, every other output: see `.of(label)`. `players` are "word", "token", "sentence" or named groups of token
     positions; for pictures "patches", "segments", "segments:40", "pixels" or a grid (rows, columns). `payoff` is "log-odds"
-    (the default), "logit", "probability" or "margin"; `removal` is how players leave: see `text_game` and `image_game`.
+    (the default), "logit", "probability", "margin", "loss", "correctness", "confidence", "entropy", or a function of the
+    outputs (for games); `removal` is how players leave: see `text_game` and `image_game`.
     `budget` bounds the payoffs that each game method may ask. A text longer than the model reads is refused unless `cut`;
     `prefix` is what an encoder–decoder has said so far. Gradients take `layer` (credit goes to what enters that block) and
     `baseline` (mask, pad, zero, mean or vectors; for pictures as `removal`); integrals along a path also take `tolerance` and

@@ -11,6 +11,7 @@ from accredit.core import Attribution, Attributions, InvalidInput, NotConverged
 from accredit.explanation.answers import AnswerSubject
 from accredit.explanation.subject import Subject
 from accredit.gradients.answer_point import answer_points
+from accredit.gradients.deeplift import deep_lift_at
 from accredit.gradients.discretised import POINTS, discretised_integrated_gradients_at
 from accredit.gradients.expected import SAMPLES, gradient_shap_at, several
 from accredit.gradients.integrated import MOST_STEPS, STEPS, TOLERANCE, integrated_gradients_at
@@ -77,6 +78,14 @@ def drawn(points: list[Point], seed: int, samples: int, most: int, noise: float)
             if 2 * samples > most:
                 raise
         samples *= 2
+
+
+def lifted(subject: Asked, baseline: Any = None, layer: Layer = None) -> Credit:
+    """Differences to one or several baselines, passed down by the rules of DeepLIFT."""
+    by_baseline = [_points(subject, way, layer) for way in several(baseline)]
+    return _credit(
+        subject, {target: deep_lift_at([points[target] for points in by_baseline]) for target in by_baseline[0]}
+    )
 
 
 def ruled(subject: Asked, layer: Layer = None) -> Credit:

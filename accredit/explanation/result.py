@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -11,11 +11,20 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from accredit.core import Attribution, FloatArray, IntArray, InvalidInput
+from accredit.core import (
+    Attribution,
+    FloatArray,
+    IntArray,
+    InvalidInput,
+    checked_text,
+    real_number,
+    real_numbers,
+    shown,
+)
 from accredit.core.attribution import frozen
 from accredit.core.drawn import Drawn, drawings
 from accredit.core.files import check_writable, put
-from accredit.core.plain import plain, read_object
+from accredit.core.plain import damaged, fields_of, listed, made, plain, plain_mapping, read_object
 from accredit.core.tables import player_frame
 from accredit.methods import find
 from accredit.models.prompt import WHOLE as WHOLE
@@ -70,7 +79,7 @@ class FlowPicture:
         shapes = {"through": (layers + 1, count), "edges": (layers, count, count), "cut": (layers, count, count),
                   "source_cut": (count,), "sink_cut": (count,)}  # fmt: skip
         for name, shape in shapes.items():
-            array = np.array(getattr(self, name), dtype=np.float64)
+            array = real_numbers(getattr(self, name), f"flow.{name}", copy=True)
             if array.shape != shape or not np.isfinite(array).all():
                 raise InvalidInput(f"flow.{name} has shape {array.shape}; finite numbers of shape {shape} are needed")
             array.setflags(write=False)
@@ -187,9 +196,16 @@ class Explanation(Drawn):
 
     def __post_init__(self) -> None:
         put = object.__setattr__
-        put(self, "prediction", tuple((str(label), float(p)) for label, p in self.prediction))
-        for name in ("players", "methods", "tokens", "unsigned", "notes"):
-            put(self, name, tuple(getattr(self, name)))
+        for name in ("text", "target", "payoff"):
+            put(self, name, checked_text(getattr(self, name), name))
+        put(self, "pair", None if self.pair is None else checked_text(self.pair, "pair"))
+        if self.unit not in ("probability", "value"):
+            raise InvalidInput(f"unit is {shown(self.unit)}; write 'probability' or 'value'")
+        put(self, "prediction", _predicted(self.prediction))
+        for name in ("players", "methods", "unsigned", "notes"):
+            put(self, name, _texts(getattr(self, name), name))
+        put(self, "refused", {name: checked_text(why, f"refused[{name!r}]") for name, why in self.refused.items()})
+        put(self, "tokens", tuple(self.tokens))
         if set(self.methods) != set(self.attributions) | set(self.refused) or set(self.attributions) & set(
             self.refused
         ):
@@ -201,8 +217,8 @@ class Explanation(Drawn):
                 raise InvalidInput(f"attributions[{name!r}] lacks the player {sorted(missing)[0]!r}")
         if self.picture is not None and max(owner for owner, _ in self.picture.runs) >= len(self.players):
             raise InvalidInput(f"picture.runs names a player beyond the {len(self.players)} that there are")
-        put(self, "seconds", {key: float(value) for key, value in self.seconds.items()})
-        put(self, "provenance", plain(dict(self.provenance), "provenance"))
+        put(self, "seconds", {key: real_number(s, f"seconds[{key!r}]", 0) for key, s in self.seconds.items()})
+        put(self, "provenance", plain_mapping(self.provenance, "provenance"))
 
     def __getitem__(self, method: str) -> Attribution:
         """One method's attribution, by its name or an alias."""
@@ -279,26 +295,19 @@ class Explanation(Drawn):
     @classmethod
     def from_json(cls, text: str) -> Explanation:
         """Read what `to_json` wrote; anything else is refused."""
-        data = read_object(text, "explanation")
-        if data.get("format") != FORMAT:
-            raise InvalidInput(
-                f"explanation format {data.get('format')!r} is not {FORMAT}; write it again with this version"
-            )
-        known = {f.name for f in fields(cls)}
-        values = {key: value for key, value in data.items() if key in known}
-        try:
-            values["attributions"] = {name: Attribution.from_plain(a) for name, a in values["attributions"].items()}
-            values["others"] = {
-                target: {name: Attribution.from_plain(one) for name, one in credited.items()}
-                for target, credited in values.get("others", {}).items()
-            }
-            values["tokens"] = tuple(Token(*token) for token in values.get("tokens", ()))
-            values["flow"] = FlowPicture(**values["flow"]) if values.get("flow") else None
-            values["picture"] = Picture(**values["picture"]) if values.get("picture") else None
-            values["said"] = Said(**values["said"]) if values.get("said") else None
+        values = fields_of(cls, read_object(text, "explanation"), "explanation", FORMAT, optional=("others", "said"))
+        with damaged("explanation"):
+            listed(values, "prediction", "players", "methods", "tokens", "unsigned", "notes")
+            values["attributions"] = _credited(values["attributions"], "attributions")
+            others = plain_mapping(values.get("others", {}), "others")
+            values["others"] = {target: _credited(each, f"others[{target!r}]") for target, each in others.items()}
+            for name in ("refused", "seconds"):
+                values[name] = plain_mapping(values[name], name)
+            values["tokens"] = tuple(made(Token, token, "tokens") for token in values["tokens"])
+            for name, kind in (("flow", FlowPicture), ("picture", Picture), ("said", Said)):
+                part = values.get(name)
+                values[name] = None if part is None else made(kind, part, name)
             return cls(**values)
-        except (TypeError, ValueError, KeyError, AttributeError) as error:
-            raise InvalidInput(f"explanation JSON is damaged: {error}") from None
 
     def to_pandas(self, method: str | None = None) -> pandas.DataFrame:
         """One row per player: a column of credit per method, or of one method a column per target that was explained.
@@ -317,3 +326,26 @@ class Explanation(Drawn):
     def to_html(self, path: str | Path) -> None:
         """Write one self-contained page: no script from elsewhere, no request."""
         put(check_writable(path), drawings().to_page(self).encode())
+
+
+def _texts(given: Any, name: str) -> tuple[str, ...]:
+    """Texts in order."""
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise InvalidInput(f"{name} is {shown(given)}; write a tuple of texts")
+    return tuple(checked_text(text, name) for text in given)
+
+
+def _predicted(given: Any) -> tuple[tuple[str, float], ...]:
+    """Labels and numbers, each pair checked."""
+    pairs = list(given) if isinstance(given, Iterable) and not isinstance(given, str | Mapping) else [given]
+    for pair in pairs:
+        if not isinstance(pair, tuple | list) or len(pair) != 2:
+            raise InvalidInput(f"prediction holds {shown(pair)}; write pairs of a label and a number")
+    return tuple((checked_text(label, "prediction"), real_number(p, f"prediction of {label!r}")) for label, p in pairs)
+
+
+def _credited(given: Any, name: str) -> dict[str, Attribution]:
+    """Attributions by method, from JSON."""
+    if not isinstance(given, dict) or not all(isinstance(one, dict) for one in given.values()):
+        raise InvalidInput(f"{name} is {shown(given)}; it must be an object from methods to attributions")
+    return {method: Attribution.from_plain(one) for method, one in given.items()}

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 PICTURED = ("patch", "segment", "pixel")  # what players of a picture are
 LABELS = 5  # how many of the prediction are kept
 ALL: Final = "all"  # as a target: every output of the model
-SHOWN = 640  # pixels of the longer edge of a picture that is drawn
+SHOWN = 480  # pixels of the longer edge of a picture that is drawn
 OUTPUTS = 1000  # how many are explained at once, at most
 Made = TypeVar("Made")
 
@@ -158,7 +158,11 @@ def text_subject(
 ) -> Subject:
     """A text, or a pair of texts, its tokens dealt out to players."""
     seen = model.encode(text, prefix, cut)
-    asked: dict[str, Any] = {"players": players, "removal": removal, "target": None if target == ALL else target}
+    asked: dict[str, Any] = {
+        "players": players,
+        "removal": removal,
+        "target": _first(model) if target == ALL else target,
+    }
     asked["payoff"] = payoff or natural_payoff(model.law)
     game = _game_of(model, seen, asked)
     partition = game.partition
@@ -281,7 +285,7 @@ def tokens_of(subject: Subject) -> tuple[Token, ...]:
 
 
 def picture_of(subject: Subject) -> Picture | None:
-    """The picture as the model reads it, before scaling where that is known; a text has none.
+    """The picture as it was given, where its way to the model is known; else as the model reads it. A text has none.
 
     Of a large one every second, third, … pixel is kept: it is there to be looked at.
     """
@@ -289,9 +293,18 @@ def picture_of(subject: Subject) -> Picture | None:
         return None
     from PIL import Image
 
-    step = -(-max(subject.seen.size) // SHOWN)
-    shown = subject.seen.shown[::step, ::step]
-    owner = subject.partition.owner.reshape(subject.seen.size)[::step, ::step]
+    seen, owner = subject.seen, subject.partition.owner.reshape(subject.seen.size)
+    if seen.given is not None and seen.preparation is not None and min(seen.original) > 0:
+        step = -(-max(seen.original) // SHOWN)
+        shown, owner = seen.given[::step, ::step], seen.preparation.spread(owner, seen.original, step)
+    else:
+        step = -(-max(seen.size) // SHOWN)
+        shown, owner = seen.shown[::step, ::step], owner[::step, ::step]
     buffer = io.BytesIO()
     Image.fromarray(shown[..., 0] if shown.shape[2] == 1 else shown).save(buffer, "PNG")
     return Picture.of(PICTURE + base64.b64encode(buffer.getvalue()).decode(), owner)
+
+
+def _first(model: Any) -> int | None:
+    """Of all outputs, the one that is explained first: what the model predicts or, where it predicts nothing, the first."""
+    return None if getattr(model, "predicts", True) else 0

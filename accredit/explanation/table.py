@@ -14,20 +14,21 @@ from accredit.core import (
     Attribution,
     Claim,
     FloatArray,
-    Holds,
     Interactions,
     InvalidInput,
     Known,
     Precision,
     checked_players,
+    checked_text,
     needs,
+    shown,
     whole_number,
 )
 from accredit.core.attribution import frozen
-from accredit.core.claims import no_division
+from accredit.core.claims import checked_claims, no_division
 from accredit.core.drawn import Drawn, drawings
 from accredit.core.files import check_writable, put
-from accredit.core.plain import plain, read_object
+from accredit.core.plain import damaged, fields_of, listed, plain, plain_mapping, read_object
 from accredit.explanation.row_pairs import pair_claims, pair_means, row_interactions
 
 if TYPE_CHECKING:
@@ -72,18 +73,22 @@ class TableExplanation(Drawn):
     pairs_index: str = ""  # which interaction index
     pairs_precision: Precision = field(default_factory=Precision.unknown)
     pairs_interval: FloatArray | None = None  # (rows, players, players, outputs, 2)
+    level: float = LEVEL  # of the intervals of the credits
 
     def __post_init__(self) -> None:
         put = object.__setattr__
         put(self, "players", checked_players(self.players))
         put(self, "outputs", checked_players(self.outputs))
-        count = len(self.credit)
+        count = len(self.credit) if isinstance(self.credit, list | tuple | np.ndarray) else 0
         if count == 0:
             raise InvalidInput("credit holds no rows; explain at least one row")
         shape = count, len(self.players), len(self.outputs)
         put(self, "credit", frozen(self.credit, shape, "credit"))
         put(self, "base", frozen(self.base, shape[2:], "base"))
         put(self, "prediction", frozen(self.prediction, (count, shape[2]), "prediction"))
+        for name in ("precision", "pairs_precision"):
+            if not isinstance(getattr(self, name), Precision):
+                raise InvalidInput(f"{name} is {shown(getattr(self, name))}; write for example Precision.exact()")
         if (self.interval is not None) != (self.precision.known is Known.INTERVAL):
             raise InvalidInput(
                 f"precision is {self.precision.known}; intervals are given if, and only if, it is interval"
@@ -91,17 +96,21 @@ class TableExplanation(Drawn):
         if self.interval is not None:
             put(self, "interval", frozen(self.interval, (*shape, 2), "interval"))
         self._check_pairs((count, shape[1], *shape[1:]))
+        if not all(isinstance(column, list | tuple) for column in self.values):
+            raise InvalidInput(f"values is {shown(self.values)}; give the cells of each player's column")
         put(self, "values", tuple(tuple(column) for column in self.values))
         if len(self.values) != len(self.players) or {len(column) for column in self.values} != {count}:
             raise InvalidInput(f"values must hold {count} cells for each of the {len(self.players)} players")
         put(self, "rows", tuple(map(str, self.rows)) or tuple(map(str, range(count))))
         if len(self.rows) != count:
             raise InvalidInput(f"rows has {len(self.rows)} names for {count} rows")
+        for name in ("method", "target", "payoff", "model", "dependence", "pairs_index"):
+            put(self, name, checked_text(getattr(self, name), name))
         put(self, "target", self.target or self.outputs[0])
         self.place(self.target)
-        for name in ("claims", "notes"):
-            put(self, name, tuple(getattr(self, name)))
-        put(self, "provenance", plain(dict(self.provenance), "provenance"))
+        put(self, "claims", checked_claims(self.claims))
+        put(self, "notes", tuple(checked_text(note, "notes") for note in self.notes))
+        put(self, "provenance", plain_mapping(self.provenance, "provenance"))
 
     def _check_pairs(self, shape: tuple[int, ...]) -> None:
         put, ends = object.__setattr__, self.pairs_interval
@@ -165,7 +174,7 @@ class TableExplanation(Drawn):
             self.method,
             self.claims,
             interval=None if self.interval is None else self.interval[row, :, k],
-            level=None if self.interval is None else LEVEL,
+            level=None if self.interval is None else self.level,
             precision=self.precision,
             baseline=float(self.base[k]),
             provenance=facts | dict(self.provenance),
@@ -261,17 +270,14 @@ class TableExplanation(Drawn):
     @classmethod
     def from_json(cls, text: str) -> TableExplanation:
         """Read what `to_json` wrote; anything else is refused."""
-        data = read_object(text, "table explanation")
-        if data.pop("format", None) != FORMAT:
-            raise InvalidInput("this table explanation has another format; write it again with this version")
-        del data["kind"]
-        try:
+        data = fields_of(cls, read_object(text, "table explanation"), "table explanation", FORMAT)
+        with damaged("table explanation"):
+            listed(data, "players", "outputs", "credit", "base", "prediction", "values", "rows", "claims", "notes")
+            data["rows"] = [checked_text(name, "rows") for name in data["rows"]]
             for name in ("precision", "pairs_precision"):
                 data[name] = Precision.from_plain(data[name])
-            data["claims"] = tuple(Claim(axiom, Holds(holds), because) for axiom, holds, because in data["claims"])
+            data["claims"] = tuple(Claim.from_plain(claim) for claim in data["claims"])
             return cls(**data)
-        except (TypeError, ValueError, KeyError) as error:
-            raise InvalidInput(f"table explanation JSON is damaged: {error}") from None
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, TableExplanation) and self.to_plain() == other.to_plain()

@@ -2,7 +2,7 @@
 
 from accredit.flow.certificate import Certificate, Flow
 from accredit.flow.circulation import KKT, Circulation, circulation, kkt, kkt_of
-from accredit.flow.game import FlowGame, FrozenFlowGame
+from accredit.flow.game import FlowGame, FrozenFlowGame, MixedFlowGame
 from accredit.flow.intervals import credit_intervals
 from accredit.flow.maximum import MaximumFlow, MaximumFlows, maximum_flow
 from accredit.flow.network import LayeredNetwork, flow_matrix
@@ -13,7 +13,7 @@ from accredit.flow.unique import unique_flow
 
 __all__ = [
     "KKT", "AttentionStack", "Certificate", "Circulation", "Continued", "Flow", "FlowGame", "FrozenFlowGame",
-    "LayeredNetwork", "MaximumFlow", "MaximumFlows", "PairFlows", "circulation", "continued_credit", "credit_intervals",
-    "encoder_decoder", "flow_matrix", "is_causal", "kkt", "kkt_of", "maximum_flow", "pair_bounds", "some_layers",
-    "uniform_attention", "unique_flow",
+    "LayeredNetwork", "MaximumFlow", "MaximumFlows", "MixedFlowGame", "PairFlows", "circulation", "continued_credit",
+    "credit_intervals", "encoder_decoder", "flow_matrix", "is_causal", "kkt", "kkt_of", "maximum_flow", "pair_bounds",
+    "some_layers", "uniform_attention", "unique_flow",
 ]  # fmt: skip

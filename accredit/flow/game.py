@@ -100,6 +100,55 @@ class FlowGame:
         return self.flows.values(distinct, self.layer)[index]
 
 
+class MixedFlowGame:
+    """Players of any layers: v(S) = max flow when, of the nodes that belong to players, only those of S may carry flow.
+
+    `places` says which nodes each player stands for, as (layer, token); a node of nobody stays open. Its Shapley value shares
+    the whole flow, as every Shapley value does. What flows through the players does not add up to it: a drop that passes two
+    layers is counted twice.
+
+    >>> net = LayeredNetwork.from_attention(np.full((2, 2, 2), 0.5))
+    >>> game = MixedFlowGame(net, {"below": [(0, 0), (0, 1)], "middle": [(1, 0), (1, 1)]})
+    >>> game.payoff(np.array([[True, True], [True, False]]))
+    array([2., 0.])
+    """
+
+    def __init__(self, network: LayeredNetwork, places: Mapping[str, Iterable[tuple[int, int]]]) -> None:
+        self.network = network.pruned()
+        self._players = checked_players(places)
+        self._places = [
+            [(checked_layer(layer, network.layers), self._token(token)) for layer, token in listed]
+            for listed in places.values()
+        ]
+        every = [place for listed in self._places for place in listed]
+        if len(set(every)) != len(every) or not all(self._places):
+            raise InvalidInput("places must give every player at least one node, and no node to two players")
+
+    def _token(self, token: int) -> int:
+        if not 0 <= token < self.network.tokens:
+            raise InvalidInput(f"places names token {token!r}; the tokens are 0 … {self.network.tokens - 1}")
+        return int(token)
+
+    @property
+    def players(self) -> tuple[str, ...]:
+        return self._players
+
+    def payoff(self, coalitions: BoolArray) -> FloatArray:
+        distinct, index = unique(coalitions)
+        return np.array([self._flow(row) for row in distinct])[index]
+
+    def _flow(self, plays: BoolArray) -> float:
+        capacity, supply = self.network.capacity.copy(), self.network.supply.copy()
+        for listed, here in zip(self._places, plays.tolist(), strict=True):
+            for layer, token in listed if not here else ():
+                if layer == self.network.layers:
+                    supply[token] = 0.0
+                else:
+                    capacity[layer, :, token] = 0.0
+        closed = LayeredNetwork(capacity, supply, self.network.demand).pruned()
+        return MaximumFlows(closed).value() if closed.supply.any() else 0.0
+
+
 class FrozenFlowGame:
     """The additive game of one frozen flow: v(S) = what this flow sends through S. Its Shapley value is that flow itself."""
 

@@ -3,12 +3,14 @@
 from typing import TYPE_CHECKING
 
 from accredit.core.lazy import lazy
+from accredit.games.choices import ChoiceFunction, ChoiceTable, read_choices
 from accredit.games.files import read_game, read_games, read_groups
 from accredit.games.parts import PartsGames
 from accredit.games.several import FunctionGames, TableGames
 from accredit.games.strings import StringGame, string_game
 from accredit.games.table import FunctionGame, TableGame
 from accredit.games.tabular import TabularGame, tabular_game
+from accredit.games.votes import WeightedVote
 from accredit.games.wrappers import Cached, CachedGames, Counted, CountedGames, cached, counted, grouped, restricted
 
 if TYPE_CHECKING:
@@ -23,10 +25,10 @@ _NEED_TORCH = {
 }  # fmt: skip
 
 __all__ = [
-    "AnswerGame", "Cached", "CachedGames", "Counted", "CountedGames", "FunctionGame", "FunctionGames", "ImageGame",
-    "PartsGames", "StringGame", "TableGame", "TableGames", "TabularGame", "TextGame", "answer_game", "asked_game",
-    "cached", "counted", "grouped", "image_game", "read_game", "read_games", "read_groups", "restricted",
-    "string_game", "tabular_game", "text_game",
+    "AnswerGame", "Cached", "CachedGames", "ChoiceFunction", "ChoiceTable", "Counted", "CountedGames", "FunctionGame",
+    "FunctionGames", "ImageGame", "PartsGames", "StringGame", "TableGame", "TableGames", "TabularGame", "TextGame",
+    "WeightedVote", "answer_game", "asked_game", "cached", "counted", "grouped", "image_game", "read_choices", "read_game",
+    "read_games", "read_groups", "restricted", "string_game", "tabular_game", "text_game",
 ]  # fmt: skip
 
 # Games over models are imported when first used, so that the others need no torch.

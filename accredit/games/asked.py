@@ -7,7 +7,7 @@ from typing import Any, final
 
 import numpy as np
 
-from accredit.core import BadPayoff, BoolArray, FloatArray, InvalidInput, distinct_names
+from accredit.core import BadPayoff, BoolArray, FloatArray, InvalidInput, distinct_names, real_numbers
 from accredit.games.answers import AnswerGame, chosen_players
 from accredit.games.batches import spans
 from accredit.models.prompt import Parts, prompt_of
@@ -45,12 +45,8 @@ class FunctionPays:
         return np.concatenate(parts)
 
     def _checked(self, returned: Any, count: int) -> FloatArray:
-        try:
-            earned = np.asarray(returned, dtype=np.float64)
-        except (TypeError, ValueError):
-            raise BadPayoff(
-                f"the function returned {returned!r:.60}; return one log-probability, or one row of them, for each prompt"
-            ) from None
+        earned = real_numbers(returned, "what the function returned (one log-probability, or one row of them, for each prompt)",
+                              BadPayoff)  # fmt: skip
         earned = earned[:, None] if earned.ndim == 1 else earned
         if earned.ndim != 2 or len(earned) != count or not earned.shape[1]:
             raise BadPayoff(

@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from accredit.core.coalitions import by_size
 from accredit.core.errors import InvalidInput
-from accredit.core.game import checked_names
+from accredit.core.game import TABLE_LIMIT, as_name, checked_names
 from accredit.core.plain import read_json
 from accredit.core.tables import Sheet, ending, number, read_content, read_sheet
 from accredit.games.several import TableGames
-from accredit.games.table import TableGame
+from accredit.games.table import ORDERS, TableGame
 
 SEPARATOR = "+"
 
@@ -22,12 +23,13 @@ SEPARATOR = "+"
 Row = tuple[tuple[str, ...], tuple[float, ...], str]  # members, one payoff per output, where it stands
 
 
-def read_game(path: str | Path) -> TableGame:
-    """A game from a file.
+def read_game(path: str | Path, *, nobody: float | None = None) -> TableGame:
+    """A game from a file. `nobody` is what nobody earns, if the file leaves it out; without it such a file is refused.
 
     A table (.csv, .tsv or .jsonl) has the columns `coalition` and `payoff`, then one line per coalition, members joined by
     `+`, nobody left empty. JSON: an object from coalition to payoff written the same way, or `{"players": [...], "payoffs":
-    [{"coalition": [...], "payoff": …}]}` where names may hold a `+`. `.gz` may follow.
+    [{"coalition": [...], "payoff": …}]}` where names may hold a `+`, or `{"players": [...], "order": "size", "payoffs":
+    [...]}` with the bare numbers in the order of textbooks (1, 2, 3, 12, 13, 23, 123) or "binary". `.gz` may follow.
     """
     players, outputs, payoffs = _read(path)
     if outputs != ("payoff",):
@@ -35,7 +37,13 @@ def read_game(path: str | Path) -> TableGame:
             f"file {str(path)!r} pays in {', '.join(outputs)}; one column named payoff is needed here. For all of them write "
             "read_games(path)"
         )
-    return TableGame.from_payoffs({who: earned[0] for who, earned in payoffs.items()}, players)
+    left_out = None if frozenset() in payoffs else nobody
+    return TableGame.from_payoffs({who: earned[0] for who, earned in payoffs.items()}, players, nobody=left_out)
+
+
+def leaves_nobody_out(path: str | Path) -> bool:
+    """Whether a file has no payoff for nobody."""
+    return frozenset() not in _read(path)[2]
 
 
 def read_games(path: str | Path) -> TableGames:
@@ -116,6 +124,8 @@ def _json_rows(text: str) -> tuple[list[Row], tuple[str, ...], list[str] | None]
     given = data.get("payoffs", data)
     if isinstance(given, dict):
         pairs = [(_members(who, f"coalition {who!r}"), earned) for who, earned in given.items()]
+    elif isinstance(given, list) and given and not any(isinstance(item, dict | bool | str) for item in given):
+        pairs = _in_order(players, given, data.get("order"))
     elif isinstance(given, list) and all(
         isinstance(item, dict) and {"coalition", "payoff"} <= item.keys() for item in given
     ):
@@ -129,9 +139,28 @@ def _json_rows(text: str) -> tuple[list[Row], tuple[str, ...], list[str] | None]
     return rows, ("payoff",) if outputs is None else checked_names(outputs, "outputs"), players
 
 
+def _in_order(players: list[str] | None, numbers: list[float], order: Any) -> list[tuple[tuple[str, ...], float]]:
+    """Bare numbers with the coalitions that they stand for, in a stated order; nobody may be left out."""
+    if players is None or order not in ORDERS:
+        raise InvalidInput(
+            f'payoffs are bare numbers with players {players!r:.40} and order {order!r:.40}; write "players": [...] and '
+            '"order": "size" (1, 2, 3, 12, 13, 23, 123) or "binary" (bit i is player i)'
+        )
+    n = len(checked_names(players, "players"))
+    if n > TABLE_LIMIT or len(numbers) not in ((1 << n) - 1, 1 << n):
+        raise InvalidInput(f"payoffs holds {len(numbers)} numbers for {n} players; 2^{n}, or one fewer, are needed")
+    index = by_size(n) if order == "size" else np.arange(1 << n)
+    masks = index[(1 << n) - len(numbers) :].tolist()
+    return [
+        (tuple(p for i, p in enumerate(players) if mask >> i & 1), x) for mask, x in zip(masks, numbers, strict=True)
+    ]
+
+
 def _listed_names(data: dict[str, Any], what: str) -> list[str] | None:
     """The names listed beside the payoffs; None where there are none."""
     names = data.get(what) if "payoffs" in data else None
+    if isinstance(names, list):
+        names = [as_name(name) for name in names]
     if names is not None and not (isinstance(names, list) and all(isinstance(name, str) for name in names)):
         raise InvalidInput(f"{what} must be a list of names, got {names!r:.60}")
     return names
@@ -149,9 +178,12 @@ def _numbers(value: Any, where: str, outputs: list[str] | None) -> tuple[float, 
 def _listed(members: Any) -> tuple[str, ...]:
     if isinstance(members, str):
         return _members(members, f"coalition {members!r}")
-    if not isinstance(members, list) or not all(isinstance(name, str) for name in members):
+    if not isinstance(members, list):
         raise InvalidInput(f"coalition must be a list of names, got {members!r:.60}")
-    return tuple(members)
+    names = [as_name(name) for name in members]
+    if not all(isinstance(name, str) for name in names):
+        raise InvalidInput(f"coalition must be a list of names, got {members!r:.60}")
+    return tuple(names)
 
 
 def _members(cell: str, where: str) -> tuple[str, ...]:

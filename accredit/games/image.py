@@ -12,7 +12,7 @@ from accredit.games.batches import MEMORY, rows_that_fit, spans, transformer_byt
 from accredit.games.parts import PartsGame
 from accredit.models.image import ImageModel, absent_picture
 from accredit.models.partition import Partition
-from accredit.models.payoffs import check_payoff, payoffs_of
+from accredit.models.payoffs import Payoff, check_payoff, named_payoff, payoffs_of
 from accredit.models.pixels import PAINTS, Pixels, Players
 
 Removal = Any  # a name, a number, or a picture: a file, a PIL image or an array
@@ -35,12 +35,12 @@ class ImageGame(PartsGame):
         pixels: Pixels,
         partition: Partition,
         removal: Removal,
-        payoff: str,
+        payoff: Payoff,
         target: int,
         memory: float,
     ) -> None:
         self.model, self.pixels, self.partition = model, pixels, partition
-        self.payoff_name, self.target = payoff, target
+        self.payoff_name, self.target, self._payoff = named_payoff(payoff), target, payoff
         self.removal, self.absent = absent_picture(model, pixels, removal)
         self._there = model.batch(pixels)[0]  # (C, H, W)
         self._gone = torch.from_numpy(self.absent).to(self._there)
@@ -60,7 +60,7 @@ class ImageGame(PartsGame):
             for part in spans(len(kept), self.rows):
                 stays = torch.from_numpy(pixels[part]).to(self._there.device)
                 outputs = self.model.outputs(torch.where(stays, self._there, self._gone))
-                earned[part] = payoffs_of(outputs.cpu(), targets, self.payoff_name, self.model.law).numpy()
+                earned[part] = payoffs_of(outputs.cpu(), targets, self._payoff, self.model.law).numpy()
         return earned
 
     @property
@@ -88,7 +88,7 @@ class ImageGame(PartsGame):
             "pixels": self.pixels.values,
             "owner": self.partition.owner,
             "removal": self.absent,
-            "payoff": self.payoff_name,
+            "payoff": self._payoff,
             "target": self.target,
         }
 
@@ -103,7 +103,7 @@ def image_game(
     *,
     players: Players = None,
     removal: Removal = "mean",
-    payoff: str = "logit",
+    payoff: Payoff = "logit",
     target: str | int | None = None,
     memory: float = MEMORY,
 ) -> ImageGame:

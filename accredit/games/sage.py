@@ -13,7 +13,7 @@ from typing import Any, final
 
 import numpy as np
 
-from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput, checked_seed
+from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput, checked_seed, real_numbers
 from accredit.core.coalitions import unique
 from accredit.games.rows import CALL_ROWS, columns_as_players
 from accredit.models.frames import aligned, joined, rows_of
@@ -122,7 +122,7 @@ def _some(count: int, most: int, what: str, rng: np.random.Generator) -> tuple[I
 
 def _truth(model: RowModel, answers: Any) -> FloatArray | IntArray:
     if not model.classifies:
-        return np.asarray(answers, dtype=np.float64)
+        return real_numbers(answers, "truth")
     labels = model.labels(0)
     place = {label: k for k, label in enumerate(labels)}
     unknown = [str(a) for a in answers if str(a) not in place]

@@ -12,7 +12,7 @@ from accredit.games.batches import spans
 from accredit.games.parts import PartsGame
 from accredit.models.encoded import Encoded
 from accredit.models.partition import Partition
-from accredit.models.payoffs import check_payoff, payoffs_of
+from accredit.models.payoffs import Payoff, check_payoff, named_payoff, payoffs_of
 from accredit.models.strings import StringModel
 
 ROWS = 256  # texts in one call
@@ -25,9 +25,9 @@ class StringGame(PartsGame):
     model: StringModel
     removal = "delete"
 
-    def __init__(self, model: StringModel, encoded: Encoded, partition: Partition, payoff: str, target: int) -> None:
+    def __init__(self, model: StringModel, encoded: Encoded, partition: Partition, payoff: Payoff, target: int) -> None:
         self.model, self.encoded, self.partition = model, encoded, partition
-        self.payoff_name, self.target, self.rows = payoff, target, ROWS
+        self.payoff_name, self.target, self.rows, self._payoff = named_payoff(payoff), target, ROWS, payoff
         starts = [0, *encoded.spans[:-1, 1].tolist()]  # the space before a word is what follows the word before
         self._pieces = [encoded.text[a:b] for a, b in zip(starts, encoded.spans[:, 1].tolist(), strict=True)]
 
@@ -39,7 +39,7 @@ class StringGame(PartsGame):
         earned = np.empty((len(kept), len(targets)))
         for part in spans(len(kept), self.rows):
             outputs = self.model.outputs([self.left(stays) for stays in kept[part]])
-            earned[part] = payoffs_of(outputs, targets, self.payoff_name, self.model.law)
+            earned[part] = payoffs_of(outputs, targets, self._payoff, self.model.law)
         return earned
 
     def left(self, stays: BoolArray) -> str:
@@ -68,7 +68,7 @@ def string_game(
     *,
     players: str | Mapping[str, Iterable[int]] = "word",
     removal: str | None = None,
-    payoff: str = "logit",
+    payoff: Payoff = "logit",
     target: str | int | None = None,
 ) -> StringGame:
     """The game in which the words of a text earn the output of a model that reads strings.

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
-from accredit.core.coalitions import BoolArray, FloatArray, to_index
+from accredit.core.coalitions import BoolArray, FloatArray, by_size, to_index
 from accredit.core.errors import BadPayoff, InvalidInput, TooManyPlayers
 from accredit.core.game import (
     TABLE_LIMIT,
+    as_name,
     check_finite,
     checked_players,
     coalition_of,
@@ -19,41 +20,55 @@ from accredit.core.game import (
 )
 from accredit.core.numbers import real_number, real_numbers, shown
 
+ORDERS = ("binary", "size")
+Order = Literal["binary", "size"]
+
 
 class TableGame:
     """A game given by all its 2ⁿ payoffs; bit i of the index says whether player i plays.
 
+    `order="size"` reads the table as textbooks print it: by size, then by members (1, 2, 3, 12, 13, 23, 123). A table that
+    leaves nobody out has 2ⁿ − 1 payoffs; then `nobody` says what nobody earns. Numbered players are called '1', '2', '3'.
+
     >>> cookies = TableGame(("alice", "bob"), [0, 5, 3, 10])
     >>> cookies.payoff(np.array([[True, False], [True, True]]))
     array([ 5., 10.])
+    >>> TableGame([1, 2, 3], [0, 0, 0, 60, 70, 80, 100], order="size", nobody=0).table
+    array([  0.,   0.,   0.,  60.,   0.,  70.,  80., 100.])
     """
 
-    def __init__(self, players: Iterable[str], table: Any) -> None:
+    def __init__(
+        self, players: Iterable[str | int], table: Any, *, order: Order = "binary", nobody: float | None = None
+    ) -> None:
         self._players = checked_players(players)
         n = len(self._players)
         if n > TABLE_LIMIT:
             raise TooManyPlayers(
                 f"a table of {n} players has 2^{n} payoffs; the limit is {TABLE_LIMIT}. Use FunctionGame."
             )
-        values = real_numbers(table, "table", copy=True)
-        if values.shape != (1 << n,):
-            several = "; for several outputs write TableGames(players, outputs, table)" if values.ndim == 2 else ""
-            raise InvalidInput(f"table of {n} players needs {1 << n} payoffs, got shape {values.shape}{several}")
+        values = _in_binary_order(_with_nobody(real_numbers(table, "table", copy=True), n, nobody), order)
         check_finite(values, lambda row: named(self._players, row >> np.arange(n) & 1))
         values.setflags(write=False)
         self._table = values
 
     @classmethod
-    def from_payoffs(cls, payoffs: Mapping[Any, float], players: Iterable[str] | None = None) -> TableGame:
-        """A game from coalition -> payoff. Every coalition must be there, the empty one too.
+    def from_payoffs(
+        cls, payoffs: Mapping[Any, float], players: Iterable[str | int] | None = None, *, nobody: float | None = None
+    ) -> TableGame:
+        """A game from coalition -> payoff. Every coalition must be there; the empty one may be left out if `nobody` is given.
 
         >>> TableGame.from_payoffs({(): 0, ("a",): 1, ("b",): 2, ("a", "b"): 4}).table
         array([0., 1., 2., 4.])
         """
-        given = {frozenset(who): value for who, value in _listed(payoffs).items()}
+        listed = _listed(payoffs)
+        given = {frozenset(who): value for who, value in listed}
         if len(given) != len(payoffs):
             raise InvalidInput("payoffs names one coalition twice; give each coalition once")
-        seen = dict.fromkeys(name for who in payoffs for name in who)
+        if nobody is not None:
+            if frozenset() in given:
+                raise InvalidInput(f"nobody={nobody!r:.40} is given, and payoffs has a line for nobody; leave out one")
+            given[frozenset()] = nobody
+        seen = dict.fromkeys(name for who, _ in listed for name in who)
         names = checked_players(players if players is not None else seen)
         if len(names) > TABLE_LIMIT:
             raise TooManyPlayers(
@@ -70,8 +85,9 @@ class TableGame:
         if not filled.all():
             missing = np.flatnonzero(~filled)
             who_text = named(names, missing[0] >> np.arange(len(names)) & 1)
+            remedy = "write nobody=0 if nobody earns nothing" if missing.tolist() == [0] else "give a payoff for each"
             raise InvalidInput(
-                f"payoffs lacks {len(missing)} of {len(table)} coalitions, the first is {who_text}; give a payoff for each"
+                f"payoffs lacks {len(missing)} of {len(table)} coalitions, the first is {who_text}; {remedy}"
             )
         return cls(names, table)
 
@@ -90,14 +106,46 @@ class TableGame:
         return f"TableGame({len(self._players)} players)"
 
 
-def _listed(payoffs: Mapping[Any, float]) -> Mapping[Any, float]:
-    """Payoffs whose every key lists the members of a coalition, or an error that shows one that does not."""
+def _listed(payoffs: Mapping[Any, float]) -> list[tuple[tuple[Any, ...], float]]:
+    """The members of every coalition and its payoff, or an error that shows a key that is none. A number is one player."""
     if not isinstance(payoffs, Mapping):
         raise InvalidInput(f"payoffs is {shown(payoffs)}; write {{(): 0, ('a',): 1, ('b',): 2, ('a', 'b'): 4}}")
-    for who in payoffs:
-        if not isinstance(who, Iterable):
+    listed = []
+    for who, value in payoffs.items():
+        one = as_name(who)
+        if one is who and not isinstance(who, Iterable):
             raise InvalidInput(f"payoffs has the coalition {shown(who)}; write its members, as in ({shown(str(who))},)")
-    return payoffs
+        listed.append(((one,) if one is not who else tuple(as_name(member) for member in who), value))
+    return listed
+
+
+def _with_nobody(values: FloatArray, n: int, nobody: float | None) -> FloatArray:
+    """All 2ⁿ payoffs, or an error that says how many there are."""
+    whole = 1 << n
+    if values.shape == (whole,) and nobody is None:
+        return values
+    if values.shape == (whole - 1,) and nobody is not None and n > 0:
+        return np.append(real_number(nobody, "nobody"), values)
+    if values.shape == (whole,):
+        raise InvalidInput(f"nobody={nobody!r:.40} is given, and table has all {whole} payoffs; leave out nobody")
+    if values.shape == (whole - 1,):
+        raise InvalidInput(
+            f"table of {n} players needs {whole} payoffs, got {whole - 1}; if nobody was left out, write nobody=0"
+        )
+    several = "; for several outputs write TableGames(players, outputs, table)" if values.ndim == 2 else ""
+    raise InvalidInput(f"table of {n} players needs {whole} payoffs, got shape {values.shape}{several}")
+
+
+def _in_binary_order(values: FloatArray, order: str) -> FloatArray:
+    if order not in ORDERS:
+        raise InvalidInput(
+            f"order is {order!r:.40}; write 'binary' (bit i is player i) or 'size' (1, 2, 3, 12, 13, 23, 123)"
+        )
+    if order == "binary":
+        return values
+    table = np.empty_like(values)
+    table[by_size(values.size.bit_length() - 1)] = values
+    return table
 
 
 class FunctionGame:
@@ -107,7 +155,7 @@ class FunctionGame:
     array([9.])
     """
 
-    def __init__(self, players: Iterable[str], function: Callable[[BoolArray], Any]) -> None:
+    def __init__(self, players: Iterable[str | int], function: Callable[[BoolArray], Any]) -> None:
         self._players = checked_players(players)
         if not callable(function):
             raise InvalidInput(f"function must be callable, got {function!r:.60}; for a list of payoffs use TableGame")

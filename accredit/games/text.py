@@ -16,7 +16,7 @@ from accredit.games.parts import PartsGame
 from accredit.models.encoded import Encoded
 from accredit.models.first_token import first_token_only
 from accredit.models.partition import Partition
-from accredit.models.payoffs import check_payoff, payoffs_of
+from accredit.models.payoffs import Payoff, check_payoff, named_payoff, payoffs_of
 from accredit.models.state import device_of
 from accredit.models.text import Text, TextModel, TokenBatch
 
@@ -44,13 +44,14 @@ class TextGame(PartsGame):
         encoded: Encoded,
         partition: Partition,
         removal: str,
-        payoff: str,
+        payoff: Payoff,
         target: int,
         memory: float,
     ) -> None:
         check_payoff(payoff, model.law, model.classes)
         self.model, self.encoded, self.partition = model, encoded, partition
-        self.removal, self.payoff_name, self.target = removal, payoff, target
+        self.removal, self.payoff_name, self.target = removal, named_payoff(payoff), target
+        self._payoff = payoff
         self._device = device_of(model.model)
         self._replacement = self._substitute()
         vocabulary = 0 if model.task == "classify" else model.classes
@@ -113,7 +114,7 @@ class TextGame(PartsGame):
             "types": self.encoded.types,
             "owner": self.partition.owner,
             "removal": self.removal,
-            "payoff": self.payoff_name,
+            "payoff": self._payoff,
             "target": self.target,
         } | ({} if self.model.head is None else {"head": self.model.head.decided_by})
 
@@ -216,9 +217,7 @@ class TextGame(PartsGame):
         return torch.from_numpy(kept[:, : self.encoded.read].sum(axis=1)).to(self._device)
 
     def _worth(self, batch: TokenBatch, targets: tuple[int, ...]) -> FloatArray:
-        worth: FloatArray = payoffs_of(
-            self.model.outputs(batch).cpu(), targets, self.payoff_name, self.model.law
-        ).numpy()
+        worth: FloatArray = payoffs_of(self.model.outputs(batch).cpu(), targets, self._payoff, self.model.law).numpy()
         return worth
 
 
@@ -234,7 +233,7 @@ def text_game(
     *,
     players: str | Mapping[str, Iterable[int]] = "token",
     removal: str | None = None,
-    payoff: str = "logit",
+    payoff: Payoff = "logit",
     target: str | int | None = None,
     memory: float = MEMORY,
 ) -> TextGame:
@@ -242,8 +241,8 @@ def text_game(
 
     `players` are "token", "word", "sentence" or named groups of token positions (the rest play for themselves).
     `removal` is by default the mask token, or deletion where the tokenizer has none (the pad token where
-    the output is read at a fixed position). `payoff` is the logit,
-    probability, log-odds or margin of `target`: a label or token, an index, or None for what the model predicts.
+    the output is read at a fixed position). `payoff` is one of `accredit.models.payoffs`, of `target`: a label or token, an
+    index, or None for what the model predicts; or a function of the model's outputs, (batch, classes) -> (batch,).
     `memory` bounds the bytes of activations in one forward pass.
     """
     encoded = text if isinstance(text, Encoded) else model.encode(text)

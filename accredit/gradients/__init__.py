@@ -1,4 +1,4 @@
-"""Credit from slopes: saliency, input × gradient, SmoothGrad, integrated gradients and their kin, AttnLRP, concepts (TCAV)."""
+"""Credit from slopes: saliency, input × gradient, SmoothGrad, integrated gradients and kin, DeepLIFT, AttnLRP, TCAV."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from accredit.core.lazy import lazy
 
 if TYPE_CHECKING:
     from accredit.gradients.concepts import tcav
+    from accredit.gradients.deeplift import deep_lift
     from accredit.gradients.discretised import discretised_integrated_gradients
     from accredit.gradients.expected import gradient_shap
     from accredit.gradients.integrated import integrated_gradients
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 _HOME = {
     "attn_lrp": "relevance",
+    "deep_lift": "deeplift",
     "discretised_integrated_gradients": "discretised",
     "gradient_shap": "expected",
     "input_x_gradient": "slopes",
@@ -29,6 +31,7 @@ _HOME = {
 
 __all__ = [
     "attn_lrp",
+    "deep_lift",
     "discretised_integrated_gradients",
     "gradient_shap",
     "input_x_gradient",

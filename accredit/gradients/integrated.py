@@ -48,6 +48,13 @@ def integrated_gradients(
     return integrated_gradients_at(at, tolerance, most_steps, steps)
 
 
+def few_digits(at: Point) -> str:
+    """What to say where slopes themselves are too coarse, however many of them are taken."""
+    kind = str(at.here.dtype).removeprefix("torch.")
+    coarse = kind in ("float16", "bfloat16")
+    return f"; {kind} rounds slopes coarsely, so load the model with dtype float32 first" if coarse else ""
+
+
 def check_steps(steps: int, most_steps: int, tolerance: float) -> None:
     """Refuse what cannot be integrated with."""
     if steps < 1 or most_steps < steps or not tolerance > 0:
@@ -79,7 +86,7 @@ def integrated_gradients_at(
             raise NotConverged(
                 f"integrated gradients miss f(input) − f(baseline) = {high - low:.6g} by {gap:.3g} after {used} steps; raise "
                 f"most_steps to {2 * used} or more, raise tolerance above {tolerance}, choose another baseline (from a zero "
-                f"vector norms are not smooth), or use {instead}"
+                f"vector norms are not smooth), or use {instead}{few_digits(at)}"
             )
         used *= 2
     claims = (

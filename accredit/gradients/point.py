@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from accredit.core import FloatArray, IntArray, InvalidInput
+from accredit.core import FloatArray, IntArray, InvalidInput, real_numbers
 from accredit.models.arrays import ArrayModel, as_array_model, tensor_of
 from accredit.models.blocks import block_of, entered, replaced
 from accredit.models.encoded import Encoded
@@ -225,7 +225,7 @@ def _of_image(model: ImageModel, image: Any, target: Any, payoff: str, players: 
 
 def _of_row(model: ArrayModel, row: Any, target: Any, payoff: str, players: Any, baseline: Any) -> Point:
     module = model.module
-    values = np.asarray(row, dtype=np.float64)
+    values = real_numbers(row, "row")
     values = values.reshape(-1) if values.ndim == 2 and len(values) == 1 else values
     if values.ndim != 1 or not np.isfinite(values).all():
         raise InvalidInput(f"row has shape {values.shape}; give one row of finite numbers")
@@ -234,7 +234,7 @@ def _of_row(model: ArrayModel, row: Any, target: Any, payoff: str, players: Any,
     outputs = model.outputs(values[None])[0]
     check_payoff(payoff, model.law, len(outputs))
     index = chosen_output(target, outputs, model.labels(len(outputs)))
-    away = torch.as_tensor(np.broadcast_to(np.asarray(baseline, dtype=np.float64), values.shape).copy()).to(here)[None]
+    away = torch.as_tensor(np.broadcast_to(real_numbers(baseline, "baseline"), values.shape).copy()).to(here)[None]
     return Point(
         lambda batch: _payoff(_columns(module(batch), model.name), index, payoff, model.law),
         here,

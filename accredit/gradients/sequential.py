@@ -15,7 +15,7 @@ import numpy as np
 import torch
 
 from accredit.core import Attribution, Claim, FloatArray, Holds, NotConverged, Precision
-from accredit.gradients.integrated import MOST_STEPS, STEPS, TOLERANCE, check_steps
+from accredit.gradients.integrated import MOST_STEPS, STEPS, TOLERANCE, check_steps, few_digits
 from accredit.gradients.point import Point, point
 
 ALONE = "each player's line adds up to its leave-one-out value"
@@ -57,6 +57,7 @@ def sequential_integrated_gradients_at(
                 f"sequential integrated gradients of {at.partition.players[worst]!r} miss {alone[worst]:.6g} by "
                 f"{abs(credit[worst] - alone[worst]):.3g} after {used.max()} steps; raise most_steps to {2 * used.max()} or "
                 f"more, raise tolerance above {tolerance}, or ask for leave-one-out, which is what they converge to"
+                f"{few_digits(at)}"
             )
         used[off] *= 2
         credit[off] = [_along(at, moves[i], int(used[i])) for i in np.flatnonzero(off)]

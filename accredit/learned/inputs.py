@@ -12,7 +12,7 @@ from typing import Any, Protocol, final, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput, distinct_names, whole_number
+from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput, distinct_names, real_numbers, whole_number
 
 Array = npt.NDArray[Any]
 BlackBox = Callable[[Array], Array]  # (N, ...) inputs -> (N, classes) probabilities
@@ -64,6 +64,9 @@ class Inputs(Protocol):
 class Tabular:
     """Rows of `n` numbers, one player per column; a removed column takes the value `replace` (one number, or one per column).
 
+    `centre` and `spread` (one number per column each) say how networks scale what they read; the black box never sees that.
+    `Tabular.of(x)` takes both from rows, and replaces removed columns by their means.
+
     >>> Tabular(3).keep(np.array([[1.0, 2.0, 3.0]]), [[True, False, True]])
     array([[1., 0., 3.]])
     """
@@ -71,9 +74,33 @@ class Tabular:
     n: int
     replace: float | tuple[float, ...] = 0.0
     columns: tuple[str, ...] | None = None
+    centre: tuple[float, ...] | None = None
+    spread: tuple[float, ...] | None = None
+
+    @classmethod
+    def of(cls, x: npt.ArrayLike, columns: Sequence[str] | None = None) -> Tabular:
+        """Columns scaled by their means and standard deviations in `x` (N, n); a removed column becomes its mean."""
+        rows = real_numbers(x, "x")
+        if rows.ndim != 2 or not len(rows):
+            raise InvalidInput(f"x must be rows (N, n), got shape {rows.shape}")
+        centre, spread = rows.mean(axis=0), rows.std(axis=0)
+        named = None if columns is None else tuple(columns)
+        known = tuple(np.where(spread > 0, spread, 1.0).tolist())
+        return cls(rows.shape[1], tuple(centre.tolist()), named, tuple(centre.tolist()), known)
 
     def __post_init__(self) -> None:
         whole("n", self.n)
+        if (self.centre is None) != (self.spread is None):
+            raise InvalidInput("centre and spread belong together; give both or neither")
+        for name in ("centre", "spread"):
+            given = getattr(self, name)
+            values = None if given is None else _array(given, np.float64)
+            if given is not None and (values is None or values.shape != (self.n,) or not np.isfinite(values).all()):
+                raise InvalidInput(f"{name} must be {self.n} finite numbers, got {given!r:.60}")
+            if values is not None:
+                object.__setattr__(self, name, tuple(values.tolist()))
+        if self.spread is not None and min(self.spread) <= 0:
+            raise InvalidInput(f"spread must be positive, got {min(self.spread):g}")
         replace = _array(self.replace, np.float64)
         if replace is None or replace.shape not in ((), (self.n,)) or not np.isfinite(replace).all():
             raise InvalidInput(f"replace must be one finite number or {self.n} of them, got {self.replace!r}")
@@ -276,7 +303,7 @@ def inputs_from(settings: Mapping[str, Any]) -> Tabular | Words | Pixels:
 
 def checked_mask(mask: npt.ArrayLike, rows: int, players: int) -> FloatArray:
     """The mask as numbers in 0..1, one row per input and one column per player."""
-    given = np.asarray(mask, dtype=np.float64)
+    given = real_numbers(mask, "mask")
     if given.shape != (rows, players):
         raise InvalidInput(f"mask must have shape ({rows}, {players}), got {given.shape}: one column per player")
     if given.size and not (given.min() >= 0 and given.max() <= 1):
@@ -290,7 +317,7 @@ def top(scores: npt.ArrayLike, k: int, present: BoolArray | None = None) -> Bool
     >>> top([[1.0, 3.0, 3.0, 2.0]], 1)
     array([[False,  True, False, False]])
     """
-    given = np.asarray(scores, dtype=np.float64)
+    given = real_numbers(scores, "scores")
     if given.ndim != 2 or np.isnan(given).any():
         raise InvalidInput(f"scores must be (N, n) numbers without NaN, got shape {given.shape}")
     k = checked_k(k, given.shape[1])
@@ -308,16 +335,43 @@ def answers_of(black_box: BlackBox, x: Array) -> FloatArray:
     return checked_answers(black_box(x), len(x))
 
 
+def row_black_box(file: str, trusted: tuple[str, ...] = (), columns: Sequence[str] | None = None) -> BlackBox:
+    """The probabilities of a classifier of rows in a file (xgboost, lightgbm, catboost, skops, ONNX), as a black box.
+
+    With `columns` it is given data frames.
+    """
+    from accredit.models.row_files import load_row_model
+    from accredit.models.rows import as_row_model
+
+    model = as_row_model(load_row_model(file, trusted))
+    unit = next((name for name in ("probability", "logit") if name in model.units), "")
+    if not model.classifies or not unit:
+        raise InvalidInput(f"{file!r} gives {', '.join(model.units)}; a black box must give probabilities of classes")
+
+    def answer(x: Array) -> Array:
+        rows: Any = np.asarray(x, dtype=np.float64)
+        if columns is not None:
+            import pandas
+
+            rows = pandas.DataFrame(rows, columns=list(columns))
+        found = model.outputs(rows, unit)
+        if unit == "probability":
+            return found
+        raised = np.exp((found - found.max(axis=1, keepdims=True)) / (2 if found.shape[1] == 2 else 1))  # two: (−d, d)
+        return np.asarray(raised / raised.sum(axis=1, keepdims=True))
+
+    return answer
+
+
 def checked_answers(answers: Any, rows: int, name: str = "black_box's answers") -> FloatArray:
     """What a black box said, as probabilities (rows, classes); arrays, lists and torch tensors will do.
 
     >>> checked_answers([[0.25, 0.75]], rows=1)
     array([[0.25, 0.75]])
     """
-    plain = answers.detach().cpu() if hasattr(answers, "detach") else answers  # a tensor may still carry its gradient
-    given = _array(plain, np.float64)
-    if given is None or given.ndim != 2 or len(given) != rows or given.shape[1] < 2:
-        seen = type(answers).__name__ if given is None or given.ndim == 0 else f"shape {given.shape}"
+    given = real_numbers(answers, name)
+    if given.ndim != 2 or len(given) != rows or given.shape[1] < 2:
+        seen = type(answers).__name__ if given.ndim == 0 else f"shape {given.shape}"
         raise InvalidInput(
             f"{name} must be probabilities of shape ({rows}, classes) with at least two classes, got {seen}; for the "
             "chance p of one class, write np.column_stack([1 - p, p])"
@@ -399,9 +453,13 @@ def _array(x: Any, dtype: Any = None) -> Array | None:
 
 def _numbers(x: npt.ArrayLike, shape: tuple[int, ...], what: str) -> Array:
     wanted = f"{what} must have shape (N, {', '.join(map(str, shape))})"
-    given = _array(x, np.float32)
-    if given is None:
-        raise InvalidInput(f"{wanted} and hold numbers only; encode text and categories as numbers first")
+    try:
+        with np.errstate(over="ignore"):
+            given = real_numbers(x, what).astype(np.float32)
+    except InvalidInput as error:
+        raise InvalidInput(
+            f"{wanted} and hold numbers only ({error}); encode text and categories as numbers first"
+        ) from None
     if given.ndim != len(shape) + 1 or given.shape[1:] != shape:
         raise InvalidInput(f"{wanted}, got {given.shape}; reshape, or declare that shape")
     if not np.isfinite(given).all():

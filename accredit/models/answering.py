@@ -19,6 +19,7 @@ from accredit.models.state import device_of, finite, quiet, tracked
 from accredit.models.text import TextModel, as_text_model
 
 NEW_TOKENS = 128  # of a generated answer
+LISTED = 5  # unknown words that a note names
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,14 +140,29 @@ class AnsweringModel:
         """What the reader of a result must know about how the prompt is read."""
         if not isinstance(prompt, Prompt):
             return ()
-        if prompt.messages is not None:
-            wrapped = [
-                "Context and query are one message of the user, put into the tokenizer's chat template."
-            ] * context
-            return tuple(wrapped)
-        if self._begins(prompt.contents[0]):
-            return (f"The prompt begins with {self.tokenizer.bos_token} already, so no second one is put before it.",)
-        return ()
+        said = list(self._unknown_words(prompt))
+        if prompt.messages is not None and context:
+            said.append("Context and query are one message of the user, put into the tokenizer's chat template.")
+        if prompt.messages is None and self._begins(prompt.contents[0]):
+            said.append(
+                f"The prompt begins with {self.tokenizer.bos_token} already, so no second one is put before it."
+            )
+        return tuple(said)
+
+    def _unknown_words(self, prompt: Prompt) -> Iterator[str]:
+        """Which words of the prompt the model reads as one and the same unknown one."""
+        unknown, text = self.tokenizer.unk_token_id, self.rendered(prompt)
+        if unknown is None:
+            return
+        ids, spans = self.offsets(text, prompt.messages is not None)
+        words = [text[a:b].strip() for i, (a, b) in zip(ids.tolist(), spans.tolist(), strict=True) if i == unknown]
+        lost = list(dict.fromkeys(word for word in words if word and word != self.tokenizer.unk_token))
+        if lost:
+            more = f" and {len(lost) - LISTED} more" if len(lost) > LISTED else ""
+            yield (
+                f"Warning: the tokenizer of {self.name} does not know {', '.join(map(repr, lost[:LISTED]))}{more}; the model "
+                f"reads {self.tokenizer.unk_token} instead."
+            )
 
     def layout(self, prompt: Prompt) -> tuple[str, list[Place]]:
         """The rendered text, and where in it each content stands."""

@@ -7,7 +7,7 @@ from typing import Any, final
 
 import numpy as np
 
-from accredit.core import AccreditError, BadPayoff, FloatArray, InvalidInput
+from accredit.core import AccreditError, BadPayoff, FloatArray, InvalidInput, real_numbers
 from accredit.models.labels import chosen_output
 from accredit.models.payoffs import Law
 
@@ -42,9 +42,9 @@ class ArrayModel:
         except Exception as error:  # a user's model may raise anything; say which model, and what it said
             said = str(error).split("Stack trace")[0].strip()
             raise InvalidInput(f"{self.name} failed on {len(rows)} rows: {type(error).__name__}: {said}") from error
-        outputs = np.asarray(given, dtype=np.float64)
+        outputs = real_numbers(given, f"what {self.name} returned", BadPayoff)
         outputs = outputs[:, None] if outputs.ndim == 1 else outputs
-        if outputs.ndim != 2 or len(outputs) != len(rows):
+        if outputs.ndim != 2 or len(outputs) != len(rows) or not outputs.shape[1]:
             raise BadPayoff(
                 f"{self.name} returned shape {outputs.shape} for {len(rows)} rows; one row of outputs each is needed"
             )
@@ -59,6 +59,11 @@ class ArrayModel:
         predicted: FloatArray = self.outputs(row)[0]
         return predicted
 
+    @property
+    def predicts(self) -> bool:
+        """Whether the largest output is what the model predicts: plain numbers without names are not compared."""
+        return self.law != "none" or self._labels is not None
+
     def labels(self, outputs: int) -> tuple[str, ...]:
         """Names of the outputs; numbers where the model has none."""
         return self._labels if self._labels and len(self._labels) == outputs else tuple(str(i) for i in range(outputs))
@@ -70,6 +75,11 @@ class ArrayModel:
     def target(self, target: str | int | None, row: Any) -> int:
         """The output to explain: by name, by index, or the largest when None. `row` is a batch of one."""
         outputs = self.predict(row)
+        if target is None and not self.predicts and len(outputs) > 1:
+            raise InvalidInput(
+                f"{self.name} has {len(outputs)} outputs, and numbers that are not chances have no predicted one; say which is "
+                f"explained: target=0 … target={len(outputs) - 1}"
+            )
         return chosen_output(target, outputs, self.labels(len(outputs)))
 
 
@@ -109,7 +119,7 @@ def _two_sided(decide: Callable[[Any], Any]) -> Callable[[Any], FloatArray]:
     """A binary decision value d as the two logits (0, d); several classes stay as they are."""
 
     def logits(rows: Any) -> FloatArray:
-        d = np.asarray(decide(rows), dtype=np.float64)
+        d = real_numbers(decide(rows), "the decision function", BadPayoff)
         return np.stack([np.zeros_like(d), d], axis=1) if d.ndim == 1 else d
 
     return logits

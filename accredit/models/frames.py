@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from accredit.core import InvalidInput, needs
+from accredit.core import InvalidInput, as_array, needs
 
 SHOWN = 8  # column names in a message
 
@@ -244,14 +244,7 @@ def _array(given: Any, what: str) -> Any:
         raise InvalidInput(
             f"{what} is {str(given)!r:.60}; give rows, or read a file: accredit.store.frames.read_frame(path)"
         )
-    if hasattr(given, "detach"):
-        given = given.detach().cpu().numpy()
-    if isinstance(given, np.ma.MaskedArray) and np.ma.is_masked(given):
-        raise InvalidInput(f"{what} has masked cells; fill them, or write NaN where a value is missing")
-    try:
-        table = np.asarray(given)
-    except ValueError:
-        raise InvalidInput(f"{what} has rows of different lengths; give every row the same columns") from None
+    table = as_array(given, what)
     if table.ndim == 0:
         raise InvalidInput(
             f"{what} is a {kind}; give a data frame, an array of rows × columns, or a mapping of one row"

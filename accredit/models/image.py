@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput
+from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput, as_array
 from accredit.models import attention
 from accredit.models.arrays import tensor_of
 from accredit.models.labels import chosen_output, label_of, law_of
@@ -67,12 +67,9 @@ class ImageModel:
         if hasattr(image, "convert"):
             return self._read(photo_of(image))
         first = isinstance(image, torch.Tensor)
-        if isinstance(image, torch.Tensor):
-            image = image.detach().cpu()
-            image = (image.float() if image.is_floating_point() else image).numpy()
-        if not isinstance(image, np.ndarray):
+        if not isinstance(image, np.ndarray | torch.Tensor):
             raise InvalidInput(f"image is a {type(image).__name__}; give one file, PIL image, array or tensor")
-        image = one_of_batch(image)
+        image = one_of_batch(as_array(image, "image"))
         if np.issubdtype(image.dtype, np.floating) and not self._is_picture(image, first):
             return Pixels(self._prepared(image), self._patch())
         return self._read(array_photo(image, first))
@@ -102,7 +99,8 @@ class ImageModel:
             )
         seen, steps = preparation.framed(photo)
         notes = _notes(photo, steps, said)
-        return Pixels(preparation.scaled(seen), self._patch(), photo.name, notes, preparation, seen, original)
+        given = np.atleast_3d(np.asarray(photo.image, dtype=np.uint8))
+        return Pixels(preparation.scaled(seen), self._patch(), photo.name, notes, preparation, seen, original, given)
 
     def _preprocessed(self, photo: Photo) -> npt.NDArray[np.float32]:
         assert self.preprocess is not None
@@ -110,8 +108,7 @@ class ImageModel:
             made = self.preprocess(photo.image)
         except Exception as error:  # a user's function may raise anything; say what it said
             raise InvalidInput(f"preprocess failed on {photo.name}: {type(error).__name__}: {error!s:.200}") from error
-        made = made.detach().cpu().float().numpy() if isinstance(made, torch.Tensor) else np.asarray(made)
-        made = one_of_batch(made)
+        made = one_of_batch(as_array(made, "what preprocess gave"))
         if not np.issubdtype(made.dtype, np.floating):
             raise InvalidInput(f"preprocess gave an array of {made.dtype}; a float array (C, H, W) is needed")
         return self._prepared(made)
@@ -293,6 +290,15 @@ class ImageModel:
             raise InvalidInput(f"{self.name} returns no tokens of its last layer, so there is no attention to show")
         last: torch.Tensor = hidden[-1]
         return last
+
+    def vectors(self, pixels: Pixels) -> npt.NDArray[np.float32]:
+        """Each token's vector before the first layer beside the one after the last: (tokens, 2D)."""
+        with self.held(), torch.inference_mode():
+            output = self._forward(self.batch(pixels), output_hidden_states=True)
+            last = self._last_hidden(output)[0]
+            first = output.hidden_states[0]
+            fits = first.ndim == 3 and first.shape[1] == len(last)
+            return torch.cat([first[0], last] if fits else [last], dim=1).float().cpu().numpy()
 
     def output_tokens(self, pixels: Pixels) -> BoolArray:
         """The positions of the last layer from which the output is read, found by their slopes: (tokens,)."""

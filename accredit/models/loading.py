@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 from accredit.core import InvalidInput
 from accredit.models.adapters import attach, is_adapter, settings_of
+from accredit.models.folders import check_model_size, model_config
+from accredit.models.folders import settings as settings_in
 from accredit.models.image import ImageModel, with_processor
 from accredit.models.state import quiet, settled
 from accredit.models.text import HEADS, TextModel, other_route
 
-PICKLED = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl", "*.h5", "*.msgpack")
 VOCABULARIES = ("tokenizer.json", "vocab.*", "*.model")  # without one, transformers makes up an empty tokenizer
 WANTED = ("*.json", "*.safetensors", "*.txt", "*.model")  # what a download may fetch: no code, no pickles
 
@@ -53,8 +53,8 @@ def load_text_model(folder_or_name: str | Path, *, download: bool = False) -> Te
     model = _loaded(kind, folder)
     try:
         tokenizer = transformers.AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
-    except (OSError, ValueError, KeyError) as error:
-        raise InvalidInput(f"{folder} holds no tokenizer that can be read: {_one_line(error)}") from None
+    except Exception as error:  # tokenizers raise plain exceptions; the cause is in the message
+        raise InvalidInput(f"{folder} holds no tokenizer that can be read: {_one_line(error)}") from error
     return TextModel(model, tokenizer, str(folder_or_name))
 
 
@@ -78,7 +78,7 @@ def load_image_model(folder_or_name: str | Path, *, download: bool = False) -> I
                 folder, local_files_only=True, trust_remote_code=False
             )
     except Exception:  # an older or another class; its settings are there all the same
-        processor = _json(settings)
+        processor = settings_in(settings)
     return with_processor(model, processor, str(folder_or_name))
 
 
@@ -113,29 +113,6 @@ def base_folder(folder: Path, download: bool = False) -> Path:
     return model_folder(settings_of(folder)["base_model_name_or_path"], download) if is_adapter(folder) else folder
 
 
-def model_config(folder: Path) -> dict[str, Any]:
-    """The model's settings, once the folder is found safe: a config, safetensors weights, and no code of its own."""
-    if not (folder / "config.json").is_file():
-        raise InvalidInput(
-            f"{folder} holds no model: config.json is missing; save one with model.save_pretrained(folder)"
-        )
-    config = _json(folder / "config.json")
-    for file in ("config.json", "tokenizer_config.json", "preprocessor_config.json", "processor_config.json"):
-        if (folder / file).is_file() and "auto_map" in _json(folder / file):
-            raise InvalidInput(f"{folder / file} asks to run the model's own code (auto_map); such models are refused")
-    if not any(folder.glob("*.safetensors")):
-        pickled = [p.name for kind in PICKLED for p in folder.glob(kind)]
-        if pickled:
-            raise InvalidInput(
-                f"{folder} holds weights only as {pickled[0]}, a format that can run code when read; save them as "
-                "safetensors: model.save_pretrained(folder)"
-            )
-        raise InvalidInput(
-            f"{folder} holds no weights: model.safetensors is missing; save them with model.save_pretrained(folder)"
-        )
-    return config
-
-
 def _architecture(config: dict[str, Any], folder: Path) -> str:
     names = config.get("architectures") or []
     if not isinstance(names, list) or not names or not isinstance(names[0], str):
@@ -148,11 +125,14 @@ def _architecture(config: dict[str, Any], folder: Path) -> str:
 def _loaded(kind: Any, folder: Path) -> Any:
     try:
         with quiet():
+            check_model_size(kind, folder, settings_in(folder / "config.json"))
             model, report = kind.from_pretrained(
                 folder, local_files_only=True, use_safetensors=True, trust_remote_code=False, output_loading_info=True
             )
+    except InvalidInput:
+        raise
     except Exception as error:  # transformers and safetensors raise many types; the cause is in the message
-        raise InvalidInput(f"{folder} could not be loaded: {_one_line(error)}") from None
+        raise InvalidInput(f"{folder} could not be loaded: {_one_line(error)}") from error
     missing = sorted(report["missing_keys"])
     if missing:
         raise InvalidInput(
@@ -160,16 +140,6 @@ def _loaded(kind: Any, folder: Path) -> Any:
             "random numbers. Fine-tune the model first, and save it with its head"
         )
     return settled(model).eval()
-
-
-def _json(file: Path) -> dict[str, Any]:
-    try:
-        data = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
-        raise InvalidInput(f"{file} cannot be read as JSON: {_one_line(error)}") from None
-    if not isinstance(data, dict):
-        raise InvalidInput(f"{file} holds a {type(data).__name__}; a JSON object is needed")
-    return data
 
 
 def _one_line(error: BaseException) -> str:

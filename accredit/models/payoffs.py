@@ -1,4 +1,4 @@
-r"""What a model's output is worth for a target: logit, probability, log-odds or margin.
+r"""What a model's output is worth for a target: logit, probability, log-odds, margin, loss, correctness, confidence, entropy.
 
 With outputs $z$ and probabilities $p = \mathrm{softmax}(z)$, the payoff of target $t$ is
 
@@ -8,6 +8,13 @@ With outputs $z$ and probabilities $p = \mathrm{softmax}(z)$, the payoff of targ
 | probability | $p_t$ | between 0 and 1; flat where the model is sure |
 | log-odds | $\log p_t / (1 - p_t) = z_t - \log \sum_{c \ne t} e^{z_c}$ | unbounded, in nats |
 | margin | $z_t - \max_{c \ne t} z_c$ | positive exactly where $t$ is predicted |
+| loss | $-\log p_t$ | the cross-entropy of the target: smaller is better |
+| correctness | 1 if $t$ is predicted, else 0 | a step: it has no slope, and leave-one-out sees only what flips it |
+| confidence | $\max_c p_c$ | how sure the model is of whatever it predicts |
+| entropy | $-\sum_c p_c \log p_c$ | how unsure it is, in nats |
+
+Where outputs are independent labels, the last four are those of the target's own two classes. A function of the outputs,
+(batch, classes) -> (batch,), is a payoff too, for games.
 
 Models that only report probabilities have $z = \log p$, known up to a constant: their logit is refused, the rest is the
 same. All is computed in float64, on numpy arrays or, differentiably, on torch tensors.
@@ -15,20 +22,32 @@ same. All is computed in float64, on numpy arrays or, differentiably, on torch t
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
 
 from accredit.core import BadPayoff, InvalidInput
 
-PAYOFFS = ("logit", "probability", "log-odds", "margin")
+PAYOFFS = ("logit", "probability", "log-odds", "margin", "loss", "correctness", "confidence", "entropy")
+OF_ALL = ("loss", "correctness", "confidence", "entropy")  # of probabilities, in no unit that a model adds up in
+Payoff = str | Callable[[Any], Any]
 Law = Literal["softmax", "sigmoid", "probability", "none"]  # how outputs become probabilities; "none": they do not
 
 
-def check_payoff(payoff: str, law: Law, outputs: int) -> None:
+def named_payoff(payoff: Payoff) -> str:
+    """What a payoff is called in a result; a function is called by its own name."""
+    return payoff if isinstance(payoff, str) else getattr(payoff, "__name__", type(payoff).__name__)
+
+
+def check_payoff(payoff: Payoff, law: Law, outputs: int) -> None:
     """Refuse a payoff that the model's outputs do not define."""
+    if callable(payoff):
+        return
     if payoff not in PAYOFFS:
-        raise InvalidInput(f"payoff is {payoff!r}; write one of {', '.join(PAYOFFS)}")
+        raise InvalidInput(
+            f"payoff is {payoff!r}; write one of {', '.join(PAYOFFS)}, or a function of the model's outputs"
+        )
     if payoff == "logit" and law == "probability":
         raise InvalidInput("payoff 'logit' is not known: this model reports only probabilities; use 'log-odds'")
     if payoff != "logit" and (law == "none" or (outputs == 1 and law != "sigmoid")):
@@ -39,17 +58,21 @@ def check_payoff(payoff: str, law: Law, outputs: int) -> None:
         raise InvalidInput("payoff 'margin' compares two outputs, and this model gives one; use payoff='logit'")
 
 
-def payoff_of(outputs: Any, target: int, payoff: str, law: Law = "softmax") -> Any:
+def payoff_of(outputs: Any, target: int, payoff: Payoff, law: Law = "softmax") -> Any:
     """Worth of each row of model outputs for one target: (batch, classes) -> (batch,), numpy or torch as given.
 
     >>> payoff_of(np.array([[0.0, 3.0, 1.0]]), 1, "margin")
     array([2.])
     """
     xp, z = _float64(outputs)
+    if callable(payoff):
+        return _called(xp, payoff, z)
     if law != "probability":
         return _worth(xp, z, target, payoff, law)
     if payoff == "probability":
         return z[:, target]
+    if payoff in ("correctness", "confidence", "entropy"):
+        return _of_all(xp, z, xp.log(xp.where(z > 0, z, xp.ones_like(z))), target, payoff)
     with np.errstate(divide="ignore", invalid="ignore"):
         worth = _worth(xp, xp.log(z), target, payoff, law)
     if not bool(xp.isfinite(worth).all()):
@@ -57,7 +80,7 @@ def payoff_of(outputs: Any, target: int, payoff: str, law: Law = "softmax") -> A
     return worth
 
 
-def payoffs_of(outputs: Any, targets: tuple[int, ...], payoff: str, law: Law = "softmax") -> Any:
+def payoffs_of(outputs: Any, targets: tuple[int, ...], payoff: Payoff, law: Law = "softmax") -> Any:
     """Worth of each row for several targets, column by column as `payoff_of`: (batch, classes) -> (batch, targets).
 
     >>> payoffs_of(np.array([[0.0, 3.0, 1.0]]), (1, 2), "margin")
@@ -77,7 +100,37 @@ def _worth(xp: Any, z: Any, target: int, payoff: str, law: Law) -> Any:
     log_odds = own if law == "sigmoid" else own - _log_sum_exp(xp, others)
     if payoff == "log-odds":
         return log_odds
-    return xp.exp(-xp.logaddexp(xp.zeros_like(log_odds), -log_odds))  # the logistic function, safe at both ends
+    log_loss = xp.logaddexp(xp.zeros_like(log_odds), -log_odds)  # −log p, safe at both ends
+    if payoff == "loss":
+        return log_loss
+    if payoff == "probability":
+        return xp.exp(-log_loss)
+    if law == "sigmoid":  # the target and its absence are the two classes
+        z, target = xp.stack([xp.zeros_like(own), own], 1), 1
+    logs = z - _log_sum_exp(xp, z)[:, None]
+    return _of_all(xp, xp.exp(logs), logs, target, payoff)
+
+
+def _of_all(xp: Any, p: Any, logs: Any, target: int, payoff: str) -> Any:
+    """Payoffs that look at all classes: from probabilities and their logarithms, (batch, classes) -> (batch,)."""
+    if payoff == "confidence":
+        return xp.amax(p, 1)
+    if payoff == "entropy":
+        return -xp.sum(p * logs, 1)
+    if getattr(p, "requires_grad", False):
+        raise InvalidInput("payoff 'correctness' is a step and has no slope; use 'margin' or 'log-odds' for gradients")
+    return (p[:, target] >= xp.amax(p, 1)) * xp.ones_like(p[:, target])
+
+
+def _called(xp: Any, payoff: Callable[[Any], Any], outputs: Any) -> Any:
+    """A payoff given as a function of numpy outputs, checked: one number per row."""
+    given = outputs if xp is np else outputs.detach().numpy()
+    worth = np.asarray(payoff(given), dtype=np.float64)
+    if worth.shape != (len(given),):
+        raise BadPayoff(
+            f"payoff {named_payoff(payoff)} returned shape {worth.shape}; one number for each of {len(given)} rows is needed"
+        )
+    return worth if xp is np else xp.from_numpy(worth)
 
 
 def _log_sum_exp(xp: Any, z: Any) -> Any:

@@ -7,6 +7,7 @@ size is read from the file's head, before any pixel is decoded.
 from __future__ import annotations
 
 import io
+import re
 import warnings
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from accredit.core import IntArray, InvalidInput, needs
+from accredit.core.arrays import read_arrays
 
 LARGEST = 50_000_000  # pixels of a file; a few kilobytes can announce many more
 FORMATS = ("PNG", "JPEG", "GIF", "BMP", "WEBP", "TIFF", "PPM")  # read by Pillow itself, without other programs
@@ -104,7 +106,7 @@ def read_labels(file: str | Path) -> IntArray:
     _size_of(path, repr(str(file)))
     try:
         if path.suffix.lower() == ".npy":
-            labels = np.load(path, allow_pickle=False)
+            labels = read_arrays(path).get("", np.empty(0))
         else:
             with _pillow().open(path, formats=FORMATS) as picture:
                 _check_size(picture.width, picture.height, repr(str(file)), LARGEST)
@@ -135,7 +137,7 @@ def _pillow() -> Any:
 
 
 def _short(error: Warning | BaseException | str) -> str:
-    return " ".join(str(error).split())[:120]
+    return re.sub(r"<[^<>]* object at 0x\w+>", "it", " ".join(str(error).split()))[:120]
 
 
 def _size_of(file: str | Path, name: str) -> int:

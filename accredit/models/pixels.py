@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.ndimage import gaussian_filter
 
-from accredit.core import IntArray, InvalidInput
+from accredit.core import IntArray, InvalidInput, as_array, real_number
 from accredit.models.partition import Partition, partition_by
 from accredit.models.preparation import Preparation
 from accredit.models.superpixels import superpixels
@@ -38,6 +38,7 @@ class Pixels:
     preparation: Preparation | None = None  # None: the values came prepared
     seen: npt.NDArray[np.uint8] | None = None  # (H, W, C) before scaling
     original: tuple[int, int] | None = None  # height and width before resizing and cutting
+    given: npt.NDArray[np.uint8] | None = None  # (h, w, C) the picture as it came, every few pixels; None: not kept
 
     @property
     def size(self) -> tuple[int, int]:
@@ -132,7 +133,8 @@ class Pixels:
 
     def _labelled(self, segments: npt.NDArray[Any]) -> Partition:
         sizes = {self.size} | ({self.original} if self.original and self.preparation else set())
-        whole = np.issubdtype(segments.dtype, np.integer)
+        segments = as_array(segments, "players")
+        whole = np.issubdtype(segments.dtype, np.integer) and int(segments.max(initial=0)) <= np.iinfo(np.int64).max
         if segments.shape not in sizes or not whole:
             hint = "; write segments.astype(int)" if segments.dtype == bool else ""
             raise InvalidInput(
@@ -206,11 +208,14 @@ def unit_of(players: Players) -> str:
     return "segment" if isinstance(players, np.ndarray) else "patch"
 
 
+SINGLE = float(np.finfo(np.float32).max)  # models of pictures compute in single precision
+
+
 def _whole_pair(players: Any) -> tuple[int, int]:
     if (
         isinstance(players, tuple | list)
         and len(players) == 2
-        and all(isinstance(x, int | np.integer) for x in players)
+        and all(isinstance(x, int | np.integer) and not isinstance(x, bool) for x in players)
     ):
         return int(players[0]), int(players[1])
     raise InvalidInput(
@@ -245,8 +250,8 @@ def painted_over(pixels: Pixels, removal: str | float | npt.NDArray[np.float32])
         if removal.shape != values.shape:
             raise InvalidInput(f"removal is a picture of shape {removal.shape}; the explained one has {values.shape}")
         return removal.astype(np.float32)
-    if isinstance(removal, int | float) and not isinstance(removal, bool):
-        return np.full_like(values, removal)
+    if isinstance(removal, int | float | np.number) and not isinstance(removal, bool):
+        return np.full_like(values, real_number(removal, "removal", -SINGLE, SINGLE, example=0))
     if removal == "zero":
         return np.zeros_like(values)
     if removal == "mean":

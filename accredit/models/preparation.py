@@ -118,6 +118,20 @@ class Preparation:
         carried[max(-top, 0) : max(-top, 0) + part.shape[0], max(-left, 0) : max(-left, 0) + part.shape[1]] = part
         return carried
 
+    def spread(self, labels: IntArray, original: tuple[int, int], step: int = 1) -> IntArray:
+        """A label for every pixel that the model reads, as one for every `step`-th pixel of the original picture.
+
+        What was cut off before the model read it is nobody's: −1.
+        """
+        before, size = self._before_cut(*original), labels.shape
+        down, across = (
+            ((np.arange(0, edge, step) + 0.5) * scaled / edge).astype(np.int64) - (scaled - read) // 2
+            for edge, scaled, read in zip(original, before, size, strict=True)
+        )
+        rows, columns = np.clip(down, 0, size[0] - 1), np.clip(across, 0, size[1] - 1)
+        seen = ((down == rows)[:, None]) & (across == columns)
+        return np.where(seen, labels[rows[:, None], columns], -1)
+
     def _before_cut(self, height: int, width: int) -> tuple[int, int]:
         """Height and width to which a picture is resized."""
         if not isinstance(self.resized, int):

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from accredit.core import FloatArray, InvalidInput
+from accredit.core import FloatArray, InvalidInput, real_numbers
 from accredit.models.attention import (
     FIELDS,
     ROW_SUM_TOLERANCE,
@@ -55,8 +55,8 @@ class Heads:
         if isinstance(heads, int | np.integer) and not isinstance(heads, bool) and heads >= 0:
             return cls("one", (float(heads),))
         try:
-            weights = None if isinstance(heads, str) else np.asarray(heads, dtype=np.float64)
-        except (TypeError, ValueError):
+            weights = None if isinstance(heads, str) else real_numbers(heads, "heads")
+        except InvalidInput:
             weights = None
         if (
             weights is None

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from accredit.core import FloatArray, InvalidInput, needs
+from accredit.core import AccreditError, FloatArray, InvalidInput, needs
+from accredit.core.files import check_is_file
 from accredit.models.rows import RowModel, as_row_model
 
 PICKLED = (".pkl", ".pickle", ".joblib", ".dill")
@@ -30,11 +31,22 @@ def load_row_model(path: str | Path, trusted: Iterable[str] = ()) -> RowModel:
     file = Path(path)
     if file.suffix.lower() in PICKLED:
         raise InvalidInput(f"{file.name} is a pickle, which runs code when it is opened; save the model as {ENDINGS}")
-    if not file.is_file():
+    if not file.exists():
         raise InvalidInput(f"there is no file {str(path)!r}; give a model saved as {ENDINGS}")
-    match _library(file):
+    library = _library(check_is_file(file))
+    try:
+        return _read(file, library, tuple(trusted))
+    except AccreditError:
+        raise
+    except Exception as error:  # each library has its own errors for a damaged file
+        said = " ".join(str(error).split())[:200]
+        raise InvalidInput(f"{file.name} cannot be read as a model of {library}: {said}; save it again") from error
+
+
+def _read(file: Path, library: str, trusted: tuple[str, ...]) -> RowModel:
+    match library:
         case "skops":
-            return _skops(file, tuple(trusted))
+            return _skops(file, trusted)
         case "onnx":
             return _onnx(file)
         case "xgboost":

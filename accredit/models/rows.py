@@ -9,7 +9,7 @@ from typing import Any, final
 
 import numpy as np
 
-from accredit.core import BadPayoff, FloatArray, InvalidInput
+from accredit.core import BadPayoff, FloatArray, InvalidInput, real_numbers
 from accredit.models.arrays import ArrayModel, as_array_model
 from accredit.models.payoffs import payoff_of
 
@@ -221,7 +221,7 @@ def _two_sided(decide: Function) -> Function:
     """
 
     def scores(rows: Any) -> FloatArray:
-        d = np.asarray(decide(rows), dtype=np.float64)
+        d = real_numbers(decide(rows), "what the model returned", BadPayoff)
         d = d[:, 0] if d.ndim == 2 and d.shape[1] == 1 else d
         return np.stack([-d, d], axis=1) if d.ndim == 1 else d
 
@@ -230,7 +230,7 @@ def _two_sided(decide: Function) -> Function:
 
 def _log_odds(chances: Function) -> Function:
     def odds(rows: Any) -> FloatArray:
-        p = np.asarray(chances(rows), dtype=np.float64)
+        p = real_numbers(chances(rows), "what the model returned", BadPayoff)
         return np.stack([payoff_of(p, k, "log-odds", "probability") for k in range(p.shape[1])], axis=1)
 
     return odds

@@ -9,7 +9,6 @@ import numpy as np
 from accredit.core import FloatArray, InvalidInput
 from accredit.models.arrays import ArrayModel, as_array_model
 from accredit.models.encoded import Encoded, numbered, sentence_spans, word_spans
-from accredit.models.labels import chosen_output
 from accredit.models.payoffs import Law
 
 
@@ -22,7 +21,7 @@ class StringModel:
 
     def __init__(self, rows: ArrayModel, model: Any) -> None:
         self._rows, self.model = rows, model
-        self.name, self.law = rows.name, rows.law
+        self.name, self.law, self.predicts = rows.name, rows.law, rows.predicts
 
     def __repr__(self) -> str:
         return f"StringModel({self.name!r})"
@@ -56,8 +55,7 @@ class StringModel:
 
     def target(self, target: str | int | None, encoded: Encoded) -> int:
         """The output to explain: by name, by index, or the largest when None."""
-        outputs = self.predict(encoded)
-        return chosen_output(target, outputs, self._rows.labels(len(outputs)))
+        return self._rows.target(target, [encoded.text])
 
     def label(self, index: int) -> str:
         """The name of one output."""

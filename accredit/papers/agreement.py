@@ -24,6 +24,7 @@ from accredit.papers.verb_number import (
     minimal_pairs,
     train,
 )
+from accredit.papers.verdicts import of_estimate
 
 READINGS = ("raw", "rollout", "flow")
 TRUTHS = ("blank-out", "input gradient")
@@ -42,11 +43,7 @@ FEWEST = 4  # words of a sentence on which ranks are compared
 
 def agreement(data: Path, weights: Path | None = None, quick: bool = False, seed: int = 0) -> Report:
     """Train the model (or load `weights`), measure, and print our table beside the published one."""
-    report = Report(
-        "agreement",
-        "Attention, rollout and flow on verb number",
-        "accredit reproduce agreement" + " --quick" * quick,
-    )
+    report = Report("agreement", "Attention, rollout and flow on verb number")
     sentences = linzen(data)
     order = np.random.default_rng(seed).permutation(len(sentences))
     held_out = [sentences[k] for k in order[:HELD_OUT]]
@@ -89,8 +86,9 @@ def _task(
             if name in ("Linzen, all", "news"):
                 report.verdict(
                     f"{name}: the model does better than one that knows the number of most verbs and nothing else",
-                    bool(right.above(max(plural, 1 - plural))),
+                    of_estimate(right, low=max(plural, 1 - plural), count=len(group), unit="sentence"),
                     f"{right.value:.3f} against {max(plural, 1 - plural):.3f}",
+                    paper=f"{PUBLISHED_ACCURACY:.2f}",
                 )
     report.table(["held out", "sentences", "right, 95 % interval", "always the more frequent number"], rows)
     if weak:
@@ -205,15 +203,17 @@ def _tables(report: Report, found: FloatArray, seed: int) -> None:
         gap = bootstrap(last[:, better] - last[:, worse], seed=seed)
         report.verdict(
             f"In the last layer {READINGS[better]} tracks blank-out better than {READINGS[worse]}",
-            bool(gap.above(0)),
-            f"mean difference {gap:+.3f}, 95 % interval over sentences",
+            of_estimate(gap, low=0, count=len(last), unit="sentence"),
+            f"mean difference {gap:+.3f}, 95 % interval over sentences, one trained model",
+            paper=f"{PUBLISHED[READINGS[better], 'blank-out'][6][0] - PUBLISHED[READINGS[worse], 'blank-out'][6][0]:+.2f}",
         )
     flat = float(np.abs(np.diff(mean[2, 0, 2:])).max())
     report.verdict(
         "Flow hardly changes from the third layer on",
         flat < 0.05,
-        f"largest step of the mean between layers 3 and 6: {flat:.3f}. A flow that has collapsed to its bound ignores "
-        "the layers in between",
+        f"largest step of the mean between layers 3 and 6: {flat:.3f}, less than 0.05 wanted. A flow that has collapsed to its "
+        "bound ignores the layers in between",
+        ours=True,
     )
     report.figure(
         "layers", "Mean Spearman with blank-out by layer; dashed: published.", lambda axes: _draw(axes, mean[:, 0])

@@ -16,6 +16,7 @@ from accredit.evaluate.bootstrap import bootstrap
 from accredit.methods import BY_NAME
 from accredit.models.builtin.facts import KINDS
 from accredit.papers.report import Report
+from accredit.papers.verdicts import of_estimate
 from accredit.views.arena import failures_of, interval_text
 
 LAID_OUT = {
@@ -30,9 +31,7 @@ COMPARED_ON = ("hit@1", "lds")
 
 def answers_report(contest: AnswerContest, contexts: int, store: str | None, executor: str, quick: bool) -> Report:
     """Hold the contest on every kind of facts (rows found in the store are not run again) and write what came out."""
-    report = Report(
-        "answers", "Which passage earned the answer: the truth is known", _command(contest, contexts, quick)
-    )
+    report = Report("answers", "Which passage earned the answer: the truth is known")
     report.say(
         f"The built-in answering model reads {contest.passages} facts and a question, {contexts} fresh contexts of each kind. "
         f"Game methods ask {contest.budget} payoffs for each. lasso is the recipe of ContextCite: {contest.budget} ablations, "
@@ -66,10 +65,6 @@ def _along_a_path(report: Report, contest: AnswerContest) -> None:
     report.say(f"On the first plain context: {row.error or said}.")
 
 
-def _command(contest: AnswerContest, contexts: int, quick: bool) -> str:
-    return f"accredit reproduce answers --limit {contexts} --budget {contest.budget}" + " --quick" * quick
-
-
 def _tabulated(report: Report, table: Standings) -> None:
     metrics = list(table.standings[0].metrics)
     lines = [
@@ -93,8 +88,9 @@ def _against(report: Report, kind: str, metric: str, rows: Sequence[RowResult], 
     gap: Estimate = bootstrap(gaps, seed=seed)
     report.verdict(
         f"{kind}: {metric} of {OURS} is at least that of {THEIRS}",
-        gap.value >= 0,
+        of_estimate(gap, low=0, count=len(rows), unit="context"),
         f"mean difference {interval_text(gap, 3)} over {len(rows)} contexts",
+        ours=True,
     )
 
 

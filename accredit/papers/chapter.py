@@ -8,7 +8,7 @@ from accredit.papers.report import Report
 
 def chapter(quick: bool = False, seed: int = 0) -> Report:
     """Run every problem; `quick` draws fewer random matrices, games and data sets."""
-    report = Report("chapter", "The chapter's problems, run", "accredit reproduce chapter" + " --quick" * quick)
+    report = Report("chapter", "The chapter's problems, run")
     report.say(
         "The chapter “Interpreting output of Deep Nets: Credit Attribution” states theorems and leaves problems to the "
         "reader. Here each of them is a program. Where the text is wrong, the counterexample is printed, with what holds."

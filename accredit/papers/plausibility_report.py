@@ -58,9 +58,7 @@ def passages(file: str | Path, split: str = "test") -> Iterator[Passage]:
 
 def plausibility_report(model_name: str, file: str | Path, count: int, quick: bool, seed: int) -> Report:
     """AUPRC, token F1 and IOU F1 of every method, with chance beside them."""
-    report = Report(
-        "plausibility", "Explanations against human rationales", "accredit reproduce plausibility" + " --quick" * quick
-    )
+    report = Report("plausibility", "Explanations against human rationales")
     model = loaded(model_name)
     found: dict[str, list[list[float]]] = {}
     shares, right, used = [], [], 0

@@ -10,6 +10,7 @@ from accredit.core import FloatArray, IntArray
 from accredit.core.coalitions import from_index
 from accredit.evaluate.agreement import spearman
 from accredit.games import TableGame, text_game
+from accredit.papers import beside_propositions as beside
 from accredit.papers.report import Report
 from accredit.values import leave_one_out, shapley
 from accredit.values.semivalues import leave_one_out_weights, semivalue_from_table, shapley_from_table
@@ -20,11 +21,7 @@ TWICE = "A superb film with superb acting."
 
 def propositions(model: Any, quick: bool = False, seed: int = 0) -> Report:
     """Run all three; `model` is a `TextModel` whose attention is read."""
-    report = Report(
-        "propositions",
-        "Attention, flows, leave-one-out and Shapley: three propositions, run",
-        "accredit reproduce propositions" + " --quick" * quick,
-    )
+    report = Report("propositions", "Attention, flows, leave-one-out and Shapley: three propositions, run")
     report.say(
         "Ethayarajh and Jurafsky (2021) prove that attention weights are not Shapley values (Proposition 1), that "
         "attention flows are (Proposition 2), and that leave-one-out values are not (Proposition 3). Each is run here "
@@ -39,8 +36,13 @@ def propositions(model: Any, quick: bool = False, seed: int = 0) -> Report:
     )
     weights(report, attention[-1], tokens)
     flows(report, attention, tokens, 4 if quick else 30, seed)
+    beside.mixed_layers(report, attention, tokens)
+    beside.rolled(report, attention, tokens)
     erasure(report, 20 if quick else 500, seed)
+    beside.degenerate(report)
     redundancy(report, model)
+    beside.correctness(report, model, SENTENCE)
+    beside.allocations(report, seed)
     return report
 
 
@@ -174,8 +176,8 @@ def flows(report: Report, attention: FloatArray, tokens: tuple[str, ...], renumb
     realised = MaximumFlows(LayeredNetwork.from_attention(attention)).value(demand=phi.credit)
     inside = bool(((phi.credit >= low - 1e-9) & (phi.credit <= high + 1e-9)).all())
     report.verdict(
-        "The repair: the Shapley value of the re-solved game is unique, shares the whole flow, and is itself a max "
-        "flow",
+        "The repair, for players of the input or the output layer: the Shapley value of the re-solved game is unique, shares "
+        "the whole flow, and is itself a max flow",
         abs(phi.credit.sum() - total) < 1e-6 and inside and abs(realised - total) < 1e-6,
         f"it sums to {phi.credit.sum():.6f} of {total:.6f}, lies in every token's interval, and with these numbers as "
         f"sink capacities the max flow is still {realised:.6f}",

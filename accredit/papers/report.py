@@ -13,17 +13,36 @@ import numpy as np
 from accredit.core import needs
 from accredit.core.files import put
 from accredit.core.plain import rounded
+from accredit.papers.verdicts import Found, Judgement
 
 Draw = Callable[[Any], None]  # draws onto a matplotlib Axes
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """One statement, put to the test."""
+    """One statement, put to the test: it holds, is refuted, or these runs cannot tell."""
 
     statement: str
-    holds: bool
+    found: Found
     evidence: str
+    needs: str = ""  # what it would take to tell
+    paper: str = ""  # the paper's own figure
+    ours: bool = False  # the statement, or its threshold, is ours and not the paper's
+
+    @property
+    def said(self) -> str:
+        """The statement, marked where it is ours."""
+        return f"{self.statement} (our threshold)" if self.ours else self.statement
+
+    @property
+    def because(self) -> str:
+        """The evidence, the paper's figure and what it would take."""
+        parts = [
+            self.evidence,
+            f"paper: {self.paper}" if self.paper else "",
+            f"to tell: {self.needs}" if self.needs else "",
+        ]
+        return "; ".join(part for part in parts if part)
 
 
 @dataclass
@@ -32,7 +51,7 @@ class Report:
 
     name: str
     title: str
-    command: str
+    command: str = ""  # what was typed, or what to type; the command fills it in exactly
     verdicts: list[Verdict] = field(default_factory=list)
     _parts: list[str] = field(default_factory=list)
     _figures: dict[str, str] = field(default_factory=dict)  # file name -> SVG
@@ -55,12 +74,21 @@ class Report:
         lines += ["| " + " | ".join(cell(x) for x in row) + " |" for row in rows]
         self._parts.append("\n".join(lines))
 
-    def verdict(self, statement: str, holds: bool | np.bool_, evidence: str) -> None:
-        """Say whether a statement survived, and what it was tested on."""
-        found = Verdict(" ".join(statement.split()), bool(holds), " ".join(evidence.split()))
+    def verdict(
+        self,
+        statement: str,
+        holds: bool | np.bool_ | Found | Judgement | None,
+        evidence: str,
+        *,
+        paper: str = "",
+        ours: bool = False,
+    ) -> None:
+        """Say whether a statement survived, and what it was tested on; None, or a judgement, where the runs cannot tell."""
+        judged = Judgement.of(holds)
+        found = Verdict(_plain(statement), judged.found, _plain(evidence), judged.needs, paper, ours)
         self.verdicts.append(found)
-        mark = "**Holds.**" if found.holds else "**Does not hold.**"
-        self._parts.append(f"> {mark} {found.statement} — {found.evidence}")
+        mark = {Found.HOLDS: "Holds", Found.REFUTED: "Refuted", Found.OPEN: "Cannot tell"}[found.found]
+        self._parts.append(f"> **{mark}.** {found.said} — {found.because}")
 
     def figure(self, name: str, caption: str, draw: Draw, size: tuple[float, float] = (6.0, 3.2)) -> None:
         """A figure, drawn by `draw(axes)` and kept as SVG."""
@@ -70,12 +98,17 @@ class Report:
 
     def markdown(self) -> str:
         """The whole report."""
-        kept = sum(v.holds for v in self.verdicts)
+        counts = {found: sum(v.found is found for v in self.verdicts) for found in Found}
         summary = ["| statement | verdict |", "|---|---|"]
-        summary += [f"| {v.statement} | {'holds' if v.holds else 'does not hold'} |" for v in self.verdicts]
-        head = [f"# {self.title}", f"Written by `{self.command}` ({versions()}). No number in it was typed."]
+        summary += [f"| {cell(v.said)} | {v.found} |" for v in self.verdicts]
+        command = self.command or f"accredit reproduce {self.name}"
+        head = [f"# {self.title}", f"Written by `{command}` ({versions()}). No number in it was typed."]
         if self.verdicts:
-            head += [f"{kept} of {len(self.verdicts)} statements hold as written here.", "\n".join(summary)]
+            told = (
+                f"Of {len(self.verdicts)} statements, as written here, {counts[Found.HOLDS]} hold, {counts[Found.REFUTED]} are "
+                f"refuted, and {counts[Found.OPEN]} cannot be told from these runs."
+            )
+            head += [told, "\n".join(summary)]
         return "\n\n".join([*head, *self._parts]) + "\n"
 
     def write(self, folder: str | Path) -> list[Path]:
@@ -86,6 +119,10 @@ class Report:
         for file, content in files.items():
             put(target / file, content.encode())
         return [target / file for file in files]
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.split())
 
 
 def cell(value: Any) -> str:

@@ -23,7 +23,7 @@ LEFT = 0.9  # a correlation above this counts as no change
 
 def sanity_report(contest: TextContest, examples: Sequence[Example], quick: bool, seed: int) -> Report:
     """Random layers and nudged embeddings, for every method of a contest."""
-    report = Report("sanity", "Sanity checks of explanations", "accredit reproduce sanity" + " --quick" * quick)
+    report = Report("sanity", "Sanity checks of explanations")
     model = loaded(contest.model)
     stages = list(randomised_layers(model, seed))
     near = list(nudged_embeddings(model, NUDGE, 4, seed))
@@ -55,6 +55,7 @@ def sanity_report(contest: TextContest, examples: Sequence[Example], quick: bool
             f"Every explanation changes when {when}",
             not stuck,
             f"a correlation above {LEFT:g} remains for {', '.join(stuck)}" if stuck else f"none above {LEFT:g} remains",
+            ours=True,
         )
     return report
 

@@ -40,10 +40,7 @@ def selection(
     runs = [Run(str(data), name, seed + s, chosen[kind(name)].scaled(scale)) for s in range(seeds) for name in sets]
     with TemporaryDirectory() as folder:  # without a store of the user's, cells are kept while the run lasts
         cells = finished(runs, store or Path(folder) / "cells.sqlite", workers)
-    command = (
-        f"accredit reproduce selection{' --quick' * quick} --seeds {seeds}{f' --scale {scale:g}' if scale != 1 else ''}"
-    )
-    return selection_report(command, runs, cells)
+    return selection_report(runs, cells)
 
 
 def finished(runs: Sequence[Run], store: str | Path, workers: int) -> Cells:

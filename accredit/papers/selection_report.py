@@ -11,6 +11,7 @@ from accredit.core import FloatArray
 from accredit.papers.report import Report
 from accredit.papers.selection_data import SOURCES, kind
 from accredit.papers.selection_runs import METHODS, Outcome, Run, Sizes, read
+from accredit.papers.verdicts import over_runs
 
 PUBLISHED = {  # post-hoc accuracy in %, Table 3 of "Why is Attention Not So Attentive?" (Bai et al., 2020)
     "gradient": (85.6, 82.3, 98.2, 58.6), "lime": (89.8, 87.4, 80.4, 75.6), "cxplain": (90.6, 97.7, 99.4, 59.7),
@@ -33,9 +34,9 @@ NEAR = 2.0  # points
 Cells = dict[tuple[str, str, int], Outcome]  # (set, method, seed)
 
 
-def selection_report(command: str, runs: Sequence[Run], cells: Cells) -> Report:
+def selection_report(runs: Sequence[Run], cells: Cells) -> Report:
     """The report of all runs."""
-    report = Report("selection", "Which k players keep a black box's answer?", command)
+    report = Report("selection", "Which k players keep a black box's answer?")
     sets = list(dict.fromkeys(run.name for run in runs))
     _introduce(report, runs, cells, len({run.seed for run in runs}))
     for name in sets:
@@ -205,12 +206,10 @@ def _summary(report: Report, sets: Sequence[str], cells: Cells) -> None:
     report.table(["post-hoc %", *(f"{SOURCES[n].title}, {w}" for n in sets for w in ("paper", "here"))], rows)
     for name in sets:
         report.say(_against_paper(name, cells))
-    if len({seed for _, _, seed in cells}) == 1:
-        report.say("One seed settles no order, so the statements of the paper are not judged here.")
-        return
     report.say(
-        "A statement of the published order holds here if it does so in every seed and by more than two standard errors. From "
-        "a handful of seeds that is a sign, not a proof."
+        "A statement of the published order holds here if the 95 % interval of the difference, seed by seed, lies on its "
+        "side; it is refuted if that lies on the other side; otherwise these seeds cannot tell. From a handful of seeds that "
+        "is a sign, not a proof."
     )
     for name in sets:
         for first, second in ORDERS:
@@ -218,8 +217,9 @@ def _summary(report: Report, sets: Sequence[str], cells: Cells) -> None:
             relation = "keeps more answers than" if paper > 0 else "keeps fewer answers than"
             report.verdict(
                 f"{SOURCES[name].title}: {TITLES[first]} {relation} {TITLES[second]}",
-                _clear(here, float(np.sign(paper))),
-                f"post-hoc, paper {paper:+.1f} points; here {_gain(here)}, {_clarity(here)}",
+                over_runs(float(np.sign(paper)) * here, low=0),
+                f"post-hoc {_gain(here)} points, {_clarity(here)}",
+                paper=f"{paper:+.1f} points",
             )
 
 

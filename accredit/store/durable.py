@@ -9,7 +9,7 @@ from typing import Any, NoReturn, overload
 
 import numpy as np
 
-from accredit.core import BadPayoff, BoolArray, FloatArray, Game, Games, InvalidInput, named
+from accredit.core import BadPayoff, BoolArray, FloatArray, Game, Games, InvalidInput, named, real_numbers
 from accredit.core.coalitions import keys, unique
 from accredit.core.predicting import Predicting
 from accredit.store.entries import Entry
@@ -254,7 +254,7 @@ class _AsTargets:
         return self.retrain(coalitions)[0]
 
     def retrain(self, coalitions: BoolArray) -> tuple[FloatArray, FloatArray]:
-        earned = np.asarray(self._games.payoff(coalitions), dtype=np.float64)
+        earned = real_numbers(self._games.payoff(coalitions), "payoff", BadPayoff)
         return earned[:, 0], earned
 
 

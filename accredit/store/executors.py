@@ -25,7 +25,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from accredit.core import AccreditError, BoolArray, FloatArray, Game, InvalidInput, needs
+from accredit.core import AccreditError, BadPayoff, BoolArray, FloatArray, Game, InvalidInput, needs, real_numbers
 from accredit.core.coalitions import packed, unpacked
 from accredit.core.predicting import Predicting
 
@@ -82,7 +82,7 @@ def _asked(game: Game, coalitions: BoolArray) -> tuple[FloatArray, FloatArray | 
             )
     else:
         values = game.payoff(coalitions)
-    values = np.asarray(values, dtype=np.float64)
+    values = real_numbers(values, "payoff", BadPayoff)
     if values.shape != (count,):
         raise ValueError(f"payoff of {count} coalitions has shape {values.shape}; one number each is needed")
     return values, outputs

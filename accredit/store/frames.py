@@ -7,11 +7,15 @@ import io
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from accredit.core import InvalidInput, needs
+from accredit.core import AccreditError, InvalidInput, needs
+from accredit.core.files import check_is_file
 from accredit.core.tables import Sheet, ending, is_table, read_sheet
 
 if TYPE_CHECKING:
     import pandas
+
+
+PARQUET = 2 << 30  # bytes of cells, after unpacking
 
 
 def read_frame(path: str | Path) -> pandas.DataFrame:
@@ -37,15 +41,27 @@ def _pandas() -> Any:
 
 
 def _parquet(path: str | Path) -> pandas.DataFrame:
-    if not Path(path).is_file():
-        raise InvalidInput(f"{str(path)!r} does not exist; give the path of a file")
+    check_is_file(path)
+    with needs("trees", f"reading {str(path)!r}"):
+        import pyarrow.parquet
     try:
+        about = pyarrow.parquet.read_metadata(path)
+        size = sum(about.row_group(k).total_byte_size for k in range(about.num_row_groups))
+        cells = about.num_rows * about.num_columns
+        if (held := max(size, 8 * cells)) > PARQUET:
+            raise InvalidInput(
+                f"{str(path)!r} unpacks to {held >> 20:,} MiB; at most {PARQUET >> 20:,} are read: keep only the rows you need"
+            )
         frame: pandas.DataFrame = _pandas().read_parquet(path).rename(columns=str)
-    except ImportError:
-        raise InvalidInput(f"reading {str(path)!r} needs pyarrow: pip install pyarrow, or convert it to .csv") from None
-    except (ValueError, OSError) as error:  # pandas' parser errors are ValueErrors
-        raise InvalidInput(f"{str(path)!r} cannot be read as a table: {str(error).splitlines()[0]}"[:300]) from None
+    except AccreditError:
+        raise
+    except Exception as error:  # pyarrow has its own kinds of errors for damaged files
+        raise InvalidInput(f"{str(path)!r} cannot be read as a table: {_first_line(error)}") from error
     return frame
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0][:200]
 
 
 def _typed(sheet: Sheet) -> pandas.DataFrame:

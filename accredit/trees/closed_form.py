@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from accredit.core import FloatArray, IntArray, InvalidInput
+from accredit.core.arguments import checked_arguments
 from accredit.trees.credit import TreeCredit, tree_credit
 from accredit.trees.linear import Linear, NotLinear, linear_of
 from accredit.trees.reading import Ensemble, NotTrees, ensemble_of
@@ -34,6 +35,7 @@ class RowCredit:
     means: str  # what it means that a column does not play
 
 
+@checked_arguments
 def closed_form(
     model: Any,
     rows: Any,

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput
+from accredit.core.arguments import checked_arguments
 from accredit.trees.forest import Forest
 from accredit.trees.masks import mask_credit
 from accredit.trees.paths import Paths, levels_of, paths_of
@@ -40,6 +41,7 @@ class TreeCredit:
     means: str  # what playing and not playing mean
 
 
+@checked_arguments
 def tree_credit(
     forest: Forest,
     rows: Any,  # (rows, features)

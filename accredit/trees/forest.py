@@ -12,7 +12,7 @@ from typing import Any, final
 
 import numpy as np
 
-from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput
+from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput, real_numbers
 
 ROUTE_CELLS = 1 << 20  # rows × trees that are walked at once
 
@@ -127,10 +127,9 @@ class Forest:
 
     def matrix(self, rows: Any) -> FloatArray:
         """Rows as the model compares them: (rows, features), rounded to single precision where the model does so."""
-        try:
-            array = np.asarray(rows, dtype=np.float64)
-        except (TypeError, ValueError):
-            raise InvalidInput(f"rows must be numbers, got {type(rows).__name__} {rows!r:.60}") from None
+        array = real_numbers(
+            rows, "rows", masked=True
+        )  # a missing number goes the way that the tree has learned for it
         if array.ndim != 2 or array.shape[1] != self.features:
             raise InvalidInput(f"rows have shape {array.shape}; {self.source} reads (rows, {self.features})")
         if self.single:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput
+from accredit.core.arguments import checked_arguments
 
 FEW = 128  # rows on which columns are exchanged, beside those where an encoded column is smallest or largest
 TRIALS = 256  # mixtures that are tried
@@ -23,6 +24,7 @@ class NotSeparable(InvalidInput):
     """An encoded column depends on several input columns, so that it cannot belong to one."""
 
 
+@checked_arguments
 def owners(encode: Callable[[Any], FloatArray], rows: Any) -> IntArray:
     """The input column that each encoded column belongs to: (encoded,). `rows` hold every value that will be mixed.
 

@@ -12,11 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from accredit.core import FloatArray, InvalidInput, NotConverged
+from accredit.core.arguments import check_fields, checked_arguments
 from accredit.valuation.objectives import Objective
 
 MATRIX_LIMIT = 20_000  # parameters; a matrix of 3.2 GB
@@ -24,6 +25,7 @@ MATRIX_LIMIT = 20_000  # parameters; a matrix of 3.2 GB
 Products = Callable[[FloatArray], FloatArray]  # (P, k) -> (P, k)
 
 
+@checked_arguments
 def neumann_error(low: float, high: float, terms: int) -> float:
     """‖A⁻¹ − S_r‖ for r = `terms` when the eigenvalues of A fill [low, high] ⊂ (0, 2).
 
@@ -37,6 +39,7 @@ def neumann_error(low: float, high: float, terms: int) -> float:
     return float(max(abs(1 - e) ** (terms + 1) / e for e in (low, high)))
 
 
+@checked_arguments
 def neumann_terms(low: float, high: float, relative: float) -> int:
     """The fewest terms r for which the error is at most `relative`·‖A⁻¹‖: about ln(1/relative) / −ln(1 − λ_min).
 
@@ -53,6 +56,7 @@ def neumann_terms(low: float, high: float, relative: float) -> int:
     return max(terms, 0)
 
 
+@runtime_checkable
 class Curvature(Protocol):
     """How to solve (∇²J + damping·I) U = V for many right-hand sides."""
 
@@ -87,6 +91,9 @@ class ConjugateGradients:
     tolerance: float = 1e-8
     steps: int | None = None  # at most; default: ten per parameter
     gauss_newton: bool = False
+
+    def __post_init__(self) -> None:
+        check_fields(self)
 
     def solve(self, objective: Objective, right: FloatArray, damping: float) -> tuple[FloatArray, dict[str, Any]]:
         products = _damped(
@@ -135,6 +142,9 @@ class Neumann:
     scale: float | None = None  # default: just above λ_max
     gauss_newton: bool = False
 
+    def __post_init__(self) -> None:
+        check_fields(self)
+
     def solve(self, objective: Objective, right: FloatArray, damping: float) -> tuple[FloatArray, dict[str, Any]]:
         products = _damped(
             objective.gauss_newton_products if self.gauss_newton else objective.hessian_products, damping
@@ -178,6 +188,7 @@ def largest_eigenvalue(products: Products, parameters: int, seed: int = 0) -> fl
     return value
 
 
+@checked_arguments
 def spectrum(objective: Objective) -> tuple[float, float]:
     """λ_min and λ_max of ∇²J by Lanczos on products alone: is it positive, and how many steps will a solver need?
 

@@ -29,6 +29,7 @@ from accredit.core import (
     every_payoff,
     payoffs,
 )
+from accredit.core.arguments import checked_arguments
 from accredit.core.predicting import Predicting
 from accredit.valuation.shrunk import MEMORY, check_memory, ridge
 from accredit.values.lasso import gram, lasso
@@ -113,15 +114,19 @@ def _ridge_claims() -> tuple[Claim, ...]:
 CLAIMS = {"least squares": _least_squares_claims, "lasso": _lasso_claims, "ridge": _ridge_claims}
 
 
+@checked_arguments
 def random_subsets(players: int, subsets: int, fraction: float, seed: int) -> BoolArray:
     """Each row is in each subset with chance `fraction`: (subsets, N). More subsets begin with the same ones."""
     if not 0 < fraction < 1:
         raise InvalidInput(f"fraction must lie between 0 and 1, got {fraction!r}; 0.5 is usual")
     if subsets < 10:
-        raise InvalidInput(f"subsets must be at least 10, got {subsets!r}; a few times the number of rows is usual")
+        raise InvalidInput(
+            f"subsets (in the command --budget) must be at least 10, got {subsets!r}; a few times the number of rows is usual"
+        )
     return np.asarray(np.random.default_rng(checked_seed(seed)).random((subsets, players)) < fraction)
 
 
+@checked_arguments
 def datamodels(
     game: Game,
     subsets: int,
@@ -158,6 +163,7 @@ def datamodels(
     )
 
 
+@checked_arguments
 def fit_datamodels(
     players: tuple[str, ...],
     targets: tuple[str, ...],

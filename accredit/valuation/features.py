@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from accredit.core import FloatArray, IntArray, InvalidInput
+from accredit.core.arrays import read_arrays
 from accredit.store.frames import read_frame
 from accredit.valuation.label_scores import word_vectors
 from accredit.valuation.text import text_encoder
@@ -158,12 +159,9 @@ def _own(name: str, rows: int) -> FloatArray:
 def _arrays(file: Path, said: str) -> dict[str, Any]:
     """Arrays in a .npy or .npz file; pickled ones are refused."""
     try:
-        if file.suffix == ".npy":
-            return {"vectors": np.load(file, allow_pickle=False)}
-        with np.load(file, allow_pickle=False) as loaded:
-            return {key: loaded[key] for key in loaded}
-    except (OSError, ValueError, EOFError) as error:
-        raise InvalidInput(f"{said}{file} cannot be read as arrays of numbers: {error!s:.120}") from None
+        return {name or "vectors": array for name, array in read_arrays(file).items()}
+    except InvalidInput as error:
+        raise InvalidInput(f"{said}{file} cannot be read as arrays of numbers: {error}") from None
 
 
 def _matrix(array: Any, said: str) -> FloatArray:

@@ -48,7 +48,8 @@ class Taught:
 
 def is_language_model(folder: str | Path) -> bool:
     """Does the folder hold a causal language model? Only its settings are read."""
-    from accredit.models.loading import base_folder, model_config, model_folder
+    from accredit.models.folders import model_config
+    from accredit.models.loading import base_folder, model_folder
 
     names = model_config(base_folder(model_folder(folder))).get("architectures") or [""]
     return str(names[0]).endswith(("ForCausalLM", "LMHeadModel"))
@@ -140,12 +141,11 @@ def value_finetuned(
     silent = _foretold(net, queries).refusal if is_class else ""
     labels = dict(zip(names, map(str, train.targets), strict=True)) if train.targets is not None else {}
     texts = dict(zip(names, train.texts, strict=True))
-    named = harmful(values, RowFacts(labels, texts, groups, is_class, silent))
+    rows = RowFacts(labels, texts, groups, is_class, silent)
     payoff = f"minus the mean loss of {len(test)} test rows of {type(loaded.model).__name__}; scores are slopes of it"
     warnings = tuple(word for word in (moving(found.certificate),) if word)
-    return Valuation(values, named, (), payoff, 0, 0, silent=silent, warnings=warnings), _notes(
-        net, cut + also_cut, loaded
-    )
+    worth = Valuation(values, harmful(values, rows), (), payoff, 0, 0, silent=silent, warnings=warnings, rows=rows)
+    return worth, _notes(net, cut + also_cut, loaded)
 
 
 def _counted(watch: Callable[[float], None], total: int) -> Callable[[int], None]:

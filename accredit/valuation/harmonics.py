@@ -19,6 +19,7 @@ from statistics import NormalDist
 import numpy as np
 
 from accredit.core import BoolArray, Estimate, FloatArray, Game, InvalidInput, payoffs, whole_number
+from accredit.core.arguments import checked_arguments
 from accredit.core.predicting import Predicting
 from accredit.valuation.datamodels import random_subsets
 
@@ -40,6 +41,7 @@ class Harmonics:
         return f"p = {self.fraction:g}: linear {self.linear:.2f}, pairs {self.pairs:.2f} of the variance"
 
 
+@checked_arguments
 def harmonics(game: Game, subsets: int = 400, *, fraction: float = 0.5, seed: int = 0) -> Harmonics:
     """What part of a game's variance over random coalitions is linear, and what part is of pairs.
 

@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from accredit.core import Attribution, Claim, FloatArray, Holds, InvalidInput, NotConverged, Precision
+from accredit.core.arguments import checked_arguments
 from accredit.valuation.curvature import Curvature, ExactHessian
 from accredit.valuation.objectives import Objective
 
@@ -67,6 +68,7 @@ class Influences:
         )
 
 
+@checked_arguments
 def influence(
     objective: Objective, curvature: Curvature = ExactHessian(), *, damping: float = 0.0, averaged: bool = True
 ) -> Influences:

@@ -36,6 +36,7 @@ from accredit.core import (
     Precision,
     whole_number,
 )
+from accredit.core.arguments import checked_arguments
 from accredit.store import Executor
 from accredit.valuation.knn_order import Distances, Ties, all_by_distance, nearest_few
 from accredit.valuation.knn_spread import spread_over_tests
@@ -52,6 +53,7 @@ class KNNUtility(Utility):
     array([0. , 1. , 0.5])
     """
 
+    @checked_arguments
     def __init__(self, data: Split, k: int = 5) -> None:
         self.data, self.k = data, _checked_k(data, k)
 
@@ -90,6 +92,7 @@ def _right_among(coalition: BoolArray, order: IntArray, right: BoolArray, k: int
     return count
 
 
+@checked_arguments
 def knn_shapley(
     data: Split,
     k: int = 5,

@@ -35,6 +35,7 @@ from accredit.core import (
     Precision,
     whole_number,
 )
+from accredit.core.arguments import checked_arguments
 from accredit.store import Executor
 from accredit.valuation.knn_spread import spread_over_tests
 from accredit.valuation.split import Split
@@ -54,6 +55,7 @@ class KNNRegression(Utility):
 
     metric = "neg_mean_squared_error"
 
+    @checked_arguments
     def __init__(self, data: Split, k: int = 5) -> None:
         self.data, self.k = data, checked(data, k)
 
@@ -77,6 +79,7 @@ class KNNRegression(Utility):
         }
 
 
+@checked_arguments
 def knn_regression_shapley(
     data: Split, k: int = 5, *, executor: str | Executor | None = "serial", watch: Callable[[int], None] | None = None
 ) -> Attribution:

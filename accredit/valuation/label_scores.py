@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from accredit.core import FloatArray, IntArray, InvalidInput, needs
+from accredit.core import FloatArray, IntArray, InvalidInput, needs, real_numbers
 
 FOLDS = 5  # of which each is judged by the others
 EPOCHS, HIDDEN = 20, 64  # of the network whose margins are followed
@@ -73,7 +73,7 @@ def scaled(view: View, name: str) -> View:
     """Dense views in units of their standard deviation; sparse ones as they are."""
     if hasattr(view, "tocsr"):
         return view.tocsr()
-    x = np.asarray(view, dtype=np.float64)
+    x = real_numbers(view, f"view {name!r}")
     if x.ndim != 2 or not np.isfinite(x).all():
         raise InvalidInput(f"view {name!r} has shape {x.shape}; finite numbers in rows and columns are needed")
     spread = x.std(axis=0)

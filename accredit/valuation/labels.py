@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from accredit.core import FloatArray, IntArray, InvalidInput, needs
+from accredit.core.arguments import checked_arguments
 from accredit.valuation import label_scores as scores
 from accredit.valuation.foretold import Foretold
 from accredit.valuation.label_precision import precision_by_planting, precision_in_thought
@@ -31,6 +32,7 @@ FEWEST = 20  # rows
 MANY = 20_000  # rows, above which the dearer scores are left out, and said so
 
 
+@checked_arguments
 def wrong_labels(
     labels: Sequence[Any] | npt.NDArray[Any],
     *,

@@ -9,11 +9,12 @@ Hessian of J; the matrix itself is formed only on request.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from accredit.core import FloatArray, InvalidInput, NotConverged, needs
+from accredit.core import FloatArray, InvalidInput, NotConverged, needs, real_numbers
+from accredit.core.arguments import checked_arguments
 from accredit.valuation.split import Split
 from accredit.valuation.torch_training import row_losses
 
@@ -26,6 +27,7 @@ FEW_PARAMETERS = 500  # up to which a Newton step forms the Hessian
 CHUNK = 1 << 23  # numbers held by one chunk of directions
 
 
+@runtime_checkable
 class Objective(Protocol):
     """A trained model, seen through the derivatives of what it was trained on."""
 
@@ -72,6 +74,7 @@ class Softmax:
     True
     """
 
+    @checked_arguments
     def __init__(
         self, data: Split, weight_decay: float, *, rows: FloatArray | None = None, start: FloatArray | None = None
     ) -> None:
@@ -84,7 +87,7 @@ class Softmax:
         self.data, self.weight_decay = data, float(weight_decay)
         self._x, self._test_x = (np.hstack([a, np.ones((len(a), 1))]) for a in (data.x, data.test_x))
         self._codes, self._test_codes = (np.eye(len(data.classes))[y] for y in (data.y, data.test_y))
-        weight = np.ones(len(data)) if rows is None else np.asarray(rows, dtype=np.float64)
+        weight = np.ones(len(data)) if rows is None else real_numbers(rows, "rows")
         self._share = weight / weight.sum()  # (N,)
         shape = (self._x.shape[1], len(data.classes))
         self.theta = self._minimised(np.zeros(shape) if start is None else start)  # (d + 1, C)
@@ -172,6 +175,7 @@ class Ridge:
     means by the same weight_decay, and the model of `RidgeUtility(data, l2=N·weight_decay/2)` where the targets have mean 0.
     """
 
+    @checked_arguments
     def __init__(self, data: Split, weight_decay: float) -> None:
         if data.classes is not None:
             raise InvalidInput("ridge regression needs numbers; this split holds classes: use Softmax")
@@ -214,6 +218,7 @@ class TorchObjective:
     assume that θ is a minimum; `stationarity` says how far it is from one. Computes in float64.
     """
 
+    @checked_arguments
     def __init__(self, data: Split, module: torch.nn.Module, weight_decay: float) -> None:
         with needs("text", "influence functions of a module"):
             import torch

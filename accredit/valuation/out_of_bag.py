@@ -23,12 +23,14 @@ from accredit.core import (
     needs,
     whole_number,
 )
+from accredit.core.arguments import checked_arguments
 from accredit.valuation.split import Split
 
 LEAST_VOTES = 2  # below this a row has no spread, hence no interval
 LEVEL = 0.95
 
 
+@checked_arguments
 def data_oob(data: Split, trees: int = 500, seed: int = 0) -> Attribution:
     """Out-of-bag score of every training row, with a standard error over the trees that did not see it.
 

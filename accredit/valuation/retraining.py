@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from accredit.core import BoolArray, FloatArray, InvalidInput, needs
+from accredit.core import BoolArray, FloatArray, InvalidInput, needs, shown
+from accredit.core.arguments import checked_arguments
 from accredit.valuation.scores import log_odds
 from accredit.valuation.split import Split
 from accredit.valuation.utility import Utility
@@ -31,6 +32,7 @@ class Retraining(Utility):
     array([0.5 , 0.333, 1. ])
     """
 
+    @checked_arguments
     def __init__(
         self,
         data: Split,
@@ -43,6 +45,10 @@ class Retraining(Utility):
         with needs("data", "retraining an estimator"):
             from sklearn.base import is_classifier
             from sklearn.metrics import get_scorer
+        if isinstance(estimator, type) or not (hasattr(estimator, "fit") and hasattr(estimator, "get_params")):
+            raise InvalidInput(f"estimator is {shown(estimator)}; give one of scikit-learn, as in LogisticRegression()")
+        if metric is not None and not isinstance(metric, str) and not callable(metric):
+            raise InvalidInput(f"metric is {shown(metric)}; write a name such as 'accuracy', or give a scorer")
         if is_classifier(estimator) != (data.classes is not None):
             needed = "a regressor" if data.classes is None else "a classifier"
             raise InvalidInput(f"estimator is {estimator!r:.60}, but the labels need {needed}")

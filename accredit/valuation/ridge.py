@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from accredit.core import BoolArray, FloatArray, InvalidInput
+from accredit.core.arguments import checked_arguments
 from accredit.valuation.scores import margins, score_named
 from accredit.valuation.split import Split
 from accredit.valuation.utility import Utility
@@ -33,6 +34,7 @@ class RidgeUtility(Utility):
     array([0.5, 1. ])
     """
 
+    @checked_arguments
     def __init__(self, data: Split, l2: float = 1.0, metric: str | None = None) -> None:
         if not l2 > 0:
             raise InvalidInput(f"l2 must be positive, got {l2!r}; small subsets have no unique fit otherwise")

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from accredit.core import Attribution, Claim, Game, Holds, InvalidInput, Precision
+from accredit.core.arguments import checked_arguments
 from accredit.store import Executor
 from accredit.valuation.curvature import ConjugateGradients, ExactHessian
 from accredit.valuation.datamodels import datamodels
@@ -28,6 +29,7 @@ WEIGHT_DECAY = 0.01  # of the logistic model whose influence is asked
 MATRIX_PARAMETERS = 3000  # above this the Hessian is not formed
 
 
+@checked_arguments
 def data_shapley(game: Game, budget: int, seed: int = 0, *, truncation: float | None = None) -> Attribution:
     """Data Shapley values: whole coalitions, an interval for every row, exact when 2ⁿ fits the budget of payoffs.
 
@@ -42,11 +44,13 @@ def data_shapley(game: Game, budget: int, seed: int = 0, *, truncation: float | 
     return shapley(game, budget=budget, seed=seed)
 
 
+@checked_arguments
 def data_banzhaf(game: Game, budget: int, seed: int = 0) -> Attribution:
     """Data Banzhaf values, the semivalue least upset by noisy training; exact when 2ⁿ fits the budget."""
     return BanzhafWithin(budget, seed).solve(game)
 
 
+@checked_arguments
 def data_beta(game: Game, alpha: float, beta: float, budget: int, seed: int = 0) -> Attribution:
     """Beta(α, β) values: α > β listens to small coalitions, where a row's own merit shows most."""
     return BetaWithin(alpha, beta, budget, seed).solve(game)

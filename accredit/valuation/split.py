@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from accredit.core import FloatArray, InvalidInput, checked_players
+from accredit.core import FloatArray, InvalidInput, checked_players, real_numbers
+from accredit.core.arguments import checked_arguments
 
 LARGEST = 1e100  # a feature or a number to predict; the squares of larger ones overflow
 
@@ -36,6 +37,7 @@ class Split:
         return {"x": self.x, "y": self.y, "test x": self.test_x, "test y": self.test_y, "classes": self.classes}
 
 
+@checked_arguments
 def split(
     x: Any,
     y: Any,
@@ -85,11 +87,9 @@ def _features(values: Any, name: str) -> FloatArray:
     if hasattr(values, "toarray"):  # a sparse matrix
         values = values.toarray()
     try:
-        array = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InvalidInput(
-            f"{name} must be numbers: {error}; encode texts with text_features(texts, encoder)"
-        ) from None
+        array = real_numbers(values, name)
+    except InvalidInput as error:
+        raise InvalidInput(f"{error}; encode texts with text_features(texts, encoder)") from None
     if array.ndim != 2 or 0 in array.shape:
         raise InvalidInput(f"{name} has shape {array.shape}; rows and columns are needed, at least one of each")
     bad = ~(np.abs(array) < LARGEST)
@@ -143,6 +143,7 @@ def _numbers(labels: npt.NDArray[Any], name: str) -> FloatArray:
     return numbers
 
 
+@checked_arguments
 def groups_of(names: Sequence[str], labels: Iterable[Any]) -> dict[str, list[str]]:
     """Players by label, for `grouped(game, groups)`: annotators, sources, data sets.
 

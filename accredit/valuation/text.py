@@ -68,7 +68,8 @@ def _encoder(encoder: str | Path) -> tuple[Any, Any, int]:
 
     from accredit.models import load_text_model
     from accredit.models.builtin import text_folder
-    from accredit.models.loading import model_config, model_folder
+    from accredit.models.folders import model_config
+    from accredit.models.loading import model_folder
     from accredit.models.state import settled
     from accredit.models.text import HEADS
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from accredit.core import BoolArray, FloatArray, InvalidInput, NotConverged, needs
+from accredit.core.arguments import check_fields
 from accredit.valuation.scores import margins, score_named
 from accredit.valuation.split import Split
 from accredit.valuation.utility import Utility
@@ -31,6 +32,7 @@ class Recipe:
     optimizer: str = "adam"  # or sgd
 
     def __post_init__(self) -> None:
+        check_fields(self)
         if self.epochs < 1 or not self.rate > 0 or self.weight_decay < 0:
             raise InvalidInput(f"{self}: epochs and rate must be positive, weight_decay not negative")
         if self.optimizer not in ("adam", "sgd"):

@@ -4,8 +4,10 @@ from typing import TYPE_CHECKING
 
 from accredit.core import Interactions
 from accredit.core.lazy import lazy
+from accredit.values.alternatives import bolger
+from accredit.values.averages import banzhaf, beta, normalised_banzhaf, semivalue
 from accredit.values.cubes import CubeGame, Cubes
-from accredit.values.exact import Exact, banzhaf, beta, leave_one_out, semivalue
+from accredit.values.exact import Exact, leave_one_out
 from accredit.values.interactions import (
     banzhaf_interactions,
     best_subsets,
@@ -15,7 +17,10 @@ from accredit.values.interactions import (
     shapley_interactions,
     value_given,
 )
-from accredit.values.owen import owen
+from accredit.values.leaving_out import LeavingOut, leaving_out
+from accredit.values.multichoice import by_player, multichoice, multichoices
+from accredit.values.nucleolus import LeastCore, least_core, nucleolus
+from accredit.values.owen import banzhaf_owen, owen
 from accredit.values.shapley import shapley
 from accredit.values.solver import Solver, Stop
 from accredit.values.within import value_of
@@ -51,7 +56,9 @@ __getattr__ = lazy(__name__, ESTIMATORS)
 
 __all__ = [
     "Antithetic", "CubeGame", "Cubes", "Differences", "DifferencesHint", "Exact", "Interactions", "KernelShap", "Lasso",
-    "Leverage", "Lime", "Permutations", "SampledBanzhaf", "SampledBeta", "SampledSemivalue", "Solver", "Stop", "Surrogate",
-    "Truncated", "banzhaf", "banzhaf_interactions", "best_subsets", "beta", "interactions", "leave_one_out", "mobius",
-    "owen", "payoff_of", "permutations_needed", "semivalue", "shapley", "shapley_interactions", "value_given", "value_of",
+    "LeastCore", "LeavingOut", "Leverage", "Lime", "Permutations", "SampledBanzhaf", "SampledBeta", "SampledSemivalue",
+    "Solver", "Stop", "Surrogate", "Truncated", "banzhaf", "banzhaf_interactions", "banzhaf_owen", "best_subsets", "beta",
+    "bolger", "by_player", "interactions", "least_core", "leave_one_out", "leaving_out", "mobius", "multichoice",
+    "multichoices", "normalised_banzhaf", "nucleolus", "owen", "payoff_of", "permutations_needed", "semivalue", "shapley",
+    "shapley_interactions", "value_given", "value_of",
 ]  # fmt: skip

@@ -24,6 +24,7 @@ from accredit.core import (
     payoffs,
     whole_number,
 )
+from accredit.core.arguments import check_fields
 from accredit.values.every_output import solves_every_output
 from accredit.values.lasso import gram, lasso
 from accredit.values.lime import fit_of
@@ -58,6 +59,7 @@ class Lasso:
     seed: int = 0
 
     def __post_init__(self) -> None:
+        check_fields(self)
         whole_number(self.budget, "budget", 2, example=64)
         if not self.alpha > 0 or not np.isfinite(self.alpha):
             raise InvalidInput(f"alpha must be positive, got {self.alpha!r}; write alpha=0.01")

@@ -13,8 +13,18 @@ from typing import Any, NamedTuple, Protocol, final, runtime_checkable
 
 import numpy as np
 
-from accredit.core import BoolArray, FloatArray, Game, InvalidInput, checked_players, coalition_of, named
+from accredit.core import (
+    BoolArray,
+    FloatArray,
+    Game,
+    InvalidInput,
+    checked_players,
+    coalition_of,
+    named,
+)
+from accredit.core.arguments import finite_numbers, truths
 from accredit.core.game import check_finite
+from accredit.core.numbers import real_number, shown
 from accredit.values.weighing import Semivalue
 
 CELLS = 1 << 22  # coalitions × cubes of one product
@@ -51,15 +61,18 @@ class CubeGame:
 
     def __init__(self, players: Iterable[str], weight: Any, present: Any, absent: Any, constant: float = 0.0) -> None:
         self._players = checked_players(players)
-        amounts = np.array(weight, dtype=np.float64)
+        amounts = finite_numbers(weight, "weight")
+        base = real_number(constant, "constant", example=0)
         shape = (amounts.size, len(self._players))
-        inside, outside = (np.array(side, dtype=bool).reshape(-1, shape[1]) for side in (present, absent))
+        inside, outside = truths(present, "present"), truths(absent, "absent")
+        if inside.size == 0 == outside.size:
+            inside, outside = inside.reshape(0, shape[1]), outside.reshape(0, shape[1])
         if amounts.ndim != 1 or inside.shape != shape or outside.shape != shape:
             raise InvalidInput(
                 f"weight has shape {amounts.shape}, present {np.shape(present)}, absent {np.shape(absent)}; m cubes of "
                 f"{shape[1]} players need (m,), (m, {shape[1]}) and (m, {shape[1]})"
             )
-        check_finite(np.append(amounts, constant), lambda row: f"cube {row}")
+        check_finite(np.append(amounts, base), lambda row: f"cube {row}")
         both = (inside & outside).any(axis=1)
         if both.any():
             cube = int(np.argmax(both))
@@ -67,7 +80,7 @@ class CubeGame:
                 f"cube {cube} wants {named(self._players, inside[cube] & outside[cube])} both present and absent, so it never "
                 "pays; leave it out"
             )
-        self._cubes = Cubes(float(constant), amounts, inside, outside)
+        self._cubes = Cubes(base, amounts, inside, outside)
 
     @classmethod
     def unanimity(cls, players: Iterable[str], coalition: Iterable[str], worth: float = 1.0) -> CubeGame:
@@ -78,7 +91,7 @@ class CubeGame:
         """
         names = checked_players(players)
         needed = coalition_of(names, coalition)[None]
-        return cls(names, [worth], needed, np.zeros_like(needed))
+        return cls(names, [real_number(worth, "worth", example=1)], needed, np.zeros_like(needed))
 
     @classmethod
     def formula(cls, players: Iterable[str], terms: Iterable[tuple[Iterable[str], Iterable[str]]]) -> CubeGame:
@@ -91,7 +104,14 @@ class CubeGame:
         array([0., 1., 1.])
         """
         names = checked_players(players)
-        every = [(coalition_of(names, has), coalition_of(names, lacks)) for has, lacks in terms]
+        try:
+            every = [(coalition_of(names, has), coalition_of(names, lacks)) for has, lacks in terms]
+        except (TypeError, ValueError) as error:
+            if isinstance(error, InvalidInput):
+                raise
+            raise InvalidInput(
+                f"terms is {shown(terms)}; write pairs of who must play and who must not, as in [(['a'], ['b'])]"
+            ) from None
         pieces = [piece for i, term in enumerate(every) for piece in _outside(term, every[:i])]
         sides = np.array(pieces, dtype=bool).reshape(-1, 2, len(names))
         return cls(names, np.ones(len(sides)), sides[:, 0], sides[:, 1])
@@ -106,11 +126,16 @@ class CubeGame:
 
     def payoff(self, coalitions: BoolArray) -> FloatArray:
         constant, weight, present, absent = self._cubes
+        given = truths(coalitions, "coalitions")
+        if given.ndim != 2 or given.shape[1] != len(self._players):
+            raise InvalidInput(
+                f"coalitions has shape {given.shape}; {len(self._players)} players need (batch, {len(self._players)})"
+            )
         wrong = np.concatenate([present, absent], axis=1).astype(np.float64)  # who is missing or unwelcome counts
-        earned = np.empty(len(coalitions))
+        earned = np.empty(len(given))
         step = max(1, CELLS // max(1, len(weight)))
-        for start in range(0, len(coalitions), step):
-            plays = np.asarray(coalitions[start : start + step], dtype=bool)
+        for start in range(0, len(given), step):
+            plays = given[start : start + step]
             faults = np.concatenate([~plays, plays], axis=1).astype(np.float64) @ wrong.T
             earned[start : start + step] = constant + (faults == 0) @ weight
         return earned

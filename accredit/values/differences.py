@@ -17,6 +17,7 @@ from math import ceil
 import numpy as np
 
 from accredit.core import Attribution, BoolArray, Claim, FloatArray, Game, Holds, InvalidInput, NotConverged
+from accredit.core.arguments import check_fields
 from accredit.values.control import semivalue_of_pairs
 from accredit.values.every_output import solves_every_output
 from accredit.values.intervals import Moments
@@ -63,6 +64,7 @@ class Differences(Sampled):
     seed: int = 0
 
     def __post_init__(self) -> None:
+        check_fields(self)
         checked(self, self.budget, self.seed)
 
     @solves_every_output
@@ -109,6 +111,7 @@ class DifferencesHint(Sampled):
     seed: int = 0
 
     def __post_init__(self) -> None:
+        check_fields(self)
         checked(self, self.budget, self.seed)
         if self.certify:
             raise InvalidInput("certify=True is not offered by DifferencesHint; write Differences(..., certify=True)")

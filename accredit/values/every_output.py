@@ -13,6 +13,7 @@ from functools import wraps
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, cast, overload
 
 from accredit.core import AccreditError, Attribution, Attributions, Game, Games, checked_game
+from accredit.core.arguments import checked_arguments
 from accredit.core.attributions import gathered
 from accredit.core.games import Record
 
@@ -43,6 +44,8 @@ def every_output(rule: Callable[Concatenate[Game, P], Attribution]) -> Rule[P, A
 def every_output(rule: Callable[Concatenate[Game, P], Answer]) -> Rule[P, Answer, dict[str, Answer]]: ...
 def every_output(rule: Callable[Concatenate[Game, P], Any]) -> Any:
     """`rule`, for games that pay one number per coalition and for those that pay several."""
+
+    rule = checked_arguments(rule)
 
     @wraps(rule)
     def answered(game: Game, *args: P.args, **kwargs: P.kwargs) -> Any:

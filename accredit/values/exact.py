@@ -1,4 +1,4 @@
-"""Exact values: closed forms for games that know their cubes, all 2ⁿ payoffs for others, n + 2 for leave-one-out."""
+"""Exact values: closed forms for cubes and weighted votes, all 2ⁿ payoffs for other games, n + 2 for leave-one-out."""
 
 from __future__ import annotations
 
@@ -6,25 +6,37 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from accredit.core import Attribution, Claim, FloatArray, Game, Holds, Precision, TooManyPlayers, payoffs, tabulate
-from accredit.methods import EXACT_LIMIT
+from accredit.core import (
+    Attribution,
+    Claim,
+    FloatArray,
+    Game,
+    Holds,
+    Precision,
+    Tabulated,
+    TooManyPlayers,
+    payoffs,
+    tabulate,
+)
+from accredit.core.arguments import check_fields
+from accredit.methods import EXACT_LIMIT, affordable
 from accredit.values.cubes import Cubed, cube_credit, cube_ends
 from accredit.values.every_output import every_output, solves_every_output
 from accredit.values.semivalues import (
-    banzhaf_weights,
-    beta_weights,
-    check_weights,
     leave_one_out_weights,
+    log_binomial,
     semivalue_from_table,
     shapley_from_table,
     shapley_weights,
 )
-from accredit.values.weighing import BANZHAF, SHAPLEY, Semivalue, beta_semivalue, weighed
+from accredit.values.votes import Weighted, decisive
+from accredit.values.weighing import SHAPLEY, Semivalue
 
-__all__ = ["Exact", "banzhaf", "beta", "leave_one_out", "semivalue", "shapley_from_table"]
+__all__ = ["Exact", "leave_one_out", "shapley_from_table"]
 
 _ALL = "computed from all 2ⁿ payoffs"
 _CUBES = "computed in closed form from the game's cubes"
+_VOTES = "computed from the sums of votes"
 
 
 def semivalue_claims(weights: FloatArray, because: str = _ALL) -> tuple[Claim, ...]:
@@ -49,8 +61,10 @@ def _claims(efficient: bool, because: str) -> tuple[Claim, ...]:
 SHAPLEY_CLAIMS = _claims(True, _ALL)
 
 
-def in_closed_form(game: Cubed, rule: Semivalue) -> Attribution:
-    """A semivalue of a game that knows its cubes, whatever the number of players; no payoff is asked."""
+def in_closed_form(game: Cubed | Weighted, rule: Semivalue) -> Attribution:
+    """A semivalue of a game that knows its cubes, or of a weighted vote, whatever the number of players; no payoff is asked."""
+    if isinstance(game, Weighted):
+        return _of_votes(game, rule)
     nobody, everybody = cube_ends(game.cubes)
     return Attribution(
         game.players,
@@ -65,16 +79,41 @@ def in_closed_form(game: Cubed, rule: Semivalue) -> Attribution:
     )
 
 
+def _of_votes(game: Weighted, rule: Semivalue) -> Attribution:
+    n = len(game.players)
+    law = rule.weights(n) * np.exp(log_binomial(n - 1))
+    return Attribution(
+        game.players,
+        decisive(game.weights, game.quota) @ (law / law.sum()),
+        total=1.0,
+        method=f"{rule.name}/votes",
+        claims=_claims(rule.efficient, _VOTES),
+        precision=Precision.exact(),
+        baseline=0.0,
+        payoffs=0,
+        stopped="sums of votes counted",
+    )
+
+
+def exactly(game: Game, budget: int | None) -> bool:
+    """Whether a value is computed and not estimated: the game knows its table, or all its 2ⁿ payoffs are affordable."""
+    n = len(game.players)
+    return affordable(n, budget) or (isinstance(game, Tabulated) and n <= EXACT_LIMIT)
+
+
 @dataclass(frozen=True)
 class Exact:
     """All 2ⁿ payoffs, O(2ⁿ) arithmetic; n is at most `limit`."""
 
     limit: int = EXACT_LIMIT
 
+    def __post_init__(self) -> None:
+        check_fields(self)
+
     @solves_every_output
     def solve(self, game: Game) -> Attribution:
         """The Shapley value."""
-        if isinstance(game, Cubed):
+        if isinstance(game, Cubed | Weighted):
             return in_closed_form(game, SHAPLEY)
         weights = shapley_weights(len(game.players))
         return self.semivalue(game, weights, "shapley/Exact()", "shapley(game, budget=1000)")
@@ -99,60 +138,6 @@ class Exact:
             payoffs=v.size,
             stopped="all coalitions evaluated",
         )
-
-
-@every_output
-def semivalue(game: Game, weights: FloatArray, *, limit: int = EXACT_LIMIT) -> Attribution:
-    r"""Credit by any weighting of marginal contributions, exactly.
-
-    $$\phi_i = \sum_{S \not\ni i} p(|S|)\,[v(S \cup i) - v(S)], \qquad \sum_k \tbinom{n-1}{k} p(k) = 1$$
-
-    Symmetric, linear, and zero for null players whatever the weights (Dubey, Neyman and Weber, 1981). Costs 2ⁿ payoffs, none
-    for a game that knows its cubes.
-
-    >>> from accredit.games import TableGame
-    >>> semivalue(TableGame(("a", "b"), [0, 5, 3, 10]), [0.25, 0.75]).credit
-    array([6.5, 4.5])
-    """
-    if isinstance(game, Cubed):
-        return in_closed_form(game, weighed(weights, len(game.players)))
-    p = check_weights(weights, len(game.players))
-    estimated = "SampledSemivalue(weights, budget=1000).solve(game)"
-    return Exact(limit).semivalue(game, p, f"semivalue/{[float(x) for x in p]}", estimated)
-
-
-@every_output
-def banzhaf(game: Game, *, limit: int = EXACT_LIMIT) -> Attribution:
-    r"""Average what a player adds over all coalitions of the others, each counted the same.
-
-    $$\beta_i = 2^{1-n} \sum_{S \not\ni i} [v(S \cup i) - v(S)]$$
-
-    The semivalue most robust to noise in the payoffs (Wang and Jia, 2023). Not efficient. Costs 2ⁿ payoffs; for more players
-    use `SampledBanzhaf`.
-
-    >>> from accredit.games import TableGame
-    >>> banzhaf(TableGame(("a", "b", "c"), [0, 0, 0, 1, 0, 1, 1, 1])).credit  # majority of three
-    array([0.5, 0.5, 0.5])
-    """
-    if isinstance(game, Cubed):
-        return in_closed_form(game, BANZHAF)
-    weights = banzhaf_weights(len(game.players))
-    return Exact(limit).semivalue(game, weights, "banzhaf/Exact()", "SampledBanzhaf(budget=1000).solve(game)")
-
-
-@every_output
-def beta(game: Game, alpha: float, beta: float, *, limit: int = EXACT_LIMIT) -> Attribution:
-    r"""The Beta(α, β) semivalue: Beta(1, 1) is Shapley, Beta(16, 1) listens to small coalitions. Costs 2ⁿ payoffs.
-
-    >>> from accredit.games import TableGame
-    >>> beta(TableGame(("alice", "bob"), [0, 5, 3, 10]), 1, 1).credit
-    array([6., 4.])
-    """
-    if isinstance(game, Cubed):
-        return in_closed_form(game, beta_semivalue(alpha, beta))
-    weights = beta_weights(len(game.players), alpha, beta)
-    estimated = f"SampledBeta({alpha:g}, {beta:g}, budget=1000).solve(game)"
-    return Exact(limit).semivalue(game, weights, f"beta({alpha:g}, {beta:g})/Exact()", estimated)
 
 
 @every_output

@@ -6,12 +6,14 @@ n credits cannot hold 2ⁿ payoffs, so what a value averages away is shown here 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from itertools import combinations
 from math import comb
 
 import numpy as np
 
 from accredit.core import (
+    Claim,
     Coalition,
     FloatArray,
     Game,
@@ -73,9 +75,10 @@ def interactions(
     $$I(T) = \sum_{S \supseteq T} w(|S|, |T|)\, m(S)$$
 
     Shapley and Banzhaf interactions (sii, bii) answer for the coalitions of `order` players. The others are expansions: they
-    have a number for every coalition of up to `order` players, nobody included, which are read together. Exact from all 2ⁿ
-    payoffs, O(order·n·2ⁿ); dividends (mobius) ask only coalitions of up to `order` players. With a `budget` that is smaller,
-    estimated without bias, with intervals at `level`.
+    have a number for every coalition of up to `order` players, nobody included, which are read together; `.of_size(order)`
+    picks the largest. Exact from all 2ⁿ payoffs, O(order·n·2ⁿ), if these fit the `budget` or, where none is stated, for at most
+    12 players and for games that know their table; otherwise estimated without bias from the budget, or from 2,000 payoffs,
+    with intervals at `level`. Dividends (mobius) are always exact and ask only coalitions of up to `order` players.
 
     >>> from accredit.games import TableGame
     >>> majority = TableGame("abc", [0, 0, 0, 1, 0, 1, 1, 1])
@@ -90,12 +93,12 @@ def interactions(
         return _dividends(game, k, budget)
     if isinstance(game, Cubed) and found.name in RULES and k <= 2:
         return _known(game, found, k, _in_closed_form(game, RULES[found.name], k), *cube_ends(game.cubes), 0)
-    if budget is None or isinstance(game, Tabulated) or affordable(n, budget):
-        v = tabulate(game, instead=f"{_call(found, k)}budget={DEFAULT_BUDGET})")
+    if isinstance(game, Tabulated) or affordable(n, budget):
+        v = tabulate(game)
         return _known(game, found, k, _from_table(game.players, v, found, k), float(v[0]), float(v[-1]), v.size)
     from accredit.values.sampled_interactions import sampled_interactions
 
-    return sampled_interactions(game, found, k, budget, seed, level)
+    return sampled_interactions(game, found, k, DEFAULT_BUDGET if budget is None else budget, seed, level)
 
 
 @every_output
@@ -124,6 +127,10 @@ def banzhaf_interactions(
     r"""Banzhaf interaction index: the same derivative, every coalition of the others counted alike.
 
     $$I_B(T) = \sum_{S \supseteq T} 2^{|T|-|S|}\, m(S)$$
+
+    >>> from accredit.games import TableGame
+    >>> banzhaf_interactions(TableGame("ABC", [0, 50, 20, 75, 25, 80, 90, 100]))["B", "C"]
+    20.0
     """
     return interactions(game, "bii", order, budget=budget, seed=seed, level=level)
 
@@ -134,22 +141,24 @@ def mobius(game: Game, order: int | None = None) -> Interactions:
 
     $$m(S) = \sum_{T \subseteq S} (-1)^{|S|-|T|}\, v(T), \qquad v(S) = \sum_{T \subseteq S} m(T)$$
 
-    `order` keeps coalitions of up to that size, nobody included, and asks only those; None keeps all and costs 2ⁿ payoffs. The
-    Shapley value splits each dividend evenly among its members.
+    `order` gives the coalitions of exactly that many players, as in `shapley_interactions` and `banzhaf_interactions`, and asks
+    only those and smaller ones; None gives all and costs 2ⁿ payoffs. `interactions(game, "mobius", order)` is the expansion
+    up to that order. The Shapley value splits each dividend evenly among its members.
 
     >>> from accredit.games import TableGame
     >>> mobius(TableGame(("alice", "bob"), [0, 5, 3, 10]))["alice", "bob"]
     2.0
     """
-    n = len(game.players)
-    return _dividends(game, n if order is None else checked_order(order, n), None)
+    if order is None:
+        return _dividends(game, len(game.players), None)
+    k = checked_order(order, len(game.players))
+    return _alone(_dividends(game, k, None).of_size(k))
 
 
-def _call(index: Index, order: int) -> str:
-    """The call that asks for an index, up to its budget."""
-    names = {"sii": "shapley_interactions(game, ", "bii": "banzhaf_interactions(game, "}
-    start = names.get(index.name, f"interactions(game, {index.name!r}, ")
-    return start if order == 2 else f"{start}order={order}, "
+def _alone(dividends: Interactions) -> Interactions:
+    """Dividends of one size, which no longer add up to payoffs."""
+    part = Claim("reconstruction", Holds.NO, "the dividends of smaller coalitions are left out")
+    return replace(dividends, claims=tuple(part if c.axiom == part.axiom else c for c in dividends.claims))
 
 
 def _known(
@@ -230,7 +239,7 @@ def _in_closed_form(game: Cubed, rule: Semivalue, order: int) -> dict[Coalition,
 
 
 @every_output
-def value_given(game: Game, player: str, given: Iterable[str] = ()) -> float:
+def value_given(game: Game, player: str | int, given: Iterable[str | int] = ()) -> float:
     """What `player` adds when exactly the players in `given` are there: v(T ∪ i) − v(T).
 
     >>> from accredit.games import TableGame

@@ -28,6 +28,7 @@ from accredit.core import (
     payoffs,
     whole_number,
 )
+from accredit.core.arguments import check_fields
 from accredit.values.every_output import solves_every_output
 from accredit.values.sampling import described
 
@@ -102,6 +103,7 @@ class Lime:
     seed: int = 0
 
     def __post_init__(self) -> None:
+        check_fields(self)
         whole_number(self.budget, "budget", example=500)
         optional_whole(self.features, "features", example=5)
         checked_seed(self.seed)

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from accredit.core import Attribution, Claim, FloatArray, Game, Holds
+from accredit.core.arguments import check_fields
 from accredit.values.every_output import solves_every_output
 from accredit.values.intervals import Moments
 from accredit.values.sampling import (
@@ -70,6 +71,7 @@ class Permutations(Sampled):
     budget: int | None = None
 
     def __post_init__(self) -> None:
+        check_fields(self)
         checked(self, self.budget, self.seed, orders=self.orders)
 
     @solves_every_output
@@ -99,6 +101,7 @@ class Antithetic(Sampled):
     budget: int | None = None
 
     def __post_init__(self) -> None:
+        check_fields(self)
         checked(self, self.budget, self.seed, orders=self.orders)
 
     @solves_every_output

@@ -6,7 +6,7 @@ tree. With one level this is the Owen value (1977), with more the Winter value (
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,17 +21,22 @@ from accredit.core import (
     Holds,
     InvalidInput,
     Precision,
+    Tabulated,
     TooManyPlayers,
     checked_seed,
     endpoints,
+    optional_whole,
     payoffs,
     player_index,
     shown,
     whole_number,
 )
 from accredit.core.coalitions import from_index, unique
+from accredit.core.game import as_name
+from accredit.methods import AUTO_EXACT, DEFAULT_BUDGET
 from accredit.values.every_output import every_output
-from accredit.values.semivalues import shapley_weights
+from accredit.values.sampling import check_spread
+from accredit.values.semivalues import banzhaf_weights, shapley_weights
 from accredit.values.solver import progress
 
 EXACT_COALITIONS = 1 << 20
@@ -39,6 +44,7 @@ DEEPEST = 200  # groups within groups
 GAINS_BYTES = 1 << 30  # of all orders together
 
 Tree = Any  # a player's name, or a sequence or mapping of trees
+Weights = Callable[[int], FloatArray]  # players -> p(0..players − 1)
 
 
 @dataclass(frozen=True)
@@ -59,6 +65,7 @@ def tree_of(game: Game, groups: Tree) -> Node:
             raise InvalidInput(
                 f"groups is nested more than {DEEPEST} deep, or contains itself; name players in fewer levels"
             )
+        tree = as_name(tree)
         if not isinstance(tree, str):
             return _together(parts_of(tree, path, depth))
         i = player_index(game.players, tree)
@@ -103,18 +110,18 @@ def paths(root: Node) -> list[tuple[int, list[tuple[Node, tuple[Node, ...]]]]]:
     return sorted(found, key=lambda item: item[0])
 
 
-def exact_owen(game: Game, root: Node) -> tuple[FloatArray, int, tuple[float, float]]:
+def exact_owen(game: Game, root: Node, law: Weights = shapley_weights) -> tuple[FloatArray, int, tuple[float, float]]:
     """Owen values, the payoffs they cost, and v(∅) and v(N) among them: a game with random payoffs is asked only once.
 
     Before player i come, at every level, some of the siblings of the group that holds i; a set of k of them out of s has the
-    Shapley weight 1/((s+1)·C(s, k)), and levels are independent.
+    Shapley weight 1/((s+1)·C(s, k)), or another weight by `law`, and levels are independent.
     """
     n = len(game.players)
     asked, weights, owner = [], [], []
     for player, path in paths(root):
         before, weight = np.zeros((1, n), dtype=bool), np.ones(1)
         for _, siblings in path:
-            present, share = _sibling_sets(siblings, n)
+            present, share = _sibling_sets(siblings, n, law)
             before = (before[:, None] | present).reshape(-1, n)
             weight = (weight[:, None] * share).ravel()
         asked.append(before)
@@ -130,11 +137,11 @@ def exact_owen(game: Game, root: Node) -> tuple[FloatArray, int, tuple[float, fl
     return np.bincount(who, gains, minlength=n).astype(np.float64), len(distinct), ends
 
 
-def _sibling_sets(siblings: tuple[Node, ...], n: int) -> tuple[BoolArray, FloatArray]:
+def _sibling_sets(siblings: tuple[Node, ...], n: int, law: Weights) -> tuple[BoolArray, FloatArray]:
     """All sets of siblings as coalitions, and the weight of each."""
     picks = from_index(np.arange(1 << len(siblings)), len(siblings))
     members = np.array([sibling.members for sibling in siblings], dtype=bool).reshape(len(siblings), n)
-    return picks @ members, shapley_weights(len(siblings) + 1)[picks.sum(axis=1)]
+    return picks @ members, law(len(siblings) + 1)[picks.sum(axis=1)]
 
 
 def coalitions_needed(root: Node) -> int:
@@ -168,16 +175,81 @@ def sampled_owen(game: Game, root: Node, orders: int, seed: int, ends: tuple[flo
             v[:, 1:n] = payoffs(game, arrived[:, 1:n].reshape(-1, n)).reshape(len(chunk), n - 1)
             gains[start + np.arange(len(chunk))[:, None], chunk] = np.diff(v, axis=1)
             bar.update(start + len(chunk))
+    check_spread(float(np.abs(gains).max()))
     return gains
 
 
+INSIDE = Claim("symmetry", Holds.NO, "equal players in different groups may differ; inside one group they are equal")
+
+
+def _orders(game: Game, needed: int, budget: int | None, orders: int | None) -> int | None:
+    """How many random orders to draw; None: the value is computed exactly."""
+    if orders is not None:
+        if budget is not None:
+            raise InvalidInput(f"budget={shown(budget)} and orders={shown(orders)} are both given; give one of them")
+        return orders
+    spend = optional_whole(budget, "budget", example=1000)
+    free = 1 << AUTO_EXACT if spend is None else min(spend, EXACT_COALITIONS)
+    if needed <= (EXACT_COALITIONS if isinstance(game, Tabulated) else free):
+        return None
+    return max(2, ((DEFAULT_BUDGET if spend is None else spend) - 2) // max(1, len(game.players) - 1))
+
+
 @every_output
-def owen(game: Game, groups: Tree, *, orders: int | None = None, seed: int = 0) -> Attribution:
+def banzhaf_owen(game: Game, groups: Tree, *, budget: int | None = None) -> Attribution:
+    r"""Banzhaf values when players act in groups: every set of other groups, and of others inside, counts the same.
+
+    $$\psi_i = \sum_{R \subseteq M \setminus k} \sum_{T \subseteq P_k \setminus i} 2^{1-|M|}\, 2^{1-|P_k|}\,
+    [v(Q_R \cup T \cup i) - v(Q_R \cup T)]$$
+
+    for i in group P_k and Q_R the players of the groups in R (Owen, 1981); deeper trees go on in the same way. With groups of
+    one it is the Banzhaf value. Not efficient. Exact only: a tree that needs more payoffs than the `budget`, or a million, is
+    refused.
+
+    >>> from accredit.games import TableGame
+    >>> data_sets = TableGame(("A", "B", "C"), [0, 50, 20, 75, 25, 80, 90, 100])
+    >>> banzhaf_owen(data_sets, [["A", "B"], "C"]).credit
+    array([42.5, 32.5, 25. ])
+    """
+    root = tree_of(game, groups)
+    spend = optional_whole(budget, "budget", example=1000)
+    needed, most = coalitions_needed(root), min(spend or EXACT_COALITIONS, EXACT_COALITIONS)
+    if needed > (EXACT_COALITIONS if isinstance(game, Tabulated) else most):
+        raise TooManyPlayers(
+            f"Banzhaf–Owen values of this tree need up to {needed:,} payoffs; the limit is {most:,}. Nest the groups "
+            "deeper, or raise the budget"
+        )
+    credit, used, (nobody, everybody) = exact_owen(game, root, banzhaf_weights)
+    return Attribution(
+        game.players,
+        credit,
+        everybody - nobody,
+        "banzhaf-owen/exact",
+        (
+            Claim("efficiency", Holds.NO, "only Shapley's weights share exactly v(N) − v(∅) in every game"),
+            INSIDE,
+            Claim("null player", Holds.EXACTLY, "a weighted sum of marginal contributions"),
+            Claim("linearity", Holds.EXACTLY, "a fixed linear function of the payoffs"),
+        ),
+        precision=Precision.exact(),
+        baseline=nobody,
+        payoffs=used,
+        stopped="all sets of groups counted",
+    )
+
+
+@every_output
+def owen(
+    game: Game, groups: Tree, *, budget: int | None = None, orders: int | None = None, seed: int = 0
+) -> Attribution:
     r"""Share the payoff when players act in groups, groups in groups, and so on.
 
     `groups` is nested lists (or mappings) of player names; players not named are groups of their own. The credits of a
-    group's members add up to the Shapley value of that group in the game between groups. Exact when the tree is narrow
-    (it needs about n·2^(siblings on the way down) payoffs); give `orders` to estimate from that many random orders.
+    group's members add up to the Shapley value of that group in the game between groups.
+
+    Exact where the tree is narrow: its n·2^(siblings on the way down) payoffs fit the `budget` or, where none is stated, are at
+    most 4,096 (a million for a game that knows its table). Otherwise estimated from random orders: as many as the budget pays
+    for (2,000 payoffs where none is stated), or from `orders` of them.
 
     >>> from accredit.games import TableGame
     >>> data_sets = TableGame(("A", "B", "C"), [0, 50, 20, 75, 25, 80, 90, 100])
@@ -185,15 +257,13 @@ def owen(game: Game, groups: Tree, *, orders: int | None = None, seed: int = 0) 
     array([42.5, 32.5, 25. ])
     """
     root = tree_of(game, groups)
-    symmetry = Claim(
-        "symmetry", Holds.NO, "equal players in different groups may differ; inside one group they are equal"
-    )
     shared = (
         Claim("efficiency", Holds.EXACTLY, "gains along every order telescope to v(N) − v(∅)"),
-        symmetry,
+        INSIDE,
         Claim("null player", Holds.EXACTLY, "a null player adds nothing in any order"),
     )
     checked_seed(seed)
+    orders = _orders(game, coalitions_needed(root), budget, orders)
     if orders is not None:
         nobody, everybody = endpoints(game)
         gains = sampled_owen(game, root, orders, seed, (nobody, everybody))
@@ -207,15 +277,14 @@ def owen(game: Game, groups: Tree, *, orders: int | None = None, seed: int = 0) 
             stderr=gains.std(axis=0, ddof=1) / np.sqrt(orders),
             precision=Precision.unknown("standard errors only, because intervals from few orders cover too little"),
             baseline=nobody,
-            payoffs=orders * (len(game.players) - 1) + 2,
+            payoffs=(asked := orders * (len(game.players) - 1) + 2),
             seed=seed,
-            stopped=f"{orders} orders drawn",
-        )
-    needed = coalitions_needed(root)
-    if needed > EXACT_COALITIONS:
-        raise TooManyPlayers(
-            f"exact Owen values of this tree need up to {needed:,} payoffs; the limit is {EXACT_COALITIONS:,}. "
-            "Estimate instead: owen(game, groups, orders=500), or nest the groups deeper."
+            stopped=f"{orders} orders drawn"
+            + (
+                f", the fewest that show an error: {asked} payoffs for a budget of {budget}"
+                if asked > (budget or asked)
+                else ""
+            ),
         )
     credit, used, (nobody, everybody) = exact_owen(game, root)
     linear = Claim("linearity", Holds.EXACTLY, "a fixed linear function of the payoffs")

@@ -8,6 +8,7 @@ from numbers import Real
 from typing import Literal
 
 from accredit.core import InvalidInput, whole_number
+from accredit.core.arguments import checked_arguments
 
 
 @dataclass(frozen=True)
@@ -18,6 +19,7 @@ class Plan:
     payoffs: int  # v(∅) and v(N) once, and n − 1 coalitions per order
 
 
+@checked_arguments
 def permutations_needed(
     players: int, largest_gain: float, epsilon: float, delta: float, norm: Literal["l2", "max"] = "l2"
 ) -> Plan:
@@ -48,5 +50,10 @@ def permutations_needed(
     if norm not in ("l2", "max"):
         raise InvalidInput(f"norm must be 'l2' or 'max', got {norm!r}")
     each = epsilon / players**0.5 if norm == "l2" else epsilon
+    if not 2 * largest_gain < 1e100 * each or delta < 1e-300:
+        raise InvalidInput(
+            f"largest_gain={largest_gain:g}, epsilon={epsilon:g} and delta={delta:g} need more orders than can be counted; ask "
+            "for a larger epsilon or delta"
+        )
     permutations = ceil(2 * (largest_gain / each) ** 2 * log(2 * players / delta))
     return Plan(permutations, 2 + permutations * (players - 1))

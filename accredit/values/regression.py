@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from accredit.core import Attribution, Claim, FloatArray, Game, Holds, InvalidInput, Precision
+from accredit.core.arguments import check_fields
 from accredit.values.every_output import solves_every_output
 from accredit.values.exact import SHAPLEY_CLAIMS
 from accredit.values.sampling import BATCH_BYTES, Ledger, Sampled, checked, described, known_whole
@@ -57,6 +58,7 @@ class KernelShap:
     seconds: float | None = None
 
     def __post_init__(self) -> None:
+        check_fields(self)
         checked(Sampled(seconds=self.seconds), self.budget, self.seed)
 
     @solves_every_output
@@ -83,6 +85,7 @@ class Leverage:
     seconds: float | None = None
 
     def __post_init__(self) -> None:
+        check_fields(self)
         checked(Sampled(seconds=self.seconds), self.budget, self.seed)
 
     @solves_every_output

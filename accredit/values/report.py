@@ -67,11 +67,13 @@ def report(
     """Values by any method for games (see `accredit methods`), with everything that a value hides.
 
     Costs 2ⁿ payoffs, so every value that can be exact is. `budget` and `seed` are for sampled values, `groups` is only for
-    owen.
+    owen and banzhaf-owen.
     """
     chosen = find(method, "game")
     if groups and "groups" not in chosen.method.takes:
-        raise InvalidInput(f"groups are given with method {chosen.name!r}; only owen divides inside groups")
+        raise InvalidInput(
+            f"groups are given with method {chosen.name!r}; only owen and banzhaf-owen divide inside groups"
+        )
     spend = budget or max(DEFAULT_BUDGET, 1 << len(game.players))
     values: Attribution = chosen.solver(spend, seed, groups).solve(game)
     players, noise = game.players, _noise(game)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from accredit.core import Attribution, Claim, FloatArray, Game, Holds
+from accredit.core.arguments import check_fields, finite_numbers
 from accredit.values.control import semivalue_of_pairs
 from accredit.values.every_output import solves_every_output
 from accredit.values.sampling import Sampled, checked, in_expectation, linearity
@@ -55,6 +56,7 @@ class SampledBanzhaf(Sampled):
     seed: int = 0
 
     def __post_init__(self) -> None:
+        check_fields(self)
         checked(self, self.budget, self.seed)
 
     @solves_every_output
@@ -82,6 +84,7 @@ class SampledBeta(Sampled):
     seed: int = 0
 
     def __post_init__(self) -> None:
+        check_fields(self)
         checked(self, self.budget, self.seed)
         beta_law(1, self.alpha, self.beta)  # refuses what is not positive
 
@@ -109,8 +112,9 @@ class SampledSemivalue(Sampled):
     seed: int = 0
 
     def __post_init__(self) -> None:
+        check_fields(self)
         checked(self, self.budget, self.seed)
-        object.__setattr__(self, "weights", tuple(float(p) for p in self.weights))
+        object.__setattr__(self, "weights", tuple(finite_numbers(self.weights, "weights").ravel().tolist()))
 
     @solves_every_output
     def solve(self, game: Game) -> Attribution:

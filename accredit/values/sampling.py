@@ -43,6 +43,7 @@ from accredit.values.solver import Progress, Stop, progress
 
 FEW_DRAWS = 20  # with fewer scores a Student t is not to be trusted
 BATCH_BYTES = 1 << 24  # coalitions of one payoff call stay below 16 MB
+LEAST_SPREAD, MOST_SPREAD = 1e-140, 1e70  # of payoffs: standard errors take their squares, tails their fourth powers
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,6 +119,8 @@ class Ledger:
                 f"a payoff is {worst}, outside the declared payoff_range={self._declared}; declare a wider one"
             )
         self.low, self.high = min(self.low, low - self.nobody), max(self.high, high - self.nobody)
+        if self.payoffs > 2 and self.spread > MOST_SPREAD:
+            check_spread(self.spread)
         return earned - self.nobody
 
     @property
@@ -131,6 +134,16 @@ class Ledger:
     def spread(self) -> float:
         """Highest minus lowest payoff seen."""
         return self.high - self.low
+
+
+def check_spread(spread: float) -> None:
+    """Refuse payoffs whose squares would leave the range of doubles: a standard error of 0 would call an estimate certain."""
+    if spread and not LEAST_SPREAD <= spread <= MOST_SPREAD:
+        factor = f"{'multiply' if spread < 1 else 'divide'} them by a power of ten, and the credit back"
+        raise BadPayoff(
+            f"payoffs differ by {spread:.3g} at most; an estimate and its error need differences between {LEAST_SPREAD:g} and "
+            f"{MOST_SPREAD:g}: {factor}, or ask for exact values with shapley(game)"
+        )
 
 
 @dataclass(frozen=True)
@@ -310,6 +323,7 @@ def reported(
     certificate: dict[str, Any],
 ) -> Attribution:
     """The result of a sampled value."""
+    check_spread(ledger.spread)
     credit, kept = moments.mean, half_widths is not None
     if kept and confidence.simultaneous:
         because += (

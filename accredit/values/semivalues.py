@@ -14,6 +14,7 @@ import numpy as np
 
 from accredit.core.coalitions import FloatArray
 from accredit.core.errors import InvalidInput
+from accredit.core.numbers import real_numbers
 
 
 def shapley_weights(n: int) -> FloatArray:
@@ -87,10 +88,7 @@ def leave_one_out_weights(n: int) -> FloatArray:
 
 def check_weights(weights: FloatArray, n: int) -> FloatArray:
     """The weights of a semivalue of n players, or an error that says what is wrong with them."""
-    try:
-        p = np.asarray(weights, dtype=np.float64)
-    except (TypeError, ValueError):
-        p = np.full(0, np.nan)
+    p = real_numbers(weights, "weights")
     if p.shape != (n,) or not np.isfinite(p).all() or (p < 0).any():
         raise InvalidInput(
             f"weights must be {n} non-negative numbers, one for each coalition size 0..{n - 1}, got {weights!r:.80}"

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from accredit.core import Attribution, Game, InvalidInput, Tabulated, checked_seed, optional_whole
-from accredit.methods import DEFAULT_BUDGET, EXACT_LIMIT, affordable
+from accredit.core import Attribution, Game, InvalidInput, checked_seed, optional_whole
+from accredit.methods import DEFAULT_BUDGET
 from accredit.values.cubes import Cubed
 from accredit.values.every_output import every_output
-from accredit.values.exact import Exact
+from accredit.values.exact import Exact, exactly
 from accredit.values.solver import Solver
+from accredit.values.votes import Weighted
 
 
 @every_output
@@ -28,10 +29,10 @@ def shapley(
     The one rule that is efficient, symmetric, linear and gives null players nothing (Shapley, 1953). Linearity is about
     adding games; it does not assume that players never interact.
 
-    With a `solver`, that solver decides. Otherwise: exact for a game that knows its table or its cubes, for at most 12
-    players when no limit is given, and whenever 2ⁿ fits the `budget`; beyond that the default estimator `Surrogate`, stopped
-    by whichever of `budget` (payoffs), `seconds` and `half_width` (of the interval at `level`) comes first, 2,000 payoffs
-    when none is given.
+    With a `solver`, that solver decides. Otherwise: exact for a game that knows its table, its cubes or its votes, for at
+    most 12 players when no limit is given, and whenever 2ⁿ fits the `budget`; beyond that the default estimator `Surrogate`,
+    stopped by whichever of `budget` (payoffs), `seconds` and `half_width` (of the interval at `level`) comes first, 2,000
+    payoffs when none is given.
 
     Games that pay several outputs get one attribution per output, all from the evaluations of one: `Attributions`.
 
@@ -39,7 +40,6 @@ def shapley(
     >>> shapley(TableGame(("alice", "bob"), [0, 5, 3, 10])).credit
     array([6., 4.])
     """
-    n = len(game.players)
     budget, seed = optional_whole(budget, "budget", example=1000), checked_seed(seed)
     limits = {"budget": budget, "seconds": seconds, "half_width": half_width}
     unlimited = all(limit is None for limit in limits.values())
@@ -50,8 +50,7 @@ def shapley(
                 f"{given} and solver are both given; put the limit into the solver, for example {solver!r}"
             )
         return solver.solve(game)
-    known = isinstance(game, Cubed) or (isinstance(game, Tabulated) and n <= EXACT_LIMIT)
-    if known or ((unlimited or budget is not None) and affordable(n, budget)):
+    if isinstance(game, Cubed | Weighted) or exactly(game, 0 if budget is None and not unlimited else budget):
         return Exact().solve(game)
     from accredit.values.surrogate import Surrogate
 

@@ -8,15 +8,17 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from accredit.core import Attribution, Game, InvalidInput
+from accredit.core.arguments import check_fields
 
 PROGRESS_AFTER = 2.0  # seconds a run must last before it draws a bar
 
 
+@runtime_checkable
 class Solver(Protocol):
     """A frozen bundle of settings with one method.
 
@@ -38,6 +40,7 @@ class Stop:
     half_width: float | None = None
 
     def __post_init__(self) -> None:
+        check_fields(self)
         for name in ("budget", "seconds", "half_width"):
             value = getattr(self, name)
             if value is not None and (not isinstance(value, int | float | np.number) or not value > 0):

@@ -19,8 +19,10 @@ from accredit.core import (
     endpoints,
     payoffs,
 )
+from accredit.core.arguments import check_fields
 from accredit.values.every_output import solves_every_output
 from accredit.values.orders import random_places
+from accredit.values.sampling import check_spread
 
 ABREAST = 32  # orders that advance side by side, so that every call asks a batch
 
@@ -43,6 +45,7 @@ class Truncated:
     seed: int = 0
 
     def __post_init__(self) -> None:
+        check_fields(self)
         if not 0 < self.tolerance < 1:
             raise InvalidInput(
                 f"tolerance must be between 0 and 1, got {self.tolerance!r}; for none use shapley or Permutations"
@@ -68,6 +71,7 @@ class Truncated:
                 stopped = "no order had anything to ask"
                 break
         scores = np.concatenate(gains)  # (orders, n)
+        check_spread(float(np.abs(scores).max()))
         return Attribution(
             game.players,
             scores.mean(axis=0),

@@ -10,10 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from accredit.core import Attribution, Game, Tabulated
-from accredit.methods import DEFAULT_BUDGET, EXACT_LIMIT, affordable, find
-from accredit.values.exact import banzhaf, beta, leave_one_out, semivalue
-from accredit.values.owen import EXACT_COALITIONS, coalitions_needed, owen, tree_of
+from accredit.core import Attribution, Game
+from accredit.methods import find
+from accredit.values.averages import banzhaf, beta, normalised_banzhaf, semivalue
+from accredit.values.exact import leave_one_out
+from accredit.values.nucleolus import nucleolus
+from accredit.values.owen import banzhaf_owen, owen
 from accredit.values.shapley import shapley
 
 
@@ -28,11 +30,6 @@ def value_of(
     """
     credit: Attribution = find(method, "game").solver(budget, seed, groups).solve(game)
     return credit
-
-
-def _exact(game: Game, budget: int | None) -> bool:
-    n = len(game.players)
-    return affordable(n, budget) or (isinstance(game, Tabulated) and n <= EXACT_LIMIT)
 
 
 @dataclass(frozen=True)
@@ -65,11 +62,19 @@ class BanzhafWithin:
 
     def solve(self, game: Game) -> Attribution:
         """Exact, or by maximum sample reuse."""
-        if _exact(game, self.budget):
-            return banzhaf(game)
-        from accredit.values.sampled_semivalue import SampledBanzhaf
+        return banzhaf(game, budget=self.budget, seed=self.seed)
 
-        return SampledBanzhaf(budget=self.budget or DEFAULT_BUDGET, seed=self.seed).solve(game)
+
+@dataclass(frozen=True)
+class NormalisedBanzhafWithin:
+    """Banzhaf values scaled to add up."""
+
+    budget: int | None = None
+    seed: int = 0
+
+    def solve(self, game: Game) -> Attribution:
+        """Exact, or scaled from an estimate."""
+        return normalised_banzhaf(game, budget=self.budget, seed=self.seed)
 
 
 @dataclass(frozen=True)
@@ -83,11 +88,7 @@ class BetaWithin:
 
     def solve(self, game: Game) -> Attribution:
         """Exact, or from independent pairs."""
-        if _exact(game, self.budget):
-            return beta(game, self.alpha, self.beta)
-        from accredit.values.sampled_semivalue import SampledBeta
-
-        return SampledBeta(self.alpha, self.beta, budget=self.budget or DEFAULT_BUDGET, seed=self.seed).solve(game)
+        return beta(game, self.alpha, self.beta, budget=self.budget, seed=self.seed)
 
 
 @dataclass(frozen=True)
@@ -100,11 +101,7 @@ class SemivalueWithin:
 
     def solve(self, game: Game) -> Attribution:
         """Exact, or from independent pairs."""
-        if _exact(game, self.budget):
-            return semivalue(game, np.array(self.weights))
-        from accredit.values.sampled_semivalue import SampledSemivalue
-
-        return SampledSemivalue(self.weights, budget=self.budget or DEFAULT_BUDGET, seed=self.seed).solve(game)
+        return semivalue(game, np.array(self.weights), budget=self.budget, seed=self.seed)
 
 
 @dataclass(frozen=True)
@@ -112,13 +109,30 @@ class OwenWithin:
     """Owen values inside nested groups."""
 
     groups: Any
-    budget: int = DEFAULT_BUDGET
+    budget: int | None = None
     seed: int = 0
 
     def solve(self, game: Game) -> Attribution:
         """Exact where the tree is narrow enough, else from random orders in which groups arrive together."""
-        free = EXACT_COALITIONS if isinstance(game, Tabulated) else self.budget
-        if coalitions_needed(tree_of(game, self.groups)) <= free:
-            return owen(game, self.groups)
-        orders = max(2, self.budget // (len(game.players) + 1))
-        return owen(game, self.groups, orders=orders, seed=self.seed)
+        return owen(game, self.groups, budget=self.budget, seed=self.seed)
+
+
+@dataclass(frozen=True)
+class BanzhafOwenWithin:
+    """Banzhaf values between groups and inside them; always exact."""
+
+    groups: Any
+    budget: int | None = None
+
+    def solve(self, game: Game) -> Attribution:
+        """As many payoffs as the groups need, refused beyond the budget."""
+        return banzhaf_owen(game, self.groups, budget=self.budget)
+
+
+@dataclass(frozen=True)
+class Nucleolus:
+    """The division whose largest complaint is smallest, then the next largest, and so on."""
+
+    def solve(self, game: Game) -> Attribution:
+        """All 2ⁿ payoffs and at most n linear programs."""
+        return nucleolus(game)

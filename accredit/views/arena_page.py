@@ -27,9 +27,10 @@ def arena_page(table: Standings, title: str) -> str:
     curves = [_curve(table, "deletion", "removed"), _curve(table, "insertion", "put in")]
     body = render(
         "arena", "body",
-        answer=_answer(table), header=["method", header[1], "", "p best", "passes", "ms", "claims"],
+        answer=_answer(table), header=["method", header[1], "p best", ""],
         ranking=_ranking(table, rows), legend=LEGEND,
-        notes=notes_of(table), metrics=(["method", *header[first:last]], [[row[0], *row[first:last]] for row in rows]),
+        notes=notes_of(table),
+        metrics=(["method", *header[first:last], "passes", "ms", "claims"], _measures(table, rows, first, last)),
         curves=[curve for curve in curves if curve is not None],
         keys=[(name, *_stroke(k, name)) for k, name in enumerate(_known(table, "deletion"))], agreement=_agreement(table),
     )  # fmt: skip
@@ -52,15 +53,20 @@ def _answer(table: Standings) -> str:
 
 
 def _ranking(table: Standings, rows: list[list[str]]) -> list[list[str | Bar | None]]:
-    """Methods from best to worst: the share with its interval, written and drawn, the test against the best, cost, claims."""
+    """Methods from best to worst: the share with its interval, written and drawn, and the test against the best."""
     known = [s.share for s in table.standings if s.share is not None]
     span = min([0.0, *(x.ends[0] for x in known)]), max([1.0, *(x.ends[1] for x in known)])
-    lines: list[list[str | Bar | None]] = []
-    for s, (method, share, p, *_, passes, claims) in zip(table.standings, rows, strict=True):
-        lines.append(
-            [method, share, _share_bar(s, span), p, passes, f"{1000 * s.seconds:.0f}" if s.seconds else "—", claims]
-        )
-    return lines
+    return [
+        [method, share, p, _share_bar(s, span)] for s, (method, share, p, *_) in zip(table.standings, rows, strict=True)
+    ]
+
+
+def _measures(table: Standings, rows: list[list[str]], first: int, last: int) -> list[list[str]]:
+    """Every metric of every method, what an explanation cost, and what it claims."""
+    return [
+        [row[0], *row[first:last], row[-2], f"{1000 * s.seconds:.0f}" if s.seconds else "—", row[-1]]
+        for s, row in zip(table.standings, rows, strict=True)
+    ]
 
 
 def _share_bar(standing: Standing, span: tuple[float, float]) -> Bar | None:

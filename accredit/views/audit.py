@@ -10,6 +10,7 @@ from accredit.views.columns import printable, table
 from accredit.views.engine import render
 from accredit.views.numbers import BRIEF, fixed, percent
 from accredit.views.page import page
+from accredit.views.words import without_folders
 
 MARKS = {"flagged": "✗", "passes": "✓", "unclear": "?"}
 RANDOM = "random"  # what a random selector of the same size gets
@@ -38,7 +39,9 @@ def audit_text(report: Findings) -> str:
 
 
 def summary(report: Findings) -> str:
-    """The verdicts in one line; that several checks pass is not a proof."""
+    """The verdict in one line; that several checks pass is not a proof."""
+    if report.conclusion is not None:
+        return printable(str(report.conclusion))
     if report.flagged:
         return f"flagged: {'; '.join(report.flagged)}"
     unclear = [finding.name for finding in report if finding.verdict == "unclear"]
@@ -47,6 +50,9 @@ def summary(report: Findings) -> str:
 
 def verdict(report: Findings) -> str:
     """The verdict on everything in one sentence, for the head of a page."""
+    if report.conclusion is not None:
+        said = summary(report)
+        return f"{said[0].upper()}{said[1:]}."
     count = f"{len(report.found)} check{'s' * (len(report.found) != 1)}"
     unclear = sum(finding.verdict == "unclear" for finding in report)
     if report.flagged:
@@ -67,7 +73,7 @@ def audit_page(report: Findings) -> str:
         answer=verdict(report), notes=report.notes, header=header, checks=checks, verdicts=verdicts,
         not_run=list(report.not_run.items()),
     )  # fmt: skip
-    return page(f"Audit: {report.subject}", body, script_of="sorting")
+    return page(f"Audit: {without_folders(report.subject)}", body, script_of="sorting")
 
 
 def _table(report: Findings) -> tuple[list[str], list[list[str]]]:

@@ -120,7 +120,7 @@ def _people() -> dict[str, Who]:
 
 def _sizes() -> Attribution:
     return Attribution(
-        ("age", "pay"), [1.48, 0.47], None, "mean |credit| over 40 rows", precision=Precision.exact("by hand")
+        ("age", "pay"), np.array([1.48, 0.47]), None, "mean |credit| over 40 rows", precision=Precision.exact("by hand")
     )
 
 
@@ -129,7 +129,7 @@ def _table() -> TableExplanation:
     values = rng.normal(size=(2, 30))
     credit = (values * np.array([[2.0], [-1.0]])).T[:, :, None]
     return TableExplanation(
-        ("age", "pay"), ("price",), credit, [10.0], 10 + credit.sum(axis=1), values.round(2).tolist(), "by hand",
+        ("age", "pay"), ("price",), credit, np.array([10.0]), 10 + credit.sum(axis=1), values.round(2).tolist(), "by hand",
         precision=Precision.exact("made up"),
     )  # fmt: skip
 

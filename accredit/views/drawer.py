@@ -15,7 +15,7 @@ from accredit.views.parts import Bar, bar, bounds, span
 from accredit.views.picture import outlines
 from accredit.views.segments import Segment, segments
 from accredit.views.sky import sky
-from accredit.views.words import costs, in_words, title
+from accredit.views.words import costs, direction, in_words, place_name, title
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -67,11 +67,11 @@ class _Scale:
     colour: list[str]  # classes
 
     @classmethod
-    def of(cls, result: Attribution, signed: bool, least: float) -> _Scale:
-        """Credit smaller than `least` is drawn as none."""
+    def of(cls, result: Attribution, signed: bool, least: float, darkest: float = 0.0) -> _Scale:
+        """Credit smaller than `least` is drawn as none; credit of `darkest`, or the largest, has the strongest colour."""
         credit, (low, high) = result.credit.tolist(), bounds(result)
         place = {player: k for k, player in enumerate(result.players)}
-        largest = max(*map(abs, credit), least)
+        largest = max(*map(abs, credit), least, darkest)
         text = [brief(x if abs(x) > least else 0.0, signed) for x in credit]
         colour = [level(x, largest, signed) for x in credit]
         lowest, highest = span(result)
@@ -81,7 +81,7 @@ class _Scale:
 class Drawer:
     """Draws one explanation; knows where its segments are and how players are numbered."""
 
-    def __init__(self, explanation: Explanation, live: bool) -> None:
+    def __init__(self, explanation: Explanation, live: bool, largest: float = 0.0) -> None:
         self.explanation, self.live = explanation, live
         self.texts = [segments(explanation, part) for part in range(1 if explanation.pair is None else 2)]
         named = (p for _, a in explanation for p in a.players)
@@ -89,10 +89,13 @@ class Drawer:
         self.number = {player: k for k, player in enumerate(self.everyone)}
         answers = explanation.said is not None
         self.scales = {
-            m: _Scale.of(a, m not in explanation.unsigned, rounding(a) if answers else 0.0) for m, a in explanation
+            m: _Scale.of(a, m not in explanation.unsigned, rounding(a) if answers else 0.0, largest)
+            for m, a in explanation
         }
+        self.direction = direction(explanation.text) if explanation.picture is None else "ltr"
         self.many = len(self.everyone) > MANY
         picture = explanation.picture
+        self.called = {player: place_name(player) if picture else player for player in self.everyone}
         self.outlines = outlines(picture.owner) if picture else []
         self.picture_id = f"picture-{sha256(picture.data.encode()).hexdigest()[:12]}" if picture else ""
 
@@ -104,7 +107,8 @@ class Drawer:
             pictures = {"picture": self._image(), "credit": self._image(method)}
             return render("explanation", "plate", **pictures, live=self.live, caption=caption)
         texts = self._strip(method, large=True)
-        return render("explanation", "lead", texts=texts, many=self.many, live=self.live, caption=caption)
+        how = {"many": self.many, "live": self.live, "direction": self.direction}
+        return render("explanation", "lead", texts=texts, caption=caption, **how)
 
     def side_by_side(self) -> dict[str, Markup]:
         """Every method as a strip of coloured tokens, or all of them as coloured pictures."""
@@ -116,6 +120,7 @@ class Drawer:
             method: render(
                 "explanation", "method",
                 about=words, texts=self._strip(method, large=False), many=self.many, live=self.live,
+                direction=self.direction,
             )
             for method, words in about.items()
         }  # fmt: skip
@@ -182,14 +187,17 @@ class Drawer:
         patches = []
         for k, (player, path) in enumerate(zip(self.explanation.players, self.outlines, strict=False)):
             at = scale.place[player]
-            patches.append((k, path, scale.colour[at], f"{player}: {scale.text[at]}"))
+            patches.append((k, path, scale.colour[at], f"{self.called[player]}: {scale.text[at]}"))
         name = f"the picture, coloured by {self.explanation[method].method}"
         return Image(width, height, name, "", self.picture_id, coarse, len(patches) <= EDGED, patches)
 
     def numbers(self) -> Markup:
         """Every number in one table: players down, methods across."""
         plain = len(self.everyone) > OPEN_ROWS
-        rows = [(player, [self._cell(s, player, plain) for s in self.scales.values()]) for player in self.everyone]
+        rows = [
+            (self.called[player], [self._cell(s, player, plain) for s in self.scales.values()])
+            for player in self.everyone
+        ]
         names = [title(method) for method in self.scales]
         return render("explanation", "numbers", methods=names, rows=rows, plain=plain, live=self.live)
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
-
 from accredit.core import AXIOMS, Attribution
 from accredit.core.plain import rounded
 from accredit.explanation.result import WHOLE, Explanation
@@ -16,9 +14,10 @@ from accredit.views.drawer import Drawer
 from accredit.views.engine import render
 from accredit.views.flow import flow_svg, left_out
 from accredit.views.notation import mark
-from accredit.views.numbers import brief, percent, rounding
+from accredit.views.numbers import percent, rounding
 from accredit.views.palette import LEVELS
-from accredit.views.words import duration, error_bars, title
+from accredit.views.running import running_sum
+from accredit.views.words import duration, error_bars, leaders, title, without_folders
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -50,7 +49,10 @@ def explanation_blocks(explanation: Explanation, live: bool = False) -> dict[str
         del blocks["prediction"], blocks["notes"]
         blocks |= answer_blocks(explanation, drawer) | {"legend": _legend(explanation), "notes": notes}
     elif explanation.attributions:
-        blocks |= {"lead": drawer.lead(), "legend": _legend(explanation), "side": render("explanation", "side")}
+        blocks |= {"lead": drawer.lead(), "legend": _legend(explanation)}
+        if (steps := running_sum(explanation, drawer.called)) is not None:
+            blocks["sum"] = steps
+        blocks["side"] = render("explanation", "side")
         blocks |= {f"method {name}": strip for name, strip in drawer.side_by_side().items()}
     if explanation.refused:
         refused = [(title(method), why) for method, why in explanation.refused.items()]
@@ -75,22 +77,18 @@ def _intro(explanation: Explanation) -> Markup:
         "explanation", "intro", answer=_answer(explanation),
         several=several + " of two texts" * (explanation.pair is not None), payoff=_payoff(explanation),
         target=_asked(explanation), methods="one method" if ran == 1 else f"{ran} methods",
-        cost=duration(took) if took else "", model=str(explanation.provenance.get("model") or ""),
+        cost=duration(took) if took else "", model=without_folders(str(explanation.provenance.get("model") or "")),
     )  # fmt: skip
 
 
 def _answer(explanation: Explanation) -> str:
     """What raises the output most and what lowers it most, by the first method that can tell which way."""
-    for method, result in explanation:
-        if method not in explanation.unsigned and explanation.said is None:
-            best, worst = (int(f(result.credit)) for f in (np.argmax, np.argmin))
-            parts = [
-                f"“{result.players[k]}” {way} it most ({brief(float(result.credit[k]))})"
-                for k, way, right in ((best, "raises", 1), (worst, "lowers", -1))
-                if right * result.credit[k] > rounding(result)
-            ]
-            return "; ".join(parts) + "." if parts else ""
-    return ""
+    signed = [result for method, result in explanation if method not in explanation.unsigned]
+    if not signed or float(abs(signed[0].credit).max(initial=0.0)) <= rounding(signed[0]):
+        return ""
+    if explanation.said is not None:
+        return leaders(signed[0], "earned most of it", "speaks against it most", quoted=True)
+    return leaders(signed[0], "raises it most", "lowers it most", quoted=True)
 
 
 def _payoff(explanation: Explanation) -> str:
@@ -166,6 +164,8 @@ def _short(value: object) -> str:
 
 def _footer(explanation: Explanation) -> Markup:
     kept = explanation.provenance.items()
-    facts = [f"{k.replace('_', ' ')} {_short(v)}" for k, v in kept if k != "command" and v not in (None, "")]
-    command = str(explanation.provenance.get("command") or "")
+    facts = [
+        f"{k.replace('_', ' ')} {without_folders(_short(v))}" for k, v in kept if k != "command" and v not in (None, "")
+    ]
+    command = without_folders(str(explanation.provenance.get("command") or ""))
     return render("explanation", "footer", facts=facts, command=command)

@@ -128,7 +128,8 @@ def attribution_table(
     notes = " · ".join(note for note in (result.interval_because, result.stopped, cost) if note)
     return render(
         "parts", "attribution",
-        heading=f"{spoken(result.method)}: {shared(result)}", header=named, rows=rows, notes=notes, sorts=sorts,
+        heading=f"{spoken(result.method)}: {shared(result)}", header=named, rows=rows, notes=notes,
+        kind="bars" + " ranking" * any(row[0].text for row in rows) + " sortable searchable" * sorts,
     )  # fmt: skip
 
 

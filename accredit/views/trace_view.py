@@ -11,6 +11,7 @@ from accredit.views.labels_view import short
 from accredit.views.numbers import BRIEF
 from accredit.views.page import page
 from accredit.views.parts import Bar, Who, bar
+from accredit.views.words import sentence
 
 TEXT = 100  # characters of a text in the terminal
 AGAINST = 3  # texts that are listed at the other end
@@ -96,7 +97,8 @@ def trace_page(found: Trace, shown: int = 10) -> str:
     body = render(
         "trace", "body",
         answer=answer(found), headline=headline(found), count=f"{len(found.texts):,}", towards=[line(i) for i in towards],
-        against=[line(i) for i in against], tokens=len(found.tokens) > 1, warnings=list(found.warnings), cannot=CANNOT,
+        against=[line(i) for i in against], tokens=len(found.tokens) > 1,
+        warnings=[sentence(warning) for warning in found.warnings], cannot=CANNOT,
         gradient=gradient(found), looked=looked, left_out=left_out(found), scale=found.facts["scale"],
     )  # fmt: skip
     return page("Which training texts made the model say this?", body, script_of="sorting")

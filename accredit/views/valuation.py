@@ -17,7 +17,7 @@ from accredit.views.numbers import BRIEF
 from accredit.views.page import page
 from accredit.views.parts import Who, attribution_table, claims_table
 from accredit.views.text import facts, text
-from accredit.views.words import PAIRS, leaders
+from accredit.views.words import PAIRS, leaders, sentence
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -125,7 +125,7 @@ def _worth(report: Valuation) -> Markup:
     rows = [(Who(h.player, h.label, short(h.text, ROW_TEXT)), rounded(h.credit), str(h.surely)) for h in report.harmful]
     return render(
         "valuation", "worth",
-        question=QUESTION, payoff=report.payoff, warnings=list(report.warnings),
+        question=QUESTION, payoff=sentence(report.payoff), warnings=[sentence(warning) for warning in report.warnings],
         values=attribution_table(report.values.ranked(), known, header=("row", "worth"), sorts=True),
         harmful=rows, why=HARMFUL, silent=report.silent,
         pairs=pairs, curves=curves_svg(report.curves) if report.curves else "", claims=claims_table(report.values),

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 
 import numpy as np
 
 from accredit.core import Attribution, Coalition, Holds, Interactions
 from accredit.core.plain import rounded
-from accredit.views.numbers import between, percent
+from accredit.views.numbers import ROUNDING, between, percent
 
+TIED = 3  # players who are named where several share the first place
 ALL = 2e-3  # share of the whole that may be missing from what is called all of it
 INITIALS = {"agf": "attention × gradient", "gf": "gradient", "af": "attention", "norm": "attention × value length"}
 OWN = {"attn-lrp": "AttnLRP", "gradient-shap": "GradientSHAP"}  # names that are written in one way only
@@ -55,26 +57,36 @@ def shared(result: Attribution) -> str:
     return "scores; nothing is divided" if result.total is None else f"{rounded(result.total)} shared"
 
 
-def leaders(result: Attribution, most: str = "earned most", least: str = "costs most") -> str:
+def leaders(result: Attribution, most: str = "earned most", least: str = "costs most", quoted: bool = False) -> str:
     """Who got most and, where somebody's credit is below zero, who least, with what is known of the error: one sentence.
 
-    >>> leaders(Attribution(("TV", "radio"), [60, -20], total=40, method="by hand", precision=Precision.exact("by hand")))
+    >>> from accredit.games import TableGame
+    >>> from accredit.values import shapley
+    >>> leaders(shapley(TableGame(("TV", "radio"), [0, 60, -20, 40])))
     'TV earned most: 60 of 40; radio costs most: −20.'
+    >>> leaders(shapley(TableGame("ab", [0, 1, 1, 2])))
+    'a and b earned most: 1 each of 2.'
     """
-    best, worst = (int(f(result.credit)) for f in (np.argmax, np.argmin))
     of = "" if result.total is None else f" of {rounded(result.total, 3)}"
-
-    def told(k: int) -> str:
-        credit = rounded(float(result.credit[k]), 3)
-        if result.interval is None:
-            return credit
-        low, high = result.interval[k].tolist()
-        return f"{credit} ({interval_word(result)} {between(low, high, 3)})"
-
-    parts = [f"{result.players[best]} {most}: {told(best)}{of}"] if result.credit[best] > 0 else []
-    parts += [f"{result.players[worst]} {least}: {told(worst)}"] if result.credit[worst] < 0 else []
+    parts = [f"{_first(result, 1, quoted, most)}{of}"] if result.credit.max() > 0 else []
+    parts += [_first(result, -1, quoted, least)] if result.credit.min() < -ROUNDING * abs(result.credit).max() else []
     doubt = "" if result.interval is not None or result.exact else " The error of these numbers is not known."
     return f"{'; '.join(parts) or f'All credit is 0{of}'}.{doubt}"
+
+
+def _first(result: Attribution, sign: int, quoted: bool, words: str) -> str:
+    """Who is first at one end, all of them where several are, and with how much."""
+    credit = sign * result.credit
+    best = int(np.argmax(credit))
+    names = [p for p, c in zip(result.players, credit, strict=True) if c >= credit[best] - ROUNDING * abs(credit).max()]
+    shown = [f"“{name}”" if quoted else name for name in names]
+    who = f"{', '.join(shown[:-1])} and {shown[-1]}" if 1 < len(shown) <= TIED else shown[0]
+    who = f"{len(shown)} players" if len(shown) > TIED else who
+    told = rounded(float(result.credit[best]), 3) + " each" * (len(names) > 1)
+    if result.interval is not None and len(names) == 1:
+        low, high = result.interval[best].tolist()
+        told += f" ({interval_word(result)} {between(low, high, 3)})"
+    return f"{who} {words}: {told}"
 
 
 def credit_word(result: Attribution) -> str:
@@ -157,6 +169,24 @@ def costs(result: Attribution, seconds: float | None) -> list[str]:
     return paid if seconds is None else [*paid, duration(seconds)]
 
 
+def without_folders(words: str) -> str:
+    """Words in which files and folders go by their last name: where they lie is nobody's business but the owner's.
+
+    >>> without_folders("accredit explain x.csv --model /home/ada/models/film --html=~/out/a.html and/or")
+    'accredit explain x.csv --model film --html=a.html and/or'
+    """
+    return re.sub(r"(?<![^\s'\"(=])(?:~|\.{1,2})?/(?:[^\s/'\"]+/)*(?=[^\s/'\"])", "", words)
+
+
+def sentence(text: str) -> str:
+    """What the library says, as a sentence.
+
+    >>> sentence("half of the intervals are wide"), sentence("Done.")
+    ('Half of the intervals are wide.', 'Done.')
+    """
+    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?")) else ".")
+
+
 def counted(number: int, noun: str) -> str:
     """So many of something.
 
@@ -178,3 +208,23 @@ def duration(seconds: float) -> str:
 def layer_word(layer: int, last: int) -> str:
     """A layer of a flow by its name."""
     return "input" if layer == 0 else "output" if layer == last else f"layer {layer}"
+
+
+def place_name(player: str) -> str:
+    """A patch of a picture by its place, counted from one; other names stay.
+
+    >>> place_name("r0c2"), place_name("segment 4")
+    ('row 1, column 3', 'segment 4')
+    """
+    place = re.fullmatch(r"r(\d+)c(\d+)", player)
+    return f"row {int(place[1]) + 1}, column {int(place[2]) + 1}" if place else player
+
+
+def direction(text: str) -> str:
+    """The direction in which a text is read: that of its first letter.
+
+    >>> direction("(film)"), direction("1. فيلم"), direction("…")
+    ('ltr', 'rtl', 'ltr')
+    """
+    strong = (unicodedata.bidirectional(c) for c in text)
+    return "rtl" if next((kind for kind in strong if kind in ("L", "R", "AL")), "L") in ("R", "AL") else "ltr"

@@ -13,7 +13,7 @@ from accredit.methods import FOR_ANSWERS, find_all
 from accredit.views import explanation_page
 from accredit.views.explanation import explanation_body, headline
 
-READ = 1024  # tokens of prompt and answer
+READ = 4096  # tokens of prompt and answer
 NEW_TOKENS = 60  # of a generated answer
 WRITES = ("continue", "translate")  # tasks of models that answer
 
@@ -60,8 +60,9 @@ def _subject(models: Any, task: Event) -> AnswerSubject:
     said = {"answer": task["answer"]} if task["answer"].strip() else {"generate": NEW_TOKENS}
     other = {"rather_than": task["rather_than"]} if task["rather_than"].strip() else {}
     passages = [passage for passage in task["context"] if passage.strip()]
-    subject = answer_subject(model, None, context=passages, query=task["query"], **said, **other, **settings)
+    asked = {} if task["prompt"].strip() else {"context": passages, "query": task["query"]}
+    subject = answer_subject(model, task["prompt"] if not asked else None, **asked, **said, **other, **settings)
     read = subject.facts["prompt tokens"] + subject.facts["answer tokens"]
     if read > READ:
-        raise InvalidInput(f"prompt and answer have {read} tokens; this page explains up to {READ}. Shorten them")
+        raise InvalidInput(f"prompt and answer have {read:,} tokens; this page explains up to {READ:,}. Shorten them")
     return subject

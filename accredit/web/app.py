@@ -37,6 +37,7 @@ from accredit.web.requests import (
     GameRequest,
     RunRequest,
     TableRequest,
+    WhatIfRequest,
 )
 from accredit.web.runs import Runs
 from accredit.web.safety import Gate
@@ -138,6 +139,11 @@ def application(worker: Worker, store: str | None = None, **limits: Any) -> Fast
         """Explain a text or a picture, method by method."""
         return Stream(jobs.submit({"task": "explain", **asked.model_dump()}), jobs.leave)
 
+    @app.post("/api/what-if", response_class=Response, responses=EVENTS)
+    async def what_if(asked: WhatIfRequest) -> Response:
+        """A text and the same text changed, side by side."""
+        return Stream(jobs.submit({"task": "what-if", **asked.model_dump()}), jobs.leave)
+
     @app.post("/api/answer", response_class=Response, responses=EVENTS)
     async def answer(asked: AnswerRequest) -> Response:
         """Explain an answer: which parts of the prompt earned it."""
@@ -228,6 +234,6 @@ def application(worker: Worker, store: str | None = None, **limits: Any) -> Fast
     return app
 
 
-def guarded(app: FastAPI, secret: str, port: int) -> ASGIApp:
-    """The routes behind the gate."""
-    return Gate(app, secret, port)
+def guarded(app: FastAPI, secret: str, port: int, ticket: str = "") -> ASGIApp:
+    """The routes behind the gate; `ticket` opens the page once."""
+    return Gate(app, secret, port, ticket)

@@ -17,7 +17,7 @@ def main() -> None:
     out = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # what a library prints goes to the terminal, not into the conversation
     tasks: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
-    cancelled = threading.Event()
+    cancelled: set[int] = set()  # numbers of tasks: one may be cancelled before it was begun
     threading.Thread(target=_listen, args=(sys.stdin, tasks, cancelled), daemon=True).start()
 
     def emit(event: dict[str, Any]) -> None:
@@ -31,40 +31,45 @@ def main() -> None:
     except (AccreditError, OSError) as error:
         emit({"event": "broken", "problem": str(error)})
         return
-    models.warm_up()
     emit({"event": "ready", "models": models.about()})
+    warming = models.warm_up()
     while True:
+        while tasks.empty() and next(warming, None) is not None:
+            pass  # whoever asks meanwhile waits for one method at most
         task = tasks.get()
-        cancelled.clear()
         try:
-            for event in TASKS[task["task"]](models, task):
+            for event in TASKS[task["task"]](models, task) if task["number"] not in cancelled else ():
                 emit(event)
-                if cancelled.is_set():
+                if task["number"] in cancelled:
                     break
         except AccreditError as error:
             emit({"event": "failed", "problem": str(error)})
         except Exception as error:  # a model may raise anything; the reader gets one line, the terminal the rest
             sys.excepthook(*sys.exc_info())
             emit({"event": "failed", "problem": f"the model raised {reason(error)}"})
+        cancelled.discard(task["number"])
         emit({"event": "idle"})
 
 
 def reason(error: Exception) -> str:
-    """An error in one line, for the page: of a path, its last name alone.
+    """An error in one line, for the page: of a path, its last name alone; of an object, no address.
 
     >>> reason(FileNotFoundError("no such file: '/home/ada/models/film/config.json'"))
     "FileNotFoundError: no such file: 'config.json'"
+    >>> reason(TypeError("cannot read <_io.BytesIO object at 0x7f00>"))
+    'TypeError: cannot read <_io.BytesIO>'
     """
     message = re.sub(r"(?:/[^/\s'\"]+)+/(?=[^/\s'\"])", "", str(error))
+    message = re.sub(r" object at 0x[0-9a-fA-F]+", "", message)
     return f"{type(error).__name__}: {message}"[:500]
 
 
-def _listen(lines: TextIO, tasks: queue.SimpleQueue[dict[str, Any]], cancelled: threading.Event) -> None:
+def _listen(lines: TextIO, tasks: queue.SimpleQueue[dict[str, Any]], cancelled: set[int]) -> None:
     """Tasks go to the line; a cancellation is noticed at once; the end of the server is the end of this process."""
     for line in lines:
         message = json.loads(line)
         if message["task"] == "cancel":
-            cancelled.set()
+            cancelled.add(message["number"])
         else:
             tasks.put(message)
     os._exit(0)

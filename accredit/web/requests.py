@@ -23,7 +23,12 @@ METHOD = "unknown method"  # the kind of error that a name gives
 def _usual(name: str, place: Place) -> str:
     """The usual name of a method, or what the library says of another."""
     try:
-        return find(name, place).name
+        chosen = find(name, place)
+        if chosen.method.kind == "learned":
+            raise InvalidInput(
+                f"method {name!r} names a folder, and the page takes none; write accredit explain --methods {name}"
+            )
+        return chosen.name
     except InvalidInput as error:
         raise PydanticCustomError(METHOD, "{said}", {"said": str(error)}) from None
 
@@ -43,27 +48,49 @@ class Request(BaseModel):
 
 
 class ExplainRequest(Request):
-    """A text, or a picture as base64; which methods; who plays."""
+    """A text, or two, or a picture as base64; which methods; who plays; of a long text its beginning, or one of its parts."""
 
     text: Text = ""
+    pair: Text = ""
     image: Annotated[str, Field(max_length=IMAGE_CHARACTERS)] | None = None
     methods: Annotated[list[ExplainMethod], Field(min_length=1, max_length=2 * len(METHODS))] | None = None
     target: Name | None = None
-    players: Literal["word", "token", "sentence"] | Annotated[dict[Name, Positions], Field(max_length=512)] = "word"
+    players: (
+        Literal["word", "token", "sentence", "patches", "patches:49", "segments"]
+        | Annotated[dict[Name, Positions], Field(max_length=512)]
+    ) = "word"
+    payoff: Literal["log-odds", "logit", "probability", "margin"] | None = None
+    budget: Annotated[int, Field(ge=16, le=20_000)] | None = None
+    seed: Annotated[int, Field(ge=0, le=2**31)] = 0
+    cut: bool = False
+    part: Annotated[int, Field(ge=0, le=1000)] | None = None
+
+
+class WhatIfRequest(Request):
+    """A text, the same text changed, and the method that explains both."""
+
+    text: Text
+    changed: Text
+    pair: Text = ""
+    changed_pair: Text = ""
+    method: ExplainMethod
+    target: Name | None = None
+    players: Literal["word", "token", "sentence"] = "word"
     payoff: Literal["log-odds", "logit", "probability", "margin"] | None = None
     budget: Annotated[int, Field(ge=16, le=20_000)] | None = None
     seed: Annotated[int, Field(ge=0, le=2**31)] = 0
 
 
 class AnswerRequest(Request):
-    """Passages and a question; an answer, or none if the model is to say one; who plays, and how they leave."""
+    """One prompt, or passages and a question; an answer, or none if the model is to say one; who plays, and how they leave."""
 
-    context: Annotated[list[Text], Field(min_length=1, max_length=200)]
-    query: Text
+    prompt: Text = ""
+    context: Annotated[list[Text], Field(max_length=200)] = []
+    query: Text = ""
     answer: Text = ""
     rather_than: Text = ""
     methods: Annotated[list[AnswerMethod], Field(min_length=1, max_length=2 * len(METHODS))] | None = None
-    players: Literal["passage", "sentence", "word", "token"] = "passage"
+    players: Literal["passage", "sentence", "paragraph", "word", "token"] | None = None
     removal: Literal["rebuild", "attention"] = "rebuild"
     budget: Annotated[int, Field(ge=16, le=20_000)] | None = None
     seed: Annotated[int, Field(ge=0, le=2**31)] = 0

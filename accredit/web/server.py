@@ -12,16 +12,18 @@ from accredit.core import needs
 
 HOST = "127.0.0.1"
 CONNECTIONS = 1024
+BACKLOG = 64  # connections accepted at once, so that strangers are turned away before files run out
 
 
 async def serve(
-    models: tuple[str, ...], store: str | None, port: int, announce: Callable[[str], None], **limits: Any
+    models: tuple[str, ...], store: str | None, port: int, announce: Callable[[str, str], None], **limits: Any
 ) -> None:
-    """Serve the page until interrupted. `announce` is given the address, which holds the key, once it answers."""
+    """Serve the page until interrupted. Once it answers, `announce` is given an address that opens it once, and the key."""
     with needs("serve", "accredit serve"):
         import fastapi  # noqa: F401
         import uvicorn
     from accredit.web.app import application, guarded
+    from accredit.web.doors import Door
     from accredit.web.worker import Worker
 
     with listening(port) as bound:
@@ -29,18 +31,18 @@ async def serve(
         worker = Worker(models)
         try:
             await worker.ready()
-            secret = secrets.token_urlsafe(24)
-            app = guarded(application(worker, store, **limits), secret, chosen)
+            secret, ticket = secrets.token_urlsafe(24), secrets.token_urlsafe(24)
+            app = guarded(application(worker, store, **limits), secret, chosen, ticket)
             config = uvicorn.Config(
-                app, log_level="warning", access_log=False, server_header=False, ws="none", limit_concurrency=CONNECTIONS,
-                timeout_graceful_shutdown=2,
+                app, http=Door, log_level="error", access_log=False, server_header=False, ws="none", backlog=BACKLOG,
+                limit_concurrency=CONNECTIONS, timeout_graceful_shutdown=2,
             )  # fmt: skip
             server = uvicorn.Server(config)
             serving = asyncio.ensure_future(server.serve(sockets=[bound]))
             while not server.started and not serving.done():
                 await asyncio.sleep(0.02)
             if server.started:
-                announce(f"http://{HOST}:{chosen}/?token={secret}")
+                announce(f"http://{HOST}:{chosen}/?token={ticket}", secret)
             await serving
         finally:
             await worker.stop()

@@ -16,7 +16,7 @@ from typing import Any
 from accredit.core import AccreditError
 
 LINE_LIMIT = 256 << 20  # bytes of one event
-STOP_SECONDS = 0.5  # that a task may take to notice that nobody waits for it
+STOP_SECONDS = 5.0  # that a task may at least take to notice that nobody waits for it; or as long as loading took
 LOAD_SECONDS = 300.0
 DIED = "the model's process ended in the middle of this; a new one is started, so try once more"
 
@@ -34,6 +34,8 @@ class Worker:
         self.models = models  # folders or names; none: the built-in ones
         self.about: Event = {}  # what the process said of its models when it was ready
         self._process: asyncio.subprocess.Process | None = None
+        self._patience = STOP_SECONDS  # a process is replaced only when waiting would cost more than loading
+        self._number = 0  # of the task that runs, so that no cancellation reaches another one
         self._starting = asyncio.Lock()
 
     @property
@@ -50,6 +52,7 @@ class Worker:
                 stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, limit=LINE_LIMIT,
                 start_new_session=True,  # the server handles interrupts from the terminal
             )  # fmt: skip
+            began = asyncio.get_running_loop().time()
             try:
                 first = await asyncio.wait_for(self._read(), LOAD_SECONDS)
             except TimeoutError:
@@ -61,6 +64,7 @@ class Worker:
                     "the model's process ended before it was ready" if first is None else first["problem"]
                 )
             self.about = first["models"]
+            self._patience = max(STOP_SECONDS, asyncio.get_running_loop().time() - began)
 
     async def run(self, task: Event, emit: Callable[[Event], None], stop: asyncio.Event, seconds: float) -> None:
         """Run a task; its events go to `emit`. Ends early and silently once `stop` is set."""
@@ -71,7 +75,8 @@ class Worker:
             await loading  # a process that is nearly ready is left to get there: the next task needs it
             if stop.is_set():
                 return
-            await self._write(task)
+            self._number += 1
+            await self._write({**task, "number": self._number})
             await self._follow(emit, stopping, asyncio.get_running_loop().time() + seconds, seconds)
         finally:
             stopping.cancel()
@@ -105,9 +110,9 @@ class Worker:
             reading.cancel()
 
     async def _give_up(self, reading: asyncio.Future[Event | None]) -> None:
-        """Ask the process to stop after the step it is in; one that does not is replaced."""
-        await self._write({"task": "cancel"})
-        until = asyncio.get_running_loop().time() + STOP_SECONDS
+        """Ask the process to stop after the step it is in; one that takes longer than a new one would to load is replaced."""
+        await self._write({"task": "cancel", "number": self._number})
+        until = asyncio.get_running_loop().time() + self._patience
         while True:
             await asyncio.wait({reading}, timeout=until - asyncio.get_running_loop().time())
             if not reading.done():

@@ -75,7 +75,7 @@ def test_a_model_that_is_sure_has_a_finite_logit():
     ("wrong", "message"),
     [
         ({"kind": "odd"}, "kind is 'odd'"),
-        ({"passages": 17}, "passages is 17"),
+        ({"passages": 17}, "passages must be a whole number from 1 to 16, got 17"),
         ({"removal": "mask"}, "write rebuild or attention"),
         ({"methods": ("knn",)}, "needs training rows; for an answer to a prompt there are"),
     ],

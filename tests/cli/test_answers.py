@@ -88,11 +88,20 @@ def test_players_as_json_rather_than_and_a_store(run, tmp_path):
         (("--prompt", "nothing.txt", "--answer", SAID), "no such file"),
         (("--prompt", PROMPT, "--answer", SAID, "--cut"), "--cut is for texts"),
         (("--prompt", PROMPT, "--answer", SAID, "--pair", "x"), "--pair is not for answers"),
+        (("--prompt", PROMPT, "--answer", SAID, "--interactions"), "--interactions is not for answers"),
+        (("--prompt", PROMPT, "--answer", SAID, "--executor", "processes:2"), "--executor is not for answers"),
+        (("--prompt", PROMPT, "--answer", SAID, "--segments", "x.png"), "--segments is not for answers"),
+        (("--prompt", PROMPT, "--answer", SAID, "--most-background", "3"), "--most-background is not for answers"),
+        (("--context", PROMPT, "--answer", SAID), "--context PASSAGE and --query QUESTION go together"),
+        (
+            ("--prompt", PROMPT, "--answer", SAID, "--removal", "filler"),
+            "--removal filler and --filler TEXT go together",
+        ),
         ((PROMPT, "--prompt", PROMPT, "--answer", SAID), "both given"),
         (("--prompt", PROMPT, "--answer", SAID, "--players", "{"), "not JSON"),
         (("--prompt", PROMPT, "--answer", SAID, "--html", "no/where.html"), "there is no folder"),
         (("--model", "x", "--generate"), "there is no prompt"),
-        (("--context", "A .", "--generate"), "query is None"),
+        (("--query", "Where ?", "--generate"), "--context PASSAGE and --query QUESTION go together"),
     ],
 )
 def test_what_cannot_be_asked_is_refused_with_one_line(run, words, says):

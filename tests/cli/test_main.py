@@ -18,7 +18,7 @@ from accredit.cli import COMMANDS
     [
         (["valu", "x.csv"], "there is no command 'valu'; did you mean value? See accredit --help"),
         (["exlpain", "hi"], "did you mean explain?"),
-        (["what a lovely film"], "the commands are explain, game, value"),
+        (["what a lovely film"], "the commands are explain, game, flow, value"),
         (["value"], "Missing argument 'FILE'. See accredit value --help"),
         (["value", "x.csv", "--targte", "y"], "See accredit value --help"),
         (["methods", "all"], "See accredit methods --help"),

@@ -18,5 +18,17 @@ def test_chapter_prints_verdicts_and_writes_files(tmp_path):
     assert (tmp_path / "chapter.md").exists()
 
 
+@pytest.mark.slow
+def test_all_pages_run_one_after_the_other(tmp_path):
+    pytest.importorskip("transformers")
+    words = ["reproduce", "all", "--quick", "--pages", "choices", "--out", str(tmp_path)]
+    result = CliRunner().invoke(accredit, words)
+    assert result.exit_code == 0, result.output
+    assert "choices\n✓ No two of the four values" in result.output
+    assert "`accredit reproduce choices --quick`" in (tmp_path / "choices.md").read_text()
+    refused = CliRunner().invoke(accredit, ["reproduce", "all", "--pages", "selection"])
+    assert refused.exit_code == 1 and "there are chapter, propositions" in str(refused.exception)
+
+
 def test_an_unknown_name_is_refused():
     assert CliRunner().invoke(accredit, ["reproduce", "nothing"]).exit_code == 2

@@ -212,7 +212,7 @@ def test_scores_share_nothing():
     [
         ({"players": ("x", "x")}, "twice"),
         ({"players": ()}, "empty"),
-        ({"players": ("x", 3)}, "strings"),
+        ({"players": ("x", 3.5)}, "strings"),
         ({"credit": [1.0]}, "shape"),
         ({"credit": [1.0, float("nan")]}, "nan"),
         ({"credit": [1.0, float("inf")]}, "inf"),

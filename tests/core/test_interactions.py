@@ -73,7 +73,7 @@ def test_sizes_are_those_of_the_kind_of_index():
     assert accredit.shapley_interactions(ABC).sizes == accredit.banzhaf_interactions(ABC).sizes == (2,)
     for name in ("mobius", "k-sii", "stii", "fsii", "fbii"):
         assert accredit.interactions(ABC, name).sizes == (0, 1, 2)
-    assert accredit.mobius(ABC, 2).sizes == (0, 1, 2) and accredit.mobius(ABC).sizes == (0, 1, 2, 3)
+    assert accredit.mobius(ABC, 2).sizes == (2,) and accredit.mobius(ABC).sizes == (0, 1, 2, 3)
 
 
 def test_parts_no_longer_claim_to_add_up():

@@ -152,6 +152,10 @@ def test_rows_of_whole_numbers_are_not_taken_for_coalitions():
 
 
 def test_payoffs_by_coalition_are_numbers_too():
-    for odd, word in (({(): "0", ("a",): 1}, "must be one number"), ({5: 0}, "write its members"), ([1, 2], "write {")):
+    for odd, word in (
+        ({(): "0", ("a",): 1}, "must be one number"),
+        ({5.5: 0}, "write its members"),
+        ([1, 2], "write {"),
+    ):
         with pytest.raises(InvalidInput, match=word):
             TableGame.from_payoffs(odd)

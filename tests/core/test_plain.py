@@ -38,6 +38,8 @@ def test_every_field_takes_only_what_it_means(kind):
             continue
         with pytest.raises(InvalidInput) as refused:
             kind.from_json(text)
+        if field == "players" and odd == [1]:  # a number is a name; what is refused is one player too few
+            continue
         assert field.removeprefix("by_") in str(refused.value), (field, odd, str(refused.value))
 
 

@@ -54,7 +54,7 @@ def test_spans_and_bad_input():
 
 
 def test_soft_scores_are_not_choices_and_spans_have_an_inside():
-    with pytest.raises(InvalidInput, match="chosen must be True or False"):
+    with pytest.raises(InvalidInput, match="it must hold True and False only"):
         token_f1(np.array([0.9, 0.1]), np.array([True, False]))
     assert token_f1(np.array([1, 0]), np.array([1, 1])) == pytest.approx(2 / 3)
     with pytest.raises(InvalidInput, match="finite"):

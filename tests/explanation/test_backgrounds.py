@@ -92,13 +92,13 @@ def test_a_background_in_full_is_said_to_be():
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({"most_background": 0}, "most_background is 0"),
-        ({"most_background": True}, "most_background is True"),
-        ({"most_background": 2.5}, "most_background is 2.5"),
+        ({"most_background": 0}, "most_background must be a whole number of at least 1, got 0"),
+        ({"most_background": True}, "most_background must be a whole number of at least 1, got True"),
+        ({"most_background": 2.5}, "most_background must be a whole number of at least 1, got 2.5"),
         ({"background_by": "draw"}, "write most_background=100"),
         ({"most_background": 5, "background_by": "kmeans"}, "'draw' or 'medoids'"),
         ({"weights": [1.0]}, "300 non-negative numbers"),
-        ({"weights": ["a"] * 300}, "300 non-negative numbers"),
+        ({"weights": ["a"] * 300}, "weights must be real numbers"),
         ({"dependence": "cover"}, "leave background out"),
     ],
 )

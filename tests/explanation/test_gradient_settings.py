@@ -58,6 +58,13 @@ def test_what_a_refusal_asks_for_can_be_given():
     assert explain(TEXT, model, methods="ig", most_steps=64, tolerance=1e-6)["ig"].certificate["steps"] <= 64
 
 
+def test_a_refusal_in_half_precision_names_the_precision():
+    model = text_model("gpt2", dtype=torch.bfloat16)
+    for method in ("ig", "sig"):
+        with pytest.raises(InvalidInput, match="bfloat16 rounds slopes coarsely, so load the model with dtype float32"):
+            explain("It is good.", model, methods=method, tolerance=1e-9, most_steps=4)
+
+
 @pytest.mark.parametrize("family", ["gemma3"])
 def test_a_pad_row_of_zeros_can_be_left_for_another_baseline(family):
     """From a zero vector RMSNorm is not smooth; the mean embedding is reached by the call that the refusal names."""

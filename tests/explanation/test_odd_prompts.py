@@ -94,3 +94,12 @@ def test_how_the_tokenizer_pads_and_what_it_lacks_change_nothing(family):
     model.model.train()
     np.testing.assert_allclose(explain(TEXT, model, **asked)["shapley"].credit, plain, atol=1e-6)
     assert model.model.training
+
+
+def test_words_that_the_tokenizer_does_not_know_are_named():
+    """They are all read as one token, so a fluent-looking answer may rest on nothing."""
+    found = explain("It is good. 🎬 is bad.", answering("llama"), answer="good", methods="leave-one-out")
+    assert any("does not know '🎬'" in note and "<unk>" in note for note in found.notes)
+    assert not any(
+        "does not know" in note for note in explain("It is good. It is.", answering("llama"), answer="It").notes
+    )

@@ -77,7 +77,7 @@ def test_one_row_and_the_mean_over_rows():
     assert overall.strongest(1)[0][0] == ("x0", "x1") and (overall.interval[:, 0] >= 0).all()
     assert explained[:1].interaction_importance().interval is None
     assert_allclose(explained[1:3].pairs, explained.pairs[1:3])
-    with pytest.raises(InvalidInput, match="row is 9"):
+    with pytest.raises(InvalidInput, match="row must be a whole number from -5 to 4, got 9"):
         explained.interactions(9)
 
 

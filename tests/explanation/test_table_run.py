@@ -137,7 +137,7 @@ def test_processes_give_the_same_answer(tmp_path, small_parts):
     ("settings", "said"),
     [
         ({"executor": "threads"}, "unknown executor 'threads'"),
-        ({"out": "no/such/folder/x.jsonl"}, "folder does not exist"),
+        ({"out": "no/such/folder/x.jsonl"}, "there is no folder"),
     ],
 )
 def test_what_cannot_run_is_said(settings, said):

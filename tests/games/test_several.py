@@ -48,7 +48,7 @@ def test_a_table_pays_a_column_per_output():
     [
         (("x", "x"), TABLE, "outputs holds 'x' twice"),
         ((), TABLE, "outputs is empty; a game needs at least one output"),
-        (("x", 3), TABLE, "outputs must be strings, got 3"),
+        (("x", 3.5), TABLE, "outputs must be strings, got 3.5"),
         (("x",), TABLE, r"has shape \(4, 2\); \(4, 1\) is needed"),
         (("x", "y"), [0, 5, 3, 10], r"has shape \(4,\)"),
         (("x", "y"), [[0, "a"]] * 4, "must be real numbers"),

@@ -4,6 +4,7 @@ import pytest
 
 from accredit.core import BadPayoff, InvalidInput, TooManyPlayers
 from accredit.games import TableGame, read_game
+from accredit.values import shapley, value_given
 
 PRICING = "coalition,payoff\n,0\nA,50\nB,20\nC,25\nA+B,75\nA+C,80\nB+C,90\nA+B+C,100\n"
 
@@ -76,9 +77,9 @@ def test_bad_csv_is_named(tmp_path, text, word):
         ('{"": 0, "A": "x"}', "is 'x', which is not a number"),
         ('{"": 0, "A": true}', "is True"),
         ('{"": 0, "A": null}', "is None"),
-        ('{"": 0, "A": NaN}', "finite"),
-        ('{"": 0, "A": 1' + "0" * 400 + "}", "finite"),
-        ('{"": 0, "A": 1' + "0" * 5000 + "}", "finite"),
+        ('{"": 0, "A": NaN}', "holds NaN"),
+        ('{"": 0, "A": 1' + "0" * 400 + "}", "whole number of 401 digits"),
+        ('{"": 0, "A": 1' + "0" * 5000 + "}", "whole number of 5001 digits"),
         ('{"": 0, "A": 1, "A": 5}', "gives 'A' twice"),
         ('{"payoffs": {"": 0, "A": 1, "A": 1}}', "gives 'A' twice"),
     ],
@@ -91,7 +92,7 @@ def test_bad_json_is_named(tmp_path, data, word):
 def test_missing_file_is_named(tmp_path):
     with pytest.raises(InvalidInput, match=r"'no-such\.csv' does not exist"):
         read_game("no-such.csv")
-    with pytest.raises(InvalidInput, match="is not a file"):
+    with pytest.raises(InvalidInput, match="is a folder"):
         read_game(tmp_path)
 
 
@@ -114,3 +115,52 @@ def test_bad_tables_are_named(players, table, word):
 def test_tables_have_a_limit():
     with pytest.raises(TooManyPlayers, match="30 players"):
         TableGame([str(i) for i in range(30)], [])
+
+
+def test_numbered_players_are_called_by_their_number():
+    game = TableGame([1, 2], [0, 5, 3, 10])
+    assert game.players == ("1", "2")
+    assert TableGame.from_payoffs({(): 0, 1: 5, 2: 3, (1, 2): 10}).table.tolist() == [0, 5, 3, 10]
+    found = shapley(game)
+    assert found["1"] == 6 and value_given(game, 1, [2]) == 7
+    with pytest.raises(InvalidInput, match="twice"):
+        TableGame([1, "1"], [0, 1, 2, 3])
+    with pytest.raises(InvalidInput, match="must be strings, got True"):
+        TableGame([True, 2], [0, 1, 2, 3])
+
+
+def test_tables_in_the_order_of_textbooks():
+    """1, 2, 3, 12, 13, 23, 123, with or without nobody."""
+    by_size = TableGame("abc", [0, 50, 20, 25, 75, 80, 90, 100], order="size")
+    assert by_size.table.tolist() == [0, 50, 20, 75, 25, 80, 90, 100]
+    assert (
+        TableGame("abc", [50, 20, 25, 75, 80, 90, 100], order="size", nobody=0).table.tolist() == by_size.table.tolist()
+    )
+    assert TableGame("ab", [5, 3, 10], nobody=1).table.tolist() == [1, 5, 3, 10]
+    with pytest.raises(InvalidInput, match="nobody=0"):
+        TableGame("ab", [5, 3, 10])
+    with pytest.raises(InvalidInput, match="leave out nobody"):
+        TableGame("ab", [0, 5, 3, 10], nobody=0)
+    with pytest.raises(InvalidInput, match="'binary'"):
+        TableGame("ab", [0, 5, 3, 10], order="lexical")
+    with pytest.raises(InvalidInput, match="leave out one"):
+        TableGame.from_payoffs({(): 0, "a": 1}, nobody=0)
+
+
+def test_files_may_leave_nobody_out_if_told_what_nobody_earns(tmp_path):
+    path = write(tmp_path, PRICING.replace(",0\n", "", 1), "short.csv")
+    assert read_game(path, nobody=0).table.tolist() == [0, 50, 20, 75, 25, 80, 90, 100]
+    assert read_game(write(tmp_path, PRICING), nobody=7).table[0] == 0
+    with pytest.raises(InvalidInput, match="nobody=0"):
+        read_game(path)
+
+
+def test_json_may_list_bare_numbers_in_a_stated_order(tmp_path):
+    whole = {"players": [1, 2, 3], "order": "size", "payoffs": [0, 50, 20, 25, 75, 80, 90, 100]}
+    game = read_game(write(tmp_path, json.dumps(whole), "game.json"))
+    assert game.players == ("1", "2", "3") and game.table.tolist() == [0, 50, 20, 75, 25, 80, 90, 100]
+    short = whole | {"payoffs": whole["payoffs"][1:], "order": "binary"}
+    assert read_game(write(tmp_path, json.dumps(short), "game.json"), nobody=0).table[1:].tolist() == short["payoffs"]
+    for change, word in (({"order": None}, '"order": "size"'), ({"payoffs": [1, 2]}, "2 numbers for 3 players")):
+        with pytest.raises(InvalidInput, match=word):
+            read_game(write(tmp_path, json.dumps(whole | change), "game.json"))

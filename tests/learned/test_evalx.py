@@ -68,7 +68,7 @@ def test_masks_are_fair_coins_and_half_of_them_have_k_players():
     ("call", "message"),
     [
         (lambda: EvalX(Tabular(3), keep=1.0), "between 0 and 1"),
-        (lambda: EvalX(Tabular(3), k=4), r"k must lie in 1\.\.3"),
+        (lambda: EvalX(Tabular(3), k=4), r"k must be a whole number from 1 to 3"),
         (lambda: EvalX(Tabular(3)).predict(np.zeros((2, 3)), np.ones((2, 3))), "call .fit"),
         (lambda: EvalX(Tabular(3)).fit(np.zeros((20, 3)), np.zeros(20, dtype=int)), "labels are all 0"),
         (lambda: EvalX(Tabular(3)).fit(np.zeros((20, 3)), np.zeros(20)), "whole numbers"),

@@ -138,7 +138,7 @@ def test_answers_may_be_lists_single_precision_or_tensors_with_a_gradient():
         ([[np.nan, 1.0]], "no NaN"),
         ([0.3], r"shape \(1,\); for the chance p of one class, write np.column_stack"),
         ([[0.5, 0.5], [1.0]], "got list"),
-        (None, "got NoneType"),
+        (None, "got None"),
     ],
 )
 def test_answers_that_are_no_probabilities_are_refused_with_what_was_seen(answers, message):

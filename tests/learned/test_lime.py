@@ -192,7 +192,7 @@ def test_pictures_by_blocks():
         (lambda: Lime(law="dice"), "law"),
         (lambda: Lime(width=0.0), "width"),
         (lambda: Lime(features=9).solve(TableGame("ab", [0, 1, 2, 3])), "2 players"),
-        (lambda: LimeExplainer(Tabular(3), k=4), "1..3"),
+        (lambda: LimeExplainer(Tabular(3), k=4), "from 1 to 3"),
         (lambda: LimeExplainer(Tabular(3), k=1, rank="size"), "rank"),
         (lambda: LimeExplainer(Tabular(3), k=1, lime=Lime(features=1)), "features"),
         (lambda: LimeExplainer(Tabular(3), k=1).scores(np.ones((1, 3))), "fit"),

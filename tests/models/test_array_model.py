@@ -45,11 +45,42 @@ def test_payoffs_agree_in_numpy_and_torch_and_with_their_formulas(payoff):
         "probability": p[:, 2],
         "log-odds": z[:, 2] - logsumexp(np.delete(z, 2, axis=1), axis=1),
         "margin": z[:, 2] - np.delete(z, 2, axis=1).max(axis=1),
+        "loss": -np.log(p[:, 2]),
+        "correctness": (p.argmax(axis=1) == 2).astype(float),
+        "confidence": p.max(axis=1),
+        "entropy": -(p * np.log(p)).sum(axis=1),
     }[payoff]
-    assert_allclose(payoff_of(z, 2, payoff), expected, rtol=1e-10)
-    assert_allclose(payoff_of(torch.from_numpy(z), 2, payoff).numpy(), expected, rtol=1e-10)
+    assert_allclose(payoff_of(z, 2, payoff), expected, rtol=1e-10, atol=1e-12)
+    assert_allclose(payoff_of(torch.from_numpy(z), 2, payoff).numpy(), expected, rtol=1e-10, atol=1e-12)
     if payoff != "logit":
-        assert_allclose(payoff_of(p, 2, payoff, "probability"), expected, rtol=1e-8)
+        assert_allclose(payoff_of(p, 2, payoff, "probability"), expected, rtol=1e-8, atol=1e-12)
+
+
+def test_independent_labels_have_two_classes_each():
+    z = np.array([[0.3, -2.0]])
+    p = expit(z[0])
+    assert_allclose([payoff_of(z, t, "confidence", "sigmoid")[0] for t in range(2)], np.maximum(p, 1 - p))
+    assert_allclose([payoff_of(z, t, "correctness", "sigmoid")[0] for t in range(2)], [1, 0])
+    assert_allclose(payoff_of(z, 1, "entropy", "sigmoid"), -(p[1] * np.log(p[1]) + (1 - p[1]) * np.log(1 - p[1])))
+
+
+def test_a_step_has_no_slope_and_a_function_is_a_payoff():
+    z = torch.zeros((2, 3), requires_grad=True)
+    with pytest.raises(InvalidInput, match="no slope"):
+        payoff_of(z, 0, "correctness")
+    assert payoff_of(z, 0, "entropy").sum().backward() is None and z.grad is not None
+
+    def spread(outputs):
+        return outputs.max(axis=1) - outputs.min(axis=1)
+
+    check_payoff(spread, "softmax", 3)
+    assert payoff_of(np.array([[1.0, 4.0]]), 0, spread).tolist() == [3]
+
+    def whole(outputs):
+        return outputs
+
+    with pytest.raises(BadPayoff, match="whole returned shape"):
+        payoff_of(np.zeros((2, 3)), 0, whole)
 
 
 def test_independent_labels_use_the_logistic_function():
@@ -92,3 +123,22 @@ def test_what_is_no_model():
         as_array_model(3)
     with pytest.raises(InvalidInput, match="not fitted"):
         as_array_model(LinearRegression()).outputs(X)
+
+
+def test_several_plain_outputs_need_a_target_and_named_or_likely_ones_do_not():
+    def two(rows):
+        return np.column_stack([rows.sum(axis=1), rows.max(axis=1)])
+
+    row = np.ones((1, 3))
+    with pytest.raises(InvalidInput, match=r"two has 2 outputs.*target=0 … target=1"):
+        as_array_model(two).target(None, row)
+    assert as_array_model(two).target(1, row) == 1
+    assert as_array_model(two, law="softmax").target(None, row) == 0
+
+
+@pytest.mark.parametrize(
+    "returned", [[["a"]], [[1j]], np.ma.masked_all((1, 1)), [[None]], np.empty((1, 0)), [[10**400]]]
+)
+def test_what_a_function_returns_is_numbers(returned):
+    with pytest.raises(BadPayoff, match="returned"):
+        as_array_model(lambda rows: returned).outputs(np.ones((1, 2)))

@@ -198,3 +198,28 @@ def test_training_texts_hold_no_sentence_that_is_measured_on() -> None:
     assert len(measured.intersection(everything)) > 2_000  # MR holds most of SST-2, so there is something to remove
     assert measured.isdisjoint(texts.letters(example.text) for example in found.train)
     assert {example.source for example in found.train} == {"sst2", "mr"}
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("这部电影很好。", list("这部电影很好。")),
+        ("この映画は、長い", ["この映画は、長い"[k] for k in range(8)]),
+        ("film很好!", ["film", "很", "好", "!"]),
+        ("don't say it's T³", ["don't", "say", "it's", "T³"]),
+    ],
+)
+def test_a_clause_without_spaces_is_not_one_word(text, words):
+    """A token is the least that can play, so the tokenizer itself must part what is written without spaces."""
+    from accredit.explanation.explainer import builtin_model, subject_of
+
+    players = subject_of(builtin_model("text"), text).players
+    assert [re.sub(r" \(\d+\)$", "", player) for player in players] == words
+
+
+def test_a_text_that_the_model_does_not_know_says_so():
+    from accredit import explain
+
+    (note,) = explain("这部电影很好", methods="loo").notes
+    assert note == "built-in sentiment model does not know 6 of the 6 tokens: it cannot tell them apart."
+    assert explain("A good film.", methods="loo").notes == ()

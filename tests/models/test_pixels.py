@@ -149,3 +149,21 @@ def test_values_that_came_prepared_are_spread_to_be_looked_at():
     shown = pixels(5, 5).shown
     assert shown.shape == (5, 5, 3) and (shown.min(), shown.max()) == (0, 255)
     assert pixels(5, 5, channels=2).shown.shape == (5, 5, 1) and pixels(5, 5, channels=7).shown.shape == (5, 5, 3)
+
+
+def test_what_the_model_reads_is_found_again_in_the_picture_as_it_was_given():
+    """Resized without a cut, every pixel of the original belongs to somebody; what was cut off belongs to nobody."""
+    owner = np.arange(4)[:, None] // 2 * 2 + np.arange(4) // 2
+    squashed = Preparation(size=(4, 4)).spread(owner, (8, 20))
+    assert squashed.shape == (8, 20)
+    assert_array_equal(squashed, np.arange(8)[:, None] // 4 * 2 + np.arange(20) // 10)
+    cut = Preparation(size=(4, 4), resized=4).spread(owner, (8, 16))  # the middle of 4 × 8
+    assert (cut[:, :4] == -1).all() and (cut[:, 12:] == -1).all()
+    assert_array_equal(cut[:, 4:12], np.arange(8)[:, None] // 4 * 2 + np.arange(8) // 4)
+    assert_array_equal(Preparation(size=(4, 4)).spread(owner, (8, 20), 4), squashed[::4, ::4])
+    for shape in ((9, 5), (31, 64), (4, 4)):
+        back = Preparation(size=(12, 12), resized=14)
+        labels = np.arange(144).reshape(12, 12)
+        spread = back.spread(labels, shape)
+        carried = back.carried(spread)
+        assert (carried == labels)[carried >= 0].mean() > (0.9 if min(shape) > 28 else 0.0)

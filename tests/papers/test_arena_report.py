@@ -15,6 +15,7 @@ from accredit.models.builtin.facts import KINDS
 from accredit.papers.answers_report import answers_report
 from accredit.papers.arena_report import arena_report
 from accredit.papers.sanity_report import sanity_report
+from accredit.papers.verdicts import Found
 
 TEXTS = ["A warm and funny film about two old friends.", "The food was cold and the room was dark.", "Good."]
 
@@ -52,4 +53,4 @@ def test_answers_are_reported_kind_by_kind(tmp_path):
     assert text.count("| method | hit@1 | hit@2 | drop@1 | drop@2 | lds | passes |") == 4
     assert text.count("| leave-one-out |") == 4 and "| oracle |" in text
     assert "accredit reproduce answers --limit 2 --budget 20 --quick" in text
-    assert len(report.verdicts) == 8 and all(verdict.holds for verdict in report.verdicts)
+    assert len(report.verdicts) == 8 and {verdict.found for verdict in report.verdicts} == {Found.HOLDS}

@@ -19,6 +19,7 @@ from accredit.cli import accredit
 from accredit.core import InvalidInput
 from accredit.papers import selection, selection_data, selection_report, selection_runs
 from accredit.papers.selection_runs import METHODS, Outcome, Run, Sizes
+from accredit.papers.verdicts import Found
 from accredit.store.finished import Finished
 from tests.real_data import real_data
 
@@ -130,7 +131,8 @@ def test_every_method_has_its_row_and_every_set_its_sentence(report):
 
 def test_one_seed_judges_nothing(report, folder):
     once = selection.selection(folder, ["yelp"], seeds=1, store=report[1], workers=1, sizes=TINY)
-    assert not once.verdicts and "One seed settles no order" in once.markdown()
+    assert len(once.verdicts) == 4 and {v.found for v in once.verdicts} == {Found.OPEN}
+    assert "one seed judges nothing; run at least 2" in once.markdown()
 
 
 def test_a_second_run_reads_the_store(report, folder, monkeypatch):

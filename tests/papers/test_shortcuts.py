@@ -33,6 +33,7 @@ from accredit.papers.shortcuts_runs import (
     inert_tokens,
     run_key,
 )
+from accredit.papers.verdicts import Found
 from accredit.store import Finished
 
 OUTCOME = Outcome(
@@ -148,20 +149,27 @@ def test_the_lowest_neutral_loss_is_chosen_whatever_the_mass():
     assert len(firsts(CANDIDATES)) == 4
 
 
-def report_of(changes):
+def report_of(changes, seeds=3):
     """A report as written from runs that came to `changes`, by method."""
     settings = [*BASELINES, *PLAIN, *firsts(CANDIDATES)]
     texts = shortcuts.ReviewTexts(
         np.zeros((4, 5), int), np.ones((4, 5), bool), np.zeros((4, 350)), np.arange(4) % 2, np.arange(4) < 2, np.zeros((2, 50))
     )  # fmt: skip
     cured = {"accuracy": 0.9, "mass": 0.1, "scramble": 0.51, "neutral_loss": 0.6, "effective_share": 0.8}
-    blank = {"mass": None, "probe": None, "scramble": None, "scramble_answer": None, "neutral_loss": None}
+    blank = {
+        "accuracy": 0.8,
+        "mass": None,
+        "probe": None,
+        "scramble": None,
+        "scramble_answer": None,
+        "neutral_loss": None,
+    }
     usual = {"Baseline": blank, "Attention": {}, "Pretraining": cured, "Weighting": cured}
     rows = [
-        Row(s, tuple(replace(OUTCOME, **usual[s.method] | changes.get(s.method, {})) for _ in range(3)))
+        Row(s, tuple(replace(OUTCOME, **usual[s.method] | changes.get(s.method, {})) for _ in range(seeds)))
         for s in settings
     ]
-    return shortcuts._report(rows, [], texts, False, range(3))
+    return shortcuts._report(rows, [], texts, False, range(seeds))
 
 
 @pytest.mark.parametrize(
@@ -175,19 +183,38 @@ def report_of(changes):
         ("Weighting", {"accuracy": 0.80}, 1),  # enough for RCNN, too little for pooling
         ("Weighting", {"accuracy": 0.70}, 2),
         ("Pretraining", {"scramble": 0.56}, 2),
+        ("Weighting", {"mass": 0.85}, 4),  # more than the 80 % without a cure
+        ("Attention", {"accuracy": 0.7, "probe": 0.7}, 4),  # below the baseline, too
     ],
 )
 def test_verdicts_follow_the_numbers(method, changes, failing):
     report = report_of({method: changes})
-    assert len(report.verdicts) == 12
-    assert sum(not v.holds for v in report.verdicts) == failing
-    assert all(v.statement.startswith(method) for v in report.verdicts if not v.holds)
+    assert len(report.verdicts) == 20
+    fallen = [v for v in report.verdicts if v.found is not Found.HOLDS]
+    assert len(fallen) == failing and {v.found for v in fallen} <= {Found.REFUTED}
+    assert all(v.statement.startswith(method) for v in fallen)
+
+
+def test_one_seed_judges_nothing_and_says_what_would():
+    report = report_of({}, seeds=1)
+    assert {v.found for v in report.verdicts} == {Found.OPEN}
+    assert {v.needs for v in report.verdicts} == {"one seed judges nothing; run at least 2"}
+    assert "20 cannot be told from these runs" in report.markdown()
+
+
+def test_the_papers_statements_stand_beside_its_figures_and_ours_are_marked():
+    report = report_of({})
+    own = [v for v in report.verdicts if not v.ours]
+    assert len(own) == 8 and all(v.paper for v in own)
+    marked = [v.statement for v in report.verdicts if v.ours]
+    assert any("60 %" in s for s in marked) and any("15 %" in s for s in marked)
+    assert "(our threshold)" in report.markdown() and "paper: from 48.9 to 17.0 %" in report.markdown()
 
 
 def test_tables_show_the_paper_beside_us_with_chance():
     told = report_of({}).markdown()
     assert "| Attention, pooling | 99.5 | 66.4 | 97.0 ± 0.0 | 80.0 ± 0.0 |" in told
-    assert "| Baseline, RCNN | 96.1 | – | 97.0 ± 0.0 | – |" in told
+    assert "| Baseline, RCNN | 96.1 | – | 80.0 ± 0.0 | – |" in told
     assert "44.4" in told and "0.693" in told
     assert "| -7.8 | +4.2 |" in told  # Weighting, pooling: 90 and 10 against 97.8 and 5.8
     assert PUBLISHED["Weighting", "rcnn"] == (0.928, 0.170)

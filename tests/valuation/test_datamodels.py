@@ -107,7 +107,7 @@ def test_bad_settings_are_refused() -> None:
     masks = np.ones((12, 20), bool)
     with pytest.raises(InvalidInput, match="more than 21 subsets"):
         fit_datamodels(tuple("abcdefghijklmnopqrst"), ("t",), masks, np.zeros((12, 1)), fraction=0.5, penalty=0)
-    with pytest.raises(InvalidInput, match="not finite"):
+    with pytest.raises(InvalidInput, match="outputs holds nan; every number must be finite"):
         fit_datamodels(tuple("abcdefghijklmnopqrst"), ("t",), masks, np.full((12, 1), np.nan), fraction=0.5)
 
 

@@ -20,7 +20,7 @@ X, Y = [[0.0], [1.0], [2.0]], [0, 1, 1]
         ((X, Y, [[0.0]], [7]), "no training row has"),
         ((X, Y, [[0.0, 1.0]], [1]), "1 columns and test_x 2"),
         ((X, [0, 1], X, Y), r"y has shape \(2,\)"),
-        (([["a"], ["b"], ["c"]], Y, X, Y), "x must be numbers"),
+        (([["a"], ["b"], ["c"]], Y, X, Y), "x must be real numbers"),
         (([], [], X, Y), "shape"),
         ((X, [0.0, np.nan, 1.0], X, Y), "y holds nan in row 1"),
         ((X, ["a", "b", np.nan], X, ["a", "b", "a"]), "y holds nan in row 2"),  # not a class of that name

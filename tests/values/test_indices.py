@@ -184,14 +184,26 @@ def test_with_all_sizes_every_expansion_is_the_dividends():
 
 def test_dividends_ask_only_what_they_need():
     game = accredit.counted(FunctionGame([f"p{i}" for i in range(70)], lambda c: c.sum(axis=1) ** 2.0 + 1e6 * c[:, 3]))
-    found = accredit.mobius(game, order=2)
+    found = accredit.interactions(game, "mobius", 2)
     assert game.payoffs <= 1 + 70 + comb(70, 2) + 2 and found.exact
     assert found["p1"] == 1 and found["p3"] == 1e6 + 1 and found["p1", "p69"] == 2
     for small in random_games(6, count=2, seed=5):
         plain = FunctionGame(small.players, small.payoff)
-        some = accredit.mobius(plain, 3)
+        some = accredit.interactions(plain, "mobius", 3)
         assert some.sizes == (0, 1, 2, 3)
         assert all(x == pytest.approx(accredit.mobius(small)[who], abs=1e-12) for who, x in some)
+
+
+@pytest.mark.parametrize("named", [accredit.mobius, accredit.shapley_interactions, accredit.banzhaf_interactions])
+def test_order_means_exactly_that_many_players_in_every_named_function(named):
+    game = next(random_games(5, count=1, seed=6))
+    for order in (1, 2, 3):
+        found = named(game, order)
+        assert found.sizes == (order,)
+        expansion = accredit.interactions(game, found.index, order).of_size(order)
+        assert found.values == expansion.values
+    claimed = {c.axiom: c.holds for c in accredit.mobius(game, 2).claims}
+    assert claimed["reconstruction"] is Holds.NO
 
 
 def test_names():

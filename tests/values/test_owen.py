@@ -1,13 +1,14 @@
-from itertools import permutations
+from itertools import combinations, permutations
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from accredit.core import InvalidInput, TooManyPlayers
+from accredit.core import Holds, InvalidInput, TooManyPlayers
 from accredit.evaluate import check_claims
 from accredit.games import FunctionGame, TableGame, counted, grouped
-from accredit.values import owen, shapley
+from accredit.methods import DEFAULT_BUDGET
+from accredit.values import banzhaf, banzhaf_owen, owen, shapley
 from tests.random_games import random_games
 
 
@@ -116,12 +117,50 @@ def test_counts_what_it_asks():
         assert owen(game, [["a", "b"], ["c", "d", "e"]], orders=orders).payoffs == game.payoffs
 
 
-def test_wide_trees_are_refused_with_the_way_out():
-    game = FunctionGame([str(i) for i in range(40)], lambda c: c.sum(axis=1))
-    with pytest.raises(TooManyPlayers, match="orders=500"):
-        owen(game, list(game.players))
+def test_wide_trees_are_estimated_within_the_budget():
+    game = counted(FunctionGame([str(i) for i in range(40)], lambda c: c.sum(axis=1)))
+    for budget in (None, 500):
+        game.payoffs = 0
+        found = owen(game, list(game.players), budget=budget)
+        assert not found.exact and found.payoffs == game.payoffs <= (budget or DEFAULT_BUDGET)
     nested = [[str(8 * i + j) for j in range(8)] for i in range(5)]
-    assert_allclose(owen(game, nested).credit, np.ones(40))
+    exact = owen(game, nested, budget=1 << 18)
+    assert exact.exact and exact.credit == pytest.approx(np.ones(40))
+    assert "80 payoffs for a budget of 9" in owen(game, list(game.players), budget=9).stopped
+    with pytest.raises(InvalidInput, match="both given"):
+        owen(game, nested, budget=9, orders=9)
+
+
+@pytest.mark.parametrize(
+    "groups", [[["a", "b"], ["c", "d", "e"]], ["a", "b", "c", "d", "e"], [[["a", "b"], "c"], ["d", "e"]]]
+)
+def test_banzhaf_owen_counts_every_set_of_groups_alike(groups):
+    """By definition: for one level, over sets R of the other groups and sets T of the others inside; groups of one: Banzhaf."""
+    game = next(random_games(players=5, count=1, seed=3))
+    found = banzhaf_owen(game, groups)
+    if all(isinstance(group, str) for group in groups):
+        assert_allclose(found.credit, banzhaf(game).credit, atol=1e-12)
+    if groups == [["a", "b"], ["c", "d", "e"]]:
+        unions = [[0, 1], [2, 3, 4]]
+        for mine, others in (unions, unions[::-1]):
+            for i in mine:
+                inside = [j for j in mine if j != i]
+                before = [
+                    [*r, *t] for r in ([], others) for k in range(len(inside) + 1) for t in combinations(inside, k)
+                ]
+                gains = [game.table[_index([*s, i])] - game.table[_index(s)] for s in before]
+                assert found.credit[i] == pytest.approx(np.mean(gains))
+    assert found.claim("efficiency").holds is Holds.NO
+
+
+def _index(members):
+    return sum(1 << i for i in members)
+
+
+def test_banzhaf_owen_refuses_more_payoffs_than_the_budget():
+    game = FunctionGame([str(i) for i in range(12)], lambda c: c.sum(axis=1))
+    with pytest.raises(TooManyPlayers, match="the limit is 100"):
+        banzhaf_owen(game, list(game.players), budget=100)
 
 
 @pytest.mark.parametrize(
@@ -130,7 +169,7 @@ def test_wide_trees_are_refused_with_the_way_out():
         ([["a"], ["a", "b"]], "overlap"),
         ([["z"]], "unknown"),
         ([[]], "empty"),
-        ([["a", 3]], "a group is"),
+        ([["a", 3]], "unknown player '3'"),
         ([["a"], None], "a group is"),
     ],
 )
@@ -146,3 +185,28 @@ def test_bad_groups_are_named(groups, word):
 def test_bad_sampling_is_named(settings, word):
     with pytest.raises(InvalidInput, match=word):
         owen(next(random_games(3, 1, seed=0)), ["a"], **settings)
+
+
+@pytest.mark.parametrize("orders", [None, 7])
+def test_a_game_with_random_payoffs_is_shared_to_the_last_bit_it_paid(orders):
+    rng = np.random.default_rng(0)
+    noisy = FunctionGame("abcd", lambda coalitions: coalitions.sum(axis=1) + rng.normal(size=len(coalitions)))
+    shared = owen(noisy, [["a", "b"], ["c", "d"]], orders=orders)
+    assert abs(shared.unshared) < 1e-12
+
+
+@pytest.mark.parametrize("depth", [201, 3000])
+def test_trees_that_are_too_deep_or_contain_themselves_are_refused(depth):
+    tree = ["a"]
+    for _ in range(depth):
+        tree = [tree]
+    loop = []
+    loop.extend([loop, loop])
+    for odd in ([tree, "b"], [loop, "b"], {"x": {"y": loop}}):
+        with pytest.raises(InvalidInput, match="nested more than 200 deep, or contains itself"):
+            owen(FunctionGame("ab", lambda coalitions: coalitions.sum(axis=1)), odd)
+
+
+def test_more_orders_than_memory_holds_are_refused():
+    with pytest.raises(InvalidInput, match="orders must be a whole number from 2 to"):
+        owen(FunctionGame("ab", lambda coalitions: coalitions.sum(axis=1)), ["a", "b"], orders=10**12)

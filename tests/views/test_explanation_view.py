@@ -13,6 +13,7 @@ from accredit.views.explanation import explanation_blocks, explanation_body
 from accredit.views.flow import MOST, drawn, flow_svg, left_out
 from accredit.views.notation import claim_letters
 from accredit.views.page import asset, stylesheet
+from accredit.views.running import STEPS
 from accredit.views.sky import sky
 from accredit.views.terminal import wants_colour
 from accredit.views.words import title
@@ -126,7 +127,7 @@ def test_long_texts_stay_light():
     page, methods = views.explanation_page(explanation), len(explanation.attributions)
     tags = len(re.findall(r"<[a-z]", page))
     assert tags < words * (4 + methods + 2 + methods) + 600
-    assert page.count("<svg") <= 4  # those of the prediction
+    assert page.count("<svg") <= 4 + STEPS  # those of the prediction and of the running sum
     assert page.count('class="method aside"') == methods  # not laid out while out of sight
 
 

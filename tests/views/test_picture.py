@@ -83,7 +83,7 @@ def test_the_map_shows_who_raises_and_who_lowers():
 def test_the_page_holds_the_picture_once_and_a_piece_for_every_player():
     page = views.explanation_page(picture_sample())
     assert page.count("data:image/png") == 1 and page.count("<use") == 3
-    assert page.count('class="t patch') == 3 * 16 and page.count("<title>r0c0: ") == 3
+    assert page.count('class="t patch') == 3 * 16 and page.count("<title>row 1, column 1: ") == 3
 
 
 @pytest.mark.slow

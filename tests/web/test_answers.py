@@ -45,7 +45,7 @@ def test_what_cannot_be_explained_is_said(models):
 
 
 @pytest.mark.parametrize(
-    "how", [{"context": []}, {"players": "turn"}, {"methods": ["knn-shapley"]}, {"budget": 1}, {"model": "x"}]
+    "how", [{"context": ["x"] * 201}, {"players": "turn"}, {"methods": ["knn-shapley"]}, {"budget": 1}, {"model": "x"}]
 )
 def test_requests_are_bounded(how):
     with pytest.raises(ValidationError):

@@ -85,15 +85,27 @@ class Visit:
         self.see("#save").to_be_enabled()
         self.see("form[aria-busy]").to_have_count(0)
 
+    def edit(self) -> None:
+        """Opens the form again that has shrunk to one line."""
+        line = self.page.locator("form:visible > .brief-line")
+        if line.count() and line.first.is_visible():
+            line.first.click()
+
+    def write(self, text: str) -> None:
+        self.edit()
+        self.page.fill("#text", text)
+
     def choose(self, *methods: str) -> None:
+        self.edit()
         self.page.evaluate("document.querySelector('#explain-form details').open = true")
         for box in self.page.locator("#methods input").all():
             box.set_checked(box.get_attribute("value") in methods)
 
     def explain(self, text: str | None = None, *methods: str) -> None:
         """Type, choose, press the button, and wait for the end."""
+        self.edit()
         if text is not None:
-            self.page.fill("#text", text)
+            self.write(text)
         if methods:
             self.choose(*methods)
         with self.working():
@@ -165,6 +177,7 @@ def test_one_click_colours_the_example_and_a_token_tells_its_numbers(browser, se
 def test_typing_choosing_and_coming_back_by_the_link(browser, server):
     visit = Visit(browser, server)
     visit.explain("Dull, but the ending works.", "leave-one-out", "attention")
+    visit.edit()
     visit.page.select_option("#target", "NEGATIVE")
     visit.page.select_option("#players", "token")
     visit.explain()
@@ -185,15 +198,16 @@ def test_cancelling_stops_the_work_and_the_next_request_runs(browser, server):
     page = visit.page
     visit.explain("A dull film.", "leave-one-out")
     with server.paused() as before:
-        page.fill("#text", "A very long film.")
+        visit.write("A very long film.")
         page.click("#explain-form .primary")
         visit.see("#explain-form .going span").to_have_text("starting")
         visit.see("#explain-result").to_have_class("result stale")  # what is shown is not what was asked
         page.click("#explain-form .cancel")
         visit.see("#explain-form .problem").to_have_text("Cancelled.")
         visit.see("#explain-form .cancel").to_be_hidden()
-        visit.see("#explain-result").to_have_class("result")
-        visit.see("#explain-form .primary").to_be_enabled()
+        visit.see("#explain-result").to_have_class("result stale")  # still that of the text before
+        visit.see(".earlier:visible").to_have_text("This is for the earlier text, “A dull film.”:")
+        visit.see("#explain-form .primary").to_be_visible()
         visit.explain("A good film.")  # the worker stands still, so that only its replacement can do this
     visit.see(".lead .t", has_text="good").to_have_count(1)
     visit.see("#explain-form .problem").to_be_hidden()
@@ -207,7 +221,7 @@ def test_a_request_that_is_overtaken_leaves_no_trace(browser, server):
     visit.explain("A dull film.", "leave-one-out")
     with visit.held("/api/explain") as waiting:
         for text in ("A slow film.", "A good film."):
-            page.fill("#text", text)
+            visit.write(text)
             with page.expect_request("**/api/explain"):
                 page.click("#explain-form .primary")
         until(page, lambda: len(waiting) == 2)
@@ -286,7 +300,7 @@ def test_words_of_an_old_text_are_not_joined_in_a_new_one(browser, server):
     visit = Visit(browser, server)
     page = visit.page
     visit.explain("Not good at all.", "leave-one-out")
-    page.fill("#text", "Rather good.")
+    visit.write("Rather good.")
     asked = len(visit.asked)
     drag(page, "Not", "good")
     visit.see("#explain-form .problem").to_have_text("The text has changed. Explain it first, then join its words.")
@@ -332,10 +346,11 @@ def test_a_dropped_picture_is_explained_and_kept_by_the_saved_file(browser, serv
     visit.choose("leave-one-out")
     with visit.working():
         drop(page, ("shirt.png", "image/png", picture()), ("other.png", "image/png", picture()))
-    visit.said("Of 2 files, the first is explained.")
+    visit.see("#explain-form .problem").to_have_text("Of 2 files, the first is explained.")
     assert page.locator(".pictures .patch").count() > 4
-    visit.see("#picture img").to_be_visible()
     visit.see("#text").to_be_hidden()
+    visit.edit()
+    visit.see("#picture img").to_be_visible()
     assert visit.link == "#explain"  # no link can carry a picture, and this one does not pretend to
     visit.see("#picture").to_contain_text("link cannot carry a picture")
     page.click("#link")
@@ -440,7 +455,7 @@ def test_a_finger_joins_words_and_marked_words_are_joined_by_key(browser, server
 
 def test_a_problem_is_told_and_gone_after_the_next_success(browser, server):
     visit = Visit(browser, server)
-    visit.page.fill("#text", "   ")
+    visit.write("   ")
     visit.page.click("#explain-form .primary")
     visit.see("#explain-form .problem").to_be_visible()
     visit.see("#explain-form .cancel").to_be_hidden()
@@ -709,6 +724,18 @@ def test_no_serious_barrier_for_readers_who_cannot_see_or_point(browser, server,
     page.locator(".lead .t").first.focus()
     visit.see(".inspector").to_be_visible()
     check("explain")
+    page.click("#what-if")
+    page.fill("#changed", "A bad, short film.")
+    page.click("#what-if-form .primary")
+    visit.see("#what-if-result .verdict").to_have_count(1)
+    visit.edit()
+    page.fill("#text", " ")
+    page.click("#explain-form .primary")
+    check("what if, an earlier result and a problem")
+    visit.open("answers")
+    with visit.working("/api/answer"):
+        page.click("#answers-form .primary")
+    check("answers")
     visit.open("flow")
     check("flow, nothing drawn")
     with visit.working("/api/flow"):
@@ -731,12 +758,14 @@ def test_everything_can_be_reached_by_keys(browser, server):
     page = visit.page
     visit.finished()
     link = visit.link
-    page.evaluate("document.activeElement.blur()")
+    visit.see("#explain-result h1").to_be_focused()  # the answer is read first
+    page.evaluate("document.body.tabIndex = -1; document.body.focus()")
     page.keyboard.press("Tab")
     visit.see(".skip").to_be_focused()
     page.keyboard.press("Enter")
     visit.see("#view").to_be_focused()
     assert visit.link == link  # the address still restores the view
+    visit.edit()
     page.locator("#text").focus()
     with visit.working():
         page.keyboard.press("Control+Enter")
@@ -821,6 +850,7 @@ def test_the_buttons_of_the_browser_go_back_and_forward_and_ask_nothing_twice(br
         ("#explain?text=Really? Yes.&methods=attention", "Really? Yes."),
         ("#explain?text=A+film.&methods=attention&players=banana&payoff=much&target=MAYBE&groups=5", "A film."),
         ("#explain?text=A+film.&methods=attention&groups=[[\"A\",3]]", "A film."),
+        ("#explain?text=A+film.&methods=attention,banana&part=x", "A film."),
     ],
 )  # fmt: skip
 def test_a_link_that_was_written_badly_opens_what_it_can(browser, server, fragment, text):
@@ -832,7 +862,12 @@ def test_a_link_that_was_written_badly_opens_what_it_can(browser, server, fragme
     else:
         visit.explain()
     if "MAYBE" in fragment:
-        visit.said("This link asks for something that is not available here: target, players, payoff, groups.")
+        lost = "target “MAYBE”, players “banana”, payoff “much”, groups “5”"
+        visit.see("#explain-form .problem").to_have_text(f"This link asks for what is not available here: {lost}.")
+    if "no-such-view" in fragment:
+        visit.said("There is no view “no-such-view”; this is Explain.")
+    if "banana&part" in fragment:
+        visit.see("#explain-form .problem").to_contain_text("method “banana”, part “x”")
     visit.see("#players").to_have_value("word")
     visit.close()
 
@@ -873,7 +908,7 @@ def test_a_text_of_512_tokens_stays_light_and_no_token_listens(browser, server):
     )
     visit.see("main.live").to_have_count(1)
     assert page.locator("#explain-result *").count() < words * (4 + methods + 2 + methods) + 600
-    assert page.locator("#explain-result svg *").count() < 20
+    assert page.locator("#explain-result svg *").count() < 60  # the steps of the running sum, not the tokens
     page.locator(".lead .t").nth(1).focus()
     for _ in range(30):
         page.keyboard.press("ArrowRight")

@@ -24,33 +24,113 @@ def stranger() -> TestClient:
     return TestClient(guarded(application(Worker()), SECRET, PORT), base_url=BASE)
 
 
+BEARER = {"authorization": f"Bearer {SECRET}"}
+
+
 @pytest.fixture
 def client(stranger: TestClient) -> Iterator[TestClient]:
-    assert stranger.get(f"/?token={SECRET}").status_code == 200
+    stranger.headers.update(BEARER)
     yield stranger
 
 
-@pytest.mark.parametrize("path", ["/", "/?token=wrong", "/static/app.js", "/api/about", "/api/data", "/no-such-page"])
+def halves(stranger: TestClient) -> tuple[str, str]:
+    """What the printed address is exchanged for: the cookie's value, and the word that the page keeps."""
+    answer = stranger.get(f"/?token={SECRET}", follow_redirects=False)
+    assert answer.status_code == 303
+    stranger.cookies.clear()
+    return answer.headers["set-cookie"].split("=")[1].split(";")[0], answer.headers["location"].partition("page=")[2]
+
+
+def with_halves(stranger: TestClient, cookie: str, page: str) -> int:
+    headers = {"cookie": f"accredit_{PORT}={cookie}", "x-accredit-page": page}
+    return int(stranger.get("/api/about", headers=headers).status_code)
+
+
+@pytest.mark.parametrize("path", ["/api/about", "/api/data", "/api/data.csv", "/api/no-such-route"])
 def test_nothing_is_told_without_the_key(stranger, path):
     answer = stranger.get(path)
     assert answer.status_code == 403
-    assert "accredit serve" in answer.text and SECRET not in answer.text
+    assert "accredit serve" in answer.json()["problem"] and SECRET not in answer.text
+    assert stranger.post("/api/game", json=COOKIES).status_code == 403
+
+
+def test_the_page_without_a_key_is_the_same_for_everybody(stranger):
+    """It holds no secret: it asks for the key, so that a link survives a restart of the server."""
+    assert 'id="locked"' in stranger.get("/").text and stranger.get("/static/app.js").status_code == 200
+    assert SECRET not in stranger.get("/").text
+    assert stranger.post("/", json={}).status_code == 403
+
+
+def test_the_printed_address_becomes_one_without_the_key(stranger):
+    answer = stranger.get(f"/?token={SECRET}", follow_redirects=False)
+    assert answer.status_code == 303 and answer.headers["location"].startswith("/?page=")
+    assert SECRET not in answer.headers["location"] + answer.headers["set-cookie"] + answer.text
+    cookie = answer.headers["set-cookie"]
+    assert "HttpOnly" in cookie and "SameSite=Strict" in cookie and cookie.startswith(f"accredit_{PORT}=")
+
+
+def test_the_printed_address_opens_one_browser_once():
+    """A browser writes every address into its history, also one that only led to another."""
+    page = TestClient(guarded(application(Worker()), SECRET, PORT, "a-ticket"), base_url=BASE)
+    assert page.get("/?token=wrong", follow_redirects=False).headers["location"] == "/?page="
+    first, second = (page.get("/?token=a-ticket", follow_redirects=False) for _ in range(2))
+    assert first.headers["location"] == f"/?page={halves(page)[1]}" and "set-cookie" in first.headers
+    assert second.headers["location"] == "/?page=" and "set-cookie" not in second.headers
+    assert "set-cookie" not in page.get("/?token=", follow_redirects=False).headers  # a spent ticket is no empty key
+    assert page.get("/api/about", headers={"authorization": "Bearer a-ticket"}).status_code == 403
+
+
+def test_each_half_of_the_key_is_useless_alone(stranger):
+    """A browser sends the cookie to every port of this host; what stays in a history is the other half."""
+    cookie, page = halves(stranger)
+    assert with_halves(stranger, cookie, page) == 200
+    for wrong in (
+        ("", page),
+        (cookie, ""),
+        (page, cookie),
+        (cookie, cookie),
+        (page, page),
+        (SECRET, SECRET),
+        (cookie[:-1], page),
+    ):
+        assert with_halves(stranger, *wrong) == 403
+    stranger.cookies.clear()
+    assert stranger.get("/api/about", headers={"authorization": f"Bearer {cookie}"}).status_code == 403
+
+
+def test_another_server_gives_other_halves(stranger):
+    cookie, page = halves(stranger)
+    restarted = TestClient(guarded(application(Worker()), SECRET + "2", PORT), base_url=BASE)
+    assert with_halves(restarted, cookie, page) == 403
+
+
+def test_the_key_that_is_pasted_opens_the_page(stranger):
+    answer = stranger.post("/api/enter", json={"key": f" {SECRET}\n"})
+    assert answer.status_code == 200
+    cookie = answer.headers["set-cookie"].split("=")[1].split(";")[0]
+    stranger.cookies.clear()
+    assert with_halves(stranger, cookie, answer.json()["page"]) == 200
+
+
+@pytest.mark.parametrize(
+    "body", [b"", b"{}", b"[1]", b'{"key": 5}', b'{"key": "wrong"}', b'{"key": "' + b"x" * 2000 + b'"}', b"\xff"]
+)
+def test_a_wrong_key_is_refused_in_words(stranger, body):
+    answer = stranger.post("/api/enter", content=body)
+    assert answer.status_code in (403, 413) and answer.json()["problem"] and "set-cookie" not in answer.headers
+    origin = {"origin": "http://evil.example"}
+    assert stranger.post("/api/enter", json={"key": SECRET}, headers=origin).status_code == 403
 
 
 def test_a_wrong_or_broken_cookie_is_no_key(stranger):
+    _, page = halves(stranger)
     for value in ("wrong", "", "é", '"; x=[', SECRET[:-1]):
-        cookie = f"accredit_{PORT}={value}".encode()
-        assert stranger.get("/api/about", headers={"cookie": cookie}).status_code == 403
+        headers = {"cookie": f"accredit_{PORT}={value}".encode(), "x-accredit-page": page}
+        assert stranger.get("/api/about", headers=headers).status_code == 403
 
 
 def test_the_key_in_another_path_opens_nothing(stranger):
     assert stranger.get(f"/api/about?token={SECRET}").status_code == 403
-
-
-def test_the_address_gives_a_cookie_that_scripts_and_other_sites_cannot_use(stranger):
-    cookie = stranger.get(f"/?token={SECRET}").headers["set-cookie"]
-    assert "HttpOnly" in cookie and "SameSite=Strict" in cookie and f"accredit_{PORT}={SECRET}" in cookie
-    assert stranger.get("/api/about").status_code == 200
 
 
 @pytest.mark.parametrize(
@@ -61,7 +141,8 @@ def test_other_names_for_this_machine_are_refused(client, host):
 
 
 @pytest.mark.parametrize(
-    "origin", ["http://evil.example", "null", f"https://127.0.0.1:{PORT}", "http://127.0.0.1:1", ""]
+    "origin",
+    ["http://evil.example", "null", f"https://127.0.0.1:{PORT}", "http://127.0.0.1:1", "", f"127.0.0.1:{PORT}"],
 )
 def test_requests_from_other_pages_are_refused(client, origin):
     assert client.post("/api/game", json=COOKIES, headers={"origin": origin}).status_code == 403
@@ -70,6 +151,7 @@ def test_requests_from_other_pages_are_refused(client, origin):
 def test_requests_that_the_browser_calls_foreign_are_refused(client):
     for site in ("cross-site", "same-site", "none"):
         assert client.post("/api/game", json=COOKIES, headers={"sec-fetch-site": site}).status_code == 403
+        assert client.get("/api/about", headers={"sec-fetch-site": site}).status_code == 403
     same = {"origin": BASE, "sec-fetch-site": "same-origin"}
     assert client.post("/api/game", json=COOKIES, headers=same).status_code == 200
 
@@ -79,6 +161,27 @@ def test_long_requests_are_refused_by_their_announced_and_by_their_true_length(c
     pieces = (b"x" * (1 << 20) for _ in range((BODY_LIMIT >> 20) + 2))
     assert client.post("/api/game", content=pieces).status_code == 413
     assert client.post("/api/game", content=b"{}", headers={"content-length": "-5"}).status_code == 413
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"{" + b",".join(b'"k%d":1' % k for k in range(200_000)) + b"}",
+        b'{"payoffs":[' + b",".join([b'"x"'] * 200_000) + b"]}",
+        b'{"text": "' + b'\\"' * 100_000 + b",,," * 10_000,  # a string that never ends
+    ],
+    ids=["names", "values", "open"],
+)
+def test_a_body_of_very_many_parts_is_refused_before_they_are_looked_at(client, body):
+    answer = client.post("/api/game", content=body, headers={"content-type": "application/json"})
+    assert answer.status_code in (413, 422) and answer.json()["problem"]
+    if body[-1:] in b"}":
+        assert "20,000" in answer.json()["problem"]
+
+
+def test_commas_of_a_long_text_are_no_parts(client):
+    asked = {"players": ["a"], "payoffs": [0, 1], "groups": "," * 300}
+    assert "20,000" not in client.post("/api/game", json=asked | {"players": ["," * 30_000]}).text
 
 
 def test_every_answer_carries_the_policy(client, stranger):
@@ -110,8 +213,9 @@ def test_no_request_takes_a_path_or_an_address():
     models = {name: model for name, model in schema["components"]["schemas"].items() if name.endswith("Request")}
     names = {name for model in models.values() for name in model["properties"]}
     assert names == {"text", "image", "methods", "target", "players", "payoff", "payoffs", "budget", "seed", "residual",
-                     "layer", "rule", "method", "groups", "answer", "rather_than", "context", "query", "removal",
-                     "table", "name", "shown", "row", "heads", "layers", "model"}  # fmt: skip
+                     "layer", "rule", "method", "groups", "answer", "rather_than", "context", "query", "removal", "prompt",
+                     "pair", "changed", "changed_pair", "cut", "part", "table", "name", "shown", "row", "heads", "layers",
+                     "model"}  # fmt: skip
     asked = {
         p["name"] for path in schema["paths"].values() for verb in path.values() for p in verb.get("parameters", ())
     }
@@ -189,7 +293,7 @@ def test_what_there_is_not_is_told_the_same_way(client):
 
 def journal_client(path: Path) -> TestClient:
     client = TestClient(guarded(application(Worker(), str(path)), SECRET, PORT), base_url=BASE)
-    client.get(f"/?token={SECRET}")
+    client.headers.update(BEARER)
     return client
 
 

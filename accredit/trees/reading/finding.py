@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from accredit.core import AccreditError, InvalidInput
 from accredit.models.row_files import load_row_model
 from accredit.trees.forest import Forest
 from accredit.trees.reading.ensemble import Ensemble, NotTrees
@@ -61,4 +62,10 @@ def forest_of(model: Any) -> Forest:
 
 def load_ensemble(path: str | Path, trusted: Iterable[str] = ()) -> Ensemble:
     """The trees of a model file that is safe to open: xgboost JSON or UBJ, lightgbm text, catboost JSON or cbm, skops."""
-    return ensemble_of(load_row_model(path, trusted).model)
+    try:
+        return ensemble_of(load_row_model(path, trusted).model)
+    except (AccreditError, OSError):
+        raise
+    except Exception as error:  # each library has errors of its own for a file that is not whole
+        lines = str(error).strip().splitlines() or [type(error).__name__]
+        raise InvalidInput(f"{str(path)!r} is not a whole model: {lines[0]:.200}; save the model again") from error

@@ -21,6 +21,7 @@ from accredit.values.surrogate.walsh import Walsh
 
 MOST_PAIRS = 2000  # fitted unless time is short; further pairs correct the fit
 END_NOISE = 1e-6  # the end pair {∅, N} is known and has no weight in any score
+FEWEST_PAIRS = 5  # three pairs of five players were covered 86 % of the time
 FEW_PAIRS = 60  # below this some intervals are not honest, see `_too_few`
 ASYMPTOTIC = (
     "Student t on left-out residuals of the surrogate, with fewer degrees of freedom where few pairs carry the error; "
@@ -63,6 +64,12 @@ class Asked:
     def two_valued(self) -> bool:
         """Whether all payoffs but v(∅) and v(N) take at most two values."""
         return len(np.unique(np.concatenate([self.chosen, self.rest]))) <= 2
+
+    @property
+    def step(self) -> float:
+        """What the odd part changes by where a two-valued payoff switches; 0 for payoffs of more values."""
+        seen = np.unique(np.concatenate([self.chosen, self.rest]))
+        return float(seen[-1] - seen[0]) / 2 if len(seen) == 2 else 0.0
 
 
 @dataclass(frozen=True)
@@ -113,7 +120,8 @@ def estimate(asked: Asked, error: float, debiased: bool, fitted: int, rng: np.ra
     because = _too_few(asked)
     stderr = None
     if not because:
-        stderr = np.maximum(scale * standard_error(linear, design, stack.cautious), FLOOR * np.abs(shares).max())
+        error_of = standard_error(linear, design, stack.cautious, asked.step / scale)
+        stderr = np.maximum(scale * error_of, FLOOR * np.abs(shares).max())
     certificate = _certificate(asked, stack, scale)
     multiple = t_multiple(linear, design, stack.cautious, error)
     return Finding(shares, stderr, multiple, because or ASYMPTOTIC, certificate)
@@ -124,6 +132,8 @@ def _too_few(asked: Asked) -> str:
     m, n = len(asked.design), asked.design.players
     if m >= FEW_PAIRS:
         return ""
+    if m < FEWEST_PAIRS:
+        return f"{m} pairs are too few to see any spread; ask {2 * FEWEST_PAIRS + 2} payoffs"
     if asked.two_valued:
         return f"{m} pairs of two-valued payoffs are too few to see rare events; ask {2 * FEW_PAIRS + 2} payoffs"
     if n + 1 < m < 3 * n:

@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 
 from accredit.core import Attribution, Claim, FloatArray, Game, Holds, InvalidInput, Precision, payoffs
+from accredit.core.arguments import check_fields
 from accredit.values.every_output import solves_every_output
 from accredit.values.exact import SHAPLEY_CLAIMS, Exact
 from accredit.values.intervals import look_error
@@ -64,6 +65,7 @@ class Surrogate:
     centre: Literal["stacked", "debiased"] = "stacked"
 
     def __post_init__(self) -> None:
+        check_fields(self)
         checked(Sampled(seconds=self.seconds, half_width=self.half_width, level=self.level), self.budget, self.seed)
         if self.budget is not None and self.budget < 2:
             raise InvalidInput(f"budget must be at least 2, for v(∅) and v(N), got {self.budget!r}; write budget=1000")

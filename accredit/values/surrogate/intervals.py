@@ -23,6 +23,7 @@ from accredit.values.surrogate.design import Design
 from accredit.values.surrogate.stack import centred_sum, spread_of_pair
 
 CAUTION = 1.2  # on the variance: left-out residuals share hyper-parameters; set where coverage fell to 0.90 without it
+UNSEEN = 3.0  # what none of m pairs has shown may still be found in about 3 of m
 FLOOR = 5e-7  # of the largest credit: no standard error is smaller, because nothing was verified below this
 
 
@@ -93,11 +94,17 @@ def operator(design: Design) -> Operator:
     return Regression(design) if len(design) + 1 > 2 * design.players else AllPairs(design)
 
 
-def standard_error(operator: Operator, design: Design, left_out: FloatArray) -> FloatArray:
-    """SE_i of the correction: (n,). The inflation, up to 4, stands for the n coefficients that share the pairs."""
+def standard_error(operator: Operator, design: Design, left_out: FloatArray, event: float = 0.0) -> FloatArray:
+    """SE_i of the correction: (n,). The inflation, up to 4, stands for the n coefficients that share the pairs.
+
+    Residuals as large as the largest, or as an `event` that the payoffs are known to be capable of, may sit in pairs that were
+    not asked: about 3 in m of them, by the rule of three. Without that share, kinks and thresholds were covered 79 to 92 % of
+    the time, because the few pairs that show them carry all of the error.
+    """
     m, n = len(design), design.players
     inflation = CAUTION * min(4.0, (m + n) / max(m - n, 1))
-    variance = operator.apply_squared((1 - design.inclusion) * left_out**2)
+    missed = UNSEEN * max(float(np.max(left_out**2)), event**2) / m
+    variance = operator.apply_squared((1 - design.inclusion) * (left_out**2 + missed))
     return np.sqrt(inflation * np.maximum(variance, 0.0))
 
 

@@ -50,8 +50,9 @@ export function inspect(root) {
     if (!strip) return null;
     const tokens = [...strip.querySelectorAll(".t")];
     const at = tokens.indexOf(from);
-    if (key === "ArrowRight") return tokens[at + 1];
-    if (key === "ArrowLeft") return tokens[at - 1];
+    const forward = getComputedStyle(strip).direction === "rtl" ? "ArrowLeft" : "ArrowRight";
+    if (key === forward) return tokens[at + 1];
+    if (key === "ArrowLeft" || key === "ArrowRight") return tokens[at - 1];
     if (key === "Home") return tokens[0];
     if (key === "End") return tokens.at(-1);
     const strips = [...root.querySelectorAll(".strip")];
@@ -83,7 +84,7 @@ export function inspect(root) {
   });
   root.addEventListener("click", (event) => {
     const token = event.target.closest("a")?.querySelector(".patch") ?? event.target.closest(".t");
-    if (event.target.closest(".inspector button")) show((pinned = null));
+    if (event.target.closest(".inspector > button")) show((pinned = null));
     if (!token) return;
     event.preventDefault();
     show((pinned = token.dataset.p));

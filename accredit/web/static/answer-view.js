@@ -1,61 +1,136 @@
-// Answers: passages, a question and an answer; the prompt is coloured for the word of the answer that one points at.
+// Answers: passages and a question, or one prompt, and an answer; the prompt is coloured for the word of the answer that one points at.
 import { answers } from "/static/answers.js";
-import { Asking, element, nodes, pick, put } from "/static/page-parts.js";
+import { arrive, Asking, element, nodes, pick, put, shrinking } from "/static/page-parts.js";
 
 const EXAMPLE = {
   context: "Anna has the job of Boris .\nClara owns a dog .\nBoris works as a baker .\nDavid lives in Oslo .",
   query: "What does Anna do ?",
 };
+const NONE = "The served model does not write. Start with accredit serve --model FOLDER and a language model, or without --model for the built-in one.";
+const KEPT = 8;
 
 export function answerView(about, frame) {
   const by = (id) => document.getElementById(id);
   const form = by("answers-form");
   const result = by("answers-result");
   const asking = new Asking(form, result);
-  const fields = { context: by("passages"), query: by("query"), answer: by("answer"), rather: by("rather"), players: by("answer-players"), removal: by("answer-removal") };
+  const fields = { context: by("passages"), query: by("query"), prompt: by("prompt"), answer: by("answer"), rather: by("rather"), players: by("answer-players"), removal: by("answer-removal") };
+  const modes = [...form.querySelectorAll("input[name=given]")];
+  const past = new Map(); // settings -> { main, page }
   let asked = false;
   let interrupted = false; // left while it was computed
-  let shown = ""; // the settings of the last result that came to its end
 
-  if (about.builtin) for (const [name, value] of Object.entries(EXAMPLE)) fields[name].value = value;
-  by("answers-none").hidden = about.answers;
-  const settings = () => Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, field.value]));
+  if (about.builtin) {
+    for (const [name, value] of Object.entries(EXAMPLE)) fields[name].value = value;
+    fields.prompt.value = `${EXAMPLE.context}\n${EXAMPLE.query}`;
+  }
+  by("answers-card").textContent = !about.answers
+    ? NONE
+    : about.builtin
+      ? "Model: built-in answering model. It knows a few words and answers questions about facts that the passages state; its weights were set by hand, so the right credit is known."
+      : `Model: ${about.text.name}. It writes; what it says is scored word by word.`;
+  const one = () => modes[1].checked;
+  const lines = () => fields.context.value.split("\n").filter((line) => line.trim());
+  const brief = shrinking(form, () => (one() ? fields.prompt.value : `${lines().length} passages · ${fields.query.value}`));
 
-  async function ask() {
+  function shape() {
+    form.querySelector(".with-passages").hidden = one();
+    form.querySelector(".with-prompt").hidden = !one();
+  }
+
+  function settings() {
+    const { context, query, prompt, ...others } = Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, field.value]));
+    return one() ? { prompt, ...others } : { context, query, ...others };
+  }
+
+  function refused(message) {
+    asking.stop();
+    asking.age();
+    brief.open();
+    asking.tell(message);
+  }
+
+  async function ask(step = true) {
+    const given = settings();
+    if (one() && !given.prompt.trim()) return refused("Write a prompt first.");
+    if (!one() && !lines().length) return refused("Write at least one passage, one per line.");
+    if (!one() && !given.query.trim()) return refused("Write the question that the passages are to answer.");
+    frame.remember("answers", given, { step: step && asked });
     asked = true;
     interrupted = false;
-    const given = settings();
-    frame.remember("answers", given);
     view.page = null;
     frame.savable();
-    const { context, query, answer, rather, players, removal } = given;
-    const request = { context: context.split("\n").filter((line) => line.trim()), query, answer, rather_than: rather, players, removal };
-    await asking.run("/api/answer", request, (event) => {
-      if (event.event === "result") answers(put(result, element("h1", { textContent: event.title }), ...nodes(event.html)));
+    const { answer, rather, players, removal } = given;
+    const from = one() ? { prompt: given.prompt } : { context: lines(), query: given.query };
+    brief.shrink();
+    let main = null;
+    await asking.run("/api/answer", { ...from, answer, rather_than: rather, players: players || null, removal }, (event) => {
+      if (event.event === "result") {
+        const title = element("h1", { textContent: event.title });
+        main = put(result, title, ...nodes(event.html));
+        answers(main);
+        arrive(form, title);
+      }
       if (event.event === "done") {
+        past.set(JSON.stringify(given), { main, page: event.page });
+        if (past.size > KEPT) past.delete(past.keys().next().value);
         view.page = () => event.page;
-        shown = JSON.stringify(given);
         frame.savable();
       }
     });
   }
+  asking.cancel.addEventListener("click", brief.open);
+  asking.failed = (error) => {
+    brief.open();
+    Asking.prototype.failed.call(asking, error);
+  };
 
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     ask();
   });
+  form.addEventListener("input", () => {
+    shape();
+    asking.stop();
+    asking.age();
+    asking.tell("");
+    view.page = null;
+    frame.savable();
+  });
+
+  // Takes what a link says; returns what of it does not exist here.
+  function restore(query) {
+    modes[query.has("prompt") ? 1 : 0].checked = true;
+    const lost = [];
+    for (const [name, field] of Object.entries(fields)) {
+      const value = query.get(name) ?? "";
+      if (field.tagName !== "SELECT") field.value = value;
+      else if (!pick(field, value) && value) lost.push(`${name} “${value.slice(0, 30)}”`);
+    }
+    shape();
+    return lost;
+  }
 
   const view = {
     page: null,
-    enter(query) {
-      if (query.has("context")) {
-        for (const [name, field] of Object.entries(fields)) {
-          if (field.tagName === "SELECT") pick(field, query.get(name) ?? "");
-          else field.value = query.get(name) ?? "";
-        }
-        if (!view.page || JSON.stringify(settings()) !== shown) ask(); // else it is still here
-      } else if (interrupted) ask();
-      else if (asked) frame.remember("answers", settings());
+    async enter(query) {
+      if (!query.has("context") && !query.has("prompt")) {
+        if (interrupted) ask();
+        else if (asked) frame.remember("answers", settings());
+        return;
+      }
+      const lost = restore(query);
+      const found = past.get(JSON.stringify(settings()));
+      if (!found) await ask(false);
+      else {
+        asking.stop();
+        result.replaceChildren(found.main);
+        asking.age(false);
+        brief.shrink();
+        view.page = () => found.page;
+        frame.savable();
+      }
+      if (lost.length) asking.tell(`This link asks for what is not available here: ${lost.join(", ")}`);
     },
     leave() {
       interrupted ||= asking.running;

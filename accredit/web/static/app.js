@@ -1,5 +1,6 @@
 // The frame: which view is open, what its address says, copying that address, saving the view as one file.
-import { get, Problem, UNREACHABLE } from "/static/stream.js";
+import { enter, file, get, keep, Locked, Problem, UNREACHABLE } from "/static/stream.js";
+import { sentence } from "/static/page-parts.js";
 import { explainView } from "/static/explain.js";
 import { answerView } from "/static/answer-view.js";
 import { flowView } from "/static/flow.js";
@@ -20,16 +21,20 @@ function say(message) {
 // #explain?text=… : the view, and all that it needs to come back. No name at all is the first view.
 function place() {
   const [, name, query] = location.hash.match(/^#?([^?]*)\??(.*)$/s);
-  return [name === "" ? "explain" : Object.hasOwn(views, name) ? name : null, new URLSearchParams(query)];
+  const known = name === "" ? "explain" : Object.hasOwn(views, name) ? name : null;
+  if (!known) say(`There is no view “${name.slice(0, 40)}”; this is Explain.`);
+  return [known, new URLSearchParams(query)];
 }
 
 const frame = {
   say,
-  // A view passes on the settings that restore it.
-  remember(name, settings) {
+  // A view passes on the settings that restore it; with `step`, Back leads to those before. `state` is for what no link can hold.
+  remember(name, settings, { step = false, state = null } = {}) {
     if (open !== name) return;
     const query = new URLSearchParams(Object.entries(settings).filter(([, value]) => value !== "" && value != null));
-    history.replaceState(null, "", `#${name}${query.size ? `?${query}` : ""}`);
+    const address = `#${name}${query.size ? `?${query}` : ""}`;
+    const same = address === location.hash && !state;
+    history[step && !same ? "pushState" : "replaceState"](state, "", address);
   },
   // A view has something to save, or no longer has.
   savable() {
@@ -52,8 +57,32 @@ function show(name, settings) {
   frame.savable();
 }
 
-history.replaceState(null, "", location.pathname + location.hash); // the key stays out of sight and out of history
+// The redirect from the printed address brings this page's half of the key; it leaves the address at once.
+const brought = new URLSearchParams(location.search).get("page");
+if (brought) keep(brought);
+history.replaceState(history.state, "", location.pathname + location.hash);
+
+// Without the key, or with that of an earlier server, the page asks for it; afterwards the address restores the view.
+const locked = document.getElementById("locked");
+addEventListener("locked", () => {
+  locked.hidden = false;
+  for (const view of document.querySelectorAll(".view")) view.hidden = true;
+  document.getElementById("key").focus();
+});
+locked.addEventListener("submit", async (event) => {
+  event.preventDefault();
+  const problem = locked.querySelector(".problem");
+  try {
+    await enter(document.getElementById("key").value);
+    location.reload();
+  } catch (error) {
+    problem.textContent = sentence(error instanceof Problem ? error.message : UNREACHABLE);
+    problem.hidden = false;
+  }
+});
+
 const about = await get("/api/about").catch((error) => {
+  if (error instanceof Locked) return new Promise(() => {}); // the page goes on after it was opened
   const broken = document.getElementById("broken");
   broken.textContent = `This page cannot start: ${error instanceof Problem ? error.message : UNREACHABLE}`;
   broken.hidden = false;
@@ -70,10 +99,12 @@ const views = {
 
 follow(document); // in whatever view a flow is drawn
 
-addEventListener("hashchange", () => {
+function move() {
   const [name, settings] = place();
   if (name) show(name, settings);
-});
+}
+addEventListener("hashchange", move);
+addEventListener("popstate", (event) => event.state && move()); // two pictures have the same address
 
 // The skip link moves the focus and leaves the address, which restores the view, as it is.
 document.querySelector(".skip").addEventListener("click", (event) => {
@@ -87,22 +118,37 @@ link.addEventListener("click", async () => {
   if (why) return say(why);
   try {
     await navigator.clipboard.writeText(location.href);
-    say("Link copied; it works while this server runs.");
+    say("Link copied. After a restart it asks for the key, and then opens as before.");
   } catch {
     say("The address bar holds the link.");
   }
 });
 
-save.addEventListener("click", async () => {
-  const page = await views[open].page?.();
-  if (!page) return;
-  const address = URL.createObjectURL(new Blob([page], { type: "text/html" }));
+function download(blob, name) {
+  const address = URL.createObjectURL(blob);
   const link = document.createElement("a");
   link.href = address;
-  link.download = `accredit-${open}.html`;
+  link.download = name;
   link.click();
   setTimeout(() => URL.revokeObjectURL(address), 10000);
-  say(`Saved as ${link.download}`);
+  say(`Saved as ${name}`);
+}
+
+save.addEventListener("click", async () => {
+  const page = await views[open].page?.();
+  if (page) download(new Blob([page], { type: "text/html" }), `accredit-${open}.html`);
+});
+
+// A link to a file of the server is fetched with the key, which a plain link would not carry.
+document.addEventListener("click", async (event) => {
+  const wanted = event.target.closest?.("a[download][href^='/api/']");
+  if (!wanted) return;
+  event.preventDefault();
+  try {
+    download(await file(wanted.getAttribute("href")), wanted.download);
+  } catch (error) {
+    say(sentence(error instanceof Problem ? error.message : UNREACHABLE));
+  }
 });
 
 const [name, settings] = place();

@@ -1,233 +1,294 @@
-// Explain: a text or a picture in, coloured strips out, method by method; words can be joined into players.
-import { Asking, Blocks, element, pick } from "/static/page-parts.js";
-import { joining } from "/static/joining.js";
+// Explain: a text, two texts or a picture in, coloured strips out, method by method. A click on a label explains that label; a click
+// on a word offers to take it out; words can be joined into players.
+import { arrive, Asking, Blocks, element, pick, short, shrinking } from "/static/page-parts.js";
+import { fillForm, partsOf } from "/static/explain-form.js";
+import { groupsFrom, Groups, joining } from "/static/joining.js";
 import { pictures } from "/static/pictures.js";
+import { whatIf } from "/static/what-if.js";
 
-const EXAMPLES = [
-  "A gripping, beautifully shot film that never lands.",
-  "Not bad at all, in fact rather wonderful.",
-  "The acting is superb, but the story is dull and far too long.",
-];
 const CHOICES = ["target", "players", "payoff"];
-
-const LONGEST = 80; // characters of a name, as the server allows
-const short = (name) => [...name].slice(0, LONGEST).join(""); // by characters: half of an emoji is none
-
-function unlike(name, taken) {
-  let other = name;
-  for (let k = 2; taken(other); k++) other = `${[...name].slice(0, LONGEST - 6).join("")} (${k})`;
-  return other;
-}
-
-const positionsOf = (groups) => Object.fromEntries([...groups].map(([name, parts]) => [name, parts.flatMap(([, own]) => own)]));
-
-// Groups as a link holds them; anything else in it raises.
-function groupsFrom(link) {
-  const sound = ([name, parts]) => [name, parts.map(([player, own]) => [String(player), own.map(Number)])];
-  return new Map(link.map(sound));
-}
+const KEPT = 8; // results that Back and Forward find again
 
 export function explainView(about, frame) {
   const by = (id) => document.getElementById(id);
   const form = by("explain-form");
   const text = by("text");
+  const pair = by("pair");
   const result = by("explain-result");
-  const groupsBox = by("groups");
   const asking = new Asking(form, result);
-  const blocks = new Blocks(result);
-  let tokens = []; // [shown, player, special] of what is on the page
-  let explained = null; // the text that they are from
-  let groups = new Map(); // name -> the players that play as one, each with its token positions: [[player, positions], …]
-  let image = null;
+  const brief = shrinking(form, () => (image ? image.file.name : pair.value ? `${text.value} · ${pair.value}` : text.value));
+  const past = new Map(); // settings -> what was shown for them
+  let now = null; // what is shown: { blocks, tokens, text, pair, image, target, asked, page }
+  let image = null; // { data, file, number }
+  let part = null; // of a long text, the part that is explained; or "cut": its beginning
   let begun = false;
-  let shown = ""; // the settings of the last result that came to its end
 
-  text.value = EXAMPLES[0];
-  // Methods with one number per player are for games whose size is known before; the usual ones come first.
-  const place = (method) => (about.default ?? []).indexOf(method.name) >>> 0; // those that are not there come last
-  const listed = (about.methods ?? []).filter((method) => !method.parameters?.per_player);
-  const [first, others] = by("methods").querySelectorAll(".checks");
-  for (const method of listed.toSorted((a, b) => place(a) - place(b))) {
-    const box = element("input", { type: "checkbox", value: method.spelled, checked: about.default.includes(method.name) });
-    (method.estimates ? others : first).append(element("label", { title: method.note }, box, ` ${method.spelled}`));
-  }
-  for (const label of about.text?.labels ?? []) by("target").append(element("option", { value: label }, label));
-  if (!about.image) form.querySelector(".file").hidden = true;
-  if (about.builtin)
-    for (const example of EXAMPLES) {
-      const button = element("button", { type: "button", className: "example" }, example);
-      button.addEventListener("click", () => {
-        text.value = example;
-        forget();
-        explain();
-      });
-      by("examples").append(button);
-    }
-  by("examples").hidden = !about.builtin;
-
+  fillForm(form, about, (example) => {
+    text.value = example;
+    pair.value = "";
+    renewed();
+    explain();
+  });
   const chosen = () => [...form.querySelectorAll("#methods input:checked")].map((box) => box.value);
+  const usual = (id) => (id === "players" ? "word" : "");
 
   function settings() {
     if (image) return {}; // a picture is too large for a link
     const methods = chosen();
-    const usual = methods.join() === (about.default ?? []).join();
     return {
       text: text.value,
-      methods: usual ? "" : methods.join(),
-      ...Object.fromEntries(CHOICES.map((id) => [id, id === "players" && by(id).value === "word" ? "" : by(id).value])),
-      groups: groups.size ? JSON.stringify([...groups]) : "",
+      pair: pair.value,
+      methods: methods.join() === (about.default ?? []).join() ? "" : methods.join(),
+      ...Object.fromEntries(CHOICES.map((id) => [id, by(id).value === usual(id) ? "" : by(id).value])),
+      part: part === null ? "" : part === "cut" ? part : part + 1,
+      groups: groups.written(),
     };
   }
+  const key = () => JSON.stringify(image ? { picture: image.number, ...choices() } : settings());
+  const choices = () => ({ methods: chosen(), target: by("target").value, patches: by("patches").value, payoff: by("payoff").value });
 
-  // Takes what a link says; returns the parts of it that no longer exist.
+  // Takes what a link says; returns what of it does not exist here, in words.
   function restore(query) {
-    forget();
+    renewed();
     text.value = query.get("text");
-    const methods = query.get("methods")?.split(/,(?!\d)/) ?? about.default;
-    for (const box of form.querySelectorAll("#methods input")) box.checked = methods.includes(box.value);
-    const lost = CHOICES.filter((id) => !pick(by(id), query.get(id)) && query.get(id));
+    pair.value = query.get("pair") ?? "";
+    by("second").hidden = !pair.value;
+    const boxes = [...form.querySelectorAll("#methods input")];
+    const asked = query.get("methods")?.split(/,(?!\d)/) ?? about.default;
+    const known = asked.filter((name) => boxes.some((box) => box.value === name));
+    const lost = asked.filter((name) => !known.includes(name)).map((name) => ["method", name]);
+    for (const box of boxes) box.checked = (known.length ? known : about.default).includes(box.value);
+    for (const id of CHOICES) if (!offered(by(id), query.get(id)) && query.get(id)) lost.push([id, query.get(id)]);
+    const wanted = query.get("part");
+    part = wanted === "cut" ? wanted : /^[1-9]\d{0,3}$/.test(wanted ?? "") ? Number(wanted) - 1 : null;
+    if (wanted && part === null) lost.push(["part", wanted]);
     try {
-      groups = groupsFrom(JSON.parse(query.get("groups") ?? "[]"));
+      groups.take(groupsFrom(JSON.parse(query.get("groups") ?? "[]")));
     } catch {
-      lost.push("groups");
+      lost.push(["groups", query.get("groups")]);
     }
-    listGroups();
-    return lost;
+    return lost.map(([what, value]) => `${what} “${short(value, 30)}”`);
   }
 
-  async function explain(note = "") {
-    begun = true;
+  // Of a model with too many labels to list, the one that is asked for is put on the list.
+  function offered(select, value) {
+    if (select.id === "target" && value && !about.text?.labels.length) select.append(element("option", { value }, value));
+    return pick(select, value);
+  }
+
+  async function explain({ note = "", step = true } = {}) {
     const methods = chosen();
-    if (!methods.length) return asking.tell("Choose at least one method.");
-    frame.remember("explain", settings());
+    if (!methods.length) return refused("Choose at least one method, under “Methods, target and players”.");
+    if (!image && !text.value.trim()) return refused("Write some words first: there is no text to explain.");
+    frame.remember("explain", settings(), { step: step && begun, state: image && { picture: image.number } });
+    begun = true;
+    const [asked, settled, blocks] = [request(methods), key(), new Blocks(result)];
     view.page = null;
     frame.savable();
-    const asked = {
-      text: image ? "" : text.value,
-      image,
-      methods,
-      players: !image && groups.size ? positionsOf(groups) : by("players").value,
-      target: image ? null : by("target").value || null,
-      payoff: by("payoff").value || null,
-    };
-    const settled = JSON.stringify(settings());
+    brief.shrink();
     let first = true;
+    const of = image;
     const ended = await asking.run("/api/explain", asked, (event) => {
       if (event.event === "result") {
         if (first) joiner.forget();
-        blocks.take(event, first);
+        now = { blocks, tokens: event.tokens, text: event.text ?? "", pair: asked.pair, image: of, target: event.target, asked };
+        parts.draw(event);
+        blocks.take(event, first, [["parts", by("parts"), null], ["groups", by("groups"), "legend"]]);
+        by("groups").hidden = !event.tokens.length || !result.querySelector(".lead .t");
+        if (first) what.forget();
+        live(blocks.main);
+        if (first) arrive(form, blocks.title);
         first = false;
-        tokens = event.tokens;
-        explained = asked.text;
-        groupsBox.hidden = !tokens.length || !result.querySelector(".lead .t");
       }
       if (event.event === "done") {
+        now.page = event.page;
+        now.parts = [...by("parts").children];
+        past.set(settled, now);
+        if (past.size > KEPT) past.delete(past.keys().next().value);
         view.page = () => event.page;
-        shown = settled;
         frame.savable();
       }
     });
-    if (ended && note) frame.say(note);
+    if (ended && note) asking.tell(note);
   }
 
-  // Groups: the players of some tokens of the large strip become one player.
+  function request(methods) {
+    const given = image ? { image: image.data, players: by("patches").value || "word" } : { text: text.value, pair: pair.value };
+    if (!image) given.players = groups.size ? groups.positions() : by("players").value;
+    const read = part === null || image ? {} : part === "cut" ? { cut: true } : { part };
+    return { ...given, ...read, methods, target: image ? null : by("target").value || null, payoff: by("payoff").value || null };
+  }
 
-  const ownerOf = (token) => document.getElementById(`p${token.dataset.p}`)?.cells[0].textContent;
+  function refused(message) {
+    asking.stop();
+    stale();
+    brief.open();
+    asking.tell(message);
+  }
 
-  function join(chosen) {
-    if (text.value !== explained) return asking.tell("The text has changed. Explain it first, then join its words.");
-    const players = new Set(chosen.map(ownerOf));
-    if (players.size < 2) return;
-    const positions = new Map(); // player -> its tokens
-    tokens.forEach(([, player, special], k) => special || positions.set(player, [...(positions.get(player) ?? []), k]));
-    if (!groups.size && by("players").value !== "token") // words of several tokens stay together
-      for (const [player, own] of positions) if (own.length > 1) groups.set(short(player), [[short(player), own]]);
-    const parts = [...players].flatMap((player) => groups.get(short(player)) ?? [[short(player), positions.get(player)]]);
-    for (const player of players) {
-      groups.delete(short(player));
-      positions.delete(player);
+  asking.named = () => (!now ? "" : now.image ? `This is for the picture ${now.image.file.name}:` : `This is for the earlier text, “${short(now.text)}”:`);
+  asking.cancel.addEventListener("click", brief.open);
+  asking.failed = (error) => {
+    brief.open();
+    if (!error.long) return Asking.prototype.failed.call(asking, error);
+    const offer = (words, value) => {
+      const button = element("button", { type: "button", className: "small" }, words);
+      button.addEventListener("click", () => {
+        part = value;
+        explain();
+      });
+      return button;
+    };
+    const beginning = offer("Explain its beginning", "cut");
+    asking.tell(`${error.message}.`, ...(error.long.parts ? [offer("Explain it part by part", 0)] : []), beginning);
+  };
+
+  // What can be done with what is shown.
+
+  function live(main) {
+    const labels = now.image ? [] : main.querySelectorAll(".prediction dt");
+    for (const label of labels) {
+      if (label.querySelector("button")) continue;
+      const name = label.textContent;
+      const button = element("button", { type: "button", className: "label", title: `Explain ${name}`, ariaPressed: String(name === now.target) }, name);
+      button.addEventListener("click", () => retarget(name));
+      label.replaceChildren(button);
     }
-    parts.sort(([, a], [, b]) => a[0] - b[0]);
-    const words = parts.map(([player]) => player.replace(/ \(\d+\)$/, "")); // the second "so" is called "so (2)"
-    groups.set(unlike(short(words.join(" ")), (name) => groups.has(name) || positions.has(name)), parts);
-    listGroups();
+    if (labels.length) what.offer(main.querySelector(".inspector"));
+  }
+
+  function retarget(label) {
+    if (label === now.target) return frame.say(`${label} is what is explained.`);
+    if (!offered(by("target"), label)) return asking.tell(`“${label}” cannot be chosen as a target here.`);
     explain();
   }
 
-  function listGroups() {
-    const joined = [...groups].filter(([, parts]) => parts.length > 1);
-    groupsBox.querySelector("ul").replaceChildren(
-      ...joined.map(([name]) => element("li", {}, name, element("button", { type: "button", ariaLabel: `Take apart ${name}`, value: name }, "✕"))),
-    );
-  }
-  groupsBox.querySelector("ul").addEventListener("click", (event) => {
-    const name = event.target.closest("button")?.value;
-    if (!groups.has(name)) return;
-    const parts = groups.get(name);
-    groups.delete(name);
-    for (const [player, own] of parts) if (own.length > 1) groups.set(player, [[player, own]]);
-    if (![...groups.values()].some((others) => others.length > 1)) groups.clear();
-    listGroups();
+  const parts = partsOf(by("parts"), (wanted) => {
+    part = wanted;
+    groups.take(new Map());
     explain();
   });
 
+  const groups = new Groups(by("groups").querySelector("ul"), explain);
+  const ownerOf = (token) => document.getElementById(`p${token.dataset.p}`)?.cells[0].textContent;
+  const changed = () => !image && now && !now.image && part === null && (text.value !== now.text || pair.value !== now.pair);
+
+  function join(tokens) {
+    if (changed()) return asking.tell("The text has changed. Explain it first, then join its words.");
+    if (groups.join(tokens.map(ownerOf), now.tokens, by("players").value === "token")) explain();
+  }
   const joiner = joining(result, { allowed: (token) => !token.classList.contains("special"), join, say: frame.say });
   by("join").addEventListener("click", () => {
     const token = result.querySelector(".lead .t.on");
     if (joiner.marked()) joiner.take();
     else if (token) joiner.joinNext(token);
-    else asking.tell("Choose a word of the large strip first.");
+    else frame.say("Choose a word of the large strip first.");
   });
+  const what = whatIf({ shown: () => now, owner: () => ownerOf(result.querySelector(".lead .t.on") ?? result.querySelector(".t.on")) });
 
   // A picture takes the place of the text until it is taken away.
 
+  let taken = 0;
   const drop = pictures(by("view-explain"), {
-    able: about.image,
-    taken(data, note) {
-      image = data;
-      groups = new Map();
-      listGroups();
-      by("h-explain").textContent = "Which patches earned the answer?";
-      explain(note);
+    able: Boolean(about.image),
+    taken(data, file, note) {
+      groups.take(new Map());
+      part = null;
+      withPicture({ data, file, number: `${performance.timeOrigin} ${(taken += 1)}` });
+      explain({ note });
     },
     left() {
       asking.stop();
       withText();
+      stale();
+      brief.open();
+      text.focus();
     },
-    tell: (message) => asking.tell(message),
+    tell: (message) => refused(message),
   });
+
+  function withPicture(given) {
+    image = given;
+    by("h-explain").textContent = "Which patches earned the answer?";
+  }
 
   function withText() {
     image = null;
     by("h-explain").textContent = "Which words earned the answer?";
   }
 
-  function forget() {
-    groups = new Map();
+  // What is shown no longer answers what is in the form.
+  function stale() {
+    asking.age(true);
+    asking.tell("");
+    view.page = null;
+    frame.savable();
+  }
+
+  function renewed() {
+    part = null;
+    groups.take(new Map());
     drop.forget();
     withText();
-    listGroups();
   }
-  text.addEventListener("input", forget);
-  by("players").addEventListener("change", () => {
-    groups = new Map();
-    listGroups();
+  for (const field of [text, pair])
+    field.addEventListener("input", () => {
+      renewed();
+      asking.stop();
+      stale();
+    });
+  by("pair-add").addEventListener("click", () => {
+    by("second").hidden = !by("second").hidden;
+    if (by("second").hidden) pair.value = "";
+    by("pair-add").textContent = by("second").hidden ? "Add a second text" : "Without the second text";
+    if (!by("second").hidden) pair.focus();
   });
-  text.addEventListener("keydown", (event) => {
-    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) form.requestSubmit();
-  });
+  by("players").addEventListener("change", () => groups.take(new Map()));
+  form.querySelector("details").addEventListener("change", () => now && stale());
+  for (const field of [text, pair])
+    field.addEventListener("keydown", (event) => {
+      if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) form.requestSubmit();
+    });
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     explain();
   });
 
+  // What was shown before, if it is still there.
+  function again(settled) {
+    const found = past.get(settled);
+    if (!found) return false;
+    asking.stop();
+    asking.tell("");
+    now = found;
+    by("parts").replaceChildren(...found.parts);
+    by("parts").hidden = part === null || part === "cut";
+    by("groups").hidden = Boolean(found.image);
+    found.blocks.show();
+    asking.age(false);
+    what.forget();
+    brief.shrink();
+    view.page = () => found.page;
+    frame.savable();
+    return true;
+  }
+
+  function againPicture(number) {
+    const [settled, found] = [...past].find(([, each]) => each.image?.number === number) ?? [];
+    if (!found) return frame.say("A link cannot carry a picture: drop it once more.");
+    drop.show(found.image.file);
+    withPicture(found.image);
+    again(settled);
+  }
+
   const view = {
     page: null,
     enter(query) {
-      if (!query.has("text")) return begun && frame.remember("explain", settings());
+      if (history.state?.picture) return againPicture(history.state.picture);
+      if (!query.has("text")) return begun && frame.remember("explain", settings(), { state: image && { picture: image.number } });
       const lost = restore(query);
-      if (view.page && JSON.stringify(settings()) === shown) return; // it is still here
-      explain(lost.length ? `This link asks for something that is not available here: ${lost.join(", ")}.` : "");
+      if (again(key())) return;
+      explain({ note: lost.length ? `This link asks for what is not available here: ${lost.join(", ")}` : "", step: false });
     },
     unlinkable: () => (image ? "A link cannot carry a picture. Save as HTML keeps it." : ""),
   };

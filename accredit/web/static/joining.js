@@ -1,5 +1,83 @@
 // Joining words of the large strip into one player: drag across them with mouse, pen or finger, or mark them with Shift and the
 // arrow keys and press G. The listeners sit on the container; tokens have none.
+import { element } from "/static/page-parts.js";
+
+const LONGEST = 80; // characters of a name, as the server allows
+const short = (name) => [...name].slice(0, LONGEST).join(""); // by characters: half of an emoji is none
+
+function unlike(name, taken) {
+  let other = name;
+  for (let k = 2; taken(other); k++) other = `${[...name].slice(0, LONGEST - 6).join("")} (${k})`;
+  return other;
+}
+
+// Groups as a link holds them; anything else in it raises.
+export function groupsFrom(link) {
+  const sound = ([name, parts]) => [name, parts.map(([player, own]) => [String(player), own.map(Number)])];
+  return new Map(link.map(sound));
+}
+
+// Which players play as one: name -> its players, each with its token positions: [[player, positions], …].
+export class Groups {
+  constructor(list, again) {
+    this.list = list;
+    this.own = new Map();
+    list.addEventListener("click", (event) => {
+      const name = event.target.closest("button")?.value;
+      if (this.own.has(name)) this.part(name), again();
+    });
+  }
+
+  get size() {
+    return this.own.size;
+  }
+
+  take(groups) {
+    this.own = groups;
+    this.draw();
+  }
+
+  written() {
+    return this.own.size ? JSON.stringify([...this.own]) : "";
+  }
+
+  positions() {
+    return Object.fromEntries([...this.own].map(([name, parts]) => [name, parts.flatMap(([, own]) => own)]));
+  }
+
+  // Joins some players of a text; returns whether there was anything to join. Words of several tokens stay together.
+  join(names, tokens, single) {
+    const players = new Set(names);
+    if (players.size < 2) return false;
+    const positions = new Map(); // player -> its tokens
+    tokens.forEach(([, player, special], k) => special || positions.set(player, [...(positions.get(player) ?? []), k]));
+    if (!this.own.size && !single) for (const [player, own] of positions) if (own.length > 1) this.own.set(short(player), [[short(player), own]]);
+    const parts = [...players].flatMap((player) => this.own.get(short(player)) ?? [[short(player), positions.get(player)]]);
+    for (const player of players) {
+      this.own.delete(short(player));
+      positions.delete(player);
+    }
+    parts.sort(([, a], [, b]) => a[0] - b[0]);
+    const words = parts.map(([player]) => player.replace(/ \(\d+\)$/, "")); // the second "so" is called "so (2)"
+    this.own.set(unlike(short(words.join(" ")), (name) => this.own.has(name) || positions.has(name)), parts);
+    this.draw();
+    return true;
+  }
+
+  part(name) {
+    const parts = this.own.get(name);
+    this.own.delete(name);
+    for (const [player, own] of parts) if (own.length > 1) this.own.set(player, [[player, own]]);
+    if (![...this.own.values()].some((others) => others.length > 1)) this.own.clear();
+    this.draw();
+  }
+
+  draw() {
+    const joined = [...this.own].filter(([, parts]) => parts.length > 1);
+    const apart = (name) => element("button", { type: "button", ariaLabel: `Take apart ${name}`, value: name }, "✕");
+    this.list.replaceChildren(...joined.map(([name]) => element("li", {}, name, apart(name))));
+  }
+}
 
 export function joining(container, { allowed, join, say }) {
   const token = (node) => node?.closest?.(".lead .t");

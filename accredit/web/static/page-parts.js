@@ -7,12 +7,19 @@ export function nodes(html) {
   return [...new DOMParser().parseFromString(html, "text/html").body.childNodes];
 }
 
-// What scrolls sideways can be reached, and then scrolled, by keys.
+// Where a page changes under a pointer that rests, nothing is pointed at.
+let rests = "";
+const where = (event) => `${event.clientX} ${event.clientY}`;
+addEventListener("pointerup", (event) => (rests = where(event)), true);
+addEventListener("pointerover", (event) => where(event) === rests && event.stopImmediatePropagation(), true);
+addEventListener("pointermove", (event) => where(event) !== rests && (rests = ""), true);
+
+// What scrolls can be reached, and then scrolled, by keys.
 function reach(root) {
   for (const wide of root.querySelectorAll(".wide:not([role]), .wide[data-scrolls]")) {
-    const scrolls = wide.scrollWidth > wide.clientWidth;
+    const scrolls = wide.scrollWidth > wide.clientWidth || wide.scrollHeight > wide.clientHeight;
     wide.toggleAttribute("data-scrolls", true);
-    for (const [name, value] of Object.entries({ tabindex: "0", role: "region", "aria-label": "Table; it scrolls sideways" }))
+    for (const [name, value] of Object.entries({ tabindex: "0", role: "region", "aria-label": "Table; it scrolls" }))
       if (scrolls) wide.setAttribute(name, value);
       else wide.removeAttribute(name);
   }
@@ -35,19 +42,19 @@ export class Blocks {
     this.container = container;
   }
 
-  take(event, first) {
+  // `own` are nodes of the page itself that stand among the blocks: [name, node, the block after which it comes, or none].
+  take(event, first, own = []) {
     if (first) this.begin();
     const back = this.focused();
-    this.title.textContent = event.title;
-    for (const [name, old] of this.own) if (name in event.blocks || !event.order.includes(name)) for (const node of old) node.remove();
-    let place = this.title.nextSibling;
-    for (const name of event.order) {
-      if (name in event.blocks) this.own.set(name, this.renewed(this.own.get(name) ?? [], nodes(event.blocks[name])));
-      for (const node of this.own.get(name)) {
-        if (node === place) place = place.nextSibling;
-        else this.main.insertBefore(node, place);
-      }
+    const order = [...event.order];
+    for (const [name, node, after] of own) {
+      order.splice(order.indexOf(after) + 1, 0, name);
+      this.own.set(name, [node]);
     }
+    this.title.textContent = event.title;
+    for (const [name, old] of this.own) if (name in event.blocks || !order.includes(name)) for (const node of old) node.remove();
+    for (const name of order) if (name in event.blocks) this.own.set(name, this.renewed(this.own.get(name) ?? [], nodes(event.blocks[name])));
+    this.arrange((this.order = order));
     reach(this.main);
     if (this.inspected) this.main.dispatchEvent(new Event("renewed"));
     else if ((this.inspected = event.order.includes("inspector"))) inspect(this.main);
@@ -55,10 +62,26 @@ export class Blocks {
   }
 
   begin() {
-    this.title = element("h1");
+    this.title = element("h1", { tabIndex: -1 });
     this.main = element("main", { className: "accredit" }, this.title);
     this.own = new Map(); // name -> nodes
+    this.order = [];
     this.inspected = false;
+    this.show();
+  }
+
+  arrange(order) {
+    let place = this.title.nextSibling;
+    for (const name of order)
+      for (const node of this.own.get(name)) {
+        if (node === place) place = place.nextSibling;
+        else this.main.insertBefore(node, place);
+      }
+  }
+
+  // Shown, perhaps once more: nodes of the page itself come back from wherever they are now.
+  show() {
+    this.arrange(this.order);
     this.container.replaceChildren(this.main);
     this.container.classList.remove("stale");
   }
@@ -84,6 +107,9 @@ export function element(name, properties = {}, ...children) {
   return made;
 }
 
+// The beginning of a text; by characters, as half of an emoji is none.
+export const short = (text, most = 60) => ([...text].length > most ? `${[...text].slice(0, most).join("").trim()}…` : text);
+
 // Chooses a value of a list, or its first one; returns whether the value was there.
 export function pick(select, value) {
   const found = [...select.options].some((option) => option.value === value);
@@ -99,7 +125,40 @@ export function later(wait, action) {
   };
 }
 
-// A form that asks for work: it shows progress, offers to cancel, and says what went wrong. Meanwhile the previous result is pale.
+// A message as a sentence: what the library says begins with the name of an argument, and ends without a full stop.
+export function sentence(message) {
+  const text = message.trim().replace(/^[a-z]+(?=[ ,;:’'])/, (word) => word[0].toUpperCase() + word.slice(1)); // not a file's name
+  return text && text + (/[.!?…:]$/.test(text) ? "" : ".");
+}
+
+// A form that shrinks to one line above its result, and opens again at a click. What has the class "keep" stays.
+export function shrinking(form, summary) {
+  const asked = element("span", { className: "asked-line", dir: "auto" });
+  const line = element("button", { type: "button", className: "brief-line", hidden: true }, asked, element("span", { className: "change" }, "Change"));
+  form.prepend(line);
+  function set(brief) {
+    form.classList.toggle("brief", brief);
+    line.hidden = !brief;
+    if (brief) asked.textContent = summary();
+  }
+  line.addEventListener("click", () => {
+    set(false);
+    form.querySelector("textarea:not(:is([hidden], .with-picture) *)")?.focus();
+  });
+  return { shrink: () => set(true), open: () => set(false) };
+}
+
+// The answer is what one sees and hears first: its heading is at the top of the window, below the one line of the form.
+export function arrive(form, heading) {
+  const free = document.activeElement === document.body || form.contains(document.activeElement);
+  if (!free) return; // whoever went on to something else is left there
+  heading.tabIndex = -1;
+  heading.focus({ preventScroll: true });
+  scrollTo({ top: 0 });
+}
+
+// A form that asks for work: it shows progress, offers to cancel, and says what went wrong. A result that is not that of what was
+// asked last is pale and says so.
 export class Asking {
   constructor(form, result) {
     this.form = form;
@@ -107,7 +166,10 @@ export class Asking {
     this.cancel = form.querySelector(".cancel");
     this.problem = form.querySelector(".problem");
     this.going = form.querySelector(".going");
+    this.earlier = element("p", { className: "earlier small", hidden: true });
+    result.before(this.earlier);
     this.controller = null;
+    this.named = () => "This is the earlier result:"; // what an old result is called
     this.cancel.addEventListener("click", () => this.stop("Cancelled."));
   }
 
@@ -124,13 +186,21 @@ export class Asking {
 
   quiet() {
     this.cancel.hidden = this.going.hidden = true;
-    this.result.classList.remove("stale");
     this.form.removeAttribute("aria-busy");
   }
 
-  tell(message) {
-    this.problem.textContent = message;
+  // Whether what is shown is not, or no longer, what the form says.
+  age(old = true) {
+    const pale = old && Boolean(this.result.querySelector("main"));
+    this.result.classList.toggle("stale", pale);
+    this.earlier.hidden = !pale;
+    this.earlier.textContent = pale ? this.named() : "";
+  }
+
+  tell(message, ...actions) {
+    this.problem.replaceChildren(sentence(message), ...actions.flatMap((action) => [" ", action]));
     this.problem.hidden = !message;
+    if (message) this.problem.scrollIntoView({ block: "nearest" });
   }
 
   // Calls `seen` with every event; returns whether the work came to its end.
@@ -139,7 +209,7 @@ export class Asking {
     this.tell("");
     const controller = (this.controller = new AbortController());
     this.cancel.hidden = this.going.hidden = false;
-    this.result.classList.add("stale");
+    this.age();
     this.form.setAttribute("aria-busy", "true");
     const status = this.going.querySelector("span");
     const bar = this.going.querySelector("progress");
@@ -150,14 +220,15 @@ export class Asking {
         if (event.event === "queued") status.textContent = event.ahead ? `${event.ahead} before this` : "starting";
         if (event.event === "progress") status.textContent = `${event.method} …${event.seconds_left >= 1 ? ` ${Math.round(event.seconds_left)} s left` : ""}`;
         if (event.of) bar.value = (event.done + (event.share ?? 0)) / event.of;
-        if (event.event === "failed") throw new Problem(event.problem);
+        if (event.event === "failed") throw Object.assign(new Problem(event.problem), { long: event.long });
         seen(event);
+        if (event.event === "result") this.age(false);
         if (event.event === "done") return true;
       }
       throw new Problem("the server ended the answer early; try again");
     } catch (error) {
       if (error.name === "AbortError" || this.controller !== controller) return false;
-      this.tell(error instanceof Problem ? error.message : UNREACHABLE);
+      this.failed(error);
       return false;
     } finally {
       if (this.controller === controller) {
@@ -165,5 +236,9 @@ export class Asking {
         this.quiet();
       }
     }
+  }
+
+  failed(error) {
+    this.tell(error instanceof Problem ? error.message : UNREACHABLE);
   }
 }

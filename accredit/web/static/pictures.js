@@ -34,11 +34,12 @@ export function pictures(section, { able, taken, left, tell }) {
     const file = files[0];
     if (!file) return;
     if (!able) return tell("No model for pictures is served. Start with: accredit serve --model FOLDER");
+    if (!file.size) return tell(`${file.name} is empty; drop a file that holds a picture.`);
     if (!KINDS.includes(file.type)) return tell(`${file.name} is not a picture that this page can read; drop a PNG, JPEG, GIF, WEBP or BMP.`);
     if (file.size > LARGEST) return tell(`${file.name} has ${(file.size / 1e6).toFixed(1)} MB; pictures of up to 5 MB are read.`);
     const data = await encoded(file);
     show(file);
-    taken(data, files.length > 1 ? `Of ${files.length} files, the first is explained.` : "");
+    taken(data, file, files.length > 1 ? `Of ${files.length} files, the first is explained.` : "");
   }
 
   const carries = (event) => event.dataTransfer?.types.includes("Files"); // dropped text goes where it was dropped
@@ -61,7 +62,6 @@ export function pictures(section, { able, taken, left, tell }) {
   by("picture-away").addEventListener("click", () => {
     show(null);
     left();
-    by("text").focus();
   });
-  return { forget: () => show(null) };
+  return { show, forget: () => show(null) };
 }

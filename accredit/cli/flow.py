@@ -1,0 +1,68 @@
+"""`accredit flow`: flows in a table of edges, each with its proof."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import click
+
+from accredit.core import InvalidInput
+from accredit.core.plain import rounded
+
+
+@click.command()
+@click.argument("file", type=click.Path())
+@click.option(
+    "--from", "sources", multiple=True, help="Where flow begins; repeat it, with --to, for several commodities."
+)
+@click.option("--to", "sinks", multiple=True, help="Where flow ends.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
+def flow(file: str, sources: tuple[str, ...], sinks: tuple[str, ...], as_json: bool) -> None:
+    """The maximum flow through the edges of FILE, or their circulation of least cost.
+
+    FILE is a table with the columns from,to,capacity, and where wanted lower,cost. With --from and --to: the maximum flow and
+    the minimum cut that proves it; with several of each, one commodity per pair. Without: the circulation of least cost.
+    """
+    from accredit.flow.graph import Graph, graph_flow, least_cost, multi_commodity
+
+    if len(sources) != len(sinks):
+        raise InvalidInput(f"--from is given {len(sources)} times and --to {len(sinks)}; give one --to for each --from")
+    graph = Graph.read(file)
+    found: dict[str, Any]
+    if not sources:
+        cheapest = least_cost(graph)
+        prices = dict(zip(graph.nodes, cheapest.prices.tolist(), strict=True))
+        found = {"cost": cheapest.cost, "edges": cheapest.edges, "prices": prices, "certificate": cheapest.certificate}
+        said = f"least cost {rounded(cheapest.cost)}; proved by prices, gap {cheapest.certificate['gap']:.0e}"
+    elif len(sources) == 1:
+        one = graph_flow(graph, sources[0], sinks[0])
+        found = {
+            "value": one.value,
+            "edges": one.edges,
+            "source_side": list(one.source_side),
+            "cut": one.cut,
+            "gap": one.gap,
+        }
+        said = f"maximum flow {rounded(one.value)}; the cut around {', '.join(one.source_side)} lets through {rounded(one.cut)}"
+    else:
+        many = multi_commodity(graph, list(zip(sources, sinks, strict=True)))
+        found = {"value": many.value, "values": many.values.tolist(), "edges": many.edges.sum(axis=0), "gap": many.gap}
+        each = ", ".join(f"{a} → {b} {rounded(x)}" for a, b, x in zip(sources, sinks, many.values, strict=True))
+        said = f"maximum sum of flows {rounded(many.value)} ({each}); gap {many.gap:.0e}"
+    _show(graph, found, said, as_json)
+
+
+def _show(graph: Any, found: dict[str, Any], said: str, as_json: bool) -> None:
+    from accredit.views.columns import printable, table
+
+    ends = [(graph.nodes[a], graph.nodes[b]) for a, b in zip(graph.tail, graph.head, strict=True)]
+    if as_json:
+        listed = [{"from": a, "to": b, "flow": float(f)} for (a, b), f in zip(ends, found["edges"], strict=True)]
+        click.echo(json.dumps(found | {"edges": listed}, ensure_ascii=False))
+        return
+    rows = [
+        [f"{printable(a)} → {printable(b)}", rounded(f), rounded(u)]
+        for (a, b), f, u in zip(ends, found["edges"].tolist(), graph.capacity.tolist(), strict=True)
+    ]
+    click.echo("\n".join([said, *table(["edge", "flow", "capacity"], rows)]))

@@ -1,0 +1,182 @@
+"""Plain arguments, checked from their annotations before anything else happens: numbers, texts, games, arrays, results.
+
+A function says in its signature what it takes; `checked_arguments` holds callers to it, with an error that names the argument
+and shows the value. Ranges are the function's own business. Arguments that go unused are checked too: a seed that is not a
+number is a mistake even where nothing is drawn.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import fields
+from functools import wraps
+from inspect import signature
+from types import UnionType
+from typing import Any, ParamSpec, TypeVar, cast
+
+import numpy as np
+
+from accredit.core.coalitions import BoolArray, FloatArray
+from accredit.core.errors import InvalidInput
+from accredit.core.game import checked_game
+from accredit.core.numbers import MOST, checked_seed, checked_text, real_number, real_numbers, shown
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def checked_arguments(function: Callable[P, R]) -> Callable[P, R]:
+    """The function, refusing arguments that are not what its annotations say.
+
+    >>> @checked_arguments
+    ... def half(number: float) -> float:
+    ...     return number / 2
+    >>> half(6)
+    3.0
+    >>> half("6")
+    Traceback (most recent call last):
+    accredit.core.errors.InvalidInput: number must be one number, got '6'; write for example number=0.5
+    """
+    takes = signature(function)
+
+    @wraps(function)
+    def called(*args: P.args, **kwargs: P.kwargs) -> R:
+        given = takes.bind(*args, **kwargs)
+        for name, value in given.arguments.items():
+            note = str(takes.parameters[name].annotation)
+            given.arguments[name] = checked_as(value, name, note, function.__globals__)  # type: ignore[attr-defined]
+        return function(*given.args, **given.kwargs)
+
+    return cast(Callable[P, R], called)
+
+
+def check_fields(settings: Any) -> None:
+    """The same for the fields of a frozen dataclass, from its `__post_init__`."""
+    for field in fields(settings):
+        checked_as(getattr(settings, field.name), field.name, str(field.type), {})
+
+
+def checked_as(value: Any, name: str, note: str, known: Mapping[str, Any]) -> Any:
+    """A value as an annotation says; of what is inside a list or a mapping, only its being one is checked."""
+    kinds = _kinds(note)
+    if value is None and "None" in kinds:
+        return None
+    kinds = [kind for kind in kinds if kind != "None"]
+    classes = tuple(known[kind] for kind in kinds if _tells(known.get(kind)) and kind not in PLAIN)
+    if classes and isinstance(value, classes):
+        return value
+    plain = [kind for kind in kinds if kind in PLAIN]
+    if len(plain) == 1 and len(plain) + len(classes) == len(kinds):
+        return PLAIN[plain[0]](value, name)
+    if classes and len(classes) == len(kinds):
+        raise InvalidInput(
+            f"{name} is {shown(value)}, of type {type(value).__name__}; give {' or '.join(_a(kind) for kind in kinds)}"
+        )
+    return value
+
+
+def _kinds(note: str) -> list[str]:
+    """The alternatives of an annotation, without what their brackets say.
+
+    >>> _kinds("Sequence[str | int] | None"), _kinds("tuple[float, ...]")
+    (['Sequence', 'None'], ['numbers'])
+    """
+    if note in ("tuple[float, ...]", "Sequence[float]"):
+        return ["numbers"]
+    while note != (shorter := re.sub(r"\[[^\[\]]*\]", "", note)):
+        note = shorter
+    return [kind.strip() for kind in note.split("|")]
+
+
+def _tells(kind: Any) -> bool:
+    """Whether `isinstance` can be asked about it: a class, or a protocol that says so."""
+    silent = getattr(kind, "_is_protocol", False) and not getattr(kind, "_is_runtime_protocol", False)
+    return isinstance(kind, type | UnionType) and kind is not Any and not silent
+
+
+def finite_numbers(given: Any, name: str) -> FloatArray:
+    """An array of finite numbers, or an error that shows the first that is not."""
+    array = real_numbers(given, name)
+    if not np.isfinite(array).all():
+        raise InvalidInput(f"{name} holds {array[~np.isfinite(array)][0]}; every number must be finite")
+    return array
+
+
+def truths(given: Any, name: str) -> BoolArray:
+    """An array of true and false, also written as ones and zeros."""
+    array: Any = given
+    if not isinstance(given, np.ndarray) or given.dtype != bool:
+        array = real_numbers(given, name)
+        if not np.isin(array, (0.0, 1.0)).all():
+            raise InvalidInput(f"{name} is {shown(given)}; it must hold True and False only")
+    elif isinstance(given, np.ma.MaskedArray):
+        raise InvalidInput(f"{name} has masked entries; fill them in first, for example {name}.filled(False)")
+    return np.asarray(array, dtype=bool)
+
+
+def _whole(given: Any, name: str) -> int:
+    if name == "seed":
+        return checked_seed(given)
+    if isinstance(given, bool | np.bool_) or not isinstance(given, int | np.integer) or abs(int(given)) > MOST:
+        raise InvalidInput(f"{name} must be a whole number, got {shown(given)}; write for example {name}=10")
+    return int(given)
+
+
+def _flag(given: Any, name: str) -> bool:
+    if not isinstance(given, bool | np.bool_):
+        raise InvalidInput(f"{name} is {shown(given)}; write {name}=True or {name}=False")
+    return bool(given)
+
+
+def _callable(given: Any, name: str) -> Any:
+    if not callable(given):
+        raise InvalidInput(f"{name} is {shown(given)}; give a function")
+    return given
+
+
+def _several(given: Any, name: str) -> Any:
+    if isinstance(given, bytes) or not isinstance(given, Iterable):
+        raise InvalidInput(f"{name} is {shown(given)}; give a list")
+    return given
+
+
+def _listed(given: Any, name: str) -> Any:
+    if isinstance(given, str) or not hasattr(given, "__len__") or not hasattr(given, "__getitem__"):
+        raise InvalidInput(f"{name} is {shown(given)}; give a list")
+    return _several(given, name)
+
+
+def _mapping(given: Any, name: str) -> Any:
+    if not isinstance(given, Mapping):
+        raise InvalidInput(f"{name} is {shown(given)}; give a mapping, as in {{'name': …}}")
+    return given
+
+
+def _row(given: Any, name: str) -> Any:
+    if finite_numbers(given, name).ndim != 1:
+        raise InvalidInput(f"{name} is {shown(given)}; give a row of numbers, as in (0.25, 0.5)")
+    return given
+
+
+def _a(kind: str) -> str:
+    return f"an {kind}" if kind[0] in "AEIO" else f"a {kind}"
+
+
+PLAIN: dict[str, Callable[[Any, str], Any]] = {
+    "int": _whole,
+    "float": real_number,
+    "str": checked_text,
+    "bool": _flag,
+    "Game": lambda given, name: checked_game(given),
+    "Method": _callable,
+    "Callable": _callable,
+    "Statistic": _callable,
+    "Iterable": _several,
+    "Sequence": _listed,
+    "Mapping": _mapping,
+    "numbers": _row,
+    "FloatArray": finite_numbers,
+    "BoolArray": truths,
+    "npt.ArrayLike": finite_numbers,
+}

@@ -1,0 +1,97 @@
+"""Games in which a player has more than two states: levels of effort in order, or alternatives without one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import prod
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+
+from accredit.core.coalitions import CHUNK_BYTES, FloatArray, IntArray
+from accredit.core.errors import BadPayoff, InvalidInput, TooManyPlayers
+from accredit.core.game import check_finite, checked_names, checked_players
+from accredit.core.numbers import real_numbers
+
+MOST_CELLS = 1 << 22  # joint choices of one table
+
+
+@runtime_checkable
+class ChoiceGame(Protocol):
+    """Who plays, what each of them may choose, and what every joint choice earns.
+
+    The choices of a player are numbered from 0, in the order of `levels`; 0 is "does not take part" where choices are ordered.
+    Joint choices are rows of these numbers.
+    """
+
+    @property
+    def players(self) -> tuple[str, ...]: ...
+
+    @property
+    def levels(self) -> tuple[tuple[str, ...], ...]:
+        """The names of each player's choices."""
+        ...
+
+    def worth(self, choices: IntArray) -> FloatArray:
+        """What each joint choice earns: (batch, n) -> (batch,)."""
+        ...
+
+
+def worths(game: ChoiceGame, choices: IntArray) -> FloatArray:
+    """What joint choices earn, checked: one finite number each. The only door through which values ask such a game."""
+    earned = real_numbers(game.worth(choices), "worth", BadPayoff)
+    if earned.shape != (len(choices),):
+        raise BadPayoff(
+            f"worth of {len(choices)} joint choices returned shape {earned.shape}; it must be one number each"
+        )
+    check_finite(earned, lambda row: chosen(game, choices[row]))
+    return earned
+
+
+def chosen(game: ChoiceGame, choice: IntArray) -> str:
+    """A joint choice in words.
+
+    >>> from accredit.games import ChoiceTable
+    >>> chosen(ChoiceTable(("a", "b"), [[0, 1, 2], [0, 3, 5]]), np.array([1, 2]))
+    '{a: 1, b: 2}'
+    """
+    named = zip(game.players, game.levels, choice.tolist(), strict=True)
+    return "{" + ", ".join(f"{player}: {levels[at]}" for player, levels, at in named) + "}"
+
+
+def shape_of(game: ChoiceGame) -> tuple[int, ...]:
+    """How many choices each player has."""
+    return tuple(len(levels) for levels in game.levels)
+
+
+def tabulate_choices(game: ChoiceGame) -> FloatArray:
+    """What every joint choice earns, one axis per player; a game that knows its table is not asked again."""
+    shape = shape_of(game)
+    if prod(shape) > MOST_CELLS:
+        raise TooManyPlayers(
+            f"{len(shape)} players with {min(shape)} to {max(shape)} choices have {prod(shape):,} joint choices; the limit is "
+            f"{MOST_CELLS:,}. Estimate instead, with budget=2000, or give players fewer choices"
+        )
+    known = getattr(game, "table", None)
+    if isinstance(known, np.ndarray):
+        return known
+    step = max(1, CHUNK_BYTES // (8 * len(shape)))
+    rows = (np.arange(start, min(start + step, prod(shape))) for start in range(0, prod(shape), step))
+    asked = [worths(game, np.stack(np.unravel_index(part, shape), axis=1).astype(np.int64)) for part in rows]
+    return np.concatenate(asked).reshape(shape)
+
+
+def checked_levels(players: Iterable[str | int], levels: Any) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
+    """Players and the names of their choices; a number k stands for the choices 0 … k − 1."""
+    names = checked_players(players)
+    if not isinstance(levels, list | tuple) or len(levels) != len(names):
+        raise InvalidInput(f"levels is {levels!r:.60}; give the choices of each of the {len(names)} players")
+    listed = []
+    for player, choices in zip(names, levels, strict=True):
+        given = range(choices) if isinstance(choices, int | np.integer) and not isinstance(choices, bool) else choices
+        if isinstance(given, str):
+            raise InvalidInput(f"levels of {player!r} is the string {given!r:.40}; write a list of names")
+        listed.append(checked_names(given, f"levels of {player!r}"))
+        if len(listed[-1]) < 2:
+            raise InvalidInput(f"levels of {player!r} has {len(listed[-1])}; a player needs at least two choices")
+    return names, tuple(listed)

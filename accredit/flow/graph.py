@@ -1,0 +1,299 @@
+r"""Flows in ordinary graphs, as linear programs that prove their answers: maximum flow, circulation of least cost, several
+commodities.
+
+An edge from tail to head carries f with l ≤ f ≤ u, at a cost of c per unit. With B (edges × nodes, −1 at the tail, +1 at the
+head) a circulation has Bᵀf = 0 and its problem and dual are
+
+$$ \min\, c^\top f : B^\top f = 0,\ l \le f \le u, \qquad
+   \max\, l^\top s_l - u^\top s_u : B y + s_l - s_u = c,\ s_l, s_u \ge 0, $$
+
+from the Lagrangian $c^\top f - y^\top B^\top f + s_u^\top (f - u) - s_l^\top (f - l)$. A maximum flow from s to t is the
+circulation with a return edge t → s of cost −1. The value of a flow is what *leaves* its source, less what returns to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput, NotConverged
+from accredit.core.game import as_name
+from accredit.core.tables import number, read_sheet
+from accredit.flow.circulation import KKT
+
+TIGHT = 1e-9  # of the largest capacity: room below this is none
+COLUMNS = ("from", "to", "capacity", "lower", "cost")
+
+
+@dataclass(frozen=True, eq=False)
+class Graph:
+    """Nodes by name, and directed edges with their bounds and costs; parallel edges are allowed.
+
+    >>> Graph.of([("s", "a", 2), ("a", "t", 1), ("s", "t", 1)]).nodes
+    ('s', 'a', 't')
+    """
+
+    nodes: tuple[str, ...]
+    tail: IntArray  # (m,)
+    head: IntArray  # (m,)
+    capacity: FloatArray  # (m,), may be infinite
+    lower: FloatArray  # (m,)
+    cost: FloatArray  # (m,)
+
+    @classmethod
+    def of(cls, edges: Iterable[Sequence[Any]]) -> Graph:
+        """A graph from rows (from, to, capacity), with lower bound and cost after them where wanted (default 0)."""
+        given = [tuple(row) for row in edges]
+        rows = [(*map(as_name, row[:2]), *row[2:], *(0.0,) * (5 - len(row))) for row in given]
+        if not rows or any(not 3 <= len(row) <= 5 for row in given):
+            raise InvalidInput(
+                "edges need rows of from, to, capacity, and where wanted lower bound and cost; give one or more"
+            )
+        nodes = tuple(dict.fromkeys(name for row in rows for name in row[:2]))
+        if not all(isinstance(name, str) for name in nodes):
+            raise InvalidInput("nodes are named by strings or whole numbers")
+        where = {name: at for at, name in enumerate(nodes)}
+        try:
+            capacity, lower, cost = np.array([row[2:] for row in rows], dtype=np.float64).T
+        except (TypeError, ValueError):
+            raise InvalidInput("capacity, lower bound and cost of every edge must be numbers") from None
+        ends = np.array([[where[row[0]], where[row[1]]] for row in rows], dtype=np.int64)
+        graph = cls(nodes, ends[:, 0], ends[:, 1], capacity, lower, cost)
+        graph._check()
+        return graph
+
+    @classmethod
+    def read(cls, path: str | Path) -> Graph:
+        """A graph from a .csv, .tsv or .jsonl file with the columns from, to, capacity, and where wanted lower and cost."""
+        sheet = read_sheet(path)
+        header = [name.strip().lower() for name in sheet.names]
+        if not set(COLUMNS[:3]) <= set(header) <= set(COLUMNS):
+            raise InvalidInput(
+                f"the columns of {sheet.file!r} are {','.join(header)!r:.80}; they must be from,to,capacity (and lower,cost)"
+            )
+        rows = []
+        for line, cells in zip(sheet.lines, sheet.rows, strict=True):
+            row = dict(zip(header, (cell.strip() for cell in cells), strict=True))
+            numbers = (number(row.get(name, "0"), f"{name} on line {line} of {sheet.file!r}") for name in COLUMNS[2:])
+            rows.append((row["from"], row["to"], *numbers))
+        return cls.of(rows)
+
+    def _check(self) -> None:
+        def edge(at: int) -> str:
+            return f"edge {self.nodes[self.tail[at]]} → {self.nodes[self.head[at]]}"
+
+        for name, values, wrong in (
+            ("capacity", self.capacity, np.isnan(self.capacity) | (self.capacity == -np.inf)),
+            ("lower bound", self.lower, ~np.isfinite(self.lower)),
+            ("cost", self.cost, ~np.isfinite(self.cost)),
+            ("lower bound", self.lower, self.lower > self.capacity),
+        ):
+            if wrong.any():
+                at = int(np.argmax(wrong))
+                raise InvalidInput(
+                    f"{name} of {edge(at)} is {values[at]:g}, with capacity {self.capacity[at]:g}; bounds must be numbers with "
+                    "lower ≤ capacity"
+                )
+
+    @property
+    def incidence(self) -> sparse.csr_array:
+        """B: −1 at the tail, +1 at the head, (m, n); a loop has nothing."""
+        edges = np.arange(len(self.tail))
+        both = np.concatenate([self.tail, self.head])
+        signs = np.repeat([-1.0, 1.0], len(edges))
+        return sparse.csr_array((signs, (np.tile(edges, 2), both)), shape=(len(edges), len(self.nodes)))
+
+    def node(self, name: str | int) -> int:
+        """The place of a node by name."""
+        if as_name(name) not in self.nodes:
+            raise InvalidInput(f"unknown node {name!r}; the nodes are {', '.join(self.nodes[:8])}")
+        return self.nodes.index(as_name(name))
+
+
+@dataclass(frozen=True, eq=False)
+class GraphFlow:
+    """A maximum flow and a minimum cut, which proves it."""
+
+    value: float  # leaves the source, less what returns
+    edges: FloatArray  # (m,)
+    source_side: tuple[str, ...]  # nodes that stay with the source
+    cut: float  # capacity that leaves them, less what must return: no flow exceeds it
+    conservation: float  # largest |in − out| of a node other than source and sink
+
+    @property
+    def gap(self) -> float:
+        """Cut minus flow: zero proves both."""
+        return self.cut - self.value
+
+
+@dataclass(frozen=True, eq=False)
+class LeastCost:
+    """A circulation of least cost, and the prices that prove it."""
+
+    cost: float
+    edges: FloatArray  # (m,)
+    prices: FloatArray  # (n,), of the nodes: y of the dual
+    certificate: dict[str, float]  # residuals of the optimality conditions, and the gap; all about zero
+
+
+@dataclass(frozen=True, eq=False)
+class ManyFlows:
+    """Flows of several commodities through the same edges."""
+
+    value: float  # of all together
+    values: FloatArray  # (commodities,)
+    edges: FloatArray  # (commodities, m)
+    gap: float  # dual minus primal value
+
+
+def graph_flow(graph: Graph, source: str | int, sink: str | int) -> GraphFlow:
+    """A maximum flow of an ordinary graph, with its minimum cut. Lower bounds are respected, costs are not read.
+
+    >>> pipes = Graph.of([("s", "a", 3), ("s", "b", 2), ("a", "b", 1), ("a", "t", 2), ("b", "t", 3)])
+    >>> flow = graph_flow(pipes, "s", "t")
+    >>> flow.value, flow.source_side, abs(flow.gap) < 1e-9
+    (5.0, ('s',), True)
+    """
+    s, t = graph.node(source), graph.node(sink)
+    if s == t:
+        raise InvalidInput(f"source and sink are both {source!r}; name two nodes")
+    m = len(graph.tail)
+    back = _closed(graph, [(t, s)], [-1.0])
+    found = _circulated(back, "a flow that respects the lower bounds")
+    edges, value = np.asarray(found.x[:m]), float(found.x[m])
+    side = _reachable(graph, edges, s)
+    leaves, enters = side[graph.tail] & ~side[graph.head], ~side[graph.tail] & side[graph.head]
+    net = graph.incidence.T @ edges
+    net[[s, t]] = 0.0
+    return GraphFlow(
+        value,
+        edges,
+        tuple(name for name, here in zip(graph.nodes, side, strict=True) if here),
+        float(graph.capacity[leaves].sum() - graph.lower[enters].sum()),
+        float(np.abs(net).max()),
+    )
+
+
+def least_cost(graph: Graph) -> LeastCost:
+    """The circulation of least cost within lower bounds and capacities, with dual prices and the residuals of optimality.
+
+    >>> trade = Graph.of([("a", "b", 4, 0, -3), ("b", "a", 9, 2, 1)])
+    >>> found = least_cost(trade)
+    >>> found.cost, found.edges.tolist(), max(found.certificate.values()) < 1e-9
+    (-8.0, [4.0, 4.0], True)
+    """
+    found = _circulated(graph, "a circulation")
+    return LeastCost(
+        float(found.fun), np.asarray(found.x), np.asarray(found.eqlin.marginals), _optimality(graph, found)
+    )
+
+
+def multi_commodity(graph: Graph, pairs: Sequence[tuple[str | int, str | int]]) -> ManyFlows:
+    """The largest sum of flows of several commodities, each from its own source to its own sink, through shared capacities.
+
+    It is at most the flow between a super-source and a super-sink, which may send what one source feeds to another's sink:
+
+    >>> crossed = Graph.of([("s1", "t2", 1), ("s2", "t1", 1)])
+    >>> multi_commodity(crossed, [("s1", "t1"), ("s2", "t2")]).value
+    0.0
+    """
+    from scipy.optimize import linprog
+
+    if not pairs:
+        raise InvalidInput("pairs is empty; name at least one source and sink")
+    if (graph.lower != 0).any():
+        raise InvalidInput("multi_commodity takes no lower bounds: they would belong to no commodity; leave them at 0")
+    ends = [(graph.node(a), graph.node(b)) for a, b in pairs]
+    m, k = len(graph.tail), len(pairs)
+    closed = [_closed(graph, [(t, s)], [-1.0]) for s, t in ends]
+    conserved = sparse.block_diag([one.incidence.T for one in closed], format="csr")
+    bounded = np.isfinite(graph.capacity)
+    shared = sparse.hstack([sparse.eye_array(m, m + 1, format="csr")] * k, format="csr")[bounded]
+    found = linprog(
+        np.tile(np.append(np.zeros(m), -1.0), k),
+        A_ub=shared,
+        b_ub=graph.capacity[bounded],
+        A_eq=conserved,
+        b_eq=np.zeros(conserved.shape[0]),
+        bounds=(0, None),
+        method="highs",
+    )
+    _check_solved(found, "a bounded flow")
+    flows = np.asarray(found.x).reshape(k, m + 1)
+    dual = float(-graph.capacity[bounded] @ found.ineqlin.marginals)
+    return ManyFlows(float(flows[:, -1].sum()), flows[:, -1], flows[:, :-1], dual - float(flows[:, -1].sum()))
+
+
+def _closed(graph: Graph, returns: list[tuple[int, int]], costs: list[float]) -> Graph:
+    """The graph with return edges of no limit, whose costs are the only ones."""
+    tails, heads = (np.array(ends, dtype=np.int64) for ends in zip(*returns, strict=True))
+    more = len(returns)
+    return Graph(
+        graph.nodes, np.append(graph.tail, tails), np.append(graph.head, heads),
+        np.append(graph.capacity, np.full(more, np.inf)), np.append(graph.lower, np.zeros(more)),
+        np.append(np.zeros(len(graph.tail)), costs),
+    )  # fmt: skip
+
+
+def _circulated(graph: Graph, what: str) -> Any:
+    from scipy.optimize import linprog
+
+    found = linprog(
+        graph.cost,
+        A_eq=graph.incidence.T,
+        b_eq=np.zeros(len(graph.nodes)),
+        bounds=np.stack([graph.lower, graph.capacity], axis=1),
+        method="highs",
+    )
+    _check_solved(found, what)
+    return found
+
+
+def _check_solved(found: Any, what: str) -> None:
+    if found.status == 2:
+        raise InvalidInput(f"there is not {what}: lower bounds and capacities contradict each other")
+    if found.status == 3:
+        raise InvalidInput("the flow is unbounded: a path or a cycle of negative cost has no limit; give it a capacity")
+    if found.status != 0:
+        raise NotConverged(f"HiGHS ended with {found.message!r:.80}; rescale the capacities")
+
+
+def _reachable(graph: Graph, edges: FloatArray, source: int) -> BoolArray:
+    """Nodes that the source can still send to, forward where there is room and backward where flow can be taken back."""
+    room = TIGHT * max(1.0, float(graph.capacity[np.isfinite(graph.capacity)].max(initial=0.0)))
+    forward, back = graph.capacity - edges > room, edges - graph.lower > room
+    side = np.zeros(len(graph.nodes), dtype=bool)
+    side[source] = True
+    while True:
+        wider = side.copy()
+        wider[graph.head[forward & side[graph.tail]]] = True
+        wider[graph.tail[back & side[graph.head]]] = True
+        if (wider == side).all():
+            return side
+        side = wider
+
+
+def _optimality(graph: Graph, found: Any) -> dict[str, float]:
+    """Residuals of the optimality conditions of a circulation, each the largest of its kind."""
+    f, y = np.asarray(found.x), np.asarray(found.eqlin.marginals)
+    reduced = graph.cost - graph.incidence @ y
+    low, high = np.maximum(reduced, 0.0), np.maximum(-reduced, 0.0)
+    bounded = np.isfinite(graph.capacity)
+    high_paid = np.where(bounded, high, 0.0)
+    room = np.where(bounded, graph.capacity, 0.0) - np.where(bounded, f, 0.0)
+    kkt = KKT(
+        stationarity=float(np.where(bounded, 0.0, high).max(initial=0.0)),
+        complementarity=float(
+            max(np.abs(high_paid * room).max(initial=0.0), np.abs(low * (f - graph.lower)).max(initial=0.0))
+        ),
+        conservation=float(np.abs(graph.incidence.T @ f).max()),
+        over_capacity=float(max(0.0, (f - graph.capacity).max(), (graph.lower - f).max())),
+        negative_multiplier=0.0,
+        gap=abs(float(graph.cost @ f - graph.lower @ low + np.where(bounded, graph.capacity, 0.0) @ high_paid)),
+    )
+    return asdict(kkt)

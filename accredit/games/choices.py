@@ -1,0 +1,151 @@
+"""Games of several choices: from a table, from a function, or from a file with one column per player."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from math import prod
+from pathlib import Path
+from typing import Any, final
+
+import numpy as np
+
+from accredit.core import BadPayoff, FloatArray, IntArray, InvalidInput
+from accredit.core.choices import MOST_CELLS, checked_levels, chosen
+from accredit.core.game import check_finite
+from accredit.core.numbers import real_numbers
+from accredit.core.tables import Sheet, is_table, number, read_sheet
+
+
+@final
+class ChoiceTable:
+    """A game of several choices given by what every joint choice earns, one axis per player.
+
+    Without `levels`, choices are called 0, 1, 2, … and are in order; 0 is "does not take part".
+
+    >>> effort = ChoiceTable(("a", "b"), [[0, 0, 1], [0, 2, 4]])
+    >>> effort.levels, effort.worth(np.array([[1, 2]]))
+    ((('0', '1'), ('0', '1', '2')), array([4.]))
+    """
+
+    def __init__(self, players: Iterable[str | int], table: Any, levels: Any = None) -> None:
+        values = real_numbers(table, "table", copy=True)
+        self._players, self._levels = checked_levels(players, list(values.shape) if levels is None else levels)
+        wanted = tuple(len(each) for each in self._levels)
+        if values.shape != wanted:
+            raise InvalidInput(f"table has shape {values.shape}; these players and levels need {wanted}")
+        flat = values.ravel()
+        check_finite(flat, lambda row: chosen(self, np.array(np.unravel_index(row, wanted))))
+        values.setflags(write=False)
+        self.table = values
+
+    @property
+    def players(self) -> tuple[str, ...]:
+        return self._players
+
+    @property
+    def levels(self) -> tuple[tuple[str, ...], ...]:
+        return self._levels
+
+    def worth(self, choices: IntArray) -> FloatArray:
+        return np.asarray(self.table[tuple(choices.T)])
+
+    def __repr__(self) -> str:
+        return f"ChoiceTable({len(self._players)} players, {self.table.size} joint choices)"
+
+
+@final
+class ChoiceFunction:
+    """A game of several choices given by a function of a batch of joint choices: (batch, n) whole numbers -> (batch,) numbers.
+
+    >>> crew = ChoiceFunction(("a", "b"), [3, 3], lambda choices: choices.min(axis=1) * 2.0)
+    >>> crew.worth(np.array([[1, 2], [2, 2]]))
+    array([2., 4.])
+    """
+
+    def __init__(self, players: Iterable[str | int], levels: Any, function: Callable[[IntArray], Any]) -> None:
+        self._players, self._levels = checked_levels(players, levels)
+        if not callable(function):
+            raise InvalidInput(f"function must be callable, got {function!r:.60}; for a table use ChoiceTable")
+        self._function = function
+
+    @property
+    def players(self) -> tuple[str, ...]:
+        return self._players
+
+    @property
+    def levels(self) -> tuple[tuple[str, ...], ...]:
+        return self._levels
+
+    def worth(self, choices: IntArray) -> FloatArray:
+        return real_numbers(self._function(choices), "worth", BadPayoff)
+
+    def __repr__(self) -> str:
+        return f"ChoiceFunction({len(self._players)} players)"
+
+
+def has_choices(path: str | Path) -> bool:
+    """Whether a file is a table of joint choices: a column payoff, and no column coalition."""
+    if not is_table(path):
+        return False
+    names = [name.strip().lower() for name in read_sheet(path).names]
+    return "payoff" in names and "coalition" not in names
+
+
+def ordered(game: Any) -> bool:
+    """Whether the choices of every player are numbered 0, 1, 2, …, and so are levels in order."""
+    return all(levels == tuple(str(k) for k in range(len(levels))) for levels in game.levels)
+
+
+def read_choices(path: str | Path) -> ChoiceTable:
+    """A game of several choices from a .csv, .tsv or .jsonl file: one column per player, then `payoff`.
+
+    The cells of a player are levels 0, 1, 2, … or names of alternatives, in the order in which they first appear. Every joint
+    choice must be there, once.
+    """
+    sheet = read_sheet(path)
+    header = [name.strip() for name in sheet.names]
+    pays = [at for at, name in enumerate(header) if name.lower() == "payoff"]
+    players = [name for name in header if name.lower() != "payoff"]
+    if len(pays) != 1 or not players:
+        raise InvalidInput(
+            f"the columns of {sheet.file!r} are {','.join(header)!r:.80}; one per player and one named payoff are needed"
+        )
+    cells = [[cell.strip() for at, cell in enumerate(row) if at != pays[0]] for row in sheet.rows]
+    levels = [_choices(players[at], [row[at] for row in cells]) for at in range(len(players))]
+    if prod(len(each) for each in levels) > MOST_CELLS:
+        raise InvalidInput(f"{sheet.file!r} has more than {MOST_CELLS:,} joint choices; that is too many for a table")
+    return _filled(sheet, players, levels, cells, pays[0])
+
+
+def _filled(
+    sheet: Sheet, players: list[str], levels: list[list[str]], cells: list[list[str]], pays: int
+) -> ChoiceTable:
+    table = np.full([len(each) for each in levels], np.nan)
+    for line, row, whole in zip(sheet.lines, cells, sheet.rows, strict=True):
+        at = tuple(each.index(cell) for each, cell in zip(levels, row, strict=True))
+        where = f"line {line} of {sheet.file!r}"
+        if not np.isnan(table[at]):
+            raise InvalidInput(f"{where} gives {', '.join(row)} a second payoff; keep one line for it")
+        table[at] = number(whole[pays], f"the payoff of {where}")
+    missing = np.argwhere(np.isnan(table))
+    if len(missing):
+        first = ", ".join(each[k] for each, k in zip(levels, missing[0].tolist(), strict=True))
+        raise InvalidInput(
+            f"{sheet.file!r} lacks {len(missing)} of {table.size} joint choices, the first is {first}; give a payoff for each"
+        )
+    return ChoiceTable(players, table, levels)
+
+
+def _choices(player: str, cells: list[str]) -> list[str]:
+    """The choices of one player: whole numbers in order, or names as they first appear."""
+    seen = list(dict.fromkeys(cells))
+    if "" in seen:
+        raise InvalidInput(f"the column of {player!r} has an empty cell; write 0 for a player who does not take part")
+    if all(cell.isdigit() for cell in seen):
+        most = max(int(cell) for cell in seen)
+        if {int(cell) for cell in seen} != set(range(most + 1)) or len(seen) != most + 1:
+            raise InvalidInput(
+                f"the levels of {player!r} are {', '.join(seen)[:60]}; they must be 0, 1, 2, … without a gap"
+            )
+        return [str(k) for k in range(most + 1)]
+    return seen

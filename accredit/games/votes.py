@@ -1,0 +1,63 @@
+"""Weighted votes: a coalition wins when its votes reach the quota."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, final
+
+import numpy as np
+
+from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput, checked_players
+
+
+@final
+class WeightedVote:
+    """v(S) = 1 if the votes of S reach the quota, else 0. Votes and quota are whole numbers.
+
+    Shapley, Banzhaf and Beta values of a vote are exact for any number of players: sums of votes are counted, not coalitions.
+
+    >>> council = WeightedVote(["big", "mid", "small"], [50, 49, 1], quota=51)
+    >>> council.payoff(np.array([[True, False, True], [False, True, True]]))
+    array([1., 0.])
+    >>> from accredit import shapley
+    >>> shapley(council).credit.round(4)
+    array([0.6667, 0.1667, 0.1667])
+    """
+
+    def __init__(self, players: Iterable[str | int], weights: Any, quota: int) -> None:
+        self._players = checked_players(players)
+        self.weights = _whole(weights, "weights")
+        if self.weights.shape != (len(self._players),) or (self.weights < 0).any():
+            raise InvalidInput(
+                f"weights is {weights!r:.60}; {len(self._players)} players need one number of votes each, none negative"
+            )
+        self.quota = int(_whole(quota, "quota"))
+        if not 1 <= self.quota <= self.weights.sum():
+            raise InvalidInput(
+                f"quota is {self.quota} of {self.weights.sum()} votes; it must lie between 1 and all votes, or nobody decides"
+            )
+
+    @property
+    def players(self) -> tuple[str, ...]:
+        return self._players
+
+    def payoff(self, coalitions: BoolArray) -> FloatArray:
+        return (coalitions @ self.weights >= self.quota).astype(np.float64)
+
+    def __repr__(self) -> str:
+        return f"WeightedVote({len(self._players)} players, quota {self.quota} of {self.weights.sum()})"
+
+
+def _whole(given: Any, name: str) -> IntArray:
+    """Whole numbers, or an error that says how to get some."""
+    try:
+        numbers = np.asarray(given, dtype=np.float64)
+        whole = numbers.astype(np.int64)
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidInput(f"{name} is {given!r:.60}; votes are whole numbers") from None
+    if not np.isfinite(numbers).all() or (whole != numbers).any():
+        raise InvalidInput(
+            f"{name} is {given!r:.60}; votes are counted in whole numbers: multiply weights and quota by the same number, "
+            "or give the rule as FunctionGame(players, lambda coalitions: coalitions @ weights >= quota)"
+        )
+    return whole

@@ -1,0 +1,127 @@
+"""Three answers to a statement: it holds, it is refuted, or these runs cannot tell, and then what it would take.
+
+A statement about a figure that varies from run to run is judged by an interval of its mean: inside what the statement allows,
+it holds; outside, it is refuted; otherwise nobody can tell yet. One run has no interval and judges nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from math import ceil, inf
+
+import numpy as np
+
+from accredit.core import Estimate, FloatArray
+
+LEVEL = 0.95
+FEWEST = 2  # runs that can judge
+MOST_RUNS = 1000  # more are not worth counting
+
+
+class Found(StrEnum):
+    """What became of a statement."""
+
+    HOLDS = "holds"
+    REFUTED = "refuted"
+    OPEN = "cannot tell"
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What the runs say about one figure."""
+
+    found: Found
+    needs: str = ""  # what it would take to tell
+
+    @classmethod
+    def of(cls, holds: bool | np.bool_ | Found | Judgement | None) -> Judgement:
+        """A judgement from what a report knows: a fact is true or false, None is open."""
+        if isinstance(holds, Judgement):
+            return holds
+        if isinstance(holds, Found):
+            return cls(holds)
+        return cls(Found.OPEN if holds is None else Found.HOLDS if holds else Found.REFUTED)
+
+
+def over_runs(values: FloatArray, low: float = -inf, high: float = inf, unit: str = "seed") -> Judgement:
+    """Is the mean of a figure, one number per run, between `low` and `high`? By the Student t interval at 95 %.
+
+    >>> over_runs(np.array([0.62, 0.66, 0.7]), low=0.5).found, over_runs(np.array([0.7]), low=0.5).needs
+    (<Found.HOLDS: 'holds'>, 'one seed judges nothing; run at least 2')
+    >>> over_runs(np.array([0.4, 0.6, 0.7]), low=0.5)
+    Judgement(found=<Found.OPEN: 'cannot tell'>, needs='about 23 seeds, if mean and spread stay as they are')
+    """
+    from scipy.stats import t
+
+    count = len(values)
+    if count < FEWEST:
+        return Judgement(Found.OPEN, f"one {unit} judges nothing; run at least {FEWEST}")
+    mean, spread = float(values.mean()), float(values.std(ddof=1))
+    half = float(t.ppf((1 + LEVEL) / 2, count - 1)) * spread / count**0.5
+    room = min(abs(mean - edge) for edge in (low, high))
+    enough = (n for n in range(count + 1, MOST_RUNS) if t.ppf((1 + LEVEL) / 2, n - 1) * spread / n**0.5 < room)
+    needed = next(enough, None) if room > 0 and half >= room else None
+    return _judged(mean - half, mean + half, low, high, needed, unit)
+
+
+def of_estimate(
+    figure: Estimate, low: float = -inf, high: float = inf, count: int = 0, unit: str = "example"
+) -> Judgement:
+    """The same for a figure that comes with its own interval, from `count` examples."""
+    if figure.low is None or figure.high is None:
+        return Judgement(Found.OPEN, figure.precision.because or f"more {unit}s")
+    room = min(abs(figure.value - edge) for edge in (low, high))
+    half = (figure.high - figure.low) / 2
+    needed = ceil(count * (half / room) ** 2) if room > 0 and count else None
+    return _judged(figure.low, figure.high, low, high, needed, unit)
+
+
+def of_share(yes: int, count: int, low: float = -inf, high: float = inf, unit: str = "example") -> Judgement:
+    """Is the chance of what happened in `yes` of `count` cases between `low` and `high`? By Clopper and Pearson's interval.
+
+    >>> of_share(0, 12, low=0.5).found, of_share(2, 4, low=0.4).found
+    (<Found.REFUTED: 'refuted'>, <Found.OPEN: 'cannot tell'>)
+    """
+    from scipy.stats import beta
+
+    tail = (1 - LEVEL) / 2
+    bottom = float(beta.ppf(tail, yes, count - yes + 1)) if yes else 0.0
+    top = float(beta.ppf(1 - tail, yes + 1, count - yes)) if yes < count else 1.0
+    room = min(abs(yes / count - edge) for edge in (low, high))
+    needed = ceil(count * ((top - bottom) / 2 / room) ** 2) if room > 0 else None
+    return _judged(bottom, top, low, high, needed, unit)
+
+
+def apart(first: Estimate, second: Estimate) -> Judgement:
+    """Does the first figure exceed the second, by intervals that do not meet?"""
+    if first.exceeds(second):
+        return Judgement(Found.HOLDS)
+    if second.exceeds(first):
+        return Judgement(Found.REFUTED)
+    return Judgement(Found.OPEN, "more examples: the two intervals meet")
+
+
+def _judged(bottom: float, top: float, low: float, high: float, needed: int | None, unit: str) -> Judgement:
+    if low < bottom and top < high:
+        return Judgement(Found.HOLDS)
+    if top < low or bottom > high:
+        return Judgement(Found.REFUTED)
+    if needed is None:
+        return Judgement(Found.OPEN, f"many more {unit}s: the mean lies on the edge")
+    return Judgement(Found.OPEN, f"about {needed:,} {unit}s, if mean and spread stay as they are")
+
+
+def all_of(judgements: Iterable[Judgement]) -> Judgement:
+    """A statement of several parts: refuted by any, open if any is, else it holds.
+
+    >>> all_of([Judgement(Found.HOLDS), Judgement(Found.OPEN, "9 seeds")]).needs
+    '9 seeds'
+    """
+    listed = list(judgements)
+    for found in (Found.REFUTED, Found.OPEN):
+        some = [j for j in listed if j.found is found]
+        if some:
+            return Judgement(found, "; ".join(dict.fromkeys(j.needs for j in some if j.needs)))
+    return Judgement(Found.HOLDS)

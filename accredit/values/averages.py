@@ -1,0 +1,139 @@
+r"""Banzhaf, Beta and any other semivalue: one function each, exact where that is affordable, estimated where it is not.
+
+`budget` means the same everywhere: how many payoffs may be asked. A game that knows its table, its cubes or its votes is solved
+exactly whatever the budget. Otherwise all 2ⁿ payoffs are asked if they fit the budget or, where none is stated, for at most 12
+players; beyond that the value is estimated, with intervals, from the budget or from 2,000 payoffs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from accredit.core import Attribution, Claim, FloatArray, Game, Holds, InvalidInput, Precision
+from accredit.methods import DEFAULT_BUDGET
+from accredit.values.cubes import Cubed
+from accredit.values.every_output import every_output
+from accredit.values.exact import Exact, exactly, in_closed_form
+from accredit.values.sampled_semivalue import SampledBanzhaf, SampledBeta, SampledSemivalue
+from accredit.values.sampling import Sampled, checked
+from accredit.values.semivalues import banzhaf_weights, beta_law, beta_weights, check_weights
+from accredit.values.votes import Weighted
+from accredit.values.weighing import BANZHAF, beta_semivalue, weighed
+
+
+@every_output
+def semivalue(
+    game: Game, weights: FloatArray, *, budget: int | None = None, seed: int = 0, level: float = 0.95
+) -> Attribution:
+    r"""Credit by any weighting of marginal contributions.
+
+    $$\phi_i = \sum_{S \not\ni i} p(|S|)\,[v(S \cup i) - v(S)], \qquad \sum_k \tbinom{n-1}{k} p(k) = 1$$
+
+    Symmetric, linear, and zero for null players whatever the weights (Dubey, Neyman and Weber, 1981). Costs 2ⁿ payoffs, or the
+    `budget`, which gives estimates with intervals; none for a game that knows its cubes or its votes.
+
+    >>> from accredit.games import TableGame
+    >>> semivalue(TableGame(("a", "b"), [0, 5, 3, 10]), [0.25, 0.75]).credit
+    array([6.5, 4.5])
+    """
+    if isinstance(game, Cubed | Weighted):
+        return in_closed_form(game, weighed(weights, len(game.players)))
+    p = check_weights(weights, len(game.players))
+    if _exact(game, budget, seed, level):
+        return Exact().semivalue(game, p, f"semivalue/{[float(x) for x in p]}", "semivalue(game, weights, budget=1000)")
+    return SampledSemivalue(tuple(p), budget=budget or DEFAULT_BUDGET, seed=seed, level=level).solve(game)
+
+
+@every_output
+def banzhaf(game: Game, *, budget: int | None = None, seed: int = 0, level: float = 0.95) -> Attribution:
+    r"""Average what a player adds over all coalitions of the others, each counted the same.
+
+    $$\beta_i = 2^{1-n} \sum_{S \not\ni i} [v(S \cup i) - v(S)]$$
+
+    The semivalue most robust to noise in the payoffs (Wang and Jia, 2023). Not efficient; `normalised_banzhaf` is. Costs 2ⁿ
+    payoffs, or the `budget`, which gives estimates with intervals; none for a game that knows its cubes or its votes.
+
+    >>> from accredit.games import TableGame
+    >>> banzhaf(TableGame(("a", "b", "c"), [0, 0, 0, 1, 0, 1, 1, 1])).credit  # majority of three
+    array([0.5, 0.5, 0.5])
+    """
+    if isinstance(game, Cubed | Weighted):
+        return in_closed_form(game, BANZHAF)
+    if _exact(game, budget, seed, level):
+        weights = banzhaf_weights(len(game.players))
+        return Exact().semivalue(game, weights, "banzhaf/Exact()", "banzhaf(game, budget=1000)")
+    return SampledBanzhaf(budget=budget or DEFAULT_BUDGET, seed=seed, level=level).solve(game)
+
+
+@every_output
+def beta(
+    game: Game, alpha: float, beta: float, *, budget: int | None = None, seed: int = 0, level: float = 0.95
+) -> Attribution:
+    r"""The Beta(α, β) semivalue: Beta(1, 1) is Shapley, Beta(16, 1) listens to small coalitions. Costs as `banzhaf` does.
+
+    >>> from accredit.games import TableGame
+    >>> beta(TableGame(("alice", "bob"), [0, 5, 3, 10]), 1, 1).credit
+    array([6., 4.])
+    """
+    beta_law(1, alpha, beta)  # refuses what is not positive
+    if isinstance(game, Cubed | Weighted):
+        return in_closed_form(game, beta_semivalue(alpha, beta))
+    if _exact(game, budget, seed, level):
+        weights = beta_weights(len(game.players), alpha, beta)
+        asked = f"beta(game, {alpha:g}, {beta:g}, budget=1000)"
+        return Exact().semivalue(game, weights, f"beta({alpha:g}, {beta:g})/Exact()", asked)
+    return SampledBeta(alpha, beta, budget=budget or DEFAULT_BUDGET, seed=seed, level=level).solve(game)
+
+
+@every_output
+def normalised_banzhaf(game: Game, *, budget: int | None = None, seed: int = 0) -> Attribution:
+    r"""Banzhaf values scaled so that they add up to v(N) − v(∅): the Banzhaf power index of a vote.
+
+    $$\bar\beta_i = \beta_i\,\frac{v(N) - v(\varnothing)}{\sum_j \beta_j}$$
+
+    Efficient by force, and no longer linear: the scale depends on the game. Refused where the Banzhaf values add up to zero.
+
+    >>> from accredit.games import WeightedVote
+    >>> normalised_banzhaf(WeightedVote("abcd", [5, 4, 3, 2], quota=8)).credit.round(3)
+    array([0.417, 0.25 , 0.25 , 0.083])
+    """
+    plain = banzhaf(game, budget=budget, seed=seed)
+    total, added = float(plain.total or 0.0), float(plain.credit.sum())
+    if abs(added) <= 1e-12 * max(float(np.abs(plain.credit).sum()), abs(total), np.finfo(float).tiny):
+        raise InvalidInput(
+            f"the Banzhaf values add up to {added:.3g} and cannot be scaled to {total:.6g}; use banzhaf(game) or shapley(game)"
+        )
+    scaled = {
+        "efficiency": (Holds.EXACTLY, "scaled to add up to v(N) − v(∅)"),
+        "linearity": (Holds.NO, "the scale depends on the game"),
+    }
+    unknown = "one scale for all players keeps what holds before"
+    claims = tuple(Claim(c.axiom, *scaled.get(c.axiom, (c.holds, f"{c.because}; {unknown}"))) for c in plain.claims)
+    precision = plain.precision if plain.exact else Precision.unknown("a ratio of estimates has no interval here")
+    return replace(
+        plain,
+        credit=plain.credit * (total / added),
+        method=f"normalised {plain.method}",
+        claims=claims if plain.exact else _in_the_limit(claims),
+        stderr=None,
+        interval=None,
+        level=None,
+        precision=precision,
+        certificate={**plain.certificate, "sum of banzhaf values": added},
+    )
+
+
+def _in_the_limit(claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
+    """What an estimate claims in expectation holds for its ratio only with ever more payoffs."""
+    limit = {Holds.IN_EXPECTATION: Holds.IN_THE_LIMIT}
+    return tuple(Claim(c.axiom, limit.get(c.holds, c.holds), c.because) for c in claims)
+
+
+def _exact(game: Game, budget: int | None, seed: Any, level: Any) -> bool:
+    """Whether all payoffs are asked; settings that no estimate could use are refused either way."""
+    if budget is not None:
+        checked(Sampled(level=level), budget, seed)
+    return exactly(game, budget)

@@ -1,0 +1,142 @@
+"""Explain on the page: a text, a pair, a part of a long text or a picture, method by method; and what if it were another."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Iterator
+from typing import Any
+
+from accredit.core import InvalidInput
+from accredit.explanation.explainer import asked_methods, subject_of
+from accredit.explanation.result import Explanation
+from accredit.explanation.stream import Done, Ended, Explained, Progress, Refused, Started, assembled, events
+from accredit.explanation.subject import Subject
+from accredit.views import explanation_page
+from accredit.views.explanation import explanation_blocks, headline
+from accredit.views.what_if import what_if_body
+from accredit.web.long_texts import parts, predicted, tokens_in
+
+TOKENS = 2048
+PIXELS = 16_000_000
+FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP")
+OF_PICTURES = ("patches", "patches:49", "segments")  # players that a picture may have
+SETTINGS = ("target", "payoff", "budget", "seed")
+
+Event = dict[str, Any]
+
+
+def explain(models: Any, task: Event) -> Iterator[Event]:
+    """Method after method, the quickest first; after each, the blocks of the page that it changes."""
+    asked = asked_methods(task["methods"])
+    if too_long := _too_long(models, task):
+        yield too_long
+        return
+    subject, about = _read(models, task)
+    ended: list[Ended] = []
+    shown: dict[str, str] = {}
+    for event in events(subject, asked, progress=True, quickest_first=True):
+        if isinstance(event, Started | Progress):
+            yield _progress(event, len(ended), len(asked))
+        elif isinstance(event, Explained):
+            yield {"event": "done", "page": explanation_page(event.explanation), "json": event.explanation.to_json()}
+        else:
+            ended.append(event)
+            explanation = assembled(subject, asked, ended)
+            blocks = explanation_blocks(explanation, live=True)
+            fresh = {name: block for name, block in blocks.items() if shown.get(name) != block}
+            shown = blocks
+            yield {
+                "event": "result", "done": len(ended), "of": len(asked), "title": headline(explanation),
+                "order": list(blocks), "blocks": fresh, "target": explanation.target, **about,
+                "tokens": [[t.shown, t.player, t.special, t.start, t.end, t.part] for t in explanation.tokens],
+            }  # fmt: skip
+
+
+def what_if(models: Any, task: Event) -> Iterator[Event]:
+    """A text and the same text changed, by one method, for the output that the first one was explained for."""
+    asked = asked_methods([task["method"]])
+    model, how = models.of("text"), {name: task[name] for name in ("payoff", "budget", "seed", "players")}
+    target: str | int | None = task["target"]
+    made: list[Explanation] = []
+    for text, pair in ((task["text"], task["pair"]), (task["changed"], task["changed_pair"])):
+        subject = subject_of(model, (text, pair) if pair else text, target=target, cut=True, **how)
+        target = subject.game.target
+        ended: list[Ended] = []
+        for event in events(subject, asked, progress=True):
+            if isinstance(event, Started | Progress):
+                yield _progress(event, len(made), 2)
+            elif isinstance(event, Refused):
+                raise InvalidInput(event.why)
+            elif isinstance(event, Done):
+                ended.append(event)
+        made.append(assembled(subject, asked, ended))
+    yield {"event": "result", "done": 2, "of": 2, "html": what_if_body(*made)}
+    yield {"event": "done"}
+
+
+def _progress(event: Started | Progress, done: int, of: int) -> Event:
+    known = {"event": "progress", "method": event.method, "done": done, "of": of}
+    if isinstance(event, Started):
+        return known
+    return {**known, "share": event.done / max(event.of, 1), "seconds_left": event.seconds_left}
+
+
+def _too_long(models: Any, task: Event) -> Event | None:
+    """Why a text cannot be read at once, and what can be done about it."""
+    if task["image"] or task["cut"] or task["part"] is not None or not task["text"].strip():
+        return None
+    model, texts = models.of("text"), [text for text in (task["text"], task["pair"]) if text]
+    count, most = tokens_in(model, *texts), most_tokens(model)
+    if count <= most:
+        return None
+    alone = len(texts) == 1 and model.task == "classify"
+    return {
+        "event": "failed", "long": {"tokens": count, "reads": most, "parts": alone},
+        "problem": f"this text has {count:,} tokens, and the model reads {most:,} at once",
+    }  # fmt: skip
+
+
+def most_tokens(model: Any) -> int:
+    """Tokens that one request may have."""
+    return min(int(model.longest()), TOKENS)
+
+
+def _read(models: Any, task: Event) -> tuple[Subject, Event]:
+    """What is explained, and what the page is told of it."""
+    settings = {name: task[name] for name in SETTINGS}
+    if task["image"]:
+        players = task["players"] if task["players"] in OF_PICTURES else None
+        return subject_of(models.of("image"), _picture(task["image"]), players=players, **settings), {}
+    model, text, about = models.of("text"), task["text"], Event()
+    if task["players"] in OF_PICTURES:
+        raise InvalidInput(f"players is {task['players']!r}, which is for pictures; of a text, words or tokens play")
+    if task["part"] is not None:
+        text, about = _part(models, model, text, task["part"])
+    given = (text, task["pair"]) if task["pair"] else text
+    subject = subject_of(model, given, players=task["players"], cut=task["cut"] or bool(about), **settings)
+    if len(subject.owner) > TOKENS:
+        raise InvalidInput(f"the text has {len(subject.owner):,} tokens; this page explains up to {TOKENS:,}")
+    return subject, {**about, "text": text}
+
+
+def _part(models: Any, model: Any, text: str, number: int) -> tuple[str, Event]:
+    """One part of a long text, and what the model says of every part."""
+    spans = models.recent.get(("parts", text), lambda: parts(model, text, most_tokens(model)))
+    if not 0 <= number < len(spans):
+        raise InvalidInput(f"there is no part {number + 1}; this text is read in {len(spans)}")
+    pieces = [text[a:b].strip() for a, b in spans]
+    said = models.recent.get(("said", text), lambda: predicted(model, pieces))
+    about = {"part": number, "parts": [[label, share] for label, share in said]}
+    return pieces[number], about
+
+
+def _picture(encoded: str) -> Any:
+    """A dropped picture; its size is read before its pixels are."""
+    from accredit.models.pictures import open_picture
+
+    try:
+        sent = base64.b64decode(encoded, validate=True)
+    except (binascii.Error, ValueError):
+        raise InvalidInput("the picture did not arrive whole; drop it once more") from None
+    return open_picture(sent, "the file", FORMATS, PIXELS)

@@ -1,0 +1,60 @@
+"""Texts longer than a model reads at once: cut off, or read part by part, each part a few whole sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from accredit.explanation.explainer import subject_of
+from accredit.models.encoded import sentence_spans, word_spans
+
+MARGIN = 2  # tokens that a piece may have more when it is read without its neighbours
+Span = tuple[int, int]
+
+
+def tokens_in(model: Any, *texts: str) -> int:
+    """How many tokens the model would read, its own among them."""
+    return len(model.tokenizer(*texts, truncation=False, verbose=False)["input_ids"])
+
+
+def parts(model: Any, text: str, most: int) -> list[Span]:
+    """Spans of characters that cover the text, each of at most `most` tokens: whole sentences, of a long one whole words.
+
+    >>> from accredit.explanation.explainer import builtin_model
+    >>> text = "Dull. Very long. Good end."
+    >>> [text[a:b] for a, b in parts(builtin_model("text"), text, 9)]
+    ['Dull.', ' Very long.', ' Good end.']
+    """
+    room = max(1, most - model.tokenizer.num_special_tokens_to_add() - MARGIN)
+    row = model.tokenizer(text, add_special_tokens=False, return_offsets_mapping=True, verbose=False)
+    starts = np.array([a for a, b in row["offset_mapping"] if b > a])
+
+    def count(a: int, b: int) -> int:
+        return int(np.searchsorted(starts, b) - np.searchsorted(starts, a))
+
+    found: list[Span] = []
+    for a, b in _pieces(text, room, count):
+        if found and count(found[-1][0], b) <= room:
+            found[-1] = (found[-1][0], b)
+        else:
+            found.append((a, b))
+    return found
+
+
+def _pieces(text: str, room: int, count: Any) -> Iterator[Span]:
+    """Sentences; the words of those that are too long."""
+    for a, b in sentence_spans(text):
+        yield from _words(text, a, b) if count(a, b) > room else [(a, b)]
+
+
+def _words(text: str, start: int, end: int) -> Iterable[Span]:
+    """The words of a sentence, each with the space before it."""
+    ends = [start + b for _, b in word_spans(text[start:end])]
+    return zip([start, *ends[:-1]], [*ends[:-1], end], strict=True)
+
+
+def predicted(model: Any, texts: Iterable[str]) -> list[tuple[str, float]]:
+    """For each part the likeliest label and its share."""
+    return [subject_of(model, text, cut=True).prediction[0][0] for text in texts]

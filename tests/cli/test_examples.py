@@ -1,0 +1,57 @@
+"""`accredit examples`: files that are really there, kept if they were, and commands that parse."""
+
+import shlex
+import subprocess
+import sys
+
+import pytest
+from click.testing import CliRunner
+
+from accredit.cli import COMMANDS, accredit
+from accredit.cli.examples import SAMPLES, TRIALS, examples
+
+
+def test_it_writes_every_sample_and_says_what_to_type(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(examples, [])
+    assert done.exit_code == 0
+    assert {path.name for path in (tmp_path / "examples").iterdir()} == {path.name for path in SAMPLES.iterdir()}
+    assert all(command in done.output for command in TRIALS)
+
+
+def test_a_file_that_was_there_is_kept(tmp_path):
+    (tmp_path / "pricing.csv").write_text("mine")
+    done = CliRunner().invoke(examples, [str(tmp_path)])
+    assert (tmp_path / "pricing.csv").read_text() == "mine"
+    assert "it differs from the example" in done.output
+
+
+def test_a_folder_in_the_way_of_a_file_is_named(tmp_path):
+    (tmp_path / "pricing.csv").mkdir()
+    done = subprocess.run([sys.executable, "-m", "accredit", "examples", str(tmp_path)], capture_output=True, text=True)
+    assert done.returncode == 2 and "pricing.csv is not a regular file" in done.stderr
+
+
+def test_names_with_blanks_are_quoted(tmp_path):
+    folder = tmp_path / "my files"
+    line = next(line for line in CliRunner().invoke(examples, [str(folder)]).output.splitlines() if "pricing" in line
+                and "accredit game" in line)  # fmt: skip
+    assert shlex.split(line)[2] == f"{folder}/pricing.csv"
+
+
+@pytest.mark.parametrize("command", TRIALS)
+def test_every_trial_is_a_command_with_options_that_exist(command):
+    program, name, *rest = shlex.split(command)
+    assert program == "accredit" and name in COMMANDS
+    known = {option for param in accredit.get_command(None, name).params for option in param.opts}
+    if name != "reproduce":  # whose options belong to its reports
+        assert {word for word in rest if word.startswith("--")} <= known
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", [c for c in TRIALS if c.startswith("accredit game")])
+def test_a_trial_runs(command, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    runner = CliRunner()
+    runner.invoke(examples, [])
+    assert runner.invoke(accredit, shlex.split(command)[1:]).exit_code == 0

@@ -1,0 +1,139 @@
+"""Flows in ordinary graphs, by certificate: cuts, prices, and what several commodities cannot do."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from accredit.core import InvalidInput
+from accredit.flow.graph import Graph, graph_flow, least_cost, multi_commodity
+from accredit.flow.maximum import maximum_flow
+from accredit.flow.network import LayeredNetwork, flow_matrix
+
+
+def random_graph(rng, nodes=8, edges=24, cost=False):
+    rows = []
+    for _ in range(edges):
+        a, b = rng.choice(nodes, size=2, replace=False)
+        low = float(rng.uniform(0, 0.2)) if cost else 0.0
+        rows.append((int(a), int(b), low + float(rng.uniform(0, 3)), low, float(rng.normal()) if cost else 0.0))
+    return Graph.of([(0, nodes - 1, 0.1), *rows])
+
+
+def test_every_maximum_flow_meets_its_cut():
+    rng = np.random.default_rng(0)
+    for _ in range(25):
+        graph = random_graph(rng)
+        flow = graph_flow(graph, 0, 7)
+        assert abs(flow.gap) < 1e-9 and flow.conservation < 1e-9
+        assert (flow.edges >= -1e-12).all() and (flow.edges <= graph.capacity + 1e-12).all()
+        leaves = flow.edges[graph.tail == graph.node(0)].sum() - flow.edges[graph.head == graph.node(0)].sum()
+        assert flow.value == pytest.approx(leaves)  # what leaves the source, not what enters it
+        assert "0" in flow.source_side and "7" not in flow.source_side
+
+
+def test_a_layered_network_is_an_ordinary_graph():
+    pytest.importorskip("ortools")
+    attention = np.random.default_rng(1).dirichlet(np.ones(3), size=(2, 3))
+    network = LayeredNetwork.from_attention(attention)
+    matrix, _, _ = flow_matrix(network)
+    size = len(matrix)
+    graph = Graph.of([(int(i), int(j), matrix[i, j]) for i, j in np.argwhere(matrix > 0)])
+    assert graph_flow(graph, size - 1, 0).value == pytest.approx(maximum_flow(network).value)
+
+
+def test_lower_bounds_are_kept_and_may_contradict():
+    graph = Graph.of([("s", "a", 5, 2), ("a", "t", 3), ("a", "s", 9)])
+    assert graph_flow(graph, "s", "t").value == pytest.approx(3)
+    assert abs(graph_flow(graph, "s", "t").gap) < 1e-9
+    with pytest.raises(InvalidInput, match="contradict"):
+        least_cost(Graph.of([("a", "b", 5, 2), ("b", "a", 1)]))
+    with pytest.raises(InvalidInput, match="unbounded"):
+        graph_flow(Graph.of([("s", "t", float("inf"))]), "s", "t")
+
+
+def test_least_cost_is_proved_by_its_prices():
+    rng = np.random.default_rng(2)
+    solved = 0
+    for _ in range(25):
+        graph = random_graph(rng, cost=True)
+        try:
+            found = least_cost(graph)
+        except InvalidInput:
+            continue  # its lower bounds contradict each other
+        solved += 1
+        assert max(found.certificate.values()) < 1e-8
+        reduced = graph.cost - graph.incidence @ found.prices
+        dual = graph.lower @ np.maximum(reduced, 0) - graph.capacity @ np.maximum(-reduced, 0)
+        assert dual == pytest.approx(found.cost)  # no circulation costs less than its prices say
+    assert solved >= 3
+
+
+def test_maximum_flow_is_a_circulation_with_a_return_edge_that_pays():
+    graph = random_graph(np.random.default_rng(3))
+    value = graph_flow(graph, 0, 7).value
+    rows = [(graph.nodes[a], graph.nodes[b], u) for a, b, u in zip(graph.tail, graph.head, graph.capacity, strict=True)]
+    assert least_cost(Graph.of([*rows, (7, 0, 1e3, 0, -1)])).cost == pytest.approx(-value)
+
+
+def test_super_nodes_are_not_several_commodities():
+    """Two sources whose edges lead to each other's sinks: super nodes carry 2, the commodities nothing."""
+    crossed = [("s1", "t2", 1), ("s2", "t1", 1)]
+    joined = Graph.of([*crossed, ("s", "s1", 1), ("s", "s2", 1), ("t1", "t", 1), ("t2", "t", 1)])
+    assert graph_flow(joined, "s", "t").value == pytest.approx(2)
+    apart = multi_commodity(Graph.of(crossed), [("s1", "t1"), ("s2", "t2")])
+    assert apart.value == pytest.approx(0) and abs(apart.gap) < 1e-9
+
+
+def test_commodities_share_capacity():
+    graph = Graph.of([("s1", "m", 2), ("s2", "m", 2), ("m", "n", 3), ("n", "t1", 2), ("n", "t2", 2)])
+    found = multi_commodity(graph, [("s1", "t1"), ("s2", "t2")])
+    assert found.value == pytest.approx(3) and abs(found.gap) < 1e-9
+    assert (found.edges.sum(axis=0) <= graph.capacity + 1e-9).all()
+    one = multi_commodity(graph, [("s1", "t1")])
+    assert one.value == pytest.approx(graph_flow(graph, "s1", "t1").value)
+
+
+def test_super_edges_as_wide_as_the_tokens_leave_the_max_flow_and_move_the_centre():
+    pytest.importorskip("ortools")
+    from accredit.attention import joint_flow
+
+    attention = np.random.default_rng(4).dirichlet(np.ones(5) * 0.5, size=(3, 5))
+    plain, wide = joint_flow(attention, outputs=0), joint_flow(attention, outputs=0, super_edges=5)
+    network = LayeredNetwork.from_attention(attention, outputs=0)
+    assert maximum_flow(network.with_super_edges()).value == pytest.approx(maximum_flow(network).value)
+    assert wide.certificate["max_flow"] == pytest.approx(plain.certificate["max_flow"])
+    assert 1e-6 < np.abs(plain.credit - wide.credit).max() < 0.1
+    half = LayeredNetwork.from_attention(attention, outputs=np.array([0.5, 0, 0, 0, 0]))
+    assert half.with_super_edges().supply[0] == half.supply[0]
+    with pytest.raises(InvalidInput, match="carry nothing"):
+        network.with_super_edges(0)
+
+
+def test_graphs_are_read_from_tables(tmp_path):
+    (tmp_path / "pipes.csv").write_text("from,to,capacity,cost\ns,a,3,1\na,t,2,0\ns,t,1,0\n")
+    graph = Graph.read(tmp_path / "pipes.csv")
+    assert graph_flow(graph, "s", "t").value == pytest.approx(3)
+    assert_allclose(graph.cost, [1, 0, 0])
+    (tmp_path / "wrong.csv").write_text("from,to,width\ns,a,3\n")
+    with pytest.raises(InvalidInput, match="from,to,capacity"):
+        Graph.read(tmp_path / "wrong.csv")
+
+
+@pytest.mark.parametrize(
+    ("call", "word"),
+    [
+        (lambda: Graph.of([]), "one or more"),
+        (lambda: Graph.of([("a", "b")]), "rows of"),
+        (lambda: Graph.of([("a", "b", "x")]), "must be numbers"),
+        (lambda: Graph.of([("a", "b", 1, 2)]), "lower ≤ capacity"),
+        (lambda: Graph.of([("a", "b", float("nan"))]), "nan"),
+        (lambda: Graph.of([("a", 1.5, 1)]), "whole numbers"),
+        (lambda: graph_flow(Graph.of([("a", "b", 1)]), "a", "a"), "two nodes"),
+        (lambda: graph_flow(Graph.of([("a", "b", 1)]), "a", "c"), "unknown node 'c'"),
+        (lambda: multi_commodity(Graph.of([("a", "b", 1)]), []), "empty"),
+        (lambda: multi_commodity(Graph.of([("a", "b", 2, 1)]), [("a", "b")]), "lower bounds"),
+    ],
+)
+def test_bad_graphs_are_named(call, word):
+    with pytest.raises(InvalidInput, match=word):
+        call()

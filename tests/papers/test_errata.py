@@ -1,0 +1,198 @@
+"""Every line of docs/errata.md that is not tested elsewhere: the statement as printed fails here, the corrected one holds."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from accredit.attention import rollout
+from accredit.core.coalitions import from_index
+from accredit.evaluate import axioms_kept
+from accredit.flow.graph import Graph, graph_flow, least_cost, multi_commodity
+from accredit.flow.network import LayeredNetwork
+from accredit.games import FunctionGame, TableGame
+from accredit.values import (
+    DifferencesHint,
+    KernelShap,
+    Permutations,
+    banzhaf,
+    leave_one_out,
+    shapley,
+)
+from tests.random_games import random_games
+from tests.real_data import real_data
+
+PAGE = Path(__file__).parents[2] / "docs" / "errata.md"
+DIAMOND = Graph.of([("s", "a", 1), ("s", "b", 1), ("a", "t", 2), ("b", "t", 2), ("s", "t", 0)])
+
+
+def additive(values):
+    """The game that pays each member its own number."""
+    n = len(values)
+    return TableGame(range(n), from_index(np.arange(1 << n), n) @ values)
+
+
+def test_any_numbers_are_the_shapley_values_of_some_game():
+    """Proposition 1 and the remark on rollout, as stated: no game has attention, or rollout, for its Shapley values."""
+    attention = np.random.default_rng(0).dirichlet(np.ones(4), size=(3, 4))
+    for paid in (attention[-1].sum(axis=0), rollout(attention).sum(axis=0)):
+        assert_allclose(shapley(additive(paid)).credit, paid)
+
+
+def test_proposition_2_needs_players_at_an_end_of_the_network():
+    """Players of an inner layer: the Shapley value of the re-solved game is not what any max flow sends through them."""
+    pytest.importorskip("ortools")
+    from accredit.flow.game import FlowGame
+
+    capacity = np.array([[[0, 2, 1], [1, 1, 0], [2, 0, 0]], [[2, 2, 2], [2, 1, 2], [0, 0, 2]]], dtype=float)
+    supply, demand = np.array([2.0, 0, 3]), np.array([1.0, 3, 2])
+    network = LayeredNetwork(capacity, supply, demand)
+
+    def most_through(credit, layer):
+        """The max flow when each token of a layer passes at most its credit."""
+        caps = np.full((3, 3), np.inf)
+        caps[layer] = credit
+        rows = [("s", f"in 2 {i}", supply[i]) for i in range(3)] + [(f"out 0 {j}", "t", demand[j]) for j in range(3)]
+        rows += [(f"in {k} {i}", f"out {k} {i}", caps[k, i]) for k in range(3) for i in range(3)]
+        rows += [
+            (f"out {k + 1} {i}", f"in {k} {j}", capacity[k, i, j]) for k in range(2) for i in range(3) for j in range(3)
+        ]
+        return graph_flow(Graph.of(rows), "s", "t").value
+
+    for layer, realised in ((0, True), (1, False), (2, True)):
+        phi = shapley(FlowGame(network, layer=layer))
+        assert (most_through(phi.credit, layer) == pytest.approx(phi.total)) is realised
+
+
+def test_null_player_symmetry_and_additivity_do_not_single_out_shapley():
+    game = next(random_games(4, count=1, seed=1))
+    kept = {found.axiom for found in axioms_kept(banzhaf, game) if found.verdict != "broken"}
+    assert kept == {"null player", "symmetry", "linearity"}
+    assert np.abs(banzhaf(game).credit - shapley(game).credit).max() > 0.01
+
+
+def test_in_the_degenerate_case_shapley_is_leave_one_out_divided_by_n():
+    game = TableGame("abcd", [0.0] * 15 + [1.0])
+    assert_allclose(shapley(game).credit, leave_one_out(game).credit / 4)
+
+
+def test_zero_credit_is_not_a_null_player():
+    game = TableGame("ab", [0, 1, 0, -1])
+    assert shapley(game)["a"] == 0 and game.table[1] != game.table[0]
+
+
+def test_shap_does_not_assume_that_contributions_are_linear():
+    game = next(random_games(5, count=1, seed=2))
+    assert_allclose(KernelShap(budget=32).solve(game).credit, shapley(game).credit, atol=1e-8)
+
+
+def test_the_truncated_series_has_r_terms():
+    """After r terms the error is (1 − λ)^r/λ, for every λ in (0, 1]: for A = 0.5 one term leaves 1."""
+    for a in (0.1, 0.5, 1.0):
+        for r in (1, 2, 5):
+            left = 1 / a - sum((1 - a) ** i for i in range(r))
+            assert left == pytest.approx((1 - a) ** r / a, abs=1e-12)
+    assert 1 / 0.5 - 1 == 1.0
+    assert 1 / 0.1 - sum(0.9**i for i in range(6)) > (1 - 0.9) ** 6 / 0.9  # λ_max does not bound it: A = diag(0.1, 0.9)
+
+
+@pytest.mark.slow
+def test_the_differences_hint_saves_payoffs_where_differences_vary_less():
+    """At equal payoffs its error is below that of random orders in a smooth game; one payoff still buys one difference."""
+    smooth = FunctionGame(range(8), lambda c: np.tanh(c @ np.linspace(0.2, 1.0, 8)))
+    truth = shapley(smooth).credit
+
+    def error(solver):
+        return np.sqrt(np.mean([(solver(seed).solve(smooth).credit - truth) ** 2 for seed in range(30)]))
+
+    hint, orders = (
+        error(lambda s: DifferencesHint(budget=160, seed=s)),
+        error(lambda s: Permutations(budget=160, seed=s)),
+    )
+    assert hint < orders
+
+
+def test_super_nodes_are_not_several_commodities():
+    crossed = [("s1", "t2", 1), ("s2", "t1", 1)]
+    joined = Graph.of([*crossed, ("s", "s1", 1), ("s", "s2", 1), ("t1", "t", 1), ("t2", "t", 1)])
+    assert graph_flow(joined, "s", "t").value == pytest.approx(2)
+    assert multi_commodity(Graph.of(crossed), [("s1", "t1"), ("s2", "t2")]).value == pytest.approx(0)
+
+
+def test_integer_capacities_as_printed_vanish_or_overflow():
+    """Algorithm 1 scales by 10^⌊log₁₀ min⌋ and truncates everything to zero; Algorithm 2 turns the sign, and has no bound."""
+    attention = np.random.default_rng(0).dirichlet(np.ones(4), size=4)
+    first = 10.0 ** np.floor(np.log10(attention.min()))
+    assert (first * attention).astype(int).max() == 0
+    second = 10.0 ** -np.floor(np.log10(1e-20))
+    assert second * 4 > np.iinfo(np.int64).max
+
+
+def test_the_barrier_expands_with_a_minus():
+    f, low, high = 0.3, 0.1, 1.0
+    barrier = -np.log(-(f - low) * (f - high))
+    assert barrier == pytest.approx(-(np.log(f - low) + np.log(high - f)))
+    assert barrier != pytest.approx(np.log(f - low) + np.log(high - f))
+
+
+def test_the_value_of_a_flow_leaves_the_source():
+    flow = graph_flow(DIAMOND, "s", "t")
+    assert flow.edges[DIAMOND.head == DIAMOND.node("s")].sum() == 0  # as printed: what enters the source
+    assert flow.value == pytest.approx(2)
+
+
+def test_the_lagrangian_of_the_appendix_has_the_wrong_signs():
+    """Its gradient is c + By − s_u + s_l; at an optimum, where c − By + s_u − s_l = 0, that is 2c and not 0."""
+    graph = Graph.of([("a", "b", 4, 1, -3), ("b", "a", 9, 2, 1)])
+    found = least_cost(graph)
+    reduced = graph.cost - graph.incidence @ found.prices
+    upper, lower = np.maximum(-reduced, 0), np.maximum(reduced, 0)
+    assert_allclose(graph.cost - graph.incidence @ found.prices + upper - lower, 0, atol=1e-12)
+    assert_allclose(graph.cost + graph.incidence @ found.prices - upper + lower, 2 * graph.cost, atol=1e-12)
+
+
+def test_two_optimal_flows_give_others_only_with_weights_that_are_not_negative():
+    """A sum of one is not enough (2 and −1 give a negative flow), and feasible is not enough (half a flow is not maximal)."""
+    square = Graph.of(
+        [("s", "a", 1), ("s", "b", 1), ("a", "t", 1), ("b", "t", 1), ("m", "t", 1), ("a", "m", 1), ("b", "m", 1)]
+    )
+    one = np.array([1, 1, 0, 1, 1, 1, 0.0])
+    two = np.array([1, 1, 1, 0, 1, 0, 1.0])
+    assert graph_flow(square, "s", "t").value == pytest.approx(2)
+    for flow in (one, two, (one + two) / 2):
+        net = square.incidence.T @ flow
+        assert_allclose(net[[square.node("a"), square.node("b"), square.node("m")]], 0, atol=1e-12)
+        assert (flow >= 0).all() and (flow <= square.capacity).all()
+    assert (2 * one - two).min() < 0
+    nothing = np.zeros(7)
+    assert ((one + nothing) / 2)[:2].sum() == 1  # of 2: feasible flows mix to feasible ones, not to optimal ones
+
+
+def test_digits_are_not_placed_randomly():
+    """The centre of mass of MNIST's 3 and 8 has a spread of 0.29 pixels, that of clothes 0.40 sideways and 0.83 upright."""
+    spreads = {}
+    for name in ("mnist_3v8.npz", "fashion_mnist_pullover_v_shirt.npz"):
+        data = np.load(real_data(name), allow_pickle=False)
+        pictures = np.concatenate([data[k].reshape(-1, 28, 28) for k in data.files if k.startswith("x")]).astype(float)
+        weight = pictures.sum(axis=(1, 2))
+        rows = (pictures.sum(axis=2) @ np.arange(28)) / weight
+        columns = (pictures.sum(axis=1) @ np.arange(28)) / weight
+        spreads[name] = (rows.std(), columns.std())
+    digits, clothes = spreads.values()
+    assert_allclose(digits, 0.29, atol=0.005)
+    assert_allclose(clothes, (0.83, 0.40), atol=0.005)
+
+
+def test_every_line_names_what_shows_it():
+    """The last column of the page holds a test that exists, a page, or a command."""
+    rows = [
+        line for line in PAGE.read_text(encoding="utf-8").splitlines() if line.startswith("| ") and "---" not in line
+    ][1:]
+    assert len(rows) == 23
+    for row in rows:
+        shown = row.rsplit("|", 2)[1]
+        files = re.findall(r"`(tests/[\w/]+\.py)", shown)
+        assert all((PAGE.parents[1] / file).exists() for file in files)
+        assert files or "](" in shown or "`accredit reproduce" in shown, row

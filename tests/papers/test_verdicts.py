@@ -1,0 +1,96 @@
+"""Three answers, the exact command, and what it would take."""
+
+from __future__ import annotations
+
+import shlex
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from accredit.cli import accredit
+from accredit.core import Estimate
+from accredit.papers.report import Report
+from accredit.papers.verdicts import Found, Judgement, all_of, apart, of_estimate, over_runs
+
+
+@pytest.mark.parametrize(
+    ("values", "found"),
+    [([0.6, 0.62, 0.61], Found.HOLDS), ([0.4, 0.41, 0.39], Found.REFUTED), ([0.4, 0.6, 0.55], Found.OPEN), ([0.9], Found.OPEN),
+     ([0.5, 0.5, 0.5], Found.OPEN)],
+)  # fmt: skip
+def test_an_interval_judges_a_mean(values, found):
+    assert over_runs(np.array(values), low=0.5).found is found
+
+
+def test_equivalence_needs_the_whole_interval():
+    assert over_runs(np.array([0.01, -0.01, 0.0]), -0.05, 0.05).found is Found.HOLDS
+    assert over_runs(np.array([0.01, -0.09, 0.06]), -0.05, 0.05).found is Found.OPEN
+    assert over_runs(np.array([0.2, 0.21, 0.2]), -0.05, 0.05).found is Found.REFUTED
+
+
+def test_the_seeds_it_would_take_are_enough_if_things_stay_as_they_are():
+    """With mean and spread as seen, the interval of that many runs clears the edge."""
+    few = np.array([0.4, 0.6, 0.7])
+    needed = int(over_runs(few, low=0.5).needs.split()[1])
+    for runs, found in ((needed, Found.HOLDS), (needed - 1, Found.OPEN)):
+        drawn = np.random.default_rng(0).normal(size=runs)
+        many = few.mean() + few.std(ddof=1) * (drawn - drawn.mean()) / drawn.std(ddof=1)
+        assert over_runs(many, low=0.5).found is found
+
+
+def test_estimates_are_judged_by_their_own_interval():
+    assert of_estimate(Estimate(0.2, 0.1, 0.3), low=0).found is Found.HOLDS
+    assert of_estimate(Estimate(0.2, -0.1, 0.5), low=0, count=20) == Judgement(
+        Found.OPEN, "about 45 examples, if mean and spread stay as they are"
+    )
+    assert of_estimate(Estimate.unknown(0.2, "one example has no spread"), low=0).needs == "one example has no spread"
+    assert apart(Estimate(0.5, 0.4, 0.6), Estimate(0.2, 0.1, 0.3)).found is Found.HOLDS
+    assert apart(Estimate(0.2, 0.1, 0.3), Estimate(0.5, 0.4, 0.6)).found is Found.REFUTED
+    assert apart(Estimate(0.2, 0.1, 0.3), Estimate(0.3, 0.2, 0.6)).found is Found.OPEN
+    assert all_of([Judgement(Found.OPEN, "x"), Judgement(Found.REFUTED)]).found is Found.REFUTED
+
+
+def test_a_report_tells_the_three_apart():
+    report = Report("demo", "Demo")
+    report.verdict("One", True, "seen")
+    report.verdict("Two", False, "seen", paper="3 %")
+    report.verdict("Three", Judgement(Found.OPEN, "9 seeds"), "seen", ours=True)
+    text = report.markdown()
+    assert "1 hold, 1 are refuted, and 1 cannot be told" in text
+    assert "| Three (our threshold) | cannot tell |" in text and "to tell: 9 seeds" in text and "paper: 3 %" in text
+
+
+@pytest.mark.slow
+def test_the_recorded_command_writes_the_same_report_again(tmp_path):
+    """A small one, typed with options; the command inside the report is typed again and the two reports are one."""
+    pytest.importorskip("transformers")
+    typed = ["reproduce", "choices", "--seed", "3", "--quick", "--out", str(tmp_path / "one")]
+    assert CliRunner().invoke(accredit, typed).exit_code == 0
+    first = (tmp_path / "one" / "choices.md").read_text()
+    recorded = first.split("Written by `")[1].split("`")[0]
+    assert recorded == "accredit reproduce choices --quick --seed 3"
+    again = [*shlex.split(recorded)[1:], "--out", str(tmp_path / "two")]
+    assert CliRunner().invoke(accredit, again).exit_code == 0
+    assert (tmp_path / "two" / "choices.md").read_text() == first
+
+
+def test_the_recorded_command_names_data_but_not_their_folder(tmp_path, monkeypatch):
+    from accredit.papers import plausibility_report
+
+    asked = []
+
+    def made(model, data, count, quick, seed):
+        asked.append((model, data, count, quick, seed))
+        return Report("plausibility", "Demo")
+
+    monkeypatch.setattr(plausibility_report, "plausibility_report", made)
+    data = tmp_path / "eraser_movies.jsonl.gz"
+    data.write_bytes(b"")
+    words = ["reproduce", "plausibility", "--data", str(data), "--limit", "60", "--out", str(tmp_path)]
+    assert CliRunner().invoke(accredit, words).exit_code == 0
+    assert (
+        "`accredit reproduce plausibility --data eraser_movies.jsonl.gz --limit 60`"
+        in (tmp_path / "plausibility.md").read_text()
+    )
+    assert asked[0][2] == 60

@@ -1,0 +1,57 @@
+"""Some executions of every fuzz target, and what fuzzing has found."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from accredit.core import InvalidInput, Selection
+from tools import fuzz
+from tools.proof.mutate import damaged_bytes, damaged_json, places, torn
+from tools.proof.targets import CRASHING, TARGETS
+
+QUICK = [name for name in TARGETS if name not in (*CRASHING, "explanations as JSON", "routes of the page", "journals")]
+
+
+@pytest.mark.parametrize("target", QUICK)
+def test_some_executions(target):
+    assert fuzz.executed(target, 0, 40) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("target", ["explanations as JSON", "routes of the page"])
+def test_some_slow_executions(target):
+    assert fuzz.executed(target, 0, 25) == []
+
+
+def test_damage_is_the_same_for_a_seed_and_does_change_things():
+    text = '{"a": [1, 2], "b": {"c": "x"}}'
+    damaged = [damaged_json(random.Random(k), text) for k in range(50)]
+    assert damaged == [damaged_json(random.Random(k), text) for k in range(50)]
+    assert len(set(damaged)) > 30
+    assert ("b", "c") in places({"a": [1], "b": {"c": 2}}) and torn(random.Random(1), text) != text
+    assert damaged_bytes(random.Random(0), b"abc") != b"abc"
+
+
+def test_a_fault_becomes_a_finding(monkeypatch):
+    def broken(rng: random.Random) -> None:
+        raise KeyError("x")
+
+    monkeypatch.setitem(TARGETS, "broken", (broken, 1))
+    assert fuzz.main(["broken", "--runs", "3"]) == 1
+
+
+def test_a_ragged_choice_is_refused():
+    """Found by fuzzing results as JSON: numpy's own error came through."""
+    with pytest.raises(InvalidInput, match="chosen must be 2 booleans"):
+        Selection(("a", "b"), [True, [False]], "l2x")
+
+
+def test_a_torn_model_file_is_refused_in_words(tmp_path):
+    from accredit.trees import load_ensemble
+
+    file = tmp_path / "forest.ubj"
+    file.write_bytes(b"{L\x00\x00\x00\x00\x00\x00\x00\x07learner\xb5\xff")
+    with pytest.raises(InvalidInput, match=r"forest.ubj' is not a whole model: .*; save the model again"):
+        load_ensemble(file)

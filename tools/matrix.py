@@ -1,0 +1,101 @@
+"""Every public call and every command, with every kind of bad value.
+
+    python -m tools.matrix                       # all cells; a table by verdict, a JSON line, exit code 1 on faults
+    python -m tools.matrix --room values         # one room
+    python -m tools.matrix --sample 200          # every k-th cell only
+    python -m tools.matrix --show                # every fault with what was said
+
+Cells are made from signatures and from what click declares, not typed by hand: one valid call per public name, one argument
+replaced at a time. A cell is right (a sane answer to a value that may be taken), a typed error that names the argument or
+shows the value and says what is wanted, or a fault.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from tools.proof import base_calls, commands
+from tools.proof.cells import FAULTS, RIGHT, TYPED, Cell, Outcome, cells, tried
+from tools.proof.pool import all_tried
+
+SECONDS = 60.0  # that one cell may take
+
+
+def chosen(everything: Sequence[Any], sample: int | None) -> list[Any]:
+    """All of them, or about `sample` of them, evenly spaced."""
+    return list(everything[:: max(1, len(everything) // sample)] if sample else everything)
+
+
+def matrix(folder: Path, room: str | None, sample: int | None, show: bool) -> list[tuple[Any, Outcome, float]]:
+    """Cells of calls and commands with their outcomes."""
+    listed: list[Any] = []
+    if room != "cli":
+        listed += [cell for cell in cells(folder) if room in (None, cell.name.split(".")[0])]
+    if room in (None, "cli"):
+        commands.prepare(folder)
+        listed += list(commands.cells(folder))
+    done = []
+
+    def task(cell: Any) -> Outcome:
+        return tried(cell, folder) if isinstance(cell, Cell) else commands.tried(cell, folder)
+
+    def each(now: int, of: int) -> None:
+        if now % 200 == 0:
+            print(f"{now:,} of {of:,} cells", file=sys.stderr)
+
+    for cell, found, seconds in all_tried(chosen(listed, sample), task, SECONDS, each):
+        if isinstance(found, str):
+            found = Outcome(found, f"after {seconds:.0f} s")
+        elif isinstance(found, BaseException):
+            found = Outcome("raw exception", f"MemoryError: {found}")
+        done.append((cell, found, seconds))
+        if show and found.verdict in FAULTS:
+            print(f"{found.verdict}: {cell}: {found.said[:220]!r} ({seconds:.1f} s)", flush=True)
+    return done
+
+
+def summary(done: list[tuple[Any, Outcome, float]]) -> dict[str, Any]:
+    """Counts by room and verdict."""
+    verdicts = (RIGHT, TYPED, *FAULTS)
+    by: dict[str, Counter[str]] = {}
+    for cell, found, _ in done:
+        by.setdefault(cell.name.split(".")[0], Counter())[found.verdict] += 1
+    shown = [v for v in verdicts if any(by[room][v] for room in by)]
+    print(f"| room | cells | {' | '.join(shown)} |\n|{'---|' * (len(shown) + 2)}")
+    for room, count in by.items():
+        print(f"| {room} | {sum(count.values()):,} | {' | '.join(f'{count[v]:,}' for v in shown)} |")
+    total = Counter(found.verdict for _, found, _ in done)
+    print(f"| all | {len(done):,} | {' | '.join(f'{total[v]:,}' for v in shown)} |")
+    return {"cells": len(done), **{v: total[v] for v in verdicts}, "faults": sum(total[v] for v in FAULTS)}
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--room", choices=[*base_calls.ROOMS[1:], "cli"], help="one room only")
+    parser.add_argument("--sample", type=int, help="about this many cells, evenly spaced")
+    parser.add_argument("--show", action="store_true", help="print every fault")
+    options = parser.parse_args(arguments)
+    with tempfile.TemporaryDirectory() as folder:
+        done = matrix(Path(folder), options.room, options.sample, options.show)
+    counted = summary(done)
+    names = [name for name, _ in base_calls.public()]
+    called = len({cell.name for cell, _, _ in done})
+    line = {
+        "part": "matrix",
+        "names": called,
+        "left_out": sum(base_calls.left_out(n) is not None for n in names),
+        **counted,
+    }
+    print(json.dumps(line))
+    return 1 if counted["faults"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

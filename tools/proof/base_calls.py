@@ -1,0 +1,235 @@
+"""One call that works for every public name, from examples by parameter name; what is left out, and why.
+
+A public function without a base call stops `make matrix`: add an example here, or a reason to leave it out.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import accredit
+from tools.proof import examples
+
+ROOMS = (
+    "accredit",
+    "core",
+    "games",
+    "values",
+    "trees",
+    "flow",
+    "attention",
+    "gradients",
+    "store",
+    "evaluate",
+    "explanation",
+    "valuation",
+    "learned",
+    "views",
+    "models",
+    "audit",
+    "shortcuts",
+)
+
+LEFT_OUT = {  # pattern of a name -> why it is not called with bad values
+    "models.*": "adapters are reached through explain and the games, which are called; methods take the library's own objects",
+    "shortcuts.*": "training classes of one study; every argument is a network or its data",
+    "audit.*": "reached through the command, which is called",
+    "learned.*": "training classes; reached through the command audit",
+    "core.payoffs": "the door that games are asked through; every game below goes through it",
+    "core.every_payoff": "the door of games with several outputs",
+    "core.named": "words for messages",
+    "core.no_division": "a claim for messages",
+    "core.MissingExtra": "an error",
+    "core.needs": "opens optional libraries",
+    "core.BrokenLibrary": "an error",
+    "core.shown": "words for messages",
+    "core.real_number*": "a door: every number below goes through it",
+    "core.*whole*": "a door: every count below goes through it",
+    "core.checked_text": "a door: every text below goes through it",
+    "games.AnswerGame": "built by answer_game",
+    "games.ImageGame": "built by image_game",
+    "games.StringGame": "built by string_game",
+    "games.TabularGame": "built by tabular_game",
+    "games.TextGame": "built by text_game",
+    "games.PartsGames": "built by a model's game",
+    "games.Cached*": "built by cached",
+    "games.Counted*": "built by counted",
+    "values.Cubes": "a record",
+    "values.Exact.semivalue": "called by semivalue",
+    "evaluate.Finding": "a record",
+    "evaluate.Score": "a record",
+    "evaluate.Sanity": "a record",
+    "evaluate.*.plan": "called by measure",
+    "evaluate.*.score": "called by measure",
+    "evaluate.*.oracle": "called by oracle",
+    "evaluate.nudged_embeddings": "takes a loaded model",
+    "evaluate.randomised_layers": "takes a loaded model",
+    "flow.kkt": "takes a solver's own point",
+    "flow.kkt_of": "takes a solver's own point",
+    "flow.KKT": "a record",
+    "flow.Continued": "a record",
+    "flow.continued_credit": "called by joint_flow",
+    "flow.Certificate": "a record",
+    "flow.Circulation": "a record",
+    "flow.Flow": "a record",
+    "flow.MaximumFlow": "a record",
+    "flow.LayeredNetwork.balance": "a kernel",
+    "flow.LayeredNetwork.cut_parts": "a kernel",
+    "flow.LayeredNetwork.renumbered": "a kernel",
+    "flow.MaximumFlows.*": "asked by maximum_flow",
+    "attention.FlowReport": "a record",
+    "attention.Relabelling": "a record",
+    "attention.SpentToken": "a record",
+    "explanation.*.of": "picks one of its own outputs",
+    "explanation.FlowPicture": "a record",
+    "explanation.Picture": "a record",
+    "explanation.Said": "a record",
+    "explanation.Token": "a record",
+    "explanation.Explanation": "built by explain",
+    "explanation.explain_answer": "reached through explain(prompt, answer=…)",
+    "trees.Ensemble*": "built by ensemble_of",
+    "trees.Forest*": "built by forest_of",
+    "trees.Tree": "a record",
+    "trees.TreeCredit": "a record",
+    "trees.RowCredit": "a record",
+    "valuation.*.solve": "called by influence",
+    "valuation.*.retrain": "called by payoff",
+    "valuation.*_products": "kernels of an objective",
+    "valuation.Datamodels": "a record",
+    "valuation.Influences": "a record",
+    "valuation.Harmonics": "a record",
+    "valuation.Split": "built by split",
+    "valuation.WrongLabels*": "built by wrong_labels",
+    "valuation.Trace": "a record",
+    "valuation.Network*": "built by network",
+    "valuation.network*": "takes a network and its batches",
+    "valuation.tracin": "takes networks and their batches",
+    "valuation.trace": "reached through the command",
+    "valuation.GradientStore*": "reached through the command trace",
+    "valuation.TorchTraining*": "takes a network to train",
+    "valuation.TorchObjective*": "takes a trained network",
+    "valuation.Retraining.fitted": "called by payoff",
+    "valuation.text_features": "takes a model folder",
+    "valuation.mean_influence": "takes the library's own results",
+    "store.Durable*": "built by durable",
+    "store.Entry": "a record",
+    "store.Fingerprint*": "built by fingerprint",
+    "store.Run": "a record",
+    "store.Journal.*": "rows of the library's own journal; damaged files are fuzzed",
+    "store.Finished*": "as a journal",
+    "store.crew_of": "starts workers",
+    "store.Executor*": "a protocol",
+    "gradients.*": "each is called by explain, which is called",
+    "views.page": "takes markup that the library rendered",
+    "views.show": "for notebooks",
+}
+
+
+@dataclass(frozen=True)
+class Base:
+    """A call that works: what is called, with which arguments, and what each parameter expects."""
+
+    name: str
+    call: Callable[..., Any]
+    arguments: dict[str, Any]
+    expects: dict[str, str]
+    optional: frozenset[str]  # parameters for which None is a good value
+
+
+def public() -> Iterator[tuple[str, Any]]:
+    """Every public function, class and method: its short name and itself."""
+    seen: set[int] = set()
+    for room in ROOMS:
+        module = accredit if room == "accredit" else importlib.import_module(f"accredit.{room}")
+        for name in getattr(module, "__all__", ()):
+            thing = getattr(module, name)
+            if id(thing) in seen or not (inspect.isfunction(thing) or inspect.isclass(thing)):
+                continue
+            seen.add(id(thing))
+            home = thing.__module__.split(".")[1] if room == "accredit" else room
+            if inspect.isfunction(thing) or hasattr(thing, "__wrapped__"):
+                yield f"{home}.{name}", thing
+            elif not issubclass(thing, BaseException) and not _abstract(thing):
+                yield f"{home}.{name}", thing
+                yield from _methods(f"{home}.{name}", thing)
+
+
+def rooms() -> set[str]:
+    """Rooms that declare public names."""
+    listed = {module.name for module in pkgutil.iter_modules(accredit.__path__)}
+    return {room for room in listed if hasattr(importlib.import_module(f"accredit.{room}"), "__all__")}
+
+
+def _abstract(kind: type) -> bool:
+    return bool(getattr(kind, "_is_protocol", False)) or hasattr(kind, "__members__")
+
+
+def _methods(name: str, kind: type) -> Iterator[tuple[str, Any]]:
+    for method, found in vars(kind).items():
+        plain = getattr(found, "__func__", found)
+        if not method.startswith("_") and inspect.isfunction(plain) and len(inspect.signature(plain).parameters) > 1:
+            yield f"{name}.{method}", found
+
+
+def left_out(name: str) -> str | None:
+    """Why a name is not called; None: it is."""
+    from fnmatch import fnmatch
+
+    return next((why for pattern, why in LEFT_OUT.items() if fnmatch(name, pattern)), None)
+
+
+@cache
+def bases(folder: Path) -> dict[str, Base]:
+    """Every public name that is called, with a call that works."""
+    found = {}
+    for name, thing in public():
+        if left_out(name) is None:
+            found[name] = _base(name, thing, folder)
+    return found
+
+
+def _base(name: str, thing: Any, folder: Path) -> Base:
+    owner, _, method = name.rpartition(".")
+    call = thing
+    if owner.count("."):  # a method: of the class, or of an instance built by the base call of its class
+        kind = _class_of(owner)
+        call = getattr(
+            kind if isinstance(thing, classmethod | staticmethod) else _instance(owner, kind, folder), method
+        )
+    signature = inspect.signature(call)
+    arguments, expects, optional = {}, {}, set()
+    for parameter in signature.parameters.values():
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            continue
+        note = str(parameter.annotation)
+        expects[parameter.name] = examples.expectation(name, parameter.name, note)
+        if "None" in note or note == "Any" or parameter.default is None:
+            optional.add(parameter.name)
+        good = examples.example(name, parameter.name, expects[parameter.name], folder)
+        if good is not examples.NOTHING:
+            arguments[parameter.name] = good
+        elif parameter.default is inspect.Parameter.empty:
+            raise LookupError(
+                f"{name} has no base call: give an example of {parameter.name} in tools/proof/examples.py"
+            )
+    return Base(name, call, arguments, expects, frozenset(optional))
+
+
+def _class_of(owner: str) -> Any:
+    room, _, name = owner.partition(".")
+    module = importlib.import_module(f"accredit.{room}")
+    return getattr(module, name, None) or getattr(accredit, name)
+
+
+def _instance(owner: str, kind: Any, folder: Path) -> Any:
+    if owner in examples.INSTANCES:
+        return examples.INSTANCES[owner]()
+    base = _base(owner, kind, folder)
+    return base.call(**base.arguments)
