@@ -95,7 +95,7 @@ def wrong_labels(
         "left_out": _left_out(len(y)),
         "seen_as": tuple(views),
     }
-    about = (
+    about: dict[str, Any] = (
         {"suspects": (), "rate": None, "verdict": refused} if refused else _listed(order, seen, y, chosen, kept, wanted)
     )
     said = tuple(classes[i] for i in _instead(seen.logs, y, about["suspects"]))
