@@ -8,6 +8,8 @@ How an address is called depends on the kind of the method:
 - "game": `address(**parameters, budget=…, seed=…)` is a solver; `.solve(game)` gives the credit.
 - "gradients", "attention": `address(subject, **parameters, **settings)` gives the credit of one input of one model; the
   settings are those of `takes` that were given.
+- "learned": `address(subject, **parameters)` gives the credit of one input by an explainer that was fitted before and is read
+  from a folder.
 - "training rows": `address(table, game, budget, seed)` gives the credit of the rows, or groups of rows, of a table.
 """
 
@@ -26,7 +28,7 @@ AUTO_EXACT = 12  # players; without a stated budget, up to 4,096 payoffs are ask
 EXACT_LIMIT = 22  # players; 4 million payoffs
 DEFAULT_BUDGET = 2000  # payoffs of one sampled value when no budget is stated
 
-Kind = Literal["game", "gradients", "attention", "training rows"]
+Kind = Literal["game", "gradients", "attention", "learned", "training rows"]
 Place = Literal["game", "explain", "text", "image", "strings", "answer", "training data"]
 
 EVERYWHERE = ("game", "text", "image", "strings", "answer", "training data")
@@ -34,6 +36,7 @@ NEEDS: Mapping[Kind, tuple[str, tuple[str, ...]]] = {  # kind -> what a method o
     "game": ("a game", EVERYWHERE),
     "gradients": ("a model's gradients", ("text", "image", "answer")),
     "attention": ("a model's attention", ("text", "image", "answer")),
+    "learned": ("an explainer fitted for one model", ("text", "image")),
     "training rows": ("training rows", ("training data",)),
 }
 SAID: Mapping[Place, str] = {
@@ -69,7 +72,7 @@ EACH_ONCE = Cost("n + 2 payoffs", lambda n, b: n + 2)
 
 @dataclass(frozen=True)
 class Parameters:
-    """What may follow the colon: numbers by their names, or one of some words. `*weights` takes all numbers."""
+    """What may follow the colon: numbers by their names, one of some words, or a folder. `*weights` takes all numbers."""
 
     names: tuple[str, ...]
     example: str
@@ -79,6 +82,10 @@ class Parameters:
     def read(self, spelled: str, text: str) -> tuple[tuple[str, Any], ...]:
         """The parameters in `text`, by name; `spelled` is the whole method, for the error."""
         base = spelled.partition(":")[0]
+        if self.names == ("folder",):
+            if not text:
+                raise InvalidInput(f"method {spelled!r} needs a folder after the colon; write {base}:{self.example}")
+            return (("folder", text),)
         if self.words:
             if text not in self.words:
                 raise InvalidInput(
@@ -189,6 +196,7 @@ ALL_FOUR = ("efficiency", "symmetry", "null player", "linearity")
 SEMIVALUE = ("symmetry", "null player", "linearity")
 TENSOR = Parameters(("tensor",), "agf", words=("af", "norm", "gf", "agf"), default="af")
 WEIGHTS = Parameters(("tensor",), "norm", words=("af", "norm"), default="af")  # rows of a tensor that is read as a walk
+FOLDER = Parameters(("folder",), "FOLDER")
 INPUTS = "tokens, patches"
 PLACES = "tokens, patches, columns"
 SLOPES = ("layer", "baseline", "tolerance", "most_steps")  # settings of gradients, in `explain` and in the command
@@ -309,6 +317,14 @@ METHODS = (
     Method("pairwise-flow", "attention", "accredit.explanation.attention:pairwise",
            "accredit.attention.pairwise_flow(attention)", INPUTS, "nothing: one flow per pair", (),
            Cost("T max flows"), "also :norm, and :gf and :agf on gradients", parameters=TENSOR, signed=False, takes=READING),
+    Method("fast-shapley", "learned", "accredit.learned.fast_results:credited",
+           "accredit.learned.fit_fast_inputs(texts, model)", INPUTS, "v(N) − v(∅)", ("efficiency",),
+           Cost("one pass and 2 payoffs"), "predicted by a network that `accredit learn fit` trained, with intervals",
+           parameters=FOLDER, estimates="shapley"),
+    Method("selector", "learned", "accredit.learned.tasks:scored", "accredit.learned.recipe(name, inputs, classes, k)",
+           "tokens", "nothing: scores", (), Cost("one pass"),
+           "L2X, VIBI, INVASE, REAL-X or CXPlain, as `accredit learn fit` trained it; may leak, see `accredit learn audit`",
+           parameters=FOLDER, signed=False, needs=("a selector trained for one model", ("text",))),
     Method("knn-shapley", "training rows", "accredit.valuation.rules:nearest_neighbours",
            "accredit.valuation.knn_shapley(data)", "training rows", "right neighbours", ALL_FOUR, Cost("no training"),
            "closed form for nearest neighbours", aliases=("knn",)),

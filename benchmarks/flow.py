@@ -91,7 +91,7 @@ def growth(sizes: tuple[int, ...], layers: int) -> dict[str, float]:
 def prompts(sizes: tuple[int, ...], layers: int = 4) -> dict[str, float]:
     """Flow from the last token of long prompts, the baseline of uniform attention, and the same without the triangle."""
     print(f"\nCausal attention from the last token, L = {layers}, epsilon = 1e-6; CPU s / peak MB / iterations")
-    print("   T            as it is      uniform attention   tokens shuffled   ratio")
+    print("   T            as it is      uniform attention   as the baseline   tokens shuffled   ratio")
     figures: dict[str, float] = {}
     for tokens in sizes:
         ours, even = (run(f"prompt-{kind}", tokens, layers) for kind in ("causal", "uniform"))
@@ -101,6 +101,11 @@ def prompts(sizes: tuple[int, ...], layers: int = 4) -> dict[str, float]:
         figures[f"prompt_T{tokens}_seconds"] = round(ours["seconds"], 2)
         figures[f"prompt_T{tokens}_megabytes"] = round(ours["megabytes"])
         figures[f"prompt_T{tokens}_uniform_seconds"] = round(even["seconds"], 2)
+        beside = run("baseline", tokens, layers)
+        off = float(np.abs(np.array(beside["credit"]) - even["credit"]).sum() / 2)
+        figures[f"prompt_T{tokens}_baseline_seconds"] = round(beside["seconds"], 2)
+        figures[f"prompt_T{tokens}_baseline_off"] = round(off, 5)
+        line += f"   {beside['seconds']:5.2f}, {off:.1e} off"
         if tokens <= SHUFFLED:
             plain = run("prompt-shuffled", tokens, layers)
             figures[f"prompt_T{tokens}_vs_shuffled"] = round(plain["seconds"] / ours["seconds"], 2)

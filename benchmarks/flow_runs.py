@@ -1,8 +1,9 @@
 """One flow problem by one solver, in a process of its own: prints a JSON line.
 
 `python -m benchmarks.flow_runs accredit-barrier 64` solves here, `barrier 64` with CVXPY and Clarabel, `pairs 64` with
-networkx, `prompt-causal 1000 4` here from the last token of a long prompt. CVXPY loads HiGHS, which clashes with OR-tools
-inside one process; and a peak of memory can only be read from the process that had it. Times are CPU seconds.
+networkx, `prompt-causal 1000 4` here from the last token of a long prompt, and `baseline 1000 4` what stands beside that. CVXPY
+loads HiGHS, which clashes with OR-tools inside one process; and a peak of memory can only be read from the process that had
+it. Times are CPU seconds.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from accredit.core import FloatArray
-from accredit.flow import LayeredNetwork, unique_flow
+from accredit.flow import LayeredNetwork, continued_credit, unique_flow
 
 LAYERS, SPREAD, SEED = 12, 2.0, 0
 QUADRATIC, EPSILON = 1e-2, 1e-6
@@ -98,6 +99,16 @@ def accredit(network: LayeredNetwork, rule: str, epsilon: float, repeats: int) -
     return {"seconds": min(seconds), "credit": flow.demand.tolist(), **flow.certificate.as_dict()}
 
 
+def baseline(tokens: int, layers: int) -> dict[str, Any]:
+    """The credit of uniform causal attention from the last token, as `explain` puts it beside a flow."""
+    unique_flow(LayeredNetwork.from_attention(attention(4, 2)))  # imports and first calls are not the solve
+    began = time.process_time()
+    carried = continued_credit(layers, tokens, (tokens - 1,))
+    credit = unique_flow(prompt(tokens, layers, "uniform")).demand if carried is None else carried.credit
+    seconds = time.process_time() - began
+    return {"seconds": seconds, "error": carried.error if carried else 0.0, "credit": credit.tolist()}
+
+
 def edmonds_karp(network: LayeredNetwork, pairs: int) -> dict[str, Any]:
     """Pairwise flow from output 0 to the first `pairs` inputs by networkx, as in the reference implementation of the method."""
     import networkx
@@ -118,6 +129,9 @@ def main() -> None:
     problem, tokens = sys.argv[1], int(sys.argv[2])
     layers = int(sys.argv[3]) if len(sys.argv) > 3 else LAYERS
     epsilon = float(sys.argv[4]) if len(sys.argv) > 4 else EPSILON
+    if problem == "baseline":
+        print(json.dumps(baseline(tokens, layers)))
+        return
     kind = problem.removeprefix("prompt-") if problem.startswith("prompt-") else ""
     network = prompt(tokens, layers, kind) if kind else LayeredNetwork.from_attention(attention(tokens, layers))
     if kind:

@@ -34,7 +34,8 @@ def spellings(method: Method) -> list[str]:
 
 
 def names(place: Place) -> list[str]:
-    return [name for method in methods_for(place) for name in spellings(method)]
+    """Those that need no folder; tests of trained explainers run the others."""
+    return [name for method in methods_for(place) if method.kind != "learned" for name in spellings(method)]
 
 
 def strangers(place: Place) -> list[str]:
@@ -141,7 +142,7 @@ def test_commas_inside_parameters_are_not_between_methods():
 
 @pytest.mark.parametrize("name", names("game"))
 def test_a_game_takes_every_name(name):
-    found = report(PAIR, name, {"both": ["alice", "bob"]} if name == "owen" else None)
+    found = report(PAIR, name, {"both": ["alice", "bob"]} if name.endswith("owen") else None)
     assert (
         found.values.players == ("alice", "bob")
         and found.reading[0] == "Everybody together earns 10; 10 is there to share."
@@ -160,7 +161,7 @@ def test_the_game_command_takes_every_name(tmp_path, monkeypatch):
             "--json",
             "--method",
             name,
-            *(["--groups", "both=alice+bob"] * (name == "owen")),
+            *(["--groups", "both=alice+bob"] * (name.endswith("owen"))),
         ]
         run = CliRunner().invoke(game, words, catch_exceptions=False)
         assert set(json.loads(run.stdout)["values"]) == {"alice", "bob"}, name

@@ -1,7 +1,7 @@
 """The tutorials as notebooks: `python tools/notebooks.py [--run] [--out FOLDER] [NAME …]`.
 
-A tutorial in docs/tutorials is the one source. Its Python blocks become code cells, everything between them prose. With `--run` every
-cell is executed by a real kernel, in a folder with the files of `accredit examples`, and the outputs are kept.
+A tutorial in docs/tutorials is the one source. Its Python blocks become code cells, everything between them prose. With `--run`
+every cell is executed by a real kernel, in a folder with the files of `accredit examples`, and the outputs are kept.
 """
 
 from __future__ import annotations

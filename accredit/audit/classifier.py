@@ -25,7 +25,8 @@ from accredit.audit.attention import (
 )
 from accredit.audit.counterchecks import COUNTERCHECKS, Retraining, counterchecks
 from accredit.audit.finding import Finding, Findings
-from accredit.audit.leakage import INERT, PROBE, SCRAMBLE, TRANSPLANT, leakage_report
+from accredit.audit.leakage import leakage_report
+from accredit.audit.names import INERT, PROBE, SCRAMBLE, TRANSPLANT
 from accredit.core import BoolArray, FloatArray, InvalidInput
 from accredit.shortcuts.models import AttentionClassifier, AttentionData
 

@@ -63,6 +63,7 @@ class Findings:
     found: tuple[Finding, ...]
     not_run: Mapping[str, str] = field(default_factory=dict)  # name of a check -> why
     notes: tuple[str, ...] = ()
+    conclusion: Any = None  # the verdict of a leakage report (audit/verdict.py); other audits have none
 
     def __iter__(self) -> Iterator[Finding]:
         return iter(self.found)
@@ -88,6 +89,7 @@ class Findings:
         return {
             "kind": "audit", "subject": self.subject, "findings": [finding.to_plain() for finding in self.found],
             "not_run": dict(self.not_run), "notes": list(self.notes),
+            "conclusion": None if self.conclusion is None else self.conclusion.to_plain(),
         }  # fmt: skip
 
 

@@ -10,7 +10,7 @@ Masks have one number per player in 0..1 (hard selections or attention); readers
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -20,80 +20,32 @@ import torch
 from torch import Tensor, nn
 
 from accredit.audit.finding import Finding, Findings, interval_of, judged, right, verdict_of
-from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput, MissingExtra, needs, real_numbers
+from accredit.audit.names import (
+    EVALX,
+    INERT,
+    MARGIN,
+    METER,
+    NAMES,
+    NEEDS,
+    PROBE,
+    RANDOM,
+    SCORES,
+    SCRAMBLE,
+    SURROGATE,
+    TRANSPLANT,
+)  # fmt: skip
+from accredit.audit.probes import NothingToJudge, halves, mask_only_probe, score_code
+from accredit.audit.verdict import concluded
+from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput, MissingExtra, real_numbers
 from accredit.learned.evalx import EvalX, answers, train_masked
 from accredit.learned.inputs import Array, BlackBox, Inputs, checked_answers, checked_labels
 from accredit.learned.networks import network_for
+from accredit.values.solver import progress as progress_bar
 
 Reader = Callable[[Array, FloatArray], npt.ArrayLike]  # inputs (N, ...), masks (N, n) -> probabilities (N, classes)
-MARGIN = 0.05  # of a share, or nats: excess that is not worth an alarm
-ROUND = 0.05  # masks are rounded to this before a probe reads them: finer digits are noise that no reader uses
 TOSS = 0.1  # lead below which two answers of a reader count as a toss
-MOST_ROWS = 4000  # scored
-PROBE = "mask-only probe"
-SURROGATE = "surrogate gap"
-EVALX = "EVAL-X gap"
-METER = "encode-meter"
-INERT = "inert players"
-SCRAMBLE = "value scramble"
-TRANSPLANT = "mask transplant"
-RANDOM = "random selector"
-NAMES = (PROBE, SURROGATE, EVALX, METER, INERT, SCRAMBLE, TRANSPLANT, RANDOM)
-
-
-class NothingToJudge(InvalidInput):
-    """These rows and masks give a detector nothing to measure."""
-
-
-def mask_only_probe(
-    masks: FloatArray, labels: IntArray, *, fit: IntArray | None = None, score: IntArray | None = None, seed: int = 0
-) -> Finding:
-    """How well ŷ can be predicted from the mask alone, by boosted trees fitted on other rows; chance is the commonest answer.
-
-    Masks (N, n) are rounded first, to 0.05 or half of an even share 1/n: trees read finer differences, which few networks
-    downstream use. `details` hold a lower bound on I(Ŷ; M) in bits, H(Ŷ) − cross-entropy.
-
-    >>> mask = np.eye(2)[np.arange(400) % 2]
-    >>> mask_only_probe(mask, np.arange(400) % 2).value
-    1.0
-    """
-    fit, score = halves(len(masks), seed) if fit is None or score is None else (fit, score)
-    given = real_numbers(masks, "masks")
-    rounded = np.round(given / min(ROUND, 0.5 / given.shape[1]))
-    believed = _trees(rounded[fit], labels[fit], rounded[score], int(labels.max()) + 1, seed)
-    commonest = np.bincount(labels[fit]).argmax()
-    bits = np.log2(np.maximum(believed[np.arange(len(score)), labels[score]], 1e-3))
-    share = np.bincount(labels[score]) / len(score)
-    entropy = -float((share[share > 0] * np.log2(share[share > 0])).sum())
-    return judged(
-        PROBE, right(believed, labels[score]), labels[score] == commonest,
-        asks="accuracy of the answer predicted from the mask alone, the values unseen",
-        readings={
-            "flagged": "where the explainer looks reveals its answer",
-            "passes": "from the mask alone boosted trees do no better than the commonest answer",
-            "unclear": "the mask may reveal a little; more rows would show",
-        },
-        blind="overstates on images, where a mask of inked pixels is a partial picture; misses codes that need the values, "
-        "and codes in fine digits of soft masks, which are rounded",
-        margin=MARGIN, details={"bits at least": max(0.0, entropy + float(bits.mean())), "bits of the answer": entropy},
-    )  # fmt: skip
-
-
-def _trees(x: FloatArray, y: IntArray, new: FloatArray, classes: int, seed: int) -> FloatArray:
-    """P(y | x) by gradient-boosted trees: (rows of new, classes)."""
-    with needs("data", "the mask-only probe"):
-        from sklearn.ensemble import HistGradientBoostingClassifier
-    believed = np.zeros((len(new), classes))
-    if y.min() == y.max():
-        believed[:, y[0]] = 1.0
-        return believed
-    leaf = min(10, max(2, len(y) // 10))  # rows
-    trees = HistGradientBoostingClassifier(
-        max_iter=60, min_samples_leaf=leaf, early_stopping=False, max_leaf_nodes=15, random_state=seed
-    )
-    trees.fit(x, y)
-    believed[:, trees.classes_] = trees.predict_proba(new)
-    return believed
+MOST_ROWS = 20_000  # scored
+DOUBLINGS = 2  # of a judge's training rows that must not close a gap, for it to count
 
 
 def _patience(rows: int) -> tuple[int, int]:
@@ -102,34 +54,78 @@ def _patience(rows: int) -> tuple[int, int]:
     return 40 * passes, 5 * passes
 
 
-def surrogate_gap(x: Array, masks: FloatArray, labels: IntArray, surrogate: Reader, black_box: Reader) -> Finding:
-    """Accuracy of the explainer's own surrogate on x_S, against the black box on the same x_S (post-hoc accuracy)."""
-    return judged(
+def surrogate_gap(
+    x: Array, masks: FloatArray, labels: IntArray, surrogate: Reader, black_box: Reader, evalx: Reader | None = None,
+    drawn: Sequence[FloatArray] = (),
+) -> Finding:  # fmt: skip
+    """Accuracy of the explainer's own surrogate on x_S, against the black box on the same x_S (post-hoc accuracy).
+
+    A black box that reads holes badly falls behind without any code. How badly is measured where there is none, on random masks
+    `drawn`: which share of what the best reader finds there (black box, surrogate or EVAL-X) does the black box find? An
+    honest gap of that size is allowed for. The first of `drawn` counts under which somebody finds something; where nobody does
+    under any, the gap alone convicts nobody.
+    """
+    ours, theirs = (right(_ask(reader, x, masks, labels), labels, TOSS) for reader in (surrogate, black_box))
+    common = np.bincount(labels).max() / len(labels)
+    details = {"black box": float(theirs.mean())}
+    share = None
+    readers = [reader for reader in (black_box, surrogate, evalx) if reader is not None]
+    for masked in drawn:
+        share = _share_read(
+            *(right(_ask(reader, x, masked, labels), labels, TOSS) for reader in readers), common=common
+        )
+        if share is not None:
+            break
+    if share is not None:
+        theirs = theirs + (1 - share) * max(0.0, float(ours.mean()) - min(common, float(theirs.mean())))
+        details |= {"share that the black box reads through random holes": share}
+    found = judged(
         SURROGATE,
-        right(_ask(surrogate, x, masks, labels), labels, TOSS),
-        right(_ask(black_box, x, masks, labels), labels, TOSS),
-        asks="accuracy of the explainer's own surrogate on what it shows; chance column: the black box on the same",
+        ours,
+        theirs,
+        asks="accuracy of the explainer's own surrogate on what it shows; chance column: the black box on the same, and what "
+        "it misses because it reads holes badly",
         readings={
             "flagged": "the surrogate gets more out of what is shown than the model it imitates",
             "passes": "the surrogate gets no more out of what is shown than the model does",
             "unclear": "the gap is within what these rows can tell",
         },
-        blind="a black box reads inputs with holes badly, which widens the gap without any code; a black box that is "
-        "fooled by the same holes narrows it",
+        blind="a black box that is fooled by the same holes narrows the gap",
         margin=MARGIN,
+        details=details,
     )
+    if found.verdict == "flagged" and len(drawn) and share is None:
+        return replace(
+            found,
+            verdict="unclear",
+            reading="nobody reads random holes here, so the black box may just read them badly",
+        )
+    return found
+
+
+def _share_read(black_box: FloatArray, *others: FloatArray, common: float) -> float | None:
+    """The share of what the best reader gets beyond the commonest answer that the black box surely gets; None: of nothing."""
+    best = max((black_box, *others), key=lambda found: float(found.mean()))
+    beyond = float(best.mean()) - common
+    if beyond <= 2 * MARGIN:  # too little to tell good readers of holes from bad ones
+        return None
+    behind = interval_of(black_box - best).ends[0] if best is not black_box else 0.0
+    return float(np.clip(1 + behind / beyond, 0.0, 1.0))
 
 
 def evalx_gap(
-    x: Array, masks: FloatArray, labels: IntArray, surrogate: Reader, evalx: Reader, present: BoolArray | None = None
-) -> Finding:
+    x: Array, masks: FloatArray, labels: IntArray, surrogate: Reader, evalx: Reader, present: BoolArray | None = None,
+    half: Reader | None = None,
+) -> Finding:  # fmt: skip
     """Accuracy of the explainer's own surrogate on x_S, against EVAL-X, which never met the explainer (Jethani et al.).
 
-    A judge that has learned too little widens the gap without any code. So the gap is flagged only if the judge itself
-    gets clearly more out of whole inputs than out of what is shown; else it is unclear.
+    A judge that has learned too little widens the gap without any code. So the gap is flagged only if the judge itself gets
+    clearly more out of whole inputs than out of what is shown, or if more rows would not help it: `half` is the same judge
+    trained on half of its rows, and two more steps as large as the one from half to all may be must not close the gap.
     """
     everything = np.ones(masks.shape) if present is None else present.astype(np.float64)
     theirs, best = (right(_ask(evalx, x, shown, labels), labels, TOSS) for shown in (masks, everything))
+    details = {"EVAL-X on whole inputs": float(best.mean())}
     found = judged(
         EVALX, right(_ask(surrogate, x, masks, labels), labels, TOSS), theirs,
         asks="accuracy of the explainer's own surrogate on what it shows; chance column: EVAL-X on the same",
@@ -139,11 +135,18 @@ def evalx_gap(
             "unclear": "the gap is within what these rows can tell",
         },
         blind="EVAL-X may be weaker on masks unlike its own, which widens the gap; it need not rank honest above encoding",
-        margin=MARGIN, details={"EVAL-X on whole inputs": float(best.mean())},
+        margin=MARGIN, details=details,
     )  # fmt: skip
-    if found.verdict == "flagged" and verdict_of(interval_of(best - theirs), MARGIN) != "flagged":
-        return replace(found, verdict="unclear", reading="EVAL-X has learned too little to judge: see its whole inputs")
-    return found
+    knows_more = verdict_of(interval_of(best - theirs), MARGIN) == "flagged"
+    if found.verdict != "flagged" or knows_more:
+        return found
+    if half is not None:
+        step = interval_of(theirs - right(_ask(half, x, masks, labels), labels, TOSS))
+        found = replace(found, details=details | {"gain from twice the rows": step.value})
+        left = found.excess.ends[0] - DOUBLINGS * max(step.ends[1], 0.0)
+        if best.mean() > np.bincount(labels).max() / len(labels) + MARGIN and left > MARGIN:
+            return found
+    return replace(found, verdict="unclear", reading="EVAL-X has learned too little to judge; give it training rows")
 
 
 def encode_meter(
@@ -166,7 +169,7 @@ def encode_meter(
         reader = _reader(inputs, x[fit], drawn[fit], labels[fit], int(labels.max()) + 1, width, seed)
         ours = _surprise(answers(reader, x[score], drawn[score]), labels[score])
         gains.append(_surprise(_ask(evalx, x[score], drawn[score], labels[score]), labels[score]) - ours)
-    return judged(
+    found = judged(
         METER, gains[0], gains[1],
         asks="nats about the answer in the choice, beyond the values shown; chance column: masks dealt out at random",
         readings={
@@ -174,9 +177,15 @@ def encode_meter(
             "passes": "a reader of values and choice finds nothing in the choice beyond the values",
             "unclear": "the choice may add a little; more rows would show",
         },
-        blind="a lower bound: a better reader may find a code that this one misses; EVAL-X must be well trained",
+        blind="a better reader may find a code that this one misses; it also accuses honest explainers whose choice depends on "
+        "the class, so it is a hint and decides nothing",
         margin=MARGIN, unit="nats",
     )  # fmt: skip
+    if found.verdict == "flagged" and not interval_of(gains[0]).above(MARGIN):  # less than chance is not evidence
+        return replace(
+            found, verdict="unclear", reading="the choice adds less than the margin; only chance is lower still"
+        )
+    return found
 
 
 class _MaskAware(nn.Module):
@@ -316,90 +325,127 @@ def leakage_report(
     evalx: EvalX | Reader | None = None,
     inert: npt.ArrayLike | None = None,
     *,
+    scores: npt.ArrayLike | None = None,
+    training: tuple[npt.ArrayLike, npt.ArrayLike] | None = None,
     tests: tuple[str, ...] = NAMES,
     width: int | None = None,
     seed: int = 0,
     subject: str = "explainer",
+    progress: bool = False,
 ) -> Findings:
-    """Every detector that has the parts it needs, on rows that the explainer was not trained on.
+    """Every detector that has the parts it needs, on rows that the explainer was not trained on, and the verdict.
 
-    `x` (N, ...) are inputs, `masks` (N, n) what the explainer chose for them, `labels` (N,) the answers it explains. Half of
-    the rows fit the probe, the reader of the encode-meter and, where none is given, EVAL-X; the other half is scored. Without
-    `inputs` (tokens of an attention model) nothing is trained but the probe. `random` beside each value is the same detector
-    on a random selector of the same size. Cost: up to three small trainings; everything else is forward passes.
+    `x` (N, ...) are inputs, `masks` (N, n) what the explainer chose for them, `labels` (N,) the answers it explains, `scores`
+    (N, n) what it ranks players by, if that is shown. Half of the rows fit the probes and the reader of the encode-meter; the
+    other half is scored. The judge is `evalx`, or is trained: on `training` rows with their answers if they are given, else
+    on the first half. Without `inputs` (tokens of an attention model) nothing is trained but the probes. `random` beside each
+    value is the same detector on a random selector of the same size. A detector that cannot run is left out with its reason.
+    Cost: up to four small trainings; everything else is forward passes.
     """
     rows, chosen, answer = _checked(inputs, x, masks, labels)
     useless = None if inert is None else _inert(inert, chosen.shape)
+    ranked = None if scores is None else _scores(scores, chosen.shape)
     unknown = sorted(set(tests) - set(NAMES))
     if unknown:
         raise InvalidInput(f"there is no test {unknown[0]!r}; write some of {', '.join(NAMES)}")
     fit, score = halves(len(rows), seed)
     score = score[:MOST_ROWS]
-    present = None if inputs is None else inputs.present(rows)
-    outside = evalx.predict if isinstance(evalx, EvalX) else evalx
-    if outside is None and inputs is not None and {EVALX, METER, RANDOM} & set(tests):
-        epochs, patience = _patience(len(fit))
-        judge = EvalX(inputs, k=_size(chosen), width=width, epochs=epochs, patience=patience)
-        outside = judge.fit(rows[fit], np.eye(int(answer.max()) + 1)[answer[fit]], seed).predict
-    post_hoc = None if black_box is None or inputs is None else _post_hoc(inputs, black_box)
-    there = None if present is None else present[score]
-    drawn = random_masks(chosen, present, seed)
+    if surrogate is not None:
+        _ask(surrogate, rows[score[:9]], chosen[score[:9]], answer)  # what every detector would refuse
+    with progress_bar("audit", 2 * len(tests) if progress else 0) as bar:
+        present = None if inputs is None else inputs.present(rows)
+        outside, half, said = _judge(inputs, evalx, training, rows[fit], answer, fit, chosen, tests, width, seed)
+        post_hoc = None if black_box is None or inputs is None else _post_hoc(inputs, black_box)
+        there = None if present is None else present[score]
+        drawn = random_masks(chosen, present, seed)
+        spread = (np.random.default_rng(seed).random(chosen.shape) < 0.5).astype(np.float64)  # half of the players
 
-    def on(masks: FloatArray) -> dict[str, Callable[[], Finding]]:
-        """The detectors that have everything they need."""
-        shown, hidden, said = rows[score], masks[score], answer[score]
-        ready: dict[str, Callable[[], Finding]] = {
-            PROBE: lambda: mask_only_probe(masks, answer, fit=fit, score=score, seed=seed)
-        }
-        if surrogate is not None and post_hoc is not None:
-            ready[SURROGATE] = lambda: surrogate_gap(shown, hidden, said, surrogate, post_hoc)
-        if surrogate is not None and outside is not None:
-            ready[EVALX] = lambda: evalx_gap(shown, hidden, said, surrogate, outside, there)
-        if inputs is not None and outside is not None:
-            ready[METER] = lambda: encode_meter(
-                inputs, rows, masks, answer, outside, fit=fit, score=score, width=width, seed=seed
+        def on(masks: FloatArray) -> dict[str, Callable[[], Finding]]:
+            """The detectors that have everything they need."""
+            shown, hidden, named = rows[score], masks[score], answer[score]
+            ready: dict[str, Callable[[], Finding]] = {
+                PROBE: lambda: mask_only_probe(masks, answer, fit=fit, score=score, seed=seed)
+            }
+            if surrogate is not None and post_hoc is not None:
+                ready[SURROGATE] = lambda: surrogate_gap(
+                    shown, hidden, named, surrogate, post_hoc, outside, (drawn[score], spread[score])
+                )
+            if surrogate is not None and outside is not None:
+                ready[EVALX] = lambda: evalx_gap(shown, hidden, named, surrogate, outside, there, half)
+            if inputs is not None and outside is not None:
+                ready[METER] = lambda: encode_meter(
+                    inputs, rows, masks, answer, outside, fit=fit, score=score, width=width, seed=seed
+                )
+            if ranked is not None:
+                ready[SCORES] = lambda: score_code(
+                    ranked, masks, answer, None if outside is None else _ask(outside, rows, masks, answer),
+                    fit=fit, score=score, seed=seed,
+                )  # fmt: skip
+            if useless is not None:
+                ready[INERT] = lambda: inert_players(hidden, useless[score], there)
+            if surrogate is not None:
+                ready[SCRAMBLE] = lambda: value_scramble(shown, hidden, named, surrogate, seed=seed)
+                ready[TRANSPLANT] = lambda: mask_transplant(shown, hidden, named, surrogate, seed=seed)
+            judge = outside or post_hoc
+            if judge is not None:
+                ready[RANDOM] = lambda: random_selector(shown, hidden, named, judge, there, seed=seed)
+            return ready
+
+        ours, blindly = on(chosen), on(drawn)
+        found = []
+        not_run = {name: NEEDS[name] for name in NAMES if name in tests and name not in ours}
+        for place, name in enumerate(name for name in NAMES if name in tests and name in ours):
+            try:
+                finding = ours[name]()
+                beside = None if name in (METER, SCORES, RANDOM) else blindly[name]().value
+            except (MissingExtra, InvalidInput) as error:
+                not_run[name] = f"could not run: {error}"
+                continue
+            found.append(replace(finding, random=beside))
+            bar.update(len(tests) + place)
+    notes = (f"{len(score)} rows scored, {len(fit)} used for fitting", *said)
+    return Findings(subject, tuple(found), not_run, notes, concluded(found, not_run, len(rows)))
+
+
+def _judge(
+    inputs: Inputs | None, given: EvalX | Reader | None, training: tuple[npt.ArrayLike, npt.ArrayLike] | None, rows: Array,
+    answer: IntArray, fit: IntArray, chosen: FloatArray, tests: tuple[str, ...], width: int | None, seed: int,
+) -> tuple[Reader | None, Reader | None, tuple[str, ...]]:  # fmt: skip
+    """The judge, the same judge trained on half of its rows, and what is said of it."""
+    if given is not None:
+        if training is not None:
+            raise InvalidInput("evalx is a judge, and training has rows to train one; leave one of them out")
+        return (given.predict if isinstance(given, EvalX) else given), None, ("the judge was given",)
+    if inputs is None or not {SURROGATE, EVALX, METER, SCORES, RANDOM} & set(tests):
+        return None, None, ()
+    x, labels = rows, answer[fit]
+    if training is not None:
+        x = inputs.check(training[0])
+        labels = checked_labels(training[1], len(x))
+        if labels.max() > answer.max():
+            raise InvalidInput(
+                f"training rows have answers up to {labels.max()}, the audited rows up to {answer.max()}"
             )
-        if useless is not None:
-            ready[INERT] = lambda: inert_players(hidden, useless[score], there)
-        if surrogate is not None:
-            ready[SCRAMBLE] = lambda: value_scramble(shown, hidden, said, surrogate, seed=seed)
-            ready[TRANSPLANT] = lambda: mask_transplant(shown, hidden, said, surrogate, seed=seed)
-        judge = outside or post_hoc
-        if judge is not None:
-            ready[RANDOM] = lambda: random_selector(shown, hidden, said, judge, there, seed=seed)
-        return ready
-
-    ours, blindly = on(chosen), on(drawn)
-    found = []
-    not_run = {name: NEEDS[name] for name in NAMES if name in tests and name not in ours}
-    for name in (name for name in NAMES if name in tests and name in ours):
+    wanted = np.eye(int(answer.max()) + 1)[labels]
+    judges: list[Reader | None] = []
+    for count in (len(x), len(x) // 2):
+        epochs, patience = _patience(count)
+        judge = EvalX(inputs, k=_size(chosen), width=width, epochs=epochs, patience=patience)
         try:
-            finding = ours[name]()
-            beside = None if name in (METER, RANDOM) else blindly[name]().value
-        except (MissingExtra, NothingToJudge) as error:
-            not_run[name] = str(error)
-            continue
-        found.append(replace(finding, random=beside))
-    return Findings(subject, tuple(found), not_run, (f"{len(score)} rows scored, {len(fit)} used for fitting",))
+            judges.append(judge.fit(x[:count], wanted[:count], seed).predict)
+        except InvalidInput as error:
+            if not judges:
+                return None, None, (f"no judge could be trained: {error}",)
+            judges.append(None)
+    whence = "training rows" if training is not None else "audit rows"
+    return judges[0], judges[1], (f"the judge was trained on {len(x):,} {whence}",)
 
 
-NEEDS: Mapping[str, str] = {
-    SURROGATE: "needs the explainer's own surrogate and the black box",
-    EVALX: "needs the explainer's own surrogate and EVAL-X",
-    METER: "needs the kind of inputs, to train EVAL-X and a reader",
-    INERT: "needs to know which players cannot inform",
-    SCRAMBLE: "needs the explainer's own surrogate",
-    TRANSPLANT: "needs the explainer's own surrogate",
-    RANDOM: "needs EVAL-X or the black box",
-}
-
-
-def halves(rows: int, seed: int) -> tuple[IntArray, IntArray]:
-    """Row numbers to fit on and to score on, half of the rows each, in random order."""
-    if rows < 20:
-        raise InvalidInput(f"{rows} rows are too few for a leakage report; give at least 20, better a few hundred")
-    order = np.random.default_rng(seed).permutation(rows)
-    return order[: rows // 2], order[rows // 2 :]
+def _scores(scores: npt.ArrayLike, shape: tuple[int, ...]) -> FloatArray:
+    given = real_numbers(scores, "scores")
+    if given.shape != shape or np.isnan(given).any():
+        raise InvalidInput(f"scores must be numbers of shape {shape}, one per player, got {given.shape}")
+    return np.clip(given, -1e12, 1e12)
 
 
 def others(rows: int, rng: np.random.Generator) -> IntArray:

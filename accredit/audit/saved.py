@@ -13,7 +13,7 @@ from accredit.audit.finding import Findings, named
 from accredit.core import FloatArray, InvalidInput
 from accredit.core.arrays import read_arrays as arrays_in
 from accredit.core.tables import is_table, number, read_sheet
-from accredit.learned.inputs import Array, BlackBox, checked_answers
+from accredit.learned.inputs import Array, BlackBox, answers_of, checked_answers
 
 ARRAYS = (
     "arrays 'x' and 'labels' (or 'answers', the black box's probabilities) for an explainer; 'tokens', 'query' and, if "
@@ -29,11 +29,17 @@ def audit_saved(
     target: str = "label",
     limit: int | None = None,
     seed: int = 0,
+    black_box: BlackBox | None = None,
+    judge: str | Path | None = None,
+    train: str | Path | None = None,
+    progress: bool = False,
 ) -> Findings:
     """The leakage report on a saved explainer, or the attention audit of a saved attention classifier.
 
     `data` is an .npz file with the arrays that the model was made for, or for tables a .csv file with one column named
-    `target`. Give rows that the model was not trained on. `limit` keeps the first rows.
+    `target`. Give rows that the model was not trained on. `limit` keeps the first rows. For an explainer, `black_box` is the
+    model that it explains: its answers are then asked and not read. `judge` is a folder that `EvalX.save` wrote; `train` a file
+    of training rows, with answers, on which a judge is trained.
     """
     place = Path(folder)
     if not place.is_dir():
@@ -41,39 +47,64 @@ def audit_saved(
     arrays = read_arrays(data, target)
     arrays = {name: array[:limit] if _of_rows(name, array) else array for name, array in arrays.items()}
     if (place / "model.json").is_file():
+        if any(part is not None for part in (black_box, judge, train)):
+            raise InvalidInput(
+                "a black box, a judge and training rows are for explainers; leave them out for attention"
+            )
         return _attention(place, arrays, tests, seed)
     if (place / "explainer.json").is_file():
-        return _explainer(place, arrays, tests, seed)
+        training = None if train is None else read_arrays(train, target)
+        return _explainer(place, arrays, tests, seed, black_box, judge, training, progress)
     raise InvalidInput(
         f"{str(folder)!r} holds neither explainer.json nor model.json; give a folder that explainer.save(folder) wrote"
     )
 
 
-def _explainer(place: Path, arrays: dict[str, Array], tests: Sequence[str] | None, seed: int) -> Findings:
-    from accredit.audit.leakage import NAMES, leakage_report
+def _explainer(
+    place: Path, arrays: dict[str, Array], tests: Sequence[str] | None, seed: int, black_box: BlackBox | None,
+    judge: str | Path | None, training: dict[str, Array] | None, progress: bool,
+) -> Findings:  # fmt: skip
+    from accredit.audit.leakage import leakage_report
+    from accredit.audit.names import NAMES
     from accredit.learned.cxplain import CXPlain
+    from accredit.learned.evalx import EvalX
     from accredit.learned.saving import load
 
     wanted = named(tests, NAMES)
     explainer = load(place)
     x = explainer.inputs.check(_array(arrays, "x"))
-    answers = checked_answers(arrays["answers"], len(x), "answers") if "answers" in arrays else None
-    labels: Array = answers.argmax(axis=1) if answers is not None else _array(arrays, "labels")
+    labels, answers = _answers(arrays, x, black_box)
     if isinstance(explainer, CXPlain):  # it chooses by predicted losses: no surrogate reads what it shows
         method, masks, surrogate = "cxplain", explainer.select(x).astype(np.float64), None
     else:
         if answers is not None:
-            explainer.black_box = recorded(x, answers)
+            explainer.black_box = black_box or recorded(x, answers)
         elif explainer.query:
             raise InvalidInput(
-                f"{explainer.method} needs the black box's answer to choose; save its probabilities beside the "
-                "rows: np.savez(file, x=x, answers=black_box(x))"
+                f"{explainer.method} needs the black box's answer to choose; name the model (--model), or save its "
+                "probabilities beside the rows: np.savez(file, x=x, answers=black_box(x))"
             )
         method, masks, surrogate = explainer.method, explainer.masks(x), explainer.answer
+    learn = None
+    if training is not None:
+        rows = explainer.inputs.check(_array(training, "x"))
+        learn = rows, _answers(training, rows, black_box)[0]
     return leakage_report(
-        explainer.inputs, x, masks, labels, surrogate=surrogate, inert=arrays.get("inert"), tests=wanted, seed=seed,
+        explainer.inputs, x, masks, labels, black_box, surrogate, None if judge is None else EvalX.load(judge),
+        arrays.get("inert"), scores=explainer.scores(x), training=learn, tests=wanted, seed=seed, progress=progress,
         subject=f"{method}, {explainer.rule()}",
     )  # fmt: skip
+
+
+def _answers(arrays: dict[str, Array], x: Array, black_box: BlackBox | None) -> tuple[Array, FloatArray | None]:
+    """The answers that are explained, and the black box's probabilities if they are known."""
+    if black_box is not None:
+        asked = answers_of(black_box, x)
+        return asked.argmax(axis=1), asked
+    if "answers" in arrays:
+        said = checked_answers(arrays["answers"], len(x), "answers")
+        return said.argmax(axis=1), said
+    return _array(arrays, "labels"), None
 
 
 def _of_rows(name: str, array: Array) -> bool:

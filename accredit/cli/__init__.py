@@ -21,6 +21,7 @@ COMMANDS = {  # name -> (module, one line of help)
     "value": ("accredit.cli.value", "Find wrong labels, and rank training rows by what a model learned from them."),
     "trace": ("accredit.cli.trace", "Find the training texts that made a language model say something."),
     "compare": ("accredit.cli.compare", "Measure which explanations are faithful, and rank them."),
+    "learn": ("accredit.cli.learn", "Train an explainer of one model once, then explain at the cost of one pass."),
     "audit": ("accredit.cli.audit", "Test whether attention explains an answer, and whether a chosen mask leaks it."),
     "serve": ("accredit.cli.serve", "Open a page on this machine: explain, flow, data and games."),
     "reproduce": ("accredit.cli.reproduce", "Run the papers' claims and tables, and print what holds."),

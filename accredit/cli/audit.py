@@ -19,10 +19,18 @@ DEFAULT_LIMIT = 10  # texts of a file; one costs seconds
 
 @click.command()
 @click.argument("subject", metavar="[TEXT|FILE]", required=False)
-@click.option("--model", default="builtin", show_default=True, help="A folder with a Hugging Face text classifier.")
+@click.option(
+    "--model",
+    help="A folder with a Hugging Face text classifier (default: the built-in one); with --explainer the model file of rows "
+    "that it explains, whose answers are then asked.",
+)
 @click.option("--explainer", type=click.Path(), help="A folder with a saved explainer or attention classifier instead.")
 @click.option("--data", "data_file", type=click.Path(), help="Its rows: .npz with named arrays, or .csv with numbers.")
 @click.option("--target", default="label", show_default=True, help="The column of a .csv with the answers.")
+@click.option(
+    "--train", "train_file", type=click.Path(), help="Training rows, with answers, on which a judge is trained."
+)
+@click.option("--judge", type=click.Path(), help="A folder that EvalX.save wrote, instead of training a judge.")
 @click.option("--tests", help="Names of tests, separated by commas; default: all that apply.")
 @click.option("--limit", type=click.IntRange(min=1), help=f"Rows to use; default: {DEFAULT_LIMIT} texts, or all rows.")
 @click.option("--text", "column", help="The column of a CSV or TSV that holds the texts.")
@@ -31,8 +39,9 @@ DEFAULT_LIMIT = 10  # texts of a file; one costs seconds
 @click.option("--html", "html_file", type=NewFile(), help="Also write one self-contained page.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
 def audit(
-    subject: str | None, model: str, explainer: str | None, data_file: str | None, target: str, tests: str | None,
-    limit: int | None, column: str | None, steps: int, seed: int, html_file: str | None, as_json: bool,
+    subject: str | None, model: str | None, explainer: str | None, data_file: str | None, target: str,
+    train_file: str | None, judge: str | None, tests: str | None, limit: int | None, column: str | None, steps: int, seed: int,
+    html_file: str | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Put attention or a trained explainer to the test.
 
@@ -47,15 +56,17 @@ def audit(
     if explainer is not None:
         if subject is not None or data_file is None:
             raise InvalidInput("--explainer FOLDER takes its rows from --data FILE, so leave TEXT out")
-        report = _saved(explainer, data_file, asked, target, limit, seed)
+        report = _saved(explainer, data_file, asked, target, limit, seed, model, train_file, judge)
     else:
+        if train_file is not None or judge is not None:
+            raise InvalidInput("--train and --judge are for --explainer FOLDER; leave them out to audit attention")
         if data_file is not None:
             raise InvalidInput("--data is for --explainer FOLDER; give texts as TEXT or FILE")
         if subject is None:
             raise InvalidInput(
                 "give a TEXT or a FILE of texts to audit a classifier's attention on, or --explainer FOLDER"
             )
-        report = _texts(subject, model, asked, limit, column, steps, seed)
+        report = _texts(subject, model or "builtin", asked, limit, column, steps, seed)
     if html_file:
         write_whole(html_file, audit_page(report))
     click.echo(json.dumps(report.to_plain(), ensure_ascii=False) if as_json else audit_text(report))
@@ -63,10 +74,18 @@ def audit(
         click.echo(f"written: {html_file}", err=True)
 
 
-def _saved(folder: str, data_file: str, tests: list[str] | None, target: str, limit: int | None, seed: int) -> Findings:
+def _saved(
+    folder: str, data_file: str, tests: list[str] | None, target: str, limit: int | None, seed: int, model: str | None,
+    train: str | None, judge: str | None,
+) -> Findings:  # fmt: skip
     from accredit.audit import audit_saved
+    from accredit.learned.inputs import row_black_box
 
-    return audit_saved(folder, data_file, tests=tests, target=target, limit=limit, seed=seed)
+    black_box = None if model is None else row_black_box(model)
+    return audit_saved(
+        folder, data_file, tests=tests, target=target, limit=limit, seed=seed, black_box=black_box, judge=judge, train=train,
+        progress=True,
+    )  # fmt: skip
 
 
 def _texts(

@@ -107,6 +107,16 @@ LONG = 10.0  # seconds from which a run over many rows is announced
 @click.option(
     "--executor", default="serial", show_default=True, help="Where rows are explained: serial, processes:2, dask."
 )
+@click.option(
+    "--fast",
+    type=click.Path(),
+    help="A folder that `accredit learn fit` wrote for this model: predict, with intervals.",
+)
+@click.option(
+    "--fallback",
+    type=click.IntRange(min=0),
+    help="Rows that --fast may compute in the usual way where it is unsure. Default: a tenth.",
+)
 @answer_options
 @click.option("--html", "html_file", type=NewFile(), help="Also write one self-contained page.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
@@ -120,6 +130,8 @@ def explain(
     interactions: bool,
     trust: str,
     executor: str,
+    fast: str | None,
+    fallback: int | None,
     pair: str | None,
     column: str | None,
     segments: str | None,
@@ -153,6 +165,7 @@ def explain(
             "--dependence": dependence,
             "--interactions": interactions or None,
             "--trust": trust or None,
+            "--fast": fast,
             "--executor": None if executor == "serial" else executor,
         }
         _check_fits(unfit, "is not for answers of language models")
@@ -188,6 +201,8 @@ def explain(
             out,
             html_file,
             as_json,
+            fast,
+            fallback,
         )
         explain_table(rows, options)
         return
@@ -201,6 +216,12 @@ def explain(
     ):
         if value:
             raise InvalidInput(f"{option} is for rows of a table; name a model of rows, for example --model model.json")
+    if fallback is not None:
+        raise InvalidInput(
+            "--fallback is for rows of a table; one text or picture falls back where --fast is unsure of it"
+        )
+    if fast is not None:
+        options["methods"] = (*(options["methods"] or ()), f"fast-shapley:{fast}")
     if subject is None:
         raise click.UsageError("Missing argument 'TEXT|FILE|IMAGE|FOLDER'.")
     kind = kind_of(subject)

@@ -27,6 +27,8 @@ class RowOptions:
     out: str | None
     html_file: str | None
     as_json: bool
+    fast: str | None = None  # a folder of a fitted explainer
+    fallback: int | None = None  # rows that it may compute in the usual way
 
 
 def explain_table(asked: RowOptions, options: dict[str, Any]) -> None:
@@ -34,6 +36,11 @@ def explain_table(asked: RowOptions, options: dict[str, Any]) -> None:
     from accredit.store.frames import read_frame
 
     settings = _settings(asked, options)
+    if asked.fast is not None:
+        _show(_predicted(asked.fast, asked, settings), asked)
+        return
+    if asked.fallback is not None:
+        raise InvalidInput("--fallback is for --fast FOLDER; leave it out, or name the folder of a fitted explainer")
     if asked.file is None:
         _show(_builtin(settings), asked)
         return
@@ -72,6 +79,37 @@ def _settings(asked: RowOptions, options: dict[str, Any]) -> dict[str, Any]:
             "budget": options["budget"], "seed": options["seed"], "dependence": asked.dependence,
             "interactions": asked.interactions, "most_background": asked.most_background,
             "background_by": asked.background_by}  # fmt: skip
+
+
+def read_rows(subject: str, model: str, background: str, trusted: tuple[str, ...]) -> tuple[Any, Any, Any]:
+    """Rows, the model in its file, and the background."""
+    from accredit.explanation.table_run import opened
+    from accredit.store.frames import read_frame
+
+    return read_frame(subject), opened(model, trusted), read_frame(background)
+
+
+def _predicted(folder: str, asked: RowOptions, settings: dict[str, Any]) -> Any:
+    """Rows by the explainer in a folder; what it cannot do is refused."""
+    from accredit.learned.fast_results import explain_rows_fast
+    from accredit.models.builtin.table import builtin_table
+
+    unfit = {"--out": asked.out, "--interactions": asked.interactions or None, "--background-by": asked.background_by,
+             "--methods": settings["method"] if settings["method"] != "shapley" else None}  # fmt: skip
+    wrong = next((name for name, value in unfit.items() if value is not None), None)
+    if wrong is not None:
+        raise InvalidInput(f"{wrong} is not for --fast, which predicts Shapley values; leave one of them out")
+    if asked.file is None:
+        model, rows, background = builtin_table()
+    else:
+        if asked.model is None or asked.background is None:
+            raise InvalidInput("--fast needs the --model and the --background that the explainer was fitted on")
+        rows, model, background = read_rows(asked.file, asked.model, asked.background, asked.trusted)
+    kept = {
+        name: settings[name]
+        for name in ("target", "players", "payoff", "budget", "seed", "dependence", "most_background")
+    }
+    return explain_rows_fast(folder, rows, model, background, fallback=asked.fallback, **kept)
 
 
 def _builtin(settings: dict[str, Any]) -> Any:

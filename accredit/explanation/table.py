@@ -73,6 +73,7 @@ class TableExplanation(Drawn):
     pairs_index: str = ""  # which interaction index
     pairs_precision: Precision = field(default_factory=Precision.unknown)
     pairs_interval: FloatArray | None = None  # (rows, players, players, outputs, 2)
+    level: float = LEVEL  # of the intervals of the credits
 
     def __post_init__(self) -> None:
         put = object.__setattr__
@@ -173,7 +174,7 @@ class TableExplanation(Drawn):
             self.method,
             self.claims,
             interval=None if self.interval is None else self.interval[row, :, k],
-            level=None if self.interval is None else LEVEL,
+            level=None if self.interval is None else self.level,
             precision=self.precision,
             baseline=float(self.base[k]),
             provenance=facts | dict(self.provenance),
@@ -272,6 +273,7 @@ class TableExplanation(Drawn):
         data = fields_of(cls, read_object(text, "table explanation"), "table explanation", FORMAT)
         with damaged("table explanation"):
             listed(data, "players", "outputs", "credit", "base", "prediction", "values", "rows", "claims", "notes")
+            data["rows"] = [checked_text(name, "rows") for name in data["rows"]]
             for name in ("precision", "pairs_precision"):
                 data[name] = Precision.from_plain(data[name])
             data["claims"] = tuple(Claim.from_plain(claim) for claim in data["claims"])

@@ -123,10 +123,8 @@ def _parts(model: TextModel, players: str) -> tuple[tuple[str, ...], list[Hook]]
 
 def _projection(block: torch.nn.Module, name: str) -> torch.nn.Module:
     """Where the heads of a layer are put together."""
-    attending: list[tuple[str, torch.nn.Module]] = [
-        (path, part) for path, part in block.named_modules() if "att" in path.lower()
-    ]
-    found = next((part for path, part in attending if path.endswith(PROJECTIONS)), None)
+    attending = [(path, part) for path, part in block.named_modules() if "att" in path.lower()]
+    found: torch.nn.Module | None = next((part for path, part in attending if path.endswith(PROJECTIONS)), None)
     if found is None:
         raise InvalidInput(f"the heads of {name} cannot be told apart; use players='layers'")
     return found

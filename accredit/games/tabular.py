@@ -22,7 +22,7 @@ from accredit.models.arrays import ArrayModel, as_array_model
 from accredit.models.categories import with_categories
 from accredit.models.frames import aligned, joined, rows_of
 from accredit.models.partition import Partition
-from accredit.models.payoffs import check_payoff, payoffs_of
+from accredit.models.payoffs import OF_ALL, Payoff, check_payoff, named_payoff, payoffs_of
 from accredit.models.rows import RowModel, as_row_model, reads_rows
 
 CALL_ROWS = 1 << 16  # rows in one call of the model
@@ -40,7 +40,7 @@ class TabularGame(PartsGame):
         row: Any,  # (1, d) array or DataFrame
         background: Any,  # (m, d) of the same kind
         partition: Partition,
-        payoff: str,
+        payoff: Payoff,
         target: int,
         memory: float,
         facts: Mapping[str, Any],
@@ -106,7 +106,7 @@ def tabular_game(
     background: Any,
     *,
     players: Mapping[str, Iterable[str | int]] | None = None,
-    payoff: str | None = None,
+    payoff: Payoff | None = None,
     target: str | int | None = None,
     names: Iterable[str] | None = None,
     memory: float = MEMORY,
@@ -142,18 +142,21 @@ def tabular_game(
     return TabularGame(rows, whole, table, partition, formula, rows.target(target, whole), memory, facts)
 
 
-def _in_unit(model: Any, payoff: str | None, rows: Any) -> tuple[ArrayModel, str, str, str]:
+def _in_unit(model: Any, payoff: Payoff | None, rows: Any) -> tuple[ArrayModel, Payoff, str, str]:
     """The model as it is asked, the formula of the payoff, its name, and what to say about the choice.
 
     Estimators and boosters are asked in the unit that they add up in, as `accredit.explain` asks them.
     """
     if reads_rows(model) and payoff != "margin":
         asked = as_row_model(model)
+        if (callable(payoff) or payoff in OF_ALL) and "probability" in asked.units:
+            chances = ArrayModel(asked.units["probability"], "probability", asked.known_labels, asked.name)
+            return chances, payoff, named_payoff(payoff), ""
         unit, why = asked.unit_for(payoff, rows)
         if unit == "log-odds" and "probability" in asked.units:  # so that a chance of 0 or 1 is refused by name
             chances = ArrayModel(asked.units["probability"], "probability", asked.known_labels, asked.name)
             return chances, "log-odds", unit, why
         return ArrayModel(asked.units[unit], "none", asked.known_labels, asked.name), "logit", unit, why
     known = as_array_model(model)
-    formula = payoff or ("probability" if known.law == "probability" else "logit")
-    return known, formula, formula, ""
+    formula: Payoff = payoff or ("probability" if known.law == "probability" else "logit")
+    return known, formula, named_payoff(formula), ""

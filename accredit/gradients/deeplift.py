@@ -47,8 +47,9 @@ def deep_lift(
 def deep_lift_at(points: Sequence[Point]) -> Attribution:
     """DeepLIFT of one payoff, given once with each baseline."""
     found = [_shared(at) for at in points]
-    credit, total, low = (np.mean([np.asarray(each[k]) for each in found], axis=0) for k in range(3))
-    gap = abs(float(credit.sum()) - float(total))
+    credit = np.mean([shares for shares, _, _ in found], axis=0)
+    total, low = (float(np.mean([each[k] for each in found])) for k in (1, 2))
+    gap = abs(float(credit.sum()) - total)
     named = ", ".join(str(each.provenance["baseline"]) for each in points)
     at = replace(points[0], provenance=points[0].provenance | {"baseline": named})
     claims = (
@@ -66,10 +67,10 @@ def deep_lift_at(points: Sequence[Point]) -> Attribution:
     return Attribution(
         at.partition.players,
         credit,
-        float(total),
+        total,
         f"DeepLIFT(Rescale, {len(points)} baseline{'s' * (len(points) > 1)})",
         claims,
-        baseline=float(low),
+        baseline=low,
         payoffs=2 * len(points),
         certificate={"completeness gap": gap, "baselines": len(points)},
         precision=Precision.exact("multipliers are computed, not sampled"),

@@ -41,7 +41,7 @@ ONE_NUMBER = frozenset((
     torch.expm1, T.expm1, torch.rsqrt, T.rsqrt, torch.sqrt, T.sqrt, torch.reciprocal, T.reciprocal, torch.square, T.square,
     torch.abs, T.abs, T.clamp, torch.clamp, torch.erf, T.erf, torch.sin, torch.cos, T.sin, T.cos,
 ))  # fmt: skip
-POWERS = frozenset((torch.pow, T.pow, T.__pow__))
+POWERS = frozenset((torch.pow, T.pow, T.__pow__, T.__rtruediv__))
 PRODUCTS: dict[Any, Callable[[T, T], T]] = {
     **dict.fromkeys((torch.mul, T.mul, T.__mul__, T.__rmul__, torch.multiply, T.multiply), torch.mul),
     **dict.fromkeys((torch.matmul, T.matmul, T.__matmul__, torch.bmm, T.bmm), torch.matmul),

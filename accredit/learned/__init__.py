@@ -6,6 +6,7 @@ from accredit.learned.inputs import BlackBox, Inputs, Pixels, Tabular, Words
 HOMES = {
     "CXPlain": "accredit.learned.cxplain",
     "EvalX": "accredit.learned.evalx",
+    "FastShapley": "accredit.learned.fast",
     "Gradient": "accredit.learned.gradient",
     "LimeExplainer": "accredit.learned.lime",
     "MaskLabels": "accredit.learned.weighting",
@@ -14,6 +15,9 @@ HOMES = {
     "Training": "accredit.learned.stages",
     "as_black_box": "accredit.learned.networks",
     "effective_sample_size": "accredit.learned.weighting",
+    "explain_rows_fast": "accredit.learned.fast_results",
+    "fit_fast_inputs": "accredit.learned.fast_results",
+    "fit_fast_rows": "accredit.learned.fast_results",
     "invase": "accredit.learned.recipes",
     "l2x": "accredit.learned.recipes",
     "l2x_pretrained": "accredit.learned.recipes",

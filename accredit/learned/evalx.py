@@ -8,6 +8,7 @@ not depend on any explainer, and one serves all explainers of the same data.
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, final
 
 import numpy as np
@@ -17,6 +18,7 @@ from torch import Tensor, nn
 
 from accredit.core import FloatArray, IntArray, InvalidInput
 from accredit.learned.epochs import batches, downhill, finite, train
+from accredit.learned.folders import DAMAGE, read, tensors, write
 from accredit.learned.inputs import (
     SEEDS,
     Array,
@@ -27,10 +29,12 @@ from accredit.learned.inputs import (
     checked_k,
     checked_labels,
     checked_mask,
+    inputs_from,
     whole,
 )
 from accredit.learned.networks import network_for
 
+KIND = "judge"
 ROWS = 2048  # inputs of one forward pass
 HELD_OUT = 0.1  # share of the rows that decides when training stops
 Masks = Callable[[np.random.Generator, IntArray], FloatArray]  # a generator and row numbers -> (rows, n)
@@ -75,6 +79,7 @@ class EvalX:
         self.batch, self.rate = whole("batch", batch, 2), rate  # batch normalisation needs two rows
         if not 0 < rate < np.inf:
             raise InvalidInput(f"rate must be a positive number, got {rate!r}; write 1e-3")
+        self.classes = 0  # known once it has learned
         self._network: nn.Module | None = None
 
     def fit(self, x: npt.ArrayLike, target: npt.ArrayLike | BlackBox, seed: int = 0) -> EvalX:
@@ -87,7 +92,7 @@ class EvalX:
             network, rows, wanted, lambda rng, index: self.masks(present[index], rng),
             epochs=self.epochs, patience=self.patience, batch=self.batch, rate=self.rate, seed=seed,
         )  # fmt: skip
-        self._network = network
+        self._network, self.classes = network, wanted.shape[1]
         return self
 
     def masks(self, present: npt.NDArray[np.bool_], rng: np.random.Generator) -> FloatArray:
@@ -106,6 +111,34 @@ class EvalX:
             raise InvalidInput("this EvalX has learned nothing yet; call .fit(x, labels) first")
         rows = self.inputs.check(x)
         return answers(self._network, rows, checked_mask(mask, len(rows), self.inputs.n))
+
+    def save(self, folder: str | Path) -> None:
+        """Settings as JSON and weights as safetensors, into `folder`; read them with `EvalX.load`."""
+        if self._network is None:
+            raise InvalidInput("this EvalX has learned nothing yet; call .fit(x, labels) first")
+        named = ("width", "keep", "k", "epochs", "patience", "batch", "rate")
+        settings = {
+            "inputs": self.inputs.settings(),
+            "network": self.kind,
+            **{name: getattr(self, name) for name in named},
+        }
+        write(folder, KIND, {"settings": settings, "classes": self.classes}, self._network.state_dict())
+
+    @classmethod
+    def load(cls, folder: str | Path) -> EvalX:
+        """Read what `save` wrote; anything else is refused."""
+        about, place = read(folder, KIND)
+        try:
+            given = dict(about["settings"])
+            judge = cls(inputs_from(given.pop("inputs")), given.pop("network"), **given)
+            judge.classes = whole("classes", about["classes"], 2)
+            with torch.device("meta"):  # shapes without memory
+                network = network_for(judge.inputs, judge.classes, width=judge.width, kind=judge.kind)
+        except (*DAMAGE, ValueError) as error:
+            raise InvalidInput(f"{place.with_suffix('.json')} is damaged: {error}") from None
+        network.load_state_dict(tensors(place, network.state_dict()), assign=True)
+        judge._network = network.eval()
+        return judge
 
     def accuracy(self, x: npt.ArrayLike, mask: npt.ArrayLike, labels: npt.ArrayLike) -> float:
         """Share of rows in which the most probable answer is the label."""

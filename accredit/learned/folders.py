@@ -54,6 +54,10 @@ def read(folder: str | Path, kind: str) -> tuple[dict[str, Any], Path]:
 def described(folder: str | Path) -> dict[str, Any]:
     """The JSON object of a folder, whatever kind of explainer it describes."""
     try:
+        if not (Path(folder) / "explainer.json").is_file():
+            raise InvalidInput(
+                "there is no explainer.json in it; make one with accredit learn fit, or explainer.save(folder)"
+            )
         return read_json_object(Path(folder) / "explainer.json")
     except InvalidInput as error:
         raise InvalidInput(f"{folder} holds no saved explainer: {error}") from None

@@ -64,6 +64,9 @@ class Inputs(Protocol):
 class Tabular:
     """Rows of `n` numbers, one player per column; a removed column takes the value `replace` (one number, or one per column).
 
+    `centre` and `spread` (one number per column each) say how networks scale what they read; the black box never sees that.
+    `Tabular.of(x)` takes both from rows, and replaces removed columns by their means.
+
     >>> Tabular(3).keep(np.array([[1.0, 2.0, 3.0]]), [[True, False, True]])
     array([[1., 0., 3.]])
     """
@@ -71,9 +74,33 @@ class Tabular:
     n: int
     replace: float | tuple[float, ...] = 0.0
     columns: tuple[str, ...] | None = None
+    centre: tuple[float, ...] | None = None
+    spread: tuple[float, ...] | None = None
+
+    @classmethod
+    def of(cls, x: npt.ArrayLike, columns: Sequence[str] | None = None) -> Tabular:
+        """Columns scaled by their means and standard deviations in `x` (N, n); a removed column becomes its mean."""
+        rows = real_numbers(x, "x")
+        if rows.ndim != 2 or not len(rows):
+            raise InvalidInput(f"x must be rows (N, n), got shape {rows.shape}")
+        centre, spread = rows.mean(axis=0), rows.std(axis=0)
+        named = None if columns is None else tuple(columns)
+        known = tuple(np.where(spread > 0, spread, 1.0).tolist())
+        return cls(rows.shape[1], tuple(centre.tolist()), named, tuple(centre.tolist()), known)
 
     def __post_init__(self) -> None:
         whole("n", self.n)
+        if (self.centre is None) != (self.spread is None):
+            raise InvalidInput("centre and spread belong together; give both or neither")
+        for name in ("centre", "spread"):
+            given = getattr(self, name)
+            values = None if given is None else _array(given, np.float64)
+            if given is not None and (values is None or values.shape != (self.n,) or not np.isfinite(values).all()):
+                raise InvalidInput(f"{name} must be {self.n} finite numbers, got {given!r:.60}")
+            if values is not None:
+                object.__setattr__(self, name, tuple(values.tolist()))
+        if self.spread is not None and min(self.spread) <= 0:
+            raise InvalidInput(f"spread must be positive, got {min(self.spread):g}")
         replace = _array(self.replace, np.float64)
         if replace is None or replace.shape not in ((), (self.n,)) or not np.isfinite(replace).all():
             raise InvalidInput(f"replace must be one finite number or {self.n} of them, got {self.replace!r}")
@@ -306,6 +333,34 @@ def answers_of(black_box: BlackBox, x: Array) -> FloatArray:
     if not callable(black_box):
         raise InvalidInput(f"black_box must be a function from inputs to probabilities, got {black_box!r:.60}")
     return checked_answers(black_box(x), len(x))
+
+
+def row_black_box(file: str, trusted: tuple[str, ...] = (), columns: Sequence[str] | None = None) -> BlackBox:
+    """The probabilities of a classifier of rows in a file (xgboost, lightgbm, catboost, skops, ONNX), as a black box.
+
+    With `columns` it is given data frames.
+    """
+    from accredit.models.row_files import load_row_model
+    from accredit.models.rows import as_row_model
+
+    model = as_row_model(load_row_model(file, trusted))
+    unit = next((name for name in ("probability", "logit") if name in model.units), "")
+    if not model.classifies or not unit:
+        raise InvalidInput(f"{file!r} gives {', '.join(model.units)}; a black box must give probabilities of classes")
+
+    def answer(x: Array) -> Array:
+        rows: Any = np.asarray(x, dtype=np.float64)
+        if columns is not None:
+            import pandas
+
+            rows = pandas.DataFrame(rows, columns=list(columns))
+        found = model.outputs(rows, unit)
+        if unit == "probability":
+            return found
+        raised = np.exp((found - found.max(axis=1, keepdims=True)) / (2 if found.shape[1] == 2 else 1))  # two: (−d, d)
+        return np.asarray(raised / raised.sum(axis=1, keepdims=True))
+
+    return answer
 
 
 def checked_answers(answers: Any, rows: int, name: str = "black_box's answers") -> FloatArray:

@@ -198,7 +198,7 @@ class LayersOfColumns(nn.Module):
 
     def __init__(self, inputs: Tabular, classes: int, width: int) -> None:
         super().__init__()
-        self.replace = inputs.replace
+        self.replace, self.inputs = inputs.replace, inputs
         self.layers = nn.Sequential(
             nn.Linear(inputs.n, width), nn.ReLU(), nn.BatchNorm1d(width),
             nn.Linear(width, width), nn.ReLU(), nn.BatchNorm1d(width), nn.Linear(width, classes),
@@ -206,7 +206,7 @@ class LayersOfColumns(nn.Module):
 
     def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
         kept = x if mask is None else x * mask + (1 - mask) * torch.tensor(self.replace)
-        return _tensor(self.layers(kept))
+        return _tensor(self.layers(scaled(kept, self.inputs)))
 
 
 class WordSelector(nn.Module):
@@ -267,12 +267,21 @@ class ColumnSelector(nn.Module):
 
     def __init__(self, inputs: Tabular, more: int, width: int) -> None:
         super().__init__()
+        self.inputs = inputs
         self.layers = nn.Sequential(
             nn.Linear(inputs.n + more, width), nn.ReLU(), nn.Linear(width, width), nn.ReLU(), nn.Linear(width, inputs.n)
         )
 
     def forward(self, x: Tensor, answer: Tensor | None = None) -> Tensor:
-        return _tensor(self.layers(x if answer is None else torch.cat([x, answer], dim=1)))
+        given = scaled(x, self.inputs)
+        return _tensor(self.layers(given if answer is None else torch.cat([given, answer], dim=1)))
+
+
+def scaled(x: Tensor, inputs: Tabular) -> Tensor:
+    """Columns as their networks read them."""
+    if inputs.centre is None:
+        return x
+    return (x - torch.tensor(inputs.centre)) / torch.tensor(inputs.spread)
 
 
 def word_vectors(inputs: Words) -> nn.Embedding:

@@ -21,6 +21,7 @@ from functools import partial
 from typing import Any
 
 from accredit.core import InvalidInput
+from accredit.learned.cxplain import CXPlain
 from accredit.learned.inputs import Inputs, Pixels, Words, checked_k
 from accredit.learned.laws import Bernoulli, RandomTopK, RelaxedTopK
 from accredit.learned.schedules import Joint, RandomFirst, Reinforce, Weighted
@@ -79,7 +80,7 @@ def l2x_pretrained(
     classes: int,
     k: int,
     *,
-    query: bool = True,
+    query: bool = False,
     temperature: float = 0.5,
     random_epochs: int | None = None,
     hard: bool = False,
@@ -97,7 +98,7 @@ def l2x_weighted(
     classes: int,
     k: int,
     *,
-    query: bool = True,
+    query: bool = False,
     temperature: float = 0.5,
     steps: int | None = None,
     cap: float | None = None,
@@ -127,15 +128,55 @@ RECIPES: dict[str, Callable[..., TrainedExplainer]] = {
 }
 
 
-def recipe(name: str, inputs: Inputs, classes: int, k: int, **settings: Any) -> TrainedExplainer:
-    """The recipe of that name.
+COINS = ("invase", "realx")  # each player has a coin of its own, so that k may be left out
+
+
+def recipe(
+    name: str, inputs: Inputs, classes: int, k: int | None = None, *, preset: str | None = None, **settings: Any
+) -> TrainedExplainer | CXPlain:
+    """The recipe of that name; coins (invase, realx) need no k. With `preset="paper"` what is not set is as published.
 
     >>> recipe("vibi", Pixels((28, 28), block=4), 2, 4).price
     0.1
+    >>> recipe("invase", Pixels((28, 28)), 2, preset="paper").training.rate
+    0.0001
     """
-    if name not in RECIPES:
-        raise InvalidInput(f"recipe {name!r} is unknown; known are {', '.join(RECIPES)}")
-    return RECIPES[name](inputs, classes, k, **settings)
+    if name not in (*RECIPES, "cxplain"):
+        raise InvalidInput(f"recipe {name!r} is unknown; known are {', '.join(RECIPES)}, cxplain")
+    if preset not in (None, "paper"):
+        raise InvalidInput(f"preset is {preset!r}; write 'paper', or leave it out")
+    if k is None and name not in COINS:
+        raise InvalidInput(
+            f"k is missing; {name} chooses a fixed number of players: recipe({name!r}, inputs, {classes}, k)"
+        )
+    given = (published(name, inputs) if preset else {}) | settings
+    if name == "cxplain":
+        assert k is not None
+        return CXPlain(inputs, k, **given)
+    return RECIPES[name](inputs, classes, k, **given)
+
+
+def published(name: str, inputs: Inputs) -> dict[str, Any]:
+    """Settings of the published experiments, where they differ from the defaults; docs/learned.md lists the differences."""
+    words, pictures = isinstance(inputs, Words), isinstance(inputs, Pixels)
+    if name == "cxplain":
+        return {"rate": 1e-4, "epochs": 100, "patience": 12, "batch": 64}
+    if name == "invase":
+        return {
+            "training": Training(epochs=1000, batch=1000, rate=1e-4, optimiser="adam", weight_decay=1e-3, patience=1000)
+        }
+    if name == "realx":
+        return {
+            "training": Training(epochs=500, batch=1000, rate=1e-4, optimiser="adam", weight_decay=1e-3, patience=500)
+        }
+    if name == "vibi":
+        return {"training": Training(epochs=100, batch=50, rate=1e-4, optimiser="adam", patience=100)}
+    if words:
+        return {"training": Training(epochs=5, batch=40, rate=1e-3, optimiser="rmsprop", patience=5)}
+    if pictures:
+        return {"training": Training(epochs=10, batch=128, rate=1e-3, optimiser="adam", patience=10)}
+    return {"temperature": 0.1,
+            "training": Training(epochs=1, batch=1000, rate=1e-3, optimiser="adam", weight_decay=1e-3)}  # fmt: skip
 
 
 def defaults(inputs: Inputs, k: int | None) -> dict[str, Any]:

@@ -35,7 +35,7 @@ def load_trained(folder: str | Path, black_box: BlackBox | None = None) -> Train
     about, place = read(folder, KIND)
     try:
         explainer = explainer_from(about["settings"])
-        explainer.seed = whole("seed", about["seed"], 0, SEEDS)
+        explainer.seed, explainer.explains = whole("seed", about["seed"], 0, SEEDS), str(about["explains"])
         explainer.history = History(**{f.name: about["history"][f.name] for f in fields(History)})
         with torch.device("meta"):  # shapes without memory
             selector, surrogate = explainer._build(0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import final
+from typing import Any, final
 
 import numpy as np
 import torch
@@ -66,6 +66,10 @@ class History:
     stages: list[str] = field(default_factory=list)
     losses: list[float] = field(default_factory=list)  # mean over the training rows
     validation: list[float] = field(default_factory=list)  # the stage's objective on the rows kept aside
+    kept: list[list[Any]] = field(
+        default_factory=list
+    )  # of each stage: its name, the epoch whose weights are kept, of how many
+    doubts: list[str] = field(default_factory=list)  # what went wrong without an error
     ess: list[float] = field(default_factory=list)  # effective share of the rows, where they are weighted
     seconds: float = 0.0
     stopped_because: str = "not fitted"
@@ -125,6 +129,7 @@ def run(
 
     ended = train(stage.trained, stage.epochs, epoch, training.patience)
     history.stopped_because = f"{stage.name}: {ended}"
+    history.kept.append([stage.name, ended.kept, ended.epochs])
     ended.warn(stage.name, stacklevel=4)
     return ended.finite
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -14,6 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput, Selection
+from accredit.learned.doubts import doubts, uneven_columns
 from accredit.learned.folders import write
 from accredit.learned.inputs import (
     SEEDS,
@@ -84,6 +86,7 @@ class TrainedExplainer:
         self.training, self.selector_width, self.surrogate_width = training, selector_width, surrogate_width
         self.surrogate, self.count = surrogate, None if count is None else float(count)
         self.history, self.seed = History(), 0
+        self.explains = ""  # a digest of the model, where it is known; another model is then refused
         self.black_box: BlackBox | None = None
         self._networks: tuple[nn.Module, nn.Module] | None = None
 
@@ -123,9 +126,21 @@ class TrainedExplainer:
                     if not run(stage, (selector, surrogate), learning, watched, self.training, history, rng, bar):
                         break
         history.seconds = time.perf_counter() - began
-        self._networks = selector.eval(), surrogate.eval()
+        selector.eval(), surrogate.eval()
+        history.doubts = self._doubts(selector, surrogate, given, watched, history)
+        self._networks = selector, surrogate
         self.history, self.seed, self.black_box = history, seed, black_box
+        for doubt in history.doubts:
+            warnings.warn(f"{self.method}: {doubt}", RuntimeWarning, stacklevel=2)
         return self
+
+    def _doubts(
+        self, selector: nn.Module, surrogate: nn.Module, x: Array, watched: Batch, history: History
+    ) -> list[str]:  # fmt: skip
+        with torch.no_grad():
+            logits = selector(watched.x, watched.answer)
+        chosen = self._chosen(logits, watched.present, self.k)
+        return [*uneven_columns(self.inputs, x), *doubts(selector, surrogate, self.law, chosen, watched, history)]
 
     def scores(self, x: npt.ArrayLike) -> FloatArray:
         """How soon each player is chosen: (N, n), higher first; absent players have −10⁹.
@@ -157,6 +172,12 @@ class TrainedExplainer:
         """The surrogate's own answer from what the explainer shows it: (N, classes)."""
         return self.answer(x, self.masks(x))
 
+    def explain_all(
+        self, x: npt.ArrayLike, names: Sequence[str] | None = None, k: int | None = None
+    ) -> tuple[Selection, ...]:
+        """The chosen players of every input: what `explain` gives for each."""
+        return tuple(self.explain(one, names, k) for one in self.inputs.check(x))
+
     def explain(self, one: npt.ArrayLike, names: Sequence[str] | None = None, k: int | None = None) -> Selection:
         """The chosen players of one input, among those that are present; `names` for them, or for every position."""
         given, named, present = one_input(self.inputs, one, names)
@@ -169,7 +190,11 @@ class TrainedExplainer:
             rule=self.rule(k),
             scores=self.scores(given)[0][present],
             seed=self.seed,
-            certificate={"surrogate_answer": answer.tolist(), "stopped_because": self.history.stopped_because},
+            certificate={
+                "surrogate_answer": answer.tolist(),
+                "stopped_because": self.history.stopped_because,
+                "doubts": self.history.doubts,
+            },
             provenance={"settings": self.settings()},
         )
 
@@ -195,7 +220,8 @@ class TrainedExplainer:
         selector, surrogate = self._fitted()
         state = {f"selector.{name}": value for name, value in selector.state_dict().items()}
         state |= {f"surrogate.{name}": value for name, value in surrogate.state_dict().items()}
-        write(folder, KIND, {"seed": self.seed, "history": asdict(self.history), "settings": self.settings()}, state)
+        write(folder, KIND, {"seed": self.seed, "history": asdict(self.history), "settings": self.settings(),
+                             "explains": self.explains}, state)  # fmt: skip
 
     def __repr__(self) -> str:
         return (

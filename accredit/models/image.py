@@ -291,6 +291,15 @@ class ImageModel:
         last: torch.Tensor = hidden[-1]
         return last
 
+    def vectors(self, pixels: Pixels) -> npt.NDArray[np.float32]:
+        """Each token's vector before the first layer beside the one after the last: (tokens, 2D)."""
+        with self.held(), torch.inference_mode():
+            output = self._forward(self.batch(pixels), output_hidden_states=True)
+            last = self._last_hidden(output)[0]
+            first = output.hidden_states[0]
+            fits = first.ndim == 3 and first.shape[1] == len(last)
+            return torch.cat([first[0], last] if fits else [last], dim=1).float().cpu().numpy()
+
     def output_tokens(self, pixels: Pixels) -> BoolArray:
         """The positions of the last layer from which the output is read, found by their slopes: (tokens,)."""
         batch = self.batch(pixels).requires_grad_(True)

@@ -30,6 +30,7 @@ import numpy as np
 from accredit.core import BadPayoff, InvalidInput
 
 PAYOFFS = ("logit", "probability", "log-odds", "margin", "loss", "correctness", "confidence", "entropy")
+OF_ALL = ("loss", "correctness", "confidence", "entropy")  # of probabilities, in no unit that a model adds up in
 Payoff = str | Callable[[Any], Any]
 Law = Literal["softmax", "sigmoid", "probability", "none"]  # how outputs become probabilities; "none": they do not
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, final
 
 import numpy as np
+import numpy.typing as npt
 import torch
 
 from accredit.core import AccreditError, BoolArray, FloatArray, IntArray, InvalidInput
@@ -183,7 +184,8 @@ class TextModel:
             return row, ""
         if not cut:
             raise InvalidInput(
-                f"text has {count} tokens and {self.name} reads {most}; shorten it, or explain a part with cut=True"
+                f"text has {count} tokens and {self.name} reads {most}; shorten it, or explain a part with cut=True "
+                "(the command cuts the rows of a file)"
             )
         row = self.tokenizer(*texts, truncation=True, max_length=most, **wanted)
         return row, " … ".join(filter(str.strip, self._left_out(row, texts)))
@@ -354,6 +356,18 @@ class TextModel:
         """Word embeddings of ids, before positions are added: (..., T) -> (..., T, D)."""
         vectors: torch.Tensor = self.model.get_input_embeddings()(ids)
         return vectors
+
+    def vectors(self, encoded: Encoded) -> npt.NDArray[np.float32]:
+        """Each token's word embedding, beside its vector in the last layer where the model returns one per token: (T, …)."""
+        batch = self.batch(encoded)
+        assert batch.ids is not None
+        with self.held(), torch.inference_mode():
+            output = self._forward(batch, output_hidden_states=True)
+            hidden = getattr(output, "hidden_states", None) or getattr(output, "encoder_hidden_states", None)
+            words = self.embed(batch.ids)[0]
+            fits = hidden and hidden[-1].ndim == 3 and hidden[-1].shape[1] == len(words)
+            both = torch.cat([words, hidden[-1][0].to(words)], dim=1) if fits and hidden else words
+        return both.float().cpu().numpy()
 
     def absent(self, way: str) -> torch.Tensor:
         """The word embedding that stands for a token that has left, by "mask", "pad" or "zero": (1, D)."""

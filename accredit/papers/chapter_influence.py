@@ -102,6 +102,7 @@ def series(report: Report, seed: int, matrices: int) -> None:
     )
     report.heading("10.1.4 How many terms")
     report.say(
+        "S_r = Σ_{i=0}^{r} (I−A)ⁱ, which is r + 1 terms; with the first r terms alone every r + 1 below is r. "
         "The remainder has the eigenvalues (1−λ)^{r+1}/λ, one for each eigenvalue λ of A. As long as λ_max ≤ 1 the largest "
         "belongs to the *smallest* λ: slow directions are the ones that the series has not reached."
     )

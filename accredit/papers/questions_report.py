@@ -49,7 +49,7 @@ def when(report: Report, model: Any, texts: Sequence[str], games: int, seed: int
         f"interactions leave. The rule: *enough* where every error is at most {CLOSE:.0%} of the largest credit and the same "
         "player comes first. The rule is ours; its evidence is below, exact from all 2ⁿ payoffs."
     )
-    kinds: dict[str, Any] = {
+    kinds: dict[str, Sequence[Game]] = {
         "words of texts, log-odds": [text_game(model, text, players="word", payoff="log-odds") for text in texts],
         "columns of rows, log-odds of boosted trees": _rows(games, seed),
         "batches of training rows, test accuracy": _data(max(3, games // 2), seed),

@@ -220,11 +220,11 @@ def _trained(name: str) -> Callable[[Bench, Run], Explained]:
     def explain(world: Bench, run: Run) -> Explained:
         from dataclasses import replace
 
-        from accredit.learned.recipes import defaults, recipe
+        from accredit.learned.recipes import RECIPES, defaults
 
         given = world.task
         training = replace(defaults(given.inputs, given.k)["training"], epochs=run.sizes.epochs, batch=run.sizes.batch)
-        explainer = recipe(name, given.inputs, 2, given.k, training=training, selector_width=run.sizes.selector)
+        explainer = RECIPES[name](given.inputs, 2, given.k, training=training, selector_width=run.sizes.selector)
         explainer.fit(given.x, world.black_box, seed=run.seed)
         return explainer.select(given.x_test), explainer.predict(given.x_test), explainer.history.stopped_because
 

@@ -103,7 +103,9 @@ def random_subsets(players: int, subsets: int, fraction: float, seed: int) -> Bo
     if not 0 < fraction < 1:
         raise InvalidInput(f"fraction must lie between 0 and 1, got {fraction!r}; 0.5 is usual")
     if subsets < 10:
-        raise InvalidInput(f"subsets must be at least 10, got {subsets!r}; a few times the number of rows is usual")
+        raise InvalidInput(
+            f"subsets (in the command --budget) must be at least 10, got {subsets!r}; a few times the number of rows is usual"
+        )
     return np.asarray(np.random.default_rng(checked_seed(seed)).random((subsets, players)) < fraction)
 
 

@@ -272,9 +272,21 @@ def _number_column(column: Any) -> FloatArray:
     return np.asarray(numbers[:, None])
 
 
+def _check_not_numbers(train: Any, held: Any, column: str) -> None:
+    """Refuse a column of numbers in which a few cells are words: it would become categories, or be taken for a text."""
+    cells = [*train, *held]
+    words = [str(cell) for cell in cells if not is_number(str(cell))]
+    if 0 < len(words) <= len(cells) // 10:
+        raise InvalidInput(
+            f"column {column!r} holds numbers and, in {len(words)} of {len(cells)} rows, words, for example {words[0]!r:.40}; "
+            "write numbers in all of them, or words in all of them"
+        )
+
+
 def _categories(train: Any, held: Any, column: str) -> list[FloatArray]:
     """One column of zeros and ones per word of the training rows: (rows, words) for both parts."""
     kinds = sorted(set(map(str, train[column])))
+    _check_not_numbers(train[column], held[column], column)
     if len(kinds) > min(MANY_KINDS, max(2, len(train) // 2)):
         raise InvalidInput(
             f"column {column!r} holds {len(kinds)} different words in {len(train)} rows, too many for categories; name it "

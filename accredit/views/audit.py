@@ -39,7 +39,9 @@ def audit_text(report: Findings) -> str:
 
 
 def summary(report: Findings) -> str:
-    """The verdicts in one line; that several checks pass is not a proof."""
+    """The verdict in one line; that several checks pass is not a proof."""
+    if report.conclusion is not None:
+        return printable(str(report.conclusion))
     if report.flagged:
         return f"flagged: {'; '.join(report.flagged)}"
     unclear = [finding.name for finding in report if finding.verdict == "unclear"]
@@ -48,6 +50,9 @@ def summary(report: Findings) -> str:
 
 def verdict(report: Findings) -> str:
     """The verdict on everything in one sentence, for the head of a page."""
+    if report.conclusion is not None:
+        said = summary(report)
+        return f"{said[0].upper()}{said[1:]}."
     count = f"{len(report.found)} check{'s' * (len(report.found) != 1)}"
     unclear = sum(finding.verdict == "unclear" for finding in report)
     if report.flagged:

@@ -23,7 +23,12 @@ METHOD = "unknown method"  # the kind of error that a name gives
 def _usual(name: str, place: Place) -> str:
     """The usual name of a method, or what the library says of another."""
     try:
-        return find(name, place).name
+        chosen = find(name, place)
+        if chosen.method.kind == "learned":
+            raise InvalidInput(
+                f"method {name!r} names a folder, and the page takes none; write accredit explain --methods {name}"
+            )
+        return chosen.name
     except InvalidInput as error:
         raise PydanticCustomError(METHOD, "{said}", {"said": str(error)}) from None
 

@@ -110,7 +110,7 @@ class Models:
             "builtin": self.builtin,
             "table": self.by_kind["table"].name if "table" in self.by_kind else None,
             "answers": self.builtin or getattr(text, "task", "") in WRITES,
-            "methods": [method.to_plain() for method in methods_for("explain")],
+            "methods": [method.to_plain() for method in methods_for("explain") if method.kind != "learned"],
             "default": list(DEFAULT),
         }
 

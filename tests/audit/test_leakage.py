@@ -9,28 +9,25 @@ pytest.importorskip("torch")
 pytest.importorskip("sklearn")
 
 from accredit.audit import Findings, leakage_report
-from accredit.audit.leakage import (
+from accredit.audit.leakage import inert_players, mask_transplant, others, random_masks, value_scramble
+from accredit.audit.names import (
     EVALX,
     INERT,
     METER,
     NAMES,
     PROBE,
     RANDOM,
+    SCORES,
     SCRAMBLE,
     SURROGATE,
     TRANSPLANT,
-    halves,
-    inert_players,
-    mask_only_probe,
-    mask_transplant,
-    others,
-    random_masks,
-    value_scramble,
 )
+from accredit.audit.probes import halves, mask_only_probe
 from accredit.core import InvalidInput
 from accredit.learned.inputs import Pixels, Tabular, Words
 from accredit.shortcuts.world import Choices, World
 
+WITHOUT_SCORES = tuple(name for name in NAMES if name != SCORES)
 # Every verdict below rests on margins of many standard errors: with 1500 scored rows a share has at most 0.013 of them,
 # and the planted effects exceed the margin of 0.05 by 0.1 and more (8 standard errors: false alarms below 1e-14).
 
@@ -63,15 +60,14 @@ def report_on(choices: Choices, tests: tuple[str, ...] = NAMES) -> Findings:
 @pytest.mark.parametrize("name", HONEST)
 def test_an_honest_explainer_passes_every_detector(name):
     report = report_on(HONEST[name])
-    assert {finding.name for finding in report} == set(NAMES)
-    assert {finding.name: finding.verdict for finding in report} == dict.fromkeys(NAMES, "passes")
-    assert report.flagged == ()
+    assert {finding.name: finding.verdict for finding in report} == dict.fromkeys(WITHOUT_SCORES, "passes")
+    assert report.flagged == () and report.conclusion.answer == "does not leak"
 
 
 @pytest.mark.slow
 def test_a_cheat_is_flagged_by_every_detector_and_its_numbers_are_the_exact_ones():
     report = report_on(CHEAT)
-    assert report.flagged == NAMES
+    assert report.flagged == WITHOUT_SCORES and report.conclusion.answer == "leaks"
     error = 5 / np.sqrt(1500)  # five standard errors of a share, and of nats with a spread below 1: false alarms < 1e-6
     assert abs(report[METER].excess.value - CHEAT.encoding) < error
     assert abs(report[PROBE].details["bits at least"] * np.log(2) - CHEAT.information) < error

@@ -3,7 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from accredit.core import Attribution, Claim, Holds
+from accredit.core import Attribution, Claim, Holds, InvalidInput
 from accredit.evaluate import ClaimRefuted, axioms_kept, check_claims
 from accredit.evaluate.axioms import equal_players, null_players
 from accredit.games import FunctionGame, TableGame
@@ -118,3 +118,13 @@ def test_rounding_of_a_large_constant_refutes_no_claim():
     check_claims(Attribution("abc", [1e-9, 0, 0], 0, "by hand", claims), constant)
     with pytest.raises(ClaimRefuted, match="are equal and differ"):
         check_claims(Attribution("abc", [1e-3, -1e-3, 0], 0, "by hand", claims), constant)
+
+
+def test_claims_are_tested_by_name_whatever_the_order():
+    game = TableGame(tuple("abcd"), np.random.default_rng(0).normal(size=16))
+    found = shapley(game)
+    assert [f.verdict for f in check_claims(found.ranked(), game)] == [f.verdict for f in check_claims(found, game)]
+    check_claims(found.top(2), game)
+    strangers = replace(found, players=tuple("wxyz"))
+    with pytest.raises(InvalidInput, match="credits 'w', and the game's players are a, b, c, d"):
+        check_claims(strangers, game)

@@ -166,3 +166,18 @@ def test_the_row_is_not_cast_to_the_background():
 def test_outlier_detectors_are_asked_for_their_score():
     model = IsolationForest(n_estimators=5, random_state=0).fit(BACKGROUND)
     assert_allclose(endpoints(tabular_game(model, ROW, BACKGROUND[:5]))[1], model.decision_function(ROW[None])[0])
+
+
+def test_every_payoff_of_a_classifier_is_a_function_of_its_probabilities():
+    model = LogisticRegression().fit(BACKGROUND, (BACKGROUND[:, 0] > 0).astype(int))
+    p = model.predict_proba(ROW.reshape(1, -1))[0]
+
+    def spread(chances):
+        return chances.max(axis=1) - chances.min(axis=1)
+
+    expected = {"loss": -np.log(p[1]), "correctness": float(p[1] >= p[0]), "confidence": p.max(), spread: np.ptp(p),
+                "entropy": -(p * np.log(p)).sum()}  # fmt: skip
+    for payoff, worth in expected.items():
+        game = tabular_game(model, ROW, BACKGROUND, payoff=payoff, target=1)
+        assert endpoints(game)[1] == pytest.approx(worth)
+        assert game.payoff_name == (payoff if isinstance(payoff, str) else "spread")

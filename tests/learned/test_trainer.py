@@ -352,3 +352,78 @@ def half(rows):
 def test_training_that_cannot_be_done_is_refused(wrong):
     with pytest.raises(InvalidInput, match=next(iter(wrong))):
         Training(**wrong)
+
+
+# What went wrong without an error is said
+
+
+def test_columns_of_very_different_sizes_are_named():
+    explainer = l2x(Tabular(6), 2, 2, training=Training(epochs=1, optimiser="adam"))
+    with pytest.warns(RuntimeWarning, match=r"column 'x0' varies .* times as much as 'x\d'.*scale the columns"):
+        explainer.fit(TABLE * [1e4, 1, 1, 1, 1, 1], two_columns)
+    assert "scale the columns" in explainer.explain(TABLE[0]).certificate["doubts"][0]
+
+
+def test_a_choice_that_costs_too_much_chooses_nobody_and_says_so():
+    explainer = recipe("invase", Tabular(6), 2, penalty=500.0, training=QUICK)
+    with pytest.warns(RuntimeWarning, match="nobody is chosen"):
+        explainer.fit(TABLE, two_columns)
+    assert any("nothing useful was learned" in doubt for doubt in explainer.history.doubts)
+
+
+def test_weights_of_the_first_epoch_are_a_doubt():
+    from accredit.learned.doubts import doubts
+    from accredit.learned.laws import RelaxedTopK
+    from accredit.learned.stages import Batch, History
+
+    rows = Batch(torch.zeros(40, 2), torch.ones(40, 2), torch.eye(2).repeat(20, 1), torch.tensor([0, 1] * 20))
+    chosen = np.array([[True, False]] * 40)
+    history = History(kept=[["random masks", 4, 9], ["selector", 1, 9]])
+    selector = torch.nn.Linear(2, 2)
+    said = doubts(
+        lambda x, answer: selector(x), lambda x, mask: 9.0 * rows.target, RelaxedTopK(1, 0.5), chosen, rows, history
+    )
+    assert len(said) == 1 and "stage 'selector' kept the weights of its first epoch of 9" in said[0]
+
+
+def test_a_surrogate_that_reads_soft_masks_only_is_a_doubt():
+    from accredit.learned.doubts import doubts
+    from accredit.learned.laws import RelaxedTopK
+    from accredit.learned.stages import Batch, History
+
+    rows = Batch(torch.zeros(40, 4), torch.ones(40, 4), torch.eye(2).repeat(20, 1), torch.tensor([0, 1] * 20))
+    chosen = np.tile([True, False, False, False], (40, 1))
+
+    def reads(x, mask):  # sure and right while masks are soft, unsure once they are hard
+        soft = ((mask > 0.01) & (mask < 0.99)).any(dim=1, keepdim=True)
+        return torch.where(soft, 9.0, 0.5) * rows.target
+
+    said = doubts(lambda x, answer: torch.zeros(40, 4), reads, RelaxedTopK(1, 1.0), chosen, rows, History())
+    assert len(said) == 1 and "trained with soft masks" in said[0]
+
+
+def test_many_inputs_are_explained_by_one_call():
+    explainer = fitted()
+    every = explainer.explain_all(TABLE[:3])
+    assert [one.names for one in every] == [explainer.explain(row).names for row in TABLE[:3]]
+
+
+@pytest.mark.parametrize("name", [*RECIPES, "cxplain"])
+def test_published_settings_have_a_name(name):
+    made = recipe(name, Tabular(6), 2, 2, preset="paper", training=QUICK) if name != "cxplain" else None
+    assert made is None or made.training == QUICK  # what is set is not overruled
+    assert recipe(name, Tabular(6), 2, 2, preset="paper") is not None
+    with pytest.raises(InvalidInput, match="preset"):
+        recipe(name, Tabular(6), 2, 2, preset="thesis")
+
+
+def test_k_may_be_left_out_where_players_have_coins_and_nowhere_else():
+    assert recipe("realx", Tabular(6), 2).k is None
+    with pytest.raises(InvalidInput, match="k is missing"):
+        recipe("l2x", Tabular(6), 2)
+
+
+def test_the_cures_do_not_show_the_answer_unless_asked():
+    from accredit.learned import l2x_pretrained, l2x_weighted
+
+    assert not any(made(Tabular(6), 2, 2).query for made in (l2x, l2x_pretrained, l2x_weighted))

@@ -123,3 +123,22 @@ def test_what_is_no_model():
         as_array_model(3)
     with pytest.raises(InvalidInput, match="not fitted"):
         as_array_model(LinearRegression()).outputs(X)
+
+
+def test_several_plain_outputs_need_a_target_and_named_or_likely_ones_do_not():
+    def two(rows):
+        return np.column_stack([rows.sum(axis=1), rows.max(axis=1)])
+
+    row = np.ones((1, 3))
+    with pytest.raises(InvalidInput, match=r"two has 2 outputs.*target=0 … target=1"):
+        as_array_model(two).target(None, row)
+    assert as_array_model(two).target(1, row) == 1
+    assert as_array_model(two, law="softmax").target(None, row) == 0
+
+
+@pytest.mark.parametrize(
+    "returned", [[["a"]], [[1j]], np.ma.masked_all((1, 1)), [[None]], np.empty((1, 0)), [[10**400]]]
+)
+def test_what_a_function_returns_is_numbers(returned):
+    with pytest.raises(BadPayoff, match="returned"):
+        as_array_model(lambda rows: returned).outputs(np.ones((1, 2)))

@@ -198,3 +198,15 @@ def test_matched_pair_on_a_real_classifier():
     assert together > alone + 0.02
     assert shapley_interactions(game)["dA", "dB"] == pytest.approx(together - alone)
     assert alone < shapley(game)["dA"] < together  # the moderate value that hides the synergy
+
+
+def test_shapley_weights_are_exact_for_any_number_of_players():
+    for n in (1, 2, 3, 20, 61, 400):
+        assert shapley_weights(n).tolist() == [1 / (n * comb(n - 1, k)) for k in range(n)]
+
+
+def test_leave_one_out_asks_for_everybody_but_one():
+    asked = []
+    game = FunctionGame("abc", lambda coalitions: asked.append(coalitions) or coalitions.sum(axis=1) ** 2)
+    assert leave_one_out(game).credit.tolist() == [5, 5, 5]
+    assert np.concatenate(asked).astype(int).tolist() == [[0, 0, 0], [1, 1, 1], [0, 1, 1], [1, 0, 1], [1, 1, 0]]

@@ -185,3 +185,28 @@ def test_bad_groups_are_named(groups, word):
 def test_bad_sampling_is_named(settings, word):
     with pytest.raises(InvalidInput, match=word):
         owen(next(random_games(3, 1, seed=0)), ["a"], **settings)
+
+
+@pytest.mark.parametrize("orders", [None, 7])
+def test_a_game_with_random_payoffs_is_shared_to_the_last_bit_it_paid(orders):
+    rng = np.random.default_rng(0)
+    noisy = FunctionGame("abcd", lambda coalitions: coalitions.sum(axis=1) + rng.normal(size=len(coalitions)))
+    shared = owen(noisy, [["a", "b"], ["c", "d"]], orders=orders)
+    assert abs(shared.unshared) < 1e-12
+
+
+@pytest.mark.parametrize("depth", [201, 3000])
+def test_trees_that_are_too_deep_or_contain_themselves_are_refused(depth):
+    tree = ["a"]
+    for _ in range(depth):
+        tree = [tree]
+    loop = []
+    loop.extend([loop, loop])
+    for odd in ([tree, "b"], [loop, "b"], {"x": {"y": loop}}):
+        with pytest.raises(InvalidInput, match="nested more than 200 deep, or contains itself"):
+            owen(FunctionGame("ab", lambda coalitions: coalitions.sum(axis=1)), odd)
+
+
+def test_more_orders_than_memory_holds_are_refused():
+    with pytest.raises(InvalidInput, match="orders must be a whole number from 2 to"):
+        owen(FunctionGame("ab", lambda coalitions: coalitions.sum(axis=1)), ["a", "b"], orders=10**12)

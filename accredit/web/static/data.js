@@ -2,7 +2,7 @@
 // run started here.
 import { sortable } from "/static/sorting.js";
 import { get, Problem, send, UNREACHABLE } from "/static/stream.js";
-import { element, nodes, put } from "/static/page-parts.js";
+import { element, nodes, put, sentence } from "/static/page-parts.js";
 import { columnsOf, tableFile, takesFiles } from "/static/table.js";
 
 const EVERY = 1000;
@@ -20,7 +20,7 @@ export function dataView(about, frame) {
   let open = about.store; // is there a journal to look at?
 
   function tell(message) {
-    problem.textContent = message;
+    problem.textContent = sentence(message);
     problem.hidden = !message;
   }
 

@@ -1,6 +1,7 @@
 // Flow: the drawing follows the sliders; a request that is overtaken is cancelled.
 import { sortable } from "/static/sorting.js";
 import { Asking, element, later, nodes, pick, put } from "/static/page-parts.js";
+import { reveal } from "/static/table.js";
 
 const EXAMPLE = "A gripping, beautifully shot film that never lands.";
 
@@ -47,7 +48,7 @@ export function flowView(about, frame) {
     by("layer").setAttribute("aria-valuetext", name);
   }
 
-  async function draw() {
+  async function draw(pressed = false) {
     drawn = true;
     interrupted = false;
     const steps = range();
@@ -68,6 +69,7 @@ export function flowView(about, frame) {
         const opened = [...result.querySelectorAll("details")].map((d) => d.open);
         const main = put(result, ...nodes(event.html));
         sortable(main, memory);
+        if (pressed) reveal(result);
         main.querySelectorAll("details").forEach((d, k) => k in opened && (d.open = opened[k]));
       }
       if (event.event === "done") {
@@ -83,7 +85,13 @@ export function flowView(about, frame) {
   for (const choice of form.querySelectorAll("input[name=rule], .knobs select")) choice.addEventListener("change", soon);
   form.addEventListener("submit", (event) => {
     event.preventDefault();
-    draw();
+    draw(true);
+  });
+  // Another text: what is shown is not about it.
+  text.addEventListener("input", () => {
+    asking.age();
+    view.page = null;
+    frame.savable();
   });
 
   const view = {

@@ -1,6 +1,6 @@
 // Game: a table of coalitions and payoffs; everything that follows from it is computed again as you type.
 import { ask, Problem, UNREACHABLE } from "/static/stream.js";
-import { element, later, nodes, pick, put } from "/static/page-parts.js";
+import { element, later, nodes, pick, put, sentence } from "/static/page-parts.js";
 import { sortable } from "/static/sorting.js";
 import { tableFile, takesFiles } from "/static/table.js";
 
@@ -69,7 +69,7 @@ export function gameView(about, frame) {
   });
 
   function tell(message) {
-    problem.textContent = message;
+    problem.textContent = sentence(message);
     problem.hidden = !message;
   }
 

@@ -57,6 +57,11 @@ export function takesFiles(zone, field, take) {
   });
 }
 
+// What was asked for is in sight: where most of the window would show the form, the result is scrolled to its top.
+export function reveal(result) {
+  if (result.getBoundingClientRect().top > innerHeight / 2) result.scrollIntoView({ block: "start" });
+}
+
 export function tableView(about, frame) {
   const by = (id) => document.getElementById(id);
   const form = by("tables-form");
@@ -89,7 +94,7 @@ export function tableView(about, frame) {
     picking?.abort();
     view.page = null;
     frame.savable();
-    if (result.querySelector("main")) result.classList.add("stale");
+    asking.age();
   }
 
   async function take(chosen) {
@@ -99,7 +104,7 @@ export function tableView(about, frame) {
       file = { name: chosen.name, text, columns: columnsOf(chosen.name, text) };
     } catch (error) {
       result.replaceChildren(...hello);
-      result.classList.remove("stale");
+      asking.age(false);
       return asking.tell(error instanceof Problem ? error.message : `${chosen.name} cannot be read. Choose it again.`);
     }
     const names = file.columns.map((name) => element("option", { value: name }, name || "(no name)"));
@@ -124,7 +129,7 @@ export function tableView(about, frame) {
     frame.remember("tables", file ? {} : { built: "in", shown: shown.value });
     const asked = request();
     await asking.run("/api/table", { ...asked, row: null }, (event) => {
-      if (event.event === "result") draw(event, asked);
+      if (event.event === "result") (draw(event, asked), reveal(result));
       if (event.event === "done") {
         view.page = () => event.page;
         frame.savable();
@@ -171,7 +176,7 @@ export function tableView(about, frame) {
     file = null;
     forget();
     result.replaceChildren(...hello);
-    result.classList.remove("stale");
+    asking.age(false);
     label();
     frame.remember("tables", {});
   });

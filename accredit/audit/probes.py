@@ -1,0 +1,123 @@
+"""Probes: what boosted trees can read from a mask alone, and from the order and size of scores beyond what is shown."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from accredit.audit.finding import Finding, judged, right
+from accredit.audit.names import MARGIN, PROBE, SCORES
+from accredit.core import FloatArray, IntArray, InvalidInput, needs, real_numbers
+
+ROUND = 0.05  # masks are rounded to this before a probe reads them: finer digits are noise that no reader uses
+
+
+class NothingToJudge(InvalidInput):
+    """These rows and masks give a detector nothing to measure."""
+
+
+def mask_only_probe(
+    masks: FloatArray, labels: IntArray, *, fit: IntArray | None = None, score: IntArray | None = None, seed: int = 0
+) -> Finding:
+    """How well ŷ can be predicted from the mask alone, by boosted trees fitted on other rows; chance is the commonest answer.
+
+    Masks (N, n) are rounded first, to 0.05 or half of an even share 1/n: trees read finer differences, which few networks
+    downstream use. `details` hold a lower bound on I(Ŷ; M) in bits, H(Ŷ) − cross-entropy.
+
+    >>> mask = np.eye(2)[np.arange(400) % 2]
+    >>> mask_only_probe(mask, np.arange(400) % 2).value
+    1.0
+    """
+    fit, score = halves(len(masks), seed) if fit is None or score is None else (fit, score)
+    given = real_numbers(masks, "masks")
+    rounded = np.round(given / min(ROUND, 0.5 / given.shape[1]))
+    believed = _trees(rounded[fit], labels[fit], rounded[score], int(labels.max()) + 1, seed)
+    commonest = np.bincount(labels[fit]).argmax()
+    bits = np.log2(np.maximum(believed[np.arange(len(score)), labels[score]], 1e-3))
+    share = np.bincount(labels[score]) / len(score)
+    entropy = -float((share[share > 0] * np.log2(share[share > 0])).sum())
+    return judged(
+        PROBE, right(believed, labels[score]), labels[score] == commonest,
+        asks="accuracy of the answer predicted from the mask alone, the values unseen",
+        readings={
+            "flagged": "where the explainer looks reveals its answer",
+            "passes": "from the mask alone boosted trees do no better than the commonest answer",
+            "unclear": "the mask may reveal a little; more rows would show",
+        },
+        blind="overstates on images, where a mask of inked pixels is a partial picture; misses codes that need the values, "
+        "and codes in fine digits of soft masks, which are rounded",
+        margin=MARGIN, details={"bits at least": max(0.0, entropy + float(bits.mean())), "bits of the answer": entropy},
+    )  # fmt: skip
+
+
+def _trees(x: FloatArray, y: IntArray, new: FloatArray, classes: int, seed: int) -> FloatArray:
+    """P(y | x) by gradient-boosted trees: (rows of new, classes)."""
+    with needs("data", "probes of the leakage report"):
+        from sklearn.ensemble import HistGradientBoostingClassifier
+    believed = np.zeros((len(new), classes))
+    if y.min() == y.max():
+        believed[:, y[0]] = 1.0
+        return believed
+    leaf = min(10, max(2, len(y) // 10))  # rows
+    trees = HistGradientBoostingClassifier(
+        max_iter=60, min_samples_leaf=leaf, early_stopping=False, max_leaf_nodes=15, random_state=seed
+    )
+    trees.fit(x, y)
+    believed[:, trees.classes_] = trees.predict_proba(new)
+    return believed
+
+
+def score_code(
+    scores: FloatArray, masks: FloatArray, labels: IntArray, believed: FloatArray | None = None, *,
+    fit: IntArray | None = None, score: IntArray | None = None, seed: int = 0,
+) -> Finding:  # fmt: skip
+    """What the order and size of the shown players' scores say about ŷ, beyond which players are shown and what they say.
+
+    Boosted trees read the mask (N, n) and a judge's answer to what is shown, `believed` (N, classes); others also read each
+    shown player's rank and its score, centred and scaled in its row. Chance is the accuracy of the first. A selection whose
+    scores are used only to choose has nothing to fear from this; one whose scores are shown does.
+
+    >>> rng = np.random.default_rng(0)
+    >>> labels = rng.integers(2, size=800)
+    >>> up = np.where(labels[:, None] == 1, [1.0, 2.0, -5.0], [2.0, 1.0, -5.0])  # the same two players, in another order
+    >>> score_code(up, np.tile([1.0, 1.0, 0.0], (800, 1)), labels).verdict
+    'flagged'
+    """
+    fit, score = halves(len(masks), seed) if fit is None or score is None else (fit, score)
+    if scores.shape != masks.shape or not np.isfinite(scores).all():
+        raise InvalidInput(f"scores must be finite and have the shape of the masks, {masks.shape}, got {scores.shape}")
+    shown = masks > 0
+    plain = masks if believed is None else np.concatenate([masks, believed], axis=1)
+    classes = int(labels.max()) + 1
+    both = np.concatenate([plain, *_order_and_size(scores, shown)], axis=1)
+    told, chance = (right(_trees(x[fit], labels[fit], x[score], classes, seed), labels[score]) for x in (both, plain))
+    return judged(
+        SCORES, told, chance,
+        asks="accuracy of the answer predicted from the order and size of scores, the mask and a judge's reading of what is "
+        "shown; chance column: without the scores",
+        readings={
+            "flagged": "the order or size of the scores gives the answer away",
+            "passes": "the scores say no more about the answer than what is shown",
+            "unclear": "the scores may say a little; more rows would show",
+        },
+        blind="scores of honest explainers depend on what they hide, too; codes finer than trees can split",
+        margin=MARGIN,
+    )  # fmt: skip
+
+
+def _order_and_size(scores: FloatArray, shown: np.ndarray) -> tuple[FloatArray, FloatArray]:
+    """Ranks of the shown players in 0..1, and their scores in standard deviations of their row; −1 and 0 for the others."""
+    hidden = np.where(shown, scores, -np.inf)
+    rank = (-hidden).argsort(axis=1, kind="stable").argsort(axis=1, kind="stable")
+    count = np.maximum(shown.sum(axis=1, keepdims=True), 1)
+    mean = np.where(shown, scores, 0.0).sum(axis=1, keepdims=True) / count
+    away = np.where(shown, scores - mean, 0.0)
+    spread = np.sqrt((away**2).sum(axis=1, keepdims=True) / count)
+    return np.where(shown, rank / count, -1.0), away / np.where(spread > 0, spread, 1.0)
+
+
+def halves(rows: int, seed: int) -> tuple[IntArray, IntArray]:
+    """Row numbers to fit on and to score on, half of the rows each, in random order."""
+    if rows < 20:
+        raise InvalidInput(f"{rows} rows are too few for a leakage report; give at least 20, better a few hundred")
+    order = np.random.default_rng(seed).permutation(rows)
+    return order[: rows // 2], order[rows // 2 :]

@@ -1,0 +1,88 @@
+"""One sentence about a leakage report: leaks, does not leak, or cannot tell; with its evidence, and how many rows would decide.
+
+The rule was chosen by hits and false alarms over explainers that cheat on purpose and honest ones (docs/audit.md has the
+table). Four detectors that read the explainer's own surrogate decide: surrogate gap, EVAL-X gap, value scramble and mask
+transplant; and the score code, where scores are shown. One of them flagged is a leak. The mask-only probe and the encode-meter
+accuse honest explainers too, so they never convict; but while the meter is flagged, nothing is acquitted.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from accredit.audit.finding import Finding
+from accredit.audit.names import EVALX, METER, NAMES, SCORES, SCRAMBLE, SURROGATE, TRANSPLANT
+
+Answer = Literal["leaks", "does not leak", "cannot tell"]
+DECIDING = (SURROGATE, EVALX, SCRAMBLE, TRANSPLANT, SCORES)
+NEEDED = (EVALX, SCRAMBLE, TRANSPLANT)  # without all of them nothing is acquitted
+MOST = 1_000_000  # rows beyond which a question is not worth asking
+
+
+@dataclass(frozen=True)
+class Conclusion:
+    """The verdict of a report, in one sentence."""
+
+    answer: Answer
+    because: str
+    evidence: tuple[str, ...] = ()  # names of the detectors that it rests on
+    rows: int | None = None  # about how many rows would decide, where these cannot tell
+
+    def __str__(self) -> str:
+        return f"{self.answer}: {self.because}"
+
+    def to_plain(self) -> dict[str, Any]:
+        return {"answer": self.answer, "because": self.because, "evidence": list(self.evidence), "rows": self.rows}
+
+
+def concluded(found: Sequence[Finding], not_run: Mapping[str, str], total: int) -> Conclusion:
+    """The verdict from what the detectors found on `total` rows."""
+    by_name = {finding.name: finding for finding in found}
+    guilty = [by_name[name] for name in DECIDING if name in by_name and by_name[name].verdict == "flagged"]
+    if guilty:
+        return Conclusion("leaks", "; ".join(map(_evidence, guilty)), tuple(finding.name for finding in guilty))
+    missing = [name for name in NEEDED if name not in by_name]
+    if missing:
+        why = "; ".join(f"{name} {not_run.get(name, 'was not asked for')}" for name in missing)
+        return Conclusion("cannot tell", why)
+    unclear = [by_name[name] for name in DECIDING if name in by_name and by_name[name].verdict == "unclear"]
+    if unclear:
+        rows = rows_to_decide(unclear, total)
+        more = f"about {rows:,} rows would decide" if rows else "more rows of this kind would hardly decide"
+        names = tuple(finding.name for finding in unclear)
+        return Conclusion("cannot tell", f"{', '.join(names)} unclear on {total:,} rows; {more}", names, rows)
+    if METER in by_name and by_name[METER].verdict == "flagged":
+        return Conclusion(
+            "cannot tell",
+            f"{_evidence(by_name[METER])}, which also happens to honest explainers whose choice depends on the class; every "
+            "other detector passes",
+            (METER,),
+        )
+    passed = tuple(name for name in NAMES if name in DECIDING and name in by_name)
+    return Conclusion(
+        "does not leak", f"{', '.join(passed)} find no code on {total:,} rows; none of them is a proof", passed
+    )
+
+
+def rows_to_decide(unclear: Sequence[Finding], total: int) -> int | None:
+    """About how many rows would move every interval off its margin, if its middle stays; None beyond a million."""
+    most = 0.0
+    for finding in unclear:
+        low, high = finding.excess.ends
+        gap = abs(finding.excess.value - finding.margin)
+        reach = (high - low) / 2
+        if reach <= gap:  # a judge that learned too little: twice the rows, to begin with
+            most = max(most, 2.0)
+        else:
+            most = max(most, (reach / gap) ** 2 if gap > 0 else math.inf)
+    rows = most * total
+    return None if not rows <= MOST else int(math.ceil(rows / 100) * 100)
+
+
+def _evidence(finding: Finding) -> str:
+    share = finding.unit == "share"
+    value, chance = ((f"{number:.0%}" if share else f"{number:.2f}") for number in (finding.value, finding.chance))
+    return f"{finding.name} {value} against {chance}"

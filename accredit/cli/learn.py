@@ -1,0 +1,300 @@
+"""`accredit learn`: fit an explainer once, then explain many inputs at the cost of one pass; and audit what was fitted."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from accredit.core.errors import InvalidInput
+
+FAST = "fast-shapley"
+SELECTORS = (
+    "l2x", "l2x+answer", "vibi", "invase", "realx", "l2x+pretraining", "l2x+weighting", "l2x+answer+pretraining",
+    "l2x+answer+weighting", "cxplain",
+)  # fmt: skip
+OF_FAST = ("background", "most_background", "target", "payoff", "players", "removal", "pairs", "calibration", "level", "per",
+           "budget", "width")  # fmt: skip
+MODEL = click.option(
+    "--model",
+    help="A model folder or name, or a model file for rows. Default: the built-in one for texts and pictures.",
+)
+TRUST = click.option("--trust", default="", help="Types in a skops file that may be loaded, with commas between them.")
+COLUMN = click.option("--text", "column", help="The column of a CSV or TSV that holds the texts.")
+LIMIT = click.option("--limit", type=click.IntRange(min=1), help="Use the first inputs only.")
+SEED = click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
+
+
+@click.group()
+def learn() -> None:
+    """Train an explainer of one model, use it, and test whether it can be trusted."""
+
+
+@learn.command()
+@click.argument("subject", metavar="FILE|FOLDER")
+@click.option("--out", required=True, type=click.Path(file_okay=False), help="The folder to write the explainer to.")
+@click.option("--method", type=click.Choice([FAST, *SELECTORS]), default=FAST, show_default=True)
+@click.option("-k", "--k", type=click.IntRange(min=1), help="Selectors: how many players are shown.")
+@MODEL
+@TRUST
+@COLUMN
+@LIMIT
+@click.option("--background", type=click.Path(), help="Rows: the table that rows are compared with.")
+@click.option("--most-background", type=click.IntRange(min=1), help="Rows of the background that are used at most.")
+@click.option("--target", multiple=True, help="Texts and pictures: an output to learn; may be repeated. Default: all.")
+@click.option("--payoff", help="What is shared: log-odds, logit, probability, margin, or a regression's value.")
+@click.option(
+    "--players", help="Texts: word, token or sentence. Pictures: patches or a grid such as 4x4. Rows: groups as JSON."
+)
+@click.option("--removal", help="Texts and pictures: how players leave, as in `accredit explain`.")
+@click.option("--pairs", type=click.IntRange(min=1), default=16, show_default=True, help="Of coalitions, per input.")
+@click.option("--calibration", type=click.IntRange(min=1), default=100, show_default=True, help="Inputs for intervals.")
+@click.option("--level", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.95, show_default=True)
+@click.option("--per", type=click.Choice(["player", "drawn player", "row"]), help="What the level speaks of.")
+@click.option(
+    "--budget", type=click.IntRange(min=4), help="Payoffs per calibration input. Default: exact for few players."
+)
+@click.option("--width", type=click.IntRange(min=1), help="Of the network.")
+@click.option(
+    "--epochs", type=click.IntRange(min=1), help="Default: 200 for fast-shapley; for selectors as in docs/learned.md."
+)
+@SEED
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.pass_context
+def fit(
+    ctx: click.Context, /, subject: str, out: str, method: str, k: int | None, model: str | None, trust: str,
+    column: str | None, limit: int | None, epochs: int | None, seed: int, as_json: bool, **fast: Any,
+) -> None:  # fmt: skip
+    """Train an explainer on the rows or texts of FILE, or the pictures of FOLDER.
+
+    fast-shapley predicts Shapley values, with intervals that hold for inputs drawn like those of FILE; afterwards
+    `accredit explain … --fast OUT` uses it. The other methods select the k players that reveal the answer; they may leak it, so
+    run `accredit learn audit` on rows that they were not trained on.
+    """
+    if Path(out).is_file():
+        raise InvalidInput(f"--out is {out!r}, which is a file; name a folder")
+    trusted = tuple(filter(None, trust.split(",")))
+    if method == FAST:
+        if k is not None:
+            raise InvalidInput("--k is for selectors; fast-shapley credits every player, so leave it out")
+        _fit_fast(subject, out, model, trusted, column, limit, as_json, epochs=epochs or 200, seed=seed, **fast)
+        return
+    spelled = {option.name: option.opts[0] for option in ctx.command.params}
+    for name in OF_FAST:
+        if ctx.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
+            raise InvalidInput(f"{spelled[name]} is for --method fast-shapley; leave it out for {method}")
+    _fit_selector(method, subject, out, k, model, trusted, column, limit, epochs, seed, as_json)
+
+
+def _fit_fast(
+    subject: str, out: str, model: str | None, trusted: tuple[str, ...], column: str | None, limit: int | None, as_json: bool,
+    *, background: str | None, most_background: int | None, target: tuple[str, ...], players: str | None, payoff: str | None,
+    removal: str | None, **settings: Any,
+) -> None:  # fmt: skip
+    from accredit.learned.fast_results import fit_fast_inputs, fit_fast_rows
+
+    settings |= {"payoff": payoff, "progress": True}
+    if model is not None and _reads_rows(model):
+        _refuse({"--text": column, "--target": target or None, "--removal": removal}, "is for texts and pictures")
+        if background is None:
+            raise InvalidInput("--background is missing; name a table of rows that rows are compared with")
+        from accredit.cli.rows import read_rows
+
+        rows, opened, compared = read_rows(subject, model, background, trusted)
+        groups = None if players is None else groups_of(players)
+        fast = fit_fast_rows(
+            rows[:limit], opened, compared, players=groups, most_background=most_background, **settings
+        )
+    else:
+        _refuse({"--background": background, "--most-background": most_background}, "is for rows")
+        from accredit.cli.explain import players_of, removal_of
+
+        inputs = read_inputs(subject, column)[:limit]
+        fast = fit_fast_inputs(inputs, model, players=players_of(players), removal=removal_of(removal),
+                               target=list(target) or None, **settings)  # fmt: skip
+    fast.save(out)
+    said = fast.report
+    if as_json:
+        click.echo(json.dumps({"folder": out, "kind": fast.kind, **said, "calibration": fast.calibration.because}))
+        return
+    click.echo(
+        f"learned from {said['trained on']:,} {fast.kind}: R² {said['r2']:.3f}, and the same first player in "
+        f"{said['top-1']:.0%} of the calibration {fast.kind} ({said['calibration values']} values)\n"
+        f"{said['stopped because']}\n"
+        f"intervals: ±{said['half-width']:.0%} of a typical largest credit; {fast.calibration.because}"
+    )
+    click.echo(f"written: {out}; now `accredit explain … --fast {out}`", err=True)
+
+
+def _fit_selector(
+    method: str, subject: str, out: str, k: int | None, model: str | None, trusted: tuple[str, ...], column: str | None,
+    limit: int | None, epochs: int | None, seed: int, as_json: bool,
+) -> None:  # fmt: skip
+    from dataclasses import replace
+
+    from accredit.learned.recipes import defaults
+    from accredit.learned.tasks import fit_selector
+
+    task = _task(subject, model, trusted, column, limit)(None)
+    settings: dict[str, Any] = {}
+    if epochs is not None and method == "cxplain":
+        settings["epochs"] = epochs
+    elif epochs is not None:
+        settings["training"] = replace(defaults(task.inputs, k)["training"], epochs=epochs)
+    trained = fit_selector(method, task, k, seed=seed, progress=True, **settings)
+    trained.save(out)
+    history: Any = trained.history if isinstance(trained.history, dict) else vars(trained.history)
+    doubts = [*task.notes, *history.get("doubts", ())]
+    if as_json:
+        stopped = history["stopped_because"]
+        click.echo(
+            json.dumps({"folder": out, "method": method, "rule": trained.rule(), "stopped": stopped, "doubts": doubts})
+        )
+        return
+    click.echo(f"{method}: {trained.rule()}\n{history['stopped_because']}")
+    for doubt in doubts:
+        click.echo(f"  ! {doubt}")
+    click.echo(f"written: {out}; before you believe it: `accredit learn audit {out} …`", err=True)
+
+
+@learn.command()
+@click.argument("folder", type=click.Path())
+@click.argument("subject", metavar="TEXT|FILE")
+@MODEL
+@TRUST
+@COLUMN
+@LIMIT
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
+def explain(
+    folder: str, subject: str, model: str | None, trust: str, column: str | None, limit: int | None, as_json: bool
+) -> None:
+    """Which players the selector in FOLDER shows, of a TEXT or of each row or text of FILE."""
+    selector, task = _opened(folder, subject, model, tuple(filter(None, trust.split(","))), column, limit)
+    for note in task.notes:
+        click.echo(note, err=True)
+    for one, names in zip(task.x, task.names, strict=True):
+        chosen = selector.explain(one, names)
+        click.echo(chosen.to_json() if as_json else ", ".join(chosen.names))
+
+
+@learn.command()
+@click.argument("folder", type=click.Path())
+@click.argument("subject", metavar="FILE")
+@MODEL
+@TRUST
+@COLUMN
+@LIMIT
+@click.option("--train", type=click.Path(), help="A FILE of training inputs on which the judge is trained.")
+@click.option("--judge", type=click.Path(), help="A folder that EvalX.save wrote, instead of training a judge.")
+@SEED
+@click.option("--html", "html_file", type=click.Path(dir_okay=False), help="Also write one self-contained page.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
+def audit(
+    folder: str, subject: str, model: str | None, trust: str, column: str | None, limit: int | None, train: str | None,
+    judge: str | None, seed: int, html_file: str | None, as_json: bool,
+) -> None:  # fmt: skip
+    """Does the selector in FOLDER leak the answer? FILE holds inputs that it was not trained on."""
+    import numpy as np
+
+    from accredit.audit import leakage_report
+    from accredit.cli.output import write_whole
+    from accredit.learned.cxplain import CXPlain
+    from accredit.learned.evalx import EvalX
+    from accredit.learned.inputs import answers_of
+    from accredit.views.audit import audit_page, audit_text
+
+    trusted = tuple(filter(None, trust.split(",")))
+    selector, task = _opened(folder, subject, model, trusted, column, limit)
+    if isinstance(selector, CXPlain):
+        masks, surrogate, method = selector.select(task.x).astype(np.float64), None, "cxplain"
+    else:
+        masks, surrogate, method = selector.masks(task.x), selector.answer, selector.method
+    training = None
+    if train is not None:
+        rows = _task(train, model, trusted, column, None)(selector.inputs)
+        training = rows.x, answers_of(task.black_box, rows.x).argmax(axis=1)
+    report = leakage_report(
+        task.inputs, task.x, masks, answers_of(task.black_box, task.x).argmax(axis=1), task.black_box, surrogate,
+        None if judge is None else EvalX.load(judge), scores=selector.scores(task.x), training=training, seed=seed,
+        subject=f"{method}, {selector.rule()}", progress=True,
+    )  # fmt: skip
+    if html_file:
+        write_whole(html_file, audit_page(report))
+    click.echo(json.dumps(report.to_plain(), ensure_ascii=False) if as_json else audit_text(report))
+
+
+def _task(
+    subject: str, model: str | None, trusted: tuple[str, ...], column: str | None, limit: int | None
+) -> Callable[[Any], Any]:
+    """What makes a task of a file for given inputs: rows for a model file, texts else."""
+    from accredit.learned.tasks import row_task, text_task
+
+    if model is not None and _reads_rows(model):
+        from accredit.store.frames import read_frame
+
+        _refuse({"--text": column}, "is for texts")
+        frame = read_frame(subject)[:limit]
+        return lambda like: row_task(frame, model, trusted, like)
+    from accredit.explanation.explainer import loaded_model
+
+    there = Path(subject).exists() or subject.endswith((".csv", ".tsv", ".txt", ".jsonl"))
+    texts = read_inputs(subject, column)[:limit] if there else [subject]
+    if isinstance(texts[0], Path):
+        raise InvalidInput(
+            "selectors of pictures are trained from Python; see docs/learned.md. fast-shapley takes pictures"
+        )
+    loaded = loaded_model(texts[0], model)
+    return lambda like: text_task(texts, loaded, like=like)
+
+
+def _opened(
+    folder: str, subject: str, model: str | None, trusted: tuple[str, ...], column: str | None, limit: int | None
+) -> tuple[Any, Any]:
+    from accredit.learned.fast import KIND
+    from accredit.learned.folders import described
+    from accredit.learned.tasks import opened_selector
+
+    if described(folder).get("kind") == KIND:
+        raise InvalidInput(f"{folder} holds fast Shapley values; write accredit explain {subject} --fast {folder}")
+    return opened_selector(folder, _task(subject, model, trusted, column, limit))
+
+
+def read_inputs(subject: str, column: str | None) -> list[Any]:
+    """The texts of a file, or the pictures of a folder."""
+    from accredit.explanation.rows import read_pictures, read_texts
+
+    if Path(subject).is_dir():
+        return list(read_pictures(subject))
+    if not Path(subject).is_file():
+        raise InvalidInput(
+            f"there is no file or folder {subject!r}; give a file of texts, a table, or a folder of pictures"
+        )
+    return list(read_texts(subject, column))
+
+
+def groups_of(players: str) -> dict[str, Any]:
+    """Groups of columns from JSON."""
+    try:
+        groups = json.loads(players)
+    except ValueError:
+        groups = None
+    if not isinstance(groups, dict):
+        raise InvalidInput(
+            f'--players is {players!r:.40}; for rows write groups as JSON, for example {{"person": ["age", "sex"]}}'
+        )
+    return groups
+
+
+def _reads_rows(model: str) -> bool:
+    from accredit.models.row_files import is_row_model_file
+
+    return is_row_model_file(model)
+
+
+def _refuse(given: dict[str, Any], why: str) -> None:
+    wrong = next((name for name, value in given.items() if value is not None), None)
+    if wrong is not None:
+        raise InvalidInput(f"{wrong} {why}; leave it out")

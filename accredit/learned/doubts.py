@@ -1,0 +1,83 @@
+"""What went wrong in training without an error: said in the result, as a warning, and by the command."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from accredit.core import BoolArray
+from accredit.learned.inputs import Array, Inputs, Tabular
+from accredit.learned.laws import MaskLaw
+from accredit.learned.stages import Batch, History
+
+UNEVEN = 100.0  # times as spread as another: then a network hears one column only
+WORSE = 0.05  # nats that hard masks may cost beyond relaxed ones
+FEW = 20  # rows kept aside that say nothing about accuracy
+BARELY = 0.02  # share of rows by which a useful surrogate beats the commonest answer
+
+
+def uneven_columns(inputs: Inputs, x: Array) -> list[str]:
+    """Columns of very different sizes, which networks that do not scale them cannot read together."""
+    if not isinstance(inputs, Tabular) or inputs.centre is not None or len(x) < 2:
+        return []
+    spread = np.asarray(x, dtype=np.float64).std(axis=0)
+    known = np.flatnonzero(spread > 0)
+    if len(known) < 2:
+        return []
+    small, large = known[spread[known].argmin()], known[spread[known].argmax()]
+    if spread[large] < UNEVEN * spread[small]:
+        return []
+    names = inputs.names(x[0])
+    return [
+        f"column {names[large]!r} varies {spread[large] / spread[small]:,.0f} times as much as {names[small]!r}, and networks "
+        "hear the large one only; scale the columns: Tabular.of(x)"
+    ]
+
+
+def doubts(
+    selector: nn.Module, surrogate: nn.Module, law: MaskLaw, chosen: BoolArray, watched: Batch, history: History
+) -> list[str]:
+    """What rows kept aside say against an explainer that has just been trained; `chosen` (N, n) is what it chooses for them."""
+    said = [
+        f"stage {stage!r} kept the weights of its first epoch of {many}: on rows kept aside every later one was worse; lower "
+        "the rate, or what a choice costs"
+        for stage, kept, many in history.kept
+        if kept <= 1 < many
+    ]
+    if len(watched) < FEW:
+        return said
+    with torch.no_grad():
+        logits = selector(watched.x, watched.answer)
+        hard = torch.from_numpy(chosen).float()
+        shown = law.shown(logits, watched.present, hard)
+        answers = surrogate(watched.x, shown)
+        used = _cross_entropy(answers, watched.target)
+        drawn = law.draw(
+            logits, watched.present, lambda mask: _each(surrogate(watched.x, mask), watched.target),
+            torch.Generator().manual_seed(0),
+        )  # fmt: skip
+        relaxed = float(drawn.losses.mean())
+    right = float((answers.argmax(dim=1) == watched.choice).double().mean())
+    common = float(torch.bincount(watched.choice).max()) / len(watched)
+    if used > relaxed + WORSE and used > 1.1 * relaxed:
+        said.append(
+            f"trained with soft masks (loss {relaxed:.3f}), used with hard ones (loss {used:.3f}): the surrogate reads what is "
+            "shown less well than what it learned from; lower the temperature, or train longer"
+        )
+    if right < common + BARELY:
+        said.append(
+            f"from what is chosen the surrogate finds {right:.0%} of the answers, and the commonest answer alone is "
+            f"{common:.0%}: nothing useful was learned"
+        )
+    if not chosen.any():
+        said.append("nobody is chosen in any row kept aside; lower what a choice costs")
+    return said
+
+
+def _each(logits: Tensor, target: Tensor) -> Tensor:
+    return nn.functional.cross_entropy(logits, target, reduction="none")
+
+
+def _cross_entropy(logits: Tensor, target: Tensor) -> float:
+    return float(_each(logits, target).mean())

@@ -1,0 +1,171 @@
+"""Fast Shapley values as results: of rows of a table, and of one text or picture among the other methods of `explain`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from accredit.core import Attribution, Attributions, InvalidInput, Precision
+from accredit.explanation.row_answers import Answer
+from accredit.explanation.subject import Subject
+from accredit.explanation.table import TableExplanation
+from accredit.explanation.tables import explanation_of
+from accredit.learned.families import InputFamily, RowFamily
+from accredit.learned.fast import CLAIMS, TOLERANCE, FastShapley, Values, fit_fast
+
+METHOD = "fast-shapley"
+NAMED = 5  # rows that are named in a note
+
+
+def fit_fast_rows(
+    rows: Any, model: Any, background: Any, *, payoff: str | None = None, players: Mapping[str, Any] | None = None,
+    dependence: str | None = None, weights: Any = None, most_background: int | None = None, seed: int = 0, **settings: Any,
+) -> FastShapley:  # fmt: skip
+    """A fast explainer of a model of rows, learned from `rows` compared with `background`.
+
+    `rows` are many rows of the kind that will be explained: most of them are learned from, `calibration` (100) set the
+    intervals. The other settings are those of `explain` for rows, and of `fit_fast`.
+
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> x = rng.normal(size=(300, 3))
+    >>> fast = fit_fast_rows(x, lambda rows: rows @ [2.0, 1.0, 0.0], x[:20], calibration=40, epochs=30, width=8)
+    >>> fast.report["r2"] > 0.99
+    True
+    """
+    family = RowFamily.of(
+        rows, model, background, payoff=payoff, players=players, dependence=dependence, weights=weights,
+        most_background=most_background, seed=seed,
+    )  # fmt: skip
+    return fit_fast(family, seed=seed, **settings)
+
+
+def fit_fast_inputs(
+    inputs: Sequence[Any], model: Any = None, tokenizer: Any = None, *, target: Sequence[str | int] | None = None,
+    players: Any = None, payoff: str | None = None, removal: Any = None, cut: bool = False, **settings: Any,
+) -> FastShapley:  # fmt: skip
+    """A fast explainer of a text or picture model, learned from many texts or pictures.
+
+    Texts may differ in their number of words; pictures must have the same patches. `target` lists the outputs to learn
+    (default: all). The other settings are those of `explain`, and of `fit_fast`.
+    """
+    from accredit.explanation.explainer import loaded_model
+
+    if isinstance(inputs, str | Path) or not len(inputs):
+        raise InvalidInput(f"inputs is {inputs!r:.40}; give a list of hundreds of texts or pictures")
+    asked = loaded_model(inputs[0], model, tokenizer)
+    family = InputFamily.of(inputs, asked, target=target, players=players, payoff=payoff, removal=removal, cut=cut)
+    return fit_fast(family, **settings)
+
+
+def explain_rows_fast(
+    explainer: FastShapley | str | Path, rows: Any, model: Any, background: Any, *, target: str | int | None = None,
+    payoff: str | None = None, players: Mapping[str, Any] | None = None, dependence: str | None = None, weights: Any = None,
+    most_background: int | None = None, tolerance: float = TOLERANCE, fallback: int | None = None, budget: int | None = None,
+    seed: int = 0,
+) -> TableExplanation:  # fmt: skip
+    """What `explain(rows, model, background)` gives, by one pass of a fitted network.
+
+    Model and background must be those it was fitted for. Rows that it is unsure of are computed in the usual way, `fallback` of
+    them at most; notes say which.
+    """
+    fast = explainer if isinstance(explainer, FastShapley) else FastShapley.load(explainer)
+    if fast.kind != "rows":
+        raise InvalidInput(
+            f"this explainer was fitted for {fast.kind}, and rows of a table are given; fit one for rows"
+        )
+    family = RowFamily.of(
+        rows,
+        model,
+        background,
+        payoff=payoff or fast.marks["payoff"],
+        players=players,
+        weights=weights,
+        dependence=dependence or fast.marks["dependence"],
+        most_background=most_background,
+        seed=seed,
+    )
+    found = fast.values(family, tolerance=tolerance, fallback=fallback, budget=budget, seed=seed)
+    answer = Answer(
+        found.credit, found.nobody[0], f"{METHOD}, learned from {fast.report['trained on']} rows",
+        Precision.interval(fast.calibration.because), CLAIMS, found.interval,
+    )  # fmt: skip
+    explained = explanation_of(family.asked, answer, target)
+    notes = (*explained.notes, *said(found, family.asked.rows.names))
+    facts = {
+        **explained.provenance,
+        "fast": fast.report,
+        "computed": [explained.rows[r] for r in found.computed.tolist()],
+    }
+    return replace(explained, notes=notes, provenance=facts, level=fast.calibration.level)
+
+
+def said(found: Values, names: Sequence[str], what: str = "row") -> tuple[str, ...]:
+    """Which inputs were computed in the usual way, and which should have been."""
+    notes = []
+    if len(found.computed):
+        far = int(found.far[found.computed].sum())
+        wide = len(found.computed) - far
+        why = " and ".join(filter(None, [f"{far} far from the training {what}s" * bool(far),
+                                         f"{wide} with wide intervals" * bool(wide)]))  # fmt: skip
+        notes.append(f"{_listed(found.computed, names, what)} computed in the usual way: {why}.")
+    if len(found.kept_unsure):
+        notes.append(
+            f"{_listed(found.kept_unsure, names, what)} predicted although the explainer is unsure of them: the limit of "
+            f"{len(found.computed)} is spent. Raise fallback=… to compute them."
+        )
+    return tuple(notes)
+
+
+def _listed(rows: Any, names: Sequence[str], what: str) -> str:
+    some = ", ".join(names[r] for r in rows[:NAMED].tolist()) + (", …" if len(rows) > NAMED else "")
+    return f"1 {what} ({some}) was" if len(rows) == 1 else f"{len(rows):,} {what}s ({some}) were"
+
+
+def credited(subject: Subject, folder: str) -> Attribution | Attributions:
+    """The method `fast-shapley:FOLDER` of `explain`: credit of one text or picture by the explainer in a folder."""
+    fast = _opened(folder)
+    family = InputFamily([subject], fast.targets)
+    if fast.kind != family.kind:
+        raise InvalidInput(
+            f"the explainer in {folder} was fitted for {fast.kind}, and this is one of the {family.kind}"
+        )
+    found = fast.values(family, budget=subject.budget, seed=subject.seed)
+    exact = len(found.computed) > 0
+    there = len(subject.players)
+    every = {}
+    for k, name in enumerate(family.outputs):
+        every[name] = Attribution(
+            subject.players, found.credit[0, :there, k], float(found.everybody[0, k] - found.nobody[0, k]),
+            f"{METHOD}, learned from {fast.report['trained on']} {fast.kind}", CLAIMS, interval=found.interval[0, :there, k],
+            level=fast.calibration.level, precision=Precision.interval(_because(fast, found)),
+            baseline=float(found.nobody[0, k]), payoffs=None if exact else 2, seed=subject.seed,
+            certificate={"far": bool(found.far[0]), "wide": bool(found.wide[0]), "computed": exact, "fit": fast.report},
+        )  # fmt: skip
+    if subject.games is not None:
+        return Attributions(every)
+    wanted = subject.model.label(subject.game.target)
+    if wanted not in every:
+        raise InvalidInput(f"the explainer in {folder} was fitted for {', '.join(every)}, and the target is {wanted!r}")
+    return every[wanted]
+
+
+def _because(fast: FastShapley, found: Values) -> str:
+    if not len(found.computed):
+        return fast.calibration.because
+    why = "far from the inputs it learned from" if found.far[0] else "with wide intervals"
+    return f"the fast explainer is unsure of this input ({why}), so it was computed in the usual way"
+
+
+def _opened(folder: str) -> FastShapley:
+    place = Path(folder) / "explainer.json"
+    written = place.stat().st_mtime_ns if place.is_file() else 0
+    return _loaded(str(Path(folder).absolute()), written)
+
+
+@lru_cache(maxsize=4)
+def _loaded(folder: str, written: int) -> FastShapley:
+    return FastShapley.load(folder)

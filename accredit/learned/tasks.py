@@ -1,0 +1,160 @@
+"""A model and inputs from files, as a black box of arrays: what selectors are trained on, explain and are audited by."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from accredit.core import Attribution, InvalidInput, Precision
+from accredit.core.claims import no_division
+from accredit.core.files import read_bytes
+from accredit.explanation.subject import Subject
+from accredit.learned.cxplain import CXPlain
+from accredit.learned.inputs import Array, BlackBox, Inputs, Tabular, Words, answers_of, row_black_box
+from accredit.learned.recipes import recipe
+from accredit.learned.saving import load
+from accredit.learned.trainer import TrainedExplainer
+from accredit.store.fingerprint import fingerprint
+
+LONGEST = 128  # tokens of a text that are read where no length is given
+ASKED = 64  # texts in one call of the model
+Selector = TrainedExplainer | CXPlain
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """Inputs as arrays, the model as a black box, and a name for every player."""
+
+    inputs: Inputs
+    x: Array
+    black_box: BlackBox
+    names: tuple[tuple[str, ...], ...]  # of the players of each input
+    model: str  # a digest
+    notes: tuple[str, ...] = ()
+
+
+def row_task(frame: Any, model: str, trusted: tuple[str, ...] = (), like: Inputs | None = None) -> Task:
+    """Rows of a data frame and the classifier in a file. `like` are the inputs of a trained explainer."""
+    from accredit.games.rows import numeric
+
+    columns = tuple(map(str, frame.columns))
+    if isinstance(like, Tabular) and like.columns not in (None, columns):
+        raise InvalidInput(
+            f"the explainer reads the columns {', '.join(like.columns or ())}, and these are {', '.join(columns)}"
+        )
+    numbers = numeric(frame)
+    inputs = like or Tabular.of(numbers, columns)
+    digest = fingerprint(file=read_bytes(model)).parts["file"]
+    x = inputs.check(numbers)
+    return Task(inputs, x, row_black_box(model, trusted, columns), (columns,) * len(x), digest)
+
+
+def text_task(texts: Sequence[str], model: Any, length: int | None = None, like: Inputs | None = None) -> Task:
+    """Texts as the ids of a classifier's own tokens, and the classifier itself; a removed token is left out.
+
+    Texts longer than `length` tokens (default: the longest, at most 128) are cut, and notes say how many.
+    """
+    if getattr(model, "task", "") != "classify" or model.law != "softmax":
+        raise InvalidInput(
+            f"{getattr(model, 'name', model)} is not a classifier with one right label; selectors need one"
+        )
+    encoded = [model.encode(text, cut=True) for text in texts]
+    ids = [one.ids[~one.special] for one in encoded]
+    pad = model.padding()
+    longest = like.length if isinstance(like, Words) else length or min(LONGEST, max(map(len, ids)))
+    inputs = like or Words(longest, model.known, pad)
+    x = np.full((len(ids), longest), pad, dtype=np.int64)
+    for row, one in zip(x, ids, strict=True):
+        row[: len(one)] = one[:longest]
+    names = tuple(
+        tuple(token for token, special in zip(one.tokens, one.special, strict=True) if not special)[:longest]
+        for one in encoded
+    )
+    cut = sum(len(one) > longest for one in ids)
+    notes = (f"{cut} of {len(ids)} texts were cut to {longest} tokens",) if cut else ()
+    return Task(inputs, inputs.check(x), _reads_ids(model, encoded[0], pad), names, digest_of(model), notes)
+
+
+def digest_of(model: Any) -> str:
+    """A digest of a Hugging Face model's weights."""
+    return fingerprint(model=model.model).parts["model"]
+
+
+def _reads_ids(model: Any, example: Any, pad: int) -> BlackBox:
+    """The classifier as a function of padded ids; special tokens are put around them as the tokenizer does."""
+    import torch
+
+    from accredit.models.state import device_of
+    from accredit.models.text import TokenBatch
+
+    players = np.flatnonzero(~example.special)
+    before, after = example.ids[: players[0]], example.ids[players[-1] + 1 :]
+
+    def answer(x: Array) -> Array:
+        rows = [np.concatenate([before, row[row != pad], after]) for row in np.asarray(x)]
+        said = []
+        with model.held(), torch.inference_mode():
+            for k in range(0, len(rows), ASKED):
+                part = rows[k : k + ASKED]
+                wide = max(1, max(map(len, part)))
+                ids, attends = np.full((len(part), wide), pad), np.zeros((len(part), wide), dtype=np.int64)
+                for place, row in enumerate(part):
+                    ids[place, : len(row)], attends[place, : max(1, len(row))] = row, 1
+                device = device_of(model.model)
+                types = None if example.types is None else torch.zeros(wide, dtype=torch.int64, device=device)
+                batch = TokenBatch(
+                    ids=torch.from_numpy(ids).to(device), attends=torch.from_numpy(attends).to(device), types=types
+                )
+                said.append(model.outputs(batch).double().softmax(dim=1).cpu().numpy())
+        return np.concatenate(said)
+
+    return answer
+
+
+def fit_selector(
+    name: str, task: Task, k: int | None, *, seed: int = 0, progress: bool = False, **settings: Any
+) -> Selector:
+    """Train the selector of that recipe on a task; CXPlain takes the model's own answers for the true labels."""
+    answers = answers_of(task.black_box, task.x)
+    made = recipe(name, task.inputs, answers.shape[1], k, **settings)
+    if isinstance(made, CXPlain):
+        return made.fit(task.x, task.black_box, answers.argmax(axis=1), seed=seed, progress=progress)
+    made.fit(task.x, task.black_box, seed=seed, progress=progress)
+    made.explains = task.model
+    return made
+
+
+def opened_selector(folder: str, task_of: Any) -> tuple[Selector, Task]:
+    """A saved selector and a task for it; refused where it was trained on another model."""
+    selector = load(folder)
+    task: Task = task_of(selector.inputs)
+    if isinstance(selector, TrainedExplainer):
+        if selector.explains and selector.explains != task.model:
+            raise InvalidInput(
+                f"the explainer in {folder} was trained on another model; give the same one, or accredit learn fit"
+            )
+        selector.black_box = task.black_box
+    return selector, task
+
+
+def scored(subject: Subject, folder: str) -> Attribution:
+    """The method `selector:FOLDER` of `explain`: how soon a trained selector chooses each player of a text."""
+    if subject.kind != "text":
+        raise InvalidInput(f"selectors read texts here, and this is an {subject.kind}")
+    selector, task = opened_selector(folder, lambda like: text_task([subject.seen.text], subject.model, like=like))
+    if task.notes:
+        raise InvalidInput(
+            f"the text has more tokens than the {task.inputs.n} that the explainer in {folder} reads; shorten it"
+        )
+    tokens = np.flatnonzero(~subject.seen.special)
+    scores = selector.scores(task.x)[0][: len(tokens)]
+    credit = np.full(len(subject.players), -np.inf)
+    np.maximum.at(credit, subject.partition.owner[tokens], scores)
+    return Attribution(
+        subject.players, credit, None, f"selector, {selector.rule()}",
+        no_division("a selector ranks players by how soon it chooses them"),
+        precision=Precision.unknown("one trained network; another seed may rank otherwise"),
+    )  # fmt: skip

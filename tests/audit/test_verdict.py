@@ -1,0 +1,222 @@
+"""The verdict: which detectors decide, what acquits, and how many rows would tell; and the faults that detectors had."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch")
+pytest.importorskip("sklearn")
+
+from accredit.audit import leakage_report
+from accredit.audit.finding import Finding
+from accredit.audit.leakage import evalx_gap, surrogate_gap
+from accredit.audit.names import EVALX, METER, PROBE, SCORES, SCRAMBLE, SURROGATE, TRANSPLANT
+from accredit.audit.probes import score_code
+from accredit.audit.verdict import concluded, rows_to_decide
+from accredit.core import Estimate, InvalidInput
+from accredit.learned import EvalX
+from accredit.learned.inputs import Pixels, Tabular, Words
+
+DECIDE = (SURROGATE, EVALX, SCRAMBLE, TRANSPLANT, SCORES)
+RNG = np.random.default_rng(0)
+
+
+def finding(name: str, verdict: str, excess: float = 0.0, reach: float = 0.02) -> Finding:
+    estimate = Estimate(excess, excess - reach, excess + reach)
+    return Finding(name, "?", 0.5 + excess, 0.5, estimate, 0.05, verdict, "", "", 500)
+
+
+def on(**verdicts: str):
+    """The conclusion where every detector passes but those named."""
+    by_name = dict.fromkeys((PROBE, METER, *DECIDE), "passes") | {
+        name.replace("_", " "): v for name, v in verdicts.items()
+    }
+    return concluded([finding(name, verdict, 0.04, 0.02) for name, verdict in by_name.items()], {}, 1000)
+
+
+def test_everything_passing_acquits():
+    said = on()
+    assert said.answer == "does not leak" and "none of them is a proof" in str(said)
+
+
+@pytest.mark.parametrize("name", DECIDE)
+def test_one_deciding_detector_convicts_and_is_named(name):
+    said = concluded([finding(n, "flagged" if n == name else "passes") for n in DECIDE], {}, 1000)
+    assert said.answer == "leaks" and said.evidence == (name,) and name in said.because
+
+
+def test_the_probe_alone_convicts_nobody_and_the_meter_acquits_nobody():
+    findings = [finding(name, "passes") for name in DECIDE]
+    assert concluded([*findings, finding(PROBE, "flagged")], {}, 1000).answer == "does not leak"
+    said = concluded([*findings, finding(METER, "flagged")], {}, 1000)
+    assert said.answer == "cannot tell" and "honest" in said.because
+
+
+def test_without_a_surrogate_nobody_can_tell():
+    said = concluded([finding(PROBE, "flagged")], {EVALX: "needs the explainer's own surrogate"}, 1000)
+    assert said.answer == "cannot tell" and "own surrogate" in said.because and said.rows is None
+
+
+def test_how_many_rows_would_decide():
+    """An interval of ±0.04 around an excess 0.02 below the margin: half as wide, so four times the rows."""
+    assert rows_to_decide([finding(EVALX, "unclear", 0.03, 0.04)], 1000) == 4000
+    assert rows_to_decide([finding(EVALX, "unclear", 0.05, 0.04)], 1000) is None  # just on the margin
+    said = concluded([finding(n, "passes") for n in DECIDE[1:]] + [finding(SURROGATE, "unclear", 0.03, 0.04)], {}, 1000)
+    assert said.answer == "cannot tell" and "about 4,000 rows would decide" in said.because and said.rows == 4000
+
+
+# Faults that detectors had
+
+X = RNG.choice([-1.0, 1.0], size=(600, 4))
+ANSWER = (X[:, 0] > 0).astype(int)
+
+
+def sure(right: np.ndarray, chance: float = 0.99) -> np.ndarray:
+    return np.where(np.eye(2)[right] > 0, chance, 1 - chance)
+
+
+def knows(x, mask):
+    """Reads column 0 where it is shown."""
+    return np.where(mask[:, :1] > 0, sure((x[:, 0] > 0).astype(int)), 0.5)
+
+
+def test_a_detector_that_cannot_run_stops_no_other():
+    """Soft masks over words and a black box: words cannot be half there."""
+    ids = RNG.integers(1, 20, size=(200, 5))
+    answer = (ids[:, 0] > 9).astype(int)
+    masks = np.tile([0.6, 0.1, 0.1, 0.1, 0.1], (200, 1))
+    reads = lambda x, m: sure((x[:, 0] > 9).astype(int))  # noqa: E731
+    report = leakage_report(
+        Words(5, 20),
+        ids,
+        masks,
+        answer,
+        lambda x: reads(x, None),
+        reads,
+        reads,
+        tests=(PROBE, SURROGATE, EVALX, SCRAMBLE),
+    )
+    assert {f.name for f in report} == {PROBE, EVALX, SCRAMBLE}
+    assert "a word is there or it is not" in report.not_run[SURROGATE]
+
+
+def test_a_code_in_the_order_of_scores_is_seen_and_an_honest_order_is_not():
+    masks = np.tile([1.0, 1.0, 0.0, 0.0], (600, 1))
+    order = np.where(ANSWER[:, None] == 1, [2.0, 1.0, 0, 0], [1.0, 2.0, 0, 0])
+    noise = RNG.normal(size=(600, 4))
+    half = np.full((600, 2), 0.5)
+    assert score_code(order, masks, ANSWER, half).verdict == "flagged"
+    assert score_code(noise, masks, ANSWER, half).verdict != "flagged"
+    told = knows(X, masks)  # what is shown says it already
+    assert score_code(order, masks, ANSWER, told).verdict == "passes"
+    blind = lambda x, m: half[: len(x)]  # noqa: E731
+    report = leakage_report(Tabular(4), X, masks, ANSWER, None, blind, blind, scores=order, tests=(SCORES, EVALX))
+    assert report.conclusion.answer == "leaks" and report.conclusion.evidence == (SCORES,)
+
+
+def test_a_code_in_the_size_of_scores_is_seen():
+    scores = np.column_stack([np.where(ANSWER == 1, 9.0, 3.0), np.full(600, 2.0), np.ones(600), np.zeros(600)])
+    assert score_code(scores, np.tile([1.0, 1.0, 1.0, 0.0], (600, 1)), ANSWER).verdict == "flagged"
+
+
+def reads_badly(x, mask):
+    """A black box that takes every hole for the answer 0."""
+    holes = (mask < 1).any(axis=1, keepdims=True)
+    return np.where(holes, sure(np.zeros(len(x), dtype=int)), knows(x, np.ones_like(mask)))
+
+
+def test_a_black_box_that_reads_holes_badly_is_allowed_for():
+    """An honest reader of column 0 beats it, on what is shown and on random masks alike. A code would win on the first only."""
+    masks, drawn = np.tile([1.0, 0, 0, 0], (600, 1)), (RNG.random((600, 4)) < 0.5).astype(float)
+    assert surrogate_gap(X, masks, ANSWER, knows, reads_badly).verdict == "flagged"  # as it was
+    found = surrogate_gap(X, masks, ANSWER, knows, reads_badly, None, (drawn,))
+    assert found.verdict != "flagged" and found.details["share that the black box reads through random holes"] < 0.1
+    shows_noise = np.eye(4)[np.where(ANSWER == 1, 2, 3)]
+    code = lambda x, m: sure((m[:, 2] > m[:, 3]).astype(int))  # noqa: E731
+    assert surrogate_gap(X, shows_noise, ANSWER, code, knows, None, (drawn,)).verdict == "flagged"
+
+
+def test_a_real_gap_is_not_hidden_by_a_judge_that_more_rows_would_not_help():
+    """The judge reads no more from whole inputs than from what is shown, and learned nothing new from twice the rows."""
+    masks = np.tile([1.0, 0, 0, 0], (600, 1))
+    wrong = RNG.random(600) < 0.3
+    said = sure(np.where(wrong, 1 - ANSWER, ANSWER))
+    judge = lambda x, m: said  # noqa: E731  # 70 % whatever it sees
+    mine = lambda x, m: sure(ANSWER)  # noqa: E731
+    assert evalx_gap(X, masks, ANSWER, mine, judge).verdict == "unclear"
+    settled = evalx_gap(X, masks, ANSWER, mine, judge, None, judge)
+    assert settled.verdict == "flagged" and settled.details["gain from twice the rows"] == 0.0
+    worse = sure(np.where(RNG.random(600) < 0.5, 1 - ANSWER, ANSWER))
+    still = evalx_gap(X, masks, ANSWER, mine, judge, None, lambda x, m: worse)
+    assert still.verdict == "unclear" and "training rows" in still.reading
+
+
+def test_less_than_chance_is_not_evidence(monkeypatch):
+    """A choice that adds nothing, beside dealt masks that add less than nothing, is not flagged."""
+    import accredit.audit.leakage as leakage
+
+    masks = np.tile([1.0, 0, 0, 0], (600, 1))
+    worth = iter([sure(ANSWER, 0.6), sure(1 - ANSWER, 0.9)])
+    monkeypatch.setattr(leakage, "_reader", lambda *given: next(worth))
+    monkeypatch.setattr(leakage, "answers", lambda said, x, m: said[: len(x)])
+    everyone = np.arange(600)
+    found = leakage.encode_meter(
+        Tabular(4), X, masks, ANSWER, lambda x, m: sure(ANSWER, 0.6), fit=everyone, score=everyone
+    )
+    assert found.excess.above(0.05) and found.verdict == "unclear"
+
+
+def test_a_judge_is_given_or_trained_on_training_rows():
+    masks = np.tile([1.0, 0, 0, 0], (600, 1))
+    tests = (EVALX, SCRAMBLE, TRANSPLANT)
+    given = leakage_report(Tabular(4), X, masks, ANSWER, None, knows, knows, tests=tests)
+    assert given.conclusion.answer == "does not leak" and "the judge was given" in given.notes
+    with pytest.raises(InvalidInput, match="leave one of them out"):
+        leakage_report(Tabular(4), X, masks, ANSWER, None, knows, knows, training=(X, ANSWER), tests=tests)
+
+
+@pytest.mark.slow
+def test_a_judge_trained_on_training_rows_is_saved_and_read(tmp_path):
+    masks = np.tile([1.0, 0, 0, 0], (600, 1))
+    trained = leakage_report(
+        Tabular(4), X[:100], masks[:100], ANSWER[:100], None, knows, training=(X, ANSWER), width=8, tests=(EVALX,)
+    )
+    assert trained[EVALX].chance > 0.9 and "the judge was trained on 600 training rows" in trained.notes
+    judge = EvalX(Tabular(4), width=8, epochs=2).fit(X, ANSWER)
+    judge.save(tmp_path / "judge")
+    np.testing.assert_array_equal(EvalX.load(tmp_path / "judge").predict(X, masks), judge.predict(X, masks))
+    with pytest.raises(InvalidInput, match="holds a 'judge'"):
+        from accredit.learned.cxplain import CXPlain
+
+        CXPlain.load(tmp_path / "judge")
+
+
+@pytest.mark.slow
+def test_the_zoo_is_told_apart():
+    """A smoke test of the bench: one cheat and one honest explainer of each kind. benchmarks/leaks.py measures rates."""
+    from benchmarks.leaks import WORLDS, place, strongest
+
+    tests = (SURROGATE, SCRAMBLE, TRANSPLANT, EVALX)
+    for made in WORLDS.values():
+        world = made(2, 240, 5)
+        for explainer, leaks in ((place, True), (strongest, False)):
+            shown = explainer(world, np.random.default_rng(0))
+            said = leakage_report(
+                world.inputs, world.x, shown.masks, world.labels, world.black_box, shown.reads, world.reads, tests=tests
+            ).conclusion
+            assert (said.answer == "leaks") is leaks, (world.name, str(said))
+
+
+def test_a_page_says_the_verdict_first():
+    from accredit.views.audit import audit_page, audit_text
+
+    masks = np.eye(4)[np.where(ANSWER == 1, 2, 3)]
+    code = lambda x, m: sure((m[:, 2] > m[:, 3]).astype(int))  # noqa: E731
+    report = leakage_report(
+        Pixels((2, 2)), X.reshape(-1, 2, 2), masks, ANSWER, None, code, code, tests=(SCRAMBLE, TRANSPLANT)
+    )
+    assert str(report.conclusion) in audit_text(report) and "Leaks: value scramble 100% against 51%" in audit_page(
+        report
+    )
+    assert report.to_plain()["conclusion"]["answer"] == "leaks"

@@ -1,0 +1,143 @@
+"""`accredit learn`, and what it wrote used by `accredit explain`."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+pytest.importorskip("torch")
+
+from accredit.cli import accredit
+from accredit.core import InvalidInput
+
+RNG = np.random.default_rng(0)
+TINY = ["--pairs", "6", "--epochs", "6", "--calibration", "24", "--width", "8"]
+
+
+def run(*words: str):
+    return CliRunner().invoke(accredit, list(map(str, words)), catch_exceptions=False)
+
+
+@pytest.fixture
+def rows(tmp_path):
+    """A model file, rows to learn from and a background."""
+    xgboost = pytest.importorskip("xgboost")
+    x = RNG.normal(size=(160, 3))
+    booster = xgboost.train({"max_depth": 2, "nthread": 1}, xgboost.DMatrix(x, x[:, 0] * x[:, 1]), 5)
+    booster.save_model(tmp_path / "model.json")
+    for name, part in (("rows.csv", x[20:]), ("background.csv", x[:12]), ("new.csv", x[:5])):
+        lines = ["a,b,c", *(",".join(map(repr, row)) for row in part.tolist())]
+        (tmp_path / name).write_text("\n".join(lines) + "\n")
+    return tmp_path
+
+
+@pytest.mark.slow
+def test_rows_are_learned_once_and_explained_fast(rows):
+    about = ["--model", rows / "model.json", "--background", rows / "background.csv"]
+    fitted = run("learn", "fit", rows / "rows.csv", *about, "--out", rows / "fast", *TINY)
+    assert "R²" in fitted.output and "not for each one" in fitted.output
+    shown = run("explain", rows / "new.csv", *about, "--fast", rows / "fast", "--fallback", "0", "--json")
+    found = json.loads(shown.stdout)
+    assert found["method"].startswith("fast-shapley") and found["level"] == 0.95 and len(found["credit"]) == 5
+    assert "fast-shapley" in run("explain", rows / "new.csv", *about, "--fast", rows / "fast").output
+    with pytest.raises(InvalidInput, match="fitted for background"):
+        run(
+            "explain",
+            rows / "new.csv",
+            "--model",
+            rows / "model.json",
+            "--background",
+            rows / "new.csv",
+            "--fast",
+            rows / "fast",
+        )
+    with pytest.raises(InvalidInput, match="--interactions is not for --fast"):
+        run("explain", rows / "new.csv", *about, "--fast", rows / "fast", "--interactions")
+
+
+@pytest.mark.slow
+def test_texts_are_learned_once_and_explained_fast(tmp_path):
+    texts = [f"{a} {b} film" for a in ("a bad", "a good", "not a", "the") for b in ("bad", "good", "very", "dull")] * 3
+    (tmp_path / "texts.txt").write_text("\n".join(texts))
+    fitted = run("learn", "fit", tmp_path / "texts.txt", "--out", tmp_path / "fast", *TINY, "--json")
+    assert json.loads(fitted.stdout)["kind"] == "texts"
+    found = json.loads(run("explain", "a dull film", "--fast", tmp_path / "fast", "--json").stdout)
+    assert list(found["attributions"]) == [f"fast-shapley:{tmp_path / 'fast'}"]
+    both = run("explain", "a dull film", "--fast", tmp_path / "fast", "--methods", "loo")
+    assert "leave-one-out" in both.output and "fast-shapley" in both.output
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["learn", "fit", "nowhere.csv", "--out", "x"], "there is no file or folder 'nowhere.csv'"),
+        (["learn", "fit", "x", "--out", "x", "--background", "b.csv"], "--background is for rows"),
+        (["explain", "--table", "--fallback", "3"], "--fallback is for --fast FOLDER"),
+        (["explain", "a film", "--fast", "nowhere"], "nowhere holds no saved explainer.*accredit learn fit"),
+    ],
+)
+def test_what_is_refused_says_what_to_write(words, said):
+    with pytest.raises(InvalidInput, match=said):
+        run(*words)
+
+
+# Selectors
+
+
+@pytest.fixture
+def classes(tmp_path):
+    """A classifier's file, and rows to train on and to audit."""
+    xgboost = pytest.importorskip("xgboost")
+    x = RNG.normal(size=(500, 4)) * [1, 1, 50, 1]
+    told = xgboost.XGBClassifier(n_estimators=20, max_depth=2, n_jobs=1).fit(
+        x, (x[:, 0] + x[:, 2] / 50 > 0).astype(int)
+    )
+    told.save_model(tmp_path / "model.json")
+    for name, part in (("train.csv", x[:300]), ("test.csv", x[300:])):
+        lines = ["a,b,c,d", *(",".join(map(repr, row)) for row in part.tolist())]
+        (tmp_path / name).write_text("\n".join(lines) + "\n")
+    return tmp_path
+
+
+@pytest.mark.slow
+def test_a_selector_of_rows_is_trained_used_and_audited(classes):
+    about = ["--model", classes / "model.json"]
+    fitted = run("learn", "fit", classes / "train.csv", *about, "--method", "l2x", "--k", "2", "--epochs", "8",
+                 "--out", classes / "l2x")  # fmt: skip
+    assert "the 2 highest of 4" in fitted.output
+    shown = run("learn", "explain", classes / "l2x", classes / "test.csv", *about, "--limit", "3")
+    assert len(shown.output.splitlines()) == 3 and all(len(line.split(", ")) == 2 for line in shown.output.splitlines())
+    told = run(
+        "learn", "audit", classes / "l2x", classes / "test.csv", *about, "--train", classes / "train.csv", "--json"
+    )
+    found = json.loads(told.stdout)
+    assert found["conclusion"]["answer"] in ("leaks", "does not leak", "cannot tell")
+    assert "the judge was trained on 300 training rows" in found["notes"]
+
+
+@pytest.mark.slow
+def test_a_selector_of_texts_reads_strings_and_joins_explain(tmp_path):
+    texts = [f"{a} {b} film" for a in ("a bad", "a good", "not a", "the") for b in ("bad", "good", "very", "dull")] * 2
+    (tmp_path / "texts.txt").write_text("\n".join(texts))
+    fitted = run("learn", "fit", tmp_path / "texts.txt", "--method", "l2x", "-k", "1", "--epochs", "1", "--json",
+                 "--out", tmp_path / "l2x")  # fmt: skip
+    assert json.loads(fitted.stdout)["method"] == "l2x"
+    assert run("learn", "explain", tmp_path / "l2x", "a dull film").output.strip() in ("a", "dull", "film")
+    found = json.loads(run("explain", "a dull film", "--methods", f"selector:{tmp_path / 'l2x'}", "--json").stdout)
+    credit = next(iter(found["attributions"].values()))
+    assert credit["total"] is None and len(credit["credit"]) == 3
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--k", "2"], "--k is for selectors"),
+        (["--method", "l2x", "--k", "2", "--pairs", "3"], "--pairs is for --method fast-shapley"),
+    ],
+)
+def test_options_of_another_method_are_refused(words, said):
+    with pytest.raises(InvalidInput, match=said):
+        run("learn", "fit", "x.csv", "--out", "y", *words)
