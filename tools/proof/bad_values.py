@@ -340,6 +340,7 @@ def kinds_for(expects: str, folder: Path) -> Iterator[Bad]:
         "numbers": NUMBERS,
         "masks": MASKS,
         "names": NAMES,
+        "numbered": [bad for bad in NAMES if bad.kind != "numbers inside"],
         "members": [bad for bad in NAMES if bad.kind != "twice"],
         "mapping": MAPPING,
         "function": FUNCTION,

@@ -627,6 +627,8 @@ def expectation(call: str, parameter: str, note: str) -> str:
     """What a parameter expects, from its annotation; its name decides what the annotation leaves open."""
     if parameter in ("given", "coalition", "names", "terms") and "Iterable" in note and "checked" not in call:
         return "members"
+    if "[str | int]" in note:
+        return "numbered"
     if "Path" in note:
         return "writes" if call in ("store.save", "store.Journal") or "to_html" in call else "reads"
     if (
