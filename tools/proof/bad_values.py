@@ -4,6 +4,7 @@ may be taken if the answer is sane (for `same`: if it is the answer to the plain
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -307,8 +308,18 @@ def write_paths(folder: Path) -> list[Bad]:
     return [
         *_paths(folder),
         Bad("missing folder", fixed(folder / "no" / "file.html")),
-        Bad("device", fixed(Path("/dev/null"))),
+        Bad("device", fixed(null_device(folder))),
     ]
+
+
+def null_device(folder: Path) -> Path:
+    """A device that may be lost: root, who could replace the one that everybody uses, gets one of its own."""
+    own = folder / "null"
+    if os.geteuid() != 0:
+        return Path("/dev/null")
+    if not own.exists():
+        os.mknod(own, stat.S_IFCHR | 0o666, os.makedev(1, 3))
+    return own
 
 
 def _paths(folder: Path) -> list[Bad]:

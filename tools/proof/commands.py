@@ -18,6 +18,7 @@ import click
 import numpy as np
 
 from accredit.cli import COMMANDS, accredit, main
+from tools.proof.bad_values import null_device
 from tools.proof.cells import RIGHT, TYPED, Outcome
 from tools.proof.examples import game_file
 
@@ -139,7 +140,10 @@ def _paths(writes: bool, folder: Path) -> dict[str, tuple[str, bool]]:
         "surrogate in a folder": ("\udcff/\udcff", True),
     }
     if writes:
-        return shared | {"device": ("/dev/null", True), "missing folder": (str(folder / "no" / "page.html"), True)}
+        return shared | {
+            "device": (str(null_device(folder)), True),
+            "missing folder": (str(folder / "no" / "page.html"), True),
+        }
     return shared | {
         "missing": (str(folder / "missing.csv"), True),
         "device": ("/dev/zero", True),
