@@ -17,7 +17,7 @@ import numpy as np
 from accredit.core.coalitions import FloatArray
 from accredit.valuation.losses import Batch
 
-DIMENSIONS = 128  # of TRAK's projection: as many as served this network best among its usual ones
+DIMENSIONS = 128  # of TRAK's projection; no other number was tried here
 TARGETS_AT_A_TIME = 64
 
 Peer = Callable[[Sequence[Any], Batch, Batch], FloatArray]  # (trained models, training rows, targets) -> scores
