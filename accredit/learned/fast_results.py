@@ -33,7 +33,7 @@ def fit_fast_rows(
 
     >>> rng = np.random.default_rng(0)
     >>> x = rng.normal(size=(300, 3))
-    >>> fast = fit_fast_rows(x, lambda rows: rows @ [2.0, 1.0, 0.0], x[:20], calibration=40, epochs=30, width=8)
+    >>> fast = fit_fast_rows(x, lambda rows: rows @ [2.0, 1.0, 0.0], x[:20], calibration=40, epochs=80)
     >>> fast.report["r2"] > 0.99
     True
     """

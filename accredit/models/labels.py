@@ -25,6 +25,7 @@ def law_of(config: Any, outputs: int) -> Law:
 def chosen_output(target: str | int | None, outputs: FloatArray, labels: tuple[str, ...]) -> int:
     """The explained output: by name, by index, or the largest of `outputs` when None.
 
+    >>> import numpy as np
     >>> chosen_output("POSITIVE", np.array([0.1, 0.9]), ("NEGATIVE", "POSITIVE"))
     1
     """

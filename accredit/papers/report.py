@@ -51,7 +51,7 @@ class Report:
 
     name: str
     title: str
-    command: str = ""  # what was typed, or what to type; the command fills it in exactly
+    command: str = ""  # what was typed; the command fills it in, a call of Python leaves it empty
     verdicts: list[Verdict] = field(default_factory=list)
     _parts: list[str] = field(default_factory=list)
     _figures: dict[str, str] = field(default_factory=dict)  # file name -> SVG
@@ -101,8 +101,8 @@ class Report:
         counts = {found: sum(v.found is found for v in self.verdicts) for found in Found}
         summary = ["| statement | verdict |", "|---|---|"]
         summary += [f"| {cell(v.said)} | {v.found} |" for v in self.verdicts]
-        command = self.command or f"accredit reproduce {self.name}"
-        head = [f"# {self.title}", f"Written by `{command}` ({versions()}). No number in it was typed."]
+        by = f"`{self.command}`" if self.command else "a call of Python, not by a command"
+        head = [f"# {self.title}", f"Written by {by} ({versions()}). No number in it was typed."]
         if self.verdicts:
             told = (
                 f"Of {len(self.verdicts)} statements, as written here, {counts[Found.HOLDS]} hold, {counts[Found.REFUTED]} are "

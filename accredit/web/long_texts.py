@@ -24,7 +24,7 @@ def parts(model: Any, text: str, most: int) -> list[Span]:
 
     >>> from accredit.explanation.explainer import builtin_model
     >>> text = "Dull. Very long. Good end."
-    >>> [text[a:b] for a, b in parts(builtin_model("text"), text, 9)]
+    >>> [text[a:b] for a, b in parts(builtin_model("text"), text, 7)]
     ['Dull.', ' Very long.', ' Good end.']
     """
     room = max(1, most - model.tokenizer.num_special_tokens_to_add() - MARGIN)

@@ -154,14 +154,13 @@ def test_a_saved_attention_classifier_is_audited(explainer):
         (["missing.txt"], "no file 'missing.txt'"),
         ([TEXT, "--tests", "tea-leaves"], "no test 'tea-leaves'"),
         ([TEXT, "--model", "no/such/folder"], "is not a folder"),
-        ([TEXT, "--html", "no/such/folder/page.html"], "there is no folder"),
         ([TEXT, "--data", "rows.npz"], "--data is for --explainer"),
         ([TEXT, "--text", "review"], "is for a FILE"),
         (["--explainer", "{folder}/l2x"], "takes its rows from --data"),
         (["--explainer", "{folder}/nothing", "--data", "{folder}/rows.npz"], "is not a folder"),
         (["--explainer", "{folder}", "--data", "{folder}/rows.npz"], "holds neither"),
         (["--explainer", "{folder}/l2x", "--data", "{folder}/none.npz"], "there is no file"),
-        (["--explainer", "{folder}/l2x", "--data", "{folder}/l2x/explainer.json"], "cannot be read as .npz"),
+        (["--explainer", "{folder}/l2x", "--data", "{folder}/l2x/explainer.json"], "cannot be read as an array"),
         (["--explainer", "{folder}/l2x", "--data", "{folder}/bare.npz"], "no array 'x', only y"),
         (["--explainer", "{folder}/l2x", "--data", "{folder}/rows.csv", "--target", "gold"], "no column 'gold'"),
         (["--explainer", "{folder}/l2x", "--data", "{folder}/rows.csv", "--limit", "6"], "too few"),
@@ -185,3 +184,8 @@ def test_bad_input_is_refused_with_a_reason(explainer, words, message):
     assert isinstance(result.exception, AccreditError)
     assert message in str(result.exception)
     assert "\n" not in str(result.exception)
+
+
+def test_a_page_that_cannot_be_written_is_refused_before_the_work():
+    result = audit(TEXT, "--html", "no/such/folder/page.html")
+    assert result.exit_code == 2 and "there is no folder" in result.output

@@ -349,7 +349,7 @@ def test_parquet_rows_are_numbered_whatever_their_index(run, tmp_path):
 def test_the_lines_of_the_page_run_as_written(run, tmp_path):
     """Every `accredit value` line of the documentation, from the folder of the project, on the file it names."""
     root = Path(__file__).parents[2]
-    (tmp_path / "examples").symlink_to(root / "examples")
+    (tmp_path / "examples").symlink_to(root / "accredit" / "cli" / "samples")
     lines = re.findall(r"^accredit value (.*)$", (root / "docs" / "valuation.md").read_text(encoding="utf-8"), re.M)
     assert len(lines) == 3
     answers = [run(*shlex.split(line, comments=True)) for line in lines]

@@ -144,7 +144,7 @@ def test_what_no_model_can_read_is_named(case):
         ({"players": {"town": ["age", "pay"]}}, "a group 'town', which is a column outside of it"),
         ({"budget": "many"}, "budget must be a whole number"),
         ({"executor": 2}, "executor is 2; write serial"),
-        ({"out": "."}, "which is a folder"),
+        ({"out": "."}, "is a folder; name a file in it"),
         ({"players": "word"}, "write groups of columns"),
         ({"players": {"who": ["agee"]}}, "'agee'; the columns are age, pay"),
     ],

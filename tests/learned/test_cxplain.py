@@ -206,7 +206,7 @@ def test_it_is_saved_and_loaded_without_loss(fitted, tmp_path):
 @pytest.mark.parametrize(
     ("make", "told"),
     [
-        (lambda x: CXPlain(Tabular(4), k=5), "1..4"),
+        (lambda x: CXPlain(Tabular(4), k=5), "from 1 to 4"),
         (lambda x: CXPlain(Tabular(4), k=1, models=0), "models"),
         (lambda x: CXPlain(Tabular(4), k=1, level=1.0), "level"),
         (lambda x: CXPlain(Tabular(4), k=1, block=2), "pictures"),

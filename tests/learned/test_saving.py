@@ -112,7 +112,7 @@ def put(about, *path, value):
         (("settings", "surrogate_width"), 10**9, "width"),
         (("settings", "inputs", "kind"), "words", "damaged"),
         (("settings", "law", "k"), "many", "k must be"),
-        (("settings", "k"), 9, "k must lie"),
+        (("settings", "k"), 9, "k must be"),
         (("settings", "classes"), 3, "shape"),
         (("settings", "training", "epochs"), 0, "epochs"),
         (("settings", "schedule"), {"kind": "os.system"}, "unknown"),

@@ -111,7 +111,7 @@ def test_headers_that_lie_are_refused(folder, case):
 @pytest.mark.parametrize("part", ["../../secret.safetensors", "/etc/passwd", "pytorch_model.bin", 3, None])
 def test_an_index_names_files_of_its_own_folder_only(folder, part):
     (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": {"a": part}}))
-    with pytest.raises(InvalidInput, match="must be \.safetensors files of the same folder"):
+    with pytest.raises(InvalidInput, match=r"must be \.safetensors files of the same folder"):
         model_config(folder)
 
 

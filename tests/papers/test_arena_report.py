@@ -33,7 +33,7 @@ def test_it_holds_the_table_and_the_intervals(tmp_path):
     assert text.count("Mean Spearman correlation") == 1  # the judge changes the measure, not the explanations
     assert "within its 95 % interval" in text
     assert "What a number of passes buys" in text
-    assert "accredit reproduce arena --model builtin --judge attention --quick" in text
+    assert "Written by a call of Python, not by a command" in text
     assert {file.suffix for file in report.write(tmp_path)} == {".md", ".svg"}
 
 
@@ -52,5 +52,5 @@ def test_answers_are_reported_kind_by_kind(tmp_path):
     assert [line[3:] for line in text.splitlines() if line.startswith("## ")] == [k.capitalize() for k in KINDS]
     assert text.count("| method | hit@1 | hit@2 | drop@1 | drop@2 | lds | passes |") == 4
     assert text.count("| leave-one-out |") == 4 and "| oracle |" in text
-    assert "accredit reproduce answers --limit 2 --budget 20 --quick" in text
+    assert "Written by a call of Python, not by a command" in text
     assert len(report.verdicts) == 8 and {verdict.found for verdict in report.verdicts} == {Found.HOLDS}

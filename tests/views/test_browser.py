@@ -95,7 +95,7 @@ def hostile_explanation() -> Explanation:
     for name in names:
         tokens.append(Token(name, len(text), len(text) + len(name), name))
         text += name + " "
-    claims = tuple(Claim("efficiency", Holds.NO, name) for name in names[:20])
+    claims = tuple(Claim(f"{name} {k}", Holds.NO, name) for k, name in enumerate(names[:20]))
     result = Attribution(names, [(-1) ** k * (k % 13) for k in range(len(names))], None, names[0], claims, stopped=names[1],
                          certificate={names[2]: names[3]}, precision=Precision.unknown(names[4]))  # fmt: skip
     base = Explanation(text, tuple((n, 0.004) for n in names), names[0], tuple(names), ("shapley", names[5]),
