@@ -46,7 +46,9 @@ def _array(raw: bytes, name: str) -> npt.NDArray[Any]:
     except KeyError:
         raise InvalidInput(f"{name} is an array of records; write plain arrays") from None
     except Exception as error:  # a header is a Python expression, and may be damaged in any way
-        raise InvalidInput(f"{name} cannot be read as an array: {' '.join(str(error).split())[:120]}; give a .npy or .npz file of numpy") from None
+        raise InvalidInput(
+            f"{name} cannot be read as an array: {' '.join(str(error).split())[:120]}; give a .npy or .npz file of numpy"
+        ) from None
     rest = len(raw) - opened.tell()
     if kind.hasobject:
         raise InvalidInput(f"{name} holds objects, which are pickled; write arrays of numbers or of text")

@@ -85,9 +85,9 @@ def _progress(watched: Watched, run: Mapping[str, Any] | None) -> str:
 
 def _share(watched: Watched, run: Mapping[str, Any] | None) -> str:
     """How much of the budget of a running run is spent, in percent; empty where nobody knows."""
-    if not run or run["how"] != "running" or not watched.payoffs:
+    if not run or run["how"] != "running" or not run["budget"] or not watched.payoffs:
         return ""
-    return str(min(100, round(100 * watched.payoffs / max(run["budget"], 1))))
+    return str(min(100, round(100 * watched.payoffs / run["budget"])))
 
 
 def _people(watched: Watched) -> dict[str, Who]:

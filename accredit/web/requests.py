@@ -127,7 +127,7 @@ class RunRequest(Request):
     text: Annotated[str, Field(max_length=400)] | None = None
     method: DataMethod = "knn-shapley"
     model: Literal["logistic", "ridge", "forest"] = "logistic"
-    budget: Annotated[int, Field(ge=1, le=20_000)] = 500
+    budget: Annotated[int, Field(ge=1, le=20_000)] | None = None  # as many trainings as the command takes by itself
 
 
 class GameFileRequest(Request):

@@ -26,7 +26,7 @@ class Runs:
 
     def __init__(self) -> None:
         self.name = ""
-        self.budget = 0
+        self.budget: int | None = None
         self.stopped = False
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._process: asyncio.subprocess.Process | None = None
@@ -59,8 +59,8 @@ class Runs:
         folder = Path(self._folder.name)
         (folder / f"data{kind}").write_text(asked.table, encoding="utf-8")
         self.name, self.budget, self.stopped = PurePath(asked.name).name, asked.budget, False
-        options = [f"--target={asked.target}", f"--method={asked.method}", f"--model={asked.model}",
-                   f"--budget={asked.budget}", "--store=run.db"]  # fmt: skip
+        options = [f"--target={asked.target}", f"--method={asked.method}", f"--model={asked.model}", "--store=run.db"]
+        options += [f"--budget={asked.budget}"] if asked.budget else []
         options += [f"--text={asked.text}"] if asked.text else []
         with (folder / "said.txt").open("wb") as said:
             self._process = await asyncio.create_subprocess_exec(

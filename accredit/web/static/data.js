@@ -107,7 +107,8 @@ export function dataView(about, frame) {
     const { value: method } = by("run-method");
     const asked = {
       table: file.text, name: file.name, target: by("run-target").value, text: by("run-text").value || null,
-      method, model: by("run-model").value, budget: Math.max(1, Math.round(Number(by("run-budget").value)) || 1),
+      method, model: by("run-model").value,
+      budget: method === QUICK ? null : Math.max(1, Math.round(Number(by("run-budget").value)) || 1),
     };
     try {
       const { run } = await send("POST", "/api/run", asked);
