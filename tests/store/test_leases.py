@@ -14,6 +14,7 @@ import pytest
 from accredit.core import InvalidInput
 from accredit.core.coalitions import from_index
 from accredit.store import Journal, Quarantined, durable, fingerprint
+from accredit.store.journal_file import JournalFile
 from accredit.store.leases import new_holder
 from tests.store.store_games import Hangs, Traced
 
@@ -138,3 +139,19 @@ def test_an_interrupted_run_gives_its_leases_back(tmp_path: Path) -> None:
         with pytest.raises(KeyboardInterrupt), durable(Interrupted(""), journal, "serial", name=NAME) as kept:
             kept.payoff(from_index(np.arange(1024), 10))
         assert journal._file.sql.execute("SELECT count(*) FROM leases").fetchone()[0] == 0
+
+
+def test_a_journal_that_another_process_creates_meanwhile_is_not_taken_for_a_stranger(tmp_path, monkeypatch):
+    """The other process is as quick as it can be: it creates the file between any two looks at it."""
+    file, read = str(tmp_path / "run.db"), JournalFile.pragma
+
+    def meanwhile(self: JournalFile, setting: str) -> object:
+        found = read(self, setting)
+        if not os.environ.get("CREATED_MEANWHILE"):
+            monkeypatch.setenv("CREATED_MEANWHILE", "yes")
+            Journal(file).close()
+        return found
+
+    monkeypatch.setattr(JournalFile, "pragma", meanwhile)
+    with Journal(file) as journal:
+        assert journal.path == file
