@@ -96,7 +96,7 @@ class JournalFile:
     def _prepare(self) -> None:
         """Create the tables in an empty file; refuse a file that is not ours, of another format, or damaged."""
         self.sql.execute(f"PRAGMA busy_timeout = {int(BUSY_SECONDS * 1000)}")
-        # In this order: whoever sees tables sees the marks that were written with them, also while another process creates both.
+        # In this order: whoever sees tables sees the marks written with them, also while another process creates both.
         tables = self.sql.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
         application, version = self.pragma("application_id"), self.pragma("user_version")
         if tables and application != APPLICATION:
