@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from accredit.cli.output import NewFile
 from accredit.core.errors import InvalidInput
 
 FAST = "fast-shapley"
@@ -190,7 +191,7 @@ def explain(
 @click.option("--train", type=click.Path(), help="A FILE of training inputs on which the judge is trained.")
 @click.option("--judge", type=click.Path(), help="A folder that EvalX.save wrote, instead of training a judge.")
 @SEED
-@click.option("--html", "html_file", type=click.Path(dir_okay=False), help="Also write one self-contained page.")
+@click.option("--html", "html_file", type=NewFile(), help="Also write one self-contained page.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
 def audit(
     folder: str, subject: str, model: str | None, trust: str, column: str | None, limit: int | None, train: str | None,

@@ -37,6 +37,21 @@ class ChoiceGame(Protocol):
         ...
 
 
+class Choosing:
+    """Who plays, and what each of them may choose: what games of several choices have in common."""
+
+    def __init__(self, players: tuple[str, ...], levels: tuple[tuple[str, ...], ...]) -> None:
+        self._players, self._levels = players, levels
+
+    @property
+    def players(self) -> tuple[str, ...]:
+        return self._players
+
+    @property
+    def levels(self) -> tuple[tuple[str, ...], ...]:
+        return self._levels
+
+
 def worths(game: ChoiceGame, choices: IntArray) -> FloatArray:
     """What joint choices earn, checked: one finite number each. The only door through which values ask such a game."""
     earned = real_numbers(game.worth(choices), "worth", BadPayoff)

@@ -10,14 +10,14 @@ from typing import Any, final
 import numpy as np
 
 from accredit.core import BadPayoff, FloatArray, IntArray, InvalidInput
-from accredit.core.choices import MOST_CELLS, checked_levels, chosen
+from accredit.core.choices import MOST_CELLS, Choosing, checked_levels, chosen, shape_of
 from accredit.core.game import check_finite
 from accredit.core.numbers import real_numbers
 from accredit.core.tables import Sheet, is_table, number, read_sheet
 
 
 @final
-class ChoiceTable:
+class ChoiceTable(Choosing):
     """A game of several choices given by what every joint choice earns, one axis per player.
 
     Without `levels`, choices are called 0, 1, 2, … and are in order; 0 is "does not take part".
@@ -29,22 +29,14 @@ class ChoiceTable:
 
     def __init__(self, players: Iterable[str | int], table: Any, levels: Any = None) -> None:
         values = real_numbers(table, "table", copy=True)
-        self._players, self._levels = checked_levels(players, list(values.shape) if levels is None else levels)
-        wanted = tuple(len(each) for each in self._levels)
+        super().__init__(*checked_levels(players, list(values.shape) if levels is None else levels))
+        wanted = shape_of(self)
         if values.shape != wanted:
             raise InvalidInput(f"table has shape {values.shape}; these players and levels need {wanted}")
         flat = values.ravel()
         check_finite(flat, lambda row: chosen(self, np.array(np.unravel_index(row, wanted))))
         values.setflags(write=False)
         self.table = values
-
-    @property
-    def players(self) -> tuple[str, ...]:
-        return self._players
-
-    @property
-    def levels(self) -> tuple[tuple[str, ...], ...]:
-        return self._levels
 
     def worth(self, choices: IntArray) -> FloatArray:
         return np.asarray(self.table[tuple(choices.T)])
@@ -54,7 +46,7 @@ class ChoiceTable:
 
 
 @final
-class ChoiceFunction:
+class ChoiceFunction(Choosing):
     """A game of several choices given by a function of a batch of joint choices: (batch, n) whole numbers -> (batch,) numbers.
 
     >>> crew = ChoiceFunction(("a", "b"), [3, 3], lambda choices: choices.min(axis=1) * 2.0)
@@ -63,18 +55,10 @@ class ChoiceFunction:
     """
 
     def __init__(self, players: Iterable[str | int], levels: Any, function: Callable[[IntArray], Any]) -> None:
-        self._players, self._levels = checked_levels(players, levels)
+        super().__init__(*checked_levels(players, levels))
         if not callable(function):
             raise InvalidInput(f"function must be callable, got {function!r:.60}; for a table use ChoiceTable")
         self._function = function
-
-    @property
-    def players(self) -> tuple[str, ...]:
-        return self._players
-
-    @property
-    def levels(self) -> tuple[tuple[str, ...], ...]:
-        return self._levels
 
     def worth(self, choices: IntArray) -> FloatArray:
         return real_numbers(self._function(choices), "worth", BadPayoff)

@@ -9,6 +9,7 @@ from typing import Any, final
 import numpy as np
 
 from accredit.core import FloatArray, IntArray, InvalidInput, distinct_names
+from accredit.core.choices import Choosing
 from accredit.models.payoffs import check_payoff, payoff_of
 
 STATES = ("masked", "replaced", "kept")
@@ -16,7 +17,7 @@ WORD = re.compile(r"\w+(?:['’]\w+)*")
 
 
 @final
-class WordChoices:
+class WordChoices(Choosing):
     """v(x) = what the model pays for the text in which every word of `replacements` is masked, replaced or kept.
 
     Other words stay. The mask is the tokenizer's mask token; a model without one is refused. Every text is read once.
@@ -46,16 +47,9 @@ class WordChoices:
             )
         self._spans = [span for span, _ in found]
         self._written = [(str(model.tokenizer.mask_token), other, text[a:b]) for (a, b), other in found]
-        self._players = distinct_names(text[a:b] for a, b in self._spans)
+        players = distinct_names(text[a:b] for a, b in self._spans)
+        super().__init__(players, (STATES,) * len(players))
         self._paid: dict[str, float] = {}
-
-    @property
-    def players(self) -> tuple[str, ...]:
-        return self._players
-
-    @property
-    def levels(self) -> tuple[tuple[str, ...], ...]:
-        return (STATES,) * len(self._players)
 
     def written(self, choice: IntArray) -> str:
         """The text of one joint choice."""

@@ -9,6 +9,7 @@ from typing import Any, final
 import numpy as np
 
 from accredit.core import FloatArray, IntArray, InvalidInput, checked_groups, player_index
+from accredit.core.choices import Choosing
 from accredit.valuation.retraining import Retraining
 from accredit.valuation.split import Split
 
@@ -16,7 +17,7 @@ STATES = ("absent", "relabelled", "kept")
 
 
 @final
-class RowChoices:
+class RowChoices(Choosing):
     """v(x) = the test score of a classifier that was taught each row, or group of rows, as x says.
 
     A relabelled row is taught the next class (with two classes, the other one). Groups hold names of rows; rows in no group
@@ -39,21 +40,13 @@ class RowChoices:
             {name: list(members) for name, members in groups.items()}
         )  # fmt: skip
         self.data, self._estimator, self._how = data, estimator, how
-        self._players = tuple(listed)
+        super().__init__(tuple(listed), (STATES,) * len(listed))
         self._member = np.zeros((len(listed), len(data.names)), dtype=bool)
         for at, members in enumerate(listed.values()):
             self._member[at, [player_index(data.names, name) for name in members]] = True
         if (self._member.sum(axis=0) > 1).any():
             twice = data.names[int(self._member.sum(axis=0).argmax())]
             raise InvalidInput(f"groups holds row {twice!r} twice; groups must not overlap")
-
-    @property
-    def players(self) -> tuple[str, ...]:
-        return self._players
-
-    @property
-    def levels(self) -> tuple[tuple[str, ...], ...]:
-        return (STATES,) * len(self._players)
 
     def worth(self, choices: IntArray) -> FloatArray:
         return np.array([self._taught(choice) for choice in choices])

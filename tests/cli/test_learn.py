@@ -141,3 +141,10 @@ def test_a_selector_of_texts_reads_strings_and_joins_explain(tmp_path):
 def test_options_of_another_method_are_refused(words, said):
     with pytest.raises(InvalidInput, match=said):
         run("learn", "fit", "x.csv", "--out", "y", *words)
+
+
+def test_a_page_that_cannot_be_written_is_refused_before_the_audit():
+    result = CliRunner().invoke(
+        accredit, ["learn", "audit", "no-explainer", "rows.csv", "--html", "no/such/folder/page.html"]
+    )
+    assert result.exit_code == 2 and "there is no folder" in result.output
