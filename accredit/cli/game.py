@@ -10,6 +10,7 @@ import click
 from accredit.cli.options import SEED, MethodName
 from accredit.cli.output import NewFile, write_whole
 from accredit.core import Attribution, Attributions, InvalidInput
+from accredit.core.tables import Sheet, is_table, read_sheet
 from accredit.methods import find
 
 METHOD = MethodName("game")
@@ -46,15 +47,16 @@ def game(
     JSON. A table with one column per player and one named payoff is a game of several choices: levels 0, 1, 2, … or names.
     """
     from accredit import views
-    from accredit.games import grouped, read_game, read_groups
+    from accredit.games import grouped, read_groups
     from accredit.games.choices import has_choices
-    from accredit.games.files import leaves_nobody_out
+    from accredit.games.files import read_filled
     from accredit.values.report import report
 
-    if has_choices(file):
+    sheet = read_sheet(file) if is_table(file) else None
+    if sheet is not None and has_choices(sheet):
         other = None if method == "shapley" else method
         credit = _of_choices(
-            file, rule, {"--groups": groups, "--html": html_file, "--budget": budget, "--method": other}
+            sheet, rule, {"--groups": groups, "--html": html_file, "--budget": budget, "--method": other}
         )
         click.echo(credit.to_json() if as_json else views.text(credit))
         return
@@ -63,8 +65,7 @@ def game(
             f"--rule {rule} is for a table of choices, with one column per player; {file!r} lists coalitions"
         )
 
-    nobody_left_out = leaves_nobody_out(file)
-    played = read_game(file, nobody=0)
+    played, nobody_left_out = read_filled(file if sheet is None else sheet, nobody=0)
     named = read_groups(groups) if groups else None
     inside = "groups" in find(method, "game").method.takes
     players = grouped(played, named) if named and not inside else played
@@ -80,20 +81,20 @@ def game(
         click.echo(f"\nwritten: {html_file}")
 
 
-def _of_choices(file: str, rule: str | None, given: dict[str, object]) -> Attribution | Attributions:
+def _of_choices(sheet: Sheet, rule: str | None, given: dict[str, object]) -> Attribution | Attributions:
     """The credit of a game of several choices."""
-    from accredit.games.choices import ordered, read_choices
+    from accredit.games.choices import choices_in, ordered
     from accredit.values import bolger, multichoice, multichoices
 
     for option, value in given.items():
         if value is not None:
-            raise InvalidInput(f"{option} does not go with {file!r}, a table of choices; use --rule")
-    game = read_choices(file)
+            raise InvalidInput(f"{option} does not go with {sheet.file!r}, a table of choices; use --rule")
+    game = choices_in(sheet)
     if rule == "bolger" or (rule is None and not ordered(game)):
         return bolger(game)
     if not ordered(game):
         raise InvalidInput(
-            f"--rule {rule} needs levels 0, 1, 2, … and {file!r} names alternatives; write --rule bolger"
+            f"--rule {rule} needs levels 0, 1, 2, … and {sheet.file!r} names alternatives; write --rule bolger"
         )
     if rule is None:
         return multichoices(game)

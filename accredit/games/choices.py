@@ -13,7 +13,7 @@ from accredit.core import BadPayoff, FloatArray, IntArray, InvalidInput
 from accredit.core.choices import MOST_CELLS, Choosing, checked_levels, chosen, shape_of
 from accredit.core.game import check_finite
 from accredit.core.numbers import real_numbers
-from accredit.core.tables import Sheet, is_table, number, read_sheet
+from accredit.core.tables import Sheet, number, read_sheet
 
 
 @final
@@ -67,11 +67,9 @@ class ChoiceFunction(Choosing):
         return f"ChoiceFunction({len(self._players)} players)"
 
 
-def has_choices(path: str | Path) -> bool:
-    """Whether a file is a table of joint choices: a column payoff, and no column coalition."""
-    if not is_table(path):
-        return False
-    names = [name.strip().lower() for name in read_sheet(path).names]
+def has_choices(sheet: Sheet) -> bool:
+    """Whether a table lists joint choices: a column payoff, and no column coalition."""
+    names = [name.strip().lower() for name in sheet.names]
     return "payoff" in names and "coalition" not in names
 
 
@@ -86,7 +84,11 @@ def read_choices(path: str | Path) -> ChoiceTable:
     The cells of a player are levels 0, 1, 2, … or names of alternatives, in the order in which they first appear. Every joint
     choice must be there, once.
     """
-    sheet = read_sheet(path)
+    return choices_in(read_sheet(path))
+
+
+def choices_in(sheet: Sheet) -> ChoiceTable:
+    """The game of several choices in a table that was read."""
     header = [name.strip() for name in sheet.names]
     pays = [at for at, name in enumerate(header) if name.lower() == "payoff"]
     players = [name for name in header if name.lower() != "payoff"]

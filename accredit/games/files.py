@@ -31,19 +31,21 @@ def read_game(path: str | Path, *, nobody: float | None = None) -> TableGame:
     [{"coalition": [...], "payoff": …}]}` where names may hold a `+`, or `{"players": [...], "order": "size", "payoffs":
     [...]}` with the bare numbers in the order of textbooks (1, 2, 3, 12, 13, 23, 123) or "binary". `.gz` may follow.
     """
-    players, outputs, payoffs = _read(path)
+    return read_filled(path, nobody)[0]
+
+
+def read_filled(source: str | Path | Sheet, nobody: float | None) -> tuple[TableGame, bool]:
+    """The game of a file or of its table, and whether what nobody earns had to be filled in."""
+    players, outputs, payoffs = _read(source)
     if outputs != ("payoff",):
+        path = source.file if isinstance(source, Sheet) else source
         raise InvalidInput(
             f"file {str(path)!r} pays in {', '.join(outputs)}; one column named payoff is needed here. For all of them write "
             "read_games(path)"
         )
-    left_out = None if frozenset() in payoffs else nobody
-    return TableGame.from_payoffs({who: earned[0] for who, earned in payoffs.items()}, players, nobody=left_out)
-
-
-def leaves_nobody_out(path: str | Path) -> bool:
-    """Whether a file has no payoff for nobody."""
-    return frozenset() not in _read(path)[2]
+    filled = frozenset() not in payoffs and nobody is not None
+    earned_alone = {who: earned[0] for who, earned in payoffs.items()}
+    return TableGame.from_payoffs(earned_alone, players, nobody=nobody if filled else None), filled
 
 
 def read_games(path: str | Path) -> TableGames:
@@ -60,12 +62,12 @@ def read_games(path: str | Path) -> TableGames:
     return TableGames(columns[0].players, outputs, np.column_stack([column.table for column in columns]))
 
 
-def _read(path: str | Path) -> tuple[list[str], tuple[str, ...], dict[frozenset[str], tuple[float, ...]]]:
-    """Players, outputs, and the payoffs of every coalition in the file."""
-    if ending(path) == ".json":
-        rows, outputs, players = _json_rows(read_content(path))
+def _read(source: str | Path | Sheet) -> tuple[list[str], tuple[str, ...], dict[frozenset[str], tuple[float, ...]]]:
+    """Players, outputs, and the payoffs of every coalition in the file, or in its table."""
+    if not isinstance(source, Sheet) and ending(source) == ".json":
+        rows, outputs, players = _json_rows(read_content(source))
     else:
-        rows, outputs, players = *_table_rows(read_sheet(path)), None
+        rows, outputs, players = *_table_rows(source if isinstance(source, Sheet) else read_sheet(source)), None
     payoffs = _payoffs(rows, players)
     return players if players is not None else _names_in_order(payoffs), outputs, payoffs
 

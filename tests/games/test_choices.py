@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from accredit.core import InvalidInput
+from accredit.core.tables import read_sheet
 from accredit.games.choices import has_choices, ordered, read_choices
 from accredit.values import bolger
 
@@ -22,8 +23,8 @@ def test_a_table_with_one_column_per_player(tmp_path):
         write(tmp_path, LEVELS.replace("0,", "no,", 1).replace("\n0,", "\nno,").replace("\n1,", "\nyes,"))
     )
     assert named.levels[0] == ("no", "yes") and not ordered(named)
-    assert has_choices(tmp_path / "levels.csv")
-    assert not has_choices(write(tmp_path, "coalition,payoff\n,0\nA,1\n", "game.csv"))
+    assert has_choices(read_sheet(tmp_path / "levels.csv"))
+    assert not has_choices(read_sheet(write(tmp_path, "coalition,payoff\n,0\nA,1\n", "game.csv")))
 
 
 @pytest.mark.parametrize(
