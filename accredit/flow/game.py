@@ -19,7 +19,9 @@ from typing import Any
 import numpy as np
 
 from accredit.core import BoolArray, FloatArray, InvalidInput, checked_groups, checked_players, player_index
+from accredit.core.arguments import checked_arguments
 from accredit.core.coalitions import unique
+from accredit.core.game import checked_coalitions
 from accredit.flow.certificate import Flow
 from accredit.flow.maximum import MaximumFlows, checked_layer
 from accredit.flow.network import LayeredNetwork
@@ -78,6 +80,7 @@ class FlowGame:
     array([1., 2.])
     """
 
+    @checked_arguments
     def __init__(
         self, network: LayeredNetwork, *, layer: int = 0, groups: Groups = None, players: Iterable[str] | None = None
     ) -> None:
@@ -96,7 +99,7 @@ class FlowGame:
         return self.layer in (0, self.network.layers)
 
     def payoff(self, coalitions: BoolArray) -> FloatArray:
-        distinct, index = unique(coalitions @ self.members)
+        distinct, index = unique(checked_coalitions(coalitions, len(self._players)) @ self.members)
         return self.flows.values(distinct, self.layer)[index]
 
 
@@ -113,9 +116,12 @@ class MixedFlowGame:
     array([2., 0.])
     """
 
+    @checked_arguments
     def __init__(self, network: LayeredNetwork, places: Mapping[str, Iterable[tuple[int, int]]]) -> None:
         self.network = network.pruned()
-        self._players = checked_players(places)
+        if not places:
+            raise InvalidInput("places is empty; name a player, as in {'first': [(0, 0)]}")
+        self._players = checked_players(list(places))
         self._places = [
             [(checked_layer(layer, network.layers), self._token(token)) for layer, token in listed]
             for listed in places.values()
@@ -134,7 +140,7 @@ class MixedFlowGame:
         return self._players
 
     def payoff(self, coalitions: BoolArray) -> FloatArray:
-        distinct, index = unique(coalitions)
+        distinct, index = unique(checked_coalitions(coalitions, len(self._players)))
         return np.array([self._flow(row) for row in distinct])[index]
 
     def _flow(self, plays: BoolArray) -> float:
@@ -152,6 +158,7 @@ class MixedFlowGame:
 class FrozenFlowGame:
     """The additive game of one frozen flow: v(S) = what this flow sends through S. Its Shapley value is that flow itself."""
 
+    @checked_arguments
     def __init__(
         self, flow: Flow, *, layer: int = 0, groups: Groups = None, players: Iterable[str] | None = None
     ) -> None:
@@ -164,4 +171,4 @@ class FrozenFlowGame:
         return self._players
 
     def payoff(self, coalitions: BoolArray) -> FloatArray:
-        return np.asarray(coalitions @ self.through)
+        return np.asarray(checked_coalitions(coalitions, len(self._players)) @ self.through)

@@ -15,6 +15,7 @@ from typing import Any, final
 import numpy as np
 
 from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput
+from accredit.core.arguments import checked_arguments
 from accredit.games.batches import MEMORY, spans
 from accredit.games.parts import PartsGame
 from accredit.games.rows import columns_as_players, outputs_of_rows
@@ -100,6 +101,7 @@ def mixed(row: Any, background: Any, kept: BoolArray) -> Any:
     return pandas.DataFrame(columns).set_axis(background.columns, axis=1)
 
 
+@checked_arguments
 def tabular_game(
     model: Any,
     row: Any,

@@ -418,6 +418,7 @@ BY_CALL: dict[str, Callable[[Path], Any]] = {
     "store.load_arrays.path": saved_file,
     "store.Journal.path": lambda f: f / "journal.db",
     "store.durable.seed": lambda f: NOTHING,
+    "store.durable.executor": lambda f: "serial",
     "store.durable.name": lambda f: {"game": "x"},
     "store.save.arrays": lambda f: NOTHING,
     "trees.closed_form.model": lambda f: linear_model(),
@@ -623,14 +624,17 @@ CHOICES = {
 }
 
 
+FREE = {("core.Selection", "rule"), ("core.Interactions", "index")}  # words of whoever writes the result
+
+
 def expectation(call: str, parameter: str, note: str) -> str:
     """What a parameter expects, from its annotation; its name decides what the annotation leaves open."""
     if parameter in ("given", "coalition", "names", "terms") and "Iterable" in note and "checked" not in call:
         return "members"
-    if "[str | int]" in note:
-        return "numbered"
     if "Path" in note:
         return "writes" if call in ("store.save", "store.Journal") or "to_html" in call else "reads"
+    if (call, parameter) in FREE:
+        return "text"
     if (
         (parameter in CHOICES and "str" in note)
         or "Literal" in note
