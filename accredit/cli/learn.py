@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from accredit.cli.options import Amount, Count
-from accredit.cli.output import NewFile
+from accredit.cli.output import NewFile, NewFolder
 from accredit.core.errors import InvalidInput
 
 FAST = "fast-shapley"
@@ -37,7 +37,7 @@ def learn() -> None:
 
 @learn.command()
 @click.argument("subject", metavar="FILE|FOLDER")
-@click.option("--out", required=True, type=click.Path(file_okay=False), help="The folder to write the explainer to.")
+@click.option("--out", required=True, type=NewFolder(), help="The folder to write the explainer to.")
 @click.option("--method", type=click.Choice([FAST, *SELECTORS]), default=FAST, show_default=True)
 @click.option("-k", "--k", type=Count(min=1), help="Selectors: how many players are shown.")
 @MODEL
@@ -72,8 +72,6 @@ def fit(
     `accredit explain … --fast OUT` uses it. The other methods select the k players that reveal the answer; they may leak it, so
     run `accredit learn audit` on rows that they were not trained on.
     """
-    if Path(out).is_file():
-        raise InvalidInput(f"--out is {out!r}, which is a file; name a folder")
     trusted = tuple(filter(None, trust.split(",")))
     if method == FAST:
         if k is not None:

@@ -13,13 +13,14 @@ import click
 from click.core import ParameterSource
 
 from accredit.cli.options import SEED, Amount, Count
+from accredit.cli.output import NewFolder
 from accredit.core import AccreditError, InvalidInput
 
 OPTIONS = [
     click.option(
         "--quick", is_flag=True, help="Fewer draws and examples: a look in seconds or minutes, not for quoting."
     ),
-    click.option("--out", default="reports", show_default=True, type=click.Path(), help="Folder for the report."),
+    click.option("--out", default="reports", show_default=True, type=NewFolder(), help="Folder for the report."),
     click.option("--seed", type=SEED, default=0, show_default=True),
 ]
 TEXTS = [

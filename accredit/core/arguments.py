@@ -12,8 +12,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
 from functools import lru_cache, wraps
 from inspect import signature
+from sys import modules
 from types import UnionType
-from typing import Any, ParamSpec, TypeVar, cast
+from typing import Any, Literal, ParamSpec, TypeVar, cast, get_args, get_origin
 
 import numpy as np
 
@@ -62,8 +63,9 @@ def checked_arguments(function: Callable[P, R]) -> Callable[P, R]:
 
 def check_fields(settings: Any) -> None:
     """The same for the fields of a frozen dataclass, from its `__post_init__`."""
+    known = vars(modules[type(settings).__module__])
     for field in fields(settings):
-        checked_as(getattr(settings, field.name), field.name, str(field.type), {})
+        checked_as(getattr(settings, field.name), field.name, str(field.type), known)
 
 
 def checked_as(value: Any, name: str, note: str, known: Mapping[str, Any]) -> Any:
@@ -75,6 +77,9 @@ def checked_as(value: Any, name: str, note: str, known: Mapping[str, Any]) -> An
     classes = tuple(known[kind] for kind in kinds if _tells(known.get(kind)) and kind not in PLAIN)
     if classes and isinstance(value, classes):
         return value
+    choices = [choice for kind in kinds if get_origin(known.get(kind)) is Literal for choice in get_args(known[kind])]
+    if choices and all(get_origin(known.get(kind)) is Literal for kind in kinds) and not _among(value, choices):
+        raise InvalidInput(f"{name} is {shown(value)}; write {' or '.join(map(repr, choices))}")
     plain = [kind for kind in kinds if kind in PLAIN]
     if len(plain) == 1 and len(plain) + len(classes) == len(kinds):
         return PLAIN[plain[0]](value, name)
@@ -96,11 +101,16 @@ def _kinds(note: str) -> tuple[str, ...]:
         return ("numbers",)
     if note == "tuple[str, ...]":
         return ("texts",)
+    note = note.replace("tuple[int, ...]", "wholes")
     if note == "str | Path":
         return ("path",)
     while note != (shorter := re.sub(r"\[[^\[\]]*\]", "", note)):
         note = shorter
     return tuple(kind.strip() for kind in note.split("|"))
+
+
+def _among(value: Any, choices: list[Any]) -> bool:
+    return any(type(value) is type(choice) and value == choice for choice in choices)
 
 
 def _tells(kind: Any) -> bool:
@@ -158,6 +168,12 @@ def _texts(given: Any, name: str) -> Any:
     return tuple(given)
 
 
+def _wholes(given: Any, name: str) -> Any:
+    if not isinstance(given, list | tuple):
+        raise InvalidInput(f"{name} is {shown(given)}; give a list of whole numbers, as in (1, 2)")
+    return tuple(whole_number(item, f"{name}[{k}]", -MOST, example=1) for k, item in enumerate(given))
+
+
 def _each(classes: tuple[Any, ...]) -> list[str]:
     """The names of classes; a union is what it is made of."""
     return [part.__name__ for kind in classes for part in (kind.__args__ if isinstance(kind, UnionType) else (kind,))]
@@ -179,8 +195,10 @@ PLAIN: dict[str, Callable[[Any, str], Any]] = {
     "Iterable": _several,
     "Sequence": _listed,
     "Mapping": _mapping,
+    "dict": _mapping,
     "numbers": _row,
     "texts": _texts,
+    "wholes": _wholes,
     "path": as_path,
     "FloatArray": finite_numbers,
     "BoolArray": truths,

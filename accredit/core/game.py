@@ -43,8 +43,21 @@ def checked_game(game: Any) -> Game:
             f"game is {shown(game)}, a {type(game).__name__}; give a game, for example TableGame(players, payoffs) or "
             "FunctionGame(players, function)"
         )
-    checked_players(game.players)
-    return game
+    names = checked_players(game.players)
+    return game if names == game.players else _Named(game, names)
+
+
+class _Named:
+    """Somebody's game whose players are numbers, or a list: the same game with their names."""
+
+    def __init__(self, game: Game, names: tuple[str, ...]) -> None:
+        self._game, self.players = game, names
+
+    def payoff(self, coalitions: BoolArray) -> FloatArray:
+        return self._game.payoff(coalitions)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._game, name)
 
 
 def payoffs(game: Game, coalitions: BoolArray) -> FloatArray:
@@ -153,7 +166,7 @@ def checked_players(players: Iterable[str | int]) -> tuple[str, ...]:
 
 def checked_names(given: Iterable[str | int], what: str) -> tuple[str, ...]:
     """Names of players or outputs as a tuple of distinct strings, or an error that names the offender."""
-    if not isinstance(given, Iterable) or isinstance(given, bytes | Mapping):
+    if not isinstance(given, Iterable) or isinstance(given, bytes):
         raise InvalidInput(f"{what} is {shown(given)}; write a tuple of names")
     if isinstance(given, Set) and not isinstance(given, KeysView):
         raise InvalidInput(f"{what} is {shown(given)}, and a set has no order; write a tuple of names")
@@ -208,7 +221,8 @@ def coalition_of(players: tuple[str, ...], names: Iterable[str | int]) -> BoolAr
     """
     if not isinstance(names, Iterable):
         raise InvalidInput(f"a coalition is a list of players, got {shown(names)}; write for example [{players[0]!r}]")
-    row = np.zeros(len(checked_players(players)), dtype=bool)
+    players = checked_players(players)
+    row = np.zeros(len(players), dtype=bool)
     for name in names:
         row[player_index(players, name)] = True
     return row

@@ -22,6 +22,7 @@ from accredit.core import BoolArray, FloatArray, InvalidInput, checked_groups, c
 from accredit.core.arguments import checked_arguments
 from accredit.core.coalitions import unique
 from accredit.core.game import checked_coalitions
+from accredit.core.numbers import whole_number
 from accredit.flow.certificate import Flow
 from accredit.flow.maximum import MaximumFlows, checked_layer
 from accredit.flow.network import LayeredNetwork
@@ -122,18 +123,22 @@ class MixedFlowGame:
         if not places:
             raise InvalidInput("places is empty; name a player, as in {'first': [(0, 0)]}")
         self._players = checked_players(list(places))
-        self._places = [
-            [(checked_layer(layer, network.layers), self._token(token)) for layer, token in listed]
-            for listed in places.values()
-        ]
+        self._places = [self._nodes(name, listed) for name, listed in places.items()]
         every = [place for listed in self._places for place in listed]
         if len(set(every)) != len(every) or not all(self._places):
             raise InvalidInput("places must give every player at least one node, and no node to two players")
 
-    def _token(self, token: int) -> int:
-        if not 0 <= token < self.network.tokens:
-            raise InvalidInput(f"places names token {token!r}; the tokens are 0 … {self.network.tokens - 1}")
-        return int(token)
+    def _nodes(self, player: str, listed: Any) -> list[tuple[int, int]]:
+        """The nodes of one player as (layer, token)."""
+        try:
+            pairs = [(layer, token) for layer, token in listed]
+        except (TypeError, ValueError):
+            raise InvalidInput(f"places[{player!r}] is {listed!r:.60}; give nodes as [(layer, token), …]") from None
+        last = self.network.tokens - 1
+        return [
+            (checked_layer(layer, self.network.layers), whole_number(token, f"a token of places[{player!r}]", 0, last))
+            for layer, token in pairs
+        ]
 
     @property
     def players(self) -> tuple[str, ...]:

@@ -31,7 +31,7 @@ class WeightedVote:
         self.weights = _whole(weights, "weights")
         if self.weights.shape != (len(self._players),) or (self.weights < 0).any() or not self.weights.any():
             raise InvalidInput(
-                f"weights is {weights!r:.60}; {len(self._players)} players need votes of 0 or more each, and not all 0"
+                f"weights is {weights!r:.60}; {len(self._players)} players need one vote count each, none negative, some not 0"
             )
         self.quota = whole_number(quota, "quota", 1, int(self.weights.sum()))
 

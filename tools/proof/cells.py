@@ -43,6 +43,8 @@ ALSO_CALLED = {  # what a message may call an argument by
     "by_output": ("output",),
     "present": ("cube",),
     "absent": ("cube",),
+    "values": ("coalition",),
+    "table": ("level",),
 }
 
 
