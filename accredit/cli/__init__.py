@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from difflib import get_close_matches
 from importlib import import_module
@@ -13,6 +14,7 @@ from accredit.core.errors import AccreditError
 from accredit.core.version import __version__
 from accredit.interrupts import CODE, deaf
 
+LONGEST = 300  # characters of one word in a message; a path may have 255 in each of its names
 CLOSED = 141  # what shells report for a command whose reader has gone
 COMMANDS = {  # name -> (module, one line of help)
     "explain": ("accredit.cli.explain", "Credit the words of a text or the parts of an image for a model's output."),
@@ -112,8 +114,9 @@ def _run() -> int:
 
 
 def _say(message: str) -> None:
-    """One line, whatever it holds: names may contain line breaks."""
-    click.echo(f"accredit: {' '.join(message.splitlines())}", err=True)
+    """One line that can be read, whatever it holds: names may contain line breaks, and be of any length."""
+    short = re.sub(rf"\S{{{LONGEST},}}", lambda word: f"{word[0][:40]}… ({len(word[0]):,} characters)", message)
+    click.echo(f"accredit: {' '.join(short.splitlines())}", err=True)
 
 
 def _interrupted() -> int:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from accredit.cli.output import NewFolder
 from accredit.core import InvalidInput
 
 TRIALS = {  # what to type once the files lie in examples/ -> what it answers
@@ -30,7 +31,7 @@ SAMPLES = Path(__file__).parent / "samples"
 
 
 @click.command()
-@click.argument("folder", type=click.Path(file_okay=False), default="examples")
+@click.argument("folder", type=NewFolder(), default="examples")
 def examples(folder: str) -> None:
     """Write small files into FOLDER, and print what can be tried with them.
 

@@ -12,14 +12,15 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from accredit.cli.options import SEED
+from accredit.cli.options import SEED, Amount, Count
+from accredit.cli.output import NewFolder
 from accredit.core import AccreditError, InvalidInput
 
 OPTIONS = [
     click.option(
         "--quick", is_flag=True, help="Fewer draws and examples: a look in seconds or minutes, not for quoting."
     ),
-    click.option("--out", default="reports", show_default=True, type=click.Path(), help="Folder for the report."),
+    click.option("--out", default="reports", show_default=True, type=NewFolder(), help="Folder for the report."),
     click.option("--seed", type=SEED, default=0, show_default=True),
 ]
 TEXTS = [
@@ -27,7 +28,7 @@ TEXTS = [
                  help="A classifier's folder; repeat it."),
     click.option("--data", "data_file", type=click.Path(), help="A table with a column 'text'; default: 40 sentences."),
     click.option("--where", multiple=True, metavar="COLUMN=VALUE", help="Keep only these rows, for example split=dev."),
-    click.option("--limit", type=click.IntRange(min=1), help="Use the first rows only."),
+    click.option("--limit", type=Count(min=1), help="Use the first rows only."),
 ]  # fmt: skip
 Command = Callable[..., Any]
 
@@ -129,8 +130,8 @@ def agreement(data: str, weights: str | None, quick: bool, out: str, seed: int) 
 
 @reproduce.command()
 @_with(TEXTS)
-@click.option("--longest", type=click.IntRange(min=1), help="Keep only texts of at most this many words.")
-@click.option("--budget", type=click.IntRange(min=4), default=128, show_default=True, help="Payoffs of a game method.")
+@click.option("--longest", type=Count(min=1), help="Keep only texts of at most this many words.")
+@click.option("--budget", type=Count(min=4), default=128, show_default=True, help="Payoffs of a game method.")
 @click.option("--judge", multiple=True, help="Rank the first model again, measured by this removal; repeat it.")
 @click.option("--store", type=click.Path(), help="File that keeps finished rows.")
 @click.option(
@@ -172,8 +173,8 @@ def arena(
 
 
 @reproduce.command()
-@click.option("--limit", type=click.IntRange(min=2), default=20, show_default=True, help="Contexts of each kind.")
-@click.option("--budget", type=click.IntRange(min=4), default=64, show_default=True, help="Payoffs of a game method.")
+@click.option("--limit", type=Count(min=2), default=20, show_default=True, help="Contexts of each kind.")
+@click.option("--budget", type=Count(min=4), default=64, show_default=True, help="Payoffs of a game method.")
 @click.option("--store", type=click.Path(), help="File that keeps finished rows.")
 @click.option(
     "--executor", default="serial", show_default=True, help="serial, processes:2, dask, or dask:tcp://host:8786."
@@ -193,8 +194,8 @@ def answers(limit: int, budget: int, store: str | None, executor: str, quick: bo
 @click.option(
     "--model", default="builtin", show_default=True, help="A folder with a Hugging Face classifier, or 'builtin'."
 )
-@click.option("--limit", type=click.IntRange(min=1), default=12, show_default=True, help="Sentences.")
-@click.option("--budget", type=click.IntRange(min=4), default=64, show_default=True, help="Payoffs of a game method.")
+@click.option("--limit", type=Count(min=1), default=12, show_default=True, help="Sentences.")
+@click.option("--budget", type=Count(min=4), default=64, show_default=True, help="Payoffs of a game method.")
 @_with(OPTIONS)
 def sanity(model: str, limit: int, budget: int, quick: bool, out: str, seed: int) -> None:
     """Does an explanation depend on what the model knows, and does it hold still? Random layers, nudged embeddings."""
@@ -212,7 +213,7 @@ def sanity(model: str, limit: int, budget: int, quick: bool, out: str, seed: int
 @click.option(
     "--model", default="builtin", show_default=True, help="A folder with a Hugging Face classifier, or 'builtin'."
 )
-@click.option("--limit", type=click.IntRange(min=1), default=100, show_default=True, help="Reviews.")
+@click.option("--limit", type=Count(min=1), default=100, show_default=True, help="Reviews.")
 @_with(OPTIONS)
 def plausibility(data: str, model: str, limit: int, quick: bool, out: str, seed: int) -> None:
     """Do people agree? Explanations of movie reviews against human rationales (ERASER)."""
@@ -225,9 +226,9 @@ def plausibility(data: str, model: str, limit: int, quick: bool, out: str, seed:
 @click.option(
     "--data", required=True, type=click.Path(file_okay=False), help="Folder with the IMDB reviews and GloVe vectors."
 )
-@click.option("--seeds", type=click.IntRange(min=1), help="Runs of each row; default 5, with --quick 2.")
+@click.option("--seeds", type=Count(min=1), help="Runs of each row; default 5, with --quick 2.")
 @click.option("--store", type=click.Path(file_okay=False), help="Folder of finished runs; default: inside --out.")
-@click.option("--workers", type=click.IntRange(min=1), default=2, show_default=True, help="Runs at the same time.")
+@click.option("--workers", type=Count(min=1), default=2, show_default=True, help="Runs at the same time.")
 @_with(OPTIONS)
 def shortcuts(data: str, seeds: int | None, store: str | None, workers: int, quick: bool, out: str, seed: int) -> None:
     """Attention as a code for the answer, and two cures: Tables 1 and 2 of "Why is Attention Not So Attentive?"."""
@@ -245,16 +246,16 @@ def shortcuts(data: str, seeds: int | None, store: str | None, workers: int, qui
     help="Folder with the data files; docs/selection.md names them.",
 )
 @click.option("--sets", default="imdb,yelp,mnist,fashion", show_default=True, help="Data sets, separated by commas.")
-@click.option("--seeds", type=click.IntRange(min=1), help="Black boxes for each data set; default 3, quick 1.")
+@click.option("--seeds", type=Count(min=1), help="Black boxes for each data set; default 3, quick 1.")
 @click.option(
     "--scale",
-    type=click.FloatRange(0.1, 100),
+    type=Amount(0.1, 100),
     default=1.0,
     show_default=True,
     help="Times the usual number of rows to learn from: 4,000 texts, 2,000 pictures.",
 )
 @click.option("--store", type=click.Path(dir_okay=False), help="File that keeps finished cells: a stopped run goes on.")
-@click.option("--workers", type=click.IntRange(min=1), default=2, show_default=True, help="Processes.")
+@click.option("--workers", type=Count(min=1), default=2, show_default=True, help="Processes.")
 @_with(OPTIONS)
 def selection(
     data: str,

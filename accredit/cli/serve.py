@@ -7,6 +7,8 @@ import signal
 
 import click
 
+from accredit.cli.options import Amount, Count
+
 
 @click.command()
 @click.option(
@@ -19,8 +21,8 @@ import click
 @click.option(
     "--store", type=click.Path(), metavar="RUN.db", help="A journal to watch, finished or still being written."
 )
-@click.option("--port", type=click.IntRange(0, 65535), default=8077, show_default=True, help="0 takes a free one.")
-@click.option("--seconds", type=click.FloatRange(min=1), default=120.0, show_default=True, help="Limit of one request.")
+@click.option("--port", type=Count(0, 65535), default=8077, show_default=True, help="0 takes a free one.")
+@click.option("--seconds", type=Amount(min=1), default=120.0, show_default=True, help="Limit of one request.")
 def serve(models: tuple[str, ...], store: str | None, port: int, seconds: float) -> None:
     """Open a page on this machine: explain texts and images, play with games, follow attention, watch a valuation."""
     from accredit.store.journal import existing
