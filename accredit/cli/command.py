@@ -12,16 +12,7 @@ import click
 from accredit.cli.output import NewFile, written
 from accredit.core.files import put
 
-RESULT = (
-    "as_json",
-    "form",
-    "html_file",
-    "out",
-    "export_file",
-    "seed",
-    "quiet",
-    "help",
-)  # the last section, in this order
+RESULT = ("--json", "--csv", "--html", "--out", "--seed", "--quiet", "--help")  # the last section, in this order
 OUT, QUIET = "accredit.out", "accredit.quiet"  # where a context keeps them
 
 
@@ -86,12 +77,12 @@ class Command(click.Command):
     def _in_sections(self, ctx: click.Context) -> Iterator[tuple[str, list[click.Option]]]:
         """Headings with their options: those without one first, what all commands have last."""
         options = [param for param in self.get_params(ctx) if isinstance(param, click.Option)]
-        params = {"help" if "--help" in option.opts else str(option.name): option for option in options}
+        last = [option for name in RESULT for option in options if name in option.opts]
         placed = {name for names in self.sections.values() for name in names}
-        yield "Options", [param for name, param in params.items() if name not in (*placed, *RESULT)]
+        yield "Options", [option for option in options if option not in last and option.name not in placed]
         for heading, names in self.sections.items():
-            yield heading, [params[name] for name in names]
-        yield "Result", [params[name] for name in RESULT if name in params]
+            yield heading, [option for name in names for option in options if option.name == name]
+        yield "Result", last
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         from accredit.cli.examples import trials_of
@@ -103,9 +94,16 @@ class Command(click.Command):
 
 
 class Commands(click.Group):
-    """A command that has commands."""
+    """A command that has commands: listed in the order of their definition, each with its whole first sentence."""
 
     command_class = Command
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.commands)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, command.get_short_help_str(200)) for name, command in self.commands.items()])
 
 
 @contextmanager
