@@ -9,7 +9,6 @@ line per explainer and the rates of every detector and of the verdict; the last 
 from __future__ import annotations
 
 import argparse
-import json
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -22,6 +21,7 @@ from accredit.audit.names import NAMES
 from accredit.audit.verdict import DECIDING
 from accredit.core import FloatArray, IntArray
 from accredit.learned.inputs import Inputs, Pixels, Tabular, Words
+from benchmarks.record import record
 
 Array = Any
 Reader = Callable[[Array, FloatArray], FloatArray]
@@ -277,7 +277,7 @@ def main() -> None:
         }
         for cheats, found in verdicts.items()
     }  # fmt: skip
-    print(json.dumps({"verdict": rates, "cpu_seconds": round(time.process_time() - began)}))
+    record({"verdict": rates, "cpu_seconds": round(time.process_time() - began)})
 
 
 if __name__ == "__main__":

@@ -30,6 +30,7 @@ from accredit.learned.conformal import Per, calibrated
 from accredit.learned.families import Family, InputFamily, RowFamily
 from accredit.learned.fast import FastShapley, fit_fast
 from accredit.learned.valuers import efficient, raw_credit
+from benchmarks.record import record
 
 LEVEL, SEEDS = 0.9, 5
 
@@ -149,7 +150,7 @@ def main() -> None:
     for name in asked.only.split(","):
         found[name] = runs[name]()
         print(name, json.dumps(found[name]), flush=True)
-    print(json.dumps({"learned": found}))
+    record({"learned": found})
 
 
 if __name__ == "__main__":

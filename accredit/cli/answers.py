@@ -69,7 +69,7 @@ def explain_an_answer(
 ) -> None:
     """Explain one answer and print it, or write it."""
     from accredit import views
-    from accredit.cli.output import write_whole
+    from accredit.cli.output import write_whole, written
     from accredit.explanation import explain_answer
     from accredit.views.terminal import wants_colour
 
@@ -82,8 +82,8 @@ def explain_an_answer(
         write_whole(html_file, views.explanation_page(result))
     click.echo(result.to_json() if as_json else views.text(result, colour=wants_colour(sys.stdout)))
     for path in (out, html_file):
-        if path and not as_json:
-            click.echo(f"\nwritten: {path}")
+        if path:
+            written(path)
 
 
 def _settings(subject: str | None, given: dict[str, Any], options: dict[str, Any], model: str | None) -> dict[str, Any]:

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from accredit.cli.command import Command
 from accredit.cli.options import SEED, Count, MethodNames
-from accredit.cli.output import NewFile
+from accredit.cli.output import NewFile, write_whole, written
 from accredit.models.builtin.facts import KINDS, MOST
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ OF_TEXTS = ("data_file", "text", "target", "where", "longest", "players", "payof
 CONTEXTS = 20  # fresh contexts with --answers
 
 
-@click.command()
+@click.command(cls=Command)
 @click.option(
     "--model", default="builtin", show_default=True,
     help="A folder with a Hugging Face classifier (with --answers: a language model), or 'builtin'.",
@@ -57,7 +58,7 @@ CONTEXTS = 20  # fresh contexts with --answers
 @click.option("--removal", help="How players leave: mask, delete, attention, pad or zero; answers: rebuild, attention.")
 @click.option("--judge", help="Measure by this removal instead of the one that the methods use.")
 @click.option("--budget", type=Count(min=4), help="Payoffs that each game method may ask.")
-@click.option("--seed", type=SEED, default=0, show_default=True)
+@click.option("--seed", type=SEED, default=0, show_default=True, help="Of everything random.")
 @click.option(
     "--store", type=NewFile(), help="File that keeps finished rows, so that a killed run goes on where it left off."
 )
@@ -145,9 +146,8 @@ def _listed(words: str | None) -> tuple[str, ...]:
 
 
 def _write_page(table: Standings, html_file: str, model: str, subject: str) -> None:
-    from accredit.cli.output import write_whole
     from accredit.views.arena_page import arena_page
 
     asked_of = "the built-in model" if model == "builtin" else Path(model).name
     write_whole(html_file, arena_page(table, f"Which explanation to trust: {asked_of} on {subject}"))
-    click.echo(f"written: {html_file}", err=True)
+    written(html_file)

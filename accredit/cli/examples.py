@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from pathlib import Path
 
 import click
 
+from accredit.cli.command import Command
 from accredit.cli.output import NewFolder
 from accredit.core import InvalidInput
 
@@ -30,9 +32,10 @@ TRIALS = {  # what to type once the files lie in examples/ -> what it answers
 SAMPLES = Path(__file__).parent / "samples"
 
 
-@click.command()
+@click.command(cls=Command, prints=False)
 @click.argument("folder", type=NewFolder(), default="examples")
-def examples(folder: str) -> None:
+@click.option("--json", "as_json", is_flag=True, help="Print the commands to try as one JSON object.")
+def examples(folder: str, as_json: bool) -> None:
     """Write small files into FOLDER, and print what can be tried with them.
 
     FOLDER is made if it is not there. A file that is already in it is kept as it is.
@@ -41,9 +44,18 @@ def examples(folder: str) -> None:
     target.mkdir(parents=True, exist_ok=True)
     for sample in sorted(SAMPLES.iterdir()):
         _write(target / sample.name, sample.read_bytes())
+    trials = {_moved(command, folder): answers for command, answers in TRIALS.items()}
+    if as_json:
+        click.echo(json.dumps({"folder": folder, "trials": trials}, ensure_ascii=False))
+        return
     click.echo("Try:\n")
-    for command, answers in TRIALS.items():
-        click.echo(f"  {_moved(command, folder)}\n      {answers}")
+    for command, answers in trials.items():
+        click.echo(f"  {command}\n      {answers}")
+
+
+def trials_of(path: str) -> dict[str, str]:
+    """What can be tried of one command, as "accredit game", and what it answers."""
+    return {command: answers for command, answers in TRIALS.items() if f"{command} ".startswith(f"{path} ")}
 
 
 def _write(path: Path, content: bytes) -> None:

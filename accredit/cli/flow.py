@@ -7,11 +7,12 @@ from typing import Any
 
 import click
 
+from accredit.cli.command import Command
 from accredit.core import InvalidInput
 from accredit.core.plain import rounded
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("file", type=click.Path())
 @click.option(
     "--from", "sources", multiple=True, help="Where flow begins; repeat it, with --to, for several commodities."

@@ -7,8 +7,9 @@ from dataclasses import replace
 
 import click
 
+from accredit.cli.command import Command
 from accredit.cli.options import SEED, Count, MethodName
-from accredit.cli.output import NewFile, write_whole
+from accredit.cli.output import NewFile, write_whole, written
 from accredit.core import Attribution, Attributions, InvalidInput
 from accredit.core.tables import Sheet, is_table, read_sheet
 from accredit.methods import find
@@ -16,7 +17,7 @@ from accredit.methods import find
 METHOD = MethodName("game")
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("file", type=click.Path())
 @click.option("--method", type=METHOD, default="shapley", show_default=True, help=METHOD.help)
 @click.option(
@@ -77,8 +78,8 @@ def game(
             html_file, views.game_page(result, f"Who earned what in {click.format_filename(file, shorten=True)}")
         )
     click.echo(json.dumps(result.to_plain(), ensure_ascii=False) if as_json else views.text(result))
-    if html_file and not as_json:
-        click.echo(f"\nwritten: {html_file}")
+    if html_file:
+        written(html_file)
 
 
 def _of_choices(sheet: Sheet, rule: str | None, given: dict[str, object]) -> Attribution | Attributions:

@@ -9,8 +9,10 @@ from typing import Any
 
 import click
 
+from accredit.cli.command import Commands
+from accredit.cli.options import SEED as SEEDS
 from accredit.cli.options import Amount, Count
-from accredit.cli.output import NewFile, NewFolder
+from accredit.cli.output import NewFile, NewFolder, write_whole, written
 from accredit.core.errors import InvalidInput
 
 FAST = "fast-shapley"
@@ -27,10 +29,10 @@ MODEL = click.option(
 TRUST = click.option("--trust", default="", help="Types in a skops file that may be loaded, with commas between them.")
 COLUMN = click.option("--text", "column", help="The column of a CSV or TSV that holds the texts.")
 LIMIT = click.option("--limit", type=Count(min=1), help="Use the first inputs only.")
-SEED = click.option("--seed", type=Count(min=0), default=0, show_default=True)
+SEED = click.option("--seed", type=SEEDS, default=0, show_default=True, help="Of everything random.")
 
 
-@click.group()
+@click.group(cls=Commands)
 def learn() -> None:
     """Train an explainer of one model, use it, and test whether it can be trusted."""
 
@@ -196,7 +198,6 @@ def audit(
     import numpy as np
 
     from accredit.audit import leakage_report
-    from accredit.cli.output import write_whole
     from accredit.learned.cxplain import CXPlain
     from accredit.learned.evalx import EvalX
     from accredit.learned.inputs import answers_of
@@ -220,6 +221,8 @@ def audit(
     if html_file:
         write_whole(html_file, audit_page(report))
     click.echo(json.dumps(report.to_plain(), ensure_ascii=False) if as_json else audit_text(report))
+    if html_file:
+        written(html_file)
 
 
 def _task(

@@ -7,6 +7,7 @@ import re
 from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
 
 from accredit.core.numbers import MOST, shown
 from accredit.core.plain import DIGITS
@@ -34,7 +35,16 @@ class Amount(click.FloatRange):
         return super().convert(value, param, ctx)
 
 
-SEED = Count(0, MOST)
+class Seed(click.ParamType[int]):
+    """A whole number from 0 on; its largest value is not worth a line in every help."""
+
+    name = "n"
+
+    def convert(self, value: int | str, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        return int(Count(0, MOST).convert(value, param, ctx))
+
+
+SEED = Seed()
 
 
 class MethodName(click.ParamType[str]):
@@ -47,6 +57,9 @@ class MethodName(click.ParamType[str]):
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
         return find(value, self.place).name
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        return [CompletionItem(method.name) for method in methods_for(self.place) if method.name.startswith(incomplete)]
 
     @property
     def help(self) -> str:
@@ -68,3 +81,8 @@ class MethodNames(click.ParamType[tuple[str, ...]]):
         self, value: str | tuple[str, ...], param: click.Parameter | None, ctx: click.Context | None
     ) -> tuple[str, ...]:
         return tuple(chosen.name for chosen in find_all(value, self.place))
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        before, comma, last = incomplete.rpartition(",")
+        known = (method.name for method in methods_for(self.place) if method.name.startswith(last))
+        return [CompletionItem(before + comma + name) for name in known]

@@ -41,3 +41,8 @@ class NewFolder(click.ParamType[str]):
 def write_whole(path: str | Path, content: str) -> None:
     """Write a file so that it appears complete or not at all."""
     put(path, content.encode())
+
+
+def written(path: str | Path) -> None:
+    """Say, beside the result, that a file is there."""
+    click.echo(f"written: {path}", err=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -12,17 +13,27 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
+from accredit.cli.command import Commands
 from accredit.cli.options import SEED, Amount, Count
-from accredit.cli.output import NewFolder
+from accredit.cli.output import NewFolder, written
 from accredit.core import AccreditError, InvalidInput
+
+JSON = "accredit.json"  # where a context keeps --json, which no report needs to know
+
+
+def _keep_form(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+    ctx.meta[JSON] = value or ctx.meta.get(JSON, False)
+
 
 OPTIONS = [
     click.option(
         "--quick", is_flag=True, help="Fewer draws and examples: a look in seconds or minutes, not for quoting."
     ),
     click.option("--out", default="reports", show_default=True, type=NewFolder(), help="Folder for the report."),
-    click.option("--seed", type=SEED, default=0, show_default=True),
-]
+    click.option("--seed", type=SEED, default=0, show_default=True, help="Of everything random."),
+    click.option("--json", "as_json", is_flag=True, expose_value=False, callback=_keep_form,
+                 help="Print the verdicts as one JSON object per report."),
+]  # fmt: skip
 TEXTS = [
     click.option("--model", "models", multiple=True, default=["builtin"], show_default=True,
                  help="A classifier's folder; repeat it."),
@@ -38,7 +49,7 @@ def _with(options: Sequence[Callable[[Command], Command]]) -> Callable[[Command]
     return lambda command: reduce(lambda made, option: option(made), reversed(options), command)
 
 
-@click.group()
+@click.group(cls=Commands)
 def reproduce() -> None:
     """Run a paper's claims and print what holds."""
 
@@ -301,7 +312,7 @@ def every_page(context: click.Context, data: str | None, pages: str | None, quic
         names = asked
     failed = []
     for name in names:
-        click.echo(f"\n{name}")
+        click.echo(f"\n{name}", err=bool(context.meta[JSON]))
         place = ["--data", str(Path(data) / DATA[name])] if data and name in DATA else []
         words = [*place, *(["--quick"] if quick else []), "--out", out, *(["--seed", str(seed)] if seed else [])]
         try:
@@ -309,12 +320,12 @@ def every_page(context: click.Context, data: str | None, pages: str | None, quic
                 reproduce.commands[name].invoke(one)
         except AccreditError as error:
             failed.append(name)
-            click.echo(f"! {name} did not run: {error}")
+            click.echo(f"! {name} did not run: {error}", err=bool(context.meta[JSON]))
     if failed:
         raise click.ClickException(f"{len(failed)} of {len(names)} pages did not run: {', '.join(failed)}")
 
 
-UNSEEN = ("out", "store", "workers", "executor")  # options that do not change what a report says
+UNSEEN = ("out", "store", "workers", "executor", "as_json", "quiet")  # options that do not change what a report says
 MARKS = {"holds": "✓", "refuted": "✗", "cannot tell": "?"}
 
 
@@ -338,6 +349,11 @@ def _typed() -> str:
 def _finish(report: Any, out: str) -> None:
     report.command = _typed()
     files = report.write(out)
-    for verdict in report.verdicts:
-        click.echo(f"{MARKS[verdict.found]} {verdict.said}\n    {verdict.because}")
-    click.echo("written: " + ", ".join(str(file) for file in files))
+    if click.get_current_context().meta[JSON]:
+        told = [{"found": v.found, "said": v.said, "because": v.because} for v in report.verdicts]
+        click.echo(json.dumps({"report": report.name, "verdicts": told}, ensure_ascii=False))
+    else:
+        for verdict in report.verdicts:
+            click.echo(f"{MARKS[verdict.found]} {verdict.said}\n    {verdict.because}")
+    for file in files:
+        written(file)

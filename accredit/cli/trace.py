@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import click
 
+from accredit.cli.command import Command
 from accredit.cli.options import SEED, Amount, Count
-from accredit.cli.output import NewFile, write_whole
+from accredit.cli.output import NewFile, write_whole, written
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("answer")
 @click.option(
     "--model", required=True, type=click.Path(), metavar="FOLDER", help="A causal language model of Hugging Face."
@@ -81,9 +82,6 @@ def trace(
         )  # fmt: skip
     if html_file:
         write_whole(html_file, trace_page(found, shown))
-    if as_json:
-        click.echo(found.to_json())
-    else:
-        click.echo(trace_text(found, shown))
-        if html_file:
-            click.echo(f"\nwritten: {html_file}")
+    click.echo(found.to_json() if as_json else trace_text(found, shown))
+    if html_file:
+        written(html_file)

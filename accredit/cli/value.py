@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from accredit.cli.command import Command
 from accredit.cli.options import SEED, Amount, Count, MethodName
-from accredit.cli.output import NewFile, write_whole
+from accredit.cli.output import NewFile, write_whole, written
 
 if TYPE_CHECKING:
     from accredit.valuation.report import DataReport, Valuation
@@ -21,7 +22,7 @@ METHOD = MethodName("training data")
 SHOWN = ("form", "html_file")  # where results go is not part of what is computed
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("file", type=click.Path())
 @click.option("--target", metavar="COLUMN", help="The column to predict. A language model (--model FOLDER) needs none.")
 @click.option("--text", metavar="COLUMN", help="Learn from this column of texts instead of all other columns.")
@@ -170,8 +171,8 @@ def value(
         click.echo(labels_csv(report.labels), nl=False)
     else:
         click.echo(report_text(report))
-        if html_file:
-            click.echo(f"\nwritten: {html_file}")
+    if html_file:
+        written(html_file)
 
 
 def _valued(context: click.Context, read: Table, report: DataReport) -> Valuation:
