@@ -314,7 +314,8 @@ def _beside_the_paper(report: Report, rows: Sequence[Row]) -> None:
         report.say(
             f"More than two points below the paper's accuracy: {'; '.join(behind)}. The paper does not give its query, the "
             "size of its vectors, its head, its batches or its clipping. Ours are small: a query of pooled vectors instead "
-            f"of a trained text encoder, 50 numbers per word, 64 recurrent units, batches of {rows[0].setting.batch}."
+            f"of a trained text encoder, 50 numbers per word; with attention 64 recurrent units and batches of "
+            f"{max(row.setting.batch for row in rows)}."
         )
     baseline = {row.setting.encoder: row.mean("other_accuracy") for row in rows if row.setting.method == "Baseline"}
     cured = [row for row in rows if row.setting.method in ("Pretraining", "Weighting")]
