@@ -253,6 +253,12 @@ def shortcuts(data: str, seeds: int | None, store: str | None, workers: int, qui
     show_default=True,
     help="Times the usual number of rows to learn from: 4,000 texts, 2,000 pictures.",
 )
+@click.option(
+    "--whole",
+    is_flag=True,
+    help="As published: every training row, a surrogate that reads positions, temperatures chosen on training rows; hours.",
+)
+@click.option("--finished", is_flag=True, help="Run nothing: report the black boxes that --store holds whole.")
 @click.option("--store", type=click.Path(dir_okay=False), help="File that keeps finished cells: a stopped run goes on.")
 @click.option("--workers", type=click.IntRange(min=1), default=2, show_default=True, help="Processes.")
 @_with(OPTIONS)
@@ -261,6 +267,8 @@ def selection(
     sets: str,
     seeds: int | None,
     scale: float,
+    whole: bool,
+    finished: bool,
     store: str | None,
     workers: int,
     quick: bool,
@@ -269,9 +277,13 @@ def selection(
 ) -> None:
     """Which k words or pixels keep a black box's answer: eight methods, two of them cures of shortcuts (Table 3)."""
     from accredit.papers.selection import selection as run
+    from accredit.papers.selection_runs import WHOLE
 
+    if whole and (quick or scale != 1):
+        raise InvalidInput("--whole has sizes of its own; leave out --quick and --scale")
     names = [name.strip() for name in sets.split(",") if name.strip()]
-    _finish(run(Path(data), names, quick, seeds or (1 if quick else 3), seed, store, workers, scale=scale), out)
+    count, sizes = seeds or (1 if quick else 3), WHOLE if whole else None
+    _finish(run(Path(data), names, quick, count, seed, store, workers, sizes, scale, finished), out)
 
 
 DATA = {  # pages that need data, and where in the folder of --data these are
