@@ -226,15 +226,18 @@ def plausibility(data: str, model: str, limit: int, quick: bool, out: str, seed:
     "--data", required=True, type=click.Path(file_okay=False), help="Folder with the IMDB reviews and GloVe vectors."
 )
 @click.option("--seeds", type=click.IntRange(min=1), help="Runs of each row; default 5, with --quick 2.")
+@click.option("--first", is_flag=True, help="Choose nothing: take the first setting of every cure.")
 @click.option("--store", type=click.Path(file_okay=False), help="Folder of finished runs; default: inside --out.")
 @click.option("--workers", type=click.IntRange(min=1), default=2, show_default=True, help="Runs at the same time.")
 @_with(OPTIONS)
-def shortcuts(data: str, seeds: int | None, store: str | None, workers: int, quick: bool, out: str, seed: int) -> None:
+def shortcuts(
+    data: str, seeds: int | None, first: bool, store: str | None, workers: int, quick: bool, out: str, seed: int
+) -> None:
     """Attention as a code for the answer, and two cures: Tables 1 and 2 of "Why is Attention Not So Attentive?"."""
     from accredit.papers.shortcuts import shortcuts as run
 
     kept = store or str(Path(out) / "shortcuts_runs")
-    _finish(run(data, quick, seeds, seed, kept, workers, lambda line: click.echo(line, err=True)), out)
+    _finish(run(data, quick, seeds, seed, kept, workers, lambda line: click.echo(line, err=True), not first), out)
 
 
 @reproduce.command()

@@ -76,12 +76,12 @@ BASELINES = (  # wide and in small batches, as it takes to come near the paper's
     Setting("Baseline", "rcnn", Plain(25), attention="uniform", batch=64, units=128, features=256),
 )
 PLAIN = (Setting("Attention", "pooling", Plain(25), 0.1), Setting("Attention", "rcnn", Plain(25), 0.2))
-CANDIDATES = (  # the first of a method and encoder is the one taken without choosing
+CANDIDATES = (  # the first of a method and encoder is what choosing preferred, and is taken where nothing is chosen
     Setting("Pretraining", "pooling", RandomPretraining("dirichlet", 1.0, 25, 25), 0.2, LINEAR),
     Setting("Pretraining", "pooling", RandomPretraining("dirichlet", 0.1, 25, 25), 0.2, LINEAR),
     Setting("Pretraining", "pooling", RandomPretraining("dirichlet", 1.0, 25, 25), 0.2, MLP),
-    Setting("Weighting", "pooling", MaskNeutral(25, cap=50), 0.1),
     Setting("Weighting", "pooling", MaskNeutral(25, cap=10), 0.2),
+    Setting("Weighting", "pooling", MaskNeutral(25, cap=50), 0.1),
     Setting("Weighting", "pooling", MaskNeutral(25, cap=50, weigh_attention=True), 0.1),
     Setting("Pretraining", "rcnn", RandomPretraining("one-hot", 1.0, 12, 8), 0.2),
     Setting("Pretraining", "rcnn", RandomPretraining("dirichlet", 1.0, 12, 8), 0.2),
