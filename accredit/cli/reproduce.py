@@ -238,15 +238,18 @@ def plausibility(data: str, model: str, limit: int, quick: bool, out: str, seed:
     "--data", required=True, type=click.Path(file_okay=False), help="Folder with the IMDB reviews and GloVe vectors."
 )
 @click.option("--seeds", type=Count(min=1), help="Runs of each row; default 5, with --quick 2.")
+@click.option("--first", is_flag=True, help="Choose nothing: take the first setting of every cure.")
 @click.option("--store", type=click.Path(file_okay=False), help="Folder of finished runs; default: inside --out.")
 @click.option("--workers", type=Count(min=1), default=2, show_default=True, help="Runs at the same time.")
 @_with(OPTIONS)
-def shortcuts(data: str, seeds: int | None, store: str | None, workers: int, quick: bool, out: str, seed: int) -> None:
+def shortcuts(
+    data: str, seeds: int | None, first: bool, store: str | None, workers: int, quick: bool, out: str, seed: int
+) -> None:
     """Attention as a code for the answer, and two cures: Tables 1 and 2 of "Why is Attention Not So Attentive?"."""
     from accredit.papers.shortcuts import shortcuts as run
 
     kept = store or str(Path(out) / "shortcuts_runs")
-    _finish(run(data, quick, seeds, seed, kept, workers, lambda line: click.echo(line, err=True)), out)
+    _finish(run(data, quick, seeds, seed, kept, workers, lambda line: click.echo(line, err=True), not first), out)
 
 
 @reproduce.command()
@@ -265,6 +268,12 @@ def shortcuts(data: str, seeds: int | None, store: str | None, workers: int, qui
     show_default=True,
     help="Times the usual number of rows to learn from: 4,000 texts, 2,000 pictures.",
 )
+@click.option(
+    "--whole",
+    is_flag=True,
+    help="As published: every training row, a surrogate that reads positions, temperatures chosen on training rows; hours.",
+)
+@click.option("--finished", is_flag=True, help="Run nothing: report the black boxes that --store holds whole.")
 @click.option("--store", type=click.Path(dir_okay=False), help="File that keeps finished cells: a stopped run goes on.")
 @click.option("--workers", type=Count(min=1), default=2, show_default=True, help="Processes.")
 @_with(OPTIONS)
@@ -273,6 +282,8 @@ def selection(
     sets: str,
     seeds: int | None,
     scale: float,
+    whole: bool,
+    finished: bool,
     store: str | None,
     workers: int,
     quick: bool,
@@ -281,9 +292,13 @@ def selection(
 ) -> None:
     """Which k words or pixels keep a black box's answer: eight methods, two of them cures of shortcuts (Table 3)."""
     from accredit.papers.selection import selection as run
+    from accredit.papers.selection_runs import WHOLE
 
+    if whole and (quick or scale != 1):
+        raise InvalidInput("--whole has sizes of its own; leave out --quick and --scale")
     names = [name.strip() for name in sets.split(",") if name.strip()]
-    _finish(run(Path(data), names, quick, seeds or (1 if quick else 3), seed, store, workers, scale=scale), out)
+    count, sizes = seeds or (1 if quick else 3), WHOLE if whole else None
+    _finish(run(Path(data), names, quick, count, seed, store, workers, sizes, scale, finished), out)
 
 
 DATA = {  # pages that need data, and where in the folder of --data these are
