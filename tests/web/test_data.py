@@ -346,7 +346,7 @@ def test_a_long_ranking_is_shown_by_its_ends_and_listed_between(path):
 
 
 def test_how_much_is_linear_is_shown_where_a_datamodel_read_it(path):
-    """At p = ½ a row has half its weight as coefficient, rows 0 and 1 half of their pair's 2 besides, and the pair a quarter."""
+    """At p = ½ a row has half its weight as coefficient, rows 0 and 1 half of their pair's 2 besides, the pair a quarter."""
     linear = ((WORTH + np.where(np.arange(16) < 2, 1.0, 0.0)) ** 2).sum() / 4
     game = FunctionGame(ROWS, additive)
     values = linear_fit(None, game, 400, 0)
