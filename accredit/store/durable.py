@@ -23,7 +23,7 @@ from accredit.store.schedule import FinishedBatch, Schedule
 
 COMMIT_SECONDS = 0.2  # the longest that a finished payoff waits in memory
 COMMIT_ROWS = 2000
-WATCH_SECONDS = 0.05  # between looks at what another process is evaluating, at first
+WATCH_SECONDS = 0.02  # between looks at what another process is evaluating, at first
 
 
 class Quarantined(BadPayoff):
