@@ -152,8 +152,8 @@ def refit(
     half = (found.interval[..., 1] - found.interval[..., 0]) / 2
     counted = Counted(
         float(1 - missed / spread), float(same.mean()), np.nanmean(held, axis=(0, 2)),
-        float(np.nanmean(held, axis=(1, 2)).mean()), _whole_rows(found, truth, seed), _estimated(rest, found, truth, budget, seed),
-        float(np.nanmean(half) / fast.typical.mean()), float((found.far | found.wide).mean()), took,
+        float(np.nanmean(held, axis=(1, 2)).mean()), _whole_rows(found, truth, seed),
+        _estimated(rest, found, truth, budget, seed), float(np.nanmean(half) / fast.typical.mean()), float((found.far | found.wide).mean()), took,
     )  # fmt: skip
     return counted, fast
 
