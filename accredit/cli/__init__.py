@@ -92,7 +92,7 @@ def main() -> None:
     if instruction := os.environ.get("_ACCREDIT_COMPLETE"):
         from accredit.cli.completion import complete
 
-        sys.exit(complete(instruction))
+        sys.exit(complete(accredit, instruction))
     open_streams()
     try:
         code = _run()

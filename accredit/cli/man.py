@@ -20,9 +20,9 @@ def man() -> None:
     Read it:    accredit man | man -l -
     Install it: accredit man --out ~/.local/share/man/man1/accredit.1
     """
-    from accredit.cli import accredit
-
-    click.echo(manual(accredit))
+    root = click.get_current_context().find_root().command
+    assert isinstance(root, click.Group)
+    click.echo(manual(root))
 
 
 def manual(root: click.Group) -> str:
