@@ -64,8 +64,8 @@ def influence_assumption(report: Report, seed: int) -> None:
     report.verdict(
         "(i) ∇L(S, θ) = 0 is needed: away from a minimum the formula is about another model, and the certificate says so",
         found[SETTLED][0] and not found[1][0] and found[1][1] > 2 * found[SETTLED][1],
-        f"logistic regression, 40 rows, against training again without each: relative error {found[SETTLED][1]:.2f} at the minimum "
-        f"and {found[1][1]:.2f} after one step. `influence` reports ‖∇J‖ and refuses a Hessian that is not positive",
+        f"logistic regression, 40 rows, against training again without each: relative error {found[SETTLED][1]:.2f} at the "
+        f"minimum and {found[1][1]:.2f} after one step. `influence` reports ‖∇J‖ and refuses a Hessian that is not positive",
     )
 
 
