@@ -31,7 +31,7 @@ def gradient_axioms(report: Report) -> None:
     report.verdict(
         "Sensitivity: a coordinate that changes the output gets credit, one that never does gets none",
         abs(credit[0] - 1) < 1e-3 and credit[1] == 0,
-        f"F = 1 − max(0, 1 − x₁) from 0 to 2: integrated gradients {credit[0]:.4f} and {credit[1]:g}, as the output moves by 1; "
+        f"F = 1 − max(0, 1 − x₁) from 0 to 2 moves by 1: integrated gradients give {credit[0]:.4f} and {credit[1]:g}; "
         f"the plain gradient at x₁ = 2 is {slope[0]:g}, and breaks the axiom",
     )
     one = _module(lambda x: relu(x[:, 0] - 1 - relu(x[:, 1])))
@@ -81,7 +81,7 @@ def concepts_per_input(report: Report, seed: int) -> None:
             up = torch.tanh(h[:, 0]) * (1 - h[:, 2])
             return torch.stack([-up, up], dim=1)
 
-    model, stripes = Striped().double(), rng.normal(size=(30, 6)) + [4, 0, 0, 0, 0, 0]
+    model, stripes = Striped().double(), rng.normal(size=(30, 6)) + 4 * np.eye(6)[0]
     pool, inputs = rng.normal(size=(80, 6)), rng.normal(size=(25, 6))
     told = tcav(model, inputs, {"stripes": stripes}, pool, layer="hidden", target=1, random_concepts=9, seed=seed)
     each = np.asarray(told.certificate["sensitivity per input"])[0]
@@ -93,14 +93,14 @@ def concepts_per_input(report: Report, seed: int) -> None:
     report.verdict(
         "S(x) = ∇h(f(x)) · v is the limit of [h(f(x) + εv) − h(f(x))]/ε, for every input",
         float(np.abs(limit - slopes).max()) < 1e-6,
-        f"{len(inputs)} inputs of a model whose layer is known: largest gap to the difference {np.abs(limit - slopes).max():.1e}",
+        f"{len(inputs)} inputs of a model whose layer is known: largest gap {np.abs(limit - slopes).max():.1e}",
     )
     share = float((each > 0).mean())
     report.verdict(
         "The TCAV score is the directional derivative, as the chapter words it",
         abs(told["stripes"] - each.mean()) < 1e-6,
-        f"the score is the share of inputs with S(x) > 0, here {told['stripes']:.2f}; the mean of S(x) is {each.mean():.2f}. One "
-        f"input has an S(x), {each.min():.2f} to {each.max():.2f} here and positive for {share:.0%}, and no score",
+        f"the score is the share of inputs with S(x) > 0, here {told['stripes']:.2f}; the mean of S(x) is {each.mean():.2f}. "
+        f"One input has an S(x), {each.min():.2f} to {each.max():.2f} here and positive for {share:.0%}, and no score",
     )
 
 
