@@ -68,7 +68,8 @@ from accredit.values import shapley
 def roots(coalitions):
     return numpy.sqrt(coalitions.sum(axis=1))
 if __name__ == "__main__":
-    with Journal("run.db") as journal, durable(FunctionGame("abcd", roots), journal, executor="dask", name="roots") as game:
+    game = FunctionGame("abcd", roots)
+    with Journal("run.db") as journal, durable(game, journal, executor="dask", name={"game": "roots"}) as game:
         assert abs(shapley(game).credit.sum() - 2) < 1e-9
 """
 LINES = {  # extra -> a script that uses it, where no command alone does; its argument is the command of accredit

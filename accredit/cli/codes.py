@@ -11,5 +11,5 @@ CODES = {
     REFUSED: "It could not be done as asked: wrong words, a file that is not there or cannot be read, a missing package, a "
     "full disk. One line on standard error says what to type instead.",
     INTERRUPTED: "Interrupted by Ctrl+C. What --store or --out keeps row by row is kept.",
-    CLOSED: "Whoever read the output has stopped, as in accredit methods | head -1.",
+    CLOSED: "Whoever read the output has stopped, as when it is piped into head.",
 }
