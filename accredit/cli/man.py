@@ -55,7 +55,7 @@ def _below(context: click.Context) -> Iterator[click.Context]:
 
 
 def _command(context: click.Context) -> str:
-    from accredit.cli.examples import trials_of
+    from accredit.cli.trials import trials_of
 
     command = context.command
     usage = " ".join(command.collect_usage_pieces(context))
