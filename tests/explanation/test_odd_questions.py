@@ -42,9 +42,9 @@ def test_a_template_that_refuses_the_whole_chat_does_not_send_the_reader_to_atte
     strict = chatting("{{ raise_exception('no system role') }}")
     with pytest.raises(InvalidInput, match="no system role; give messages that it accepts"):
         answer_subject(strict, TURNS, answer="It")
-    alternating = "{% if messages[0].role != 'user' %}{{ raise_exception('user first') }}{% endif %}" + CHAT
-    with pytest.raises(InvalidInput, match="user first; keep them in place with removal='attention'"):
-        answer_subject(chatting(alternating), TURNS, answer="It").worth  # noqa: B018
+    long = "{% if messages | length < 3 %}{{ raise_exception('too short') }}{% endif %}" + CHAT
+    with pytest.raises(InvalidInput, match="too short; keep them in place with removal='attention'"):
+        answer_subject(chatting(long), TURNS, answer="It").worth  # noqa: B018
 
 
 def test_special_tokens_inside_a_text_are_named_because_nobody_plays_for_them():
@@ -73,11 +73,13 @@ def test_the_greatest_length_counts_what_is_there_already(family):
 
 
 def test_an_answer_ends_at_a_stop_string():
-    model = answering("gpt2")
-    free = answer_subject(model, TEXT, generate=6).said
-    stop = next(piece for piece in free.pieces if piece.strip("�"))
-    stopped = answer_subject(model, TEXT, generate={"max_new_tokens": 6, "stop_strings": [stop]}).said
-    assert len(stopped.pieces) == free.pieces.index(stop) + 1
+    model = answering("llama")
+    free = answer_subject(model, TEXT, generate=6).said.pieces
+    stop = free[1].strip()
+    stopped = answer_subject(model, TEXT, generate={"max_new_tokens": 6, "stop_strings": [stop]}).said.pieces
+    assert stop
+    assert stopped == free[: len(stopped)]
+    assert len(stopped) <= 2
 
 
 @pytest.mark.parametrize(
