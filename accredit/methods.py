@@ -352,10 +352,11 @@ COMPARED = (
 COMPARED_ANSWERS = tuple(
     name
     for name in (
-        "shapley", "banzhaf", "lasso", "leave-one-out", "attn-lrp", "input-x-gradient", "saliency", "flow", "rollout",
+        "shapley", "banzhaf", "lasso", "leave-one-out", "attn-lrp", "deep-lift", "gradient-shap",
+        "discretised-integrated-gradients", "input-x-gradient", "saliency", "value-zeroing", "flow", "flow:norm", "rollout",
         "attention",
     )
-    if "answer" in BY_NAME[name].applies
+    if "answer" in BY_NAME[name.partition(":")[0]].applies
 )  # fmt: skip
 
 

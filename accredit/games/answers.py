@@ -276,7 +276,7 @@ def answer_game(
     if len(answers) == 2 and answers[0].ids.tolist() == answers[1].ids.tolist():
         raise InvalidInput(f"rather_than is {answers[1].text!r:.60}, the answer itself; give another answer")
     pays = ModelPays(
-        asked, parts, answers, Reader(asked, memory, batch), asked.notes(said, form.get("context") is not None)
+        asked, parts, answers, Reader(asked, memory, batch), asked.notes(said, form.get("context") is not None, prefix)
     )
     others = len(answers[1].ids) if len(answers) == 2 else 0
     return AnswerGame(pays, first.tokens, others, first, players if isinstance(players, str) else "player")

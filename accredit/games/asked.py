@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any, final
 
@@ -24,6 +25,7 @@ class FunctionPays:
 
     def __init__(self, function: Callable[..., Any], parts: Parts, answers: list[str], filler: str | None) -> None:
         self.function, self.parts, self.answers, self.filler = function, parts, answers, filler
+        self.notes: list[str] = []  # what the reader of a result must know
 
     @property
     def players(self) -> tuple[str, ...]:
@@ -73,7 +75,7 @@ class FunctionPays:
             "model": name, "architecture": "a function of prompts", "removal": "rebuild" if self.filler is None else "filler",
             "filler": self.filler, "answer": self.answers[0], "answer from": "given",
             "rather than": self.answers[1] if len(self.answers) > 1 else None,
-            "reading": f"up to {ROWS} prompts in one call of the function", "notes": [],
+            "reading": f"up to {ROWS} prompts in one call of the function", "notes": list(self.notes),
         }  # fmt: skip
 
 
@@ -110,16 +112,38 @@ def asked_game(
         raise InvalidInput(
             f"answer is {answers!r:.60}; a function of prompts is asked about a given answer that is not empty"
         )
+    if rather_than == answer:
+        raise InvalidInput(f"rather_than is {rather_than!r:.60}, the answer itself; give another answer")
+    _check_signature(function)
     said = prompt_of(prompt, **form)
     players = chosen_players(players, said, form)
     if players == "token":
         raise InvalidInput("players is 'token', and a function of prompts has no tokenizer; use 'word'")
     pays = FunctionPays(function, said.parts(players, fixed), answers, filler)
     everybody = np.ones((1, len(pays.players)), dtype=bool)
-    first = pays._said([_whole(said)], answer)
-    count, total = first.shape[1], pays.log_probabilities(everybody).shape[1]
+    first, again = pays._said([_whole(said)], answer), pays.log_probabilities(everybody)
+    count, total = first.shape[1], again.shape[1]
+    if total >= count and (gap := float(np.abs(first - again[:, :count]).max())) > 1e-6:
+        pays.notes.append(
+            f"Warning: asked twice about the whole prompt, the function gave log-probabilities that differ by {gap:.2g}; credit "
+            "that is not much larger means nothing."
+        )
     names = ("answer",) if count == 1 else distinct_names(f"token {k + 1}" for k in range(count))
     return AnswerGame(pays, names, total - count, unit=players if isinstance(players, str) else "player")
+
+
+def _check_signature(function: Callable[..., Any]) -> None:
+    """Refuse a function that cannot be called with prompts and an answer, where Python can tell."""
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # written in another language
+        return
+    try:
+        signature.bind([], "")
+    except TypeError as error:
+        raise InvalidInput(
+            f"the function takes {signature}, and is called as function(prompts, answer): {error}; let it take both"
+        ) from None
 
 
 def _whole(prompt: Any) -> Any:

@@ -94,8 +94,10 @@ class WithPrefix:
 
 def with_prefix(source: Rebuilt | InPlace, prefix: str, unit: object) -> Rebuilt | InPlace | WithPrefix:
     """The source's parts, and beside them those of what was said so far."""
-    if not prefix:
+    if prefix == "":
         return source
+    if not isinstance(prefix, str) or not prefix.strip():
+        raise InvalidInput(f"prefix is {prefix!r:.40}; give some words as a string, or leave it out")
     model = source.model
     if not model.encodes:
         raise InvalidInput(

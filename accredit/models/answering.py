@@ -21,6 +21,7 @@ from accredit.models.text import TextModel, as_text_model
 
 NEW_TOKENS = 128  # of a generated answer
 LISTED = 5  # unknown words that a note names
+KEEP = "keep them in place with removal='attention', or hold more of them fixed"
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,6 +92,7 @@ class AnsweringModel:
                 f"the prompt is a chat, and the tokenizer of {self.name} has no chat template; give one text, or set "
                 "tokenizer.chat_template"
             )
+        self.rendered(made, "give messages that it accepts")
         return made
 
     @cached_property
@@ -116,8 +118,11 @@ class AnsweringModel:
             )
         return ids.astype(np.int64)
 
-    def rendered(self, prompt: Prompt) -> str:
-        """The text that is cut into tokens: the prompt's own, or what the chat template makes of its messages."""
+    def rendered(self, prompt: Prompt, instead: str = KEEP) -> str:
+        """The text that is cut into tokens: the prompt's own, or what the chat template makes of its messages.
+
+        `instead` is what a reader can do where the template refuses them.
+        """
         if prompt.messages is None:
             return prompt.contents[0]
         ends = prompt.messages[-1]["role"] == "assistant" if prompt.messages else False
@@ -133,29 +138,46 @@ class AnsweringModel:
         except Exception as error:  # templates raise what they like
             roles = ", ".join(str(m["role"]) for m in prompt.messages) or "none"
             raise InvalidInput(
-                f"the chat template of {self.name} refuses the turns {roles}: {' '.join(str(error).split())[:150]}; keep them "
-                "in place with removal='attention', or hold more of them fixed"
+                f"the chat template of {self.name} refuses the turns {roles}: {' '.join(str(error).split())[:150]}; {instead}"
             ) from None
 
-    def notes(self, prompt: Prompt | IntArray, context: bool) -> tuple[str, ...]:
-        """What the reader of a result must know about how the prompt is read."""
+    def notes(self, prompt: Prompt | IntArray, context: bool, prefix: str = "") -> tuple[str, ...]:
+        """What the reader of a result must know about how the prompt is read, and what was said so far."""
+        said = list(self._unknown_words(*self._spelled_so_far(prefix))) if prefix else []
         if not isinstance(prompt, Prompt):
-            return ()
-        said = list(self._unknown_words(prompt))
+            return tuple(said)
+        text = self.rendered(prompt)
+        said += self._unknown_words(text, *self.offsets(text, prompt.messages is not None))
+        said += self._rewritten(prompt, text)
         if prompt.messages is not None and context:
             said.append("Context and query are one message of the user, put into the tokenizer's chat template.")
         if prompt.messages is None and self._begins(prompt.contents[0]):
             said.append(
                 f"The prompt begins with {self.tokenizer.bos_token} already, so no second one is put before it."
             )
+        elif reserved := [t for t in self.reserved if any(t in content for content in prompt.contents)]:
+            said.append(f"The prompt holds {', '.join(reserved)}, which the tokenizer reads as special: nobody plays for it.")
         return tuple(said)
 
-    def _unknown_words(self, prompt: Prompt) -> Iterator[str]:
-        """Which words of the prompt the model reads as one and the same unknown one."""
-        unknown, text = self.tokenizer.unk_token_id, self.rendered(prompt)
+    def _spelled_so_far(self, prefix: str) -> tuple[str, IntArray, IntArray]:
+        """What was said so far, its token ids, and the characters that each covers."""
+        row = self.tokenizer(text_target=prefix, add_special_tokens=False, return_offsets_mapping=True)
+        return prefix, np.array(row["input_ids"]), np.array(row["offset_mapping"]).reshape(-1, 2)
+
+    def _rewritten(self, prompt: Prompt, text: str) -> Iterator[str]:
+        """Messages that the chat template does not write as they were given: the model never reads them so."""
+        for message in prompt.messages or ():
+            if message["content"].strip() not in text:
+                yield (
+                    f"Warning: the chat template of {self.name} leaves out or rewrites the {message['role']}'s "
+                    f"{message['content']!r:.60}, so the model does not read it as it was given."
+                )
+
+    def _unknown_words(self, text: str, ids: IntArray, spans: IntArray) -> Iterator[str]:
+        """Which words of a text the model reads as one and the same unknown one."""
+        unknown = self.tokenizer.unk_token_id
         if unknown is None:
             return
-        ids, spans = self.offsets(text, prompt.messages is not None)
         words = [text[a:b].strip() for i, (a, b) in zip(ids.tolist(), spans.tolist(), strict=True) if i == unknown]
         lost = list(dict.fromkeys(word for word in words if word and word != self.tokenizer.unk_token))
         if lost:
@@ -307,20 +329,22 @@ class AnsweringModel:
 
         An encoder–decoder goes on from `prefix`. Where the settings draw, `seed` decides, and torch's own state stays.
         """
-        chosen = {"do_sample": False, "num_beams": 1, "max_new_tokens": NEW_TOKENS} | settings
         ids = (
             prompt
             if not isinstance(prompt, Prompt)
             else self.tokenized([self.rendered(prompt)], prompt.messages is not None)[0]
         )
         self.check_length(len(ids), 1)
+        before = np.concatenate([self.start, self.target_ids(prefix)]) if self.encodes else ids
+        chosen = {"do_sample": False, "num_beams": 1} | _lengths(settings, len(before))
         if not self.encodes:
-            chosen["max_new_tokens"] = min(_count(chosen["max_new_tokens"]), self.text_model.longest() - len(ids))
+            chosen["max_new_tokens"] = min(chosen["max_new_tokens"], self.text_model.longest() - len(ids))
         drawn = {"seed": seed} if chosen["do_sample"] else {}
         how = ", ".join(f"{name}={value}" for name, value in (chosen | drawn).items())
         given = torch.from_numpy(ids)[None].to(device_of(self.model))
-        before = np.concatenate([self.start, self.target_ids(prefix)]) if self.encodes else ids
-        spoken = {"decoder_input_ids": torch.from_numpy(before)[None].to(given.device)} if prefix else {}
+        spoken: dict[str, Any] = {"tokenizer": self.tokenizer} if "stop_strings" in chosen else {}
+        if prefix:
+            spoken["decoder_input_ids"] = torch.from_numpy(before)[None].to(given.device)
         with self.held(), torch.inference_mode(), quiet(), torch.random.fork_rng():
             torch.manual_seed(seed)
             try:
@@ -410,9 +434,25 @@ class AnsweringModel:
             return read_attention(self.model, forward, tensor, heads, likely, len(ids) + len(decoder))
 
 
-def _count(tokens: Any) -> int:
-    if not isinstance(tokens, int) or isinstance(tokens, bool) or tokens < 1:
-        raise InvalidInput(f"max_new_tokens is {tokens!r:.40}; give a number of at least 1")
+def _lengths(settings: Mapping[str, Any], before: int) -> dict[str, Any]:
+    """Settings of `model.generate` that ask for one answer, its length in new tokens; `before` tokens are there already."""
+    chosen = dict(settings)
+    if chosen.pop("num_return_sequences", 1) != 1:
+        raise InvalidInput(
+            f"num_return_sequences is {settings['num_return_sequences']!r:.40}, and one answer is explained; leave it out"
+        )
+    if "max_length" in chosen:
+        if "max_new_tokens" in chosen:
+            raise InvalidInput("max_length and max_new_tokens are both given; give max_new_tokens alone")
+        longest = _count(chosen.pop("max_length"), "max_length", before)
+        return chosen | {"max_new_tokens": longest - before}
+    return chosen | {"max_new_tokens": _count(chosen.get("max_new_tokens", NEW_TOKENS), "max_new_tokens")}
+
+
+def _count(tokens: Any, name: str, before: int = 0) -> int:
+    if not isinstance(tokens, int) or isinstance(tokens, bool) or tokens <= before:
+        there = f", because {before} tokens are there already" if before else ""
+        raise InvalidInput(f"{name} is {tokens!r:.40}; give a number of at least {before + 1}{there}")
     return tokens
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -343,7 +343,8 @@ def prompt_of(
 
 
 def _from_context(context: Any, query: str | None, template: str, separator: str, chat: bool) -> Prompt:
-    if isinstance(context, str) or not isinstance(context, Iterable):
+    named = isinstance(context, Mapping | Set) or hasattr(context, "columns")  # iterating gives names, or no order
+    if isinstance(context, str) or not isinstance(context, Iterable) or named:
         raise InvalidInput(f"context is {context!r:.60}; give a list of passages, as in context=['…', '…']")
     passages = [str(p) if isinstance(p, str) else p for p in context]
     if not passages or not all(isinstance(p, str) and p.strip() for p in passages):

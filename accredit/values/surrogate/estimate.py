@@ -11,7 +11,7 @@ import numpy as np
 from accredit.core.coalitions import FloatArray, IntArray
 from accredit.core.errors import NotConverged
 from accredit.values.surrogate.design import Design
-from accredit.values.surrogate.fitting import fit_isotropic, fit_screened, stages
+from accredit.values.surrogate.fitting import fit_isotropic, fit_screened, more_rows, stages
 from accredit.values.surrogate.intervals import FLOOR, Regression, operator, standard_error, t_multiple
 from accredit.values.surrogate.likelihood import Mixture, Sample
 from accredit.values.surrogate.posterior import Posterior, posterior, steadied
@@ -225,7 +225,7 @@ def _models(sample: Sample, rng: np.random.Generator) -> tuple[Posterior, ...]:
         )
     if len(sample) - 1 <= sample.rows.players + 1:
         return (isotropic,)
-    screened = posterior(fit_screened(samples), sample)
+    screened = posterior(fit_screened(more_rows(samples, sample, rng)), sample)
     return (isotropic,) if screened is None else (isotropic, screened)
 
 
