@@ -5,7 +5,7 @@ sharpened or softened to fit: $q_c \propto p_c^a$. A label can then come about i
 
 - it is true, with the chances q;
 - it is **doubtful**, with a chance δ: one of the other classes, those that the model finds plausible more often
-  ($r_c \propto p_c^{a/2}$, the likeliest class left out). Rows on the border are of that kind, and what annotators confuse;
+  ($r_c \propto p_c^{3a/4}$, the likeliest class left out). Rows on the border are of that kind, and what annotators confuse;
 - it is **wrong at random**, with a chance π: any other class as often as any other.
 
 $$P(y) = (1-\pi)\,t_y + \pi\,\frac{1-t_y}{C-1}, \qquad t = (1-\delta)\,q + \delta\,r .$$
@@ -23,9 +23,9 @@ from scipy.special import expit
 from accredit.core import FloatArray, IntArray
 
 MOST_RATE, MOST_DOUBT = 0.5, 0.3
-PRIOR = (1.0, 10.0)  # of the rate: one row as if seen to be wrong, and ten to be right
+PRIOR = (2.0, 30.0)  # of the rate: two rows as if seen to be wrong, and thirty to be right
 DOUBT_PRIOR = (0.3, 10.0)
-SOFTER = 0.5  # how much less sure doubtful labels follow the model
+SOFTER = 0.75  # by how much less sure doubtful labels follow the model
 MOST_NUMBERS = 2_000_000  # rows × classes by which the likelihood is judged
 CONFIDENCE = 1.645  # standard errors on either side, for an interval of 90 %
 STEP = 1e-3  # of the differences by which curvature is measured
