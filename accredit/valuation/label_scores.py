@@ -99,17 +99,6 @@ def margin(logs: FloatArray, y: IntArray) -> FloatArray:
     return np.asarray(logs[rows, y] - others.max(axis=1))
 
 
-def decision(logs: FloatArray, y: IntArray) -> FloatArray:
-    """How far the prediction is from a tie of its two best classes, whatever the label; negative where it is not the label.
-
-    >>> decision(np.log([[0.6, 0.3, 0.1], [0.6, 0.3, 0.1]]), np.array([0, 2])).round(2)
-    array([ 0.69, -0.69])
-    """
-    best = np.sort(logs, axis=1)
-    gap = best[:, -1] - best[:, -2]
-    return np.asarray(np.where(logs.argmax(axis=1) == y, gap, -gap))
-
-
 def margin_over_training(view: View, y: IntArray, seed: int = 0) -> FloatArray:
     """AUM (Pleiss et al., 2020): the margin of the given label, averaged over the epochs in which a small network learns it.
 

@@ -12,18 +12,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from accredit.core import FloatArray, IntArray, InvalidInput, needs
+from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput, needs
 from accredit.core.arguments import checked_arguments
 from accredit.core.game import as_name
 from accredit.core.numbers import as_array, checked_text, shown
 from accredit.valuation import label_scores as scores
 from accredit.valuation.foretold import Foretold
 from accredit.valuation.label_precision import precision_by_planting, precision_in_thought
+from accredit.valuation.label_rate import error_rate
 from accredit.valuation.label_result import Evidence, WrongLabels, with_excerpts
 from accredit.valuation.label_scores import View
 from accredit.valuation.oddities import nearest, oddities
 from accredit.valuation.out_of_fold import belief, likeliest_penalty, out_of_fold, pool_shares, pooled
-from accredit.valuation.planted import Trial, error_rate, found_share, planted
+from accredit.valuation.planted import Trial, found_share, planted
 from accredit.valuation.split import missing
 
 TRIALS = 3  # plantings
@@ -81,8 +82,8 @@ def wrong_labels(
         )
     evidence = _evidence([{n: found_share(s, flips) for n, s in found.scores.items()} for found, flips in trials])
     chosen = _chosen(evidence).score
-    kept = [Trial(flips, found.scores[chosen], found.decisions) for found, flips in trials]
-    agreement, majority = float((seen.decisions > 0).mean()), float(np.bincount(y).max() / len(y))
+    kept = [Trial(flips, found.scores[chosen]) for found, flips in trials]
+    agreement, majority = float(seen.agrees.mean()), float(np.bincount(y).max() / len(y))
     refused = _refusal(agreement, majority, _chosen(evidence), len(y))
     order = np.argsort(seen.scores[chosen], kind="stable")
     suspicion = np.empty(len(y))
@@ -131,14 +132,14 @@ def _listed(
     ) -> FloatArray:  # of the first look: what others learn in the second depends on the label judged
         return precision_in_thought(seen.logs, y, rate) if chosen == COMBINED else precision_by_planting(trials, rate)
 
-    rate, low, high = error_rate(seen.decisions, trials, seen.logs.shape[1])
+    rate, low, high = error_rate(seen.logs, y)
     curve = expected(rate)
-    size = _length(curve, wanted)
+    size = 0 if seen.agrees.all() else _length(curve, wanted)
     if not size:
         verdict = (
             f"about {rate:.1%} of the labels look wrong, but no list of suspects is expected to be {wanted:.0%} right"
         )
-        if (seen.decisions > 0).all():
+        if seen.agrees.all():
             verdict = (
                 f"no label looks wrong: all are foretold from the other rows; at most about {high:.1%} could be wrong"
             )
@@ -158,7 +159,7 @@ def _listed(
 class _Scored:
     scores: dict[str, FloatArray]  # name -> (N,)
     logs: FloatArray  # (N, C), out-of-fold log probabilities of all models together
-    decisions: FloatArray  # (N,), of `logs`
+    agrees: BoolArray  # (N,), whether the likeliest class of `logs` is the label
 
 
 def _scored(
@@ -185,7 +186,7 @@ def _scored(
     again = [out_of_fold(views[name], y, seed, believed, penalties[name]) for name in heard]
     found[COMBINED] = scores.margin(logs + pooled([log for view in again for log in view.values()], shares), y)
     found["mean rank of all"] = np.mean([rankdata(s) for s in found.values()], axis=0)
-    return _Scored(found, logs, scores.decision(logs, y))
+    return _Scored(found, logs, logs.argmax(axis=1) == y)
 
 
 def _heard(said: Mapping[str, list[FloatArray]], y: IntArray) -> list[str]:

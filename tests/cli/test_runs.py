@@ -71,6 +71,20 @@ def test_resumes_the_unfinished_run_where_it_was_given(folder, tmp_path_factory,
 
 
 @pytest.mark.slow
+def test_a_resumed_run_still_prints_and_writes_what_was_asked_for(folder):
+    asked = [*LINE, "--csv", "--html", "report.html", "--seed", "1"]
+    first = CliRunner().invoke(value, asked, catch_exceptions=False)
+    assert first.exit_code == 0 and first.stdout.startswith("player,")
+    page = (folder / "report.html").read_text()
+    (folder / "report.html").unlink()
+    with Journal(folder / "run.db", several=True) as journal:
+        journal._file.sql.execute("UPDATE runs SET ended = NULL, result = NULL WHERE id = 2")
+    resumed = CliRunner().invoke(runs, ["run.db", "--resume"], catch_exceptions=False)
+    assert resumed.exit_code == 0 and resumed.stdout == first.stdout
+    assert (folder / "report.html").read_text() == page
+
+
+@pytest.mark.slow
 def test_a_copied_journal_goes_on_as_itself(folder, tmp_path_factory, monkeypatch):
     with Journal(folder / "run.db", several=True) as journal:
         journal._file.sql.execute("UPDATE runs SET ended = NULL, result = NULL")
