@@ -2,8 +2,8 @@
 
     python -m benchmarks.leaks [--groups tuned,second,new] [--rows 40,150,600,1500,4000,10000] [--deciding] [--quick]
 
-`tuned`: the kinds and the seed by which the rule was chosen. `second`: the same kinds with another seed. `new`: kinds of cheats,
-of honest explainers and a world that were left out of tuning. Two to ten classes and numbers of rows are dealt out in turn.
+`tuned`: the kinds and the seed by which the rule was chosen. `second`: the same kinds with another seed. `new`: kinds of
+cheats, of honest explainers and a world that were left out of tuning. Classes (2 to 10) and rows are dealt out in turn.
 Prints one line per explainer; the last line is one JSON object with the rates of every detector and of the verdict, in all
 and by number of rows, with 95 % intervals (Clopper and Pearson).
 """

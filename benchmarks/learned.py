@@ -154,7 +154,8 @@ def refit(
     counted = Counted(
         float(1 - missed / spread), float(same.mean()), np.nanmean(held, axis=(0, 2)),
         float(np.nanmean(held, axis=(1, 2)).mean()), _whole_rows(found, truth, seed),
-        _estimated(rest, found, truth, budget, seed), float(np.nanmean(half) / fast.typical.mean()), float((found.far | found.wide).mean()), took,
+        _estimated(rest, found, truth, budget, seed),
+        float(np.nanmean(half) / fast.typical.mean()), float((found.far | found.wide).mean()), took,
     )  # fmt: skip
     return counted, fast
 
@@ -234,7 +235,7 @@ def on_a_table(quick: bool) -> dict[str, Any]:
     from sklearn.neural_network import MLPClassifier
 
     rng = np.random.default_rng(0)
-    x = rng.normal(size=(7020, 10))
+    x = rng.normal(size=(4620, 10))
     y = (x[:, 0] * x[:, 1] + np.sin(2 * x[:, 2]) + x[:, 3] + 0.3 * x[:, 4:7].sum(axis=1) > 0).astype(int)
     model = MLPClassifier((32, 32), max_iter=60, alpha=0.01, random_state=0).fit(x[:3000], y[:3000])
     background, rows = x[:20], x[20:520] if quick else x[20:]
@@ -243,20 +244,20 @@ def on_a_table(quick: bool) -> dict[str, Any]:
     def kernel() -> float:
         return _shap(model.predict_proba, background, list(rows[:3]), 1022)
 
-    return judged(family, *((300, 100) if quick else (3000, 1600)), kernel, budget=256, epochs=20 if quick else 200)
+    return judged(family, *((300, 100) if quick else (2000, 1100)), kernel, budget=256, epochs=20 if quick else 120)
 
 
 def on_texts(folder: Path, quick: bool) -> dict[str, Any]:
     with gzip.open(folder / "sst2.tsv.gz", "rt", encoding="utf-8") as file:
         texts = [line.rstrip("\n").split("\t")[2] for line in file][1:]
-    texts = list(dict.fromkeys(text for text in texts if 4 <= len(text.split()) <= 9))[: 250 if quick else 4000]
-    return _on_inputs(texts, builtin_model("text"), (150, 50) if quick else (2400, 800), quick)
+    texts = list(dict.fromkeys(text for text in texts if 4 <= len(text.split()) <= 9))[: 250 if quick else 1600]
+    return _on_inputs(texts, builtin_model("text"), (150, 50) if quick else (900, 400), quick)
 
 
 def on_pictures(folder: Path, quick: bool) -> dict[str, Any]:
     with np.load(folder / "fashion_mnist.npz", allow_pickle=False) as arrays:
-        pictures = list(arrays["x_train"][: 220 if quick else 3400])
-    sizes = (120, 50) if quick else (1600, 900)
+        pictures = list(arrays["x_train"][: 220 if quick else 1100])
+    sizes = (120, 50) if quick else (500, 300)
     return _on_inputs(pictures, builtin_model("image"), sizes, quick, 128, target=[0, 6], players=(3, 3))
 
 

@@ -6,9 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from accredit.core import BoolArray
 from accredit.learned.inputs import Array, Inputs, Tabular
-from accredit.learned.laws import MaskLaw
 from accredit.learned.stages import Batch, History
 
 UNEVEN = 100.0  # times as spread as another: then a network hears one column only
@@ -35,10 +33,8 @@ def uneven_columns(inputs: Inputs, x: Array) -> list[str]:
     ]
 
 
-def doubts(
-    selector: nn.Module, surrogate: nn.Module, law: MaskLaw, chosen: BoolArray, watched: Batch, history: History
-) -> list[str]:
-    """What rows kept aside say against an explainer that has just been trained; `chosen` (N, n) is what it chooses for them."""
+def doubts(surrogate: nn.Module, watched: Batch, shown: Tensor, history: History) -> list[str]:
+    """What rows kept aside say against an explainer that has just been trained; `shown` (N, n) is what it shows of them."""
     said = [
         f"stage {stage!r} kept the weights of its first epoch of {many}: on rows kept aside every later one was worse; lower "
         "the rate, or what a choice costs"
@@ -47,37 +43,33 @@ def doubts(
     ]
     if len(watched) < FEW:
         return said
-    with torch.no_grad():
-        logits = selector(watched.x, watched.answer)
-        hard = torch.from_numpy(chosen).float()
-        shown = law.shown(logits, watched.present, hard)
-        answers = surrogate(watched.x, shown)
-        used = _cross_entropy(answers, watched.target)
-        drawn = law.draw(
-            logits, watched.present, lambda mask: _each(surrogate(watched.x, mask), watched.target),
-            torch.Generator().manual_seed(0),
-        )  # fmt: skip
-        relaxed = float(drawn.losses.mean())
-    right = float((answers.argmax(dim=1) == watched.choice).double().mean())
-    common = float(torch.bincount(watched.choice).max()) / len(watched)
-    if used > relaxed + WORSE and used > 1.1 * relaxed:
+    relaxed, used = history.as_trained, history.as_used
+    if relaxed is not None and used is not None and used > relaxed + WORSE and used > 1.1 * relaxed:
         said.append(
             f"trained with soft masks (loss {relaxed:.3f}), used with hard ones (loss {used:.3f}): the surrogate reads what is "
             "shown less well than what it learned from; lower the temperature, or train longer"
         )
-    if right < common + BARELY:
-        said.append(
-            f"from what is chosen the surrogate finds {right:.0%} of the answers, and the commonest answer alone is "
-            f"{common:.0%}: nothing useful was learned"
-        )
-    if not chosen.any():
+    with torch.no_grad():
+        answers = surrogate(watched.x, shown)
+    said += _useless_number(answers, watched) if watched.target.shape[1] == 1 else _useless_class(answers, watched)
+    if not (shown > 0).any():
         said.append("nobody is chosen in any row kept aside; lower what a choice costs")
     return said
 
 
-def _each(logits: Tensor, target: Tensor) -> Tensor:
-    return nn.functional.cross_entropy(logits, target, reduction="none")
+def _useless_class(answers: Tensor, watched: Batch) -> list[str]:
+    right = float((answers.argmax(dim=1) == watched.choice).double().mean())
+    common = float(torch.bincount(watched.choice).max()) / len(watched)
+    if right >= common + BARELY:
+        return []
+    return [f"from what is chosen the surrogate finds {right:.0%} of the answers, and the commonest answer alone is "
+            f"{common:.0%}: nothing useful was learned"]  # fmt: skip
 
 
-def _cross_entropy(logits: Tensor, target: Tensor) -> float:
-    return float(_each(logits, target).mean())
+def _useless_number(answers: Tensor, watched: Batch) -> list[str]:
+    spread = float(watched.target.var(correction=0))
+    left = float((answers - watched.target).square().mean())
+    if left < (1 - BARELY) * spread:
+        return []
+    return [f"from what is chosen the surrogate is off by {left:.3g} (mean square), and the mean answer alone by {spread:.3g}: "
+            "nothing useful was learned"]  # fmt: skip

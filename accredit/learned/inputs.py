@@ -335,6 +335,18 @@ def answers_of(black_box: BlackBox, x: Array) -> FloatArray:
     return checked_answers(black_box(x), len(x))
 
 
+def numbers_of(black_box: BlackBox, x: Array) -> FloatArray:
+    """The numbers that a regression says of some inputs: (N, ...) -> (N, 1)."""
+    if not callable(black_box):
+        raise InvalidInput(f"black_box must be a function from inputs to numbers, got {black_box!r:.60}")
+    said = real_numbers(black_box(x), "black_box's answers")
+    if said.shape not in ((len(x),), (len(x), 1)) or not np.isfinite(said).all():
+        raise InvalidInput(
+            f"with classes=1 black_box must give one finite number for each of {len(x)} inputs, got shape {said.shape}"
+        )
+    return said.reshape(-1, 1)
+
+
 def row_black_box(file: str, trusted: tuple[str, ...] = (), columns: Sequence[str] | None = None) -> BlackBox:
     """The probabilities of a classifier of rows in a file (xgboost, lightgbm, catboost, skops, ONNX), as a black box.
 

@@ -81,7 +81,7 @@ class Softmax:
         return Draw(mask, losses, losses)
 
     def random(self, present: Tensor, generator: torch.Generator) -> Tensor:
-        return dirichlet(torch.full(present.shape, self.concentration), present, generator)
+        return dirichlet(torch.full_like(present, self.concentration), present, generator)
 
     def price(self, logits: Tensor, present: Tensor) -> Tensor:
         return information(logits / self.temperature, present)
@@ -113,7 +113,9 @@ class RelaxedTopK:
     def relaxed(self, logits: Tensor, present: Tensor, generator: torch.Generator) -> Tensor:
         """One soft set per row: (N, n) -> (N, n)."""
         rows, n = logits.shape
-        noise = torch.empty(rows, self.k, n).exponential_(generator=generator).clamp_(min=1e-30).log_()  # −Gumbel
+        noise = (
+            torch.empty(rows, self.k, n).exponential_(generator=generator).clamp_(min=1e-30).log_().to(logits)
+        )  # −Gumbel
         return ((logits[:, None] - noise) / self.temperature).softmax(dim=2).amax(dim=1) * present
 
     def draw(
@@ -141,21 +143,60 @@ class RelaxedTopK:
 
 @final
 @dataclass(frozen=True)
-class RandomTopK:
-    """Sets of exactly k players, all equally likely: random masks for a surrogate that will meet chosen sets of k."""
+class DrawnTopK:
+    r"""Sets of exactly k players, drawn one after the other in proportion to exp(logit) among those that are left.
+
+    What is trained is what is used: hard sets of k. The logits learn by REINFORCE, each draw measured against a second one,
+    $\tfrac12(\ell_1 - \ell_2)\,\nabla(\log\pi_1 - \log\pi_2)$, which is unbiased; π is the chance of the players in the order
+    in which they were drawn (Plackett and Luce). Random masks are drawn with equal logits.
+    """
 
     k: int
 
     def __post_init__(self) -> None:
         _positive(self, "k")
 
+    def drawn(self, logits: Tensor, present: Tensor, generator: torch.Generator) -> tuple[Tensor, Tensor]:
+        """One set per row (N, n), and the logarithm of the chance of its order (N,)."""
+        noise = (
+            torch.empty(logits.shape).exponential_(generator=generator).clamp_(min=1e-30).log_().to(logits)
+        )  # −Gumbel
+        order = (
+            (logits.detach() - noise)
+            .masked_fill(present == 0, LOWEST)
+            .topk(min(self.k, logits.shape[1]), dim=1)
+            .indices
+        )
+        left, chance = logits.masked_fill(present == 0, LOWEST), logits.new_zeros(len(logits))
+        for at in order.T[:, :, None]:  # (N, 1)
+            there = present.gather(1, at).squeeze(1)  # a row with fewer than k players has no more to draw
+            chance = chance + there * (left.gather(1, at).squeeze(1) - left.logsumexp(dim=1))
+            left = left.scatter(1, at, LOWEST)
+        return torch.zeros_like(present).scatter(1, order, 1.0) * present, chance
+
+    def draw(
+        self, logits: Tensor, present: Tensor, loss: Loss, generator: torch.Generator, baseline: Tensor | None = None
+    ) -> Draw:
+        (mask, chance), (other, its) = (self.drawn(logits, present, generator) for _ in range(2))
+        losses = loss(mask)
+        with torch.no_grad():
+            apart = losses - loss(other)
+        return Draw(mask, losses, losses + apart * (chance - its) / 2)
+
     def random(self, present: Tensor, generator: torch.Generator) -> Tensor:
-        order = torch.rand(present.shape, generator=generator).masked_fill(present == 0, -1)
-        best = order.topk(min(self.k, present.shape[1]), dim=1).indices
-        return torch.zeros(present.shape).scatter_(1, best, 1.0) * present
+        return self.drawn(indifferent(present), present, generator)[0]
+
+    def price(self, logits: Tensor, present: Tensor) -> Tensor:
+        return self.k * information(logits, present)
+
+    def scores(self, logits: Tensor, present: Tensor) -> Tensor:
+        return log_chances(logits, present)
+
+    def shown(self, logits: Tensor, present: Tensor, chosen: Tensor) -> Tensor:
+        return chosen
 
     def describe(self) -> str:
-        return f"random sets of {self.k}"
+        return f"drawn sets of {self.k}, taught by reinforce"
 
 
 @final
@@ -187,7 +228,7 @@ class Bernoulli:
         self, logits: Tensor, present: Tensor, loss: Loss, generator: torch.Generator, baseline: Tensor | None = None
     ) -> Draw:
         logits = logits.clamp(-WIDEST, WIDEST)
-        noisy = logits + logistic(logits.shape, generator)
+        noisy = logits + logistic(logits, generator)
         if self.gradient == "relaxed":
             mask = (noisy / self.temperature).sigmoid() * present
             losses = loss(mask)
@@ -204,7 +245,7 @@ class Bernoulli:
         return Draw(coins, losses, losses + (losses - twin).detach() * log_chance + relaxed - twin)
 
     def random(self, present: Tensor, generator: torch.Generator) -> Tensor:
-        return (torch.rand(present.shape, generator=generator) < self.rate) * present
+        return (torch.rand(present.shape, generator=generator) < self.rate).to(present) * present
 
     def price(self, logits: Tensor, present: Tensor) -> Tensor:
         """The expected share of players that are chosen."""
@@ -247,7 +288,7 @@ class Dirichlet:
         return Draw(mask, losses, losses)
 
     def random(self, present: Tensor, generator: torch.Generator) -> Tensor:
-        return dirichlet(torch.full(present.shape, self.concentration), present, generator)
+        return dirichlet(torch.full_like(present, self.concentration), present, generator)
 
     def price(self, logits: Tensor, present: Tensor) -> Tensor:
         return information(logits, present)
@@ -263,7 +304,7 @@ class Dirichlet:
 
 
 LAWS: dict[str, Callable[..., Any]] = {
-    "softmax": Softmax, "relaxed top-k": RelaxedTopK, "random top-k": RandomTopK, "bernoulli": Bernoulli,
+    "softmax": Softmax, "relaxed top-k": RelaxedTopK, "drawn top-k": DrawnTopK, "bernoulli": Bernoulli,
     "dirichlet": Dirichlet,
 }  # fmt: skip
 
@@ -292,7 +333,7 @@ def law_from(settings: Mapping[str, Any]) -> Any:
 
 def indifferent(present: Tensor) -> Tensor:
     """Logits that prefer nobody among those present."""
-    return torch.zeros(present.shape).masked_fill(present == 0, LOWEST)
+    return torch.zeros_like(present).masked_fill(present == 0, LOWEST)
 
 
 def information(logits: Tensor, present: Tensor) -> Tensor:
@@ -306,15 +347,14 @@ def log_chances(logits: Tensor, present: Tensor) -> Tensor:
     return logits.log_softmax(dim=1).masked_fill(present == 0, LOWEST)
 
 
-def logistic(shape: torch.Size, generator: torch.Generator) -> Tensor:
-    """Standard logistic noise."""
-    uniform = torch.rand(shape, generator=generator).clamp(1e-7, 1 - 1e-7)
-    return uniform.logit()
+def logistic(like: Tensor, generator: torch.Generator) -> Tensor:
+    """Standard logistic noise of that shape, drawn on the CPU so that every device gets the same."""
+    return torch.rand(like.shape, generator=generator).clamp(1e-7, 1 - 1e-7).logit().to(like)
 
 
 def conditioned(logits: Tensor, coins: Tensor, generator: torch.Generator) -> Tensor:
     """logit + logistic noise, given on which side of 0 it fell: over coins ~ σ(logits) it is distributed as without them."""
-    uniform = torch.rand(logits.shape, generator=generator).clamp(1e-7, 1 - 1e-7)
+    uniform = torch.rand(logits.shape, generator=generator).clamp(1e-7, 1 - 1e-7).to(logits)
     odds = uniform / (1 - uniform)
     heads, tails = (odds / (-logits).sigmoid()).log1p(), -(odds / logits.sigmoid()).log1p()
     return torch.where(coins > 0, heads, tails)
@@ -322,8 +362,8 @@ def conditioned(logits: Tensor, coins: Tensor, generator: torch.Generator) -> Te
 
 def dirichlet(concentration: Tensor, present: Tensor, generator: torch.Generator) -> Tensor:
     """A differentiable draw of Dirichlet(concentration) on the present players of each row."""
-    positive = torch.where(present > 0, concentration, torch.ones(())).clamp(min=1e-4)
-    gamma = torch._standard_gamma(positive, generator=generator).clamp(min=1e-30) * present
+    positive = torch.where(present > 0, concentration, torch.ones_like(concentration)).clamp(min=1e-4)
+    gamma = torch._standard_gamma(positive.cpu(), generator=generator).to(present).clamp(min=1e-30) * present
     return gamma / gamma.sum(dim=1, keepdim=True).clamp(min=1e-30)
 
 

@@ -33,7 +33,7 @@ def network_for(
     count: float | None = None,
     seed: int = 0,
 ) -> nn.Module:
-    """A classifier of masked inputs: `network(x, mask)` gives logits (N, classes).
+    """A classifier of masked inputs: `network(x, mask)` gives logits (N, classes); with one class, one number to predict.
 
     | inputs | kind | what it is | `width` |
     |---|---|---|---|
@@ -50,7 +50,7 @@ def network_for(
     >>> network(torch.zeros(4, 3), torch.ones(4, 3)).shape
     torch.Size([4, 2])
     """
-    whole("classes", classes, 2)
+    whole("classes", classes)
     return _built(lambda: _classifier(inputs, classes, width, kind, count), width, seed)
 
 
@@ -212,7 +212,7 @@ class LayersOfColumns(nn.Module):
         )  # fmt: skip
 
     def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        kept = x if mask is None else x * mask + (1 - mask) * torch.tensor(self.replace)
+        kept = x if mask is None else x * mask + (1 - mask) * x.new_tensor(self.replace)
         return _tensor(self.layers(scaled(kept, self.inputs)))
 
 
@@ -288,7 +288,7 @@ def scaled(x: Tensor, inputs: Tabular) -> Tensor:
     """Columns as their networks read them."""
     if inputs.centre is None:
         return x
-    return (x - torch.tensor(inputs.centre)) / torch.tensor(inputs.spread)
+    return (x - x.new_tensor(inputs.centre)) / x.new_tensor(inputs.spread)
 
 
 def word_vectors(inputs: Words) -> nn.Embedding:

@@ -23,7 +23,7 @@ from typing import Any
 from accredit.core import InvalidInput
 from accredit.learned.cxplain import CXPlain
 from accredit.learned.inputs import Inputs, Pixels, Words, checked_k
-from accredit.learned.laws import Bernoulli, RandomTopK, RelaxedTopK
+from accredit.learned.laws import Bernoulli, DrawnTopK, RelaxedTopK
 from accredit.learned.schedules import Joint, RandomFirst, Reinforce, Weighted
 from accredit.learned.stages import Training
 from accredit.learned.trainer import TrainedExplainer
@@ -54,9 +54,16 @@ def vibi(
 def invase(
     inputs: Inputs, classes: int, k: int | None = None, *, penalty: float = 0.1, **settings: Any
 ) -> TrainedExplainer:
-    """Instance-wise selection by REINFORCE against a network that sees everything (Yoon et al., 2019)."""
+    """Instance-wise selection by REINFORCE (Yoon et al., 2019): coins against a network that sees everything.
+
+    With k, sets of exactly k are drawn instead, each against a second draw, and nothing is charged. Coins that are charged for
+    the share they choose settle where the price says, not at k, and a surrogate that learned from them reads k players badly.
+    """
+    if k is not None:
+        law = DrawnTopK(checked_k(k, inputs.n))
+        return TrainedExplainer("invase", inputs, classes, k, law, Joint(), **defaults(inputs, k) | settings)
     given = defaults(inputs, None) | {"price": penalty} | settings
-    return TrainedExplainer("invase", inputs, classes, k, Bernoulli("reinforce"), Reinforce(), **given)
+    return TrainedExplainer("invase", inputs, classes, None, Bernoulli("reinforce"), Reinforce(), **given)
 
 
 def realx(
@@ -88,7 +95,7 @@ def l2x_pretrained(
 ) -> TrainedExplainer:
     """L2X whose surrogate learns from random masks first, relaxed like its own or (`hard`) exact sets of k."""
     law = RelaxedTopK(checked_k(k, inputs.n), temperature)
-    schedule = RandomFirst(random_epochs, RandomTopK(law.k) if hard else None)
+    schedule = RandomFirst(random_epochs, DrawnTopK(law.k) if hard else None)
     name = "l2x+answer+pretraining" if query else "l2x+pretraining"
     return TrainedExplainer(name, inputs, classes, k, law, schedule, query=query, **defaults(inputs, k) | settings)
 

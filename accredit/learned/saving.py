@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -17,29 +18,44 @@ from accredit.learned.inputs import SEEDS, BlackBox, inputs_from, whole
 from accredit.learned.laws import law_from
 from accredit.learned.schedules import schedule_from
 from accredit.learned.stages import History, Training
-from accredit.learned.trainer import KIND, TrainedExplainer
+from accredit.learned.trainer import KIND, Networks, TrainedExplainer
 
 
-def load(folder: str | Path, black_box: BlackBox | None = None) -> TrainedExplainer | cxplain.CXPlain:
+def load(
+    folder: str | Path, black_box: BlackBox | None = None, networks: Networks | None = None
+) -> TrainedExplainer | cxplain.CXPlain:
     """The explainer that `explainer.save(folder)` wrote, of whichever kind.
 
-    One whose selector sees the black box's answer (`query`) needs the black box to explain.
+    One whose selector sees the black box's answer (`query`) needs the black box to explain; one with networks of your own
+    needs the function that makes them.
     """
     if described(folder).get("kind") == cxplain.KIND:
         return cxplain.CXPlain.load(folder)
-    return load_trained(folder, black_box)
+    return load_trained(folder, black_box, networks)
 
 
-def load_trained(folder: str | Path, black_box: BlackBox | None = None) -> TrainedExplainer:
+def load_trained(
+    folder: str | Path, black_box: BlackBox | None = None, networks: Networks | None = None
+) -> TrainedExplainer:
     """The same, for explainers with a selector and a surrogate only."""
     about, place = read(folder, KIND)
     try:
         explainer = explainer_from(about["settings"])
+        if bool(about["own networks"]) is not (networks is not None):
+            raise InvalidInput(
+                f"{folder} holds an explainer with networks {'of your own' if networks is None else 'of this package'}; write "
+                + ("load(folder, networks=the_function_that_makes_them)" if networks is None else "load(folder)")
+            )
+        explainer.networks = networks
+        explainer.centre, explainer.spread = (float(number) for number in about["scale"])
         explainer.seed, explainer.explains = whole("seed", about["seed"], 0, SEEDS), str(about["explains"])
         explainer.history = History(**{f.name: about["history"][f.name] for f in fields(History)})
-        with torch.device("meta"):  # shapes without memory
+        plain = explainer.encoder is None and networks is None  # others have buffers that are not in the file
+        with torch.device("meta") if plain else nullcontext():  # shapes without memory
             selector, surrogate = explainer._build(0)
-    except DAMAGE as error:
+    except (*DAMAGE, ValueError) as error:
+        if isinstance(error, InvalidInput):
+            raise
         raise InvalidInput(f"{place.with_suffix('.json')} is damaged: {error!r}") from None
     together = nn.ModuleDict({"selector": selector, "surrogate": surrogate})
     together.load_state_dict(tensors(place, together.state_dict()), assign=True)

@@ -20,7 +20,8 @@ from torch import Tensor, nn
 
 from accredit.core import InvalidInput
 from accredit.learned.laws import Draw, MaskLaw, law_from, law_settings
-from accredit.learned.stages import Batch, Stage, Training, descend
+from accredit.learned.networks import LOWEST
+from accredit.learned.stages import Batch, Stage, Training, descend, surprise
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,10 +38,11 @@ class Job:
     classifier: Callable[[], nn.Module]  # a fresh network like the surrogate, for a baseline
     players: int
     seed: int
+    k: int | None = None  # how many are shown once training is over
 
     def losses(self, batch: Batch, mask: Tensor | None) -> Tensor:
-        """Cross-entropy of the surrogate's answer on masked rows: (N,)."""
-        return cross_entropy(self.surrogate(batch.x, mask), batch.target)
+        """Loss of the surrogate's answer on masked rows: (N,)."""
+        return surprise(self.surrogate(batch.x, mask), batch.target)
 
     def draw(self, batch: Batch, generator: torch.Generator, baseline: Tensor | None = None) -> Draw:
         """Masks by the selector, their losses, and the objective that teaches the selector, its price included."""
@@ -52,8 +54,14 @@ class Job:
         return replace(drawn, losses=drawn.losses + charge, objective=drawn.objective + charge)
 
     def judge(self, batch: Batch, generator: torch.Generator) -> Tensor:
-        """Losses of rows kept aside."""
-        return self.draw(batch, generator).losses
+        """Losses of rows kept aside by what will be shown: the k highest, not a soft draw. Coins without k are drawn."""
+        if self.k is None:
+            return self.draw(batch, generator).losses
+        logits = self.selector(batch.x, batch.answer)
+        best = logits.masked_fill(batch.present == 0, LOWEST).topk(self.k, dim=1).indices
+        chosen = torch.zeros_like(batch.present).scatter(1, best, 1.0) * batch.present
+        losses = self.losses(batch, self.law.shown(logits, batch.present, chosen))
+        return losses + self.price * self.law.price(logits, batch.present) if self.price else losses
 
 
 class Schedule(Protocol):
@@ -90,11 +98,11 @@ class Reinforce:
     """Selector and surrogate together; the selector is rewarded for losing less than a network that sees everything."""
 
     def stages(self, job: Job) -> list[Stage]:
-        both, seer = (job.selector, job.surrogate), job.classifier()
+        both, seer = (job.selector, job.surrogate), job.classifier().to(job.training.device)
         optimiser, seeing = job.training.optimise(*both), job.training.optimise(seer)
 
         def step(batch: Batch) -> float:
-            baseline = cross_entropy(seer(batch.x), batch.target)
+            baseline = surprise(seer(batch.x), batch.target)
             descend(baseline.mean(), seeing, seer)
             drawn = job.draw(batch, job.generator, baseline.detach())
             descend(drawn.objective.mean(), optimiser, *both)
@@ -170,7 +178,7 @@ class Weighted:
     def stages(self, job: Job) -> list[Stage]:
         from accredit.learned.weighting import MaskLabels
 
-        mask_labels = MaskLabels(job.players, len(job.prior), self.hidden, seed=job.seed)
+        mask_labels = MaskLabels(job.players, len(job.prior), self.hidden, seed=job.seed).to(job.training.device)
         reading, choosing = job.training.optimise(job.surrogate), job.training.optimise(job.selector)
         seen: list[Tensor] = []
 
@@ -222,8 +230,3 @@ def schedule_from(settings: Mapping[str, Any]) -> Schedule:
         return SCHEDULES[kind](**given)
     except TypeError as error:
         raise InvalidInput(f"settings of the schedule {kind} are damaged: {error}") from None
-
-
-def cross_entropy(logits: Tensor, target: Tensor) -> Tensor:
-    """−Σ target · log softmax(logits): (N, classes), (N, classes) -> (N,)."""
-    return torch.nn.functional.cross_entropy(logits, target, reduction="none")

@@ -29,7 +29,7 @@ class Training:
     """How networks are trained: passes over the rows, rows per step, step size, and when to stop early.
 
     A share `validation` of the rows is kept aside; a stage ends when it has not improved on them for `patience`
-    epochs, and the best weights are kept.
+    epochs, and the best weights are kept. Networks and batches are on `device`; what is trained comes back to the CPU.
     """
 
     epochs: int = 5
@@ -39,8 +39,14 @@ class Training:
     weight_decay: float = 0.0
     validation: float = 0.1
     patience: int = 3
+    device: str = "cpu"
 
     def __post_init__(self) -> None:
+        try:
+            torch.empty(0, device=self.device)
+        except (RuntimeError, AssertionError, TypeError) as error:  # torch raises either where there is no such device
+            first = " ".join(str(error).split())[:120]
+            raise InvalidInput(f"device is {self.device!r}, which cannot be used here ({first}); write 'cpu'") from None
         if self.optimiser not in OPTIMISERS:
             raise InvalidInput(f"optimiser {self.optimiser!r} is unknown; write 'rmsprop' or 'adam'")
         whole("epochs", self.epochs)
@@ -71,13 +77,18 @@ class History:
     )  # of each stage: its name, the epoch whose weights are kept, of how many
     doubts: list[str] = field(default_factory=list)  # what went wrong without an error
     ess: list[float] = field(default_factory=list)  # effective share of the rows, where they are weighted
+    as_trained: float | None = None  # mean loss on rows kept aside, by masks as they are drawn in training
+    as_used: float | None = None  # the same by what is shown once training is over: hard sets, where the law has them
     seconds: float = 0.0
     stopped_because: str = "not fitted"
 
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """Rows as tensors: inputs, present players (N, n), targets (N, classes), the black box's choice and answer."""
+    """Rows as tensors: inputs, present players (N, n), targets (N, classes), the black box's choice and answer.
+
+    A target of one column is a number to predict; of more, probabilities. The choice is then a third of the numbers.
+    """
 
     x: Tensor
     present: Tensor
@@ -91,6 +102,12 @@ class Batch:
     def __getitem__(self, rows: Tensor) -> Batch:
         answer = None if self.answer is None else self.answer[rows]
         return Batch(self.x[rows], self.present[rows], self.target[rows], self.choice[rows], answer)
+
+    def to(self, device: str) -> Batch:
+        """The same rows on another device."""
+        answer = None if self.answer is None else self.answer.to(device)
+        x, present, target, choice = (part.to(device) for part in (self.x, self.present, self.target, self.choice))
+        return Batch(x, present, target, choice, answer)
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,9 +133,9 @@ def run(
             module.train(module in stage.trained)
         total, seen = 0.0, 0
         for rows in batches(learning, training.batch, rng):
-            total, seen = total + finite(stage.step(learning[rows])) * len(rows), seen + len(rows)
+            total, seen = total + finite(stage.step(learning[rows].to(training.device))) * len(rows), seen + len(rows)
             bar.update(len(history.losses) + seen / len(learning))
-        watched_loss = finite(judged(stage, everything, watched, max(training.batch, 256)), "the validation loss")
+        watched_loss = finite(judged(stage, everything, watched, training), "the validation loss")
         history.stages.append(stage.name)
         history.losses.append(total / len(learning))
         history.validation.append(watched_loss)
@@ -147,16 +164,25 @@ def batches(rows: Batch, size: int, rng: np.random.Generator) -> Iterator[Tensor
         yield torch.from_numpy(cuts[k])
 
 
-def judged(stage: Stage, everything: Sequence[nn.Module], rows: Batch, size: int) -> float:
+def judged(stage: Stage, everything: Sequence[nn.Module], rows: Batch, training: Training) -> float:
     """The stage's mean loss on rows kept aside, with the same noise in every epoch."""
     for module in everything:
         module.eval()
-    generator = torch.Generator().manual_seed(0)
+    generator, size = torch.Generator().manual_seed(0), max(training.batch, 256)
+    parts = [rows[torch.arange(k, min(k + size, len(rows)))] for k in range(0, len(rows), size)]
     with torch.no_grad():
-        parts = [
-            stage.losses(rows[torch.arange(k, min(k + size, len(rows)))], generator) for k in range(0, len(rows), size)
-        ]
-    return float(torch.cat(parts).mean())
+        return float(torch.cat([stage.losses(part.to(training.device), generator) for part in parts]).mean())
+
+
+def surprise(said: Tensor, target: Tensor) -> Tensor:
+    """The loss of each row: cross-entropy to probabilities (N, classes), or half the squared error of one number (N, 1).
+
+    >>> surprise(torch.tensor([[1.0]]), torch.tensor([[3.0]]))
+    tensor([2.])
+    """
+    if target.shape[1] == 1:
+        return (said - target).square().sum(dim=1) / 2
+    return nn.functional.cross_entropy(said, target, reduction="none")
 
 
 def descend(loss: Tensor, optimiser: torch.optim.Optimizer, *modules: nn.Module, again: bool = False) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Self
@@ -14,17 +14,17 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput, Selection
+from accredit.core import BoolArray, FloatArray, InvalidInput, Selection
+from accredit.learned.batches import asked, rows_of
 from accredit.learned.doubts import doubts, uneven_columns
+from accredit.learned.encoders import Encoder
 from accredit.learned.folders import write
 from accredit.learned.inputs import (
     SEEDS,
     Array,
     BlackBox,
     Inputs,
-    answers_of,
     checked_k,
-    checked_labels,
     checked_mask,
     one_input,
     top,
@@ -33,12 +33,15 @@ from accredit.learned.inputs import (
 from accredit.learned.laws import MaskLaw, law_settings
 from accredit.learned.networks import network_for, selector_for
 from accredit.learned.schedules import Job, Schedule
-from accredit.learned.stages import Batch, History, Training, run
+from accredit.learned.stages import Batch, History, Training, run, surprise
 from accredit.values.solver import progress as progress_bar
 
 KIND = "trained explainer"
 TARGETS = ("answers", "choices", "labels")
 ROWS = 512  # rows asked of a network or a black box at once
+Networks = Callable[
+    [], tuple[nn.Module, nn.Module]
+]  # selector(x, answer) -> (N, n), surrogate(x, mask) -> (N, classes)
 
 
 class TrainedExplainer:
@@ -50,7 +53,10 @@ class TrainedExplainer:
 
     `target` is what the surrogate must predict: the black box's probabilities ("answers"), the class it chooses ("choices"),
     or the true class ("labels"). With `query` the selector is given the black box's answer. `k=None` is for laws of
-    independent coins: then every player with chance above ½ is chosen.
+    independent coins: then every player with chance above ½ is chosen. `classes=1` explains a regression: one number per input.
+
+    Networks are those of `accredit.learned.networks`; or `encoder`, a Hugging Face model or configuration, is the body of both;
+    or `networks` makes them: selector(x, answer) gives logits (N, n), surrogate(x, mask) gives logits (N, classes).
     """
 
     def __init__(
@@ -70,8 +76,14 @@ class TrainedExplainer:
         surrogate_width: int | None = None,
         surrogate: str = "auto",
         count: float | None = None,
+        encoder: Any = None,
+        networks: Networks | None = None,
     ) -> None:
-        whole("classes", classes, 2)
+        whole("classes", classes)
+        if classes == 1 and target != "answers":
+            raise InvalidInput(f"target is {target!r}, and with classes=1 the answer is a number; leave target out")
+        if encoder is not None and networks is not None:
+            raise InvalidInput("encoder and networks are given; leave one of them out")
         if target not in TARGETS:
             raise InvalidInput(f"target {target!r} is unknown; write one of {', '.join(map(repr, TARGETS))}")
         if not price >= 0:
@@ -85,6 +97,8 @@ class TrainedExplainer:
         self.law, self.schedule, self.query, self.target, self.price = law, schedule, query, target, price
         self.training, self.selector_width, self.surrogate_width = training, selector_width, surrogate_width
         self.surrogate, self.count = surrogate, None if count is None else float(count)
+        self.encoder, self.networks = None if encoder is None else Encoder.of(encoder), networks
+        self.centre, self.spread = 0.0, 1.0  # of a regression's answers in training; surrogates learn them scaled
         self.history, self.seed = History(), 0
         self.explains = ""  # a digest of the model, where it is known; another model is then refused
         self.black_box: BlackBox | None = None
@@ -106,7 +120,9 @@ class TrainedExplainer:
         """
         began = time.perf_counter()
         given = self.inputs.check(x)
-        rows = self._rows(given, self._ask(given, black_box), labels)
+        answers = asked(black_box, given, self.classes)
+        scale = (float(answers.mean()), float(answers.std()) or 1.0) if self.classes == 1 else (0.0, 1.0)
+        rows = rows_of(self.inputs, given, (answers - scale[0]) / scale[1], labels, self.target, self.query)
         rng = np.random.default_rng(whole("seed", seed, 0, SEEDS))
         order = torch.from_numpy(rng.permutation(len(given)))
         aside = max(1, round(self.training.validation * len(given)))
@@ -114,11 +130,12 @@ class TrainedExplainer:
         history = History()
         with torch.random.fork_rng(devices=[]):  # dropout draws from the global state, which is put back
             torch.manual_seed(seed)
-            selector, surrogate = self._build(seed)
+            selector, surrogate = (module.to(self.training.device) for module in self._build(seed))
+            self._try(selector, surrogate, rows[torch.arange(2)].to(self.training.device))
             prior = torch.bincount(rows.choice, minlength=self.classes) / len(rows)
             job = Job(
                 selector, surrogate, self.law, self.price, self.training, torch.Generator().manual_seed(seed), prior,
-                lambda: self._build(seed + 1)[1], self.inputs.n, seed,
+                lambda: self._build(seed + 1)[1], self.inputs.n, seed, self.k,
             )  # fmt: skip
             stages = self.schedule.stages(job)
             with progress_bar(self.method, sum(stage.epochs for stage in stages) if progress else 0) as bar:
@@ -126,9 +143,11 @@ class TrainedExplainer:
                     if not run(stage, (selector, surrogate), learning, watched, self.training, history, rng, bar):
                         break
         history.seconds = time.perf_counter() - began
-        selector.eval(), surrogate.eval()
+        for module in (selector, surrogate):
+            module.cpu()
+            module.eval()
         history.doubts = self._doubts(selector, surrogate, given, watched, history)
-        self._networks = selector, surrogate
+        self._networks, (self.centre, self.spread) = (selector, surrogate), scale
         self.history, self.seed, self.black_box = history, seed, black_box
         for doubt in history.doubts:
             warnings.warn(f"{self.method}: {doubt}", RuntimeWarning, stacklevel=2)
@@ -137,10 +156,30 @@ class TrainedExplainer:
     def _doubts(
         self, selector: nn.Module, surrogate: nn.Module, x: Array, watched: Batch, history: History
     ) -> list[str]:  # fmt: skip
+        """What speaks against it; `history` learns what masks cost as they were trained, and as they are used."""
         with torch.no_grad():
             logits = selector(watched.x, watched.answer)
-        chosen = self._chosen(logits, watched.present, self.k)
-        return [*uneven_columns(self.inputs, x), *doubts(selector, surrogate, self.law, chosen, watched, history)]
+            chosen = torch.from_numpy(self._chosen(logits, watched.present, self.k)).float()
+            shown = self.law.shown(logits, watched.present, chosen)
+            loss = lambda mask: surprise(surrogate(watched.x, mask), watched.target)  # noqa: E731
+            drawn = self.law.draw(logits, watched.present, loss, torch.Generator().manual_seed(0))
+            history.as_trained, history.as_used = float(drawn.losses.mean()), float(loss(shown).mean())
+        return [*uneven_columns(self.inputs, x), *doubts(surrogate, watched, shown, history)]
+
+    def _try(self, selector: nn.Module, surrogate: nn.Module, rows: Batch) -> None:
+        """Refuse networks of one's own that answer in the wrong shape."""
+        if self.networks is None:
+            return
+        with torch.no_grad():
+            found = (
+                tuple(selector.eval()(rows.x, rows.answer).shape),
+                tuple(surrogate.eval()(rows.x, rows.present).shape),
+            )
+        if found != ((2, self.inputs.n), (2, self.classes)):
+            raise InvalidInput(
+                f"networks gave a selector and a surrogate that answer {found[0]} and {found[1]} to two inputs; they must "
+                f"answer (2, {self.inputs.n}) and (2, {self.classes})"
+            )
 
     def scores(self, x: npt.ArrayLike) -> FloatArray:
         """How soon each player is chosen: (N, n), higher first; absent players have −10⁹.
@@ -161,11 +200,14 @@ class TrainedExplainer:
         return self.law.shown(logits, present, chosen).double().numpy()
 
     def answer(self, x: npt.ArrayLike, mask: npt.ArrayLike) -> FloatArray:
-        """The surrogate's answer from x under any mask (N, n), also one that audits make up: (N, classes)."""
+        """The surrogate's answer from x under any mask (N, n), also one that audits make up: (N, classes); a regression's
+        number in the units of the black box."""
         given = self.inputs.check(x)
         shown = torch.from_numpy(checked_mask(mask, len(given), self.inputs.n)).float()
         surrogate = self._fitted()[1]
         logits = _in_parts(lambda part: surrogate(torch.tensor(given[part]), shown[part]), len(given))
+        if self.classes == 1:
+            return logits.double().numpy() * self.spread + self.centre
         return logits.double().softmax(dim=1).numpy()
 
     def predict(self, x: npt.ArrayLike) -> FloatArray:
@@ -194,6 +236,8 @@ class TrainedExplainer:
                 "surrogate_answer": answer.tolist(),
                 "stopped_because": self.history.stopped_because,
                 "doubts": self.history.doubts,
+                "as_trained": self.history.as_trained,
+                "as_used": self.history.as_used,
             },
             provenance={"settings": self.settings()},
         )
@@ -212,7 +256,7 @@ class TrainedExplainer:
             "law": law_settings(self.law), "schedule": self.schedule.settings(), "query": self.query,
             "target": self.target, "price": self.price, "training": asdict(self.training),
             "selector_width": self.selector_width, "surrogate_width": self.surrogate_width, "surrogate": self.surrogate,
-            "count": self.count,
+            "count": self.count, "encoder": None if self.encoder is None else dict(self.encoder.config),
         }  # fmt: skip
 
     def save(self, folder: str | Path) -> None:
@@ -220,8 +264,11 @@ class TrainedExplainer:
         selector, surrogate = self._fitted()
         state = {f"selector.{name}": value for name, value in selector.state_dict().items()}
         state |= {f"surrogate.{name}": value for name, value in surrogate.state_dict().items()}
-        write(folder, KIND, {"seed": self.seed, "history": asdict(self.history), "settings": self.settings(),
-                             "explains": self.explains}, state)  # fmt: skip
+        about = {
+            "seed": self.seed, "history": asdict(self.history), "settings": self.settings(), "explains": self.explains,
+            "scale": [self.centre, self.spread], "own networks": self.networks is not None,
+        }  # fmt: skip
+        write(folder, KIND, about, state)
 
     def __repr__(self) -> str:
         return (
@@ -230,6 +277,13 @@ class TrainedExplainer:
 
     def _build(self, seed: int) -> tuple[nn.Module, nn.Module]:
         """Selector and surrogate, untrained."""
+        if self.networks is not None or self.encoder is not None:
+            with torch.random.fork_rng(devices=[]):
+                torch.manual_seed(seed)
+                if self.networks is not None:
+                    return self.networks()
+                assert self.encoder is not None
+                return self.encoder.networks(self.inputs, self.classes, self.query)
         selector = selector_for(self.inputs, self.classes, query=self.query, width=self.selector_width, seed=seed)
         surrogate = network_for(
             self.inputs,
@@ -250,38 +304,6 @@ class TrainedExplainer:
             raise InvalidInput(f"{self.method} is not trained yet; call explainer.fit(x, black_box) first")
         return self._networks
 
-    def _ask(self, x: Array, black_box: BlackBox) -> FloatArray:
-        parts = [answers_of(black_box, x[k : k + ROWS]) for k in range(0, len(x), ROWS)]
-        for answers in parts:
-            if answers.shape[1] != self.classes:
-                raise InvalidInput(
-                    f"black_box gives {answers.shape[1]} classes, but the explainer was made for {self.classes}"
-                )
-        return np.concatenate([np.empty((0, self.classes)), *parts])
-
-    def _rows(self, x: Array, answers: FloatArray, labels: npt.ArrayLike | None) -> Batch:
-        if len(x) < 4:
-            raise InvalidInput(f"x holds {len(x)} rows; training needs at least 4, and useful training hundreds")
-        choices: IntArray = answers.argmax(axis=1)
-        if labels is not None:
-            true = checked_labels(labels, len(x), self.classes)
-        elif self.target == "labels":
-            raise InvalidInput("target is 'labels', and none are given; write fit(x, black_box, labels)")
-        if self.target == "labels":
-            choices = true
-        if len(np.unique(choices)) < 2:
-            raise InvalidInput(
-                f"black_box chooses class {choices[0]} in all {len(x)} rows: nothing tells rows apart; give rows of two classes"
-            )
-        target = answers if self.target == "answers" else np.eye(self.classes)[choices]
-        return Batch(
-            torch.from_numpy(np.ascontiguousarray(x)),
-            torch.from_numpy(self.inputs.present(x)).float(),
-            torch.from_numpy(target).float(),
-            torch.from_numpy(choices),
-            torch.from_numpy(answers).float() if self.query else None,
-        )
-
     def _logits(self, x: Array) -> tuple[Tensor, Tensor]:
         """The selector's logits and the present players, both (N, n)."""
         selector = self._fitted()[0]
@@ -291,7 +313,7 @@ class TrainedExplainer:
                 raise InvalidInput(
                     f"{self.method} asks for the black box's answer; write accredit.learned.load(folder, black_box)"
                 )
-            answer = torch.from_numpy(self._ask(x, self.black_box)).float()
+            answer = torch.from_numpy((asked(self.black_box, x, self.classes) - self.centre) / self.spread).float()
         rows = torch.tensor(x)
         logits = _in_parts(lambda part: selector(rows[part], None if answer is None else answer[part]), len(x))
         if not torch.isfinite(logits).all():

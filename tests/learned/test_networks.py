@@ -108,7 +108,7 @@ def test_a_black_box_is_asked_in_parts_and_keeps_its_mode():
 @pytest.mark.parametrize(
     "make",
     [
-        lambda: network_for(Tabular(3), 1),
+        lambda: network_for(Tabular(3), 0),
         lambda: network_for(Tabular(3), 2, kind="convolution"),
         lambda: network_for(Words(3, 5), 2, kind="layers"),
         lambda: network_for(Tabular(3), 2, width=0),

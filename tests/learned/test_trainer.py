@@ -3,6 +3,7 @@
 import copy
 import math
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,8 +14,8 @@ from accredit.learned import Pixels, Tabular, Training, Words, l2x, recipe
 from accredit.learned.laws import Bernoulli, Dirichlet, RelaxedTopK, Softmax
 from accredit.learned.networks import network_for, selector_for
 from accredit.learned.recipes import RECIPES
-from accredit.learned.schedules import Job, Joint, RandomFirst, Weighted, cross_entropy, schedule_from
-from accredit.learned.stages import Batch, History, Stage, batches, descend, run
+from accredit.learned.schedules import Job, Joint, RandomFirst, Weighted, schedule_from
+from accredit.learned.stages import Batch, History, Stage, batches, descend, run, surprise
 from accredit.learned.trainer import TrainedExplainer
 from accredit.learned.weighting import MaskLabels
 from accredit.values.solver import Progress
@@ -146,9 +147,7 @@ def test_weights_teach_the_surrogate_and_not_the_selector(weigh_selector):
     stage.step(batch)
 
     law, noise = RelaxedTopK(2), torch.Generator().manual_seed(5)
-    drawn = law.draw(
-        selector(batch.x), batch.present, lambda m: cross_entropy(surrogate(batch.x, m), batch.target), noise
-    )
+    drawn = law.draw(selector(batch.x), batch.present, lambda m: surprise(surrogate(batch.x, m), batch.target), noise)
     told = MaskLabels(6, 2, schedule.hidden, seed=0)
     told.learn(drawn.mask, batch.choice, 3)
     w = told.weights(drawn.mask, batch.choice, job.prior)
@@ -373,33 +372,62 @@ def test_a_choice_that_costs_too_much_chooses_nobody_and_says_so():
 
 def test_weights_of_the_first_epoch_are_a_doubt():
     from accredit.learned.doubts import doubts
-    from accredit.learned.laws import RelaxedTopK
-    from accredit.learned.stages import Batch, History
 
     rows = Batch(torch.zeros(40, 2), torch.ones(40, 2), torch.eye(2).repeat(20, 1), torch.tensor([0, 1] * 20))
-    chosen = np.array([[True, False]] * 40)
     history = History(kept=[["random masks", 4, 9], ["selector", 1, 9]])
-    selector = torch.nn.Linear(2, 2)
-    said = doubts(
-        lambda x, answer: selector(x), lambda x, mask: 9.0 * rows.target, RelaxedTopK(1, 0.5), chosen, rows, history
-    )
+    said = doubts(lambda x, mask: 9.0 * rows.target, rows, torch.tensor([[1.0, 0.0]]).repeat(40, 1), history)
     assert len(said) == 1 and "stage 'selector' kept the weights of its first epoch of 9" in said[0]
 
 
-def test_a_surrogate_that_reads_soft_masks_only_is_a_doubt():
-    from accredit.learned.doubts import doubts
-    from accredit.learned.laws import RelaxedTopK
-    from accredit.learned.stages import Batch, History
+def test_a_surrogate_that_reads_soft_masks_only_is_a_doubt_with_both_losses():
+    class SoftOnly(torch.nn.Module):
+        """Right while masks are soft, blind once they are hard."""
 
-    rows = Batch(torch.zeros(40, 4), torch.ones(40, 4), torch.eye(2).repeat(20, 1), torch.tensor([0, 1] * 20))
-    chosen = np.tile([True, False, False, False], (40, 1))
+        def __init__(self):
+            super().__init__()
+            self.scale = torch.nn.Parameter(torch.tensor(3.0))
 
-    def reads(x, mask):  # sure and right while masks are soft, unsure once they are hard
-        soft = ((mask > 0.01) & (mask < 0.99)).any(dim=1, keepdim=True)
-        return torch.where(soft, 9.0, 0.5) * rows.target
+        def forward(self, x, mask):
+            soft = ((mask > 0.01) & (mask < 0.99)).any(dim=1, keepdim=True)
+            one = torch.where(soft, self.scale * (x[:, 1:2] + x[:, 4:5]), 0 * self.scale)
+            return torch.cat([-one, one], dim=1)
 
-    said = doubts(lambda x, answer: torch.zeros(40, 4), reads, RelaxedTopK(1, 1.0), chosen, rows, History())
-    assert len(said) == 1 and "trained with soft masks" in said[0]
+    class Even(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.line = torch.nn.Linear(6, 6)
+
+        def forward(self, x, answer=None):
+            return 1e-3 * self.line(x)
+
+    law = RelaxedTopK(2, 1.0)
+    explainer = TrainedExplainer(
+        "mine", Tabular(6), 2, 2, law, Joint(), training=replace(QUICK, epochs=1), networks=lambda: (Even(), SoftOnly())
+    )
+    with pytest.warns(RuntimeWarning, match="trained with soft masks"):
+        explainer.fit(TABLE, two_columns)
+    assert explainer.history.as_used > explainer.history.as_trained + 0.2
+    assert explainer.explain(TABLE[0]).certificate["as_used"] == explainer.history.as_used
+
+
+def test_rows_kept_aside_are_judged_by_hard_sets():
+    """The stage that stops training sees the loss of what will be shown, not that of a soft draw."""
+    selector, surrogate = selector_for(Tabular(6), seed=1), network_for(Tabular(6), 2, seed=2).eval()
+    rows = Batch(
+        torch.from_numpy(TABLE[:50]), torch.ones(50, 6), torch.from_numpy(two_columns(TABLE[:50])).float(),
+        torch.from_numpy(two_columns(TABLE[:50]).argmax(axis=1)),
+    )  # fmt: skip
+    job = Job(
+        selector, surrogate, RelaxedTopK(2, 0.5), 0.0, QUICK, torch.Generator(), torch.ones(2) / 2, lambda: surrogate, 6, 0, 2
+    )  # fmt: skip
+    with torch.no_grad():
+        best = torch.zeros(50, 6).scatter(1, selector(rows.x).topk(2, dim=1).indices, 1.0)
+        torch.testing.assert_close(job.judge(rows, torch.Generator()), surprise(surrogate(rows.x, best), rows.target))
+
+
+def test_coins_with_k_draw_sets_of_k():
+    assert recipe("invase", Words(20, 50), 2, 3).law.describe() == "drawn sets of 3, taught by reinforce"
+    assert recipe("invase", Words(20, 50), 2).k is None
 
 
 def test_many_inputs_are_explained_by_one_call():

@@ -1,0 +1,62 @@
+"""What a trained explainer learns from: rows as tensors, with what the black box says of them, classes or one number."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from accredit.core import FloatArray, IntArray, InvalidInput
+from accredit.learned.inputs import Array, BlackBox, Inputs, answers_of, checked_labels, numbers_of
+from accredit.learned.stages import Batch
+
+ASKED = 512  # rows asked of a black box at once
+
+
+def asked(black_box: BlackBox, x: Array, classes: int) -> FloatArray:
+    """What a black box says of many inputs: probabilities (N, classes), or numbers (N, 1) where there is one class."""
+    ask = numbers_of if classes == 1 else answers_of
+    parts = [ask(black_box, x[k : k + ASKED]) for k in range(0, len(x), ASKED)]
+    for answers in parts:
+        if answers.shape[1] != classes:
+            raise InvalidInput(f"black_box gives {answers.shape[1]} classes, but the explainer was made for {classes}")
+    return np.concatenate([np.empty((0, classes)), *parts])
+
+
+def rows_of(
+    inputs: Inputs, x: Array, answers: FloatArray, labels: npt.ArrayLike | None, target: str, query: bool
+) -> Batch:
+    """Rows to learn from; `answers` (N, classes) are probabilities, or one scaled number per row."""
+    if len(x) < 4:
+        raise InvalidInput(f"x holds {len(x)} rows; training needs at least 4, and useful training hundreds")
+    classes = answers.shape[1]
+    choices = thirds(answers[:, 0]) if classes == 1 else _choices(answers, labels, target)
+    if len(np.unique(choices)) < 2:
+        said = "says the same number" if classes == 1 else f"chooses class {choices[0]}"
+        raise InvalidInput(f"black_box {said} in all {len(x)} rows: nothing tells rows apart; give rows of two classes")
+    wanted = answers if target == "answers" else np.eye(classes)[choices]
+    return Batch(
+        torch.from_numpy(np.ascontiguousarray(x)),
+        torch.from_numpy(inputs.present(x)).float(),
+        torch.from_numpy(wanted).float(),
+        torch.from_numpy(choices),
+        torch.from_numpy(answers).float() if query else None,
+    )
+
+
+def _choices(answers: FloatArray, labels: npt.ArrayLike | None, target: str) -> IntArray:
+    true = None if labels is None else checked_labels(labels, len(answers), answers.shape[1])
+    if target != "labels":
+        return np.asarray(answers.argmax(axis=1))
+    if true is None:
+        raise InvalidInput("target is 'labels', and none are given; write fit(x, black_box, labels)")
+    return true
+
+
+def thirds(numbers: FloatArray) -> IntArray:
+    """In which third of all each number lies: 0, 1 or 2.
+
+    >>> thirds(np.array([1.0, 5.0, 9.0])).tolist()
+    [0, 1, 2]
+    """
+    return np.asarray(np.searchsorted(np.quantile(numbers, [1 / 3, 2 / 3]), numbers), dtype=np.int64)
