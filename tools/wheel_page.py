@@ -51,9 +51,9 @@ def page(text: str) -> str:
     found = last["faults"] or ["none: the sdist builds the same wheel, twine accepts the metadata, mypy sees the types"]
     parts = [
         "# The wheel, tried",
-        "Made by `make release-check` and `make oldest`: each extra alone, in an empty environment, then used in an empty folder "
-        "by the commands that need it. Seconds are on the clock of a busy machine, with downloads; megabytes are of the whole "
-        "environment, in which pip, numpy and scipy take about 250.",
+        "Made by `make release-check` and `make oldest`: each extra alone, in an empty environment, then used in an empty "
+        "folder by the commands that need it. Seconds are on the clock of a busy machine, with downloads; megabytes are of the "
+        "whole environment, in which pip, numpy and scipy take about 250.",
         f"`{last['wheel']}`, {last['megabytes']:.1f} MB, {last['date']}, {last['machine']}. Faults: {'; '.join(found)}.",
         "## With the versions that the tests use",
         table([line for line in lines if not line["oldest"]]),
