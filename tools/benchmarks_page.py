@@ -20,7 +20,7 @@ from accredit.core.plain import rounded
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "benchmarks.md"
-WIDTH, NAMES, HEIGHT = 720, 270, 22  # of a drawing, of its labels, of one bar
+WIDTH, NAMES, HEIGHT = 480, 190, 20  # of a drawing, of its labels, of one bar
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ def flat(figures: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 def drawing(says: str, bars: dict[str, float]) -> str:
     """Bars from 1 on a logarithmic scale: to the right where accredit is ahead, to the left where it is behind."""
     low, high = min(0.0, *(log10(x) for x in bars.values())), max(0.3, *(log10(x) for x in bars.values()))
-    scale = (WIDTH - NAMES - 70) / (high - low)
+    scale = (WIDTH - NAMES - 56) / (high - low)
     one = NAMES + (0.0 - low) * scale
     marks = []
     for place, (name, ratio) in enumerate(bars.items()):
@@ -99,15 +99,15 @@ def drawing(says: str, bars: dict[str, float]) -> str:
         left, right = sorted((one, end))
         colour = "#1f6fb2" if ratio >= 1 else "#c2571a"
         marks.append(
-            f'<text x="{NAMES - 10}" y="{y + 15}" text-anchor="end">{html.escape(name)}</text>'
+            f'<text x="{NAMES - 10}" y="{y + 14}" text-anchor="end">{html.escape(name)}</text>'
             f'<rect x="{left:.1f}" y="{y + 4}" width="{max(right - left, 1):.1f}" height="14" fill="{colour}"/>'
-            f'<text x="{right + 6:.1f}" y="{y + 15}">{rounded(ratio, 3)}×</text>'
+            f'<text x="{right + 6:.1f}" y="{y + 14}">{rounded(ratio, 3)}×</text>'
         )
     tall = HEIGHT * len(bars)
     axis = f'<path d="M{one:.1f} 0V{tall}" stroke="currentColor" stroke-opacity=".4"/>'
     return (
         f'<svg class="ratios" viewBox="0 0 {WIDTH} {tall}" role="img" aria-label="{html.escape(says)}" '
-        f'font-size="13" fill="currentColor">{axis}{"".join(marks)}</svg>'
+        f'font-size="11.5" fill="currentColor">{axis}{"".join(marks)}</svg>'
     )
 
 
@@ -141,7 +141,8 @@ def circumstances(line: Line) -> str:
     versions = ", ".join(f"{name} {version}" for name, version in line["versions"].items())
     return (
         f"`{line['command']}`, {line['date']}, accredit {line['accredit']} at `{line['commit']}`, {machine['cpu']} with "
-        f"{machine['cores']} cores, load {machine['load']} at the end.{quick}\n\nBeside {versions}."
+        f"{machine['cores']} cores, load {machine['load']} at the end.{quick}\n\n"
+        f'<details markdown="1"><summary>Versions of everything beside it</summary>\n\n{versions}\n\n</details>'
     )
 
 
@@ -158,10 +159,9 @@ def page(folder: Path = ROOT / "benchmarks" / "results") -> str:
         "are CPU seconds on one thread unless a name says otherwise, and both sides of a ratio come from one run. `make bench` "
         "runs all of them."
     )
-    return (
-        "\n\n".join([head, *(section(name, about, newest(name, folder)) for name, about in benchmarks().items())])
-        + "\n"
-    )
+    lines = {name: newest(name, folder) for name in benchmarks()}
+    order = sorted(benchmarks().items(), key=lambda named: lines[named[0]] is None)  # those that were run come first
+    return "\n\n".join([head, *(section(name, about, lines[name]) for name, about in order)]) + "\n"
 
 
 if __name__ == "__main__":
