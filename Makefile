@@ -53,7 +53,7 @@ check: $(VENV)/test.done  ## what a change must pass: lint, types, tests
 	$(BIN)/mypy
 	$(PYTEST)
 
-bench: $(VENV)/bench.done  ## measure against the peers; each ends with one JSON line
+bench: $(VENV)/bench.done  ## measure against the peers; each keeps one JSON line, and docs/benchmarks.md draws them
 	$(BIN)/python -m benchmarks.shapley
 	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.estimation
 	$(BIN)/python -m benchmarks.flow
@@ -62,6 +62,7 @@ bench: $(VENV)/bench.done  ## measure against the peers; each ends with one JSON
 	$(BIN)/python -m benchmarks.valuation
 	$(BIN)/python -m benchmarks.arena
 	$(BIN)/python -m benchmarks.tables --large
+	$(BIN)/python -m tools.benchmarks_page
 
 soak: $(VENV)/test.done  ## kill journalled runs 500 times, alone and in pairs, and compare what they resume to
 	$(BIN)/python tools/soak_journal.py --trials 500
@@ -90,11 +91,11 @@ site: $(VENV)/docs.done  ## the documentation site, into out/site; look at it wi
 notebooks: $(VENV)/test.done  ## the tutorials as notebooks, each cell run, into out/notebooks
 	$(BIN)/python tools/notebooks.py --run --out out/notebooks
 
-release-check: $(VENV)/docs.done  ## build the wheel and try each extra of it in an empty environment
-	$(BIN)/python tools/release_check.py
+release-check: $(VENV)/docs.done  ## build the wheel and try each extra of it in an empty environment, on every Python found here
+	$(BIN)/python tools/release_check.py --lines benchmarks/results/wheels.jsonl; code=$$?; $(BIN)/python -m tools.wheel_page; exit $$code
 
-oldest: $(VENV)/docs.done  ## the same with the lowest versions that are allowed
-	$(BIN)/python tools/release_check.py --oldest --extras none,data,plot,serve
+oldest: $(VENV)/docs.done  ## the same with the lowest versions that are allowed, on the oldest Python
+	$(BIN)/python tools/release_check.py --oldest --pythons $(PYTHON) --lines benchmarks/results/wheels.jsonl; code=$$?; $(BIN)/python -m tools.wheel_page; exit $$code
 
 clean:
 	rm -rf $(VENV) build dist out

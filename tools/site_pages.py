@@ -12,6 +12,7 @@ from inspect import isclass, isroutine
 
 import mkdocs_gen_files
 
+from tools.command_page import helps
 from tools.site_docstrings import fenced
 
 PACKAGES = (
@@ -38,6 +39,8 @@ def _entries(module: object, documented: set[str]) -> Iterator[str]:
         documented.add(place)
 
 
+with mkdocs_gen_files.open("reference/commands.md", "w") as written:
+    written.write("\n\n".join(helps()) + "\n")
 seen: set[str] = set()
 for package in (*(f"accredit.{name}" for name in PACKAGES), "accredit"):
     with mkdocs_gen_files.open(f"reference/{package.rpartition('.')[2]}.md", "w") as page:

@@ -1,0 +1,168 @@
+"""docs/benchmarks.md from the lines that the benchmarks keep: `python -m tools.benchmarks_page`.
+
+Every benchmark that calls `record` has a section: its newest line, a whole run before a quick one. What matches `RATIOS` is
+drawn on a logarithmic scale, all else that was printed is in a table below. A benchmark without a line is named.
+"""
+
+from __future__ import annotations
+
+import ast
+import html
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import log10
+from pathlib import Path
+from typing import Any
+
+from accredit.core.plain import rounded
+
+ROOT = Path(__file__).parent.parent
+PAGE = ROOT / "docs" / "benchmarks.md"
+WIDTH, NAMES, HEIGHT = 480, 190, 20  # of a drawing, of its labels, of one bar
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """Figures that compare with a peer: what they say, and whether they are upside down (ours over theirs)."""
+
+    benchmark: str
+    pattern: str
+    says: str
+    inverse: bool = False
+
+
+RATIOS = (
+    Ratio("shapley", r"exact_(?!accredit)\w+_over_ours", "Exact values of 20 players: a peer's CPU seconds over ours"),
+    Ratio(
+        "shapley", r"mse_\d+_.+\.ours_over_best_peer", "Squared error of the best peer over ours, equal payoffs", True
+    ),
+    Ratio("shapley", r"mse_\d+_worst_over_\w+\.ratio", "The same beside our own regressions, in the worst game", True),
+    Ratio(
+        "estimation", r"(regression|orders)_over_ours_\d+us", "Squared error of other solvers over ours, in equal time"
+    ),
+    Ratio("flow", r"\w+_T\d+_vs_\w+", "A peer's CPU seconds over ours"),
+    Ratio(
+        "tables", r"(cover|background_\d+|unpruned)\w*_(shap|woodelf|xgboost)(\.\d+)?", "A peer's CPU seconds over ours"
+    ),
+    Ratio("explain", r"shap_ratio\w*(\.\d+)?", "Seconds of shap's text explainer over ours, equal evaluations"),
+    Ratio("explain", r"payoff_throughput\w*", "Payoffs per second beside the bare model's"),
+    Ratio("answers", r"equal_error\.\d+|(eight|twelve)_passages", "A peer's CPU seconds over ours"),
+    Ratio("arena", r"quantus\.\w+_speedup", "CPU seconds of Quantus over ours, equal passes"),
+    Ratio("valuation", r".*(ratio|speed-?up|times faster).*", "A peer's cost over ours"),
+)
+Line = dict[str, Any]
+
+
+def benchmarks() -> dict[str, str]:
+    """Every benchmark that keeps its figures, with the first sentence that it says of itself."""
+    found = {}
+    for path in sorted((ROOT / "benchmarks").glob("*.py")):
+        text = path.read_text(encoding="utf-8")
+        if path.stem != "record" and re.search(r"^    record\(", text, re.M):
+            found[path.stem] = (ast.get_docstring(ast.parse(text)) or "").splitlines()[0]
+    return found
+
+
+def newest(name: str, folder: Path) -> Line | None:
+    """The last line of a whole run; without one, the last of a quick run."""
+    file = folder / f"{name}.jsonl"
+    lines = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()] if file.exists() else []
+    whole = [line for line in lines if "--quick" not in line["command"]]
+    return ([None, *lines, *whole] if whole else [None, *lines])[-1]
+
+
+def flat(figures: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """Figures by their path.
+
+    >>> list(flat({"a": {"b": 1}, "c": [2]}))
+    [('a.b', 1), ('c.0', 2)]
+    """
+    pairs = figures.items() if isinstance(figures, dict) else enumerate(figures)
+    for name, value in pairs:
+        inner = f"{path}.{name}" if path else str(name)
+        if isinstance(value, dict | list):
+            yield from flat(value, inner)
+        else:
+            yield inner, value
+
+
+def drawing(says: str, bars: dict[str, float]) -> str:
+    """Bars from 1 on a logarithmic scale: to the right where accredit is ahead, to the left where it is behind."""
+    low, high = min(0.0, *(log10(x) for x in bars.values())), max(0.3, *(log10(x) for x in bars.values()))
+    scale = (WIDTH - NAMES - 56) / (high - low)
+    one = NAMES + (0.0 - low) * scale
+    marks = []
+    for place, (name, ratio) in enumerate(bars.items()):
+        y, end = place * HEIGHT, NAMES + (log10(ratio) - low) * scale
+        left, right = sorted((one, end))
+        colour = "#1f6fb2" if ratio >= 1 else "#c2571a"
+        marks.append(
+            f'<text x="{NAMES - 10}" y="{y + 14}" text-anchor="end">{html.escape(name)}</text>'
+            f'<rect x="{left:.1f}" y="{y + 4}" width="{max(right - left, 1):.1f}" height="14" fill="{colour}"/>'
+            f'<text x="{right + 6:.1f}" y="{y + 14}">{rounded(ratio, 3)}×</text>'
+        )
+    tall = HEIGHT * len(bars)
+    axis = f'<path d="M{one:.1f} 0V{tall}" stroke="currentColor" stroke-opacity=".4"/>'
+    return (
+        f'<svg class="ratios" viewBox="0 0 {WIDTH} {tall}" role="img" aria-label="{html.escape(says)}" '
+        f'font-size="11.5" fill="currentColor">{axis}{"".join(marks)}</svg>'
+    )
+
+
+def section(name: str, about: str, line: Line | None) -> str:
+    """One benchmark: its run, its drawings, all else that it printed."""
+    parts = [f"## {name}", about]
+    if line is None:
+        return "\n\n".join([*parts, f"Not run for this page yet: `python -m benchmarks.{name}`."])
+    figures = dict(flat(line["figures"]))
+    drawn: set[str] = set()
+    parts.append(circumstances(line))
+    for ratio in (ratio for ratio in RATIOS if ratio.benchmark == name):
+        bars = {
+            key: 1 / value if ratio.inverse else value
+            for key, value in figures.items()
+            if re.fullmatch(ratio.pattern, key) and isinstance(value, int | float) and value > 0 and key not in drawn
+        }
+        if bars:
+            drawn |= bars.keys()
+            parts += [f"**{ratio.says}**", drawing(ratio.says, bars)]
+    rest = [f"| `{key}` | {_cell(value)} |" for key, value in figures.items() if key not in drawn]
+    if rest:
+        parts.append('<details markdown="1"><summary>All else that this run printed</summary>')
+        parts += ["\n".join(["| figure | value |", "|---|---:|", *rest]), "</details>"]
+    return "\n\n".join(parts)
+
+
+def circumstances(line: Line) -> str:
+    """By which command, when, where, beside what."""
+    machine, quick = line["machine"], " A quick run: fewer games and repeats." if "--quick" in line["command"] else ""
+    versions = ", ".join(f"{name} {version}" for name, version in line["versions"].items())
+    return (
+        f"`{line['command']}`, {line['date']}, accredit {line['accredit']} at `{line['commit']}`, {machine['cpu']} with "
+        f"{machine['cores']} cores, load {machine['load']} at the end.{quick}\n\n"
+        f'<details markdown="1"><summary>Versions of everything beside it</summary>\n\n{versions}\n\n</details>'
+    )
+
+
+def _cell(value: Any) -> str:
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return rounded(float(value), 4) if number else html.escape(str(value)).replace("|", "\\|")
+
+
+def page(folder: Path = ROOT / "benchmarks" / "results") -> str:
+    """The whole page."""
+    head = (
+        "# Benchmarks\n\nMade by `python -m tools.benchmarks_page` from the lines that runs kept in `benchmarks/results`; no "
+        "number was typed. A bar to the right of the line is a ratio above 1: accredit is ahead; to the left, behind. Times "
+        "are CPU seconds on one thread unless a name says otherwise, and both sides of a ratio come from one run. `make bench` "
+        "runs all of them."
+    )
+    lines = {name: newest(name, folder) for name in benchmarks()}
+    order = sorted(benchmarks().items(), key=lambda named: lines[named[0]] is None)  # those that were run come first
+    return "\n\n".join([head, *(section(name, about, lines[name]) for name, about in order)]) + "\n"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")
