@@ -1,10 +1,12 @@
-"""The page in Chromium: seconds from the first click to the first colours, and how long frames take on 512 and 2,000 tokens.
+"""The page in Chromium: seconds from the first click to the first colours, and what frames cost on 512 and 2,000 tokens.
 
     python -m benchmarks.serve_frames --rounds 10 --tokens 512 2000
 
 Starts `accredit serve` itself: freshly for each first click, then with a copy of the built-in model whose positions are
-repeated up to 2,048, so that a long text can be scrolled, pointed at, clicked, grouped and (up to 512) followed. Ends with one
-JSON line.
+repeated up to 2,048, so that a long text can be scrolled, pointed at, clicked, grouped and (up to 512) followed; last a table of
+1,000 rows, a prompt of 60 passages and a journal of 1,000 rows. `worst` is the longest time between two frames, which a busy
+machine stretches; `task_cpu` is the processor time of the longest task of the page's thread, from the browser's own trace.
+Ends with one JSON line.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.record import record
-from benchmarks.serve import start
+from benchmarks.serve import FACTS, start
 
 FLAGS = ["--no-sandbox", "--disable-gpu"]
 WAIT = 400_000  # milliseconds
@@ -40,13 +42,12 @@ def text_of(tokens: int) -> str:
 
 
 WATCH = """
-window.watched = { frames: [], tasks: [] };
+window.watched = [];
 let last = 0;
-const tick = (now) => { if (last) window.watched.frames.push(now - last); last = now; requestAnimationFrame(tick); };
+const tick = (now) => { if (last) window.watched.push(now - last); last = now; requestAnimationFrame(tick); };
 requestAnimationFrame(tick);
-new PerformanceObserver((list) => { for (const task of list.getEntries()) window.watched.tasks.push(task.duration); })
-  .observe({ type: "longtask" });
 """
+TRACED = ["toplevel", "devtools.timeline", "disabled-by-default-devtools.timeline", "__metadata"]
 
 
 def long_model(folder: Path) -> Path:
@@ -67,7 +68,9 @@ def long_model(folder: Path) -> Path:
 
 
 def finished(page: Any) -> None:
-    page.wait_for_selector("#save:not([disabled])")
+    page.wait_for_selector("#save:not([disabled]), .view:not([hidden]) .problem:not([hidden])")
+    if wrong := page.locator(".problem:visible").all_text_contents():
+        raise SystemExit(f"the page says: {wrong[0]}")
     page.wait_for_selector("form[aria-busy]", state="detached")
 
 
@@ -89,14 +92,24 @@ def first_click(browser: Any) -> float:
 
 
 def measured(page: Any, act: Callable[[], None]) -> dict[str, float]:
-    """What frames took while something was done: median and worst, and the longest task of the page, in milliseconds."""
-    page.evaluate("() => { watched.frames.length = watched.tasks.length = 0; }")
+    """What frames took while something was done, and the processor time of the page's longest task, in milliseconds."""
+    browser = page.context.browser
+    page.evaluate("() => { watched.length = 0; }")
+    browser.start_tracing(page=page, categories=TRACED)
     act()
     page.wait_for_timeout(250)
-    seen = page.evaluate("() => watched")
-    frames = np.array(seen["frames"] or [0.0])
+    traced = json.loads(browser.stop_tracing())["traceEvents"]
+    frames = np.array(page.evaluate("() => watched") or [0.0])
     return {"median": round(float(np.median(frames))), "p95": round(float(np.quantile(frames, 0.95))),
-            "worst": round(float(frames.max())), "longest_task": round(max(seen["tasks"], default=0.0))}  # fmt: skip
+            "worst": round(float(frames.max())), "task_cpu": round(longest_task(traced), 1)}  # fmt: skip
+
+
+def longest_task(traced: list[dict[str, Any]]) -> float:
+    """Milliseconds of processor time of the longest task of a page's main thread."""
+    named = (each for each in traced if each["name"] == "thread_name" and each["args"]["name"] == "CrRendererMain")
+    mains = {(each["pid"], each["tid"]) for each in named}
+    tasks = (e for e in traced if e["name"].endswith("RunTask") and (e["pid"], e["tid"]) in mains)
+    return max((e.get("tdur", 0) for e in tasks), default=0) / 1000
 
 
 def frames(browser: Any, address: str, tokens: int) -> dict[str, dict[str, float]]:
@@ -119,6 +132,7 @@ def frames(browser: Any, address: str, tokens: int) -> dict[str, dict[str, float
         finished(page)
 
     found["results arrive"] = measured(page, explain)
+    found["the same again"] = measured(page, lambda: (page.click(".brief-line"), explain()))
     page.evaluate("document.querySelector('.lead').scrollIntoView()")
     places = page.evaluate(
         """[...document.querySelectorAll(".lead .t")].map((t) => t.getBoundingClientRect())
@@ -160,6 +174,8 @@ def frames(browser: Any, address: str, tokens: int) -> dict[str, dict[str, float
     found["scroll"] = measured(page, scroll)
     page.locator("#explain-result details:has(.numbers) > summary").scroll_into_view_if_needed()
     found["open the table"] = measured(page, lambda: page.click("#explain-result details:has(.numbers) > summary"))
+    page.locator("#explain-result .numbers").hover(position={"x": 300, "y": 200})
+    found["scroll the table"] = measured(page, scroll)
     if tokens > FOLLOWED:
         page.close()
         return found
@@ -184,6 +200,62 @@ def frames(browser: Any, address: str, tokens: int) -> dict[str, dict[str, float
     return found
 
 
+def table(folder: Path, rows: int = 1000, columns: int = 15) -> str:
+    """A file of numbers whose last column depends on the others."""
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((rows, columns))
+    y = x @ np.linspace(1, 0, columns) + x[:, 0] * x[:, 1]
+    path, names = folder / "rows.csv", ",".join([*(f"column {k}" for k in range(columns)), "target"])
+    np.savetxt(path, np.column_stack([x, y]), delimiter=",", header=names, comments="", fmt="%.4f")
+    return str(path)
+
+
+def journal(folder: Path, rows: int = 1000) -> str:
+    """A journal with payoffs of 200 coalitions of many rows."""
+    from accredit.core.coalitions import packed
+    from accredit.store import Entry, Journal, fingerprint
+
+    rng = np.random.default_rng(0)
+    masks = rng.random((200, rows)) < 0.5
+    entries = [Entry(bytes(bits), "ok", float(x), 0.01) for bits, x in zip(packed(masks), rng.random(200), strict=True)]
+    with Journal(folder / "run.db") as opened:
+        opened.record(opened.enter(fingerprint(data="rows"), tuple(f"row {k}" for k in range(rows))), 0, entries)
+        opened.begin_run(["value", "rows.csv"], "/nowhere")
+    return str(folder / "run.db")
+
+
+def large_views(browser: Any, address: str, rows: str) -> dict[str, dict[str, float]]:
+    """Frame times of the other views, with much in them."""
+    page = browser.new_page(viewport={"width": 1280, "height": 900})
+    page.set_default_timeout(WAIT)
+    page.add_init_script(WATCH)
+    page.goto(address)
+    page.wait_for_selector("html[data-ready]")
+    page.click("nav a[data-view=tables]")
+    page.set_input_files("#table-file", rows)
+
+    def press(view: str) -> None:
+        page.click(f"#{view}-form .primary")
+        finished(page)
+
+    found = {"table arrives": measured(page, lambda: press("tables"))}
+    found["table: pick a row"] = measured(page, lambda: page.click("#tables-result .list tbody tr:nth-child(5) a"))
+    found["table: sort"] = measured(page, lambda: page.click("#tables-result .list .sort >> nth=1"))
+    page.click("nav a[data-view=answers]")
+    page.fill("#passages", "\n".join([*FACTS, *["Clara owns a dog ."] * 57]))
+    page.fill("#query", "What does Anna do ?")
+    found["answer arrives"] = measured(page, lambda: press("answers"))
+    found["answer: point"] = measured(page, lambda: page.hover("#answers-result .s >> nth=0"))
+    opener = page.locator("#answers-result .matrix summary")
+    opener.scroll_into_view_if_needed()
+    found["answer: open the matrix"] = measured(page, opener.click)
+    found["journal arrives"] = measured(
+        page, lambda: (page.click("nav a[data-view=data]"), page.wait_for_selector("#data-result main"))
+    )
+    page.close()
+    return found
+
+
 def main() -> None:
     from playwright.sync_api import sync_playwright
 
@@ -202,6 +274,12 @@ def main() -> None:
         process, address = start("--model", str(long_model(Path(folder))), "--seconds", "400")
         try:
             figures["frames_ms"] = {tokens: frames(browser, address, tokens) for tokens in asked.tokens}
+        finally:
+            process.send_signal(signal.SIGINT)
+            process.wait(30)
+        process, address = start("--store", journal(Path(folder)), "--seconds", "400")
+        try:
+            figures["frames_ms"]["other views"] = large_views(browser, address, table(Path(folder)))
         finally:
             process.send_signal(signal.SIGINT)
             process.wait(30)

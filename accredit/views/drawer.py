@@ -25,6 +25,7 @@ MANY = 80  # players from which the first drawing is set smaller, and what is ou
 COARSE = 96  # pixels of the longer edge up to which a picture is drawn with sharp pixels
 EDGED = 200  # patches up to which their borders are drawn
 TOGETHER = 28  # characters that stay on one line when no space parts them
+PIECE = 80  # tokens after which a long text may begin a new paragraph, and rows of a part of a long table
 
 Word = tuple[int, str, str, str, str, str, str]  # number, classes, label, text, colour, bar, whisker
 Run = tuple[str, list[Word], bool]  # text that nobody plays, then tokens, and whether these stay on one line
@@ -133,11 +134,13 @@ class Drawer:
         paid = costs(result, self.explanation.seconds.get(method))
         return About(title(method), in_words(result), " · ".join(paid))
 
-    def _strip(self, method: str, large: bool) -> list[tuple[str, list[Run]]]:
-        """The text in runs of coloured tokens; of a pair, both texts with their names."""
+    def _strip(self, method: str, large: bool) -> list[tuple[str, list[list[Run]]]]:
+        """The text in paragraphs of coloured tokens; of a pair, both texts with their names."""
         pair = ("First text", "Second text") if self.explanation.said is None else ("Prompt", "Said so far")
         names = pair[: len(self.texts)]
-        return [(name, self._runs(text, method, large)) for name, text in zip(names, self.texts, strict=True)]
+        return [
+            (name, paragraphs(self._runs(text, method, large))) for name, text in zip(names, self.texts, strict=True)
+        ]
 
     def _runs(self, text: list[Segment], method: str, large: bool) -> list[Run]:
         """One text, cut where nobody plays; if `large`, pieces without a space between them stay on one line."""
@@ -199,7 +202,10 @@ class Drawer:
             for player in self.everyone
         ]
         names = [title(method) for method in self.scales]
-        return render("explanation", "numbers", methods=names, rows=rows, plain=plain, live=self.live)
+        parts = [(k, rows[k : k + PIECE]) for k in range(0, len(rows), PIECE if plain else len(rows) or 1)]
+        return render(
+            "explanation", "numbers", methods=names, parts=parts, count=len(rows), plain=plain, live=self.live
+        )
 
     def _cell(self, scale: _Scale, player: str, plain: bool) -> Cell:
         """A number with its bar; in a long table, one that is only coloured."""
@@ -210,3 +216,27 @@ class Drawer:
         tip = f"{brief(low)} … {brief(high)}" if high > low else ""
         drawing = None if plain else bar(scale.credit[at], scale.reach, (low, high), 44, 14, scale.signed)
         return scale.text[at], scale.colour[at], tip, drawing
+
+
+def paragraphs(runs: list[Run]) -> list[list[Run]]:
+    """A long text cut into paragraphs, which a browser lays out one by one: where a sentence ends if one does, else at a space."""
+    found: list[list[Run]] = [[]]
+    count, last = 0, ""
+    for before, words, together in (short for run in runs for short in _shortened(run)):
+        spaced, ended = before[-1:].isspace(), (last + before).rstrip()[-1:] in tuple(".!?。！？")
+        if (count >= PIECE and spaced and ended) or (count >= 1.5 * PIECE and spaced) or count >= 2 * PIECE:
+            found[-1].append((before.rstrip(), [], False))
+            found.append([])
+            count, before = 0, ""
+        found[-1].append((before, words, together))
+        count, last = count + len(words), words[-1][3] if words else ""
+    return found
+
+
+def _shortened(run: Run) -> list[Run]:
+    """A run of no more tokens than a paragraph begins with: scripts without spaces have longer ones."""
+    before, words, together = run
+    if len(words) <= PIECE:
+        return [run]
+    rest = [("", words[k : k + PIECE], False) for k in range(PIECE, len(words), PIECE)]
+    return [(before, words[:PIECE], False), *rest]

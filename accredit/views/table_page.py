@@ -31,7 +31,8 @@ QUESTION = "Which columns earned the output?"
 class Point(NamedTuple):
     """A row in the line of one column: where it is, the shade of its value, and what it says when pointed at."""
 
-    path: str
+    x: str
+    y: str
     shade: str
     row: int
     says: str
@@ -64,7 +65,7 @@ def table_body(explanation: TableExplanation, about: tuple[str, ...] = (), live:
         overall=_overall(explanation) if several else "",
         swarms=_swarms(explanation) if several else [], drawn=min(POINTS, len(explanation)), count=len(explanation),
         listed=[_listed(explanation, r) for r in kept] if several else [], steps=[row_body(explanation, r) for r in held],
-        more=0 if live else max(0, len(explanation) - PAGE_ROWS), claims=claims_table(explanation.row(0)),
+        more=len(explanation) - len(kept), claims=claims_table(explanation.row(0)),
         pairs=_pairs(explanation, several),
     )  # fmt: skip
 
@@ -147,7 +148,7 @@ def _swarm(explanation: TableExplanation, player: int, credit: FloatArray, some:
     x = WIDTH / 2 + credit / reach * (WIDTH / 2 - 4)
     y = HEIGHT / 2 + ((np.arange(len(x)) * 0.618) % 1 - 0.5) * (HEIGHT - 6)  # spread evenly, the same in every run
     points = [
-        Point(f"M{a:.1f} {b:.1f}h.01", SHADES[s], r, f"row {explanation.rows[r]}: {shown(cell)}, {brief(c)}")
+        Point(f"{a:.1f}", f"{b:.1f}", SHADES[s], r, f"row {explanation.rows[r]}: {shown(cell)}, {brief(c)}")
         for a, b, s, r, cell, c in zip(
             x.tolist(), y.tolist(), shade.tolist(), some.tolist(), cells, credit.tolist(), strict=True
         )

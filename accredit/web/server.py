@@ -6,12 +6,17 @@ import asyncio
 import secrets
 import socket
 from collections.abc import Callable
-from typing import Any
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
 
 from accredit.core import needs
 
+if TYPE_CHECKING:
+    from accredit.web.jobs import Jobs
+
 HOST = "127.0.0.1"
 CONNECTIONS = 1024
+FIRST_SECONDS = 5.0  # that the address waits for a first answer; a large model gives it later
 BACKLOG = 64  # connections accepted at once, so that strangers are turned away before files run out
 
 
@@ -32,9 +37,9 @@ async def serve(
         try:
             await worker.ready()
             secret, ticket = secrets.token_urlsafe(24), secrets.token_urlsafe(24)
-            app = guarded(application(worker, store, **limits), secret, chosen, ticket)
+            app = application(worker, store, **limits)
             config = uvicorn.Config(
-                app, http=Door, log_level="error", access_log=False, server_header=False, ws="none", backlog=BACKLOG,
+                guarded(app, secret, chosen, ticket), http=Door, log_level="error", access_log=False, server_header=False, ws="none", backlog=BACKLOG,
                 limit_concurrency=CONNECTIONS, timeout_graceful_shutdown=2,
             )  # fmt: skip
             server = uvicorn.Server(config)
@@ -42,10 +47,22 @@ async def serve(
             while not server.started and not serving.done():
                 await asyncio.sleep(0.02)
             if server.started:
+                await first_question(app.state.jobs)
                 announce(f"http://{HOST}:{chosen}/?token={ticket}", secret)
             await serving
         finally:
             await worker.stop()
+
+
+async def first_question(jobs: Jobs) -> None:
+    """Asks what a visitor is answered first, before anybody can: nobody's first click pays for an import."""
+    from accredit.web.tasks import FIRST, WARM_UP
+
+    job = jobs.submit({**WARM_UP, "methods": [FIRST]})
+    with suppress(TimeoutError):
+        async with asyncio.timeout(FIRST_SECONDS):
+            while await job.events.get() is not None:
+                pass
 
 
 def listening(port: int) -> socket.socket:

@@ -5,6 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from accredit.explanation import Explanation, Token
+from accredit.views.drawer import PIECE, paragraphs
 from accredit.views.segments import segments
 from tests.views.samples import sample
 
@@ -62,3 +63,25 @@ def test_the_second_text_of_a_pair_has_its_own_segments():
 def test_what_the_model_did_not_read_stays_plain():
     tail = segments(explanation("one two three", [Token("one", 0, 3, "one")]))[-1]
     assert (tail.text, tail.player) == (" two three", None)
+
+
+def words(count, text="word"):
+    return [(k, "t", "", f"{text}{k}", "z", "", "") for k in range(count)]
+
+
+def test_paragraphs_lose_no_word_and_none_is_long():
+    spaced = [(" ", [word], False) for word in words(1000)]
+    sentences = [(" ", [word], False) if k % 30 else (". ", [word], False) for k, word in enumerate(words(1000))]
+    unspaced = [("", words(1000, "好"), False)]
+    for runs in (spaced, sentences, unspaced, [], spaced[:PIECE]):
+        made = paragraphs(runs)
+        shown = [word for piece in made for _, some, _ in piece for word in some]
+        assert shown == [word for _, some, _ in runs for word in some]
+        assert all(sum(len(some) for _, some, _ in piece) <= 2 * PIECE for piece in made)
+        assert len(made) > 5 if len(shown) == 1000 else len(made) == 1
+
+
+def test_paragraphs_begin_after_a_sentence_where_one_ends():
+    runs = [(" ", [word], False) if k % 30 else (". ", [word], False) for k, word in enumerate(words(300))]
+    made = paragraphs(runs)
+    assert len(made) > 1 and all(piece[0][1][0][0] % 30 == 0 for piece in made)

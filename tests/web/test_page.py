@@ -900,9 +900,10 @@ def test_a_text_of_512_tokens_stays_light_and_no_token_listens(browser, server):
     methods, blocks = len(long.attributions), explanation_blocks(long, live=True)
     page.evaluate(
         """async ([blocks, order]) => {
-          const { Blocks } = await import("/static/page-parts.js");
-          const shown = (window.shown = new Blocks(document.getElementById("explain-result")));
-          shown.take({ title: "Why?", order, blocks }, true);
+          const { Blocks, parsed } = await import("/static/page-parts.js");
+          const shown = new Blocks(document.getElementById("explain-result"));
+          window.take = async (blocks, order, first) => shown.take(await parsed({ title: "Why?", order, blocks }), first);
+          await take(blocks, order, true);
         }""",
         [blocks, list(blocks)],
     )
@@ -922,7 +923,7 @@ def test_a_text_of_512_tokens_stays_light_and_no_token_listens(browser, server):
     page.evaluate("window.kept = document.querySelector('.lead')")
     renewed = {"trust": "<section><h2>Why trust this?</h2></section>"}
     page.evaluate(
-        "([blocks, order]) => window.shown.take({ title: 'Why?', order, blocks }, false)",
+        "([blocks, order]) => take(blocks, order, false)",
         [renewed, list(blocks)],
     )
     assert page.evaluate("window.kept === document.querySelector('.lead')")
@@ -930,7 +931,7 @@ def test_a_text_of_512_tokens_stays_light_and_no_token_listens(browser, server):
     # One that is sent again takes the focus over, and its open parts stay open.
     page.evaluate("document.querySelector('#explain-result details:has(.numbers)').open = true")
     page.evaluate(
-        "([blocks, order]) => window.shown.take({ title: 'Why?', order, blocks }, false)",
+        "([blocks, order]) => take(blocks, order, false)",
         [{name: blocks[name] for name in ("lead", "numbers")}, list(blocks)],
     )
     assert page.evaluate("window.kept !== document.querySelector('.lead')")

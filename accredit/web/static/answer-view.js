@@ -1,6 +1,6 @@
 // Answers: passages and a question, or one prompt, and an answer; the prompt is coloured for the word of the answer that one points at.
 import { answers } from "/static/answers.js";
-import { arrive, Asking, element, nodes, pick, put, shrinking } from "/static/page-parts.js";
+import { arrive, Asking, element, pick, put, shrinking } from "/static/page-parts.js";
 
 const EXAMPLE = {
   context: "Anna has the job of Boris .\nClara owns a dog .\nBoris works as a baker .\nDavid lives in Oslo .",
@@ -67,7 +67,7 @@ export function answerView(about, frame) {
     await asking.run("/api/answer", { ...from, answer, rather_than: rather, players: players || null, removal }, (event) => {
       if (event.event === "result") {
         const title = element("h1", { textContent: event.title });
-        main = put(result, title, ...nodes(event.html));
+        main = put(result, title, ...event.made);
         answers(main);
         arrive(form, title);
       }

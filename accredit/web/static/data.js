@@ -24,14 +24,14 @@ export function dataView(about, frame) {
     problem.hidden = !message;
   }
 
-  function draw(news) {
+  function draw(news, made) {
     const typing = result.contains(document.activeElement) && document.activeElement.type === "search";
     const fields = () => [...result.querySelectorAll("input[type=search]")];
     const place = typing ? fields().indexOf(document.activeElement) : -1;
     const named = (d) => d.querySelector("summary").textContent;
     const shown = new Map([...result.querySelectorAll("details")].map((d) => [named(d), d.open]));
     const down = [...result.querySelectorAll(".wide")].map((d) => d.scrollTop);
-    const main = put(result, ...nodes(news.html));
+    const main = put(result, ...made);
     for (const d of main.querySelectorAll("details")) d.open = shown.get(named(d)) ?? d.open;
     sortable(main, memory);
     main.querySelectorAll(".wide").forEach((d, k) => (d.scrollTop = down[k] ?? 0));
@@ -58,12 +58,12 @@ export function dataView(about, frame) {
   async function look(signal) {
     try {
       const news = await get(`/api/data?seen=${encodeURIComponent(state)}`, signal);
-      if (news) {
-        tell("");
-        state = news.state;
-        if (news.html) draw(news);
-        report(news.run);
-      }
+      const made = news?.html ? await nodes(news.html) : null;
+      if (signal.aborted || !news) return;
+      tell("");
+      state = news.state;
+      if (made) draw(news, made);
+      report(news.run);
     } catch (error) {
       if (signal.aborted) return;
       state = "";

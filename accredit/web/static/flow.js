@@ -1,6 +1,6 @@
 // Flow: the drawing follows the sliders; a request that is overtaken is cancelled.
 import { sortable } from "/static/sorting.js";
-import { Asking, element, later, nodes, pick, put } from "/static/page-parts.js";
+import { Asking, element, later, pick, put } from "/static/page-parts.js";
 import { reveal } from "/static/table.js";
 
 const EXAMPLE = "A gripping, beautifully shot film that never lands.";
@@ -67,7 +67,7 @@ export function flowView(about, frame) {
         by("layer").max = layers;
         label();
         const opened = [...result.querySelectorAll("details")].map((d) => d.open);
-        const main = put(result, ...nodes(event.html));
+        const main = put(result, ...event.made);
         sortable(main, memory);
         if (pressed) reveal(result);
         main.querySelectorAll("details").forEach((d, k) => k in opened && (d.open = opened[k]));

@@ -112,7 +112,9 @@ export function gameView(about, frame) {
     const own = (controller = new AbortController());
     try {
       const answer = await ask("/api/game", { players, payoffs, ...asked() }, own.signal);
-      sortable(put(result, ...nodes(answer.html)), memory);
+      const made = await nodes(answer.html);
+      if (own.signal.aborted) return;
+      sortable(put(result, ...made), memory);
       view.page = () => answer.page;
       frame.savable();
       tell(refused);

@@ -2,9 +2,25 @@
 import { inspect } from "/static/inspector.js";
 import { events, Problem, UNREACHABLE } from "/static/stream.js";
 
-// The server escaped every name. A parsed document runs no script, and the policy of the page forbids handlers too.
-export function nodes(html) {
-  return [...new DOMParser().parseFromString(html, "text/html").body.childNodes];
+// The server escaped every name. A document that is not shown runs no script, and the policy of the page forbids handlers too.
+// A long piece is parsed in slices, so that no frame waits for all of it.
+const SLICE = 60_000; // characters
+export const breath = () => globalThis.scheduler?.yield?.() ?? new Promise((go) => setTimeout(go));
+export async function nodes(html) {
+  const apart = document.implementation.createHTMLDocument("");
+  for (let at = 0; at < html.length; at += SLICE) {
+    if (at) await breath();
+    apart.write(html.slice(at, at + SLICE));
+  }
+  apart.close();
+  return [...apart.body.childNodes];
+}
+
+// What an event brings to be drawn, parsed: `html` becomes `made`, and each of `blocks` its nodes.
+export async function parsed(event) {
+  if (event.html) event.made = await nodes(event.html);
+  for (const name of Object.keys(event.blocks ?? {})) event.blocks[name] = await nodes(event.blocks[name]);
+  return event;
 }
 
 // Where a page changes under a pointer that rests, nothing is pointed at.
@@ -16,8 +32,10 @@ addEventListener("pointermove", (event) => where(event) !== rests && (rests = ""
 
 // What scrolls can be reached, and then scrolled, by keys.
 function reach(root) {
-  for (const wide of root.querySelectorAll(".wide:not([role]), .wide[data-scrolls]")) {
-    const scrolls = wide.scrollWidth > wide.clientWidth || wide.scrollHeight > wide.clientHeight;
+  const found = [...root.querySelectorAll(".wide:not([role]), .wide[data-scrolls]")];
+  const scrolling = found.map((wide) => wide.scrollWidth > wide.clientWidth || wide.scrollHeight > wide.clientHeight); // all at once: one layout
+  for (const [k, wide] of found.entries()) {
+    const scrolls = scrolling[k];
     wide.toggleAttribute("data-scrolls", true);
     for (const [name, value] of Object.entries({ tabindex: "0", role: "region", "aria-label": "Table; it scrolls" }))
       if (scrolls) wide.setAttribute(name, value);
@@ -25,24 +43,6 @@ function reach(root) {
   }
 }
 addEventListener("resize", () => reach(document));
-
-// A long table is laid out a few rows at a time once it is opened, so that no frame waits for all of them.
-const AT_ONCE = 60;
-function inSteps(root) {
-  for (const table of root.querySelectorAll("details:not([open]) .plain tbody")) [...table.rows].slice(AT_ONCE).forEach((row) => (row.hidden = true));
-}
-document.addEventListener(
-  "toggle",
-  (event) => {
-    const rows = event.target.open ? [...event.target.querySelectorAll(".plain tbody tr[hidden]")] : [];
-    const more = () => {
-      for (const row of rows.splice(0, AT_ONCE)) row.hidden = false;
-      if (rows.length) requestAnimationFrame(more);
-    };
-    if (rows.length) requestAnimationFrame(more);
-  },
-  true,
-);
 
 // A fresh <main> replaces the previous result.
 export function put(container, ...children) {
@@ -71,9 +71,8 @@ export class Blocks {
     }
     this.title.textContent = event.title;
     for (const [name, old] of this.own) if (name in event.blocks || !order.includes(name)) for (const node of old) node.remove();
-    for (const name of order) if (name in event.blocks) this.own.set(name, this.renewed(this.own.get(name) ?? [], nodes(event.blocks[name])));
+    for (const name of order) if (name in event.blocks) this.own.set(name, this.renewed(this.own.get(name) ?? [], event.blocks[name]));
     this.arrange((this.order = order));
-    inSteps(this.main);
     reach(this.main);
     if (this.inspected) this.main.dispatchEvent(new Event("renewed"));
     else if ((this.inspected = event.order.includes("inspector"))) inspect(this.main);
@@ -240,8 +239,13 @@ export class Asking {
         if (event.event === "progress") status.textContent = `${event.method} …${event.seconds_left >= 1 ? ` ${Math.round(event.seconds_left)} s left` : ""}`;
         if (event.of) bar.value = (event.done + (event.share ?? 0)) / event.of;
         if (event.event === "failed") throw Object.assign(new Problem(event.problem), { long: event.long });
+        await parsed(event);
+        if (this.controller !== controller) return false; // overtaken while it was parsed
         seen(event);
-        if (event.event === "result") this.age(false);
+        if (event.event === "result") {
+          this.age(false);
+          await breath();
+        }
         if (event.event === "done") return true;
       }
       throw new Problem("the server ended the answer early; try again");

@@ -68,7 +68,8 @@ export async function* events(path, asked, signal) {
   for (;;) {
     const { value, done } = await reader.read();
     if (done) return;
-    const lines = (rest + value).split("\n");
+    const lines = value.split("\n");
+    lines[0] = rest + lines[0];
     rest = lines.pop();
     for (const line of lines) yield JSON.parse(line);
   }

@@ -138,7 +138,7 @@ export function tableView(about, frame) {
   }
 
   function draw(event, asked) {
-    const main = put(result, ...nodes(event.html));
+    const main = put(result, ...event.made);
     sortable(main);
     shown.replaceChildren(...event.outputs.map((name) => element("option", { value: name }, name)));
     shown.value = event.shown;
@@ -161,7 +161,8 @@ export function tableView(about, frame) {
     try {
       for await (const event of events("/api/table", { ...asked, row: Number(link.hash.slice(5)) }, own.signal)) {
         if (event.event === "failed") throw new Problem(event.problem);
-        if (event.event === "result") main.querySelector(".picked").replaceChildren(...nodes(event.row));
+        const made = event.event === "result" ? await nodes(event.row) : null;
+        if (made && !own.signal.aborted) main.querySelector(".picked").replaceChildren(...made);
       }
     } catch (error) {
       if (!own.signal.aborted) asking.tell(error instanceof Problem ? error.message : UNREACHABLE);

@@ -1,5 +1,5 @@
 // What if: the text without a word, with another one, or edited at will, beside the text as it is.
-import { Asking, element, nodes, put } from "/static/page-parts.js";
+import { Asking, element, put } from "/static/page-parts.js";
 
 // The text without the characters of a player, or with others in their place. Positions count characters, not UTF-16 units.
 export function changedText(text, spans, put = "") {
@@ -40,7 +40,7 @@ export function whatIf({ shown, owner }) {
     const request = { text, changed, pair, changed_pair: pair, method, target, players, payoff: asked.payoff };
     await asking.run("/api/what-if", request, (event) => {
       if (event.event !== "result") return;
-      put(result, ...nodes(event.html));
+      put(result, ...event.made);
       result.scrollIntoView({ block: "nearest" });
     });
   }
