@@ -125,8 +125,8 @@ def asked_game(
     count, total = first.shape[1], again.shape[1]
     if total >= count and (gap := float(np.abs(first - again[:, :count]).max())) > 1e-6:
         pays.notes.append(
-            f"Warning: asked twice about the whole prompt, the function gave log-probabilities that differ by {gap:.2g}; credit "
-            "that is not much larger means nothing."
+            f"Warning: asked twice about the whole prompt, the function gave log-probabilities that differ by {gap:.2g}; "
+            "credit that is not much larger means nothing."
         )
     names = ("answer",) if count == 1 else distinct_names(f"token {k + 1}" for k in range(count))
     return AnswerGame(pays, names, total - count, unit=players if isinstance(players, str) else "player")

@@ -156,7 +156,9 @@ class AnsweringModel:
                 f"The prompt begins with {self.tokenizer.bos_token} already, so no second one is put before it."
             )
         elif reserved := [t for t in self.reserved if any(t in content for content in prompt.contents)]:
-            said.append(f"The prompt holds {', '.join(reserved)}, which the tokenizer reads as special: nobody plays for it.")
+            said.append(
+                f"The prompt holds {', '.join(reserved)}, which the tokenizer reads as special: nobody plays for it."
+            )
         return tuple(said)
 
     def _spelled_so_far(self, prefix: str) -> tuple[str, IntArray, IntArray]:

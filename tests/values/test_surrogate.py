@@ -16,6 +16,7 @@ from accredit.values.surrogate.clock import FITTED, best_split, fit_seconds
 from accredit.values.surrogate.design import empty_design, grown
 from accredit.values.surrogate.estimate import Asked, _sample, estimate
 from accredit.values.surrogate.estimator import asked_pairs
+from accredit.values.surrogate.fitting import more_rows, stages
 from accredit.values.surrogate.intervals import AllPairs, Regression, t_multiple
 from accredit.values.surrogate.likelihood import Mixture
 from accredit.values.surrogate.posterior import posterior
@@ -338,3 +339,15 @@ def test_a_fit_to_the_last_digits_claims_no_more_than_was_verified(seed):
     check_claims(values, game)
     assert values.stderr.min() >= 4e-7 * values.credit.max()
     assert (np.abs(values.credit - np.repeat([0.25, 0.0], [4, 6])) <= np.diff(values.interval)[:, 0] / 2).all()
+
+
+@pytest.mark.parametrize(
+    ("pairs", "rows"), [(90, [91]), (300, [128, 301]), (700, [128, 400, 701]), (1500, [128, 400, 1001])]
+)
+def test_relevances_are_fitted_on_more_pairs_than_amplitudes(pairs, rows):
+    rng = np.random.default_rng(0)
+    design = grown(empty_design(30), pairs, rng)
+    sample = _sample(design, rng.normal(size=pairs))
+    found = more_rows(stages(sample, rng), sample, rng)
+    assert [len(each) for each, _ in found] == rows
+    assert len(stages(sample, rng)) == min(len(rows), 2)
