@@ -368,7 +368,7 @@ def row_black_box(
             import pandas
 
             rows = pandas.DataFrame(rows, columns=list(columns))
-        found = model.outputs(rows, unit if model.classifies else model.units[0])
+        found = model.outputs(rows, unit if model.classifies else next(iter(model.units)))
         if unit == "probability" or not model.classifies:
             return found
         raised = np.exp((found - found.max(axis=1, keepdims=True)) / (2 if found.shape[1] == 2 else 1))  # two: (−d, d)
