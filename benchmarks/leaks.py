@@ -11,7 +11,6 @@ and by number of rows, with 95 % intervals (Clopper and Pearson).
 from __future__ import annotations
 
 import argparse
-import json
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -24,6 +23,7 @@ from accredit.audit import leakage_report
 from accredit.audit.names import NAMES
 from accredit.audit.verdict import DECIDING
 from benchmarks.leak_zoo import CHEATS, HONEST, NEW_CHEATS, NEW_HONEST, NEW_WORLDS, WORLDS, Shown, World
+from benchmarks.record import record
 
 ANSWERS = ("leaks", "cannot tell", "does not leak")
 GROUPS: dict[str, tuple[Any, Any, tuple[int, ...]]] = {  # worlds, explainers, seeds
@@ -111,7 +111,7 @@ def main() -> None:
     found = [one for group in groups for one in judged(group, rows, DECIDING if asked.deciding else NAMES)]
     every = {group: rates([one for one in found if one.group == group]) for group in groups}
     every |= {f"{many} rows": rates([one for one in found if one.rows == many]) for many in rows}
-    print(json.dumps({"leaks": every, "cpu_seconds": round(time.process_time() - began)}))
+    record({"leaks": every, "cpu_seconds": round(time.process_time() - began)})
 
 
 if __name__ == "__main__":

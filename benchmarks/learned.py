@@ -41,6 +41,7 @@ from accredit.learned.families import Family, InputFamily, RowFamily
 from accredit.learned.fast import FastShapley, Values, fit_fast
 from accredit.learned.valuers import Seen, raw_credit
 from accredit.values.exact import shapley_from_table
+from benchmarks.record import record
 
 LEVEL, SEEDS = 0.9, 5
 
@@ -303,7 +304,7 @@ def main() -> None:
     for name in asked.only.split(","):
         found[name] = runs[name]()
         print(name, json.dumps(found[name]), flush=True)
-    print(json.dumps({"learned": found, "cpu_seconds": round(time.process_time() - began)}))
+    record({"learned": found, "cpu_seconds": round(time.process_time() - began)})
 
 
 if __name__ == "__main__":
