@@ -82,7 +82,7 @@ def _saved(
     from accredit.audit import audit_saved
     from accredit.learned.inputs import row_black_box
 
-    black_box = None if model is None else row_black_box(model)
+    black_box = None if model is None else row_black_box(model)[0]
     return audit_saved(
         folder, data_file, tests=tests, target=target, limit=limit, seed=seed, black_box=black_box, judge=judge, train=train,
         progress=True,

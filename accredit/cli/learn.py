@@ -61,12 +61,18 @@ def learn() -> None:
 @click.option("--budget", type=Count(min=4), help="Payoffs per calibration input. Default: exact for few players.")
 @click.option("--width", type=Count(min=1), help="Of the network.")
 @click.option("--epochs", type=Count(min=1), help="Default: 200 for fast-shapley; for selectors as in docs/learned.md.")
+@click.option(
+    "--preset", type=click.Choice(["paper"]), help="Selectors: the published settings instead of the defaults."
+)
+@click.option("--encoder", is_flag=True, help="Selectors: start from the encoder of --model (BERT-like, ViT).")
+@click.option("--device", help="Selectors: where networks are trained, for example cuda. Default: cpu.")
 @SEED
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.pass_context
 def fit(
     ctx: click.Context, /, subject: str, out: str, method: str, k: int | None, model: str | None, trust: str,
-    column: str | None, limit: int | None, epochs: int | None, seed: int, as_json: bool, **fast: Any,
+    column: str | None, limit: int | None, epochs: int | None, preset: str | None, encoder: bool, device: str | None, seed: int,
+    as_json: bool, **fast: Any,
 ) -> None:  # fmt: skip
     """Train an explainer on the rows or texts of FILE, or the pictures of FOLDER.
 
@@ -78,13 +84,15 @@ def fit(
     if method == FAST:
         if k is not None:
             raise InvalidInput("--k is for selectors; fast-shapley credits every player, so leave it out")
+        _refuse({"--preset": preset, "--encoder": encoder or None, "--device": device}, "is for selectors")
         _fit_fast(subject, out, model, trusted, column, limit, as_json, epochs=epochs or 200, seed=seed, **fast)
         return
     spelled = {option.name: option.opts[0] for option in ctx.command.params}
     for name in OF_FAST:
         if ctx.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
             raise InvalidInput(f"{spelled[name]} is for --method fast-shapley; leave it out for {method}")
-    _fit_selector(method, subject, out, k, model, trusted, column, limit, epochs, seed, as_json)
+    task = _task(subject, model, trusted, column, limit)(None)
+    _fit_selector(method, task, out, k, _settings(method, task, k, epochs, preset, encoder, device), seed, as_json)
 
 
 def _fit_fast(
@@ -127,21 +135,35 @@ def _fit_fast(
     click.echo(f"written: {out}; now `accredit explain … --fast {out}`", err=True)
 
 
-def _fit_selector(
-    method: str, subject: str, out: str, k: int | None, model: str | None, trusted: tuple[str, ...], column: str | None,
-    limit: int | None, epochs: int | None, seed: int, as_json: bool,
-) -> None:  # fmt: skip
+def _settings(
+    method: str, task: Any, k: int | None, epochs: int | None, preset: str | None, encoder: bool, device: str | None
+) -> dict[str, Any]:
+    """What a recipe is given beside its inputs."""
     from dataclasses import replace
 
-    from accredit.learned.recipes import defaults
+    from accredit.learned.recipes import defaults, published
+
+    said = {name: value for name, value in (("epochs", epochs), ("device", device)) if value is not None}
+    if method == "cxplain":
+        _refuse(
+            {"--encoder": encoder or None, "--device": device}, "is for selectors with a surrogate, not for cxplain"
+        )
+        return said | ({"preset": preset} if preset else {})
+    settings: dict[str, Any] = {"preset": preset} if preset else {}
+    training = (published(method, task.inputs) if preset else defaults(task.inputs, k))["training"]
+    if encoder:
+        if task.network is None:
+            raise InvalidInput("--encoder is for texts and pictures of a Hugging Face model; leave it out for rows")
+        settings["encoder"] = task.network
+        training = replace(training, optimiser="adam", rate=2e-4)  # larger steps break what an encoder has learned
+    return settings | ({"training": replace(training, **said)} if said or encoder else {})
+
+
+def _fit_selector(
+    method: str, task: Any, out: str, k: int | None, settings: dict[str, Any], seed: int, as_json: bool
+) -> None:
     from accredit.learned.tasks import fit_selector
 
-    task = _task(subject, model, trusted, column, limit)(None)
-    settings: dict[str, Any] = {}
-    if epochs is not None and method == "cxplain":
-        settings["epochs"] = epochs
-    elif epochs is not None:
-        settings["training"] = replace(defaults(task.inputs, k)["training"], epochs=epochs)
     trained = fit_selector(method, task, k, seed=seed, progress=True, **settings)
     trained.save(out)
     history: Any = trained.history if isinstance(trained.history, dict) else vars(trained.history)
@@ -160,7 +182,7 @@ def _fit_selector(
 
 @learn.command()
 @click.argument("folder", type=click.Path())
-@click.argument("subject", metavar="TEXT|FILE")
+@click.argument("subject", metavar="TEXT|FILE|FOLDER")
 @MODEL
 @TRUST
 @COLUMN
@@ -169,7 +191,7 @@ def _fit_selector(
 def explain(
     folder: str, subject: str, model: str | None, trust: str, column: str | None, limit: int | None, as_json: bool
 ) -> None:
-    """Which players the selector in FOLDER shows, of a TEXT or of each row or text of FILE."""
+    """Which players the selector in FOLDER shows, of a TEXT or of each row, text or picture of FILE or FOLDER."""
     selector, task = _opened(folder, subject, model, tuple(filter(None, trust.split(","))), column, limit)
     for note in task.notes:
         click.echo(note, err=True)
@@ -205,6 +227,10 @@ def audit(
 
     trusted = tuple(filter(None, trust.split(",")))
     selector, task = _opened(folder, subject, model, trusted, column, limit)
+    if task.regresses:
+        raise InvalidInput(
+            "the leakage report asks about classes, and this model gives one number; a regression has no audit"
+        )
     if isinstance(selector, CXPlain):
         masks, surrogate, method = selector.select(task.x).astype(np.float64), None, "cxplain"
     else:
@@ -228,8 +254,8 @@ def audit(
 def _task(
     subject: str, model: str | None, trusted: tuple[str, ...], column: str | None, limit: int | None
 ) -> Callable[[Any], Any]:
-    """What makes a task of a file for given inputs: rows for a model file, texts else."""
-    from accredit.learned.tasks import row_task, text_task
+    """What makes a task of a file for given inputs: rows for a model file, else texts, or the pictures of a folder."""
+    from accredit.learned.tasks import picture_task, row_task, text_task
 
     if model is not None and _reads_rows(model):
         from accredit.store.frames import read_frame
@@ -240,13 +266,12 @@ def _task(
     from accredit.explanation.explainer import loaded_model
 
     there = Path(subject).exists() or subject.endswith((".csv", ".tsv", ".txt", ".jsonl"))
-    texts = read_inputs(subject, column)[:limit] if there else [subject]
-    if isinstance(texts[0], Path):
-        raise InvalidInput(
-            "selectors of pictures are trained from Python; see docs/learned.md. fast-shapley takes pictures"
-        )
-    loaded = loaded_model(texts[0], model)
-    return lambda like: text_task(texts, loaded, like=like)
+    inputs = read_inputs(subject, column)[:limit] if there else [subject]
+    loaded = loaded_model(inputs[0], model)
+    if isinstance(inputs[0], Path):
+        _refuse({"--text": column}, "is for texts")
+        return lambda like: picture_task(inputs, loaded, like)
+    return lambda like: text_task(inputs, loaded, like=like)
 
 
 def _opened(

@@ -347,17 +347,19 @@ def numbers_of(black_box: BlackBox, x: Array) -> FloatArray:
     return said.reshape(-1, 1)
 
 
-def row_black_box(file: str, trusted: tuple[str, ...] = (), columns: Sequence[str] | None = None) -> BlackBox:
-    """The probabilities of a classifier of rows in a file (xgboost, lightgbm, catboost, skops, ONNX), as a black box.
+def row_black_box(
+    file: str, trusted: tuple[str, ...] = (), columns: Sequence[str] | None = None
+) -> tuple[BlackBox, bool]:
+    """A model of rows in a file (xgboost, lightgbm, catboost, skops, ONNX) as a black box, and whether it is a regression.
 
-    With `columns` it is given data frames.
+    A classifier gives probabilities, a regression one number per row. With `columns` it is given data frames.
     """
     from accredit.models.row_files import load_row_model
     from accredit.models.rows import as_row_model
 
     model = as_row_model(load_row_model(file, trusted))
     unit = next((name for name in ("probability", "logit") if name in model.units), "")
-    if not model.classifies or not unit:
+    if model.classifies and not unit:
         raise InvalidInput(f"{file!r} gives {', '.join(model.units)}; a black box must give probabilities of classes")
 
     def answer(x: Array) -> Array:
@@ -366,13 +368,13 @@ def row_black_box(file: str, trusted: tuple[str, ...] = (), columns: Sequence[st
             import pandas
 
             rows = pandas.DataFrame(rows, columns=list(columns))
-        found = model.outputs(rows, unit)
-        if unit == "probability":
+        found = model.outputs(rows, unit if model.classifies else next(iter(model.units)))
+        if unit == "probability" or not model.classifies:
             return found
         raised = np.exp((found - found.max(axis=1, keepdims=True)) / (2 if found.shape[1] == 2 else 1))  # two: (−d, d)
         return np.asarray(raised / raised.sum(axis=1, keepdims=True))
 
-    return answer
+    return answer, not model.classifies
 
 
 def checked_answers(answers: Any, rows: int, name: str = "black_box's answers") -> FloatArray:

@@ -8,12 +8,22 @@ from typing import Any
 
 import numpy as np
 
-from accredit.core import Attribution, InvalidInput, Precision
+from accredit.core import Attribution, FloatArray, InvalidInput, Precision
 from accredit.core.claims import no_division
 from accredit.core.files import read_bytes
 from accredit.explanation.subject import Subject
 from accredit.learned.cxplain import CXPlain
-from accredit.learned.inputs import Array, BlackBox, Inputs, Tabular, Words, answers_of, row_black_box
+from accredit.learned.inputs import (
+    Array,
+    BlackBox,
+    Inputs,
+    Pixels,
+    Tabular,
+    Words,
+    answers_of,
+    numbers_of,
+    row_black_box,
+)
 from accredit.learned.recipes import recipe
 from accredit.learned.saving import load
 from accredit.learned.trainer import TrainedExplainer
@@ -34,6 +44,12 @@ class Task:
     names: tuple[tuple[str, ...], ...]  # of the players of each input
     model: str  # a digest
     notes: tuple[str, ...] = ()
+    network: Any = None  # the model itself, where it is a Hugging Face one
+    regresses: bool = False  # the black box gives one number per input, not probabilities
+
+    def asked(self) -> FloatArray:
+        """What the black box says of the inputs: (N, classes), or (N, 1) numbers of a regression."""
+        return (numbers_of if self.regresses else answers_of)(self.black_box, self.x)
 
 
 def row_task(frame: Any, model: str, trusted: tuple[str, ...] = (), like: Inputs | None = None) -> Task:
@@ -49,7 +65,8 @@ def row_task(frame: Any, model: str, trusted: tuple[str, ...] = (), like: Inputs
     inputs = like or Tabular.of(numbers, columns)
     digest = fingerprint(file=read_bytes(model)).parts["file"]
     x = inputs.check(numbers)
-    return Task(inputs, x, row_black_box(model, trusted, columns), (columns,) * len(x), digest)
+    black_box, regresses = row_black_box(model, trusted, columns)
+    return Task(inputs, x, black_box, (columns,) * len(x), digest, regresses=regresses)
 
 
 def text_task(texts: Sequence[str], model: Any, length: int | None = None, like: Inputs | None = None) -> Task:
@@ -75,7 +92,45 @@ def text_task(texts: Sequence[str], model: Any, length: int | None = None, like:
     )
     cut = sum(len(one) > longest for one in ids)
     notes = (f"{cut} of {len(ids)} texts were cut to {longest} tokens",) if cut else ()
-    return Task(inputs, inputs.check(x), _reads_ids(model, encoded[0], pad), names, digest_of(model), notes)
+    return Task(
+        inputs, inputs.check(x), _reads_ids(model, encoded[0], pad), names, digest_of(model), notes, model.model
+    )
+
+
+def picture_task(pictures: Sequence[Any], model: Any, like: Inputs | None = None) -> Task:
+    """Pictures as a classifier reads them, in its own patches (of a network without patches: 16 squares, or pixels)."""
+    if model.law != "softmax":
+        raise InvalidInput(f"{model.name} is not a classifier with one right label; selectors need one")
+    seen = [model.encode(one) for one in pictures]
+    shapes = {one.values.shape for one in seen}
+    if len(shapes) > 1:
+        raise InvalidInput(f"pictures must have one size, and these have {len(shapes)}; give a model that resizes them")
+    channels, height, width = shapes.pop()
+    inputs = like or Pixels((channels, height, width), block=_block(seen[0], height, width))
+    x = inputs.check(np.stack([one.values for one in seen]))
+    return Task(inputs, x, _reads_pixels(model), tuple(inputs.names(one) for one in x), digest_of(model),
+                network=model.model)  # fmt: skip
+
+
+def _block(pixels: Any, height: int, width: int) -> int:
+    """The edge of a square patch: the model's own, or a quarter of the picture where that tiles it."""
+    tall, wide = pixels.patch or (height // 4, height // 4)
+    return tall if tall == wide and tall and not height % tall and not width % tall else 1
+
+
+def _reads_pixels(model: Any) -> BlackBox:
+    import torch
+
+    from accredit.models.state import device_of
+
+    def answer(x: Array) -> Array:
+        dtype = next((p.dtype for p in model.model.parameters()), torch.float32)
+        with model.held(), torch.inference_mode():
+            parts = [model.outputs(torch.from_numpy(np.ascontiguousarray(x[k : k + ASKED])).to(device_of(model.model), dtype))
+                     for k in range(0, len(x), ASKED)]  # fmt: skip
+            return np.asarray(torch.cat(parts).double().softmax(dim=1).cpu().numpy())
+
+    return answer
 
 
 def digest_of(model: Any) -> str:
@@ -118,9 +173,11 @@ def fit_selector(
     name: str, task: Task, k: int | None, *, seed: int = 0, progress: bool = False, **settings: Any
 ) -> Selector:
     """Train the selector of that recipe on a task; CXPlain takes the model's own answers for the true labels."""
-    answers = answers_of(task.black_box, task.x)
+    answers = task.asked()
     made = recipe(name, task.inputs, answers.shape[1], k, **settings)
     if isinstance(made, CXPlain):
+        if task.regresses:
+            raise InvalidInput("cxplain explains classes, and this model gives one number; write l2x, invase or realx")
         return made.fit(task.x, task.black_box, answers.argmax(axis=1), seed=seed, progress=progress)
     made.fit(task.x, task.black_box, seed=seed, progress=progress)
     made.explains = task.model
@@ -141,20 +198,35 @@ def opened_selector(folder: str, task_of: Any) -> tuple[Selector, Task]:
 
 
 def scored(subject: Subject, folder: str) -> Attribution:
-    """The method `selector:FOLDER` of `explain`: how soon a trained selector chooses each player of a text."""
-    if subject.kind != "text":
-        raise InvalidInput(f"selectors read texts here, and this is an {subject.kind}")
+    """The method `selector:FOLDER` of `explain`: how soon a trained selector chooses each player of a text or picture."""
+    if subject.kind not in ("text", "image"):
+        raise InvalidInput(f"selectors read texts and pictures here, and this is a model of {subject.kind}")
+    credit, rule = (_of_words if subject.kind == "text" else _of_patches)(subject, folder)
+    return Attribution(
+        subject.players, credit, None, f"selector, {rule}",
+        no_division("a selector ranks players by how soon it chooses them"),
+        precision=Precision.unknown("one trained network; another seed may rank otherwise"),
+    )  # fmt: skip
+
+
+def _of_words(subject: Subject, folder: str) -> tuple[FloatArray, str]:
     selector, task = opened_selector(folder, lambda like: text_task([subject.seen.text], subject.model, like=like))
     if task.notes:
         raise InvalidInput(
             f"the text has more tokens than the {task.inputs.n} that the explainer in {folder} reads; shorten it"
         )
     tokens = np.flatnonzero(~subject.seen.special)
-    scores = selector.scores(task.x)[0][: len(tokens)]
     credit = np.full(len(subject.players), -np.inf)
-    np.maximum.at(credit, subject.partition.owner[tokens], scores)
-    return Attribution(
-        subject.players, credit, None, f"selector, {selector.rule()}",
-        no_division("a selector ranks players by how soon it chooses them"),
-        precision=Precision.unknown("one trained network; another seed may rank otherwise"),
-    )  # fmt: skip
+    np.maximum.at(credit, subject.partition.owner[tokens], selector.scores(task.x)[0][: len(tokens)])
+    return credit, selector.rule()
+
+
+def _of_patches(subject: Subject, folder: str) -> tuple[FloatArray, str]:
+    """A player is chosen as soon as one of its pixels is."""
+    selector, task = opened_selector(folder, lambda like: picture_task([subject.seen], subject.model, like))
+    assert isinstance(task.inputs, Pixels)
+    places = np.arange(task.inputs.n).reshape(task.inputs.grid)
+    places = places.repeat(task.inputs.block, axis=0).repeat(task.inputs.block, axis=1).ravel()  # of each pixel
+    credit = np.full(len(subject.players), -np.inf)
+    np.maximum.at(credit, np.asarray(subject.partition.owner).ravel(), selector.scores(task.x)[0][places])
+    return credit, selector.rule()

@@ -131,10 +131,52 @@ def test_a_selector_of_texts_reads_strings_and_joins_explain(tmp_path):
     assert credit["total"] is None and len(credit["credit"]) == 3
 
 
+@pytest.mark.slow
+def test_a_selector_of_pictures_is_trained_from_a_folder_and_joins_explain(tmp_path):
+    image = pytest.importorskip("PIL.Image")
+    (tmp_path / "pictures").mkdir()
+    for k in range(24):
+        shade = RNG.integers(0, 255, size=(28, 28)).astype(np.uint8)
+        shade[:, : 14 + 14 * (k % 2)] //= 4
+        image.fromarray(shade).save(tmp_path / "pictures" / f"{k:02}.png")
+    fitted = run("learn", "fit", tmp_path / "pictures", "--method", "l2x", "-k", "3", "--epochs", "1", "--encoder", "--json",
+                 "--out", tmp_path / "l2x")  # fmt: skip
+    assert json.loads(fitted.stdout)["rule"].startswith("the 3 highest of 16")
+    shown = run("learn", "explain", tmp_path / "l2x", tmp_path / "pictures", "--limit", "2")
+    assert [len(line.split(", ")) for line in shown.output.splitlines()] == [3, 3]
+    one = tmp_path / "pictures" / "00.png"
+    found = json.loads(run("explain", one, "--methods", f"selector:{tmp_path / 'l2x'}", "--json").stdout)
+    credit = next(iter(found["attributions"].values()))
+    assert credit["total"] is None and len(credit["credit"]) == 16 and len(set(credit["credit"])) > 1
+
+
+@pytest.mark.slow
+def test_a_regression_of_rows_is_trained_and_its_audit_is_refused(tmp_path):
+    xgboost = pytest.importorskip("xgboost")
+    x = RNG.normal(size=(300, 4))
+    xgboost.XGBRegressor(n_estimators=20, max_depth=2, n_jobs=1).fit(x, 3 * x[:, 0] - 2 * x[:, 2]).save_model(
+        tmp_path / "model.json"
+    )
+    lines = ["a,b,c,d", *(",".join(map(repr, row)) for row in x.tolist())]
+    (tmp_path / "rows.csv").write_text("\n".join(lines) + "\n")
+    about = [tmp_path / "rows.csv", "--model", tmp_path / "model.json"]
+    run("learn", "fit", *about, "--method", "l2x", "--k", "2", "--epochs", "30", "--out", tmp_path / "l2x")
+    shown = run("learn", "explain", tmp_path / "l2x", *about, "--limit", "20").output.splitlines()
+    assert sum(line == "a, c" for line in shown) > 15
+    with pytest.raises(InvalidInput, match="a regression has no audit"):
+        run("learn", "audit", tmp_path / "l2x", *about)
+    with pytest.raises(InvalidInput, match="cxplain explains classes"):
+        run("learn", "fit", *about, "--method", "cxplain", "--k", "2", "--out", tmp_path / "cx")
+    with pytest.raises(InvalidInput, match="leave it out for rows"):
+        run("learn", "fit", *about, "--method", "l2x", "--k", "2", "--encoder", "--out", tmp_path / "l2x")
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
         (["--k", "2"], "--k is for selectors"),
+        (["--preset", "paper"], "--preset is for selectors"),
+        (["--encoder"], "--encoder is for selectors"),
         (["--method", "l2x", "--k", "2", "--pairs", "3"], "--pairs is for --method fast-shapley"),
     ],
 )
