@@ -52,4 +52,6 @@ def _pooled_without_each(network: ConvolutionOfWords, ids: Tensor) -> Tensor:
     before = torch.cat([edge, windows.cummax(dim=1).values], dim=1)[:, :length]  # windows below j
     after = torch.cat([windows.flip(1).cummax(dim=1).values.flip(1), edge], dim=1)[:, 3 : 3 + length]  # above j + 2
     most = torch.stack([before, after, *changed]).amax(dim=0)
-    return torch.maximum(most, network.windows.filters.bias).relu()
+    nothing = network.windows.filters.bias  # what a window without words says
+    assert nothing is not None
+    return torch.maximum(most, nothing).relu()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -108,13 +109,13 @@ def _pair(values: FloatArray) -> str:
     return f"({values[0]:.2f}, {values[1]:.2f})"
 
 
-def _module(function: object) -> torch.nn.Module:
+def _module(function: Callable[[torch.Tensor], torch.Tensor]) -> torch.nn.Module:
     """A function of rows as a module with one output, in double precision."""
     import torch
 
     class Written(torch.nn.Module):
         def forward(self, x: torch.Tensor) -> torch.Tensor:
-            return function(x)[:, None]  # type: ignore[operator,no-any-return]
+            return function(x)[:, None]
 
     return Written().double()
 

@@ -225,3 +225,37 @@ def test_the_published_counts_are_those_of_the_real_files():
     assert np.isin(y, (3, 8)).sum() == 11_982
     assert np.isin(selection_data._pictures(file, "test")[1], (3, 8)).sum() == 1_984
     assert len(x) == 60_000
+
+
+def test_what_is_finished_is_reported_and_nothing_is_run(report, folder, tmp_path, monkeypatch):
+    monkeypatch.setattr(selection, "measured", None)  # nothing may be run
+    store = report[1]
+    found = selection.selection(folder, ["yelp", "mnist"], seeds=3, store=store, sizes=TINY, only_finished=True)
+    assert found.markdown() == report[0].markdown()  # the third seed is not there
+    for kept, told in ((None, "give it with --store"), (tmp_path / "new.sqlite", "no finished run")):
+        with pytest.raises(InvalidInput, match=told):
+            selection.selection(folder, ["yelp"], store=kept, sizes=TINY, only_finished=True)
+
+
+def test_the_whole_run_has_sizes_of_its_own(folder):
+    result = CliRunner().invoke(
+        accredit, ["reproduce", "selection", "--data", str(folder), "--whole", "--quick"], catch_exceptions=True
+    )
+    assert "--whole has sizes of its own" in f"{result.output}{result.exception}"
+
+
+@pytest.mark.slow
+def test_a_temperature_is_chosen_on_training_rows(folder, monkeypatch):
+    sizes = replace(TINY["texts"], temperatures=(0.5, 0.1), surrogate="places")
+    run = Run(str(folder), "imdb", 0, sizes)
+    world, asked = selection_runs.built(run), []
+    whole = selection_runs._learned
+
+    def learned(world, run, name, temperature, x):
+        asked.append((temperature, len(x)))
+        return whole(world, run, name, temperature, x)
+
+    monkeypatch.setattr(selection_runs, "_learned", learned)
+    _, surrogate, ended = selection_runs.EXPLAIN["l2x"](world, run)
+    assert asked[:2] == [(0.5, 20), (0.1, 20)] and asked[2][1] == 160
+    assert f"temperature {asked[2][0]:g}" in ended and surrogate.shape == (24, 2)
