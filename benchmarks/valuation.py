@@ -47,6 +47,7 @@ from accredit.valuation import (
 from accredit.values.lasso import gram, lasso
 from benchmarks.labels import wrong_label_figures
 from benchmarks.networks import network_scale, stored_search, untuned_lds
+from benchmarks.record import record
 from benchmarks.rows_at_scale import datamodels_at_scale, neighbours_at_scale
 
 DATA = Path(os.environ.get("ACCREDIT_DATA", Path(__file__).parents[2] / "shared" / "data"))
@@ -462,7 +463,7 @@ def main() -> None:
             if isinstance(value, float):
                 print(f"{label}: {value:.4g}")
         results |= found
-    print(json.dumps(results, ensure_ascii=False))
+    record(results)
 
 
 if __name__ == "__main__":

@@ -29,6 +29,7 @@ from accredit.core import (
     payoffs,
 )
 from accredit.core.arguments import checked_arguments
+from accredit.core.game import checked_coalitions, checked_names, checked_players
 from accredit.core.predicting import Predicting
 from accredit.valuation.harmonics import harmonic_facts
 from accredit.valuation.shrunk import MEMORY, check_memory, ridge
@@ -59,7 +60,7 @@ class Datamodels:
 
     def predict(self, coalitions: BoolArray) -> FloatArray:
         """Predicted outputs of models trained on these rows: (batch, N) -> (batch, T)."""
-        return np.asarray(coalitions @ self.weights + self.intercepts)
+        return np.asarray(checked_coalitions(coalitions, len(self.players)) @ self.weights + self.intercepts)
 
     def attribution(self, target: str | None = None) -> Attribution:
         """Scores of the rows for one target, or averaged over all; positive: having the row raises the output."""
@@ -167,10 +168,12 @@ def fit_datamodels(
     memory: float = MEMORY,
 ) -> Datamodels:
     """Fit to given subsets (m, N) and outputs (m, T)."""
-    y = np.asarray(outputs, dtype=np.float64)
-    if y.shape != (len(masks), len(targets)) or masks.shape[1] != len(players):
+    players, targets, y = checked_players(players), checked_names(targets, "targets"), outputs
+    masks = checked_coalitions(masks, len(players))
+    if y.shape != (len(masks), len(targets)):
         raise InvalidInput(
-            f"masks {masks.shape} and outputs {y.shape} do not fit {len(players)} players, {len(targets)} targets"
+            f"outputs has shape {y.shape} for {len(masks)} masks and {len(targets)} targets; give one row per mask and one "
+            "column for each of targets"
         )
     if not np.isfinite(y).all():
         raise InvalidInput("outputs hold numbers that are not finite; a failed training must not be regressed on")

@@ -6,6 +6,7 @@ import numpy as np
 
 from accredit.core import BoolArray, InvalidInput, checked_seed
 from accredit.core.arguments import checked_arguments
+from accredit.core.numbers import whole_number
 
 
 @checked_arguments
@@ -17,4 +18,5 @@ def random_subsets(players: int, subsets: int, fraction: float, seed: int) -> Bo
         raise InvalidInput(
             f"subsets (in the command --budget) must be at least 10, got {subsets!r}; a few times the number of rows is usual"
         )
+    whole_number(players, "players")
     return np.asarray(np.random.default_rng(checked_seed(seed)).random((subsets, players)) < fraction)
