@@ -2,9 +2,9 @@
 
     python -m benchmarks.label_rates [DATA …]        # some of agnews, sst2, digits, cancer, made
 
-A share of the labels of 1,000 rows is moved to another class at random; the rows' own labels are taken for right, though some of
-AG News are not. Only the out-of-fold models are asked, twice, as `wrong_labels` asks them; the scores that it compares by planted
-flips are left out. Nothing was chosen by draws from 400 on. Ends with one JSON line.
+A share of the labels of 1,000 rows is moved to another class at random; the rows' own labels are taken for right, though some
+of AG News are not. Only the out-of-fold models are asked, twice, as `wrong_labels` asks them; the scores that it compares by
+planted flips are left out. Nothing was chosen by draws from 500 on. Ends with one JSON line.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from accredit.valuation.out_of_fold import belief, likeliest_penalty, out_of_fol
 from accredit.valuation.planted import found_share
 
 DATA = Path(os.environ.get("ACCREDIT_DATA", Path(__file__).parents[2] / "shared" / "data"))
-ROWS, RATES, FIRST, DRAWS = 1000, (0.02, 0.05, 0.1, 0.2), 400, 5
+ROWS, RATES, FIRST, DRAWS = 1000, (0.02, 0.05, 0.1, 0.2), 500, 5
 TEXTS = {"agnews": "ag_news_10k.tsv.gz", "sst2": "sst2.tsv.gz"}
 TABLES = ("digits", "cancer", "made")
 

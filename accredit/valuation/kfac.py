@@ -66,7 +66,18 @@ class Block:
 
     def rotated(self, seen: Seen) -> torch.Tensor:
         """Row gradients in this basis: (rows, outputs, inputs)."""
-        return Seen(seen.a @ self.q_in, seen.g @ self.q_out).gradients()
+        return self._turned(seen).gradients()
+
+    def squares(self, seen: Seen) -> torch.Tensor:
+        """Squared row gradients in this basis, summed over rows: (outputs, inputs). Where a row passes the layer once, its
+        gradient is an outer product, and so is its square: no gradient is formed."""
+        turned = self._turned(seen)
+        if turned.a.shape[1] == 1:
+            return (turned.g[:, 0] ** 2).T @ (turned.a[:, 0] ** 2)
+        return (turned.gradients() ** 2).sum(dim=0)
+
+    def _turned(self, seen: Seen) -> Seen:
+        return Seen(seen.a @ self.q_in, seen.g @ self.q_out)
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,7 +144,7 @@ def kronecker(net: Network, train: Batch, damping: float | None = None, seed: in
         blocks[layer.name] = Block(q_in, q_out, q_out.new_zeros((layer.outputs, layer.inputs)))
     for _, _, seen in net.passes(train, draw=seed + 1):
         for name, s in seen.items():
-            blocks[name].eigenvalues.add_((blocks[name].rotated(s) ** 2).sum(dim=0) / rows)
+            blocks[name].eigenvalues.add_(blocks[name].squares(s) / rows)
     added = {
         name: LAYER_DAMPING * float(block.eigenvalues.mean()) if damping is None else damping
         for name, block in blocks.items()
@@ -229,7 +240,7 @@ def network_influence(
         for name, g in curved.coordinates(seen):
             matrix[rows] += (g @ right[name]).cpu().numpy()
             mean[name] = mean[name] + g.sum(dim=0, keepdim=True) / count
-            squares += float((g.double() ** 2).sum()) / count
+            squares += float((g.norm(dim=1).double() ** 2).sum()) / count
     if not np.isfinite(matrix).all():
         raise NotConverged("some influences are not finite: raise damping, or give the model in float32")
     if averaged:

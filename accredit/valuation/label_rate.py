@@ -23,7 +23,7 @@ from scipy.special import expit
 from accredit.core import FloatArray, IntArray
 
 MOST_RATE, MOST_DOUBT = 0.5, 0.3
-PRIOR = (2.0, 30.0)  # of the rate: two rows as if seen to be wrong, and thirty to be right
+PRIOR = (3.0, 30.0)  # of the rate: three rows as if seen to be wrong, and thirty to be right
 DOUBT_PRIOR = (0.3, 10.0)
 SOFTER = 0.75  # by how much less sure doubtful labels follow the model
 MOST_NUMBERS = 2_000_000  # rows × classes by which the likelihood is judged
