@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from difflib import get_close_matches
 from importlib import import_module
@@ -16,6 +17,7 @@ from accredit.core.errors import AccreditError
 from accredit.core.version import __version__
 from accredit.interrupts import deaf
 
+LONGEST = 300  # characters of one word in a message; a path may have 255 in each of its names
 COMMANDS = {  # name -> (module, one line of help)
     "explain": ("accredit.cli.explain", "Which words, pixels, columns or passages earned a model's output?"),
     "game": ("accredit.cli.game", "Who earned what in a table of coalitions?"),
@@ -90,7 +92,7 @@ def main() -> None:
     if instruction := os.environ.get("_ACCREDIT_COMPLETE"):
         from accredit.cli.completion import complete
 
-        sys.exit(complete(instruction))
+        sys.exit(complete(accredit, instruction))
     open_streams()
     try:
         code = _run()
@@ -134,8 +136,9 @@ def _run() -> int:
 
 
 def _say(message: str) -> None:
-    """One line, whatever it holds: names may contain line breaks."""
-    click.echo(f"accredit: {' '.join(message.splitlines())}", err=True)
+    """One line that can be read, whatever it holds: names may contain line breaks, and be of any length."""
+    short = re.sub(rf"\S{{{LONGEST},}}", lambda word: f"{word[0][:40]}… ({len(word[0]):,} characters)", message)
+    click.echo(f"accredit: {' '.join(short.splitlines())}", err=True)
 
 
 def _interrupted() -> int:

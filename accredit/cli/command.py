@@ -85,7 +85,7 @@ class Command(click.Command):
         yield "Result", last
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        from accredit.cli.examples import trials_of
+        from accredit.cli.trials import trials_of
 
         if trials := trials_of(ctx.command_path):
             with formatter.section("Examples, with the files of `accredit examples`"):

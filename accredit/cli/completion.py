@@ -26,15 +26,11 @@ def completion(shell: str) -> None:
       accredit completion zsh >> ~/.zshrc
       accredit completion fish > ~/.config/fish/completions/accredit.fish
     """
-    from accredit.cli import accredit
-
     found = get_completion_class(shell)
     assert found is not None
-    click.echo(found(accredit, {}, "accredit", VARIABLE).source())
+    click.echo(found(click.get_current_context().find_root().command, {}, "accredit", VARIABLE).source())
 
 
-def complete(instruction: str) -> int:
+def complete(root: click.Command, instruction: str) -> int:
     """What the shell asks when Tab is pressed; the exit code."""
-    from accredit.cli import accredit
-
-    return shell_complete(accredit, {}, "accredit", VARIABLE, instruction)
+    return shell_complete(root, {}, "accredit", VARIABLE, instruction)

@@ -15,7 +15,7 @@ import click
 
 from accredit.cli.answers import ONLY_HERE, answer_options, asks_for_an_answer, explain_an_answer
 from accredit.cli.command import Command, to_file
-from accredit.cli.options import SEED, MethodNames
+from accredit.cli.options import SEED, Amount, Count, MethodNames
 from accredit.cli.output import NewFile, written
 from accredit.core.errors import InvalidInput
 from accredit.core.numbers import whole_number
@@ -67,7 +67,7 @@ SECTIONS = {  # of the help
 )
 @click.option(
     "--budget",
-    type=click.IntRange(min=1),
+    type=Count(min=1),
     help="Payoffs that each sampled value may ask. Default: 2000; 512 for a large image.",
 )
 @click.option("--seed", type=SEED, default=0, show_default=True, help="Of everything random.")
@@ -78,14 +78,12 @@ SECTIONS = {  # of the help
     "--baseline", help="Integrated gradients: where the path begins: mask, pad, zero or mean; images as --removal."
 )
 @click.option(
-    "--tolerance", type=click.FloatRange(min=0, min_open=True), help="Integrated gradients: gap of their sum, relative."
+    "--tolerance", type=Amount(min=0, min_open=True), help="Integrated gradients: gap of their sum, relative."
 )
-@click.option("--most-steps", type=click.IntRange(min=1), help="Integrated gradients: steps after which they give up.")
-@click.option("--samples", type=click.IntRange(min=2), help="GradientSHAP and SmoothGrad: points that are drawn.")
-@click.option(
-    "--noise", type=click.FloatRange(min=0), help="Both: how far the input is shaken, as a share of its range."
-)
-@click.option("--points", type=click.IntRange(min=2), help="Discretised integrated gradients: words on the path.")
+@click.option("--most-steps", type=Count(min=1), help="Integrated gradients: steps after which they give up.")
+@click.option("--samples", type=Count(min=2), help="GradientSHAP and SmoothGrad: points that are drawn.")
+@click.option("--noise", type=Amount(min=0), help="Both: how far the input is shaken, as a share of its range.")
+@click.option("--points", type=Count(min=2), help="Discretised integrated gradients: words on the path.")
 @click.option("--cut", is_flag=True, help="Explain the beginning of a text that is longer than the model reads.")
 @click.option(
     "--heads", help="Heads that readings of attention follow: mean (default), max, a number, or weights 0.5,0.5,0."
@@ -107,7 +105,7 @@ SECTIONS = {  # of the help
 )
 @click.option("--table", is_flag=True, help="Explain the built-in table of patients: a first try without any data.")
 @click.option("--background", type=click.Path(), help="A table of rows that rows are compared with.")
-@click.option("--most-background", type=click.IntRange(min=1), help="Rows of the background that are used at most.")
+@click.option("--most-background", type=Count(min=1), help="Rows of the background that are used at most.")
 @click.option("--background-by", help="How they are chosen: draw (default) or medoids, counted by what they stand for.")
 @click.option("--dependence", help="What stands in for absent columns: interventional, empirical, gaussian or cover.")
 @click.option("--interactions", is_flag=True, help="Also the interaction of every two columns of a row.")
@@ -122,7 +120,7 @@ SECTIONS = {  # of the help
 )
 @click.option(
     "--fallback",
-    type=click.IntRange(min=0),
+    type=Count(min=0),
     help="Rows that --fast may compute in the usual way where it is unsure. Default: a tenth.",
 )
 @answer_options
@@ -223,13 +221,16 @@ def explain(
         ("--interactions", interactions),
         ("--trust", trust),
     ):
-        if value:
+        if value not in (None, False, "") or (option == "--background" and value == ""):
             raise InvalidInput(f"{option} is for rows of a table; name a model of rows, for example --model model.json")
     if fallback is not None:
         raise InvalidInput(
             "--fallback is for rows of a table; one text or picture falls back where --fast is unsure of it"
         )
     if fast is not None:
+        from accredit.learned.folders import read
+
+        read(fast, "fast shapley")  # refuses what is not an explainer, also where other methods would still answer
         options["methods"] = (*(options["methods"] or ()), f"fast-shapley:{fast}")
     if subject is None:
         raise click.UsageError("Missing argument 'TEXT|FILE|IMAGE|FOLDER'.")

@@ -8,7 +8,7 @@ from dataclasses import replace
 import click
 
 from accredit.cli.command import Command
-from accredit.cli.options import SEED, MethodName
+from accredit.cli.options import SEED, Count, MethodName
 from accredit.cli.output import NewFile, write_whole, written
 from accredit.core import Attribution, Attributions, InvalidInput
 from accredit.core.tables import Sheet, is_table, read_sheet
@@ -28,7 +28,7 @@ METHOD = MethodName("game")
     "--rule",
     help="Of a table of choices: orders, dividends, vertices, weights:1,2 or bolger. Default: all, or bolger for names.",
 )
-@click.option("--budget", type=click.IntRange(min=1), help="Payoffs that a sampled value may ask. Default: 2000.")
+@click.option("--budget", type=Count(min=1), help="Payoffs that a sampled value may ask. Default: 2000.")
 @click.option("--seed", type=SEED, default=0, show_default=True, help="Of sampled values.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
 @click.option("--html", "html_file", type=NewFile(), help="Also write the report as one self-contained HTML file.")

@@ -20,9 +20,9 @@ def man() -> None:
     Read it:    accredit man | man -l -
     Install it: accredit man --out ~/.local/share/man/man1/accredit.1
     """
-    from accredit.cli import accredit
-
-    click.echo(manual(accredit))
+    root = click.get_current_context().find_root().command
+    assert isinstance(root, click.Group)
+    click.echo(manual(root))
 
 
 def manual(root: click.Group) -> str:
@@ -55,7 +55,7 @@ def _below(context: click.Context) -> Iterator[click.Context]:
 
 
 def _command(context: click.Context) -> str:
-    from accredit.cli.examples import trials_of
+    from accredit.cli.trials import trials_of
 
     command = context.command
     usage = " ".join(command.collect_usage_pieces(context))

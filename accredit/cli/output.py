@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from accredit.core.errors import InvalidInput
-from accredit.core.files import check_writable, put
+from accredit.core.files import check_folder, check_writable, put
 
 
 class NewFile(click.ParamType[str]):
@@ -20,6 +20,19 @@ class NewFile(click.ParamType[str]):
             self.fail("the name is empty; name a file", param, ctx)
         try:
             check_writable(value, "the path")
+        except InvalidInput as error:
+            self.fail(str(error), param, ctx)
+        return value
+
+
+class NewFolder(click.ParamType[str]):
+    """A folder that a command will write into, made if it is not there; checked before the work."""
+
+    name = "folder"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        try:
+            check_folder(value, "the folder")
         except InvalidInput as error:
             self.fail(str(error), param, ctx)
         return value

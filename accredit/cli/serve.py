@@ -9,6 +9,7 @@ import signal
 import click
 
 from accredit.cli.command import Command
+from accredit.cli.options import Amount, Count
 
 
 @click.command(cls=Command, prints=False)
@@ -20,19 +21,20 @@ from accredit.cli.command import Command
     "catboost, skops or ONNX). Once for text, once for images, once for tables. Default: the built-in ones.",
 )
 @click.option(
-    "--store", type=click.Path(), metavar="RUN.db", help="A journal to watch, finished or still being written."
-)
-@click.option("--port", type=click.IntRange(0, 65535), default=8077, show_default=True, help="0 takes a free one.")
+    "--store", type=click.Path(), metavar="RUN.db|TRACE.json",
+    help="A journal to watch, finished or still being written; or what accredit trace --json printed.",
+)  # fmt: skip
+@click.option("--port", type=Count(0, 65535), default=8077, show_default=True, help="0 takes a free one.")
 @click.option("--json", "as_json", is_flag=True, help="Announce the address and the key as one JSON object.")
-@click.option("--seconds", type=click.FloatRange(min=1), default=120.0, show_default=True, help="Limit of one request.")
+@click.option("--seconds", type=Amount(min=1), default=120.0, show_default=True, help="Limit of one request.")
 def serve(models: tuple[str, ...], store: str | None, port: int, as_json: bool, seconds: float) -> None:
     """Open a page on this machine: explain texts and images, play with games, follow attention, watch a valuation."""
-    from accredit.store.journal import existing
     from accredit.web.server import serve as served
 
     if store is not None:
-        with existing(store):
-            pass  # it is a journal; a wrong file is refused before the page is served
+        from accredit.web.watching import check
+
+        check(store)  # a wrong file is refused before the page is served
     # A script that starts this in the background has interrupts ignored; here they end the page all the same.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     click.echo("loading the model …", err=True)

@@ -16,8 +16,9 @@ import accredit.cli
 from accredit.cli.codes import BROKEN, CLOSED, CODES, DONE, INTERRUPTED, REFUSED
 from accredit.cli.completion import PLACES
 from accredit.cli.doctor import EXTRAS
-from accredit.cli.examples import SAMPLES, TRIALS, trials_of
+from accredit.cli.examples import SAMPLES
 from accredit.cli.man import commands, manual
+from accredit.cli.trials import TRIALS, trials_of
 from tools.command_page import PAGE, SHARED, filled, options
 
 ROOT = Path(__file__).parents[2]
