@@ -83,6 +83,12 @@ def test_heads_and_layers_arrive(run, folders):
     assert code == 0 and Explanation.from_json(out)["rollout"].provenance["heads"] == "maximum of heads"
 
 
+def test_out_holds_what_would_be_printed_for_one_text(run, folders, tmp_path):
+    code, out, err = run(TEXT, "--model", folders / "text", *FAST, "--json", "--out", "one.json")
+    assert (code, out) == (0, "") and "written: one.json" in err
+    assert Explanation.from_json((tmp_path / "one.json").read_text()).players
+
+
 def test_an_image_has_patches(run, folders, tmp_path):
     pixels = np.random.default_rng(0).integers(0, 256, (30, 20), dtype=np.uint8)
     Image.fromarray(pixels).save(tmp_path / "shirt.png")
@@ -285,7 +291,6 @@ BAD = {
     "two columns of one name": (["twice.csv", "--text", "text"], "2 columns of 'twice.csv' are called 'text'"),
     "a comma without quotes": (["comma.csv", "--text", "text"], "line 3 of 'comma.csv' has 3 cells and the header 2"),
     "quotes that do not close": (["open.csv", "--text", "text"], "unexpected end of data"),
-    "out for a text": ([TEXT, "--out", "rows.jsonl"], "--out is for a FILE"),
     "page of a file": (["t.csv", "--text", "text", "--html", "x.html"], "--html is for one"),
     "page into no folder": ([TEXT, "--html", "no/such/x.html"], "there is no folder"),
     "prefix without a decoder": ([TEXT, "--prefix", "so"], "prefix"),

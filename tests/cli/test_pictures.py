@@ -94,7 +94,6 @@ BAD = {
     "a folder without pictures": (["empty", "--model", "{image}"], "folder without pictures"),
     "a page of a folder": (["photos", "--html", "x.html"], "--html is for one"),
     "a pair of a folder": (["photos", "--pair", "x"], "--pair is for texts"),
-    "out for a picture": (["photos/a.png", "--out", "x.jsonl"], "--out is for a FILE of texts or a FOLDER"),
     "text for a picture": (["photos/a.png", "--text", "x"], "--text is for a FILE"),
     "segments of a text": (["A good film.", "--segments", "mine.npy"], "--segments is for an image"),
     "segments and players": (["photos/a.png", "--segments", "mine.npy", "--players", "2x2"], "leave one of them out"),

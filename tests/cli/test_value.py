@@ -117,7 +117,7 @@ def test_the_page_is_one_file_and_names_cannot_break_it(run, tmp_path):
     code, out, err = run(*BASE, *arguments)
     assert code == 0, err
     page = (tmp_path / "out.html").read_text()
-    assert "written: out.html" in out
+    assert "written: out.html" in err
     assert "<svg" in page
     assert "<script>" not in page
     assert "<b>&x" not in page
