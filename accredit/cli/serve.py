@@ -17,11 +17,19 @@ import click
     "catboost, skops or ONNX). Once for text, once for images, once for tables. Default: the built-in ones.",
 )
 @click.option(
+    "--explainer",
+    "explainers",
+    multiple=True,
+    type=click.Path(exists=True, file_okay=False),
+    metavar="FOLDER",
+    help="What accredit learn fit has written for the served model; the page offers it among the methods. May be given again.",
+)
+@click.option(
     "--store", type=click.Path(), metavar="RUN.db", help="A journal to watch, finished or still being written."
 )
 @click.option("--port", type=click.IntRange(0, 65535), default=8077, show_default=True, help="0 takes a free one.")
 @click.option("--seconds", type=click.FloatRange(min=1), default=120.0, show_default=True, help="Limit of one request.")
-def serve(models: tuple[str, ...], store: str | None, port: int, seconds: float) -> None:
+def serve(models: tuple[str, ...], explainers: tuple[str, ...], store: str | None, port: int, seconds: float) -> None:
     """Open a page on this machine: explain texts and images, play with games, follow attention, watch a valuation."""
     from accredit.store.journal import existing
     from accredit.web.server import serve as served
@@ -32,7 +40,7 @@ def serve(models: tuple[str, ...], store: str | None, port: int, seconds: float)
     # A script that starts this in the background has interrupts ignored; here they end the page all the same.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     click.echo("loading the model …", err=True)
-    asyncio.run(served(models, store, port, _announce, seconds=seconds))
+    asyncio.run(served(models, explainers, store, port, _announce, seconds=seconds))
 
 
 def _announce(address: str, key: str) -> None:

@@ -21,8 +21,9 @@ BACKLOG = 64  # connections accepted at once, so that strangers are turned away 
 
 
 async def serve(
-    models: tuple[str, ...], store: str | None, port: int, announce: Callable[[str, str], None], **limits: Any
-) -> None:
+    models: tuple[str, ...], explainers: tuple[str, ...], store: str | None, port: int,
+    announce: Callable[[str, str], None], **limits: Any,
+) -> None:  # fmt: skip
     """Serve the page until interrupted. Once it answers, `announce` is given an address that opens it once, and the key."""
     with needs("serve", "accredit serve"):
         import fastapi  # noqa: F401
@@ -33,7 +34,7 @@ async def serve(
 
     with listening(port) as bound:
         chosen: int = bound.getsockname()[1]
-        worker = Worker(models)
+        worker = Worker(models, explainers)
         try:
             await worker.ready()
             secret, ticket = secrets.token_urlsafe(24), secrets.token_urlsafe(24)
