@@ -40,8 +40,8 @@ async def serve(
             secret, ticket = secrets.token_urlsafe(24), secrets.token_urlsafe(24)
             app = application(worker, store, **limits)
             config = uvicorn.Config(
-                guarded(app, secret, chosen, ticket), http=Door, log_level="error", access_log=False, server_header=False, ws="none", backlog=BACKLOG,
-                limit_concurrency=CONNECTIONS, timeout_graceful_shutdown=2,
+                guarded(app, secret, chosen, ticket), http=Door, log_level="error", access_log=False, server_header=False,
+                ws="none", backlog=BACKLOG, limit_concurrency=CONNECTIONS, timeout_graceful_shutdown=2,
             )  # fmt: skip
             server = uvicorn.Server(config)
             serving = asyncio.ensure_future(server.serve(sockets=[bound]))

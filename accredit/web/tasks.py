@@ -17,8 +17,8 @@ from accredit.web.answering import WRITES, answer
 from accredit.web.cards import image_card, plain_name, text_card
 from accredit.web.explaining import explain, what_if
 from accredit.web.flowing import flow, heads_of
-from accredit.web.trained import offered
 from accredit.web.tables import explain_table
+from accredit.web.trained import offered
 
 TOKENS = 512  # of a text whose attention is followed
 REMEMBERED = 4  # texts, flows and reports that are kept, so that a slider need not ask for them again
