@@ -133,6 +133,9 @@ class Method:
         "budget",
         "seed",
     )  # settings of a solver, or of gradients; "groups" are those to divide inside
+    trains: bool = (
+        True  # of training rows: values them by training models, so that a number of trainings means something
+    )
     needs: tuple[str, tuple[str, ...]] | None = None  # where it needs more than its kind: what, and where that exists
 
     @property
@@ -153,6 +156,7 @@ class Method:
             "divides": self.divides, "axioms": list(self.axioms), "applies": list(self.applies), "cost": self.cost.words,
             "parameters": self.parameters.to_plain() if self.parameters else None, "groups": "groups" in self.takes,
             "signed": self.signed, "estimates": self.estimates, "call": self.call, "note": self.note,
+            "trains": self.trains,
         }  # fmt: skip
 
 
@@ -327,7 +331,7 @@ METHODS = (
            parameters=FOLDER, signed=False, needs=("a selector trained for one model", ("text", "image"))),
     Method("knn-shapley", "training rows", "accredit.valuation.rules:nearest_neighbours",
            "accredit.valuation.knn_shapley(data)", "training rows", "right neighbours", ALL_FOUR, Cost("no training"),
-           "closed form for nearest neighbours", aliases=("knn",)),
+           "closed form for nearest neighbours", aliases=("knn",), trains=False),
     Method("data-oob", "training rows", "accredit.valuation.rules:out_of_bag", "accredit.valuation.data_oob(data)",
            "training rows", "nothing: votes of trees", (), Cost("one forest"),
            "right answers of trees that did not see the row", aliases=("oob",)),

@@ -3,8 +3,8 @@
     python -m benchmarks.serve_frames --rounds 10 --tokens 512 2000
 
 Starts `accredit serve` itself: freshly for each first click, then with a copy of the built-in model whose positions are
-repeated up to 2,048, so that a long text can be scrolled, pointed at, clicked, grouped and (up to 512) followed; last a table of
-1,000 rows, a prompt of 60 passages and a journal of 1,000 rows. `worst` is the longest time between two frames, which a busy
+repeated up to 2,048, so that a long text can be scrolled, pointed at, clicked, grouped and (up to 512) followed; last a table
+of 1,000 rows, a prompt of 60 passages and a journal of 1,000 rows. `worst` is the longest time between two frames, which a busy
 machine stretches; `task_cpu` is the processor time of the longest task of the page's thread, from the browser's own trace.
 Ends with one JSON line.
 """
@@ -250,7 +250,7 @@ def large_views(browser: Any, address: str, rows: str) -> dict[str, dict[str, fl
     opener.scroll_into_view_if_needed()
     found["answer: open the matrix"] = measured(page, opener.click)
     found["journal arrives"] = measured(
-        page, lambda: (page.click("nav a[data-view=data]"), page.wait_for_selector("#data-result main"))
+        page, lambda: (page.click("nav a[data-view=data]"), page.wait_for_selector("#data-result > .accredit"))
     )
     page.close()
     return found

@@ -21,13 +21,23 @@ from accredit.cli.options import Amount, Count
     "catboost, skops or ONNX). Once for text, once for images, once for tables. Default: the built-in ones.",
 )
 @click.option(
+    "--explainer",
+    "explainers",
+    multiple=True,
+    type=click.Path(exists=True, file_okay=False),
+    metavar="FOLDER",
+    help="What accredit learn fit has written for the served model; the page offers it among the methods. May be given again.",
+)
+@click.option(
     "--store", type=click.Path(), metavar="RUN.db|TRACE.json",
     help="A journal to watch, finished or still being written; or what accredit trace --json printed.",
 )  # fmt: skip
 @click.option("--port", type=Count(0, 65535), default=8077, show_default=True, help="0 takes a free one.")
 @click.option("--json", "as_json", is_flag=True, help="Announce the address and the key as one JSON object.")
 @click.option("--seconds", type=Amount(min=1), default=120.0, show_default=True, help="Limit of one request.")
-def serve(models: tuple[str, ...], store: str | None, port: int, as_json: bool, seconds: float) -> None:
+def serve(
+    models: tuple[str, ...], explainers: tuple[str, ...], store: str | None, port: int, as_json: bool, seconds: float
+) -> None:
     """Open a page on this machine: explain texts and images, play with games, follow attention, watch a valuation."""
     from accredit.web.server import serve as served
 
@@ -38,7 +48,7 @@ def serve(models: tuple[str, ...], store: str | None, port: int, as_json: bool, 
     # A script that starts this in the background has interrupts ignored; here they end the page all the same.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     click.echo("loading the model …", err=True)
-    asyncio.run(served(models, store, port, _in_json if as_json else _announce, seconds=seconds))
+    asyncio.run(served(models, explainers, store, port, _in_json if as_json else _announce, seconds=seconds))
 
 
 def _announce(address: str, key: str) -> None:

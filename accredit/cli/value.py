@@ -13,6 +13,7 @@ from click.core import ParameterSource
 from accredit.cli.command import Command
 from accredit.cli.options import SEED, Amount, Count, MethodName
 from accredit.cli.output import NewFile, write_whole, written
+from accredit.methods import find
 
 if TYPE_CHECKING:
     from accredit.valuation.report import DataReport, Valuation
@@ -231,7 +232,7 @@ def _steps(given: dict[str, Any], read: Table) -> tuple[str, int]:
     """What is counted while values are found, and how many of it there are."""
     from accredit.valuation.worth import BUDGET
 
-    if given["method"] == "knn-shapley" and read.groups is None:
+    if not find(given["method"], "training data").method.trains and read.groups is None:
         return "judging by test rows", len(read.data.test_y)
     return "training", given["budget"] or BUDGET
 
@@ -248,8 +249,8 @@ def _check_idle(context: click.Context, folder: str | None, only: str | None) ->
         idle |= dict.fromkeys(("store", "executor", "limit", "budget", "half_width", "groups", "curves"), trains)
         if context.params["method"] != "influence":
             idle["method"] = "is not for a fine-tuned model, whose rows are valued by influence"
-    elif context.params["method"] == "knn-shapley" and context.params["players"] == "row":
-        idle |= dict.fromkeys(("budget", "limit"), "is about trainings, and knn-shapley needs none")
+    elif not find(context.params["method"], "training data").method.trains and context.params["players"] == "row":
+        idle |= dict.fromkeys(("budget", "limit"), f"is about trainings, and {context.params['method']} needs none")
     if only == "labels":
         idle |= dict.fromkeys(
             ("method", "budget", "half_width", "store", "executor", "limit", "players", "groups", "curves"),

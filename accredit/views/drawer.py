@@ -219,7 +219,7 @@ class Drawer:
 
 
 def paragraphs(runs: list[Run]) -> list[list[Run]]:
-    """A long text cut into paragraphs, which a browser lays out one by one: where a sentence ends if one does, else at a space."""
+    """A long text in paragraphs, which a browser lays out one by one; they end with a sentence if they can, else at a space."""
     found: list[list[Run]] = [[]]
     count, last = 0, ""
     for before, words, together in (short for run in runs for short in _shortened(run)):
@@ -235,7 +235,7 @@ def paragraphs(runs: list[Run]) -> list[list[Run]]:
 
 def _shortened(run: Run) -> list[Run]:
     """A run of no more tokens than a paragraph begins with: scripts without spaces have longer ones."""
-    before, words, together = run
+    before, words, _ = run
     if len(words) <= PIECE:
         return [run]
     rest = [("", words[k : k + PIECE], False) for k in range(PIECE, len(words), PIECE)]

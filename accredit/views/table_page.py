@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 PAGE_ROWS = 200  # rows that a file holds, each with its steps
-LISTED = 500  # rows in the list of the local page, which asks for the steps of one row at a time
+LISTED = 400  # rows in the list of the local page, which asks for the steps of one row at a time
 POINTS = 150  # rows drawn as points of a column
 SWARMS = 15  # columns whose points are drawn
 NAMED = 2  # columns that the list of rows names

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from accredit.core import InvalidInput
@@ -16,6 +17,7 @@ from accredit.views import explanation_page
 from accredit.views.explanation import explanation_blocks, headline
 from accredit.views.what_if import what_if_body
 from accredit.web.long_texts import parts, predicted, tokens_in
+from accredit.web.trained import placed, without_places
 
 TOKENS = 2048
 PIXELS = 16_000_000
@@ -28,7 +30,7 @@ Event = dict[str, Any]
 
 def explain(models: Any, task: Event) -> Iterator[Event]:
     """Method after method, the quickest first; after each, the blocks of the page that it changes."""
-    asked = asked_methods(task["methods"])
+    asked = placed(asked_methods(task["methods"]), models.explainers)
     if too_long := _too_long(models, task):
         yield too_long
         return
@@ -39,8 +41,11 @@ def explain(models: Any, task: Event) -> Iterator[Event]:
         if isinstance(event, Started | Progress):
             yield _progress(event, len(ended), len(asked))
         elif isinstance(event, Explained):
-            yield {"event": "done", "page": explanation_page(event.explanation), "json": event.explanation.to_json()}
+            made = assembled(subject, asked, ended)
+            yield {"event": "done", "page": explanation_page(made), "json": made.to_json()}
         else:
+            if isinstance(event, Refused):
+                event = replace(event, why=without_places(event.why, models.explainers))
             ended.append(event)
             explanation = assembled(subject, asked, ended)
             blocks = explanation_blocks(explanation, live=True)
@@ -55,7 +60,7 @@ def explain(models: Any, task: Event) -> Iterator[Event]:
 
 def what_if(models: Any, task: Event) -> Iterator[Event]:
     """A text and the same text changed, by one method, for the output that the first one was explained for."""
-    asked = asked_methods([task["method"]])
+    asked = placed(asked_methods([task["method"]]), models.explainers)
     model, how = models.of("text"), {name: task[name] for name in ("payoff", "budget", "seed", "players")}
     target: str | int | None = task["target"]
     made: list[Explanation] = []
@@ -67,7 +72,7 @@ def what_if(models: Any, task: Event) -> Iterator[Event]:
             if isinstance(event, Started | Progress):
                 yield _progress(event, len(made), 2)
             elif isinstance(event, Refused):
-                raise InvalidInput(event.why)
+                raise InvalidInput(without_places(event.why, models.explainers))
             elif isinstance(event, Done):
                 ended.append(event)
         made.append(assembled(subject, asked, ended))

@@ -27,7 +27,7 @@ def main() -> None:
     from accredit.web.tasks import TASKS, Models
 
     try:
-        models = Models(tuple(sys.argv[1:]))
+        models = Models(*map(tuple, json.loads(sys.argv[1])))
     except (AccreditError, OSError) as error:
         emit({"event": "broken", "problem": str(error)})
         return

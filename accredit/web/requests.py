@@ -24,9 +24,9 @@ def _usual(name: str, place: Place) -> str:
     """The usual name of a method, or what the library says of another."""
     try:
         chosen = find(name, place)
-        if chosen.method.kind == "learned":
+        if chosen.method.kind == "learned" and {"/", "\\"} & set(name):
             raise InvalidInput(
-                f"method {name!r} names a folder, and the page takes none; write accredit explain --methods {name}"
+                f"method {name!r} names a folder, and the page takes none; run accredit serve --explainer FOLDER with it"
             )
         return chosen.name
     except InvalidInput as error:

@@ -21,8 +21,9 @@ BACKLOG = 64  # connections accepted at once, so that strangers are turned away 
 
 
 async def serve(
-    models: tuple[str, ...], store: str | None, port: int, announce: Callable[[str, str], None], **limits: Any
-) -> None:
+    models: tuple[str, ...], explainers: tuple[str, ...], store: str | None, port: int,
+    announce: Callable[[str, str], None], **limits: Any,
+) -> None:  # fmt: skip
     """Serve the page until interrupted. Once it answers, `announce` is given an address that opens it once, and the key."""
     with needs("serve", "accredit serve"):
         import fastapi  # noqa: F401
@@ -33,14 +34,14 @@ async def serve(
 
     with listening(port) as bound:
         chosen: int = bound.getsockname()[1]
-        worker = Worker(models)
+        worker = Worker(models, explainers)
         try:
             await worker.ready()
             secret, ticket = secrets.token_urlsafe(24), secrets.token_urlsafe(24)
             app = application(worker, store, **limits)
             config = uvicorn.Config(
-                guarded(app, secret, chosen, ticket), http=Door, log_level="error", access_log=False, server_header=False, ws="none", backlog=BACKLOG,
-                limit_concurrency=CONNECTIONS, timeout_graceful_shutdown=2,
+                guarded(app, secret, chosen, ticket), http=Door, log_level="error", access_log=False, server_header=False,
+                ws="none", backlog=BACKLOG, limit_concurrency=CONNECTIONS, timeout_graceful_shutdown=2,
             )  # fmt: skip
             server = uvicorn.Server(config)
             serving = asyncio.ensure_future(server.serve(sockets=[bound]))

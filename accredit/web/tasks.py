@@ -18,6 +18,7 @@ from accredit.web.cards import image_card, plain_name, text_card
 from accredit.web.explaining import explain, what_if
 from accredit.web.flowing import flow, heads_of
 from accredit.web.tables import explain_table
+from accredit.web.trained import offered
 
 TOKENS = 512  # of a text whose attention is followed
 REMEMBERED = 4  # texts, flows and reports that are kept, so that a slider need not ask for them again
@@ -51,9 +52,9 @@ class Recent:
 
 
 class Models:
-    """The models that were named when the server started, one for texts and one for pictures; none is added later."""
+    """What was named when the server started: one model for texts, one for pictures, and explainers; none is added later."""
 
-    def __init__(self, names: tuple[str, ...]) -> None:
+    def __init__(self, names: tuple[str, ...], explainers: tuple[str, ...] = ()) -> None:
         from accredit.models import TextModel, load_model
         from accredit.models.row_files import is_row_model_file, load_row_model
 
@@ -74,6 +75,7 @@ class Models:
         if self.builtin:
             self.by_kind["text"] = builtin_model("text")
         self.recent = Recent(3 * REMEMBERED)
+        self.explainers = offered(explainers)
 
     def of(self, kind: str) -> Any:
         """The model for texts or for pictures."""
@@ -111,7 +113,8 @@ class Models:
             "builtin": self.builtin,
             "table": self.by_kind["table"].name if "table" in self.by_kind else None,
             "answers": self.builtin or getattr(text, "task", "") in WRITES,
-            "methods": [method.to_plain() for method in methods_for("explain") if method.kind != "learned"],
+            "methods": [method.to_plain() for method in methods_for("explain") if method.kind != "learned"]
+            + [{**find(name, "explain").method.to_plain(), "spelled": name} for name in self.explainers],
             "default": list(DEFAULT),
         }
 

@@ -30,8 +30,9 @@ class WorkerFailed(AccreditError):
 class Worker:
     """A process that runs one task at a time."""
 
-    def __init__(self, models: tuple[str, ...] = ()) -> None:
+    def __init__(self, models: tuple[str, ...] = (), explainers: tuple[str, ...] = ()) -> None:
         self.models = models  # folders or names; none: the built-in ones
+        self.explainers = explainers  # folders
         self.about: Event = {}  # what the process said of its models when it was ready
         self._process: asyncio.subprocess.Process | None = None
         self._patience = STOP_SECONDS  # a process is replaced only when waiting would cost more than loading
@@ -48,7 +49,7 @@ class Worker:
             if self.pid is not None:
                 return
             self._process = await asyncio.create_subprocess_exec(
-                sys.executable, "-P", "-m", "accredit.web.model_process", *self.models,
+                sys.executable, "-P", "-m", "accredit.web.model_process", json.dumps([self.models, self.explainers]),
                 stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, limit=LINE_LIMIT,
                 start_new_session=True,  # the server handles interrupts from the terminal
             )  # fmt: skip

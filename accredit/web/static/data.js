@@ -6,7 +6,6 @@ import { element, nodes, put, sentence } from "/static/page-parts.js";
 import { columnsOf, tableFile, takesFiles } from "/static/table.js";
 
 const EVERY = 1000;
-const QUICK = "knn-shapley"; // needs no training, so no budget
 
 export function dataView(about, frame) {
   const by = (id) => document.getElementById(id);
@@ -14,6 +13,7 @@ export function dataView(about, frame) {
   const result = by("data-result");
   const problem = form.querySelector(".problem");
   const memory = new Map(); // how tables are sorted, and what is searched
+  const untrained = (about.valuations ?? []).filter((method) => !method.trains).map((method) => method.name); // these have no budget
   let following = null; // ends with the visit
   let state = "";
   let file = null;
@@ -109,7 +109,7 @@ export function dataView(about, frame) {
     const asked = {
       table: file.text, name: file.name, target: by("run-target").value, text: by("run-text").value || null,
       method, model: by("run-model").value,
-      budget: method === QUICK ? null : Math.max(1, Math.round(Number(by("run-budget").value)) || 1),
+      budget: untrained.includes(method) ? null : Math.max(1, Math.round(Number(by("run-budget").value)) || 1),
     };
     try {
       const { run } = await send("POST", "/api/run", asked);
@@ -127,11 +127,10 @@ export function dataView(about, frame) {
   }
 
   takesFiles(by("view-data"), by("run-file"), take);
-  const usual = (about.valuations ?? []).map((method) => method.name);
-  by("run-method").append(...usual.map((name) => element("option", { value: name }, name === QUICK ? `${name} (no training)` : name)));
-  by("run-method").value = QUICK;
+  by("run-method").append(...(about.valuations ?? []).map(({ name, trains }) => element("option", { value: name }, trains ? name : `${name} (no training)`)));
+  by("run-method").value = untrained[0];
   const trains = () => {
-    by("run-budget").parentElement.hidden = by("run-model").parentElement.hidden = by("run-method").value === QUICK;
+    by("run-budget").parentElement.hidden = by("run-model").parentElement.hidden = untrained.includes(by("run-method").value);
   };
   by("run-method").addEventListener("change", trains);
   trains();

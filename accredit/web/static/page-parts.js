@@ -37,16 +37,16 @@ function reach(root) {
   for (const [k, wide] of found.entries()) {
     const scrolls = scrolling[k];
     wide.toggleAttribute("data-scrolls", true);
-    for (const [name, value] of Object.entries({ tabindex: "0", role: "region", "aria-label": "Table; it scrolls" }))
+    for (const [name, value] of Object.entries({ tabindex: "0", role: "region", "aria-label": `Table ${k + 1}; it scrolls` }))
       if (scrolls) wide.setAttribute(name, value);
       else wide.removeAttribute(name);
   }
 }
 addEventListener("resize", () => reach(document));
 
-// A fresh <main> replaces the previous result.
+// A fresh element replaces the previous result.
 export function put(container, ...children) {
-  const main = element("main", { className: "accredit" }, ...children);
+  const main = element("div", { className: "accredit" }, ...children);
   container.replaceChildren(main);
   container.classList.remove("stale");
   reach(main);
@@ -81,7 +81,7 @@ export class Blocks {
 
   begin() {
     this.title = element("h1", { tabIndex: -1 });
-    this.main = element("main", { className: "accredit" }, this.title);
+    this.main = element("div", { className: "accredit" }, this.title);
     this.own = new Map(); // name -> nodes
     this.order = [];
     this.inspected = false;
@@ -209,7 +209,7 @@ export class Asking {
 
   // Whether what is shown is not, or no longer, what the form says.
   age(old = true) {
-    const pale = old && Boolean(this.result.querySelector("main"));
+    const pale = old && Boolean(this.result.querySelector(":scope > .accredit"));
     this.result.classList.toggle("stale", pale);
     this.earlier.hidden = !pale;
     this.earlier.textContent = pale ? this.named() : "";

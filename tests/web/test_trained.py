@@ -1,0 +1,66 @@
+"""Explainers that were trained before: offered by name, found in their folders, refused where they were not named."""
+
+from __future__ import annotations
+
+import pytest
+from pydantic import ValidationError
+
+from accredit.core import InvalidInput
+from accredit.web.explaining import explain
+from accredit.web.requests import ExplainRequest
+from accredit.web.tasks import Models
+from accredit.web.trained import offered
+
+WORDS = ("good", "dull", "film", "story", "never", "a", "and", "quite")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    import numpy as np
+
+    from accredit.explanation.explainer import builtin_model
+    from accredit.learned import fit_fast_inputs
+
+    rng = np.random.default_rng(0)
+    texts = [" ".join(rng.choice(WORDS, 4)) for _ in range(40)]
+    fast = fit_fast_inputs(texts, builtin_model("text"), calibration=24, epochs=2, width=8)
+    place = tmp_path_factory.mktemp("private") / "films"
+    fast.save(place)
+    return place
+
+
+def asked(*methods, text="A good film."):
+    return {"task": "explain", **ExplainRequest(text=text, methods=methods).model_dump()}
+
+
+@pytest.mark.slow
+def test_an_explainer_named_at_the_start_is_a_method_like_others_and_its_folder_stays_unknown(folder):
+    models = Models((), (str(folder),))
+    listed = [method["spelled"] for method in models.about()["methods"]]
+    assert "fast-shapley:films" in listed
+    events = list(explain(models, asked("leave-one-out", "fast-shapley:films")))
+    assert events[-1]["event"] == "done"
+    assert "Fast shapley (films)" in events[-1]["page"] and str(folder.parent) not in str(events)
+    assert '"fast-shapley:films"' in events[-1]["json"]
+    with pytest.raises(InvalidInput, match="selector:films was not named at the start; run accredit serve --explainer"):
+        next(explain(models, asked("selector:films")))
+
+
+def test_a_browser_cannot_name_a_folder():
+    for name in ("fast-shapley:/tmp/films", "selector:../films", "fast-shapley:a\\b"):
+        with pytest.raises(ValidationError, match="the page takes none"):
+            asked(name)
+
+
+def test_folders_that_hold_no_explainer_or_share_a_name_are_refused_at_the_start(tmp_path):
+    with pytest.raises(InvalidInput, match="holds no saved explainer"):
+        offered([str(tmp_path)])
+    for place in ("a/films", "b/films"):
+        (tmp_path / place).mkdir(parents=True)
+        (tmp_path / place / "explainer.json").write_text('{"kind": "fast shapley"}')
+    assert offered([str(tmp_path / "a/films")]) == {"fast-shapley:films": str(tmp_path / "a/films")}
+    with pytest.raises(InvalidInput, match="is a second fast-shapley:films; rename one"):
+        offered([str(tmp_path / "a/films"), str(tmp_path / "b/films")])
+    (tmp_path / "a/films/explainer.json").write_text('{"kind": "judge"}')
+    with pytest.raises(InvalidInput, match="holds a judge, which is not a method"):
+        offered([str(tmp_path / "a/films")])
