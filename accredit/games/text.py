@@ -15,11 +15,12 @@ from accredit.core.arguments import checked_arguments
 from accredit.games.batches import MEMORY, rows_that_fit, spans, spans_by_length, transformer_bytes
 from accredit.games.parts import PartsGame
 from accredit.models.encoded import Encoded
+from accredit.models.encoding import Text
 from accredit.models.first_token import first_token_only
 from accredit.models.partition import Partition
 from accredit.models.payoffs import Payoff, check_payoff, named_payoff, payoffs_of
 from accredit.models.state import device_of
-from accredit.models.text import Text, TextModel, TokenBatch
+from accredit.models.text import TextModel, TokenBatch
 
 NEARLY = 64  # rounding errors by which equal outputs may differ
 REMOVALS = ("mask", "delete", "attention", "pad", "zero")
