@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from accredit.cli.options import SEED, Count, MethodNames
+from accredit.cli.options import SEED, Count, MethodNames, NamedPath
 from accredit.cli.output import NewFile
 from accredit.models.builtin.facts import KINDS, MOST
 
@@ -38,7 +38,7 @@ CONTEXTS = 20  # fresh contexts with --answers
 @click.option(
     "--data",
     "data_file",
-    type=click.Path(),
+    type=NamedPath(),
     help="CSV, TSV or JSONL (also .gz), one text per row; default: 40 sentences.",
 )
 @click.option("--text", default="text", show_default=True, help="The column with the texts.")

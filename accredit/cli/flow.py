@@ -7,12 +7,13 @@ from typing import Any
 
 import click
 
+from accredit.cli.options import NamedPath
 from accredit.core import InvalidInput
 from accredit.core.plain import rounded
 
 
 @click.command()
-@click.argument("file", type=click.Path())
+@click.argument("file", type=NamedPath())
 @click.option(
     "--from", "sources", multiple=True, help="Where flow begins; repeat it, with --to, for several commodities."
 )

@@ -7,7 +7,7 @@ import signal
 
 import click
 
-from accredit.cli.options import Amount, Count
+from accredit.cli.options import Amount, Count, NamedPath
 
 
 @click.command()
@@ -19,7 +19,7 @@ from accredit.cli.options import Amount, Count
     "catboost, skops or ONNX). Once for text, once for images, once for tables. Default: the built-in ones.",
 )
 @click.option(
-    "--store", type=click.Path(), metavar="RUN.db", help="A journal to watch, finished or still being written."
+    "--store", type=NamedPath(), metavar="RUN.db", help="A journal to watch, finished or still being written."
 )
 @click.option("--port", type=Count(0, 65535), default=8077, show_default=True, help="0 takes a free one.")
 @click.option("--seconds", type=Amount(min=1), default=120.0, show_default=True, help="Limit of one request.")
