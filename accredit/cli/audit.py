@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from accredit.cli.command import Command
-from accredit.cli.options import SEED, Count
+from accredit.cli.options import SEED, Count, NamedPath
 from accredit.cli.output import NewFile, write_whole, written
 from accredit.core.errors import InvalidInput
 
@@ -25,13 +25,13 @@ DEFAULT_LIMIT = 10  # texts of a file; one costs seconds
     help="A folder with a Hugging Face text classifier (default: the built-in one); with --explainer the model file of rows "
     "that it explains, whose answers are then asked.",
 )
-@click.option("--explainer", type=click.Path(), help="A folder with a saved explainer or attention classifier instead.")
-@click.option("--data", "data_file", type=click.Path(), help="Its rows: .npz with named arrays, or .csv with numbers.")
+@click.option("--explainer", type=NamedPath(), help="A folder with a saved explainer or attention classifier instead.")
+@click.option("--data", "data_file", type=NamedPath(), help="Its rows: .npz with named arrays, or .csv with numbers.")
 @click.option("--target", default="label", show_default=True, help="The column of a .csv with the answers.")
 @click.option(
-    "--train", "train_file", type=click.Path(), help="Training rows, with answers, on which a judge is trained."
+    "--train", "train_file", type=NamedPath(), help="Training rows, with answers, on which a judge is trained."
 )
-@click.option("--judge", type=click.Path(), help="A folder that EvalX.save wrote, instead of training a judge.")
+@click.option("--judge", type=NamedPath(), help="A folder that EvalX.save wrote, instead of training a judge.")
 @click.option("--tests", help="Names of tests, separated by commas; default: all that apply.")
 @click.option("--limit", type=Count(min=1), help=f"Rows to use; default: {DEFAULT_LIMIT} texts, or all rows.")
 @click.option("--text", "column", help="The column of a CSV or TSV that holds the texts.")

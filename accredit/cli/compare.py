@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from accredit.cli.command import Command
-from accredit.cli.options import SEED, Count, MethodNames
+from accredit.cli.options import SEED, Count, MethodNames, NamedPath
 from accredit.cli.output import NewFile, write_whole, written
 from accredit.models.builtin.facts import KINDS, MOST
 
@@ -39,7 +39,7 @@ CONTEXTS = 20  # fresh contexts with --answers
 @click.option(
     "--data",
     "data_file",
-    type=click.Path(),
+    type=NamedPath(),
     help="CSV, TSV or JSONL (also .gz), one text per row; default: 40 sentences.",
 )
 @click.option("--text", default="text", show_default=True, help="The column with the texts.")

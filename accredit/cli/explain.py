@@ -15,7 +15,7 @@ import click
 
 from accredit.cli.answers import ONLY_HERE, answer_options, asks_for_an_answer, explain_an_answer
 from accredit.cli.command import Command, to_file
-from accredit.cli.options import SEED, Amount, Count, MethodNames
+from accredit.cli.options import SEED, Amount, Count, MethodNames, NamedPath
 from accredit.cli.output import NewFile, written
 from accredit.core.errors import InvalidInput
 from accredit.core.numbers import whole_number
@@ -52,7 +52,7 @@ SECTIONS = {  # of the help
 )
 @click.option(
     "--segments",
-    type=click.Path(),
+    type=NamedPath(),
     help="Your own segments of an image: a .npy array or a PNG with one number per pixel.",
 )
 @click.option(
@@ -104,7 +104,7 @@ SECTIONS = {  # of the help
     "by one, and a stopped run goes on where it was.",
 )
 @click.option("--table", is_flag=True, help="Explain the built-in table of patients: a first try without any data.")
-@click.option("--background", type=click.Path(), help="A table of rows that rows are compared with.")
+@click.option("--background", type=NamedPath(), help="A table of rows that rows are compared with.")
 @click.option("--most-background", type=Count(min=1), help="Rows of the background that are used at most.")
 @click.option("--background-by", help="How they are chosen: draw (default) or medoids, counted by what they stand for.")
 @click.option("--dependence", help="What stands in for absent columns: interventional, empirical, gaussian or cover.")
@@ -115,7 +115,7 @@ SECTIONS = {  # of the help
 )
 @click.option(
     "--fast",
-    type=click.Path(),
+    type=NamedPath(),
     help="A folder that `accredit learn fit` wrote for this model: predict, with intervals.",
 )
 @click.option(

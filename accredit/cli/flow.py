@@ -8,13 +8,14 @@ from typing import Any
 import click
 
 from accredit.cli.command import Command
+from accredit.cli.options import NamedPath
 from accredit.cli.output import NewFile, write_whole, written
 from accredit.core import InvalidInput
 from accredit.core.plain import rounded
 
 
 @click.command(cls=Command)
-@click.argument("file", type=click.Path())
+@click.argument("file", type=NamedPath())
 @click.option(
     "--from", "sources", multiple=True, help="Where flow begins; repeat it, with --to, for several commodities."
 )

@@ -8,7 +8,7 @@ from dataclasses import replace
 import click
 
 from accredit.cli.command import Command
-from accredit.cli.options import SEED, Count, MethodName
+from accredit.cli.options import SEED, Count, MethodName, NamedPath
 from accredit.cli.output import NewFile, write_whole, written
 from accredit.core import Attribution, Attributions, InvalidInput
 from accredit.core.tables import Sheet, is_table, read_sheet
@@ -18,7 +18,7 @@ METHOD = MethodName("game")
 
 
 @click.command(cls=Command)
-@click.argument("file", type=click.Path())
+@click.argument("file", type=NamedPath())
 @click.option("--method", type=METHOD, default="shapley", show_default=True, help=METHOD.help)
 @click.option(
     "--groups",

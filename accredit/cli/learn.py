@@ -11,7 +11,7 @@ import click
 
 from accredit.cli.command import Commands
 from accredit.cli.options import SEED as SEEDS
-from accredit.cli.options import Amount, Count
+from accredit.cli.options import Amount, Count, NamedPath
 from accredit.cli.output import NewFile, NewFolder, write_whole, written
 from accredit.core.errors import InvalidInput
 
@@ -46,7 +46,7 @@ def learn() -> None:
 @TRUST
 @COLUMN
 @LIMIT
-@click.option("--background", type=click.Path(), help="Rows: the table that rows are compared with.")
+@click.option("--background", type=NamedPath(), help="Rows: the table that rows are compared with.")
 @click.option("--most-background", type=Count(min=1), help="Rows of the background that are used at most.")
 @click.option("--target", multiple=True, help="Texts and pictures: an output to learn; may be repeated. Default: all.")
 @click.option("--payoff", help="What is shared: log-odds, logit, probability, margin, or a regression's value.")
@@ -181,7 +181,7 @@ def _fit_selector(
 
 
 @learn.command()
-@click.argument("folder", type=click.Path())
+@click.argument("folder", type=NamedPath())
 @click.argument("subject", metavar="TEXT|FILE|FOLDER")
 @MODEL
 @TRUST
@@ -201,14 +201,14 @@ def explain(
 
 
 @learn.command()
-@click.argument("folder", type=click.Path())
+@click.argument("folder", type=NamedPath())
 @click.argument("subject", metavar="FILE")
 @MODEL
 @TRUST
 @COLUMN
 @LIMIT
-@click.option("--train", type=click.Path(), help="A FILE of training inputs on which the judge is trained.")
-@click.option("--judge", type=click.Path(), help="A folder that EvalX.save wrote, instead of training a judge.")
+@click.option("--train", type=NamedPath(), help="A FILE of training inputs on which the judge is trained.")
+@click.option("--judge", type=NamedPath(), help="A folder that EvalX.save wrote, instead of training a judge.")
 @SEED
 @click.option("--html", "html_file", type=NewFile(), help="Also write one self-contained page.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")

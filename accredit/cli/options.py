@@ -35,6 +35,15 @@ class Amount(click.FloatRange):
         return super().convert(value, param, ctx)
 
 
+class NamedPath(click.Path):
+    """A path that has a name: an empty one is a slip, often of a variable of the shell that is not set."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if value == "":
+            self.fail("the name is empty; name a file or a folder", param, ctx)
+        return super().convert(value, param, ctx)
+
+
 class Seed(click.ParamType[int]):
     """A whole number from 0 on; its largest value is not worth a line in every help."""
 

@@ -14,7 +14,7 @@ import click
 from click.core import ParameterSource
 
 from accredit.cli.command import Commands
-from accredit.cli.options import SEED, Amount, Count
+from accredit.cli.options import SEED, Amount, Count, NamedPath
 from accredit.cli.output import NewFolder, written
 from accredit.core import AccreditError, InvalidInput
 
@@ -37,7 +37,7 @@ OPTIONS = [
 TEXTS = [
     click.option("--model", "models", multiple=True, default=["builtin"], show_default=True,
                  help="A classifier's folder; repeat it."),
-    click.option("--data", "data_file", type=click.Path(), help="A table with a column 'text'; default: 40 sentences."),
+    click.option("--data", "data_file", type=NamedPath(), help="A table with a column 'text'; default: 40 sentences."),
     click.option("--where", multiple=True, metavar="COLUMN=VALUE", help="Keep only these rows, for example split=dev."),
     click.option("--limit", type=Count(min=1), help="Use the first rows only."),
 ]  # fmt: skip
@@ -127,10 +127,10 @@ def flows(
 @click.option(
     "--data",
     required=True,
-    type=click.Path(file_okay=False),
+    type=NamedPath(file_okay=False),
     help="Folder with the Linzen sentences, GloVe and plain text.",
 )
-@click.option("--weights", type=click.Path(), help="Folder of a trained model: loaded if there, else written.")
+@click.option("--weights", type=NamedPath(), help="Folder of a trained model: loaded if there, else written.")
 @_with(OPTIONS)
 def agreement(data: str, weights: str | None, quick: bool, out: str, seed: int) -> None:
     """The verb-number study: attention, rollout and flow against blank-out, layer by layer."""
@@ -144,7 +144,7 @@ def agreement(data: str, weights: str | None, quick: bool, out: str, seed: int) 
 @click.option("--longest", type=Count(min=1), help="Keep only texts of at most this many words.")
 @click.option("--budget", type=Count(min=4), default=128, show_default=True, help="Payoffs of a game method.")
 @click.option("--judge", multiple=True, help="Rank the first model again, measured by this removal; repeat it.")
-@click.option("--store", type=click.Path(), help="File that keeps finished rows.")
+@click.option("--store", type=NamedPath(), help="File that keeps finished rows.")
 @click.option(
     "--executor", default="serial", show_default=True, help="serial, processes:2, dask, or dask:tcp://host:8786."
 )
@@ -186,7 +186,7 @@ def arena(
 @reproduce.command()
 @click.option("--limit", type=Count(min=2), default=20, show_default=True, help="Contexts of each kind.")
 @click.option("--budget", type=Count(min=4), default=64, show_default=True, help="Payoffs of a game method.")
-@click.option("--store", type=click.Path(), help="File that keeps finished rows.")
+@click.option("--store", type=NamedPath(), help="File that keeps finished rows.")
 @click.option(
     "--executor", default="serial", show_default=True, help="serial, processes:2, dask, or dask:tcp://host:8786."
 )
@@ -220,7 +220,7 @@ def sanity(model: str, limit: int, budget: int, quick: bool, out: str, seed: int
 
 
 @reproduce.command()
-@click.option("--data", required=True, type=click.Path(dir_okay=False), help="eraser_movies.jsonl.gz")
+@click.option("--data", required=True, type=NamedPath(dir_okay=False), help="eraser_movies.jsonl.gz")
 @click.option(
     "--model", default="builtin", show_default=True, help="A folder with a Hugging Face classifier, or 'builtin'."
 )
@@ -228,18 +228,20 @@ def sanity(model: str, limit: int, budget: int, quick: bool, out: str, seed: int
 @_with(OPTIONS)
 def plausibility(data: str, model: str, limit: int, quick: bool, out: str, seed: int) -> None:
     """Do people agree? Explanations of movie reviews against human rationales (ERASER)."""
+    from accredit.core.files import check_is_file
     from accredit.papers.plausibility_report import plausibility_report
 
+    check_is_file(data)  # a pipe would be waited for
     _finish(plausibility_report(model, data, 3 if quick else limit, quick, seed), out)
 
 
 @reproduce.command()
 @click.option(
-    "--data", required=True, type=click.Path(file_okay=False), help="Folder with the IMDB reviews and GloVe vectors."
+    "--data", required=True, type=NamedPath(file_okay=False), help="Folder with the IMDB reviews and GloVe vectors."
 )
 @click.option("--seeds", type=Count(min=1), help="Runs of each row; default 5, with --quick 2.")
 @click.option("--first", is_flag=True, help="Choose nothing: take the first setting of every cure.")
-@click.option("--store", type=click.Path(file_okay=False), help="Folder of finished runs; default: inside --out.")
+@click.option("--store", type=NamedPath(file_okay=False), help="Folder of finished runs; default: inside --out.")
 @click.option("--workers", type=Count(min=1), default=2, show_default=True, help="Runs at the same time.")
 @_with(OPTIONS)
 def shortcuts(
@@ -256,7 +258,7 @@ def shortcuts(
 @click.option(
     "--data",
     required=True,
-    type=click.Path(file_okay=False),
+    type=NamedPath(file_okay=False),
     help="Folder with the data files; docs/selection.md names them.",
 )
 @click.option("--sets", default="imdb,yelp,mnist,fashion", show_default=True, help="Data sets, separated by commas.")
@@ -274,7 +276,7 @@ def shortcuts(
     help="As published: every training row, a surrogate that reads positions, temperatures chosen on training rows; hours.",
 )
 @click.option("--finished", is_flag=True, help="Run nothing: report the black boxes that --store holds whole.")
-@click.option("--store", type=click.Path(dir_okay=False), help="File that keeps finished cells: a stopped run goes on.")
+@click.option("--store", type=NamedPath(dir_okay=False), help="File that keeps finished cells: a stopped run goes on.")
 @click.option("--workers", type=Count(min=1), default=2, show_default=True, help="Processes.")
 @_with(OPTIONS)
 def selection(
@@ -309,7 +311,7 @@ DATA = {  # pages that need data, and where in the folder of --data these are
 @reproduce.command(name="all")
 @click.option(
     "--data",
-    type=click.Path(file_okay=False),
+    type=NamedPath(file_okay=False, exists=True),
     help="Folder with the data; without it, pages that need some are left out.",
 )
 @click.option("--pages", help="Only these pages, separated by commas.")

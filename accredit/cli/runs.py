@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from accredit.cli.command import Command
+from accredit.cli.options import NamedPath
 from accredit.cli.output import NewFile, written
 
 if TYPE_CHECKING:
@@ -19,13 +20,13 @@ if TYPE_CHECKING:
 
 
 @click.command(cls=Command)
-@click.argument("file", type=click.Path())
+@click.argument("file", type=NamedPath())
 @click.option("--export", "export_file", type=NewFile(), help="Write every payoff to this .csv or .json file.")
 @click.option(
     "--resume", is_flag=True, help="Run the last unfinished command again; what is stored is not trained again."
 )
 @click.option("--check", is_flag=True, help="Verify every page of the file and the checksum of every payoff.")
-@click.option("--salvage", "new", type=click.Path(), metavar="NEW.db", help="Save what is whole in a damaged FILE.")
+@click.option("--salvage", "new", type=NamedPath(), metavar="NEW.db", help="Save what is whole in a damaged FILE.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
 def runs(file: str, export_file: str | None, resume: bool, check: bool, new: str | None, as_json: bool) -> None:
     """List the games and runs in the journal FILE."""

@@ -9,7 +9,7 @@ import signal
 import click
 
 from accredit.cli.command import Command
-from accredit.cli.options import Amount, Count
+from accredit.cli.options import Amount, Count, NamedPath
 
 
 @click.command(cls=Command, prints=False)
@@ -24,12 +24,12 @@ from accredit.cli.options import Amount, Count
     "--explainer",
     "explainers",
     multiple=True,
-    type=click.Path(exists=True, file_okay=False),
+    type=NamedPath(exists=True, file_okay=False),
     metavar="FOLDER",
     help="What accredit learn fit has written for the served model; the page offers it among the methods. May be given again.",
 )
 @click.option(
-    "--store", type=click.Path(), metavar="RUN.db|TRACE.json",
+    "--store", type=NamedPath(), metavar="RUN.db|TRACE.json",
     help="A journal to watch, finished or still being written; or what accredit trace --json printed.",
 )  # fmt: skip
 @click.option("--port", type=Count(0, 65535), default=8077, show_default=True, help="0 takes a free one.")

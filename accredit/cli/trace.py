@@ -5,18 +5,18 @@ from __future__ import annotations
 import click
 
 from accredit.cli.command import Command
-from accredit.cli.options import SEED, Amount, Count
-from accredit.cli.output import NewFile, write_whole, written
+from accredit.cli.options import SEED, Amount, Count, NamedPath
+from accredit.cli.output import NewFile, NewFolder, write_whole, written
 
 
 @click.command(cls=Command)
 @click.argument("answer")
 @click.option(
-    "--model", required=True, type=click.Path(), metavar="FOLDER", help="A causal language model of Hugging Face."
+    "--model", required=True, type=NamedPath(), metavar="FOLDER", help="A causal language model of Hugging Face."
 )
 @click.option(
     "--train",
-    type=click.Path(),
+    type=NamedPath(),
     metavar="FILE",
     help="Its training texts: .txt, one on each line, or a table (see --text).",
 )
@@ -24,7 +24,7 @@ from accredit.cli.output import NewFile, write_whole, written
 @click.option("--prompt", default="", help="What the model was asked before it said ANSWER.")
 @click.option(
     "--store",
-    type=click.Path(),
+    type=NewFolder(),
     metavar="FOLDER",
     help="Keep the gradients of the training texts here. A broken run goes on; further answers need no --train.",
 )
@@ -58,7 +58,10 @@ def trace(
     html_file: str | None,
 ) -> None:
     """Rank the training texts of a language model by how much each made it say ANSWER."""
-    from accredit.core import InvalidInput
+    from accredit.core import InvalidInput, checked_text
+
+    checked_text(answer, "ANSWER")
+    checked_text(prompt, "--prompt")
     from accredit.valuation.finetuned import finetuned, read_texts
     from accredit.valuation.trace import trace as traced
     from accredit.values.solver import progress

@@ -11,7 +11,7 @@ import click
 from click.core import ParameterSource
 
 from accredit.cli.command import Command
-from accredit.cli.options import SEED, Amount, Count, MethodName
+from accredit.cli.options import SEED, Amount, Count, MethodName, NamedPath
 from accredit.cli.output import NewFile, write_whole, written
 from accredit.methods import find
 
@@ -24,7 +24,7 @@ SHOWN = ("form", "html_file")  # where results go is not part of what is compute
 
 
 @click.command(cls=Command)
-@click.argument("file", type=click.Path())
+@click.argument("file", type=NamedPath())
 @click.option("--target", metavar="COLUMN", help="The column to predict. A language model (--model FOLDER) needs none.")
 @click.option("--text", metavar="COLUMN", help="Learn from this column of texts instead of all other columns.")
 @click.option(
@@ -65,7 +65,7 @@ SHOWN = ("form", "html_file")  # where results go is not part of what is compute
 @click.option("--players", default="row", show_default=True, metavar="row|COLUMN", help="Who is valued.")
 @click.option("--groups", metavar="COLUMN", help="With --method owen: rows of one group arrive together.")
 @click.option(
-    "--store", type=click.Path(), metavar="RUN.db", help="Keep every training here; the same command again resumes."
+    "--store", type=NamedPath(), metavar="RUN.db", help="Keep every training here; the same command again resumes."
 )
 @click.option("--executor", metavar="WHERE", help="serial, threads:4, processes:4, dask or dask:tcp://host:8786.")
 @click.option(

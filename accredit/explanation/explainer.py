@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard, cast, overload
 import numpy as np
 
 from accredit.core import InvalidInput, checked_seed, optional_whole
+from accredit.core.numbers import checked_text, shown
 from accredit.explanation.answers import ANSWERS, answer_subject
 from accredit.explanation.result import Explanation
 from accredit.explanation.stream import Asked, Done, Event, Explained, Refused, events
@@ -97,7 +98,13 @@ def explain(
     >>> explanation.target, explanation.players
     ('POSITIVE', ('A', 'gripping', 'film', '.'))
     """
-    budget, seed = optional_whole(budget, "budget", example=1000), checked_seed(seed)
+    budget, seed, prefix = (
+        optional_whole(budget, "budget", example=1000),
+        checked_seed(seed),
+        checked_text(prefix, "prefix"),
+    )
+    if announce is not None and not callable(announce):
+        raise InvalidInput(f"announce is {shown(announce)}; give a function of one line of text, for example print")
     shared: dict[str, Any] = {"target": target, "players": players, "payoff": payoff, "budget": budget, "seed": seed}
     own_settings = {name: further.pop(name) for name in SETTINGS if name in further}
     if ANSWERS & set(further):

@@ -314,6 +314,8 @@ class Explanation(Drawn):
 
         The second is the matrix of a prompt and an answer.
         """
+        if method is not None:
+            checked_text(method, "method")
         if method is None:
             return player_frame(self.players, {name: [result[p] for p in self.players] for name, result in self})
         main = self[method]

@@ -22,11 +22,16 @@ import numpy as np
 from scipy import sparse
 
 from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput, NotConverged
+from accredit.core.arguments import checked_arguments
 from accredit.core.game import as_name
+from accredit.core.numbers import checked_text, real_numbers, shown
 from accredit.core.tables import number, read_sheet
 from accredit.flow.circulation import KKT
 
-TIGHT = 1e-9  # of the largest capacity: room below this is none
+TIGHT = 1e-9  # of the widest path: room below this is none
+PROVEN = 1e-8  # how far a proof may be from what it proves, relative
+ROUNDING = 1e-13  # of the largest product of a capacity and a cost
+STRICT = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}  # the least that HiGHS takes
 COLUMNS = ("from", "to", "capacity", "lower", "cost")
 
 
@@ -48,7 +53,10 @@ class Graph:
     @classmethod
     def of(cls, edges: Iterable[Sequence[Any]]) -> Graph:
         """A graph from rows (from, to, capacity), with lower bound and cost after them where wanted (default 0)."""
-        given = [tuple(row) for row in edges]
+        listed = list(edges) if isinstance(edges, Iterable) else [None]
+        if not all(isinstance(row, list | tuple | np.void) for row in listed):
+            raise InvalidInput(f"edges is {shown(edges)}; give rows of from, to and capacity, as in [('s', 't', 1.0)]")
+        given = [tuple(row) for row in listed]
         rows = [(*map(as_name, row[:2]), *row[2:], *(0.0,) * (5 - len(row))) for row in given]
         if not rows or any(not 3 <= len(row) <= 5 for row in given):
             raise InvalidInput(
@@ -56,12 +64,11 @@ class Graph:
             )
         nodes = tuple(dict.fromkeys(name for row in rows for name in row[:2]))
         if not all(isinstance(name, str) for name in nodes):
-            raise InvalidInput("nodes are named by strings or whole numbers")
+            raise InvalidInput("edges has a node that is not named by a string or a whole number; name it by one")
+        for name in nodes:
+            checked_text(name, "a node of edges")
         where = {name: at for at, name in enumerate(nodes)}
-        try:
-            capacity, lower, cost = np.array([row[2:] for row in rows], dtype=np.float64).T
-        except (TypeError, ValueError):
-            raise InvalidInput("capacity, lower bound and cost of every edge must be numbers") from None
+        capacity, lower, cost = real_numbers([row[2:] for row in rows], "what edges carry and cost").T.copy()
         ends = np.array([[where[row[0]], where[row[1]]] for row in rows], dtype=np.int64)
         graph = cls(nodes, ends[:, 0], ends[:, 1], capacity, lower, cost)
         graph._check()
@@ -111,7 +118,7 @@ class Graph:
     def node(self, name: str | int) -> int:
         """The place of a node by name."""
         if as_name(name) not in self.nodes:
-            raise InvalidInput(f"unknown node {name!r}; the nodes are {', '.join(self.nodes[:8])}")
+            raise InvalidInput(f"unknown node {shown(name)}; the nodes are {', '.join(self.nodes[:8])}")
         return self.nodes.index(as_name(name))
 
 
@@ -151,6 +158,7 @@ class ManyFlows:
     gap: float  # dual minus primal value
 
 
+@checked_arguments
 def graph_flow(graph: Graph, source: str | int, sink: str | int) -> GraphFlow:
     """A maximum flow of an ordinary graph, with its minimum cut. Lower bounds are respected, costs are not read.
 
@@ -163,22 +171,42 @@ def graph_flow(graph: Graph, source: str | int, sink: str | int) -> GraphFlow:
     if s == t:
         raise InvalidInput(f"source and sink are both {source!r}; name two nodes")
     m = len(graph.tail)
-    back = _closed(graph, [(t, s)], [-1.0])
-    found = _circulated(back, "a flow that respects the lower bounds")
-    edges, value = np.asarray(found.x[:m]), float(found.x[m])
-    side = _reachable(graph, edges, s)
+    narrow, unit = _in_units(graph, s, t)
+    found = _circulated(_closed(narrow, [(t, s)], [-1.0]), "a flow that respects the lower bounds")
+    edges, value = np.asarray(found.x[:m]) * unit, float(found.x[m]) * unit
+    side = _reachable(narrow, found.x[:m], s)
     leaves, enters = side[graph.tail] & ~side[graph.head], ~side[graph.tail] & side[graph.head]
+    out, back = float(graph.capacity[leaves].sum()), float(graph.lower[enters].sum())
     net = graph.incidence.T @ edges
     net[[s, t]] = 0.0
-    return GraphFlow(
-        value,
-        edges,
-        tuple(name for name, here in zip(graph.nodes, side, strict=True) if here),
-        float(graph.capacity[leaves].sum() - graph.lower[enters].sum()),
-        float(np.abs(net).max()),
-    )
+    if abs(out - back - value) + np.abs(net).sum() > PROVEN * (out + abs(back)):  # what is lost on the way counts too
+        raise NotConverged(
+            f"a flow of {value:g} was found and no cut that proves it, but {out - back:g}: capacities are too far apart"
+        )
+    names = tuple(name for name, here in zip(graph.nodes, side, strict=True) if here)
+    return GraphFlow(value, edges, names, out - back, float(np.abs(net).max()))
 
 
+def _in_units(graph: Graph, source: int, sink: int) -> tuple[Graph, float]:
+    """The graph in units of its widest path, and that unit. No edge needs more than the max flow, which is at most the widest
+    path times the edges, and what lower bounds ask for: so wider ones are narrowed, and every scale looks the same."""
+    carries = np.zeros(len(graph.nodes))
+    carries[source] = np.inf
+    while True:
+        wider = carries.copy()
+        np.maximum.at(wider, graph.head, np.minimum(carries[graph.tail], graph.capacity))
+        if (wider == carries).all():
+            break
+        carries = wider
+    widest, asked = float(carries[sink]), float(np.abs(graph.lower).sum())
+    unit = max(widest, asked)
+    if not 0 < unit < np.inf:
+        return graph, 1.0
+    most = np.minimum(graph.capacity, len(graph.tail) * widest + asked)
+    return Graph(graph.nodes, graph.tail, graph.head, most / unit, graph.lower / unit, graph.cost), unit
+
+
+@checked_arguments
 def least_cost(graph: Graph) -> LeastCost:
     """The circulation of least cost within lower bounds and capacities, with dual prices and the residuals of optimality.
 
@@ -187,12 +215,19 @@ def least_cost(graph: Graph) -> LeastCost:
     >>> found.cost, found.edges.tolist(), max(found.certificate.values()) < 1e-9
     (-8.0, [4.0, 4.0], True)
     """
-    found = _circulated(graph, "a circulation")
-    return LeastCost(
-        float(found.fun), np.asarray(found.x), np.asarray(found.eqlin.marginals), _optimality(graph, found)
-    )
+    bounds = np.abs(np.concatenate([graph.capacity, graph.lower]))
+    width = float(bounds[np.isfinite(bounds)].max(initial=0.0)) or 1.0
+    price = float(np.abs(graph.cost).max()) or 1.0
+    even = Graph(graph.nodes, graph.tail, graph.head, graph.capacity / width, graph.lower / width, graph.cost / price)
+    found = _circulated(even, "a circulation")
+    edges, prices = np.asarray(found.x) * width, np.asarray(found.eqlin.marginals) * price
+    certificate = _optimality(graph, edges, prices)
+    if certificate["gap"] > PROVEN * float(np.abs(graph.cost) @ np.abs(edges)) + ROUNDING * width * price:
+        raise NotConverged("a circulation was found and no prices that prove it: capacities or costs are too far apart")
+    return LeastCost(float(graph.cost @ edges), edges, prices, certificate)
 
 
+@checked_arguments
 def multi_commodity(graph: Graph, pairs: Sequence[tuple[str | int, str | int]]) -> ManyFlows:
     """The largest sum of flows of several commodities, each from its own source to its own sink, through shared capacities.
 
@@ -208,6 +243,8 @@ def multi_commodity(graph: Graph, pairs: Sequence[tuple[str | int, str | int]]) 
         raise InvalidInput("pairs is empty; name at least one source and sink")
     if (graph.lower != 0).any():
         raise InvalidInput("multi_commodity takes no lower bounds: they would belong to no commodity; leave them at 0")
+    if not all(isinstance(pair, list | tuple) and len(pair) == 2 for pair in pairs):
+        raise InvalidInput(f"pairs is {shown(pairs)}; give a source and a sink each, as in [('s', 't')]")
     ends = [(graph.node(a), graph.node(b)) for a, b in pairs]
     m, k = len(graph.tail), len(pairs)
     closed = [_closed(graph, [(t, s)], [-1.0]) for s, t in ends]
@@ -222,10 +259,15 @@ def multi_commodity(graph: Graph, pairs: Sequence[tuple[str | int, str | int]]) 
         b_eq=np.zeros(conserved.shape[0]),
         bounds=(0, None),
         method="highs",
+        options=STRICT,
     )
     _check_solved(found, "a bounded flow")
     flows = np.asarray(found.x).reshape(k, m + 1)
     dual = float(-graph.capacity[bounded] @ found.ineqlin.marginals)
+    if abs(dual - float(flows[:, -1].sum())) > PROVEN * dual:
+        raise NotConverged(
+            f"a flow of {flows[:, -1].sum():g} was found and no proof below {dual:g}; rescale the capacities"
+        )
     return ManyFlows(float(flows[:, -1].sum()), flows[:, -1], flows[:, :-1], dual - float(flows[:, -1].sum()))
 
 
@@ -249,6 +291,7 @@ def _circulated(graph: Graph, what: str) -> Any:
         b_eq=np.zeros(len(graph.nodes)),
         bounds=np.stack([graph.lower, graph.capacity], axis=1),
         method="highs",
+        options=STRICT,
     )
     _check_solved(found, what)
     return found
@@ -278,9 +321,8 @@ def _reachable(graph: Graph, edges: FloatArray, source: int) -> BoolArray:
         side = wider
 
 
-def _optimality(graph: Graph, found: Any) -> dict[str, float]:
-    """Residuals of the optimality conditions of a circulation, each the largest of its kind."""
-    f, y = np.asarray(found.x), np.asarray(found.eqlin.marginals)
+def _optimality(graph: Graph, f: FloatArray, y: FloatArray) -> dict[str, float]:
+    """Residuals of the optimality conditions of a circulation (m,) and its prices (n,), each the largest of its kind."""
     reduced = graph.cost - graph.incidence @ y
     low, high = np.maximum(reduced, 0.0), np.maximum(-reduced, 0.0)
     bounded = np.isfinite(graph.capacity)

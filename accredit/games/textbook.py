@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from accredit.core import BoolArray, FloatArray, InvalidInput, coalition_of
+from accredit.core.arguments import checked_arguments
+from accredit.core.numbers import finite_numbers, whole_number
 from accredit.games.table import FunctionGame
 from accredit.games.votes import WeightedVote
 
@@ -42,6 +44,7 @@ def security_council() -> WeightedVote:
     return WeightedVote([*PERMANENT, *elected], [7] * 5 + [1] * 10, quota=39)
 
 
+@checked_arguments
 def electoral_college(year: int = 2024) -> WeightedVote:
     """The electoral college of the United States as a vote of 51 blocs: 270 of 538 electors win. Years: 1992 and 2024.
 
@@ -53,6 +56,7 @@ def electoral_college(year: int = 2024) -> WeightedVote:
     return WeightedVote(electors, list(electors.values()), quota=270)
 
 
+@checked_arguments
 def bankruptcy(estate: float, claims: Mapping[str, float]) -> FunctionGame:
     """An estate that is smaller than what is claimed: v(S) is what the others' claims leave (O'Neill, 1982).
 
@@ -69,12 +73,14 @@ def bankruptcy(estate: float, claims: Mapping[str, float]) -> FunctionGame:
     return FunctionGame(claims, left)
 
 
+@checked_arguments
 def airport(costs: Mapping[str, float]) -> FunctionGame:
     """A runway long enough for every aircraft that uses it: v(S) is the largest cost in S (Littlechild and Owen, 1973)."""
     needed = _numbers(list(costs.values()), "costs")
     return FunctionGame(costs, lambda coalitions: np.where(coalitions, needed, 0.0).max(axis=1))
 
 
+@checked_arguments
 def apex(players: int = 5) -> FunctionGame:
     """One strong player who wins with any other, and others who win only all together (von Neumann and Morgenstern, 1944)."""
     if players < 3:
@@ -83,12 +89,15 @@ def apex(players: int = 5) -> FunctionGame:
     return FunctionGame(names, lambda c: np.where(c[:, 0], c[:, 1:].any(axis=1), c[:, 1:].all(axis=1)))
 
 
+@checked_arguments
 def gloves(left: int = 1, right: int = 2) -> FunctionGame:
     """Each player owns one glove; a pair is worth 1 (Shapley and Shubik, 1969)."""
+    whole_number(left, "left", 0), whole_number(right, "right", 0)
     names = [*(f"left {i}" for i in range(1, left + 1)), *(f"right {i}" for i in range(1, right + 1))]
     return FunctionGame(names, lambda c: np.minimum(c[:, :left].sum(axis=1), c[:, left:].sum(axis=1)))
 
 
+@checked_arguments
 def unanimity(players: Sequence[str | int], carrier: Sequence[str | int]) -> FunctionGame:
     """v(S) = 1 if all of `carrier` are in S: the games of which every game is a sum (Shapley, 1953)."""
     game = FunctionGame(players, lambda coalitions: (coalitions | ~needed).all(axis=1))
@@ -99,7 +108,7 @@ def unanimity(players: Sequence[str | int], carrier: Sequence[str | int]) -> Fun
 
 
 def _numbers(given: list[float], name: str) -> FloatArray:
-    numbers = np.array(given, dtype=np.float64)
-    if not numbers.size or not np.isfinite(numbers).all() or (numbers < 0).any():
+    numbers = finite_numbers(given, name)
+    if not numbers.size or numbers.ndim != 1 or (numbers < 0).any():
         raise InvalidInput(f"{name} is {given!r:.60}; give each player a number of at least 0")
     return numbers

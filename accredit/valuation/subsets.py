@@ -19,4 +19,7 @@ def random_subsets(players: int, subsets: int, fraction: float, seed: int) -> Bo
             f"subsets (in the command --budget) must be at least 10, got {subsets!r}; a few times the number of rows is usual"
         )
     whole_number(players, "players")
-    return np.asarray(np.random.default_rng(checked_seed(seed)).random((subsets, players)) < fraction)
+    drawn = np.asarray(np.random.default_rng(checked_seed(seed)).random((subsets, players)) < fraction)
+    if drawn.all() or not drawn.any():
+        raise InvalidInput(f"fraction is {fraction!r}, so that all {subsets} subsets are the same; 0.5 is usual")
+    return drawn

@@ -1,10 +1,12 @@
 """Flows in ordinary graphs, by certificate: cuts, prices, and what several commodities cannot do."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from accredit.core import InvalidInput
+from accredit.core import InvalidInput, NotConverged
 from accredit.flow.graph import Graph, graph_flow, least_cost, multi_commodity
 from accredit.flow.maximum import maximum_flow
 from accredit.flow.network import LayeredNetwork, flow_matrix
@@ -137,3 +139,54 @@ def test_graphs_are_read_from_tables(tmp_path):
 def test_bad_graphs_are_named(call, word):
     with pytest.raises(InvalidInput, match=word):
         call()
+
+
+def exact_flow(edges, source, sink):
+    """Augmenting paths in fractions, which do not round."""
+    room = {}
+    for tail, head, capacity in edges:
+        room[tail, head] = room.get((tail, head), Fraction(0)) + Fraction(capacity)
+        room.setdefault((head, tail), Fraction(0))
+    total = Fraction(0)
+    while True:
+        came, waiting = {source: None}, [source]
+        for node in waiting:
+            for (a, b), left in room.items():
+                if a == node and left > 0 and b not in came:
+                    came[b] = node
+                    waiting.append(b)
+        if sink not in came:
+            return total
+        path, node = [], sink
+        while came[node] is not None:
+            path.append((came[node], node))
+            node = came[node]
+        most = min(room[edge] for edge in path)
+        for a, b in path:
+            room[a, b] -= most
+            room[b, a] += most
+        total += most
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("decades", [9, 60])
+def test_capacities_of_any_scale_give_the_flow_or_are_refused(decades):
+    rng = np.random.default_rng(3)
+    answered = 0
+    for _ in range(40):
+        pairs = [(i, j) for i in range(6) for j in range(6) if i != j and rng.random() < 0.5]
+        edges = [(str(i), str(j), float(10 ** rng.uniform(-decades, decades))) for i, j in [*pairs, (0, 5)]]
+        try:
+            flow = graph_flow(Graph.of(edges), "0", "5")
+        except NotConverged as refused:
+            assert "too far apart" in str(refused)
+            continue
+        answered += 1
+        assert flow.value == pytest.approx(float(exact_flow(edges, "0", "5")), rel=1e-8)
+        assert flow.cut == pytest.approx(flow.value, rel=1e-8)
+    assert answered >= 30
+
+
+def test_a_huge_capacity_is_not_infinite_and_a_tiny_cost_is_not_nothing():
+    assert graph_flow(Graph.of([("s", "a", 1e20), ("a", "t", 3e20)]), "s", "t").value == pytest.approx(1e20)
+    assert least_cost(Graph.of([("a", "b", 1e18, 0, -1e-9), ("b", "a", 1e18)])).cost == pytest.approx(-1e9)

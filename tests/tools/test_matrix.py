@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -9,8 +12,21 @@ import pytest
 from tools.proof import base_calls, commands, examples
 from tools.proof.bad_values import NAMES, WHOLE
 from tools.proof.base_calls import Base
-from tools.proof.cells import RIGHT, TYPED, Cell, _judged_answer, _judged_error, alike, cells, finite, tried
+from tools.proof.cells import (
+    RIGHT,
+    TYPED,
+    Cell,
+    _judged_answer,
+    _judged_error,
+    alike,
+    cells,
+    finite,
+    not_working,
+    tried,
+)
 from tools.proof.pool import Worker
+
+ROOT = Path(__file__).parent.parent.parent
 
 
 @pytest.fixture(scope="module")
@@ -109,3 +125,37 @@ def test_a_sample_of_commands(folder, monkeypatch):
 
 def test_names_of_kinds_are_distinct():
     assert len({bad.kind for bad in NAMES}) == len(NAMES)
+
+
+@pytest.mark.processes
+@pytest.mark.slow
+def test_inside_the_fence_nothing_beside_it_can_change(tmp_path):
+    probe = """
+import os, pathlib, sqlite3
+from tools.proof.fence import Trespass, fenced, guard
+beside = pathlib.Path(os.environ["BESIDE"])
+with fenced() as files:
+    assert pathlib.Path.home() != beside and pathlib.Path.cwd().parent == files.parent
+    guard(files.parent)
+    (files / "mine").write_text("x")
+    for change in (
+        lambda: (beside / "(1+2j)").write_text("x"), lambda: os.mkdir(beside / "new"), lambda: os.remove(beside / "old"),
+        lambda: os.rename(files / "mine", beside / "mine"), lambda: sqlite3.connect(beside / "new.db"),
+    ):
+        try:
+            change()
+        except Trespass:
+            continue
+        raise SystemExit("not refused")
+os._exit(0)  # the fence stands until the process ends
+"""
+    (tmp_path / "old").write_text("kept")
+    environment = os.environ | {"BESIDE": str(tmp_path), "PYTHONPATH": str(ROOT)}
+    done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, env=environment, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+    assert os.listdir(tmp_path) == ["old"]
+
+
+@pytest.mark.slow
+def test_base_calls_of_a_room_work(folder):
+    assert not_working(folder, "flow") == []

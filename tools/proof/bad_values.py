@@ -355,6 +355,9 @@ def kinds_for(expects: str, folder: Path) -> Iterator[Bad]:
         "mapping": MAPPING,
         "function": FUNCTION,
         "game": GAME,
+        "players": [bad for bad in GAME if not bad.kind.startswith("pays")],
+        "some numbers": [bad for bad in NUMBERS if bad.kind != "empty"],
+        "some masks": [bad for bad in MASKS if bad.kind != "empty"],
         "any": ANYTHING,
     }
     if expects in ("reads", "writes"):

@@ -37,6 +37,8 @@ ROOMS = (
     "shortcuts",
 )
 
+SHELVES = {"games": ("textbook",), "flow": ("graph",)}  # modules of a room that are imported by their own name
+
 LEFT_OUT = {  # pattern of a name -> why it is not called with bad values
     "models.*": "adapters are reached through explain and the games, which are called; methods take the library's own objects",
     "shortcuts.*": "training classes of one study; every argument is a network or its data",
@@ -83,6 +85,10 @@ LEFT_OUT = {  # pattern of a name -> why it is not called with bad values
     "flow.Continued": "a record",
     "flow.continued_credit": "called by joint_flow",
     "flow.Certificate": "a record",
+    "flow.Graph": "built by Graph.of",
+    "flow.GraphFlow": "a record",
+    "flow.LeastCost": "a record",
+    "flow.ManyFlows": "a record",
     "flow.Circulation": "a record",
     "flow.Flow": "a record",
     "flow.MaximumFlow": "a record",
@@ -154,8 +160,7 @@ def public() -> Iterator[tuple[str, Any]]:
     seen: set[int] = set()
     for room in ROOMS:
         module = accredit if room == "accredit" else importlib.import_module(f"accredit.{room}")
-        for name in getattr(module, "__all__", ()):
-            thing = getattr(module, name)
+        for name, thing in _named(room, module):
             if id(thing) in seen or not (inspect.isfunction(thing) or inspect.isclass(thing)):
                 continue
             seen.add(id(thing))
@@ -165,6 +170,15 @@ def public() -> Iterator[tuple[str, Any]]:
             elif not issubclass(thing, BaseException) and not _abstract(thing):
                 yield f"{home}.{name}", thing
                 yield from _methods(f"{home}.{name}", thing)
+
+
+def _named(room: str, module: Any) -> Iterator[tuple[str, Any]]:
+    """What a room declares, and what the modules on its shelves define."""
+    yield from ((name, getattr(module, name)) for name in getattr(module, "__all__", ()))
+    for shelf in SHELVES.get(room, ()):
+        book = importlib.import_module(f"accredit.{room}.{shelf}")
+        own = {name: thing for name, thing in vars(book).items() if getattr(thing, "__module__", "") == book.__name__}
+        yield from ((name, thing) for name, thing in own.items() if not name.startswith("_"))
 
 
 def rooms() -> set[str]:
@@ -230,8 +244,8 @@ def _base(name: str, thing: Any, folder: Path) -> Base:
 
 def _class_of(owner: str) -> Any:
     room, _, name = owner.partition(".")
-    module = importlib.import_module(f"accredit.{room}")
-    return getattr(module, name, None) or getattr(accredit, name)
+    found = dict(_named(room, importlib.import_module(f"accredit.{room}")))
+    return found[name] if name in found else getattr(accredit, name)
 
 
 def _instance(owner: str, kind: Any, folder: Path) -> Any:

@@ -200,6 +200,8 @@ def _values(parameter: click.Parameter, folder: Path) -> dict[str, tuple[str, bo
         return {k: (word, k in wrong) for k, (word, _) in _paths(True, folder).items()}
     if isinstance(kind, click.Path) or type(kind).__name__ == "NewFile":
         found = _paths(parameter.name in WRITES, folder)
+        if not getattr(kind, "file_okay", True):  # it names a folder, and one that holds nothing of use is still one
+            found["folder"] = (str(folder), False)
         return {k: (w, refuse and parameter.name != "store") for k, (w, refuse) in found.items()}
     if isinstance(kind, click.Choice) or type(kind).__name__ in ("MethodName", "MethodNames"):
         return WORDS["choice"]

@@ -129,6 +129,22 @@ def game_file(folder: Path) -> Path:
     return file
 
 
+EDGES = [("s", "a", 2.0), ("a", "t", 1.0), ("s", "t", 1.0)]
+
+
+def _graph() -> Any:
+    from accredit.flow.graph import Graph
+
+    return Graph.of(EDGES)
+
+
+def edges_file(folder: Path) -> Path:
+    file = folder / "edges.csv"
+    if not file.exists():
+        file.write_text("from,to,capacity\n" + "".join(f"{a},{b},{c}\n" for a, b, c in EDGES))
+    return file
+
+
 def games_file(folder: Path) -> Path:
     file = folder / "games.csv"
     rows = [f"{'+'.join(p for i, p in enumerate(PLAYERS) if s >> i & 1)},{TABLE[s]},{-TABLE[s]}" for s in range(8)]
@@ -173,6 +189,7 @@ def _shaken(thing: Any) -> Attribution:
 
 
 BY_NAME: dict[str, Callable[[], Any]] = {
+    "graph": _graph,
     "game": game,
     "games": games,
     "players": lambda: PLAYERS,
@@ -260,6 +277,20 @@ BY_CALL: dict[str, Callable[[Path], Any]] = {
     "values.multichoices.weights": lambda f: NOTHING,
     "values.by_player.game": lambda f: _choices(),
     "values.by_player.credit": lambda f: _level_credit(),
+    "games.electoral_college.year": lambda f: 2024,
+    "games.bankruptcy.estate": lambda f: 100.0,
+    "games.bankruptcy.claims": lambda f: {"a": 100.0, "b": 200.0},
+    "games.airport.costs": lambda f: {"a": 12.0, "b": 28.0},
+    "games.apex.players": lambda f: 5,
+    "games.gloves.left": lambda f: 1,
+    "games.gloves.right": lambda f: 2,
+    "games.unanimity.carrier": lambda f: ("a", "b"),
+    "flow.Graph.of.edges": lambda f: EDGES,
+    "flow.Graph.read.path": edges_file,
+    "flow.Graph.node.name": lambda f: "s",
+    "flow.graph_flow.source": lambda f: "s",
+    "flow.graph_flow.sink": lambda f: "t",
+    "flow.multi_commodity.pairs": lambda f: [("s", "t")],
     "flow.LayeredNetwork.with_super_edges.capacity": lambda f: 2.0,
     "flow.MixedFlowGame.places": lambda f: {"below": [(0, 0), (0, 1)], "middle": [(1, 0), (1, 1)]},
     "flow.MixedFlowGame.payoff.coalitions": lambda f: np.ones((2, 2), bool),
@@ -563,6 +594,7 @@ def _answers() -> Any:
 
 
 INSTANCES: dict[str, Callable[[], Any]] = {  # of classes that the library builds
+    "flow.Graph": _graph,
     "explanation.Explanation": _explanation,
     "valuation.Datamodels": lambda: _datamodels(),
     "valuation.Influences": lambda: _influences(),
@@ -623,9 +655,13 @@ CHOICES = {
 
 
 AS = {  # what a parameter expects where its name and annotation say something else
+    ("flow.multi_commodity", "pairs"): "any",  # one pair of ends may have two commodities
     ("core.distinct_names", "labels"): "members",  # repeats are what it is for
     ("games.restricted", "players"): "members",  # named once or twice, the same players
     ("store.save", "arrays"): "mapping",
+    ("evaluate.random_scores", "game"): "players",  # nobody's payoff is asked
+    ("evaluate.holm", "p"): "some numbers",  # of no test, no p-value
+    ("evaluate.spans_of", "chosen"): "some masks",  # of no token, no span
 }
 FREE = {("core.Selection", "rule"), ("core.Interactions", "index")}  # words of whoever writes the result
 
