@@ -11,6 +11,7 @@ import numpy as np
 import torch
 
 from accredit.core import BoolArray, FloatArray, InvalidInput
+from accredit.core.arguments import checked_arguments
 from accredit.games.batches import MEMORY, rows_that_fit, spans, spans_by_length, transformer_bytes
 from accredit.games.parts import PartsGame
 from accredit.models.encoded import Encoded
@@ -228,6 +229,7 @@ def _nearly(outputs: torch.Tensor, others: torch.Tensor) -> bool:
     return outputs.shape == others.shape and float((outputs - others).abs().max()) <= near
 
 
+@checked_arguments
 def text_game(
     model: TextModel,
     text: Text | Encoded,
