@@ -137,7 +137,8 @@ def degree_weights(table: FloatArray) -> FloatArray:
     for axis in range(n):
         out, come = np.take(coefficients, 0, axis), np.take(coefficients, 1, axis)
         coefficients = np.stack([(out + come) / 2, (come - out) / 2], axis=axis)
-    return np.bincount(np.bitwise_count(np.arange(table.size)), coefficients.reshape(-1) ** 2, n + 1)
+    sizes = np.bitwise_count(np.arange(table.size))
+    return np.asarray(np.bincount(sizes, coefficients.reshape(-1) ** 2, n + 1), dtype=np.float64)
 
 
 def noise_stability(table: FloatArray, rho: float) -> float:

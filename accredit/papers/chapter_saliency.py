@@ -44,7 +44,7 @@ def gradient_axioms(report: Report) -> None:
     apart = float(np.abs(pair[0] - pair[1]).max())
     report.verdict(
         "Implementation invariance: networks that compute the same function get the same credit",
-        same < 1e-12 and apart < 1e-3 and np.allclose(*values),
+        same < 1e-12 and apart < 1e-3 and np.allclose(values[0], values[1]),
         f"max(0, x₁ − 1 − max(0, x₂)) written in two ways: integrated gradients ({pair[0][0]:.3f}, {pair[0][1]:.3f}) and "
         f"({pair[1][0]:.3f}, {pair[1][1]:.3f}); Shapley values, which see payoffs alone, cannot differ either",
     )
@@ -54,7 +54,7 @@ def gradient_axioms(report: Report) -> None:
     moved = [shapley(_masked(f, np.ones(2))).credit for f in (plain, aside)]
     report.verdict(
         "A straight path does not see what happens beside it",
-        np.allclose(*unseen, atol=1e-6) and abs(moved[1][0] - moved[0][0]) > 0.4,
+        np.allclose(unseen[0], unseen[1], atol=1e-6) and abs(moved[1][0] - moved[0][0]) > 0.4,
         f"x₁x₂, and x₁x₂ + 2 max(0, x₁ − x₂ − ½), which differs only off the diagonal: integrated gradients stay "
         f"({unseen[0][0]:.2f}, {unseen[0][1]:.2f}), Shapley values move from {_pair(moved[0])} to {_pair(moved[1])}",
     )
@@ -84,10 +84,19 @@ def concepts_per_input(report: Report, seed: int) -> None:
 
     model, stripes = Striped().double(), rng.normal(size=(30, 6)) + 4 * np.eye(6)[0]
     pool, inputs = rng.normal(size=(80, 6)), rng.normal(size=(25, 6))
-    told = tcav(model, inputs, {"stripes": stripes}, pool, layer="hidden", target=1, random_concepts=9, seed=seed)
+    told = tcav(
+        model,
+        list(inputs),
+        {"stripes": list(stripes)},
+        list(pool),
+        layer="hidden",
+        target=1,
+        random_concepts=9,
+        seed=seed,
+    )
     each = np.asarray(told.certificate["sensitivity per input"])[0]
     direction, _ = concept_vector(
-        layer_activations(model, stripes, "hidden"), layer_activations(model, pool[:30], "hidden")
+        layer_activations(model, list(stripes), "hidden"), layer_activations(model, list(pool[:30]), "hidden")
     )
     limit = (_outputs(model, inputs + STEP * direction, 1) - _outputs(model, inputs - STEP * direction, 1)) / (2 * STEP)
     slopes = _slopes(model, inputs) @ direction
