@@ -81,7 +81,11 @@ def remove_and_retrain(
             for repeat in range(repeats):
                 filled = [_filled(rows, out, x, impute, seed + repeat) for rows, out in ((x, gone), (new, missing))]
                 runs[at, repeat] = accuracy(filled[0], filled[1], repeat)
-            places.append(np.mean([accuracy(gone * 1.0, missing * 1.0, repeat) for repeat in range(repeats)]))
+            places.append(
+                np.mean(
+                    [accuracy(gone.astype(np.float64), missing.astype(np.float64), repeat) for repeat in range(repeats)]
+                )
+            )
         found[name], blind[name] = runs, tuple(map(float, places))
     whole = float(np.mean([accuracy(x, new, repeat) for repeat in range(repeats)]))
     return Retrained(

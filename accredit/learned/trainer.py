@@ -161,7 +161,10 @@ class TrainedExplainer:
             logits = selector(watched.x, watched.answer)
             chosen = torch.from_numpy(self._chosen(logits, watched.present, self.k)).float()
             shown = self.law.shown(logits, watched.present, chosen)
-            loss = lambda mask: surprise(surrogate(watched.x, mask), watched.target)  # noqa: E731
+
+            def loss(mask: Tensor) -> Tensor:
+                return surprise(surrogate(watched.x, mask), watched.target)
+
             drawn = self.law.draw(logits, watched.present, loss, torch.Generator().manual_seed(0))
             history.as_trained, history.as_used = float(drawn.losses.mean()), float(loss(shown).mean())
         return [*uneven_columns(self.inputs, x), *doubts(surrogate, watched, shown, history)]
