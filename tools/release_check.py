@@ -6,8 +6,8 @@ The wheel is built twice, from the tree and from the sdist, and both must hold t
 its types by mypy, in an environment of their own. Every extra is installed alone for every supported Python found here, and
 used by commands in an empty folder. torch is asked for by one version; where a Python has no build of it, the extras that need
 it are left out, and the table says so. `--oldest` takes the lowest version of every dependency that pyproject.toml allows.
-Ends with one JSON line; `--lines FILE` appends a line for each trial, from which tools.wheel_page writes a page. Exits with 1 if
-any part failed.
+Ends with one JSON line; `--lines FILE` appends a line for each trial, from which tools.wheel_page writes a page. Exits with 1
+if any part failed.
 """
 
 from __future__ import annotations
