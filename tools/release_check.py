@@ -6,8 +6,8 @@ The wheel is built twice, from the tree and from the sdist, and both must hold t
 its types by mypy, in an environment of their own. Every extra is installed alone for every supported Python found here, and
 used by commands in an empty folder. torch is asked for by one version; where a Python has no build of it, the extras that need
 it are left out, and the table says so. `--oldest` takes the lowest version of every dependency that pyproject.toml allows.
-Ends with one JSON line; `--lines FILE` appends it to a file, from which tools.wheel_page writes a page. Exits with 1 if any
-part failed.
+Ends with one JSON line; `--lines FILE` appends a line for each trial, from which tools.wheel_page writes a page. Exits with 1
+if any part failed.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ import time
 import tomllib
 import zipfile
 from dataclasses import asdict, dataclass
+from itertools import product
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
@@ -105,18 +106,17 @@ def main() -> None:
         wheel = built(Path(folder))
         problems = [*faults(wheel), *strangers_tools(wheel, Path(folder))]
         print(f"{wheel.name}: {wheel.stat().st_size / 1e6:.1f} MB", *(f"✗ {problem}" for problem in problems), sep="\n")
+        about = {"wheel": wheel.name, "megabytes": wheel.stat().st_size / 1e6, "oldest": options.oldest, "faults": problems,
+                 "date": time.strftime("%Y-%m-%d"), "machine": platform.platform()}  # fmt: skip
         trials = []
-        for python in options.pythons:
-            for extra in options.extras:
-                trials.append(tried(wheel, extra, python, Path(folder), options.oldest))
-                print(line(trials[-1]), flush=True)
-        found = {"wheel": wheel.name, "megabytes": wheel.stat().st_size / 1e6, "oldest": options.oldest, "faults": problems,
-                 "trials": [*map(asdict, trials)], "date": time.strftime("%Y-%m-%d"), "machine": platform.platform(),
-                 "lowest": {extra: lowest(extra) for extra in options.extras} if options.oldest else {}}  # fmt: skip
-    print(json.dumps(found))
-    if options.lines:
-        with options.lines.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(found) + "\n")
+        for python, extra in product(options.pythons, options.extras):
+            trials.append(tried(wheel, extra, python, Path(folder), options.oldest))
+            print(line(trials[-1]), flush=True)
+            if options.lines:  # one line for each trial, so that a stopped run keeps what it found
+                pins = {extra: lowest(extra)} if options.oldest else {}
+                with options.lines.open("a", encoding="utf-8") as file:
+                    file.write(json.dumps(about | {"lowest": pins, "trials": [asdict(trials[-1])]}) + "\n")
+    print(json.dumps(about | {"trials": [*map(asdict, trials)]}))
     sys.exit(bool(problems) or any(trial.works is False for trial in trials))
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from accredit.interrupts import CODE as INTERRUPTED
+from accredit.interrupts import CODE
 
-DONE, BROKEN, REFUSED, CLOSED = 0, 1, 2, 141
+DONE, BROKEN, REFUSED, INTERRUPTED, CLOSED = 0, 1, 2, CODE, 141
 CODES = {
     DONE: "Done: the result is printed or written. Also --help and --version.",
     BROKEN: "A fault of accredit itself, with a traceback; please report it.",

@@ -114,7 +114,7 @@ def test_the_page_is_one_file_and_names_cannot_break_it(run, tmp_path):
         "--html",
         "out.html",
     )
-    code, out, err = run(*BASE, *arguments)
+    code, _, err = run(*BASE, *arguments)
     assert code == 0, err
     page = (tmp_path / "out.html").read_text()
     assert "written: out.html" in err
