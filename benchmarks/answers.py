@@ -19,7 +19,6 @@ one JSON object:
 from __future__ import annotations
 
 import argparse
-import json
 import time
 from importlib.util import find_spec
 from typing import Any
@@ -36,6 +35,7 @@ from accredit.games.model_pays import ModelPays
 from accredit.models.answering import AnsweringModel, as_answering_model
 from benchmarks.equal_error import REVIEWS, TRUTH, equal_error
 from benchmarks.explain import show
+from benchmarks.record import record
 
 WORDS, PASSAGE, ASKED, SAID = 1_000, 60, 20, 20
 BATCHES = (4, 8, 16, 32)
@@ -164,7 +164,7 @@ def main(words: list[str] | None = None) -> None:
         figures |= {name: round(row["ratio"], 2), f"{name}_tokens": round(row["token ratio"], 2)}
     if read:
         figures["largest_difference"] = max(row["difference"] for row in read)
-    print(json.dumps(figures | {"quick": options.quick}))
+    record(figures | {"quick": options.quick})
 
 
 if __name__ == "__main__":

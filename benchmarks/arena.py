@@ -28,6 +28,7 @@ from accredit.core.coalitions import unique
 from accredit.evaluate import Deletion, SensitivityN, measure, measure_all, random_scores
 from accredit.games import FunctionGame, text_game
 from accredit.values import leave_one_out
+from benchmarks.record import record
 
 PIXELS = 784
 IMAGES = 8
@@ -193,7 +194,7 @@ def main() -> None:
         }
     print("ferret: skipped, its newest release needs transformers 4, and the models here need transformers 5")
     result["ferret"] = "skipped: needs transformers 4"
-    print(json.dumps(result))
+    record(result)
 
 
 if __name__ == "__main__":

@@ -17,7 +17,6 @@ payoffs is exact where it fits. Ratios of mean squared errors, theirs over ours:
 from __future__ import annotations
 
 import argparse
-import json
 import time
 from collections.abc import Callable
 from typing import Any
@@ -30,6 +29,7 @@ from accredit.games import FunctionGame, FunctionGames
 from accredit.values import Permutations, Surrogate
 from accredit.values.regression import Leverage
 from benchmarks.games import DEVELOPMENT, HELD_OUT, Known, masked
+from benchmarks.record import record
 
 PLAYERS, BUDGETS = (8, 12, 16, 30, 60, 200), (100, 300, 1000, 3000)
 TIMED_GAMES = ("text14", "svm15", "knn13", "facility15", "unan16", "vote16", "unan60", "vote50", "airport100", "knn70")
@@ -195,7 +195,7 @@ def main(arguments: list[str] | None = None) -> None:
     Surrogate(100).solve(wavy(12))  # imports
     found = arithmetic_section(1 if quick else 5)
     found |= time_section(TIMED_GAMES[:5] if quick else TIMED_GAMES, COSTS, 1 if quick else 3)
-    print("\n" + json.dumps(found))
+    record(found)
 
 
 if __name__ == "__main__":

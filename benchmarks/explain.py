@@ -36,6 +36,7 @@ from accredit.explanation.explainer import loaded_model
 from accredit.games import text_game
 from accredit.models import TextModel
 from accredit.values import shapley
+from benchmarks.record import record
 
 PROSE = (
     "a gripping film that never quite lands and yet the camera finds something true in every face while the story drifts from "
@@ -221,7 +222,7 @@ def main() -> None:
     written = [shap_ratio(model, example.text, 500, 1) for example in sample()[: 3 if options.quick else 12]]
     print()
     show("the same for sentences of the project", written)
-    print(json.dumps({
+    record({
         "payoff_throughput": round(min(row["ratio"] for row in rows), 3),
         "payoff_throughput_with_solver": round(min(row["with solver"] for row in rows), 3),
         "seconds_128": round(whole["seconds"], 3), "cpu_seconds_128": round(whole["cpu"], 3),
@@ -230,7 +231,7 @@ def main() -> None:
         "shap_ratio_cpu": {str(row["tokens"]): round(row["ratio CPU"], 2) for row in peers},
         "shap_ratio_clock": {str(row["tokens"]): round(row["ratio clock"], 2) for row in peers},
         "shap_ratio_batched": {str(row["tokens"]): round(row["ratio batched"], 2) for row in peers},
-    }))  # fmt: skip
+    })  # fmt: skip
 
 
 def show(title: str, rows: list[dict[str, float]]) -> None:

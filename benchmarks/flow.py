@@ -23,6 +23,7 @@ from accredit.flow import LayeredNetwork, PairFlows
 from accredit.flow.maximum import simple_max_flow, solved
 from accredit.flow.network import integer_shift
 from benchmarks.flow_runs import LAYERS, attention
+from benchmarks.record import record
 
 ROOT = Path(__file__).parent.parent
 SHUFFLED = 512  # tokens up to which a prompt is also solved in random order
@@ -166,7 +167,7 @@ def main() -> None:
     figures |= growth((8, 16) if quick else (64, 128, 256, 512), layers)
     figures |= unique_flows((6,) if quick else (8, 32, 64, 128), layers)
     figures |= prompts((16, 32) if quick else (512, 1000, 2000))
-    print(json.dumps(figures))
+    record(figures)
 
 
 if __name__ == "__main__":

@@ -26,6 +26,8 @@ from typing import Any
 import httpx
 import numpy as np
 
+from benchmarks.record import record
+
 EXAMPLE = "A gripping, beautifully shot film that never lands."
 PLACES = 64
 STRANGERS = 1100
@@ -180,7 +182,7 @@ def main() -> None:
     finally:
         process.send_signal(signal.SIGINT)
         process.wait(30)
-    print(json.dumps(figures))
+    record(figures)
 
 
 if __name__ == "__main__":

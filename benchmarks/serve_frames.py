@@ -24,6 +24,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.record import record
 from benchmarks.serve import FACTS, start
 
 FLAGS = ["--no-sandbox", "--disable-gpu"]
@@ -283,7 +284,7 @@ def main() -> None:
             process.send_signal(signal.SIGINT)
             process.wait(30)
         figures["load_average_end"] = round(os.getloadavg()[0], 1)
-    print(json.dumps(figures))
+    record(figures)
 
 
 if __name__ == "__main__":

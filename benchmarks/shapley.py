@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import io
-import json
 import sys
 import time
 import tracemalloc
@@ -30,6 +29,7 @@ from accredit.values.semivalues import shapley_from_table
 from accredit.values.surrogate import Surrogate
 from benchmarks.games import DEVELOPMENT, HELD_OUT, Known
 from benchmarks.peers import MOST_PLAYERS, Estimator, leverage, missing_libraries, ours, peers, same_pairs
+from benchmarks.record import record
 
 SINGLE_AND = "corner16_one"  # recovered exactly; left out of geometric means, which it would dominate
 QUICK_GAMES = (
@@ -275,7 +275,6 @@ def main(arguments: list[str] | None = None) -> None:
     """Parse, run, print the JSON line last."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.shapley", description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="fewer games and seeds, under three minutes")
-    parser.add_argument("--out", metavar="FILE", help="also write the JSON here")
     options = parser.parse_args(arguments)
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(line_buffering=True)  # tables appear as they are measured
@@ -283,11 +282,8 @@ def main(arguments: list[str] | None = None) -> None:
         ratios = run(list(QUICK_GAMES), QUICK_BUDGETS, 2, QUICK_COVERAGE, with_shapiq=False)
     else:
         ratios = run(list(DEVELOPMENT | HELD_OUT), [250, 1000], 6, {250: 60, 1000: 12}, with_shapiq=True)
-    line = json.dumps(ratios)
-    if options.out:
-        with open(options.out, "w", encoding="utf-8") as file:
-            file.write(line + "\n")
-    print("\n" + line)
+    print()
+    record(ratios)
 
 
 if __name__ == "__main__":

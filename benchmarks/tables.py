@@ -22,7 +22,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import json
 import os
 import resource
 import time
@@ -39,6 +38,7 @@ from woodelf import WoodelfExplainer
 
 from accredit.core import FloatArray
 from accredit.trees import Forest, forest_of, tree_credit
+from benchmarks.record import record
 
 DEPTHS = (3, 6, 8)
 COLUMNS, TREES, ROWS = 12, 100, 1000
@@ -173,7 +173,7 @@ def main() -> None:
         whole = large()
         show("100,000 rows against a background of 10,000, depth 6", [whole])
         result |= {"large_seconds": round(whole["seconds"], 1), "large_mb": round(whole["peak_mb"])}
-    print(json.dumps(result))
+    record(result)
 
 
 def show(title: str, rows: list[dict[str, float]]) -> None:

@@ -15,14 +15,14 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-import tempfile
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from tools.proof import base_calls, commands
-from tools.proof.cells import FAULTS, RIGHT, TYPED, Cell, Outcome, cells, tried
+from tools.proof.cells import FAULTS, RIGHT, TYPED, Cell, Outcome, cells, not_working, tried
+from tools.proof.fence import fenced, guard
 from tools.proof.pool import all_tried
 
 SECONDS = 60.0  # that one cell may take
@@ -37,19 +37,26 @@ def matrix(folder: Path, room: str | None, sample: int | None, show: bool) -> li
     """Cells of calls and commands with their outcomes."""
     listed: list[Any] = []
     if room != "cli":
-        listed += [cell for cell in cells(folder) if room in (None, cell.name.split(".")[0])]
+        listed += cells(folder, room)
     if room in (None, "cli"):
         commands.prepare(folder)
         listed += list(commands.cells(folder))
     done = []
+    inside, guarded = folder.parent, False
 
     def task(cell: Any) -> Outcome:
+        nonlocal guarded
+        if not guarded:  # in the worker process, before its first cell
+            guard(inside)
+            guarded = True
         return tried(cell, folder) if isinstance(cell, Cell) else commands.tried(cell, folder)
 
     def each(now: int, of: int) -> None:
         if now % 200 == 0:
             print(f"{now:,} of {of:,} cells", file=sys.stderr)
 
+    if (broken := not_working(folder, room)) and room != "cli":
+        raise SystemExit("these base calls do not work:\n" + "\n".join(broken))
     for cell, found, seconds in all_tried(chosen(listed, sample), task, SECONDS, each):
         if isinstance(found, str):
             found = Outcome(found, f"after {seconds:.0f} s")
@@ -82,8 +89,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--sample", type=int, help="about this many cells, evenly spaced")
     parser.add_argument("--show", action="store_true", help="print every fault")
     options = parser.parse_args(arguments)
-    with tempfile.TemporaryDirectory() as folder:
-        done = matrix(Path(folder), options.room, options.sample, options.show)
+    with fenced() as folder:
+        done = matrix(folder, options.room, options.sample, options.show)
     counted = summary(done)
     names = [name for name, _ in base_calls.public()]
     called = len({cell.name for cell, _, _ in done})

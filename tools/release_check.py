@@ -1,15 +1,21 @@
-"""Is the wheel fit to be published? Build it, and try each extra of it in an empty environment.
+"""Is the wheel fit to be published? Build it, look at it, and try each extra of it in an empty environment.
 
-    python tools/release_check.py [--extras none,data] [--pythons python3.11,python3.12] [--oldest]
+    python tools/release_check.py [--extras none,data] [--pythons python3.11,python3.12] [--oldest] [--lines FILE]
 
-The wheel is built twice, from the tree and from the sdist, and both must hold the same files. Every extra is installed alone,
-imported and used by one command in an empty folder. Ends with one JSON line; exits with 1 if anything failed.
+The wheel is built twice, from the tree and from the sdist, and both must hold the same files. Its metadata are read by twine,
+its types by mypy, in an environment of their own. Every extra is installed alone for every supported Python found here, and
+used by commands in an empty folder. torch is asked for by one version; where a Python has no build of it, the extras that need
+it are left out, and the table says so. `--oldest` takes the lowest version of every dependency that pyproject.toml allows.
+Ends with one JSON line; `--lines FILE` appends it to a file, from which tools.wheel_page writes a page. Exits with 1 if any
+part failed.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
+import platform
 import shutil
 import subprocess
 import sys
@@ -21,26 +27,64 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 MOST_MEGABYTES = 8
 TORCH = "torch==2.13.0"  # first and by its exact version, so that no package pulls a build with gigabytes of CUDA
-TRIALS = {  # extra -> one command of accredit that needs it, in a folder with the files of `accredit examples`
-    "none": ("game", "examples/pricing.csv", "--html", "page.html"),
-    "flow": ("doctor",),
-    "text": ("explain", "A gripping film that never quite lands.", "--html", "page.html"),
-    "data": ("value", "examples/reviews.csv", "--target", "mood", "--text", "review", "--html", "page.html"),
-    "trees": ("explain", "--table"),
-    "plot": ("game", "examples/cookies.csv"),
-    "serve": ("serve", "--help"),
-    "cluster": ("doctor",),
-    "all": ("explain", "--answer", "--html", "page.html"),
+FIRST = (
+    ("examples",),
+    ("doctor",),
+    ("game", "examples/pricing.csv", "--html", "pricing.html"),
+)  # what every extra can do
+TRIALS: dict[str, tuple[tuple[str, ...], ...]] = {  # extra -> commands that need it, in the folder of `accredit examples`
+    "none": (("flow", "examples/pipes.csv", "--from", "s", "--to", "t"), ("methods",)),
+    "flow": (),
+    "text": (("explain", "A gripping film that never quite lands.", "--html", "film.html"), ("explain", "--answer")),
+    "data": (("value", "examples/reviews.csv", "--target", "mood", "--text", "review", "--html", "value.html"),),
+    "trees": (("explain", "--table", "--html", "table.html"),),
+    "plot": (),
+    "serve": (),
+    "cluster": (),
+    "all": (
+        ("explain", "A gripping film that never quite lands.", "--html", "film.html"), ("explain", "--table"),
+        ("value", "examples/reviews.csv", "--target", "mood", "--text", "review", "--executor", "dask", "--method", "shapley",
+         "--model", "logistic", "--budget", "20", "--no-curves"),
+    ),
+}  # fmt: skip
+SERVED = """
+import subprocess, sys, urllib.request
+page = subprocess.Popen([sys.argv[1], "serve", "--port", "0"], stdout=subprocess.PIPE, text=True)
+try:
+    address = page.stdout.readline().split()[1]
+    assert b"<html" in urllib.request.urlopen(address).read()
+finally:
+    page.terminate()
+    page.wait()
+"""
+CLUSTER = """
+import numpy
+from accredit.games import FunctionGame
+from accredit.store import Journal, durable
+from accredit.values import shapley
+def roots(coalitions):
+    return numpy.sqrt(coalitions.sum(axis=1))
+if __name__ == "__main__":
+    game = FunctionGame("abcd", roots)
+    with Journal("run.db") as journal, durable(game, journal, executor="dask", name={"game": "roots"}) as game:
+        assert abs(shapley(game).credit.sum() - 2) < 1e-9
+"""
+LINES = {  # extra -> a script that uses it, where no command alone does; its argument is the command of accredit
+    "flow": "import numpy as np; from accredit.attention import pairwise_flow; pairwise_flow(np.full((1, 2, 2), .5))",
+    "plot": "import accredit as a; from accredit.views import plot; "
+    "plot.bars(a.shapley(a.TableGame('ab', [0, 1, 2, 4]))).figure.savefig('bars.png')",
+    "serve": SERVED,
+    "cluster": CLUSTER,
+    "all": SERVED,
 }
-LINES = {  # extra -> what it is for, in Python, where no command alone shows it
-    "flow": "import numpy as np; from accredit.attention import pairwise_flow; print(pairwise_flow(np.full((1, 2, 2), .5)))",
-    "plot": "import accredit as a; from accredit.views import plot; plot.bars(a.shapley(a.TableGame('ab', [0, 1, 2, 4])))",
-    "serve": "from accredit.web.app import page_files; print(len(page_files()))",
-    "cluster": "from distributed import LocalCluster; LocalCluster(n_workers=1, processes=False).close()",
-}
-NEEDS_TORCH = ("text", "all")
+USER = """import accredit
+cookies = accredit.TableGame(("Alice", "Bob"), [0, 5, 3, 10])
+shares: dict[str, float] = accredit.shapley(cookies).as_dict()
+wrong: str = accredit.shapley(cookies).total
+"""  # typed by hand; the last line is an error that mypy must see, or the wheel carries no types
 
 
 @dataclass(frozen=True)
@@ -49,7 +93,7 @@ class Trial:
 
     python: str
     extra: str
-    works: bool
+    works: bool | None  # None: it cannot be installed on this machine
     seconds: float  # of the installation
     megabytes: float  # of the environment
     said: str  # the last line, if it failed
@@ -59,30 +103,34 @@ def main() -> None:
     options = _options()
     with tempfile.TemporaryDirectory() as folder:
         wheel = built(Path(folder))
-        problems = faults(wheel)
-        trials = [
-            tried(wheel, extra, python, Path(folder), options.oldest)
-            for python in options.pythons
-            for extra in options.extras
-        ]
-        megabytes = wheel.stat().st_size / 1e6
-    for problem in problems:
-        print(f"✗ {problem}")
-    print(f"{wheel.name}: {megabytes:.1f} MB")
-    for trial in trials:
-        print(f"{'✓' if trial.works else '✗'} {trial.python:12} {trial.extra:8} {trial.seconds:6.0f} s "
-              f"{trial.megabytes:7.0f} MB {trial.said}")  # fmt: skip
-    print(
-        json.dumps({"wheel": wheel.name, "megabytes": megabytes, "faults": problems, "trials": [*map(asdict, trials)]})
-    )
-    sys.exit(bool(problems) or not all(trial.works for trial in trials))
+        problems = [*faults(wheel), *strangers_tools(wheel, Path(folder))]
+        print(f"{wheel.name}: {wheel.stat().st_size / 1e6:.1f} MB", *(f"✗ {problem}" for problem in problems), sep="\n")
+        trials = []
+        for python in options.pythons:
+            for extra in options.extras:
+                trials.append(tried(wheel, extra, python, Path(folder), options.oldest))
+                print(line(trials[-1]), flush=True)
+        found = {"wheel": wheel.name, "megabytes": wheel.stat().st_size / 1e6, "oldest": options.oldest, "faults": problems,
+                 "trials": [*map(asdict, trials)], "date": time.strftime("%Y-%m-%d"), "machine": platform.platform(),
+                 "lowest": {extra: lowest(extra) for extra in options.extras} if options.oldest else {}}  # fmt: skip
+    print(json.dumps(found))
+    if options.lines:
+        with options.lines.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(found) + "\n")
+    sys.exit(bool(problems) or any(trial.works is False for trial in trials))
+
+
+def line(trial: Trial) -> str:
+    """One trial on the terminal."""
+    mark = {True: "✓", False: "✗", None: "–"}[trial.works]
+    return f"{mark} {trial.python:8} {trial.extra:8} {trial.seconds:6.0f} s {trial.megabytes:7.0f} MB {trial.said}"
 
 
 def built(folder: Path) -> Path:
     """The wheel, from the tree; `faults` has it beside the one that the sdist gives."""
     for target, source in (("tree", ROOT), ("sdist", None)):
         source = source or unpacked(next((folder / "tree").glob("*.tar.gz")), folder)
-        _run(sys.executable, "-m", "build", "--outdir", str(folder / target), str(source))
+        _run(sys.executable, "-m", "build", "--no-isolation", "--outdir", str(folder / target), str(source))
     return next((folder / "tree").glob("*.whl"))
 
 
@@ -108,6 +156,25 @@ def faults(wheel: Path) -> list[str]:
     return found
 
 
+def strangers_tools(wheel: Path, folder: Path) -> list[str]:
+    """What twine says of the metadata, and mypy of a script that uses the installed wheel."""
+    place, script = folder / "tools", folder / "user.py"
+    pip = _environment(sys.executable, place)
+    _run(*pip, "twine", "mypy", str(wheel))
+    script.write_text(USER)
+    found = []
+    published = [str(file) for file in wheel.parent.iterdir()]
+    twine = _asked(str(place / "bin" / "python"), "-m", "twine", "check", "--strict", *published)
+    if twine.returncode:
+        found.append(f"twine: {_last(twine)}")
+    mypy = _asked(str(place / "bin" / "python"), "-m", "mypy", "--strict", str(script), cwd=folder)
+    lines = [said for said in mypy.stdout.splitlines() if ": error:" in said]
+    if len(lines) != 1 or not lines[0].startswith("user.py:4:"):
+        found.append(f"mypy expected one error, in line 4 of a user's script, and found {lines}")
+    shutil.rmtree(place)
+    return found
+
+
 def contents(wheel: Path) -> dict[str, int]:
     """Names in a wheel, and the checksum of each file."""
     with zipfile.ZipFile(wheel) as archive:
@@ -120,43 +187,60 @@ def _dist_info(wheel: Path) -> str:
 
 def tried(wheel: Path, extra: str, python: str, folder: Path, oldest: bool) -> Trial:
     """Install one extra into an empty environment and use it in an empty folder."""
-    place = folder / f"{Path(python).name}-{extra}"
+    version = _asked(python, "-c", "import platform; print(platform.python_version())").stdout.strip()
+    place, work = folder / f"{version}-{extra}", folder / "work"
+    work.mkdir()
     begun = time.perf_counter()
+    works, said = None, ""
     try:
-        home = installed(wheel, extra, python, place, oldest)
-        seconds = time.perf_counter() - begun
-        work = place / "work"
-        work.mkdir()
-        for step in steps(home, extra):
-            _run(*step, cwd=work)
-        works, said = True, ""
+        if needs_torch(extra) and not _can_have(TORCH, python):
+            said = f"{TORCH} is not to be had for this Python here"
+        else:
+            install(wheel, extra, python, place, oldest)
+            seconds = time.perf_counter() - begun
+            for step in steps(place / "bin", extra):
+                _run(*step, cwd=work)
+            works = True
     except subprocess.CalledProcessError as error:
-        seconds, works = time.perf_counter() - begun, False
-        said = (error.stderr or error.stdout or "").strip().splitlines()[-1:][0]
+        seconds, works, said = time.perf_counter() - begun, False, _last(error)
     megabytes = sum(path.stat().st_size for path in place.rglob("*") if path.is_file()) / 1e6
-    shutil.rmtree(place)
-    return Trial(Path(python).name, extra, works, seconds, megabytes, said)
+    for used in (place, work):
+        shutil.rmtree(used, ignore_errors=True)
+    return Trial(version, extra, works, seconds if works is not None else 0.0, megabytes, said)
 
 
-def installed(wheel: Path, extra: str, python: str, place: Path, oldest: bool) -> Path:
-    """An environment with the wheel, one extra and nothing else; its folder of programs."""
-    _run(python, "-m", "venv", str(place / "env"))
-    programs = place / "env" / "bin"
+def needs_torch(extra: str) -> bool:
+    """Whether torch is among the packages of an extra."""
+    return TORCH in lowest(extra)
+
+
+def _can_have(requirement: str, python: str) -> bool:
+    """Whether pip finds a build of it for this Python."""
+    asked = (python, "-m", "pip", "install", "--quiet", "--dry-run", "--ignore-installed", "--no-deps", requirement)
+    return _asked(*asked).returncode == 0
+
+
+def install(wheel: Path, extra: str, python: str, place: Path, oldest: bool) -> None:
+    """The wheel, one extra and nothing else, in an empty environment at `place`."""
+    pip = _environment(python, place)
     pins = place / "oldest.txt"
     pins.write_text("\n".join(lowest(extra)) if oldest else "")
     limits = ("--constraint", str(pins if oldest else ROOT / "constraints.txt"))
-    pip = (str(programs / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check")
-    if extra in NEEDS_TORCH:
-        _run(*pip, TORCH)
+    if needs_torch(extra):
+        _run(*pip, *limits, TORCH)
     _run(*pip, *limits, str(wheel) + ("" if extra == "none" else f"[{extra}]"))
-    return programs
+
+
+def _environment(python: str, place: Path) -> tuple[str, ...]:
+    """An empty environment; the words that install into it."""
+    _run(python, "-m", "venv", str(place))
+    return str(place / "bin" / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"
 
 
 def lowest(extra: str) -> list[str]:
     """The lowest version that pyproject.toml allows, for each dependency of the base and of an extra."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    extras = project["optional-dependencies"]
-    wanted, listed = [*project["dependencies"], *extras.get(extra, ())], []
+    extras = PROJECT["optional-dependencies"]
+    wanted, listed = [*PROJECT["dependencies"], *extras.get(extra, ())], []
     while wanted:
         name = wanted.pop()
         if name.startswith("accredit["):
@@ -167,30 +251,46 @@ def lowest(extra: str) -> list[str]:
 
 
 def steps(programs: Path, extra: str) -> list[tuple[str, ...]]:
-    """What a stranger does with an extra: import, doctor, examples, one command, and what only Python shows."""
+    """What a stranger does with an extra: import it, ask the doctor, write the examples, use it."""
     python, accredit = str(programs / "python"), str(programs / "accredit")
-    done = [
-        (python, "-c", "import accredit; print(accredit.__version__)"),
-        (accredit, "doctor"),
-        (accredit, "examples"),
-    ]
-    done.append((accredit, *TRIALS[extra]))
-    if extra in LINES:
-        done.append((python, "-c", LINES[extra]))
-    return done
+    done = [(python, "-c", "import accredit; print(accredit.__version__)")]
+    done += [(accredit, *words) for words in (*FIRST, *TRIALS[extra])]
+    return [*done, (python, "-c", LINES[extra], accredit)] if extra in LINES else done
+
+
+def _asked(*command: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    alone = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, stdin=subprocess.DEVNULL, env=alone)
 
 
 def _run(*command: str, cwd: Path | None = None) -> None:
-    subprocess.run(command, cwd=cwd, check=True, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    _asked(*command, cwd=cwd).check_returncode()
+
+
+def _last(done: subprocess.CompletedProcess[str] | subprocess.CalledProcessError) -> str:
+    return ((done.stderr or done.stdout or "").strip().splitlines() or ["it said nothing"])[-1]
+
+
+def pythons() -> list[str]:
+    """A program for each Python that pyproject.toml names and this machine has."""
+    names = [word.rpartition(" ")[2] for word in PROJECT["classifiers"] if word.startswith("Programming Language ::")]
+    managed = Path("~/.pyenv/versions").expanduser().glob("*/bin")
+    places = os.pathsep.join([*map(str, managed), os.environ.get("PATH", "")])
+    found = [shutil.which(f"python{name}", path=places) for name in names]
+    return [python for python in found if python and _asked(python, "--version").returncode == 0]
 
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    names = {"type": lambda words: words.split(",")}
+    parser.add_argument("--extras", **names, default=[*TRIALS], help="with commas between them")
     parser.add_argument(
-        "--extras", type=lambda names: names.split(","), default=[*TRIALS], help="with commas between them"
+        "--pythons", **names, default=pythons(), help="programs; default: every supported one found here"
     )
-    parser.add_argument("--pythons", type=lambda names: names.split(","), default=[sys.executable])
     parser.add_argument("--oldest", action="store_true", help="the lowest version of every dependency that is allowed")
+    parser.add_argument(
+        "--lines", type=Path, metavar="FILE", help="append the JSON line here; tools.wheel_page draws it"
+    )
     return parser.parse_args()
 
 

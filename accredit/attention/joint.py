@@ -14,6 +14,7 @@ import numpy as np
 
 from accredit.attention.shapley import LEVEL, FlowShapley, flow_shapley
 from accredit.core import Attribution, Claim, Holds, InvalidInput, Precision
+from accredit.core.arguments import checked_arguments
 from accredit.flow.certificate import Flow, conservation
 from accredit.flow.game import FlowGame, FrozenFlowGame, Groups, members
 from accredit.flow.maximum import checked_layer
@@ -25,12 +26,13 @@ RANGE = "credit_intervals gives the range over all max flows"
 ZERO = 1e-9  # credit below this share of the total reads as none
 
 
+@checked_arguments
 def joint_flow(
     attention: Any,
     *,
     outputs: Outputs = None,
     layer: int = 0,
-    rule: JointRule = "barrier",
+    rule: JointRule | str = "barrier",
     epsilon: float = 1e-6,
     residual: float = 0.5,
     groups: Groups = None,
@@ -69,11 +71,12 @@ def joint_flow(
     return _flow_credit(unique_flow(network, rule, epsilon=epsilon), place, names, belongs)
 
 
+@checked_arguments
 def solve_joint(
     attention: Any,
     *,
     outputs: Outputs = None,
-    rule: FlowRule = "barrier",
+    rule: FlowRule | str = "barrier",
     epsilon: float = 1e-6,
     residual: float = 0.5,
     normalise: bool = True,
@@ -87,6 +90,7 @@ def solve_joint(
     return unique_flow(network, rule, epsilon=epsilon)
 
 
+@checked_arguments
 def flow_credit(
     flow: Flow, *, layer: int = 0, groups: Groups = None, players: Iterable[str] | None = None
 ) -> Attribution:
@@ -100,11 +104,12 @@ def flow_credit(
     return _flow_credit(flow, checked_layer(layer, layers), names, belongs)
 
 
+@checked_arguments
 def layerwise_flow(
     attention: Any,
     *,
     outputs: Outputs = None,
-    rule: JointRule = "barrier",
+    rule: JointRule | str = "barrier",
     epsilon: float = 1e-6,
     residual: float = 0.5,
     groups: Groups = None,
@@ -128,12 +133,13 @@ def layerwise_flow(
     return tuple(_flow_credit(flow, place, names, belongs) for place in places)
 
 
+@checked_arguments
 def frozen_flow(
     attention: Any,
     *,
     outputs: Outputs = None,
     layer: int = 0,
-    rule: FlowRule = "barrier",
+    rule: FlowRule | str = "barrier",
     epsilon: float = 1e-6,
     residual: float = 0.5,
     groups: Groups = None,
@@ -178,6 +184,7 @@ class SpentToken:
         )
 
 
+@checked_arguments
 def spent_tokens(layerwise: Sequence[Attribution]) -> tuple[SpentToken, ...]:
     """The null-player reading: where a token's credit is zero at layer k but not at layer k-1, from `layerwise_flow`.
 

@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 
 from accredit.core import FloatArray, whole_number
+from accredit.core.arguments import checked_arguments
 from accredit.flow.network import checked_attention
 
 
+@checked_arguments
 def raw_attention(attention: Any, *, layer: int = -1, normalise: bool = True) -> FloatArray:
     """What every token of one layer (default: the last) attends to, (T, T): row i looks at column j.
 

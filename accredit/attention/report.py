@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from accredit.core import BoolArray, FloatArray, InvalidInput, checked_seed, whole_number
+from accredit.core.arguments import checked_arguments
 from accredit.core.plain import plain, rounded
 from accredit.core.statistics import rank_correlation
 from accredit.flow.certificate import Flow
@@ -119,6 +120,7 @@ class FlowReport:
         )
 
 
+@checked_arguments
 def flow_report(
     attention: Any,
     *,

@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 
 from accredit.core import FloatArray
+from accredit.core.arguments import checked_arguments
 from accredit.flow.network import checked_attention, with_residual
 
 
+@checked_arguments
 def rollout(attention: Any, *, residual: float = 0.5, normalise: bool = True) -> FloatArray:
     r"""How a random walk from each output token ends among the input tokens, (T, T): row i is output i.
 

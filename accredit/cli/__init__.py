@@ -2,33 +2,45 @@
 
 from __future__ import annotations
 
+import os
+import re
 import sys
 from difflib import get_close_matches
 from importlib import import_module
+from itertools import pairwise
 
 import click
 
+from accredit.cli.codes import BROKEN, CLOSED, DONE, INTERRUPTED, REFUSED
 from accredit.cli.streams import leave_closed_pipe, open_streams
 from accredit.core.errors import AccreditError
 from accredit.core.version import __version__
-from accredit.interrupts import CODE, deaf
+from accredit.interrupts import deaf
 
-CLOSED = 141  # what shells report for a command whose reader has gone
+LONGEST = 300  # characters of one word in a message; a path may have 255 in each of its names
 COMMANDS = {  # name -> (module, one line of help)
-    "explain": ("accredit.cli.explain", "Credit the words of a text or the parts of an image for a model's output."),
-    "game": ("accredit.cli.game", "Share the payoff of a table of coalitions among its players."),
-    "flow": ("accredit.cli.flow", "Maximum flow, or flow of least cost, through a table of edges, with its proof."),
-    "value": ("accredit.cli.value", "Find wrong labels, and rank training rows by what a model learned from them."),
-    "trace": ("accredit.cli.trace", "Find the training texts that made a language model say something."),
-    "compare": ("accredit.cli.compare", "Measure which explanations are faithful, and rank them."),
-    "learn": ("accredit.cli.learn", "Train an explainer of one model once, then explain at the cost of one pass."),
-    "audit": ("accredit.cli.audit", "Test whether attention explains an answer, and whether a chosen mask leaks it."),
-    "serve": ("accredit.cli.serve", "Open a page on this machine: explain, flow, data and games."),
-    "reproduce": ("accredit.cli.reproduce", "Run the papers' claims and tables, and print what holds."),
+    "explain": ("accredit.cli.explain", "Which words, pixels, columns or passages earned a model's output?"),
+    "game": ("accredit.cli.game", "Who earned what in a table of coalitions?"),
+    "flow": ("accredit.cli.flow", "How much flows through a table of edges, and what limits it?"),
+    "value": ("accredit.cli.value", "Which labels are wrong, and what is each training row worth?"),
+    "trace": ("accredit.cli.trace", "Which training texts made a language model say this?"),
+    "compare": ("accredit.cli.compare", "Which explanation method to trust here, measured and ranked."),
+    "audit": ("accredit.cli.audit", "Does attention explain an answer? Does a mask give it away?"),
+    "learn": ("accredit.cli.learn", "Train an explainer once, then explain at the cost of one pass."),
+    "reproduce": ("accredit.cli.reproduce", "Run the papers' claims and tables; print what holds."),
+    "serve": ("accredit.cli.serve", "All of it on a page of this machine."),
     "runs": ("accredit.cli.runs", "List, export and resume the runs of a journal."),
-    "methods": ("accredit.cli.methods", "List every method, what it divides and which axioms it keeps."),
-    "examples": ("accredit.cli.examples", "Write small files to try every command with."),
-    "doctor": ("accredit.cli.doctor", "Show versions, what is installed and what would fail."),
+    "methods": ("accredit.cli.methods", "Every method, what it divides and which axioms it keeps."),
+    "examples": ("accredit.cli.examples", "Write small files, and say what to try with them."),
+    "doctor": ("accredit.cli.doctor", "What is installed, what would fail, what to type."),
+    "completion": ("accredit.cli.completion", "Let bash, zsh or fish complete what you type."),
+    "man": ("accredit.cli.man", "The manual page."),
+}
+SECTIONS = {  # of the help: the first command below each heading
+    "explain": "Who earned what",
+    "compare": "How far to trust it",
+    "serve": "Here and now",
+    "methods": "To find one's way",
 }
 
 
@@ -55,8 +67,16 @@ class LazyCommands(click.Group):
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+        begins = [*SECTIONS, None]
+        names = list(COMMANDS)
+        for first, after in pairwise(begins):
+            assert first is not None
+            listed = names[names.index(first) : names.index(after) if after else None]
+            with formatter.section(SECTIONS[first]):
+                formatter.write_dl([(f"{name:10}", COMMANDS[name][1]) for name in listed])
+        formatter.write(
+            "\nA first try:\n  accredit examples\n  accredit game examples/pricing.csv --html pricing.html\n"
+        )
 
 
 @click.command(cls=LazyCommands, context_settings={"help_option_names": ["-h", "--help"]})
@@ -69,6 +89,10 @@ def accredit() -> None:
 def main() -> None:
     """Run the command. Errors made on purpose become one line on standard error and exit code 2; whoever stops reading, or
     interrupts, ends it quietly."""
+    if instruction := os.environ.get("_ACCREDIT_COMPLETE"):
+        from accredit.cli.completion import complete
+
+        sys.exit(complete(accredit, instruction))
     open_streams()
     try:
         code = _run()
@@ -81,7 +105,7 @@ def main() -> None:
         code = _interrupted()
     except OSError as error:  # the last words did not fit on the disk
         leave_closed_pipe()
-        code = 2 if error.errno else 1
+        code = REFUSED if error.errno else BROKEN
     deaf()
     sys.exit(code)
 
@@ -91,7 +115,7 @@ def _run() -> int:
     try:
         with accredit.make_context("accredit", sys.argv[1:]) as context:
             accredit.invoke(context)
-        return 0
+        return DONE
     except click.exceptions.Exit as stop:
         return int(stop.exit_code)
     except click.exceptions.NoArgsIsHelpError as error:
@@ -108,14 +132,15 @@ def _run() -> int:
         raise
     except (AccreditError, OSError) as error:
         _say(str(error))
-    return 2
+    return REFUSED
 
 
 def _say(message: str) -> None:
-    """One line, whatever it holds: names may contain line breaks."""
-    click.echo(f"accredit: {' '.join(message.splitlines())}", err=True)
+    """One line that can be read, whatever it holds: names may contain line breaks, and be of any length."""
+    short = re.sub(rf"\S{{{LONGEST},}}", lambda word: f"{word[0][:40]}… ({len(word[0]):,} characters)", message)
+    click.echo(f"accredit: {' '.join(short.splitlines())}", err=True)
 
 
 def _interrupted() -> int:
     click.echo("interrupted", err=True)
-    return CODE
+    return INTERRUPTED

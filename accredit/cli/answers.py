@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from accredit.cli.options import Amount, Count
 from accredit.cli.output import NewFile
 from accredit.core.errors import InvalidInput
 from accredit.core.files import read_text
@@ -27,7 +28,7 @@ OPTIONS: tuple[Any, ...] = (
         help="Which parts of the prompt earned this answer? Alone: what the model says; without a prompt, to an example.",
     ),
     click.option("--generate", is_flag=True, help="Explain what the model says, greedily."),
-    click.option("--max-new-tokens", type=click.IntRange(min=1), help="Of a generated answer. Default: 128."),
+    click.option("--max-new-tokens", type=Count(min=1), help="Of a generated answer. Default: 128."),
     click.option(
         "--context",
         multiple=True,
@@ -37,8 +38,8 @@ OPTIONS: tuple[Any, ...] = (
     click.option("--fixed", multiple=True, help="Words of the prompt that never play; may be repeated."),
     click.option("--rather-than", help="Another answer: credit is for the given one rather than this one."),
     click.option("--filler", help="What takes the place of absent parts; goes with --removal filler."),
-    click.option("--batch", type=click.IntRange(min=1), help="Prompts in one pass of the model."),
-    click.option("--memory", type=click.FloatRange(min=0, min_open=True), help="Gigabytes of one pass. Default: 1."),
+    click.option("--batch", type=Count(min=1), help="Prompts in one pass of the model."),
+    click.option("--memory", type=Amount(min=0, min_open=True), help="Gigabytes of one pass. Default: 1."),
     click.option("--store", type=NewFile(), help="Keep payoffs here; a stopped run goes on where it was."),
 )
 ONLY_HERE = ("prompt", "answer", "generate", "max_new_tokens", "context", "query", "fixed", "rather_than", "filler",
@@ -68,7 +69,7 @@ def explain_an_answer(
 ) -> None:
     """Explain one answer and print it, or write it."""
     from accredit import views
-    from accredit.cli.output import write_whole
+    from accredit.cli.output import write_whole, written
     from accredit.explanation import explain_answer
     from accredit.views.terminal import wants_colour
 
@@ -81,8 +82,8 @@ def explain_an_answer(
         write_whole(html_file, views.explanation_page(result))
     click.echo(result.to_json() if as_json else views.text(result, colour=wants_colour(sys.stdout)))
     for path in (out, html_file):
-        if path and not as_json:
-            click.echo(f"\nwritten: {path}")
+        if path:
+            written(path)
 
 
 def _settings(subject: str | None, given: dict[str, Any], options: dict[str, Any], model: str | None) -> dict[str, Any]:

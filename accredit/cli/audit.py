@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from accredit.cli.options import SEED
-from accredit.cli.output import NewFile, write_whole
+from accredit.cli.command import Command
+from accredit.cli.options import SEED, Count
+from accredit.cli.output import NewFile, write_whole, written
 from accredit.core.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 DEFAULT_LIMIT = 10  # texts of a file; one costs seconds
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("subject", metavar="[TEXT|FILE]", required=False)
 @click.option(
     "--model",
@@ -32,10 +33,10 @@ DEFAULT_LIMIT = 10  # texts of a file; one costs seconds
 )
 @click.option("--judge", type=click.Path(), help="A folder that EvalX.save wrote, instead of training a judge.")
 @click.option("--tests", help="Names of tests, separated by commas; default: all that apply.")
-@click.option("--limit", type=click.IntRange(min=1), help=f"Rows to use; default: {DEFAULT_LIMIT} texts, or all rows.")
+@click.option("--limit", type=Count(min=1), help=f"Rows to use; default: {DEFAULT_LIMIT} texts, or all rows.")
 @click.option("--text", "column", help="The column of a CSV or TSV that holds the texts.")
-@click.option("--steps", type=click.IntRange(min=1), default=500, show_default=True, help="Of the adversary's search.")
-@click.option("--seed", type=SEED, default=0, show_default=True)
+@click.option("--steps", type=Count(min=1), default=500, show_default=True, help="Of the adversary's search.")
+@click.option("--seed", type=SEED, default=0, show_default=True, help="Of everything random.")
 @click.option("--html", "html_file", type=NewFile(), help="Also write one self-contained page.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
 def audit(
@@ -71,7 +72,7 @@ def audit(
         write_whole(html_file, audit_page(report))
     click.echo(json.dumps(report.to_plain(), ensure_ascii=False) if as_json else audit_text(report))
     if html_file:
-        click.echo(f"written: {html_file}", err=True)
+        written(html_file)
 
 
 def _saved(

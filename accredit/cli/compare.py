@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from accredit.cli.options import SEED, MethodNames
-from accredit.cli.output import NewFile
+from accredit.cli.command import Command
+from accredit.cli.options import SEED, Count, MethodNames
+from accredit.cli.output import NewFile, write_whole, written
 from accredit.models.builtin.facts import KINDS, MOST
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ OF_TEXTS = ("data_file", "text", "target", "where", "longest", "players", "payof
 CONTEXTS = 20  # fresh contexts with --answers
 
 
-@click.command()
+@click.command(cls=Command)
 @click.option(
     "--model", default="builtin", show_default=True,
     help="A folder with a Hugging Face classifier (with --answers: a language model), or 'builtin'.",
@@ -34,7 +35,7 @@ CONTEXTS = 20  # fresh contexts with --answers
     type=click.Choice(KINDS),
     help="Answers from fresh contexts of facts, laid out like this, instead of texts.",
 )
-@click.option("--passages", type=click.IntRange(1, MOST), help="Facts in each context, with --answers; default: 16.")
+@click.option("--passages", type=Count(1, MOST), help="Facts in each context, with --answers; default: 16.")
 @click.option(
     "--data",
     "data_file",
@@ -46,18 +47,18 @@ CONTEXTS = 20  # fresh contexts with --answers
 @click.option("--where", multiple=True, metavar="COLUMN=VALUE", help="Keep only these rows, for example split=dev.")
 @click.option(
     "--limit",
-    type=click.IntRange(min=1),
+    type=Count(min=1),
     help="Use the first rows only; with --answers: how many contexts (20).",
 )
-@click.option("--longest", type=click.IntRange(min=1), help="Keep only texts of at most this many words.")
+@click.option("--longest", type=Count(min=1), help="Keep only texts of at most this many words.")
 @click.option("--methods", type=MethodNames("explain"), help=MethodNames.help)
 @click.option("--metrics", help="Metrics, separated by commas.")
 @click.option("--players", default="word", show_default=True, type=click.Choice(["word", "token", "sentence"]))
 @click.option("--payoff", default="probability", show_default=True, help="What is explained and measured.")
 @click.option("--removal", help="How players leave: mask, delete, attention, pad or zero; answers: rebuild, attention.")
 @click.option("--judge", help="Measure by this removal instead of the one that the methods use.")
-@click.option("--budget", type=click.IntRange(min=4), help="Payoffs that each game method may ask.")
-@click.option("--seed", type=SEED, default=0, show_default=True)
+@click.option("--budget", type=Count(min=4), help="Payoffs that each game method may ask.")
+@click.option("--seed", type=SEED, default=0, show_default=True, help="Of everything random.")
 @click.option(
     "--store", type=NewFile(), help="File that keeps finished rows, so that a killed run goes on where it left off."
 )
@@ -145,9 +146,8 @@ def _listed(words: str | None) -> tuple[str, ...]:
 
 
 def _write_page(table: Standings, html_file: str, model: str, subject: str) -> None:
-    from accredit.cli.output import write_whole
     from accredit.views.arena_page import arena_page
 
     asked_of = "the built-in model" if model == "builtin" else Path(model).name
     write_whole(html_file, arena_page(table, f"Which explanation to trust: {asked_of} on {subject}"))
-    click.echo(f"written: {html_file}", err=True)
+    written(html_file)

@@ -1,4 +1,4 @@
-"""`accredit doctor`: what is installed, and what would fail without it."""
+"""`accredit doctor`: what is installed, what would fail without the rest, and what to type to have it."""
 
 from __future__ import annotations
 
@@ -9,43 +9,61 @@ from importlib.metadata import PackageNotFoundError, version
 
 import click
 
+from accredit.cli.command import Command
 from accredit.core.version import __version__
 
 EXTRAS = {  # extra -> (packages, what does not work without them)
-    "core": (("numpy", "scipy", "click"), "nothing works"),
+    "core": (("numpy", "scipy", "click", "jinja2", "threadpoolctl"), "everything"),
     "flow": (("ortools",), "exact cuts and pairwise attention flow"),
     "text": (
         ("torch", "transformers", "safetensors", "captum", "pillow"),
-        "explaining models: text, images, gradients; influence of fine-tuned models (value --model FOLDER, trace)",
+        "explaining texts, images and answers; gradients; trained explainers; audit, compare, trace; value --model FOLDER",
     ),
     "data": (("scikit-learn", "pandas"), "wrong labels and values of training data (value); to_pandas()"),
-    "plot": (("matplotlib",), "figures"),
-    "serve": (("fastapi", "uvicorn"), "the local page"),
-    "cluster": (("distributed",), "running on a Dask cluster"),
+    "trees": (
+        ("xgboost-cpu", "lightgbm", "catboost", "skops", "onnxruntime", "pyarrow"),
+        "reading model files of these libraries (explain rows.csv --model model.json); Parquet tables",
+    ),
+    "plot": (("matplotlib",), "figures: accredit.views.plot, and the figures of reproduce"),
+    "serve": (("fastapi", "uvicorn"), "the local page (serve)"),
+    "cluster": (("distributed",), "running on a Dask cluster (--executor dask)"),
 }
+OTHER = {"xgboost-cpu": ("xgboost",)}  # packages that do as well
 
 
-@click.command()
+@click.command(cls=Command)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
 def doctor(as_json: bool) -> None:
-    """Show versions, what is installed and what would fail."""
+    """Show versions, what is installed, what fails without the rest, and what to type to have it.
+
+    Without an extra, games, values and flows of tables work: `accredit game`, `accredit flow`.
+    """
     found = {extra: {package: _version(package) for package in packages} for extra, (packages, _) in EXTRAS.items()}
+    missing = [extra for extra, packages in found.items() if not all(packages.values())]
     if as_json:
-        click.echo(json.dumps({"accredit": __version__, "python": platform.python_version(), "extras": found}))
+        told = {"accredit": __version__, "python": platform.python_version(), "extras": found, "missing": missing}
+        click.echo(json.dumps(told))
         return
-    click.echo(f"accredit {__version__}, Python {platform.python_version()} on {sys.platform} {platform.machine()}")
+    click.echo(f"accredit {__version__}, Python {platform.python_version()} on {sys.platform} {platform.machine()}\n")
     for extra, packages in found.items():
         listed = ", ".join(f"{package} {seen or 'missing'}" for package, seen in packages.items())
         click.echo(f"{'✓' if all(packages.values()) else '✗'} {extra:8} {listed}")
-    missing = [extra for extra, packages in found.items() if not all(packages.values())]
+    click.echo("\nEverything is there." if not missing else "\nWhat fails without the rest:\n")
     for extra in missing:
-        click.echo(f"without [{extra}] this fails: {EXTRAS[extra][1]}. Install it: pip install 'accredit[{extra}]'")
-    if not missing:
-        click.echo("everything is there")
+        click.echo(f"  {EXTRAS[extra][1]}\n      {_installation(extra)}")
+    if len(missing) > 1:
+        click.echo(f"\nAll of it: {_installation('all')}")
+
+
+def _installation(extra: str) -> str:
+    """What to type."""
+    return "pip install 'accredit'" if extra == "core" else f"pip install 'accredit[{extra}]'"
 
 
 def _version(package: str) -> str | None:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return None
+    for name in (package, *OTHER.get(package, ())):
+        try:
+            return version(name)
+        except PackageNotFoundError:
+            continue
+    return None

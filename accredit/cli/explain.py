@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from accredit.cli.answers import ONLY_HERE, answer_options, asks_for_an_answer, explain_an_answer
-from accredit.cli.options import SEED, MethodNames
-from accredit.cli.output import NewFile
+from accredit.cli.command import Command, to_file
+from accredit.cli.options import SEED, Amount, Count, MethodNames
+from accredit.cli.output import NewFile, written
 from accredit.core.errors import InvalidInput
 from accredit.core.numbers import whole_number
 from accredit.core.plain import read_json
@@ -26,9 +27,15 @@ if TYPE_CHECKING:
     from accredit.explanation import Explanation
 
 LONG = 10.0  # seconds from which a run over many rows is announced
+SECTIONS = {  # of the help
+    "Answers of language models": ONLY_HERE,
+    "Rows of a table": ("table", "background", "most_background", "background_by", "dependence", "interactions", "trust",
+                        "executor", "fast", "fallback"),
+    "Gradients and attention": SETTINGS,
+}  # fmt: skip
 
 
-@click.command()
+@click.command(cls=Command, sections=SECTIONS)
 @click.argument("subject", metavar="TEXT|FILE|IMAGE|FOLDER", required=False)
 @click.option(
     "--model",
@@ -60,10 +67,10 @@ LONG = 10.0  # seconds from which a run over many rows is announced
 )
 @click.option(
     "--budget",
-    type=click.IntRange(min=1),
+    type=Count(min=1),
     help="Payoffs that each sampled value may ask. Default: 2000; 512 for a large image.",
 )
-@click.option("--seed", type=SEED, default=0, show_default=True)
+@click.option("--seed", type=SEED, default=0, show_default=True, help="Of everything random.")
 @click.option(
     "--layer", help="Gradients: give credit to what enters this block, a number from 0 or its path in the model."
 )
@@ -71,14 +78,12 @@ LONG = 10.0  # seconds from which a run over many rows is announced
     "--baseline", help="Integrated gradients: where the path begins: mask, pad, zero or mean; images as --removal."
 )
 @click.option(
-    "--tolerance", type=click.FloatRange(min=0, min_open=True), help="Integrated gradients: gap of their sum, relative."
+    "--tolerance", type=Amount(min=0, min_open=True), help="Integrated gradients: gap of their sum, relative."
 )
-@click.option("--most-steps", type=click.IntRange(min=1), help="Integrated gradients: steps after which they give up.")
-@click.option("--samples", type=click.IntRange(min=2), help="GradientSHAP and SmoothGrad: points that are drawn.")
-@click.option(
-    "--noise", type=click.FloatRange(min=0), help="Both: how far the input is shaken, as a share of its range."
-)
-@click.option("--points", type=click.IntRange(min=2), help="Discretised integrated gradients: words on the path.")
+@click.option("--most-steps", type=Count(min=1), help="Integrated gradients: steps after which they give up.")
+@click.option("--samples", type=Count(min=2), help="GradientSHAP and SmoothGrad: points that are drawn.")
+@click.option("--noise", type=Amount(min=0), help="Both: how far the input is shaken, as a share of its range.")
+@click.option("--points", type=Count(min=2), help="Discretised integrated gradients: words on the path.")
 @click.option("--cut", is_flag=True, help="Explain the beginning of a text that is longer than the model reads.")
 @click.option(
     "--heads", help="Heads that readings of attention follow: mean (default), max, a number, or weights 0.5,0.5,0."
@@ -95,11 +100,12 @@ LONG = 10.0  # seconds from which a run over many rows is announced
 @click.option(
     "--out",
     type=NewFile(),
-    help="Write the rows of FILE, or the pictures of FOLDER, here; a stopped run goes on where it was. Of an answer: its JSON.",
+    help="Write to this file what would be printed; of an answer its JSON. Rows of FILE and pictures of FOLDER are added one "
+    "by one, and a stopped run goes on where it was.",
 )
 @click.option("--table", is_flag=True, help="Explain the built-in table of patients: a first try without any data.")
 @click.option("--background", type=click.Path(), help="A table of rows that rows are compared with.")
-@click.option("--most-background", type=click.IntRange(min=1), help="Rows of the background that are used at most.")
+@click.option("--most-background", type=Count(min=1), help="Rows of the background that are used at most.")
 @click.option("--background-by", help="How they are chosen: draw (default) or medoids, counted by what they stand for.")
 @click.option("--dependence", help="What stands in for absent columns: interventional, empirical, gaussian or cover.")
 @click.option("--interactions", is_flag=True, help="Also the interaction of every two columns of a row.")
@@ -114,7 +120,7 @@ LONG = 10.0  # seconds from which a run over many rows is announced
 )
 @click.option(
     "--fallback",
-    type=click.IntRange(min=0),
+    type=Count(min=0),
     help="Rows that --fast may compute in the usual way where it is unsure. Default: a tenth.",
 )
 @answer_options
@@ -174,7 +180,7 @@ def explain(
     if table or (subject is not None and model is not None and is_row_model_file(model)):
         from accredit.cli.rows import RowOptions, explain_table
 
-        mixed = next((x for x in (subject, model, background, out) if x is not None), None) if table else None
+        mixed = next((x for x in (subject, model, background) if x is not None), None) if table else None
         if mixed is not None:
             raise InvalidInput(
                 f"--table explains the built-in table and model, and {mixed!r:.40} was given; leave one out"
@@ -198,13 +204,14 @@ def explain(
             interactions,
             tuple(filter(None, trust.split(","))),
             executor,
-            out,
+            None if table else out,
             html_file,
             as_json,
             fast,
             fallback,
         )
-        explain_table(rows, options)
+        with to_file(out) if table and out else nullcontext():
+            explain_table(rows, options)
         return
     for option, value in (
         ("--background", background),
@@ -214,13 +221,16 @@ def explain(
         ("--interactions", interactions),
         ("--trust", trust),
     ):
-        if value:
+        if value not in (None, False, "") or (option == "--background" and value == ""):
             raise InvalidInput(f"{option} is for rows of a table; name a model of rows, for example --model model.json")
     if fallback is not None:
         raise InvalidInput(
             "--fallback is for rows of a table; one text or picture falls back where --fast is unsure of it"
         )
     if fast is not None:
+        from accredit.learned.folders import read
+
+        read(fast, "fast shapley")  # refuses what is not an explainer, also where other methods would still answer
         options["methods"] = (*(options["methods"] or ()), f"fast-shapley:{fast}")
     if subject is None:
         raise click.UsageError("Missing argument 'TEXT|FILE|IMAGE|FOLDER'.")
@@ -231,8 +241,6 @@ def explain(
         settings["players"] = _segments(segments, kind, settings["players"])
     if column is not None and kind != "file":
         raise InvalidInput(f"--text is for a FILE of texts, and {subject!r:.40} is one {kind}")
-    if out is not None and kind not in ("file", "folder"):
-        raise InvalidInput(f"--out is for a FILE of texts or a FOLDER of pictures, and {subject!r:.40} is one {kind}")
     if kind in ("image", "folder") and pair is not None:
         raise InvalidInput(f"--pair is for texts, and {subject!r:.40} is an image or a folder of them")
     if kind in ("file", "folder"):
@@ -241,7 +249,8 @@ def explain(
         _rows(subject, column, pair, out, model, settings)
     else:
         text = subject if pair is None else (subject, pair)
-        _one(Path(subject) if kind == "image" else text, model, settings, html_file, as_json)
+        with to_file(out) if out else nullcontext():
+            _one(Path(subject) if kind == "image" else text, model, settings, html_file, as_json)
 
 
 def _check_fits(unfit: dict[str, Any], why: str) -> None:
@@ -274,8 +283,8 @@ def _one(
     if html_file:
         write_whole(html_file, views.explanation_page(result))
     click.echo(result.to_json() if as_json else views.text(result, colour=wants_colour(sys.stdout)))
-    if html_file and not as_json:
-        click.echo(f"\nwritten: {html_file}")
+    if html_file:
+        written(html_file)
 
 
 def _rows(

@@ -7,24 +7,28 @@ from typing import Any
 
 import click
 
+from accredit.cli.command import Command
+from accredit.cli.output import NewFile, write_whole, written
 from accredit.core import InvalidInput
 from accredit.core.plain import rounded
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("file", type=click.Path())
 @click.option(
     "--from", "sources", multiple=True, help="Where flow begins; repeat it, with --to, for several commodities."
 )
 @click.option("--to", "sinks", multiple=True, help="Where flow ends.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
-def flow(file: str, sources: tuple[str, ...], sinks: tuple[str, ...], as_json: bool) -> None:
+@click.option("--html", "html_file", type=NewFile(), help="Also write one self-contained page.")
+def flow(file: str, sources: tuple[str, ...], sinks: tuple[str, ...], as_json: bool, html_file: str | None) -> None:
     """The maximum flow through the edges of FILE, or their circulation of least cost.
 
     FILE is a table with the columns from,to,capacity, and where wanted lower,cost. With --from and --to: the maximum flow and
     the minimum cut that proves it; with several of each, one commodity per pair. Without: the circulation of least cost.
     """
     from accredit.flow.graph import Graph, graph_flow, least_cost, multi_commodity
+    from accredit.views.edges_page import edges_page
 
     if len(sources) != len(sinks):
         raise InvalidInput(f"--from is given {len(sources)} times and --to {len(sinks)}; give one --to for each --from")
@@ -50,13 +54,20 @@ def flow(file: str, sources: tuple[str, ...], sinks: tuple[str, ...], as_json: b
         found = {"value": many.value, "values": many.values.tolist(), "edges": many.edges.sum(axis=0), "gap": many.gap}
         each = ", ".join(f"{a} → {b} {rounded(x)}" for a, b, x in zip(sources, sinks, many.values, strict=True))
         said = f"maximum sum of flows {rounded(many.value)} ({each}); gap {many.gap:.0e}"
-    _show(graph, found, said, as_json)
+    ends = [(graph.nodes[a], graph.nodes[b]) for a, b in zip(graph.tail, graph.head, strict=True)]
+    if html_file:
+        named = [f"{a} → {b}" for a, b in ends]
+        drawn = list(zip(named, found["edges"].tolist(), graph.capacity.tolist(), strict=True))
+        title = f"What flows through {click.format_filename(file, shorten=True)}"
+        write_whole(html_file, edges_page(title, said, drawn))
+    _show(graph, ends, found, said, as_json)
+    if html_file:
+        written(html_file)
 
 
-def _show(graph: Any, found: dict[str, Any], said: str, as_json: bool) -> None:
+def _show(graph: Any, ends: list[tuple[str, str]], found: dict[str, Any], said: str, as_json: bool) -> None:
     from accredit.views.columns import printable, table
 
-    ends = [(graph.nodes[a], graph.nodes[b]) for a, b in zip(graph.tail, graph.head, strict=True)]
     if as_json:
         listed = [{"from": a, "to": b, "flow": float(f)} for (a, b), f in zip(ends, found["edges"], strict=True)]
         click.echo(json.dumps(found | {"edges": listed}, ensure_ascii=False))

@@ -7,8 +7,9 @@ from dataclasses import replace
 
 import click
 
-from accredit.cli.options import SEED, MethodName
-from accredit.cli.output import NewFile, write_whole
+from accredit.cli.command import Command
+from accredit.cli.options import SEED, Count, MethodName
+from accredit.cli.output import NewFile, write_whole, written
 from accredit.core import Attribution, Attributions, InvalidInput
 from accredit.core.tables import Sheet, is_table, read_sheet
 from accredit.methods import find
@@ -16,7 +17,7 @@ from accredit.methods import find
 METHOD = MethodName("game")
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("file", type=click.Path())
 @click.option("--method", type=METHOD, default="shapley", show_default=True, help=METHOD.help)
 @click.option(
@@ -27,7 +28,7 @@ METHOD = MethodName("game")
     "--rule",
     help="Of a table of choices: orders, dividends, vertices, weights:1,2 or bolger. Default: all, or bolger for names.",
 )
-@click.option("--budget", type=click.IntRange(min=1), help="Payoffs that a sampled value may ask. Default: 2000.")
+@click.option("--budget", type=Count(min=1), help="Payoffs that a sampled value may ask. Default: 2000.")
 @click.option("--seed", type=SEED, default=0, show_default=True, help="Of sampled values.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
 @click.option("--html", "html_file", type=NewFile(), help="Also write the report as one self-contained HTML file.")
@@ -77,8 +78,8 @@ def game(
             html_file, views.game_page(result, f"Who earned what in {click.format_filename(file, shorten=True)}")
         )
     click.echo(json.dumps(result.to_plain(), ensure_ascii=False) if as_json else views.text(result))
-    if html_file and not as_json:
-        click.echo(f"\nwritten: {html_file}")
+    if html_file:
+        written(html_file)
 
 
 def _of_choices(sheet: Sheet, rule: str | None, given: dict[str, object]) -> Attribution | Attributions:

@@ -9,7 +9,10 @@ from typing import Any
 
 import click
 
-from accredit.cli.output import NewFile
+from accredit.cli.command import Commands
+from accredit.cli.options import SEED as SEEDS
+from accredit.cli.options import Amount, Count
+from accredit.cli.output import NewFile, NewFolder, write_whole, written
 from accredit.core.errors import InvalidInput
 
 FAST = "fast-shapley"
@@ -25,43 +28,39 @@ MODEL = click.option(
 )
 TRUST = click.option("--trust", default="", help="Types in a skops file that may be loaded, with commas between them.")
 COLUMN = click.option("--text", "column", help="The column of a CSV or TSV that holds the texts.")
-LIMIT = click.option("--limit", type=click.IntRange(min=1), help="Use the first inputs only.")
-SEED = click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
+LIMIT = click.option("--limit", type=Count(min=1), help="Use the first inputs only.")
+SEED = click.option("--seed", type=SEEDS, default=0, show_default=True, help="Of everything random.")
 
 
-@click.group()
+@click.group(cls=Commands)
 def learn() -> None:
     """Train an explainer of one model, use it, and test whether it can be trusted."""
 
 
 @learn.command()
 @click.argument("subject", metavar="FILE|FOLDER")
-@click.option("--out", required=True, type=click.Path(file_okay=False), help="The folder to write the explainer to.")
+@click.option("--out", required=True, type=NewFolder(), help="The folder to write the explainer to.")
 @click.option("--method", type=click.Choice([FAST, *SELECTORS]), default=FAST, show_default=True)
-@click.option("-k", "--k", type=click.IntRange(min=1), help="Selectors: how many players are shown.")
+@click.option("-k", "--k", type=Count(min=1), help="Selectors: how many players are shown.")
 @MODEL
 @TRUST
 @COLUMN
 @LIMIT
 @click.option("--background", type=click.Path(), help="Rows: the table that rows are compared with.")
-@click.option("--most-background", type=click.IntRange(min=1), help="Rows of the background that are used at most.")
+@click.option("--most-background", type=Count(min=1), help="Rows of the background that are used at most.")
 @click.option("--target", multiple=True, help="Texts and pictures: an output to learn; may be repeated. Default: all.")
 @click.option("--payoff", help="What is shared: log-odds, logit, probability, margin, or a regression's value.")
 @click.option(
     "--players", help="Texts: word, token or sentence. Pictures: patches or a grid such as 4x4. Rows: groups as JSON."
 )
 @click.option("--removal", help="Texts and pictures: how players leave, as in `accredit explain`.")
-@click.option("--pairs", type=click.IntRange(min=1), default=16, show_default=True, help="Of coalitions, per input.")
-@click.option("--calibration", type=click.IntRange(min=1), default=100, show_default=True, help="Inputs for intervals.")
-@click.option("--level", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.95, show_default=True)
+@click.option("--pairs", type=Count(min=1), default=16, show_default=True, help="Of coalitions, per input.")
+@click.option("--calibration", type=Count(min=1), default=100, show_default=True, help="Inputs for intervals.")
+@click.option("--level", type=Amount(0, 1, min_open=True, max_open=True), default=0.95, show_default=True)
 @click.option("--per", type=click.Choice(["player", "drawn player", "row"]), help="What the level speaks of.")
-@click.option(
-    "--budget", type=click.IntRange(min=4), help="Payoffs per calibration input. Default: exact for few players."
-)
-@click.option("--width", type=click.IntRange(min=1), help="Of the network.")
-@click.option(
-    "--epochs", type=click.IntRange(min=1), help="Default: 200 for fast-shapley; for selectors as in docs/learned.md."
-)
+@click.option("--budget", type=Count(min=4), help="Payoffs per calibration input. Default: exact for few players.")
+@click.option("--width", type=Count(min=1), help="Of the network.")
+@click.option("--epochs", type=Count(min=1), help="Default: 200 for fast-shapley; for selectors as in docs/learned.md.")
 @SEED
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.pass_context
@@ -75,8 +74,6 @@ def fit(
     `accredit explain … --fast OUT` uses it. The other methods select the k players that reveal the answer; they may leak it, so
     run `accredit learn audit` on rows that they were not trained on.
     """
-    if Path(out).is_file():
-        raise InvalidInput(f"--out is {out!r}, which is a file; name a folder")
     trusted = tuple(filter(None, trust.split(",")))
     if method == FAST:
         if k is not None:
@@ -201,7 +198,6 @@ def audit(
     import numpy as np
 
     from accredit.audit import leakage_report
-    from accredit.cli.output import write_whole
     from accredit.learned.cxplain import CXPlain
     from accredit.learned.evalx import EvalX
     from accredit.learned.inputs import answers_of
@@ -225,6 +221,8 @@ def audit(
     if html_file:
         write_whole(html_file, audit_page(report))
     click.echo(json.dumps(report.to_plain(), ensure_ascii=False) if as_json else audit_text(report))
+    if html_file:
+        written(html_file)
 
 
 def _task(

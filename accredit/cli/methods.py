@@ -8,11 +8,13 @@ import sys
 
 import click
 
+from accredit.cli.command import Command
+
 PLACES = {"game": "G", "text": "T", "image": "I", "strings": "S", "answer": "A", "training data": "R"}
 HEADER = ["method", "claims", "for", "divides", "also", "players", "cost", "note"]
 
 
-@click.command()
+@click.command(cls=Command)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
 def methods(as_json: bool) -> None:
     """List every method, its other names, where it applies, what it divides and which axioms it keeps."""

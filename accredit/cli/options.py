@@ -1,13 +1,50 @@
-"""Methods as options: looked up in the registry, so that every command takes the same names and says the same of others."""
+"""Kinds of options that every command shares: whole numbers, numbers, and methods, which are looked up in the registry."""
 
 from __future__ import annotations
 
-import click
+import math
+import re
+from typing import Any
 
-from accredit.core.numbers import MOST
+import click
+from click.shell_completion import CompletionItem
+
+from accredit.core.numbers import MOST, shown
+from accredit.core.plain import DIGITS
 from accredit.methods import Place, find, find_all, methods_for
 
-SEED = click.IntRange(0, MOST)
+WHOLE = re.compile(r"[+-]?[0-9]+")
+DECIMAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+
+
+class Count(click.IntRange):
+    """A whole number in plain digits. Python also takes 1_000, digits of other scripts and spaces, which hide slips."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if isinstance(value, str) and not (WHOLE.fullmatch(value) and len(value) < DIGITS):
+            self.fail(f"{shown(value)} is not a whole number; write for example {max(self.min or 0, 1)}", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+class Amount(click.FloatRange):
+    """A finite number in plain digits, as for `Count`; nan would pass every bound."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if isinstance(value, str) and not (DECIMAL.fullmatch(value) and math.isfinite(float(value))):
+            self.fail(f"{shown(value)} is not a finite number; write for example 0.5", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+class Seed(click.ParamType[int]):
+    """A whole number from 0 on; its largest value is not worth a line in every help."""
+
+    name = "n"
+
+    def convert(self, value: int | str, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        return int(Count(0, MOST).convert(value, param, ctx))
+
+
+SEED = Seed()
 
 
 class MethodName(click.ParamType[str]):
@@ -20,6 +57,9 @@ class MethodName(click.ParamType[str]):
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
         return find(value, self.place).name
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        return [CompletionItem(method.name) for method in methods_for(self.place) if method.name.startswith(incomplete)]
 
     @property
     def help(self) -> str:
@@ -41,3 +81,8 @@ class MethodNames(click.ParamType[tuple[str, ...]]):
         self, value: str | tuple[str, ...], param: click.Parameter | None, ctx: click.Context | None
     ) -> tuple[str, ...]:
         return tuple(chosen.name for chosen in find_all(value, self.place))
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        before, comma, last = incomplete.rpartition(",")
+        known = (method.name for method in methods_for(self.place) if method.name.startswith(last))
+        return [CompletionItem(before + comma + name) for name in known]

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from accredit.core.errors import InvalidInput
-from accredit.core.files import check_writable, put
+from accredit.core.files import check_folder, check_writable, put
 
 
 class NewFile(click.ParamType[str]):
@@ -25,6 +25,24 @@ class NewFile(click.ParamType[str]):
         return value
 
 
+class NewFolder(click.ParamType[str]):
+    """A folder that a command will write into, made if it is not there; checked before the work."""
+
+    name = "folder"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        try:
+            check_folder(value, "the folder")
+        except InvalidInput as error:
+            self.fail(str(error), param, ctx)
+        return value
+
+
 def write_whole(path: str | Path, content: str) -> None:
     """Write a file so that it appears complete or not at all."""
     put(path, content.encode())
+
+
+def written(path: str | Path) -> None:
+    """Say, beside the result, that a file is there."""
+    click.echo(f"written: {path}", err=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -12,22 +13,33 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from accredit.cli.options import SEED
+from accredit.cli.command import Commands
+from accredit.cli.options import SEED, Amount, Count
+from accredit.cli.output import NewFolder, written
 from accredit.core import AccreditError, InvalidInput
+
+JSON = "accredit.json"  # where a context keeps --json, which no report needs to know
+
+
+def _keep_form(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+    ctx.meta[JSON] = value or ctx.meta.get(JSON, False)
+
 
 OPTIONS = [
     click.option(
         "--quick", is_flag=True, help="Fewer draws and examples: a look in seconds or minutes, not for quoting."
     ),
-    click.option("--out", default="reports", show_default=True, type=click.Path(), help="Folder for the report."),
-    click.option("--seed", type=SEED, default=0, show_default=True),
-]
+    click.option("--out", default="reports", show_default=True, type=NewFolder(), help="Folder for the report."),
+    click.option("--seed", type=SEED, default=0, show_default=True, help="Of everything random."),
+    click.option("--json", "as_json", is_flag=True, expose_value=False, callback=_keep_form,
+                 help="Print the verdicts as one JSON object per report."),
+]  # fmt: skip
 TEXTS = [
     click.option("--model", "models", multiple=True, default=["builtin"], show_default=True,
                  help="A classifier's folder; repeat it."),
     click.option("--data", "data_file", type=click.Path(), help="A table with a column 'text'; default: 40 sentences."),
     click.option("--where", multiple=True, metavar="COLUMN=VALUE", help="Keep only these rows, for example split=dev."),
-    click.option("--limit", type=click.IntRange(min=1), help="Use the first rows only."),
+    click.option("--limit", type=Count(min=1), help="Use the first rows only."),
 ]  # fmt: skip
 Command = Callable[..., Any]
 
@@ -37,7 +49,7 @@ def _with(options: Sequence[Callable[[Command], Command]]) -> Callable[[Command]
     return lambda command: reduce(lambda made, option: option(made), reversed(options), command)
 
 
-@click.group()
+@click.group(cls=Commands)
 def reproduce() -> None:
     """Run a paper's claims and print what holds."""
 
@@ -129,8 +141,8 @@ def agreement(data: str, weights: str | None, quick: bool, out: str, seed: int) 
 
 @reproduce.command()
 @_with(TEXTS)
-@click.option("--longest", type=click.IntRange(min=1), help="Keep only texts of at most this many words.")
-@click.option("--budget", type=click.IntRange(min=4), default=128, show_default=True, help="Payoffs of a game method.")
+@click.option("--longest", type=Count(min=1), help="Keep only texts of at most this many words.")
+@click.option("--budget", type=Count(min=4), default=128, show_default=True, help="Payoffs of a game method.")
 @click.option("--judge", multiple=True, help="Rank the first model again, measured by this removal; repeat it.")
 @click.option("--store", type=click.Path(), help="File that keeps finished rows.")
 @click.option(
@@ -172,8 +184,8 @@ def arena(
 
 
 @reproduce.command()
-@click.option("--limit", type=click.IntRange(min=2), default=20, show_default=True, help="Contexts of each kind.")
-@click.option("--budget", type=click.IntRange(min=4), default=64, show_default=True, help="Payoffs of a game method.")
+@click.option("--limit", type=Count(min=2), default=20, show_default=True, help="Contexts of each kind.")
+@click.option("--budget", type=Count(min=4), default=64, show_default=True, help="Payoffs of a game method.")
 @click.option("--store", type=click.Path(), help="File that keeps finished rows.")
 @click.option(
     "--executor", default="serial", show_default=True, help="serial, processes:2, dask, or dask:tcp://host:8786."
@@ -193,8 +205,8 @@ def answers(limit: int, budget: int, store: str | None, executor: str, quick: bo
 @click.option(
     "--model", default="builtin", show_default=True, help="A folder with a Hugging Face classifier, or 'builtin'."
 )
-@click.option("--limit", type=click.IntRange(min=1), default=12, show_default=True, help="Sentences.")
-@click.option("--budget", type=click.IntRange(min=4), default=64, show_default=True, help="Payoffs of a game method.")
+@click.option("--limit", type=Count(min=1), default=12, show_default=True, help="Sentences.")
+@click.option("--budget", type=Count(min=4), default=64, show_default=True, help="Payoffs of a game method.")
 @_with(OPTIONS)
 def sanity(model: str, limit: int, budget: int, quick: bool, out: str, seed: int) -> None:
     """Does an explanation depend on what the model knows, and does it hold still? Random layers, nudged embeddings."""
@@ -212,7 +224,7 @@ def sanity(model: str, limit: int, budget: int, quick: bool, out: str, seed: int
 @click.option(
     "--model", default="builtin", show_default=True, help="A folder with a Hugging Face classifier, or 'builtin'."
 )
-@click.option("--limit", type=click.IntRange(min=1), default=100, show_default=True, help="Reviews.")
+@click.option("--limit", type=Count(min=1), default=100, show_default=True, help="Reviews.")
 @_with(OPTIONS)
 def plausibility(data: str, model: str, limit: int, quick: bool, out: str, seed: int) -> None:
     """Do people agree? Explanations of movie reviews against human rationales (ERASER)."""
@@ -225,16 +237,19 @@ def plausibility(data: str, model: str, limit: int, quick: bool, out: str, seed:
 @click.option(
     "--data", required=True, type=click.Path(file_okay=False), help="Folder with the IMDB reviews and GloVe vectors."
 )
-@click.option("--seeds", type=click.IntRange(min=1), help="Runs of each row; default 5, with --quick 2.")
+@click.option("--seeds", type=Count(min=1), help="Runs of each row; default 5, with --quick 2.")
+@click.option("--first", is_flag=True, help="Choose nothing: take the first setting of every cure.")
 @click.option("--store", type=click.Path(file_okay=False), help="Folder of finished runs; default: inside --out.")
-@click.option("--workers", type=click.IntRange(min=1), default=2, show_default=True, help="Runs at the same time.")
+@click.option("--workers", type=Count(min=1), default=2, show_default=True, help="Runs at the same time.")
 @_with(OPTIONS)
-def shortcuts(data: str, seeds: int | None, store: str | None, workers: int, quick: bool, out: str, seed: int) -> None:
+def shortcuts(
+    data: str, seeds: int | None, first: bool, store: str | None, workers: int, quick: bool, out: str, seed: int
+) -> None:
     """Attention as a code for the answer, and two cures: Tables 1 and 2 of "Why is Attention Not So Attentive?"."""
     from accredit.papers.shortcuts import shortcuts as run
 
     kept = store or str(Path(out) / "shortcuts_runs")
-    _finish(run(data, quick, seeds, seed, kept, workers, lambda line: click.echo(line, err=True)), out)
+    _finish(run(data, quick, seeds, seed, kept, workers, lambda line: click.echo(line, err=True), not first), out)
 
 
 @reproduce.command()
@@ -245,22 +260,30 @@ def shortcuts(data: str, seeds: int | None, store: str | None, workers: int, qui
     help="Folder with the data files; docs/selection.md names them.",
 )
 @click.option("--sets", default="imdb,yelp,mnist,fashion", show_default=True, help="Data sets, separated by commas.")
-@click.option("--seeds", type=click.IntRange(min=1), help="Black boxes for each data set; default 3, quick 1.")
+@click.option("--seeds", type=Count(min=1), help="Black boxes for each data set; default 3, quick 1.")
 @click.option(
     "--scale",
-    type=click.FloatRange(0.1, 100),
+    type=Amount(0.1, 100),
     default=1.0,
     show_default=True,
     help="Times the usual number of rows to learn from: 4,000 texts, 2,000 pictures.",
 )
+@click.option(
+    "--whole",
+    is_flag=True,
+    help="As published: every training row, a surrogate that reads positions, temperatures chosen on training rows; hours.",
+)
+@click.option("--finished", is_flag=True, help="Run nothing: report the black boxes that --store holds whole.")
 @click.option("--store", type=click.Path(dir_okay=False), help="File that keeps finished cells: a stopped run goes on.")
-@click.option("--workers", type=click.IntRange(min=1), default=2, show_default=True, help="Processes.")
+@click.option("--workers", type=Count(min=1), default=2, show_default=True, help="Processes.")
 @_with(OPTIONS)
 def selection(
     data: str,
     sets: str,
     seeds: int | None,
     scale: float,
+    whole: bool,
+    finished: bool,
     store: str | None,
     workers: int,
     quick: bool,
@@ -269,9 +292,13 @@ def selection(
 ) -> None:
     """Which k words or pixels keep a black box's answer: eight methods, two of them cures of shortcuts (Table 3)."""
     from accredit.papers.selection import selection as run
+    from accredit.papers.selection_runs import WHOLE
 
+    if whole and (quick or scale != 1):
+        raise InvalidInput("--whole has sizes of its own; leave out --quick and --scale")
     names = [name.strip() for name in sets.split(",") if name.strip()]
-    _finish(run(Path(data), names, quick, seeds or (1 if quick else 3), seed, store, workers, scale=scale), out)
+    count, sizes = seeds or (1 if quick else 3), WHOLE if whole else None
+    _finish(run(Path(data), names, quick, count, seed, store, workers, sizes, scale, finished), out)
 
 
 DATA = {  # pages that need data, and where in the folder of --data these are
@@ -300,7 +327,7 @@ def every_page(context: click.Context, data: str | None, pages: str | None, quic
         names = asked
     failed = []
     for name in names:
-        click.echo(f"\n{name}")
+        click.echo(f"\n{name}", err=bool(context.meta[JSON]))
         place = ["--data", str(Path(data) / DATA[name])] if data and name in DATA else []
         words = [*place, *(["--quick"] if quick else []), "--out", out, *(["--seed", str(seed)] if seed else [])]
         try:
@@ -308,12 +335,12 @@ def every_page(context: click.Context, data: str | None, pages: str | None, quic
                 reproduce.commands[name].invoke(one)
         except AccreditError as error:
             failed.append(name)
-            click.echo(f"! {name} did not run: {error}")
+            click.echo(f"! {name} did not run: {error}", err=bool(context.meta[JSON]))
     if failed:
         raise click.ClickException(f"{len(failed)} of {len(names)} pages did not run: {', '.join(failed)}")
 
 
-UNSEEN = ("out", "store", "workers", "executor")  # options that do not change what a report says
+UNSEEN = ("out", "store", "workers", "executor", "as_json", "quiet")  # options that do not change what a report says
 MARKS = {"holds": "✓", "refuted": "✗", "cannot tell": "?"}
 
 
@@ -337,6 +364,11 @@ def _typed() -> str:
 def _finish(report: Any, out: str) -> None:
     report.command = _typed()
     files = report.write(out)
-    for verdict in report.verdicts:
-        click.echo(f"{MARKS[verdict.found]} {verdict.said}\n    {verdict.because}")
-    click.echo("written: " + ", ".join(str(file) for file in files))
+    if click.get_current_context().meta[JSON]:
+        told = [{"found": v.found, "said": v.said, "because": v.because} for v in report.verdicts]
+        click.echo(json.dumps({"report": report.name, "verdicts": told}, ensure_ascii=False))
+    else:
+        for verdict in report.verdicts:
+            click.echo(f"{MARKS[verdict.found]} {verdict.said}\n    {verdict.because}")
+    for file in files:
+        written(file)

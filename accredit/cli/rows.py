@@ -123,13 +123,13 @@ def _builtin(settings: dict[str, Any]) -> Any:
 
 def _show(explained: Any, asked: RowOptions) -> None:
     from accredit import views
-    from accredit.cli.output import write_whole
+    from accredit.cli.output import write_whole, written
 
     if asked.html_file:
         write_whole(asked.html_file, views.to_page(explained))
     click.echo(explained.to_json() if asked.as_json else views.text(explained))
-    if asked.html_file and not asked.as_json:
-        click.echo(f"\nwritten: {asked.html_file}")
+    if asked.html_file:
+        written(asked.html_file)
 
 
 def _stream(asked: RowOptions, rows: Any, background: Any, settings: dict[str, Any]) -> None:

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from accredit.cli.output import NewFile
+from accredit.cli.command import Command
+from accredit.cli.output import NewFile, written
 
 if TYPE_CHECKING:
     from accredit.store import Run
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("file", type=click.Path())
 @click.option("--export", "export_file", type=NewFile(), help="Write every payoff to this .csv or .json file.")
 @click.option(
@@ -51,8 +52,8 @@ def runs(file: str, export_file: str | None, resume: bool, check: bool, new: str
         click.echo(json.dumps({"games": shown, "runs": [vars(run) for run in known]}, ensure_ascii=False))
     else:
         click.echo(_listed(file, games, known))
-        if export_file:
-            click.echo(f"\nwritten: {export_file}")
+    if export_file:
+        written(export_file)
 
 
 def _save_what_is_whole(file: str, new: str) -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import click
 
-from accredit.cli.options import SEED
-from accredit.cli.output import NewFile, write_whole
+from accredit.cli.command import Command
+from accredit.cli.options import SEED, Amount, Count
+from accredit.cli.output import NewFile, write_whole, written
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("answer")
 @click.option(
     "--model", required=True, type=click.Path(), metavar="FOLDER", help="A causal language model of Hugging Face."
@@ -31,13 +32,13 @@ from accredit.cli.output import NewFile, write_whole
     "--layers", multiple=True, metavar="PATTERN", help="Look at these layers only, e.g. '*.mlp.*' or '*lora*'."
 )
 @click.option(
-    "--memory", type=click.FloatRange(min=0, min_open=True), default=2.0, show_default=True, metavar="GB",
+    "--memory", type=Amount(min=0, min_open=True), default=2.0, show_default=True, metavar="GB",
     help="What may be held in memory; more is refused beforehand.",
 )  # fmt: skip
 @click.option(
     "--plain", is_flag=True, help="Do not divide by a text's influence on itself: long and odd texts come first."
 )
-@click.option("--shown", type=click.IntRange(min=1), default=10, show_default=True, help="Texts that are listed.")
+@click.option("--shown", type=Count(min=1), default=10, show_default=True, help="Texts that are listed.")
 @click.option("--seed", type=SEED, default=0, show_default=True, help="Of the projection.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object with every text.")
 @click.option("--html", "html_file", type=NewFile(), help="Also write the answer as one self-contained HTML file.")
@@ -81,9 +82,6 @@ def trace(
         )  # fmt: skip
     if html_file:
         write_whole(html_file, trace_page(found, shown))
-    if as_json:
-        click.echo(found.to_json())
-    else:
-        click.echo(trace_text(found, shown))
-        if html_file:
-            click.echo(f"\nwritten: {html_file}")
+    click.echo(found.to_json() if as_json else trace_text(found, shown))
+    if html_file:
+        written(html_file)

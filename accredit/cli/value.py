@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from accredit.cli.options import SEED, MethodName
-from accredit.cli.output import NewFile, write_whole
+from accredit.cli.command import Command
+from accredit.cli.options import SEED, Amount, Count, MethodName
+from accredit.cli.output import NewFile, write_whole, written
 from accredit.methods import find
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ METHOD = MethodName("training data")
 SHOWN = ("form", "html_file")  # where results go is not part of what is computed
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("file", type=click.Path())
 @click.option("--target", metavar="COLUMN", help="The column to predict. A language model (--model FOLDER) needs none.")
 @click.option("--text", metavar="COLUMN", help="Learn from this column of texts instead of all other columns.")
@@ -58,7 +59,7 @@ SHOWN = ("form", "html_file")  # where results go is not part of what is compute
     "--layers", multiple=True, metavar="PATTERN", help="With --model FOLDER: look at these layers only, e.g. '*.mlp.*'."
 )
 @click.option(
-    "--memory", type=click.FloatRange(min=0, min_open=True), default=2.0, show_default=True, metavar="GB",
+    "--memory", type=Amount(min=0, min_open=True), default=2.0, show_default=True, metavar="GB",
     help="With --model FOLDER: what may be held; more is refused beforehand.",
 )  # fmt: skip
 @click.option("--players", default="row", show_default=True, metavar="row|COLUMN", help="Who is valued.")
@@ -68,15 +69,15 @@ SHOWN = ("form", "html_file")  # where results go is not part of what is compute
 )
 @click.option("--executor", metavar="WHERE", help="serial, threads:4, processes:4, dask or dask:tcp://host:8786.")
 @click.option(
-    "--budget", type=click.IntRange(min=1), show_default="2000, or what --half-width takes", help="Trainings to spend."
+    "--budget", type=Count(min=1), show_default="2000, or what --half-width takes", help="Trainings to spend."
 )
 @click.option(
-    "--half-width", type=click.FloatRange(min=0, min_open=True), metavar="H",
+    "--half-width", type=Amount(min=0, min_open=True), metavar="H",
     help="How near most values must be. The trainings that it takes are foretold from the first 130; a smaller --budget is "
     "refused. With knn-shapley: a bound for every value; neighbours are looked at only as far as it takes.",
 )  # fmt: skip
 @click.option(
-    "--limit", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS",
+    "--limit", type=Amount(min=0, min_open=True), metavar="SECONDS",
     help="The longest that one training may take; a coalition that takes longer is quarantined.",
 )  # fmt: skip
 @click.option("--seed", type=SEED, default=0, show_default=True, help="Of samples and trainings.")
@@ -171,8 +172,8 @@ def value(
         click.echo(labels_csv(report.labels), nl=False)
     else:
         click.echo(report_text(report))
-        if html_file:
-            click.echo(f"\nwritten: {html_file}")
+    if html_file:
+        written(html_file)
 
 
 def _valued(context: click.Context, read: Table, report: DataReport) -> Valuation:

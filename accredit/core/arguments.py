@@ -10,17 +10,27 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
-from functools import wraps
+from functools import lru_cache, wraps
 from inspect import signature
+from sys import modules
 from types import UnionType
-from typing import Any, ParamSpec, TypeVar, cast
+from typing import Any, Literal, ParamSpec, TypeVar, cast, get_args, get_origin
 
 import numpy as np
 
-from accredit.core.coalitions import BoolArray, FloatArray
 from accredit.core.errors import InvalidInput
+from accredit.core.files import as_path
 from accredit.core.game import checked_game
-from accredit.core.numbers import MOST, checked_seed, checked_text, real_number, real_numbers, shown
+from accredit.core.numbers import (
+    MOST,
+    checked_seed,
+    checked_text,
+    finite_numbers,
+    real_number,
+    shown,
+    truths,
+    whole_number,
+)  # fmt: skip
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -53,8 +63,9 @@ def checked_arguments(function: Callable[P, R]) -> Callable[P, R]:
 
 def check_fields(settings: Any) -> None:
     """The same for the fields of a frozen dataclass, from its `__post_init__`."""
+    known = vars(modules[type(settings).__module__])
     for field in fields(settings):
-        checked_as(getattr(settings, field.name), field.name, str(field.type), {})
+        checked_as(getattr(settings, field.name), field.name, str(field.type), known)
 
 
 def checked_as(value: Any, name: str, note: str, known: Mapping[str, Any]) -> Any:
@@ -62,65 +73,57 @@ def checked_as(value: Any, name: str, note: str, known: Mapping[str, Any]) -> An
     kinds = _kinds(note)
     if value is None and "None" in kinds:
         return None
-    kinds = [kind for kind in kinds if kind != "None"]
+    kinds = tuple(kind for kind in kinds if kind != "None")
     classes = tuple(known[kind] for kind in kinds if _tells(known.get(kind)) and kind not in PLAIN)
     if classes and isinstance(value, classes):
         return value
+    choices = [choice for kind in kinds if get_origin(known.get(kind)) is Literal for choice in get_args(known[kind])]
+    if choices and all(get_origin(known.get(kind)) is Literal for kind in kinds) and not _among(value, choices):
+        raise InvalidInput(f"{name} is {shown(value)}; write {' or '.join(map(repr, choices))}")
     plain = [kind for kind in kinds if kind in PLAIN]
     if len(plain) == 1 and len(plain) + len(classes) == len(kinds):
         return PLAIN[plain[0]](value, name)
     if classes and len(classes) == len(kinds):
         raise InvalidInput(
-            f"{name} is {shown(value)}, of type {type(value).__name__}; give {' or '.join(_a(kind) for kind in kinds)}"
+            f"{name} is {shown(value)}, of type {type(value).__name__}; give {' or '.join(_a(kind) for kind in _each(classes))}"
         )
     return value
 
 
-def _kinds(note: str) -> list[str]:
+@lru_cache
+def _kinds(note: str) -> tuple[str, ...]:
     """The alternatives of an annotation, without what their brackets say.
 
     >>> _kinds("Sequence[str | int] | None"), _kinds("tuple[float, ...]")
-    (['Sequence', 'None'], ['numbers'])
+    (('Sequence', 'None'), ('numbers',))
     """
     if note in ("tuple[float, ...]", "Sequence[float]"):
-        return ["numbers"]
+        return ("numbers",)
+    if note == "tuple[str, ...]":
+        return ("texts",)
+    note = note.replace("tuple[int, ...]", "wholes")
+    if note == "str | Path":
+        return ("path",)
     while note != (shorter := re.sub(r"\[[^\[\]]*\]", "", note)):
         note = shorter
-    return [kind.strip() for kind in note.split("|")]
+    return tuple(kind.strip() for kind in note.split("|"))
+
+
+def _among(value: Any, choices: list[Any]) -> bool:
+    return any(type(value) is type(choice) and value == choice for choice in choices)
 
 
 def _tells(kind: Any) -> bool:
     """Whether `isinstance` can be asked about it: a class, or a protocol that says so."""
-    silent = getattr(kind, "_is_protocol", False) and not getattr(kind, "_is_runtime_protocol", False)
-    return isinstance(kind, type | UnionType) and kind is not Any and not silent
-
-
-def finite_numbers(given: Any, name: str) -> FloatArray:
-    """An array of finite numbers, or an error that shows the first that is not."""
-    array = real_numbers(given, name)
-    if not np.isfinite(array).all():
-        raise InvalidInput(f"{name} holds {array[~np.isfinite(array)][0]}; every number must be finite")
-    return array
-
-
-def truths(given: Any, name: str) -> BoolArray:
-    """An array of true and false, also written as ones and zeros."""
-    array: Any = given
-    if not isinstance(given, np.ndarray) or given.dtype != bool:
-        array = real_numbers(given, name)
-        if not np.isin(array, (0.0, 1.0)).all():
-            raise InvalidInput(f"{name} is {shown(given)}; it must hold True and False only")
-    elif isinstance(given, np.ma.MaskedArray):
-        raise InvalidInput(f"{name} has masked entries; fill them in first, for example {name}.filled(False)")
-    return np.asarray(array, dtype=bool)
+    try:
+        isinstance(object(), kind)
+    except TypeError:  # a list of strings, a protocol that cannot be asked
+        return False
+    return isinstance(kind, type | UnionType) and kind is not Any
 
 
 def _whole(given: Any, name: str) -> int:
-    if name == "seed":
-        return checked_seed(given)
-    if isinstance(given, bool | np.bool_) or not isinstance(given, int | np.integer) or abs(int(given)) > MOST:
-        raise InvalidInput(f"{name} must be a whole number, got {shown(given)}; write for example {name}=10")
-    return int(given)
+    return checked_seed(given) if name == "seed" else whole_number(given, name, -MOST, example=10)
 
 
 def _flag(given: Any, name: str) -> bool:
@@ -149,7 +152,7 @@ def _listed(given: Any, name: str) -> Any:
 
 def _mapping(given: Any, name: str) -> Any:
     if not isinstance(given, Mapping):
-        raise InvalidInput(f"{name} is {shown(given)}; give a mapping, as in {{'name': …}}")
+        raise InvalidInput(f"{name} is {shown(given)}; write a mapping, as in {{'name': …}}")
     return given
 
 
@@ -157,6 +160,23 @@ def _row(given: Any, name: str) -> Any:
     if finite_numbers(given, name).ndim != 1:
         raise InvalidInput(f"{name} is {shown(given)}; give a row of numbers, as in (0.25, 0.5)")
     return given
+
+
+def _texts(given: Any, name: str) -> Any:
+    if not isinstance(given, list | tuple) or not all(isinstance(item, str) for item in given):
+        raise InvalidInput(f"{name} is {shown(given)}; give a list of strings")
+    return tuple(given)
+
+
+def _wholes(given: Any, name: str) -> Any:
+    if not isinstance(given, list | tuple):
+        raise InvalidInput(f"{name} is {shown(given)}; give a list of whole numbers, as in (1, 2)")
+    return tuple(whole_number(item, f"{name}[{k}]", -MOST, example=1) for k, item in enumerate(given))
+
+
+def _each(classes: tuple[Any, ...]) -> list[str]:
+    """The names of classes; a union is what it is made of."""
+    return [part.__name__ for kind in classes for part in (kind.__args__ if isinstance(kind, UnionType) else (kind,))]
 
 
 def _a(kind: str) -> str:
@@ -175,7 +195,11 @@ PLAIN: dict[str, Callable[[Any, str], Any]] = {
     "Iterable": _several,
     "Sequence": _listed,
     "Mapping": _mapping,
+    "dict": _mapping,
     "numbers": _row,
+    "texts": _texts,
+    "wholes": _wholes,
+    "path": as_path,
     "FloatArray": finite_numbers,
     "BoolArray": truths,
     "npt.ArrayLike": finite_numbers,

@@ -244,6 +244,13 @@ class Attribution(Drawn):
         return player_frame(self.players, columns)
 
 
+def returned(found: Any, function: str) -> Attribution:
+    """What a caller's function returned, if it is an attribution."""
+    if not isinstance(found, Attribution):
+        raise InvalidInput(f"{function} returned {shown(found)}; it must return an Attribution, as shapley does")
+    return found
+
+
 def largest(sizes: FloatArray, count: int) -> list[int]:
     """Positions of the `count` largest, largest first; ties stay in order."""
     rows: list[int] = np.argsort(-sizes, kind="stable")[: whole_number(count, "count", example=3)].tolist()

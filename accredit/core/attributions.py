@@ -39,7 +39,12 @@ class Attributions(Drawn):
     payoffs: int | None = None  # coalitions asked of the game, once for all outputs
 
     def __post_init__(self) -> None:
-        outputs = checked_names(self.by_output, "outputs")
+        if not isinstance(self.by_output, Mapping):
+            raise InvalidInput(f"by_output is {shown(self.by_output)}; write a mapping from output to Attribution")
+        outputs = checked_names(list(self.by_output), "outputs")
+        for name, credit in self.by_output.items():
+            if not isinstance(credit, Attribution):
+                raise InvalidInput(f"by_output[{name!r}] is {shown(credit)}; give an Attribution")
         object.__setattr__(self, "payoffs", optional_whole(self.payoffs, "payoffs", 0))
         first = self.by_output[outputs[0]]
         for name in outputs:

@@ -63,6 +63,24 @@ def worths(game: ChoiceGame, choices: IntArray) -> FloatArray:
     return earned
 
 
+def checked_choices(game: ChoiceGame, choices: Any) -> IntArray:
+    """Joint choices as (batch, n) whole numbers that the players have, or an error that says which is not one."""
+    given = real_numbers(choices, "choices")
+    shape = np.array(shape_of(game))
+    if given.shape[1:] != shape.shape:
+        raise InvalidInput(
+            f"choices has shape {given.shape}; give one row per joint choice and one column per player, (batch, {len(shape)})"
+        )
+    wrong = ~((given >= 0) & (given < shape) & (given == np.floor(given)))
+    if wrong.any():
+        row, player = np.argwhere(wrong)[0].tolist()
+        raise InvalidInput(
+            f"choices[{row}] of {game.players[player]!r} is {given[row, player]:g}; write a whole number from 0 to "
+            f"{shape[player] - 1}"
+        )
+    return given.astype(np.int64)
+
+
 def chosen(game: ChoiceGame, choice: IntArray) -> str:
     """A joint choice in words.
 

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-import numpy as np
-
 from accredit.core.errors import InvalidInput
 from accredit.core.numbers import checked_text, real_number, shown
 
@@ -86,18 +84,21 @@ class Estimate:
     level: float | None = None  # the share of samples in which the interval should hold the truth
 
     def __post_init__(self) -> None:
-        for name in ("value", "low", "high"):
+        put = object.__setattr__
+        put(self, "value", real_number(self.value, "value"))
+        for name in ("low", "high"):
             end = getattr(self, name)
-            number = isinstance(end, int | float | np.number) and not isinstance(end, bool)
-            if not number and (end is not None or name == "value"):
-                raise InvalidInput(f"{name} must be one number, got {shown(end)}; write for example {name}=0.5")
+            put(self, name, None if end is None else real_number(end, name))
+        put(self, "level", checked_level(self.level))
+        if not isinstance(self.precision, Precision):
+            raise InvalidInput(f"precision is {shown(self.precision)}; write for example Precision.interval()")
         if (self.low is None) != (self.high is None) or (self.low is None) != (self.precision.known is Known.UNKNOWN):
             raise InvalidInput(
                 f"low={self.low} and high={self.high} do not fit an estimate that is {self.precision.known}: both ends are "
                 "numbers, or the estimate is unknown and has none"
             )
         if self.low is not None and self.high is not None and not self.low <= self.high:
-            raise InvalidInput(f"low={self.low} is not below high={self.high}")
+            raise InvalidInput(f"low={self.low} is not below high={self.high}; write the lower end first")
         if self.precision.known is Known.EXACT and not self.low == self.value == self.high:
             raise InvalidInput(f"an exact {self.value} cannot lie between {self.low} and {self.high}")
 
@@ -111,14 +112,18 @@ class Estimate:
 
     def below(self, bound: float) -> bool | None:
         """Is it surely below `bound`? None: nobody can tell."""
-        return None if self.high is None else self.high < bound
+        limit = real_number(bound, "bound")
+        return None if self.high is None else self.high < limit
 
     def above(self, bound: float) -> bool | None:
         """Is it surely above `bound`? None: nobody can tell."""
-        return None if self.low is None else self.low > bound
+        limit = real_number(bound, "bound")
+        return None if self.low is None else self.low > limit
 
     def exceeds(self, other: Estimate) -> bool | None:
         """Does the whole interval lie above the other's? None: nobody can tell."""
+        if not isinstance(other, Estimate):
+            raise InvalidInput(f"other is {shown(other)}; give an Estimate, or write .above({shown(other, 20)})")
         return None if self.low is None or other.high is None else self.low > other.high
 
     def __contains__(self, value: float) -> bool:

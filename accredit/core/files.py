@@ -34,7 +34,7 @@ def as_path(path: Any, name: str = "path") -> Path:
 
 def kind_of(mode: int) -> str:
     """What stands in a place that is not a regular file."""
-    return KINDS.get(stat.S_IFMT(mode), "not a regular file")
+    return KINDS.get(stat.S_IFMT(mode), "not a regular file" if not stat.S_ISREG(mode) else "a file")
 
 
 def check_writable(path: Any, name: str = "path") -> Path:
@@ -57,6 +57,23 @@ def check_writable(path: Any, name: str = "path") -> Path:
         raise InvalidInput(f"the folder {str(folder)!r} cannot be written; choose another place for {str(given)!r}")
     if there is not None and not os.access(place, os.W_OK):
         raise InvalidInput(f"{name} {str(given)!r} is protected against writing; choose another name")
+    return place
+
+
+def check_folder(path: Any, name: str = "path") -> Path:
+    """Where a folder will be made, or is; refused now, and not after the work, where files cannot be written into it."""
+    given = as_path(path, name)
+    try:
+        place = Path(os.path.realpath(given))
+        there = next(above for above in (place, *place.parents) if _found(above) is not None)
+    except (OSError, ValueError) as error:
+        raise InvalidInput(f"{name} {str(given)!r:.80} cannot be written: {_why(error)}") from None
+    if not there.is_dir():
+        raise InvalidInput(
+            f"{name} {str(given)!r:.80} is not a folder: {str(there)!r:.80} is {kind_of(os.lstat(there).st_mode)}; name another"
+        )
+    if not os.access(there, os.W_OK | os.X_OK):
+        raise InvalidInput(f"the folder {str(there)!r:.80} cannot be written; choose another place")
     return place
 
 

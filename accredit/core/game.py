@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, KeysView, Mapping, Set
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
 from accredit.core.coalitions import BoolArray, FloatArray, IntArray, all_coalitions
 from accredit.core.errors import BadPayoff, InvalidInput, TooManyPlayers
-from accredit.core.numbers import checked_text, real_numbers, shown
+from accredit.core.numbers import checked_text, real_numbers, shown, truths, whole_number
 
 TABLE_LIMIT = 24  # players; a table of 2^24 payoffs is 128 MB
 LARGEST = 1e150  # the squares of larger payoffs would overflow
@@ -43,8 +43,21 @@ def checked_game(game: Any) -> Game:
             f"game is {shown(game)}, a {type(game).__name__}; give a game, for example TableGame(players, payoffs) or "
             "FunctionGame(players, function)"
         )
-    checked_players(game.players)
-    return game
+    names = checked_players(game.players)
+    return game if names == game.players else _Named(game, names)
+
+
+class _Named:
+    """Somebody's game whose players are numbers, or a list: the same game with their names."""
+
+    def __init__(self, game: Game, names: tuple[str, ...]) -> None:
+        self._game, self.players = game, names
+
+    def payoff(self, coalitions: BoolArray) -> FloatArray:
+        return self._game.payoff(coalitions)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._game, name)
 
 
 def payoffs(game: Game, coalitions: BoolArray) -> FloatArray:
@@ -75,9 +88,22 @@ def check_finite(earned: FloatArray, who: Callable[[int], str]) -> None:
     raise BadPayoff(f"payoff of coalition {who(row)} is {earned[row]}; every payoff must be {wanted}")
 
 
+def checked_coalitions(coalitions: Any, players: int) -> BoolArray:
+    """Coalitions as (batch, players) of true and false, or an error that says what is wrong with them. Games that anybody may
+    ask look at what they are asked."""
+    if type(coalitions) is np.ndarray and coalitions.dtype == bool and coalitions.shape[1:] == (players,):
+        return coalitions
+    rows = truths(coalitions, "coalitions")
+    if rows.shape[1:] != (players,):
+        raise InvalidInput(
+            f"coalitions has shape {rows.shape}; give one row per coalition and one column per player, (batch, {players})"
+        )
+    return rows
+
+
 def endpoints(game: Game) -> tuple[float, float]:
     """v(∅) and v(N)."""
-    n = len(game.players)
+    n = len(checked_game(game).players)
     nobody, everybody = payoffs(game, np.array([[False] * n, [True] * n]).reshape(2, n))
     return float(nobody), float(everybody)
 
@@ -88,7 +114,8 @@ def tabulate(game: Game, limit: int = TABLE_LIMIT, instead: str = "") -> FloatAr
     Asks the game in chunks that fit in memory; a game that already has its table is not asked again. `instead` is a call
     that answers the same question for more players than `limit`.
     """
-    n = len(game.players)
+    n, limit = len(checked_game(game).players), whole_number(limit, "limit", 0, example=TABLE_LIMIT)
+    checked_text(instead, "instead")
     if isinstance(game, Tabulated):
         return _checked_table(game, n)
     if n > limit:
@@ -139,8 +166,10 @@ def checked_players(players: Iterable[str | int]) -> tuple[str, ...]:
 
 def checked_names(given: Iterable[str | int], what: str) -> tuple[str, ...]:
     """Names of players or outputs as a tuple of distinct strings, or an error that names the offender."""
-    if not isinstance(given, Iterable):
+    if not isinstance(given, Iterable) or isinstance(given, bytes):
         raise InvalidInput(f"{what} is {shown(given)}; write a tuple of names")
+    if isinstance(given, Set) and not isinstance(given, KeysView):
+        raise InvalidInput(f"{what} is {shown(given)}, and a set has no order; write a tuple of names")
     names = tuple(as_name(name) for name in given)
     if not names:
         raise InvalidInput(f"{what} is empty; a game needs at least one {what.removesuffix('s')}")
@@ -177,6 +206,8 @@ def player_index(players: tuple[str, ...], name: str | int) -> int:
     """Position of a player, or an error that lists who plays."""
     try:
         return players.index(as_name(name))
+    except (AttributeError, TypeError):
+        raise InvalidInput(f"players is {shown(players)}; give the players of a game, as in ('a', 'b')") from None
     except ValueError:
         some = ", ".join(players[:8]) + (", …" if len(players) > 8 else "")
         raise InvalidInput(f"unknown player {name!r}; the players are {some}") from None
@@ -190,6 +221,7 @@ def coalition_of(players: tuple[str, ...], names: Iterable[str | int]) -> BoolAr
     """
     if not isinstance(names, Iterable):
         raise InvalidInput(f"a coalition is a list of players, got {shown(names)}; write for example [{players[0]!r}]")
+    players = checked_players(players)
     row = np.zeros(len(players), dtype=bool)
     for name in names:
         row[player_index(players, name)] = True
@@ -202,9 +234,11 @@ def distinct_names(labels: Iterable[str]) -> tuple[str, ...]:
     >>> distinct_names(["the", "cat", "the"])
     ('the', 'cat', 'the (2)')
     """
+    if not isinstance(labels, Iterable) or isinstance(labels, bytes | Set):
+        raise InvalidInput(f"labels is {shown(labels)}; write a list of names")
     used: set[str] = set()
     names = []
-    for label in labels:
+    for label in [checked_text(label, "labels") for label in labels]:
         name, copy = label, 1
         while name in used:
             copy += 1

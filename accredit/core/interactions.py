@@ -55,6 +55,8 @@ class Interactions(Drawn):
     def __post_init__(self) -> None:
         put = object.__setattr__
         put(self, "players", checked_players(self.players))
+        if not isinstance(self.values, Mapping):
+            raise InvalidInput(f"values is {shown(self.values)}; write a mapping, as in {{('A', 'B'): 1.0}}")
         if not self.values:
             raise InvalidInput("values is empty; give at least one coalition with its number")
         kept = {self._key(who): x for who, x in self.values.items()}
@@ -81,7 +83,7 @@ class Interactions(Drawn):
     def _key(self, who: Iterable[str]) -> Coalition:
         """A coalition as its members in the order of `players`."""
         if not isinstance(who, Iterable):
-            raise InvalidInput(f"the coalition is {shown(who)}; write the names of its members, as in ('A', 'B')")
+            raise InvalidInput(f"{shown(who)} is not a coalition; write the names of its members, as in ('A', 'B')")
         names = [who] if isinstance(who, str) else list(who)
         places = {
             self._places[p] if isinstance(p, str) and p in self._places else player_index(self.players, p)
@@ -108,7 +110,7 @@ class Interactions(Drawn):
         key = self._key(coalition)
         if key not in self.values:
             raise InvalidInput(
-                f"no interaction of {{{', '.join(key)}}} here; the sizes computed are {list(self.sizes)}"
+                f"there is no number of the coalition {{{', '.join(key)}}} here; the sizes computed are {list(self.sizes)}"
             )
         return key
 

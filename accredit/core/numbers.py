@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from accredit.core.coalitions import FloatArray
+from accredit.core.coalitions import BoolArray, FloatArray
 from accredit.core.errors import AccreditError, InvalidInput
 
 MOST = 2**63 - 1  # of counts and seeds: what a 64-bit integer holds
@@ -157,6 +157,26 @@ def _one(item: Any, name: str) -> float:
         raise _Refused(f"{name} is {shown(item)}; the largest number is 1.8e308") from None
 
 
+def finite_numbers(given: Any, name: str) -> FloatArray:
+    """An array of finite numbers, or an error that shows the first that is not."""
+    array = real_numbers(given, name)
+    if not np.isfinite(array).all():
+        raise InvalidInput(f"{name} holds {array[~np.isfinite(array)][0]}; every number must be finite")
+    return array
+
+
+def truths(given: Any, name: str) -> BoolArray:
+    """An array of true and false, also written as ones and zeros."""
+    array: Any = given
+    if not isinstance(given, np.ndarray) or given.dtype != bool:
+        array = real_numbers(given, name)
+        if not np.isin(array, (0.0, 1.0)).all():
+            raise InvalidInput(f"{name} is {shown(given)}; it must hold True and False only")
+    elif isinstance(given, np.ma.MaskedArray):
+        raise InvalidInput(f"{name} has masked entries; fill them in first, for example {name}.filled(False)")
+    return np.asarray(array, dtype=bool)
+
+
 def real_number(given: Any, name: str, low: float = -np.inf, high: float = np.inf, *, example: object = 0.5) -> float:
     """One finite number from `low` to `high`, or an error that names it.
 
@@ -184,9 +204,9 @@ def whole_number(given: Any, name: str, least: int = 1, most: int = MOST, *, exa
     3
     """
     if isinstance(given, bool | np.bool_) or not isinstance(given, int | np.integer) or not least <= given <= most:
-        bounds = f"of at least {least}" if most == MOST else f"from {least} to {most}"
+        bounds = ("" if least == -MOST else f" of at least {least}") if most == MOST else f" from {least} to {most}"
         usual = f"; write for example {name}={max(least, 1) if example is None else example}"
-        raise InvalidInput(f"{name} must be a whole number {bounds}, got {shown(given)}{usual}")
+        raise InvalidInput(f"{name} must be a whole number{bounds}, got {shown(given)}{usual}")
     return int(given)
 
 

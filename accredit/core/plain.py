@@ -176,9 +176,11 @@ def fields_of(
 ) -> dict[str, Any]:
     """The fields of a dataclass in what its `to_json` wrote: all of them but the `optional` ones, and no other. Another format
     is refused."""
+    if not isinstance(data, Mapping):
+        raise InvalidInput(f"data of {name} is {shown(data)}; give the object that .to_json() writes")
     if isinstance(data.get("format"), bool) or data.get("format") != format:
         raise InvalidInput(
-            f"{name} format {shown(data.get('format'))} is not {format}; write it again with this version"
+            f"{name} data has format {shown(data.get('format'))}, not {format}; write it again with this version"
         )
     known = [field.name for field in fields(kind)]
     known_fields((key for key in data if key not in ("kind", "format")), known, f"{name} JSON")

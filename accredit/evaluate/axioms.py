@@ -27,6 +27,7 @@ from accredit.core import (
     tabulate,
 )
 from accredit.core.arguments import checked_arguments
+from accredit.core.attribution import returned
 from accredit.core.games import Record
 from accredit.games import TableGame
 
@@ -154,11 +155,11 @@ def axioms_kept(method: Method, game: Game, seed: int = 0) -> tuple[Finding, ...
     with_null = TableGame((*game.players, _new_name(game)), np.concatenate([v, v]))
     n = len(game.players)
     evened = TableGame(game.players, (v + _exchanged(v, 0, n - 1)) / 2)
-    findings = [_test("efficiency", Holds.EXACTLY, method(game), game, method)]
-    findings.append(_test("symmetry", Holds.EXACTLY, method(evened), evened, method))
-    findings.append(_test("null player", Holds.EXACTLY, method(with_null), with_null, method))
-    findings.append(_linearity(Holds.EXACTLY, method(game), game, method, seed))
-    claimed = method(game)
+    claimed = returned(method(game), "method")
+    findings = [_test("efficiency", Holds.EXACTLY, claimed, game, method)]
+    findings.append(_test("symmetry", Holds.EXACTLY, returned(method(evened), "method"), evened, method))
+    findings.append(_test("null player", Holds.EXACTLY, returned(method(with_null), "method"), with_null, method))
+    findings.append(_linearity(Holds.EXACTLY, returned(method(game), "method"), game, method, seed))
     return tuple(Finding(f.axiom, claimed.claim(f.axiom).holds, f.verdict, f.residual, f.witness) for f in findings)
 
 
@@ -271,7 +272,7 @@ def _linearity(holds: Holds, attribution: Attribution, game: Game, method: Metho
 
 def _credit(method: Method, game: Game) -> FloatArray:
     """What a method gives to each player, in the game's order."""
-    found = method(game)
+    found = returned(method(game), "method")
     return _by_player(found, game, found.credit)
 
 

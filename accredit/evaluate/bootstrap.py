@@ -9,6 +9,7 @@ import numpy as np
 
 from accredit.core import Estimate, FloatArray, IntArray, InvalidInput, Precision, real_numbers
 from accredit.core.arguments import checked_arguments
+from accredit.core.numbers import finite_numbers, real_number
 
 Statistic = Callable[[FloatArray], FloatArray]  # (..., examples) -> (...), along the last axis
 EXACT_SIGNS = 12  # differences; up to here every assignment of signs is tried
@@ -55,8 +56,10 @@ def bootstrap(
         raise InvalidInput(f"count must be at least 1, got {count!r}; write 2000")
     if kind not in ("bca", "percentile"):
         raise InvalidInput(f"kind is {kind!r}; write 'bca' or 'percentile'")
-    estimate = float(statistic(x))
-    drawn = np.asarray(statistic(x[resamples(len(x), count, seed)]))
+    estimate = real_number(statistic(x), "what statistic returns")
+    drawn = finite_numbers(statistic(x[resamples(len(x), count, seed)]), "what statistic returns")
+    if drawn.shape != (count,):
+        raise InvalidInput(f"statistic returned shape {drawn.shape} for {count} rows; it must work along the last axis")
     if drawn.min() == drawn.max():
         return Estimate.unknown(estimate, f"the {len(x)} examples show no spread")
     at = tails(level, len(x))

@@ -15,6 +15,7 @@ import numpy as np
 from accredit.core import AccreditError, Attribution, BoolArray, FloatArray, Game, InvalidInput, Selection, payoffs
 from accredit.core.arguments import checked_arguments
 from accredit.core.coalitions import unique
+from accredit.core.numbers import shown
 
 Result = Attribution | Selection
 Better = Literal["higher", "lower"]
@@ -105,7 +106,12 @@ def measure_all(game: Game, results: Mapping[str, Result], metrics: Iterable[Met
     A metric that does not apply to a result gives a `Score` without value that says why.
     """
     chosen = tuple(metrics)
+    for metric in chosen:
+        if not hasattr(metric, "plan") or isinstance(metric, type):
+            raise InvalidInput(f"metrics holds {shown(metric)}; give metrics, for example [Deletion()]")
     for name, result in results.items():
+        if not isinstance(result, Attribution | Selection):
+            raise InvalidInput(f"results[{name!r}] is {shown(result)}; give an Attribution or a Selection")
         if result.players != game.players:
             raise InvalidInput(
                 f"result {name!r} does not credit the {len(game.players)} players of this game in their order; "

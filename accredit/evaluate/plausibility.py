@@ -11,6 +11,7 @@ import numpy as np
 
 from accredit.core import BoolArray, FloatArray, InvalidInput, real_numbers
 from accredit.core.arguments import checked_arguments
+from accredit.core.numbers import shown, whole_number
 
 Span = tuple[int, int]  # [start, end)
 
@@ -74,7 +75,10 @@ def spans_of(chosen: BoolArray) -> list[Span]:
     >>> spans_of(np.array([True, True, False, True]))
     [(0, 2), (3, 4)]
     """
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], np.asarray(chosen, dtype=bool), [False]]).astype(np.int8)))
+    marks = _booleans(chosen, "chosen")
+    if marks.ndim != 1:
+        raise InvalidInput(f"chosen has shape {marks.shape}; give one boolean per token")
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], marks, [False]]).astype(np.int8)))
     return [(int(a), int(b)) for a, b in edges.reshape(-1, 2)]
 
 
@@ -90,6 +94,12 @@ def iou_f1(predicted: Sequence[Span], rationale: Sequence[Span], threshold: floa
     """
     if not rationale:
         raise InvalidInput("rationale has no span; leave this example out")
+    for name, spans in (("predicted", predicted), ("rationale", rationale)):
+        for span in spans:
+            if not isinstance(span, tuple | list) or len(span) != 2:
+                raise InvalidInput(f"{name} holds {shown(span)}; give pairs (start, end), end not included")
+            for end in span:
+                whole_number(end, f"an end of a span in {name}", 0)
     for start, end in (*predicted, *rationale):
         if not start < end:
             raise InvalidInput(f"span {(start, end)} is empty; a span is [start, end), end not included")

@@ -12,6 +12,8 @@ import numpy as np
 
 from accredit.core import Attribution, InvalidInput
 from accredit.core.arguments import checked_arguments
+from accredit.core.attribution import returned
+from accredit.core.numbers import as_array, shown
 from accredit.evaluate.agreement import spearman
 
 if TYPE_CHECKING:
@@ -50,20 +52,33 @@ def model_randomisation(
     """
     if not inputs:
         raise InvalidInput("inputs is empty; give some inputs to explain")
-    explained = [(x, explain(model, x)) for x in inputs]
+    explained = [(x, returned(explain(model, x), "explain")) for x in inputs]
     ranked = [(x, attribution) for x, attribution in explained if len(attribution) > 1]
     if not ranked:
         raise InvalidInput("every input has one player, and one number has no rank; give inputs with several players")
     truth = [attribution for _, attribution in ranked]
     stages, signed, by_size = [], [], []
-    for stage, broken in randomised:
-        other = [explain(broken, x) for x, _ in ranked]
+    for stage, broken in _stages_of(randomised):
+        other = [returned(explain(broken, x), "explain") for x, _ in ranked]
         stages.append(stage)
         signed.append(_mean([spearman(a, b) for a, b in zip(truth, other, strict=True)]))
         by_size.append(_mean([spearman(np.abs(a.credit), np.abs(b.credit)) for a, b in zip(truth, other, strict=True)]))
     if not stages:
         raise InvalidInput("randomised yields no model; give for example randomised_layers(model, seed=0)")
     return Sanity(tuple(stages), tuple(signed), tuple(by_size))
+
+
+def _stages_of(randomised: Iterable[tuple[str, Model]]) -> Iterator[tuple[str, Model]]:
+    seen: set[str] = set()
+    for item in randomised:
+        if not isinstance(item, tuple | list) or len(item) != 2 or not isinstance(item[0], str):
+            raise InvalidInput(
+                f"randomised holds {shown(item)}; give pairs of a stage and a model, as in ('head', model)"
+            )
+        if item[0] in seen:
+            raise InvalidInput(f"randomised holds the stage {item[0]!r} twice; name each stage once")
+        seen.add(item[0])
+        yield item[0], item[1]
 
 
 @checked_arguments
@@ -78,7 +93,10 @@ def label_randomisation(
 
     The second model can only have memorised; an explanation that stays the same does not show what was learned.
     """
-    shuffled = np.random.default_rng(seed).permutation(np.asarray(labels))
+    given = as_array(labels, "labels")
+    if given.ndim != 1 or given.size == 0:
+        raise InvalidInput(f"labels is {shown(labels)}; give one label per training example")
+    shuffled = np.random.default_rng(seed).permutation(given)
     return model_randomisation(explain, fit(labels), [("shuffled labels", fit(shuffled.tolist()))], inputs)
 
 

@@ -11,7 +11,9 @@ import numpy as np
 
 from accredit.core import Attribution, BoolArray, FloatArray, Game, InvalidInput
 from accredit.core.arguments import checked_arguments
+from accredit.core.attribution import returned
 from accredit.core.coalitions import keys
+from accredit.core.game import payoffs
 
 if TYPE_CHECKING:
     from accredit.models import TextModel
@@ -33,7 +35,7 @@ class Shaken:
         salt = self._seed.to_bytes(8, "little")
         drawn = [int.from_bytes(blake2b(key, digest_size=8, salt=salt).digest(), "little") for key in keys(coalitions)]
         uniform = np.array(drawn, dtype=np.float64) / 2.0**63 - 1.0
-        return self._game.payoff(coalitions) + self._radius * uniform
+        return payoffs(self._game, coalitions) + self._radius * uniform
 
 
 @checked_arguments
@@ -61,11 +63,11 @@ def max_sensitivity(method: Callable[[Thing], Attribution], here: Thing, neighbo
     `shaken(game, radius, seed)` for methods that ask a game; for methods that read a model, the model with noise of at most r
     on its input embeddings. Lower is better; a method that ignores its input scores 0.
     """
-    centre = method(here).credit
+    centre = returned(method(here), "method").credit
     length = float(np.linalg.norm(centre))
     if length == 0:
         raise InvalidInput("the explanation is zero everywhere, so a relative change of it is undefined")
-    moved = [float(np.linalg.norm(method(near).credit - centre)) for near in neighbours]
+    moved = [float(np.linalg.norm(returned(method(near), "method").credit - centre)) for near in neighbours]
     if not moved:
         raise InvalidInput("neighbours is empty; give for example [shaken(game, 0.01, seed) for seed in range(10)]")
     return max(moved) / length

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from accredit.games import TextGame
     from accredit.methods import Place
     from accredit.models import Encoded, ImageModel, Partition, Pixels, TextModel
-    from accredit.models.text import Text
+    from accredit.models.encoding import Text
 
 PICTURED = ("patch", "segment", "pixel")  # what players of a picture are
 LABELS = 5  # how many of the prediction are kept

@@ -60,6 +60,10 @@ def central_point(network: LayeredNetwork, *, mu: float, quadratic: float = 0.0,
     the units of the network; inside, capacities are divided by the largest.
     """
     scale = float(max(network.capacity.max(), network.supply.max(), network.demand.max()))
+    if not mu / scale > 0:
+        raise NotConverged(
+            f"the widest edge carries {scale:.3g}, and the barrier's weight is lost below it; scale capacities"
+        )
     path = _Path(network, scale, quadratic * scale)
     for iteration in range(MAX_ITERATIONS + 1):
         before = path.off_centre

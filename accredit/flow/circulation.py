@@ -20,6 +20,7 @@ import numpy as np
 from scipy import sparse
 
 from accredit.core import FloatArray, IntArray
+from accredit.core.arguments import checked_arguments
 from accredit.flow.central_path import CentralPoint
 from accredit.flow.network import LayeredNetwork
 
@@ -46,6 +47,7 @@ class KKT:
     gap: float  # cᵀf + uᵀs_u, primal cost minus dual value
 
 
+@checked_arguments
 def circulation(network: LayeredNetwork) -> Circulation:
     """The circulation problem of a network: cost of the optimum = -(max flow)."""
     layers, tokens = network.layers, network.tokens

@@ -19,7 +19,10 @@ from typing import Any
 import numpy as np
 
 from accredit.core import BoolArray, FloatArray, InvalidInput, checked_groups, checked_players, player_index
+from accredit.core.arguments import checked_arguments
 from accredit.core.coalitions import unique
+from accredit.core.game import checked_coalitions
+from accredit.core.numbers import whole_number
 from accredit.flow.certificate import Flow
 from accredit.flow.maximum import MaximumFlows, checked_layer
 from accredit.flow.network import LayeredNetwork
@@ -78,6 +81,7 @@ class FlowGame:
     array([1., 2.])
     """
 
+    @checked_arguments
     def __init__(
         self, network: LayeredNetwork, *, layer: int = 0, groups: Groups = None, players: Iterable[str] | None = None
     ) -> None:
@@ -96,7 +100,7 @@ class FlowGame:
         return self.layer in (0, self.network.layers)
 
     def payoff(self, coalitions: BoolArray) -> FloatArray:
-        distinct, index = unique(coalitions @ self.members)
+        distinct, index = unique(checked_coalitions(coalitions, len(self._players)) @ self.members)
         return self.flows.values(distinct, self.layer)[index]
 
 
@@ -113,28 +117,35 @@ class MixedFlowGame:
     array([2., 0.])
     """
 
+    @checked_arguments
     def __init__(self, network: LayeredNetwork, places: Mapping[str, Iterable[tuple[int, int]]]) -> None:
         self.network = network.pruned()
-        self._players = checked_players(places)
-        self._places = [
-            [(checked_layer(layer, network.layers), self._token(token)) for layer, token in listed]
-            for listed in places.values()
-        ]
+        if not places:
+            raise InvalidInput("places is empty; name a player, as in {'first': [(0, 0)]}")
+        self._players = checked_players(list(places))
+        self._places = [self._nodes(name, listed) for name, listed in places.items()]
         every = [place for listed in self._places for place in listed]
         if len(set(every)) != len(every) or not all(self._places):
             raise InvalidInput("places must give every player at least one node, and no node to two players")
 
-    def _token(self, token: int) -> int:
-        if not 0 <= token < self.network.tokens:
-            raise InvalidInput(f"places names token {token!r}; the tokens are 0 … {self.network.tokens - 1}")
-        return int(token)
+    def _nodes(self, player: str, listed: Any) -> list[tuple[int, int]]:
+        """The nodes of one player as (layer, token)."""
+        try:
+            pairs = [(layer, token) for layer, token in listed]
+        except (TypeError, ValueError):
+            raise InvalidInput(f"places[{player!r}] is {listed!r:.60}; give nodes as [(layer, token), …]") from None
+        last = self.network.tokens - 1
+        return [
+            (checked_layer(layer, self.network.layers), whole_number(token, f"a token of places[{player!r}]", 0, last))
+            for layer, token in pairs
+        ]
 
     @property
     def players(self) -> tuple[str, ...]:
         return self._players
 
     def payoff(self, coalitions: BoolArray) -> FloatArray:
-        distinct, index = unique(coalitions)
+        distinct, index = unique(checked_coalitions(coalitions, len(self._players)))
         return np.array([self._flow(row) for row in distinct])[index]
 
     def _flow(self, plays: BoolArray) -> float:
@@ -152,6 +163,7 @@ class MixedFlowGame:
 class FrozenFlowGame:
     """The additive game of one frozen flow: v(S) = what this flow sends through S. Its Shapley value is that flow itself."""
 
+    @checked_arguments
     def __init__(
         self, flow: Flow, *, layer: int = 0, groups: Groups = None, players: Iterable[str] | None = None
     ) -> None:
@@ -164,4 +176,4 @@ class FrozenFlowGame:
         return self._players
 
     def payoff(self, coalitions: BoolArray) -> FloatArray:
-        return np.asarray(coalitions @ self.through)
+        return np.asarray(checked_coalitions(coalitions, len(self._players)) @ self.through)

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from accredit.core import BoolArray, FloatArray, IntArray, NotConverged, needs, whole_number
+from accredit.core.arguments import checked_arguments
 from accredit.flow.network import LayeredNetwork, from_units, in_units, integer_shift
 
 
@@ -49,6 +50,7 @@ class MaximumFlows:
     2.0
     """
 
+    @checked_arguments
     def __init__(self, network: LayeredNetwork) -> None:
         self.network = network
         layers, tokens = network.layers, network.tokens
@@ -128,6 +130,7 @@ class MaximumFlows:
         return solved(self._solver, self._source, self._sink)
 
 
+@checked_arguments
 def maximum_flow(network: LayeredNetwork) -> MaximumFlow:
     """One max flow and a minimum cut of a network.
 

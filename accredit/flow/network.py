@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput, as_array, real_number, real_numbers
+from accredit.core.arguments import checked_arguments
 from accredit.flow.stack import AttentionStack, carried_in
 
 ROW_SUM_TOLERANCE = 1e-3  # half-precision softmax rows miss 1 by about this much
@@ -57,6 +58,17 @@ def checked_attention(attention: Any, *, normalise: bool = True) -> FloatArray:
             )
         array /= sums[:, :, None]
     return array
+
+
+def checked_capacity(given: Any, name: str = "capacity") -> FloatArray:
+    """Capacities as float64 (L, T, T), or an error that says what is wrong with them."""
+    capacity = real_numbers(given, name)
+    if capacity.ndim != 3 or capacity.shape[1] != capacity.shape[2] or capacity.size == 0:
+        raise InvalidInput(
+            f"{name} has shape {capacity.shape}; (layers, tokens, tokens) is needed, at least one of each"
+        )
+    check_capacities(capacity, name)
+    return capacity
 
 
 def check_capacities(array: FloatArray, name: str) -> None:
@@ -133,7 +145,7 @@ def _checked_openings(weights: FloatArray, tokens: int) -> FloatArray:
     return weights
 
 
-def output_rows(outputs: int | Iterable[int] | Any | None, tokens: int) -> IntArray:
+def output_rows(outputs: int | Iterable[int] | Any | None, tokens: int, name: str = "outputs") -> IntArray:
     """Output tokens as indices 0 … T-1, in the order asked; negative indices count from the end.
 
     >>> output_rows(-1, 4), output_rows(None, 2)
@@ -141,16 +153,16 @@ def output_rows(outputs: int | Iterable[int] | Any | None, tokens: int) -> IntAr
     """
     if outputs is None:
         return np.arange(tokens)
-    given = np.atleast_1d(as_array(outputs, "outputs"))
+    given = np.atleast_1d(as_array(outputs, name))
     if given.ndim != 1 or given.dtype.kind not in "iu" or given.size == 0:
-        raise InvalidInput(f"outputs is {outputs!r:.60}; give a token index, a list of indices, or None for all")
+        raise InvalidInput(f"{name} is {outputs!r:.60}; give a token index, a list of indices, or None for all")
     rows = given.astype(np.int64)
     if (rows < -tokens).any() or (rows >= tokens).any():
         bad = int(rows[(rows < -tokens) | (rows >= tokens)][0])
-        raise InvalidInput(f"outputs holds {bad}, out of range for {tokens} tokens; use 0 … {tokens - 1}")
+        raise InvalidInput(f"{name} holds {bad}, out of range for {tokens} tokens; use 0 … {tokens - 1}")
     rows %= tokens
     if len(set(rows.tolist())) != len(rows):
-        raise InvalidInput(f"outputs names a token twice: {rows.tolist()}; name each output once")
+        raise InvalidInput(f"{name} names a token twice: {rows.tolist()}; name each once")
     return rows
 
 
@@ -168,11 +180,7 @@ class LayeredNetwork:
     demand: FloatArray  # (T,): what (0, j) → sink may carry
 
     def __post_init__(self) -> None:
-        capacity = real_numbers(self.capacity, "capacity")
-        if capacity.ndim != 3 or capacity.shape[1] != capacity.shape[2] or capacity.size == 0:
-            raise InvalidInput(
-                f"capacity has shape {capacity.shape}; (layers, tokens, tokens) is needed, at least one of each"
-            )
+        capacity = checked_capacity(self.capacity)
         for name, shape in (
             ("capacity", capacity.shape),
             ("supply", capacity.shape[1:2]),
@@ -185,6 +193,7 @@ class LayeredNetwork:
             object.__setattr__(self, name, given)
 
     @classmethod
+    @checked_arguments
     def from_attention(
         cls, attention: Any, *, outputs: Outputs = None, residual: float = 0.5, normalise: bool = True
     ) -> LayeredNetwork:
@@ -213,6 +222,7 @@ class LayeredNetwork:
         """How many edges have positive capacity, super edges included."""
         return int(np.count_nonzero(self.capacity) + np.count_nonzero(self.supply) + np.count_nonzero(self.demand))
 
+    @checked_arguments
     def with_super_edges(self, capacity: float | None = None) -> LayeredNetwork:
         """The same network with every open super edge as wide as `capacity`; None: the number of tokens. Half-open ones stay.
 
@@ -247,6 +257,7 @@ class LayeredNetwork:
             drained[layer + 1] = (self.capacity[layer][:, drained[layer]] > 0).any(axis=1)
         return self.fed() & drained
 
+    @checked_arguments
     def fed(self, above: float = 0.0) -> BoolArray:
         """Which nodes the source reaches along edges wider than `above`, (L+1, T)."""
         fed = np.zeros((self.layers + 1, self.tokens), bool)
@@ -351,6 +362,7 @@ def from_units(units: Any, shift: int) -> FloatArray:
     return np.ldexp(np.asarray(units, dtype=np.float64), -shift)
 
 
+@checked_arguments
 def flow_matrix(
     network: LayeredNetwork, direction: Literal["backward", "forward"] = "backward"
 ) -> tuple[FloatArray, npt.NDArray[np.int64], float]:

@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 
 from accredit.core import BoolArray, FloatArray, IntArray
+from accredit.core.numbers import whole_number
 from accredit.flow.maximum import maximum_flow, simple_max_flow, solved
-from accredit.flow.network import LayeredNetwork, from_units, in_units, integer_shift
+from accredit.flow.network import LayeredNetwork, checked_capacity, from_units, in_units, integer_shift, output_rows
 
 ROUNDS, CHECK, JOINED = 80, 8, 1e-12  # Sinkhorn rounds, how often to look, and the mismatch that counts as none
 JOIN_FROM = 7  # layers: shallower networks mix too little for the join to succeed
@@ -26,6 +27,8 @@ MEETS = 1e-9  # a flow this near to its bound, as a share, counts as meeting it
 
 def pair_bounds(capacity: FloatArray, i: int) -> FloatArray:
     """What output i could send to each input if only the first and the last edge counted, (T,)."""
+    capacity = checked_capacity(capacity)
+    i = whole_number(i, "i", 0, capacity.shape[1] - 1)
     return np.asarray(np.minimum(capacity[-1, i].sum(), capacity[0].sum(axis=0)))
 
 
@@ -33,7 +36,7 @@ class PairFlows:
     """Flows between single tokens of one capacity tensor (L, T, T)."""
 
     def __init__(self, capacity: FloatArray) -> None:
-        self.capacity = capacity
+        self.capacity = capacity = checked_capacity(capacity)
         self.solves = 0  # pairs that needed a solver
         self._rows, self._columns = capacity.sum(axis=2), capacity.sum(axis=1)  # (L, T) each
         self._solver: Any = None
@@ -49,7 +52,8 @@ class PairFlows:
 
     def row(self, i: int, inputs: IntArray | None = None) -> FloatArray:
         """Max flow from output i to every input, or to the listed ones."""
-        columns = np.arange(self.capacity.shape[1]) if inputs is None else np.asarray(inputs)
+        i = whole_number(i, "i", 0, self.capacity.shape[1] - 1)
+        columns = output_rows(inputs, self.capacity.shape[1], "inputs")
         if len(self.capacity) == 1:
             return np.asarray(self.capacity[0, i, columns])
         if len(self.capacity) == 2:  # one middle layer: paths i → k → j share no edge

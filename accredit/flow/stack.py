@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput, real_numbers
+from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput, as_array, real_numbers
+from accredit.core.arguments import checked_arguments
+from accredit.core.numbers import finite_numbers, truths
 
 HALF = 0.5  # of a decoder layer's attention goes to its own tokens, the other half to the encoder's
 
@@ -26,7 +28,7 @@ class AttentionStack:
     carried: BoolArray  # (L, T)
 
     def __post_init__(self) -> None:
-        weights, carried = real_numbers(self.weights, "weights"), np.asarray(self.carried, dtype=bool)
+        weights, carried = finite_numbers(self.weights, "weights"), truths(self.carried, "carried")
         if weights.ndim != 3 or weights.shape[1] != weights.shape[2] or carried.shape != weights.shape[:2]:
             raise InvalidInput(
                 f"weights have shape {weights.shape} and carried {carried.shape}; (L, T, T) and (L, T) are needed"
@@ -38,6 +40,7 @@ class AttentionStack:
         return len(self.weights)
 
 
+@checked_arguments
 def encoder_decoder(encoder: Any, decoder: Any, cross: Any, *, share: float = HALF) -> AttentionStack:
     """One graph of an encoder (Lₑ, S, S), a decoder (L_d, P, P) and its cross-attention (L_d, P, S): source tokens, then
     decoder tokens, and the encoder's layers below the decoder's.
@@ -85,6 +88,7 @@ def carried_in(attention: Any, layers: int, tokens: int) -> BoolArray:
     return attention.carried if isinstance(attention, AttentionStack) else np.zeros((layers, tokens), dtype=bool)
 
 
+@checked_arguments
 def some_layers(attention: FloatArray | AttentionStack, layers: Any) -> FloatArray | AttentionStack:
     """The attention of some layers, in their order: None for all, one number, or several; negative ones count from the last.
 
@@ -93,15 +97,22 @@ def some_layers(attention: FloatArray | AttentionStack, layers: Any) -> FloatArr
     """
     if layers is None:
         return attention
+    _check_layers(attention)
     chosen = layer_numbers(layers, len(attention))
     if isinstance(attention, AttentionStack):
         return AttentionStack(attention.weights[chosen], attention.carried[chosen])
     return np.asarray(attention[chosen])
 
 
+def _check_layers(attention: FloatArray | AttentionStack) -> None:
+    shape = np.shape(attention.weights if isinstance(attention, AttentionStack) else attention)
+    if len(shape) != 3 or 0 in shape:
+        raise InvalidInput(f"attention has shape {shape}; (layers, tokens, tokens) is needed, at least one of each")
+
+
 def layer_numbers(layers: int | Sequence[int], count: int) -> IntArray:
     """Numbers of layers, rising, each once."""
-    given = np.atleast_1d(np.asarray(layers))
+    given = np.atleast_1d(as_array(layers, "layers"))
     if given.ndim != 1 or given.size == 0 or given.dtype.kind not in "iu":
         raise InvalidInput(f"layers is {layers!r:.60}; give one number or a list of numbers, or None for all {count}")
     if (given < -count).any() or (given >= count).any():
@@ -114,16 +125,19 @@ def layer_numbers(layers: int | Sequence[int], count: int) -> IntArray:
     return found.astype(np.int64)
 
 
+@checked_arguments
 def is_causal(attention: FloatArray | AttentionStack) -> bool:
     """Whether no token reads one to its right, in any layer that reads at all.
 
     >>> is_causal(np.tril(np.ones((1, 3, 3)))), is_causal(np.ones((1, 3, 3)))
     (True, False)
     """
+    _check_layers(attention)
     top = attention.weights[-1] if isinstance(attention, AttentionStack) else attention[-1]
     return len(top) > 1 and not np.triu(top, 1).any()
 
 
+@checked_arguments
 def uniform_attention(attention: FloatArray | AttentionStack) -> FloatArray | AttentionStack:
     """What the mask alone would give: every token reads all that it may read with equal weight.
 
@@ -133,6 +147,7 @@ def uniform_attention(attention: FloatArray | AttentionStack) -> FloatArray | At
     >>> uniform_attention(np.array([[[1.0, 0.0], [0.9, 0.1]]]))[0].tolist()
     [[1.0, 0.0], [0.5, 0.5]]
     """
+    _check_layers(attention)
     if isinstance(attention, AttentionStack):
         return AttentionStack(_evened(attention.weights, _blocks(attention)), attention.carried)
     return _evened(attention, [slice(0, attention.shape[2])])

@@ -18,6 +18,7 @@ from typing import Literal
 import numpy as np
 
 from accredit.core import InvalidInput, NotConverged, real_number
+from accredit.core.arguments import checked_arguments
 from accredit.flow.central_path import INSTEAD, CentralPoint, central_point
 from accredit.flow.certificate import Certificate, Flow, conservation, over_capacity
 from accredit.flow.circulation import duality_gap
@@ -34,6 +35,7 @@ VECTORS, DENSE = 16, 6  # numbers held for each edge, and copies of all layers a
 FINEST = 1e-12  # smallest ε as a share of the max flow: below it, the deficit is lost in rounding
 
 
+@checked_arguments
 def unique_flow(network: LayeredNetwork, rule: FlowRule | str = "barrier", *, epsilon: float = 1e-6) -> Flow:
     """The one flow that a rule picks, with its certificate. O(L·T³) flops per iteration, 10–40 of them (`l2`: 20–80).
 

@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING, Any, Protocol, final
 import numpy as np
 
 from accredit.core import BadPayoff, BoolArray, FloatArray, IntArray, InvalidInput, distinct_names
+from accredit.core.arguments import checked_arguments
 from accredit.core.coalitions import keys
+from accredit.core.game import checked_coalitions
+from accredit.core.numbers import shown
 from accredit.games.batches import MEMORY, Cost, estimate
 from accredit.models.prompt import UNITS, WHOLE
 
@@ -88,6 +91,7 @@ class AnswerGame:
 
     def asked(self, coalitions: BoolArray) -> FloatArray:
         """All that a pass pays: the answer's tokens, then those of the other answer; (batch, n) -> (batch, all tokens)."""
+        coalitions = checked_coalitions(coalitions, len(self.players))
         names = keys(coalitions)
         new = {name: i for i, name in enumerate(names) if name not in self._known}
         if new:
@@ -135,6 +139,8 @@ class AnswerGame:
         one minus the other, while sentences and tokens are those of this one alone.
         """
         whole, count = self.whole(payoff), len(self.outputs)
+        if not isinstance(units, list | tuple) or not {*map(repr, units)} <= {"'sentence'", "'token'"}:
+            raise InvalidInput(f"units is {shown(units)}; write some of ('sentence', 'token')")
         named = [
             (name, where) for unit in units for name, where in self._cut(unit) if len(where) < count or self._others
         ]
@@ -225,6 +231,7 @@ def _logit(earned: FloatArray) -> FloatArray:
     return np.asarray(log_p - np.log(-np.expm1(log_p)))
 
 
+@checked_arguments
 def answer_game(
     model: Any,
     prompt: Any = None,

@@ -8,6 +8,7 @@ from typing import Any, final
 import numpy as np
 
 from accredit.core import BadPayoff, BoolArray, FloatArray, InvalidInput, distinct_names, real_numbers
+from accredit.core.arguments import checked_arguments
 from accredit.games.answers import AnswerGame, chosen_players
 from accredit.games.batches import spans
 from accredit.models.prompt import Parts, prompt_of
@@ -76,6 +77,7 @@ class FunctionPays:
         }  # fmt: skip
 
 
+@checked_arguments
 def asked_game(
     function: Callable[..., Any],
     prompt: Any = None,

@@ -13,6 +13,7 @@ import numpy as np
 
 from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput
 from accredit.core.coalitions import unique
+from accredit.core.numbers import real_number, whole_number
 
 MEMORY = 1 << 30  # bytes of activations that one forward pass may use
 CACHE_TOKENS = 2048  # larger batches leave the CPU's caches and gain nothing
@@ -44,8 +45,7 @@ class Cost:
 
 def estimate(game: Evaluated, budget: int) -> Cost:
     """Time a few full batches of random coalitions, and scale to `budget` payoffs."""
-    if budget < 1:
-        raise InvalidInput(f"budget is {budget}; ask for at least one payoff")
+    whole_number(budget, "budget", example=100)
     n, rows = len(game.players), min(game.rows, budget)
     coalitions = np.random.default_rng(0).random((rows, n)) < 0.5
     game.payoff(coalitions)  # the first call also pays for allocations
@@ -63,8 +63,8 @@ def rows_that_fit(bytes_per_row: float, memory: float, tokens: int = 1, device: 
     >>> rows_that_fit(2.0**20, memory=2.0**26), rows_that_fit(2.0**30, memory=2.0**26)
     (64, 1)
     """
-    if not memory > 0:
-        raise InvalidInput(f"memory is {memory!r}; give a positive number of bytes")
+    if not real_number(memory, "memory", 0, example=1e9) > 0:
+        raise InvalidInput(f"memory is {memory!r}; give a positive number of bytes, for example memory=1e9")
     most = CACHE_TOKENS // tokens if device == "cpu" else ROWS
     return int(max(1, min(most, memory // max(bytes_per_row, 1.0))))
 

@@ -10,8 +10,8 @@ from typing import Any, final
 import numpy as np
 
 from accredit.core import BadPayoff, FloatArray, IntArray, InvalidInput
-from accredit.core.choices import MOST_CELLS, Choosing, checked_levels, chosen, shape_of
-from accredit.core.game import check_finite
+from accredit.core.choices import MOST_CELLS, Choosing, checked_choices, checked_levels, chosen, shape_of
+from accredit.core.game import check_finite, checked_players
 from accredit.core.numbers import real_numbers
 from accredit.core.tables import Sheet, number, read_sheet
 
@@ -29,7 +29,10 @@ class ChoiceTable(Choosing):
 
     def __init__(self, players: Iterable[str | int], table: Any, levels: Any = None) -> None:
         values = real_numbers(table, "table", copy=True)
-        super().__init__(*checked_levels(players, list(values.shape) if levels is None else levels))
+        names = checked_players(players)
+        if values.ndim != len(names):
+            raise InvalidInput(f"table has {values.ndim} axes for {len(names)} players; give one axis per player")
+        super().__init__(*checked_levels(names, list(values.shape) if levels is None else levels))
         wanted = shape_of(self)
         if values.shape != wanted:
             raise InvalidInput(f"table has shape {values.shape}; these players and levels need {wanted}")
@@ -39,7 +42,7 @@ class ChoiceTable(Choosing):
         self.table = values
 
     def worth(self, choices: IntArray) -> FloatArray:
-        return np.asarray(self.table[tuple(choices.T)])
+        return np.asarray(self.table[tuple(checked_choices(self, choices).T)])
 
     def __repr__(self) -> str:
         return f"ChoiceTable({len(self._players)} players, {self.table.size} joint choices)"
@@ -61,7 +64,7 @@ class ChoiceFunction(Choosing):
         self._function = function
 
     def worth(self, choices: IntArray) -> FloatArray:
-        return real_numbers(self._function(choices), "worth", BadPayoff)
+        return real_numbers(self._function(checked_choices(self, choices)), "worth", BadPayoff)
 
     def __repr__(self) -> str:
         return f"ChoiceFunction({len(self._players)} players)"

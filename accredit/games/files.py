@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from accredit.core.arguments import checked_arguments
 from accredit.core.coalitions import by_size
 from accredit.core.errors import InvalidInput
 from accredit.core.game import TABLE_LIMIT, as_name, checked_names
@@ -23,6 +24,7 @@ SEPARATOR = "+"
 Row = tuple[tuple[str, ...], tuple[float, ...], str]  # members, one payoff per output, where it stands
 
 
+@checked_arguments
 def read_game(path: str | Path, *, nobody: float | None = None) -> TableGame:
     """A game from a file. `nobody` is what nobody earns, if the file leaves it out; without it such a file is refused.
 
@@ -48,6 +50,7 @@ def read_filled(source: str | Path | Sheet, nobody: float | None) -> tuple[Table
     return TableGame.from_payoffs(earned_alone, players, nobody=nobody if filled else None), filled
 
 
+@checked_arguments
 def read_games(path: str | Path) -> TableGames:
     """Games that pay in several outputs, from a file.
 
@@ -209,6 +212,7 @@ def _number(value: Any, where: str) -> float:
     return payoff
 
 
+@checked_arguments
 def read_groups(text: str) -> dict[str, list[str]]:
     """Groups from one line: `web=A+B, code=C`, or `A+B, C` to name each group after its members.
 

@@ -8,6 +8,7 @@ import numpy as np
 import torch
 
 from accredit.core import BoolArray, FloatArray
+from accredit.core.arguments import checked_arguments
 from accredit.games.batches import MEMORY, rows_that_fit, spans, transformer_bytes
 from accredit.games.parts import PartsGame
 from accredit.models.image import ImageModel, absent_picture
@@ -97,6 +98,7 @@ class ImageGame(PartsGame):
         return f"ImageGame({len(self.players)} players, {self.payoff_name} of {label!r}, removal by {self.removal})"
 
 
+@checked_arguments
 def image_game(
     model: ImageModel,
     image: Any,

@@ -9,6 +9,7 @@ from typing import Any, Literal, Protocol, final
 
 from accredit.core import BoolArray, FloatArray, InvalidInput, distinct_names
 from accredit.core.coalitions import unique
+from accredit.core.game import checked_coalitions
 from accredit.games.batches import Cost, estimate
 from accredit.models.partition import Partition
 
@@ -39,7 +40,7 @@ class PartsGame(ABC):
 
     def worths(self, coalitions: BoolArray, targets: tuple[int, ...]) -> FloatArray:
         """Payoffs for several targets from the same inputs: (batch, n) -> (batch, targets)."""
-        distinct, index = unique(coalitions)
+        distinct, index = unique(checked_coalitions(coalitions, len(self.players)))
         return self._earned(self.partition.kept(distinct), targets)[index]
 
     def paying(self, targets: Literal["all"] | Iterable[str | int] = "all") -> PartsGames:

@@ -23,6 +23,7 @@ import numpy as np
 
 from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput
 from accredit.core.coalitions import unique
+from accredit.core.game import checked_groups
 from accredit.games.batches import MEMORY, spans
 from accredit.models.frames import Rows
 from accredit.models.partition import Partition, partition_of
@@ -250,7 +251,7 @@ def columns_as_players(columns: tuple[str, ...], players: Mapping[str, Iterable[
         raise InvalidInput(
             f"players is {players!r:.40}; for rows write groups of columns: {{'person': ['age', 'sex']}}"
         )
-    places = {name: [_position(c, columns) for c in members] for name, members in (players or {}).items()}
+    places = {name: [_position(c, columns) for c in members] for name, members in checked_groups(players or {}).items()}
     owner: dict[int, str] = {}
     for name, members in places.items():
         for place in members:

@@ -9,7 +9,7 @@ import numpy as np
 
 from accredit.core.coalitions import BoolArray, FloatArray, to_index
 from accredit.core.errors import BadPayoff, InvalidInput, TooManyPlayers
-from accredit.core.game import TABLE_LIMIT, checked_names, checked_players, named
+from accredit.core.game import TABLE_LIMIT, checked_coalitions, checked_names, checked_players, named
 from accredit.core.games import check_every_finite, check_room
 from accredit.core.numbers import real_numbers
 
@@ -54,7 +54,7 @@ class TableGames:
         return self._table
 
     def payoff(self, coalitions: BoolArray) -> FloatArray:
-        return self._table[to_index(coalitions)]
+        return self._table[to_index(checked_coalitions(coalitions, len(self._players)))]
 
     def __repr__(self) -> str:
         return f"TableGames({len(self._players)} players, {len(self._outputs)} outputs)"
@@ -85,7 +85,7 @@ class FunctionGames:
         return self._outputs
 
     def payoff(self, coalitions: BoolArray) -> FloatArray:
-        return real_numbers(self._function(coalitions), "payoff", BadPayoff)
+        return real_numbers(self._function(checked_coalitions(coalitions, len(self._players))), "payoff", BadPayoff)
 
     def __repr__(self) -> str:
         return f"FunctionGames({len(self._players)} players, {len(self._outputs)} outputs)"

@@ -8,6 +8,8 @@ from typing import Any, final
 import numpy as np
 
 from accredit.core import BoolArray, FloatArray, InvalidInput
+from accredit.core.arguments import checked_arguments
+from accredit.core.numbers import truths
 from accredit.games.batches import spans
 from accredit.games.parts import PartsGame
 from accredit.models.encoded import Encoded
@@ -44,7 +46,10 @@ class StringGame(PartsGame):
 
     def left(self, stays: BoolArray) -> str:
         """The text without the words that left: (T,) -> a string."""
-        return "".join(piece for piece, here in zip(self._pieces, stays.tolist(), strict=True) if here).strip()
+        here = truths(stays, "stays")
+        if here.shape != (len(self._pieces),):
+            raise InvalidInput(f"stays has shape {here.shape}; give one truth for each of {len(self._pieces)} words")
+        return "".join(piece for piece, stay in zip(self._pieces, here.tolist(), strict=True) if stay).strip()
 
     @property
     def provenance(self) -> dict[str, Any]:
@@ -62,6 +67,7 @@ class StringGame(PartsGame):
         return f"StringGame({len(self.players)} players, {self.payoff_name} of {self.model.label(self.target)!r})"
 
 
+@checked_arguments
 def string_game(
     model: StringModel,
     text: str | Encoded,

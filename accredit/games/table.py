@@ -13,6 +13,7 @@ from accredit.core.game import (
     TABLE_LIMIT,
     as_name,
     check_finite,
+    checked_coalitions,
     checked_players,
     coalition_of,
     named,
@@ -69,7 +70,7 @@ class TableGame:
                 raise InvalidInput(f"nobody={nobody!r:.40} is given, and payoffs has a line for nobody; leave out one")
             given[frozenset()] = nobody
         seen = dict.fromkeys(name for who, _ in listed for name in who)
-        names = checked_players(players if players is not None else seen)
+        names = checked_players(players if players is not None else list(seen))
         if len(names) > TABLE_LIMIT:
             raise TooManyPlayers(
                 f"a table of {len(names)} players has 2^{len(names)} payoffs; the limit is {TABLE_LIMIT}"
@@ -100,7 +101,7 @@ class TableGame:
         return self._table
 
     def payoff(self, coalitions: BoolArray) -> FloatArray:
-        return self._table[to_index(coalitions)]
+        return self._table[to_index(checked_coalitions(coalitions, len(self._players)))]
 
     def __repr__(self) -> str:
         return f"TableGame({len(self._players)} players)"
@@ -116,6 +117,8 @@ def _listed(payoffs: Mapping[Any, float]) -> list[tuple[tuple[Any, ...], float]]
         if one is who and not isinstance(who, Iterable):
             raise InvalidInput(f"payoffs has the coalition {shown(who)}; write its members, as in ({shown(str(who))},)")
         listed.append(((one,) if one is not who else tuple(as_name(member) for member in who), value))
+    if not listed:
+        raise InvalidInput("payoffs is empty; write {(): 0, ('a',): 1, ('b',): 2, ('a', 'b'): 4}")
     return listed
 
 
@@ -133,7 +136,9 @@ def _with_nobody(values: FloatArray, n: int, nobody: float | None) -> FloatArray
             f"table of {n} players needs {whole} payoffs, got {whole - 1}; if nobody was left out, write nobody=0"
         )
     several = "; for several outputs write TableGames(players, outputs, table)" if values.ndim == 2 else ""
-    raise InvalidInput(f"table of {n} players needs {whole} payoffs, got shape {values.shape}{several}")
+    raise InvalidInput(
+        f"table of {n} players needs {whole} payoffs, got shape {values.shape}; give one number per coalition{several}"
+    )
 
 
 def _in_binary_order(values: FloatArray, order: str) -> FloatArray:
@@ -166,7 +171,7 @@ class FunctionGame:
         return self._players
 
     def payoff(self, coalitions: BoolArray) -> FloatArray:
-        return real_numbers(self._function(coalitions), "payoff", BadPayoff)
+        return real_numbers(self._function(checked_coalitions(coalitions, len(self._players))), "payoff", BadPayoff)
 
     def __repr__(self) -> str:
         return f"FunctionGame({len(self._players)} players)"

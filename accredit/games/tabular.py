@@ -15,6 +15,8 @@ from typing import Any, final
 import numpy as np
 
 from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput
+from accredit.core.arguments import checked_arguments
+from accredit.core.numbers import shown
 from accredit.games.batches import MEMORY, spans
 from accredit.games.parts import PartsGame
 from accredit.games.rows import columns_as_players, outputs_of_rows
@@ -100,6 +102,7 @@ def mixed(row: Any, background: Any, kept: BoolArray) -> Any:
     return pandas.DataFrame(columns).set_axis(background.columns, axis=1)
 
 
+@checked_arguments
 def tabular_game(
     model: Any,
     row: Any,
@@ -147,6 +150,8 @@ def _in_unit(model: Any, payoff: Payoff | None, rows: Any) -> tuple[ArrayModel, 
 
     Estimators and boosters are asked in the unit that they add up in, as `accredit.explain` asks them.
     """
+    if payoff is not None and (isinstance(payoff, type) or not (isinstance(payoff, str) or callable(payoff))):
+        raise InvalidInput(f"payoff is {shown(payoff)}; write a name such as 'log-odds', or a function of the outputs")
     if reads_rows(model) and payoff != "margin":
         asked = as_row_model(model)
         law: Law = "probability" if "probability" in asked.units else "none"

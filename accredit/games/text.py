@@ -11,14 +11,16 @@ import numpy as np
 import torch
 
 from accredit.core import BoolArray, FloatArray, InvalidInput
+from accredit.core.arguments import checked_arguments
 from accredit.games.batches import MEMORY, rows_that_fit, spans, spans_by_length, transformer_bytes
 from accredit.games.parts import PartsGame
 from accredit.models.encoded import Encoded
+from accredit.models.encoding import Text
 from accredit.models.first_token import first_token_only
 from accredit.models.partition import Partition
 from accredit.models.payoffs import Payoff, check_payoff, named_payoff, payoffs_of
 from accredit.models.state import device_of
-from accredit.models.text import Text, TextModel, TokenBatch
+from accredit.models.text import TextModel, TokenBatch
 
 NEARLY = 64  # rounding errors by which equal outputs may differ
 REMOVALS = ("mask", "delete", "attention", "pad", "zero")
@@ -227,6 +229,7 @@ def _nearly(outputs: torch.Tensor, others: torch.Tensor) -> bool:
     return outputs.shape == others.shape and float((outputs - others).abs().max()) <= near
 
 
+@checked_arguments
 def text_game(
     model: TextModel,
     text: Text | Encoded,

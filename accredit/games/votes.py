@@ -8,6 +8,8 @@ from typing import Any, final
 import numpy as np
 
 from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput, checked_players
+from accredit.core.game import checked_coalitions
+from accredit.core.numbers import finite_numbers, whole_number
 
 
 @final
@@ -27,22 +29,19 @@ class WeightedVote:
     def __init__(self, players: Iterable[str | int], weights: Any, quota: int) -> None:
         self._players = checked_players(players)
         self.weights = _whole(weights, "weights")
-        if self.weights.shape != (len(self._players),) or (self.weights < 0).any():
+        if self.weights.shape != (len(self._players),) or (self.weights < 0).any() or not self.weights.any():
             raise InvalidInput(
-                f"weights is {weights!r:.60}; {len(self._players)} players need one number of votes each, none negative"
+                f"weights is {weights!r:.60}; {len(self._players)} players need one vote count each, none negative, some not 0"
             )
-        self.quota = int(_whole(quota, "quota"))
-        if not 1 <= self.quota <= self.weights.sum():
-            raise InvalidInput(
-                f"quota is {self.quota} of {self.weights.sum()} votes; it must lie between 1 and all votes, or nobody decides"
-            )
+        self.quota = whole_number(quota, "quota", 1, int(self.weights.sum()))
 
     @property
     def players(self) -> tuple[str, ...]:
         return self._players
 
     def payoff(self, coalitions: BoolArray) -> FloatArray:
-        return (coalitions @ self.weights >= self.quota).astype(np.float64)
+        plays = checked_coalitions(coalitions, len(self._players))
+        return (plays @ self.weights >= self.quota).astype(np.float64)
 
     def __repr__(self) -> str:
         return f"WeightedVote({len(self._players)} players, quota {self.quota} of {self.weights.sum()})"
@@ -50,12 +49,9 @@ class WeightedVote:
 
 def _whole(given: Any, name: str) -> IntArray:
     """Whole numbers, or an error that says how to get some."""
-    try:
-        numbers = np.asarray(given, dtype=np.float64)
-        whole = numbers.astype(np.int64)
-    except (TypeError, ValueError, OverflowError):
-        raise InvalidInput(f"{name} is {given!r:.60}; votes are whole numbers") from None
-    if not np.isfinite(numbers).all() or (whole != numbers).any():
+    numbers = finite_numbers(given, name)
+    whole = numbers.astype(np.int64)
+    if (whole != numbers).any():
         raise InvalidInput(
             f"{name} is {given!r:.60}; votes are counted in whole numbers: multiply weights and quota by the same number, "
             "or give the rule as FunctionGame(players, lambda coalitions: coalitions @ weights >= quota)"

@@ -8,6 +8,7 @@ from typing import Any, overload
 
 import numpy as np
 
+from accredit.core.arguments import checked_arguments
 from accredit.core.coalitions import BoolArray, FloatArray, IntArray, keys
 from accredit.core.errors import InvalidInput
 from accredit.core.game import Game, checked_groups, checked_names, checked_players, coalition_of, named, player_index
@@ -45,6 +46,7 @@ class _GroupedGames(_Several, _Grouped):
 def grouped(game: Games, groups: Mapping[str, Iterable[str]]) -> Games: ...
 @overload
 def grouped(game: Game, groups: Mapping[str, Iterable[str]]) -> Game: ...
+@checked_arguments
 def grouped(game: Game, groups: Mapping[str, Iterable[str]]) -> Game:
     """The quotient game: each group plays or stays out as one player. Players in no group stay single.
 
@@ -63,7 +65,7 @@ def grouped(game: Game, groups: Mapping[str, Iterable[str]]) -> Game:
     empty = set(groups) - set(owner.values())
     if empty:
         raise InvalidInput(f"groups[{sorted(empty)[0]!r}] is empty; name at least one player")
-    names = checked_players(dict.fromkeys(owner.get(i, game.players[i]) for i in range(n)))
+    names = checked_players(list(dict.fromkeys(owner.get(i, game.players[i]) for i in range(n))))
     clash = [p for i, p in enumerate(game.players) if i not in owner and p in groups]
     if clash:
         raise InvalidInput(
@@ -97,6 +99,7 @@ class _RestrictedGames(_Several, _Restricted):
 def restricted(game: Games, players: Iterable[str], given: Iterable[str] = ()) -> Games: ...
 @overload
 def restricted(game: Game, players: Iterable[str], given: Iterable[str] = ()) -> Game: ...
+@checked_arguments
 def restricted(game: Game, players: Iterable[str], given: Iterable[str] = ()) -> Game:
     """The game among some `players` only. Those in `given` always play; everyone else never does.
 
@@ -149,6 +152,7 @@ class CachedGames(_Several, Cached):
 def cached(game: Games) -> CachedGames: ...
 @overload
 def cached(game: Game) -> Cached: ...
+@checked_arguments
 def cached(game: Game) -> Cached:
     """`game` with every payoff remembered, so that repeated coalitions, also within one batch, cost nothing."""
     return (CachedGames if isinstance(game, Games) else Cached)(game)
@@ -180,6 +184,7 @@ class CountedGames(_Several, Counted):
 def counted(game: Games) -> CountedGames: ...
 @overload
 def counted(game: Game) -> Counted: ...
+@checked_arguments
 def counted(game: Game) -> Counted:
     """`game` with a ledger: `.payoffs` counts coalitions asked, `.calls` the batches."""
     return (CountedGames if isinstance(game, Games) else Counted)(game)

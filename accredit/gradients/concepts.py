@@ -61,7 +61,8 @@ def tcav(
     t-test of scores over negatives; it ignores that the concept's own examples are a sample, so it finds too much.
 
     The result is in `certificate`: "p", "p corrected", "random score" (mean over random concepts), "sensitivity" (mean
-    slope along the concept) and "separation" (the classifiers' mean accuracy on their own examples).
+    slope along the concept), "sensitivity per input" (the slope S(x) of each input, a row for each concept) and "separation"
+    (the classifiers' mean accuracy on their own examples).
     """
     _check(concepts, random, examples, random_concepts, negatives, test)
     rng = np.random.default_rng(seed)
@@ -91,6 +92,7 @@ def tcav(
             "p corrected": holm(p),
             "random score": [np.mean([other.scores for other in others]) for others in nulls],
             "sensitivity": [own.sensitivity for own in found],
+            "sensitivity per input": np.stack([own.each for own in found]),
             "separation": [own.separation for own in found],
         },
     )
@@ -101,8 +103,13 @@ class Concept:
     """A set of examples taken as a concept."""
 
     scores: FloatArray  # (negatives,) share of inputs with positive slope along it
-    sensitivity: float  # mean slope along it
+    each: FloatArray  # (inputs,) slope along it, S(x), mean over the negatives
     separation: float  # accuracy of the classifiers on their own examples
+
+    @property
+    def sensitivity(self) -> float:
+        """The mean slope along it."""
+        return float(self.each.mean())
 
 
 def _check(
@@ -128,15 +135,15 @@ def _measured(
     concept: FloatArray, pool: FloatArray, slopes: FloatArray, negatives: int, penalty: float, rng: np.random.Generator
 ) -> Concept:
     """A concept against `negatives` random sets of its own size."""
-    scores, sensitivity, separation = np.empty(negatives), 0.0, 0.0
+    scores, each, separation = np.empty(negatives), np.zeros(len(slopes)), 0.0
     for k in range(negatives):
         negative = pool[rng.choice(len(pool), len(concept), replace=False)]
         direction, accuracy = concept_vector(concept, negative, penalty)
         along = slopes @ direction
         scores[k] = (along > 0).mean()
-        sensitivity += float(along.mean()) / negatives
+        each += along / negatives
         separation += accuracy / negatives
-    return Concept(scores, sensitivity, separation)
+    return Concept(scores, each, separation)
 
 
 def _random_concept(

@@ -37,6 +37,7 @@ SPENT = 0.2  # of 1 − level that goes to the error of estimated calibration va
 REPORTED = 0.95  # the level of the intervals that estimators report
 WORTH = 0.95  # a difficulty is used if it makes intervals narrower than this share
 TUNED = 60  # calibration rows from which a third is set aside to learn the difficulty
+ASIDE = 100  # at most: more rows would not learn three numbers much better, and every row set aside blurs the quantile
 FINEST = 0.1  # of a typical credit: no row is predicted to be easier than a credit of this size
 
 
@@ -163,8 +164,8 @@ def calibrated(
 ) -> Calibration:
     """Intervals around predictions (m, n, outputs) from the known values of the same m rows.
 
-    With 60 rows or more, a third of them learns how hard a credit is to predict; the difficulty is used if it makes
-    intervals narrower on those rows, by halves. The other rows alone decide the width.
+    With 60 rows or more, a third of them (100 at most) learns how hard a credit is to predict; the difficulty is used if it
+    makes intervals narrower on those rows, by halves. The other rows alone decide the width.
 
     >>> rng = np.random.default_rng(0)
     >>> truth = rng.normal(size=(99, 2, 1))
@@ -183,7 +184,7 @@ def calibrated(
     if per == "player" and np.isnan(known.values).any():
         raise InvalidInput("per is 'player', and some rows lack players; write per='drawn player' or per='row'")
     order = np.random.default_rng(seed).permutation(len(credit))
-    aside = len(credit) // 3 if len(credit) >= TUNED else 0
+    aside = min(len(credit) // 3, ASIDE) if len(credit) >= TUNED else 0
     tuned, rest = order[:aside], order[aside:]
     needed = rows_needed(level, known.exact)
     if len(rest) < needed:

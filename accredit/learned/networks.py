@@ -38,6 +38,7 @@ def network_for(
     | inputs | kind | what it is | `width` |
     |---|---|---|---|
     | words | `bag` (auto) | mean of the kept words' vectors, one hidden layer | 250, of the hidden layer |
+    | words | `places` | the same, each kept word beside a vector of its position | 250, of the hidden layer |
     | words | `convolution` | filters over three words, maximum over the text, one hidden layer | 250 filters |
     | pixels | `convolution` (auto) | two 5×5 convolutions with pooling, one linear layer | 32 filters, then twice that |
     | tabular | `layers` (auto) | two hidden layers with batch normalisation | 200 |
@@ -97,8 +98,8 @@ def _built(make: Callable[[], nn.Module], width: int | None, seed: int) -> nn.Mo
 
 
 def _classifier(inputs: Inputs, classes: int, width: int | None, kind: str, count: float | None) -> nn.Module:
-    if isinstance(inputs, Words) and kind in ("auto", "bag"):
-        return BagOfWords(inputs, classes, width or 250, count)
+    if isinstance(inputs, Words) and kind in ("auto", "bag", "places"):
+        return BagOfWords(inputs, classes, width or 250, count, places=kind == "places")
     if isinstance(inputs, Words) and kind == "convolution":
         return ConvolutionOfWords(inputs, classes, width or 250)
     if isinstance(inputs, Pixels) and kind in ("auto", "convolution"):
@@ -120,18 +121,24 @@ def _selector(inputs: Inputs, more: int, width: int | None) -> nn.Module:
 
 
 class BagOfWords(nn.Module):
-    """q(y | x⊙m) from the mean vector of the kept words (Chen et al., 2018)."""
+    """q(y | x⊙m) from the mean vector of the kept words (Chen et al., 2018).
 
-    def __init__(self, inputs: Words, classes: int, width: int, count: float | None) -> None:
+    With `places` every kept word brings a vector of its position too: such a reader can tell *where* the choice fell, and
+    so learn a code in it, which a plain bag cannot.
+    """
+
+    def __init__(self, inputs: Words, classes: int, width: int, count: float | None, places: bool = False) -> None:
         super().__init__()
         self.pad, self.count = inputs.pad, count
         self.vectors = word_vectors(inputs)
+        self.places = nn.Parameter(torch.empty(inputs.n, EMBEDDING).uniform_(-0.05, 0.05)) if places else None
         self.head = nn.Sequential(nn.Linear(EMBEDDING, width), nn.ReLU(), nn.Linear(width, classes))
 
     def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
         there = (x != self.pad).to(self.vectors.weight)
         kept = there if mask is None else there * mask
         total = torch.bmm(kept[:, None], self.vectors(x)).squeeze(1)  # (N, EMBEDDING)
+        total = total if self.places is None else total + kept @ self.places
         many = kept.sum(dim=1, keepdim=True).clamp(min=1) if self.count is None else self.count
         return _tensor(self.head(total / many))
 

@@ -12,6 +12,7 @@ import numpy as np
 import torch
 
 from accredit.core import AccreditError, IntArray, InvalidInput, distinct_names
+from accredit.core.numbers import as_array
 from accredit.models.encoded import numbered, sentence_spans
 from accredit.models.prompt import Place, Prompt, prompt_of, visible
 from accredit.models.reading import Heads, Read, read_attention
@@ -101,7 +102,7 @@ class AnsweringModel:
         )
 
     def _checked_ids(self, prompt: Any, name: str = "prompt") -> IntArray:
-        ids = np.asarray(prompt.cpu() if isinstance(prompt, torch.Tensor) else prompt)
+        ids = as_array(prompt, name)
         ids = ids[0] if ids.ndim == 2 and len(ids) == 1 else ids
         if ids.ndim != 1 or not len(ids) or ids.dtype.kind not in "iu":
             raise InvalidInput(

@@ -11,7 +11,8 @@ from accredit.models.folders import check_model_size, model_config
 from accredit.models.folders import settings as settings_in
 from accredit.models.image import ImageModel, with_processor
 from accredit.models.state import quiet, settled
-from accredit.models.text import HEADS, TextModel, other_route
+from accredit.models.tasks import HEADS, other_route
+from accredit.models.text import TextModel
 
 VOCABULARIES = ("tokenizer.json", "vocab.*", "*.model")  # without one, transformers makes up an empty tokenizer
 WANTED = ("*.json", "*.safetensors", "*.txt", "*.model")  # what a download may fetch: no code, no pickles

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput, distinct_names
+from accredit.core.game import checked_groups
+from accredit.core.numbers import whole_number
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,8 +59,8 @@ def partition_of(
     `free` marks the places that may belong to a player: (places,).
     """
     owner = np.full(places, -1, dtype=np.int64)
-    for g, (group, members) in enumerate(groups.items()):
-        where = [int(m) for m in members]
+    for g, (group, members) in enumerate(checked_groups(groups).items()):
+        where = [whole_number(m, f"a position of players[{group!r}]", 0, example=0) for m in members]
         if not where:
             raise InvalidInput(f"players[{group!r}] is empty; give at least one position")
         for i in where:

@@ -28,6 +28,7 @@ from typing import Any, Literal
 import numpy as np
 
 from accredit.core import BadPayoff, InvalidInput
+from accredit.core.numbers import shown
 
 PAYOFFS = ("logit", "probability", "log-odds", "margin", "loss", "correctness", "confidence", "entropy")
 OF_ALL = ("loss", "correctness", "confidence", "entropy")  # of probabilities, in no unit that a model adds up in
@@ -42,11 +43,11 @@ def named_payoff(payoff: Payoff) -> str:
 
 def check_payoff(payoff: Payoff, law: Law, outputs: int) -> None:
     """Refuse a payoff that the model's outputs do not define."""
-    if callable(payoff):
+    if callable(payoff) and not isinstance(payoff, type):
         return
-    if payoff not in PAYOFFS:
+    if not isinstance(payoff, str) or payoff not in PAYOFFS:
         raise InvalidInput(
-            f"payoff is {payoff!r}; write one of {', '.join(PAYOFFS)}, or a function of the model's outputs"
+            f"payoff is {shown(payoff)}; write one of {', '.join(PAYOFFS)}, or a function of the model's outputs"
         )
     if payoff == "logit" and law == "probability":
         raise InvalidInput("payoff 'logit' is not known: this model reports only probabilities; use 'log-odds'")

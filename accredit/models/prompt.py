@@ -99,6 +99,8 @@ class Prompt:
 
     def fixed(self, fixed: Any) -> list[Span]:
         """Spans that the caller holds fixed; a string is fixed wherever it occurs."""
+        if not isinstance(fixed, Iterable | int):
+            raise InvalidInput(f"fixed is {fixed!r:.60}; give strings or spans of the prompt that must stay")
         given = [fixed] if isinstance(fixed, str | int) or _is_span(fixed) else list(fixed)
         spans: list[Span] = []
         for part in given:
@@ -329,6 +331,8 @@ def prompt_of(
                 f"prompt is {prompt!r:.40}: empty or only spaces, so there is nothing to credit; give some words"
             )
         made = Prompt((prompt,))
+    elif isinstance(prompt, bytes) or not isinstance(prompt, Iterable):
+        raise InvalidInput(f"prompt is {prompt!r:.60}; give a text, or messages with role and content")
     else:
         made = _from_messages(prompt)
     special = "|".join(re.escape(r) for r in sorted(reserved, key=len, reverse=True) if r.strip())

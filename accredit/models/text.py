@@ -6,22 +6,22 @@ import inspect
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Literal, final
+from typing import Any, final
 
 import numpy as np
 import numpy.typing as npt
 import torch
 
-from accredit.core import AccreditError, BoolArray, FloatArray, IntArray, InvalidInput
+from accredit.core import AccreditError, BoolArray, FloatArray, InvalidInput
 from accredit.models import attention
-from accredit.models.encoded import Encoded, sentence_spans, units_of_each, word_spans
+from accredit.models.encoded import Encoded
+from accredit.models.encoding import Text, encoded_text
 from accredit.models.labels import checked_index, label_index, label_of, law_of
 from accredit.models.payoffs import Law, payoff_of
 from accredit.models.reading import Heads, Read, read_attention
 from accredit.models.state import device_of, finite, still, tracked
+from accredit.models.tasks import Task, task_of
 
-Task = Literal["classify", "fill", "continue", "translate"]
-Text = str | tuple[str, str]  # one text, or a pair that the model reads together
 UNLIMITED = 1 << 30  # tokenizers without a limit report a huge number
 
 
@@ -104,99 +104,7 @@ class TextModel:
         encoder–decoder has already said. A text longer than the model allows is refused unless `cut` is true; then the
         tokenizer cuts its end (or its start, if so set; of a pair, the longer one), and `Encoded.cut` holds what went.
         """
-        texts = self._texts(text)
-        row, left_out = self._tokenized(texts, cut)
-        ids = np.array(row["input_ids"], dtype=np.int64)
-        spans = np.array(row["offset_mapping"], dtype=np.int64).reshape(-1, 2)
-        if ids.max() >= self.known:
-            raise InvalidInput(
-                f"token id {ids.max()} is beyond the {self.known} that {self.name} knows; pair it with its own tokenizer"
-            )
-        special = self._special(ids, np.array(row["special_tokens_mask"], dtype=bool))
-        part = np.maximum.accumulate([0 if p is None else p for p in row.sequence_ids(0)]).astype(np.int64)
-        for p, each in enumerate(texts):
-            if special[part == p].all():
-                raise InvalidInput(f"text {each!r:.40} has no token of its own for {self.name}; give some words")
-        prefix_ids = self._prefix(prefix)
-        return Encoded(
-            text=texts[0],
-            ids=ids,
-            tokens=self._displayed(texts, ids, spans, part, special),
-            spans=spans,
-            special=special,
-            words=units_of_each(texts, word_spans, spans, part, special),
-            sentences=units_of_each(texts, sentence_spans, spans, part, special),
-            read=self._read(ids),
-            prefix=prefix_ids,
-            prefix_tokens=tuple(self.tokenizer.convert_ids_to_tokens(prefix_ids.tolist())),
-            cut=left_out,
-            pair=texts[1] if len(texts) == 2 else None,
-            part=part,
-            types=self._types(row),
-        )
-
-    def _texts(self, text: Text) -> tuple[str, ...]:
-        """One text or two, none of them empty."""
-        texts = text if isinstance(text, tuple) else (text,)
-        if not 1 <= len(texts) <= 2 or not all(isinstance(each, str) for each in texts):
-            raise InvalidInput(f"text is {text!r:.60}; give one string, or a pair of strings (text, pair)")
-        for each in texts:
-            if not each.strip():
-                raise InvalidInput(
-                    f"text is {each!r:.40}: empty or only spaces, so there is nothing to credit; give some words"
-                )
-        if len(texts) == 2 and self.task not in ("classify", "fill"):
-            raise InvalidInput(
-                f"{self.name} continues one text, and a pair was given; put both into one text. Pairs are for "
-                "classifiers and masked language models"
-            )
-        return texts
-
-    def _types(self, row: Any) -> IntArray | None:
-        """Token types, where the tokenizer gives them and the model reads them."""
-        if "token_type_ids" not in row or "token_type_ids" not in self.takes:
-            return None
-        types = np.array(row["token_type_ids"], dtype=np.int64)
-        known = getattr(self.model.config, "type_vocab_size", None)
-        if known and types.max() >= known:
-            raise InvalidInput(
-                f"token type {types.max()} is beyond the {known} that {self.name} knows; pair it with its own tokenizer"
-            )
-        return types
-
-    def _tokenized(self, texts: tuple[str, ...], cut: bool) -> tuple[Any, str]:
-        """The tokenizer's answer, and the part of the text that did not fit."""
-        wanted = {
-            "return_offsets_mapping": True,
-            "return_special_tokens_mask": True,
-            "padding": False,
-            "verbose": False,
-        }
-        try:
-            row = self.tokenizer(*texts, truncation=False, **wanted)
-        except (TypeError, UnicodeEncodeError):  # a lone surrogate is not a character
-            strange = next((each for each in texts if not each.isprintable()), texts[0])
-            raise InvalidInput(
-                f"text {strange!a:.40} holds something that is not a character; decode it as UTF-8"
-            ) from None
-        count, most = len(row["input_ids"]), self.longest()
-        if count <= most:
-            return row, ""
-        if not cut:
-            raise InvalidInput(
-                f"text has {count} tokens and {self.name} reads {most}; shorten it, or explain a part with cut=True "
-                "(the command cuts the rows of a file)"
-            )
-        row = self.tokenizer(*texts, truncation=True, max_length=most, **wanted)
-        return row, " … ".join(filter(str.strip, self._left_out(row, texts)))
-
-    def _left_out(self, row: Any, texts: tuple[str, ...]) -> Iterator[str]:
-        """What of each text lies beyond its first or last token, on the side where the tokenizer cuts."""
-        at_the_start = getattr(self.tokenizer, "truncation_side", "right") == "left"
-        for p, text in enumerate(texts):
-            covered = zip(row.sequence_ids(0), row["offset_mapping"], strict=True)
-            spans = [(a, b) for q, (a, b) in covered if q == p and b > a] or [(len(text), 0)]
-            yield text[: spans[0][0]] if at_the_start else text[spans[-1][1] :]
+        return encoded_text(self, text, prefix, cut)
 
     def longest(self) -> int:
         """The most tokens that the model reads at once, special tokens included."""
@@ -210,45 +118,6 @@ class TextModel:
         if len(limits) == 1 and getattr(config, "max_position_embeddings", None):
             limits.append(int(config.max_position_embeddings))
         return min(limit for limit in limits if limit > 0)  # XLNet says −1: no limit
-
-    def _special(self, ids: IntArray, added: BoolArray) -> BoolArray:
-        """Tokens that the tokenizer adds, and special ones typed into the text (a mask). Unknown words stay players."""
-        reserved = set(self.tokenizer.all_special_ids) - {self.tokenizer.unk_token_id}
-        return added | np.isin(ids, np.array(sorted(reserved), dtype=np.int64))
-
-    def _displayed(
-        self, texts: tuple[str, ...], ids: IntArray, spans: IntArray, part: IntArray, special: BoolArray
-    ) -> tuple[str, ...]:
-        pieces = self.tokenizer.convert_ids_to_tokens(ids.tolist())
-        shown = []
-        for piece, (a, b), p, reserved in zip(pieces, spans.tolist(), part.tolist(), special.tolist(), strict=True):
-            visible = "" if reserved else texts[p][a:b].strip()
-            shown.append(visible or (str(piece) if reserved else str(piece).strip("Ġ▁ ")) or "␣")
-        return tuple(shown)
-
-    def _read(self, ids: IntArray) -> int:
-        if self.task == "continue":
-            return len(ids) - 1
-        if self.task != "fill":
-            return -1
-        masks = np.flatnonzero(ids == self.tokenizer.mask_token_id)
-        if len(masks) != 1:
-            raise InvalidInput(
-                f"text holds {len(masks)} masks; a masked language model is explained at exactly one: write "
-                f"{self.tokenizer.mask_token} where the word is wanted"
-            )
-        return int(masks[0])
-
-    def _prefix(self, prefix: str) -> IntArray:
-        if self.task != "translate":
-            if prefix:
-                raise InvalidInput(f"prefix is {prefix!r}, and only encoder–decoders take one; put it into the text")
-            return np.zeros(0, dtype=np.int64)
-        start = self.model.config.decoder_start_token_id
-        if start is None:
-            raise InvalidInput(f"{self.name} has no decoder_start_token_id; set model.config.decoder_start_token_id")
-        said = self.tokenizer(prefix, add_special_tokens=False)["input_ids"] if prefix else []
-        return np.array([start, *said], dtype=np.int64)
 
     # What comes out
 
@@ -504,48 +373,6 @@ class TextModel:
                 "from are unknown"
             )
         return read
-
-
-def task_of(model: Any) -> Task:
-    """What a transformers model does with a text, inferred from its class and, if it generates, from its configuration."""
-    names = [kind.__name__ for kind in type(model).__mro__]
-    for ending, task in HEADS.items():
-        if any(name.endswith(ending) for name in names):
-            encodes = bool(getattr(model.config, "is_encoder_decoder", False))
-            return "continue" if task == "translate" and not encodes else task  # Gemma3ForConditionalGeneration
-    raise InvalidInput(
-        f"{type(model).__name__} {other_route(names)}; or give a function of strings: explain(text, lambda texts: …)"
-    )
-
-
-def other_route(names: list[str]) -> str:
-    """What to write for a model that neither classifies texts nor writes, by the names of its classes."""
-    for ending, route in ROUTES.items():
-        if any(
-            name.endswith(ending) for name in (names[:1] if ending == "Model" else names)
-        ):  # all are a PreTrainedModel
-            return route
-    return (
-        f"has no head that is known; write accredit.models.read_model(model, tokenizer, read, labels), where read turns its "
-        f"output into one column per label, or load a class that ends in one of {', '.join(HEADS)}"
-    )
-
-
-ROUTES = {
-    "ForTokenClassification": "labels tokens; name one: accredit.models.token_label_model(model, tokenizer, at=…)",
-    "ForQuestionAnswering": "finds a span; name one: accredit.models.span_model(model, tokenizer, start=…, end=…)",
-    "ForMultipleChoice": "compares choices that it reads together",
-    "Model": "gives vectors; compare with a text: accredit.models.similarity_model(model, tokenizer, to='…')",
-}
-
-
-HEADS: dict[str, Task] = {
-    "ForSequenceClassification": "classify",
-    "ForMaskedLM": "fill",
-    "ForConditionalGeneration": "translate",
-    "ForCausalLM": "continue",
-    "LMHeadModel": "continue",
-}
 
 
 def as_text_model(model: Any, tokenizer: Any = None, head: Head | None = None) -> TextModel:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from accredit.papers import chapter_influence, chapter_shapley, chapter_synergy
+from accredit.papers import chapter_data, chapter_influence, chapter_saliency, chapter_shapley, chapter_synergy
 from accredit.papers.report import Report
 
 
@@ -14,10 +14,14 @@ def chapter(quick: bool = False, seed: int = 0) -> Report:
         "reader. Here each of them is a program. Where the text is wrong, the counterexample is printed, with what holds."
     )
     chapter_influence.influence_theorem(report, seed)
+    chapter_data.influence_assumption(report, seed)
     chapter_influence.series(report, seed, 10 if quick else 200)
     chapter_shapley.definitions(report, seed, 5 if quick else 50)
     chapter_shapley.estimation(report, seed, 5 if quick else 50)
     chapter_shapley.datamodels_and_gradients(report, seed)
+    chapter_data.harmonic_analysis(report, seed)
+    chapter_saliency.gradient_axioms(report)
+    chapter_saliency.concepts_per_input(report, seed)
     chapter_synergy.matched_pair(report, seed, 4 if quick else 40)
     chapter_synergy.blame(report)
     chapter_synergy.pricing(report)

@@ -28,19 +28,39 @@ def selection(
     workers: int = 2,
     sizes: dict[str, Sizes] | None = None,
     scale: float = 1.0,
+    only_finished: bool = False,
 ) -> Report:
     """Run what the store does not hold yet, and report. Nothing is written before all data files are known to be there.
 
-    `scale` multiplies the rows to learn from; no data set is asked for more rows than it has.
+    `scale` multiplies the rows to learn from; no data set is asked for more rows than it has. With `only_finished` nothing
+    is run: the report is about the black boxes whose methods are all in the store.
     """
     needed(data, list(sets))
     if seeds < 1 or workers < 1:
         raise InvalidInput(f"seeds and workers must be at least 1, got {seeds} and {workers}")
     chosen = sizes or (QUICK if quick else FULL)
     runs = [Run(str(data), name, seed + s, chosen[kind(name)].scaled(scale)) for s in range(seeds) for name in sets]
+    if only_finished:
+        return _of_finished(runs, store)
     with TemporaryDirectory() as folder:  # without a store of the user's, cells are kept while the run lasts
         cells = finished(runs, store or Path(folder) / "cells.sqlite", workers)
     return selection_report(runs, cells)
+
+
+def _of_finished(runs: Sequence[Run], store: str | Path | None) -> Report:
+    if store is None:
+        raise InvalidInput("--finished reports what a store holds; give it with --store FILE")
+    cells: Cells = {}
+    done: list[Run] = []
+    with Finished(store) as kept:
+        for run in runs:
+            found = {method: kept.found(run.key(method)) for method in METHODS}
+            if None not in found.values():
+                done.append(run)
+                cells |= {(run.name, m, run.seed): Outcome(**cell) for m, cell in found.items() if cell is not None}
+    if not done:
+        raise InvalidInput(f"{store} holds no finished run of these sets and sizes; run the command without --finished")
+    return selection_report(done, cells)
 
 
 def finished(runs: Sequence[Run], store: str | Path, workers: int) -> Cells:

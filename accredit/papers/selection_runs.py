@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from accredit.core import BoolArray, FloatArray, IntArray
-from accredit.learned.inputs import BlackBox, Pixels, top
+from accredit.learned.inputs import Array, BlackBox, Pixels, top
 from accredit.papers.selection_data import Task, task
 
 PAPER_METHODS = (
@@ -43,6 +43,8 @@ class Sizes:
     cxplain_models: int
     width: int  # filters of the black box
     selector: int  # filters of a selector
+    surrogate: str = "auto"  # the reader of a trained explainer: a kind that `network_for` knows
+    temperatures: tuple[float, ...] = (0.5,)  # of the relaxed choice; of several, rows of the training split decide
 
     def scaled(self, factor: float) -> Sizes:
         """`factor` times the rows to learn from, and to explain by LIME and CXPlain; everything else as it is."""
@@ -54,6 +56,12 @@ FULL = {
     "texts": Sizes(4000, 1500, 3, 40, 5, 150, 400, 300, 10, 3, 100, 50),
     "pictures": Sizes(2000, 1500, 4, 32, 6, 100, 600, 300, 10, 3, 16, 8),
 }
+ALL = 10**6  # more rows than any of the data sets has
+WHOLE = {  # every training row, and one network of CXPlain that is asked about all of them
+    "texts": Sizes(ALL, 5000, 2, 40, 5, 150, 400, ALL, 6, 1, 100, 50, "places", (0.5, 0.1)),
+    "pictures": Sizes(ALL, 5000, 2, 32, 6, 100, 600, ALL, 6, 1, 16, 8, "auto", (0.5, 0.1)),
+}
+CHOOSING = 0.125  # of the training rows that an explainer learns from while its temperature is chosen
 QUICK = {
     "texts": Sizes(1500, 400, 2, 40, 4, 60, 200, 100, 5, 1, 50, 25),
     "pictures": Sizes(1000, 400, 2, 32, 4, 60, 400, 100, 5, 1, 8, 8),
@@ -71,7 +79,7 @@ class Run:
 
     def key(self, method: str) -> dict[str, Any]:
         """Everything but the folder that the numbers of a method depend on."""
-        return {"set": self.name, "seed": self.seed, "method": method, "sizes": asdict(self.sizes), "format": 1}
+        return {"set": self.name, "seed": self.seed, "method": method, "sizes": asdict(self.sizes), "format": 2}
 
 
 @dataclass(frozen=True)
@@ -86,6 +94,7 @@ class Outcome:
     rows: int  # test rows judged
     seconds: float  # CPU, training and explaining
     ended: str  # why training stopped
+    building: float = 0.0  # CPU seconds of the black box and its judge, which all methods of a run share
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,6 +106,7 @@ class Bench:
     black_box: BlackBox
     judge: Any  # EvalX
     choice: IntArray  # the black box's class of every test row
+    seconds: float  # CPU, that black box and judge took
 
 
 def measured(run: Run, methods: list[str]) -> Iterator[tuple[str, Outcome]]:
@@ -129,6 +139,7 @@ def _measure(world: Bench, run: Run, method: str) -> Outcome:
         rows,
         spent,
         ended,
+        world.seconds,
     )
 
 
@@ -137,7 +148,7 @@ def built(run: Run) -> Bench:
     from accredit.learned.evalx import EvalX, train_masked
     from accredit.learned.networks import as_black_box, network_for
 
-    given, sizes = read(run), run.sizes
+    began, given, sizes = time.process_time(), read(run), run.sizes
     network = network_for(given.inputs, 2, kind="convolution", width=sizes.width, seed=run.seed)
     train_masked(
         network, given.x, np.eye(2)[given.y], lambda rng, rows: np.ones((len(rows), given.inputs.n)),
@@ -147,7 +158,8 @@ def built(run: Run) -> Bench:
     width = sizes.width if isinstance(given.inputs, Pixels) else None
     judge = EvalX(given.inputs, k=given.k, width=width, epochs=sizes.judge_epochs, patience=3)
     judge.fit(given.x, black_box, seed=run.seed + 1000)
-    return Bench(given, network, black_box, judge, black_box(given.x_test).argmax(axis=1))
+    choice = black_box(given.x_test).argmax(axis=1)
+    return Bench(given, network, black_box, judge, choice, time.process_time() - began)
 
 
 def read(run: Run) -> Task:
@@ -204,31 +216,62 @@ def _slopes(world: Bench, run: Run) -> FloatArray:
 
 
 def _cxplain(world: Bench, run: Run) -> Explained:
-    from accredit.learned.cxplain import CXPlain
+    from accredit.learned.cxplain import CXPlain, removal_losses, shares
+    from accredit.learned.networks import ConvolutionOfWords
+    from accredit.learned.one_less import losses_without_each
 
-    sizes = run.sizes
+    sizes, given = run.sizes, world.task
     explainer = CXPlain(
-        world.task.inputs, world.task.k, block=2 if isinstance(world.task.inputs, Pixels) else 1,
+        given.inputs, given.k, block=2 if isinstance(given.inputs, Pixels) else 1,
         models=sizes.cxplain_models, epochs=sizes.cxplain_epochs, width=sizes.selector,
     )  # fmt: skip
-    rows = slice(sizes.cxplain_rows)
-    explainer.fit(world.task.x[rows], world.black_box, world.task.y[rows], seed=run.seed)
-    return explainer.select(world.task.x_test), None, explainer.history["stopped_because"]
+    x, y = given.x[: sizes.cxplain_rows], given.y[: sizes.cxplain_rows]
+    if isinstance(world.network, ConvolutionOfWords):
+        grown = losses_without_each(world.network, x, y)
+    else:
+        grown = removal_losses(explainer.removed, x, world.black_box, y)
+    explainer.learn(x, shares(grown, explainer.removed.present(x)), seed=run.seed)
+    return explainer.select(given.x_test), None, explainer.history["stopped_because"]
 
 
 def _trained(name: str) -> Callable[[Bench, Run], Explained]:
     def explain(world: Bench, run: Run) -> Explained:
-        from dataclasses import replace
-
-        from accredit.learned.recipes import RECIPES, defaults
-
-        given = world.task
-        training = replace(defaults(given.inputs, given.k)["training"], epochs=run.sizes.epochs, batch=run.sizes.batch)
-        explainer = RECIPES[name](given.inputs, 2, given.k, training=training, selector_width=run.sizes.selector)
-        explainer.fit(given.x, world.black_box, seed=run.seed)
-        return explainer.select(given.x_test), explainer.predict(given.x_test), explainer.history.stopped_because
+        given, temperature = world.task, _temperature(world, run, name)
+        explainer = _learned(world, run, name, temperature, given.x)
+        ended = f"{explainer.history.stopped_because}; temperature {temperature:g}"
+        return explainer.select(given.x_test), explainer.predict(given.x_test), ended
 
     return explain
+
+
+def _learned(world: Bench, run: Run, name: str, temperature: float, x: Array) -> Any:
+    """A trained explainer of these rows."""
+    from accredit.learned.recipes import RECIPES, defaults
+
+    given, sizes = world.task, run.sizes
+    training = replace(defaults(given.inputs, given.k)["training"], epochs=sizes.epochs, batch=sizes.batch)
+    explainer = RECIPES[name](
+        given.inputs, 2, given.k, training=training, selector_width=sizes.selector, surrogate=sizes.surrogate,
+        temperature=temperature,
+    )  # fmt: skip
+    return explainer.fit(x, world.black_box, seed=run.seed)
+
+
+def _temperature(world: Bench, run: Run, name: str) -> float:
+    """Of several temperatures the one whose choices keep most answers on training rows that it has not learned from."""
+    candidates, given = run.sizes.temperatures, world.task
+    if len(candidates) == 1:
+        return candidates[0]
+    cut = round(CHOOSING * len(given.x))
+    learned, held = given.x[:cut], given.x[cut : 2 * cut]
+    choice = world.black_box(held).argmax(axis=1)
+
+    def kept(temperature: float) -> float:
+        chosen = _learned(world, run, name, temperature, learned).select(held)
+        answers = world.black_box(given.inputs.keep(held, chosen)).argmax(axis=1)
+        return float((answers == choice).mean())
+
+    return max(candidates, key=kept)
 
 
 EXPLAIN: dict[str, Callable[[Bench, Run], Explained]] = {

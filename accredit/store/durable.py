@@ -9,8 +9,10 @@ from typing import Any, NoReturn, overload
 
 import numpy as np
 
-from accredit.core import BadPayoff, BoolArray, FloatArray, Game, Games, InvalidInput, named, real_numbers
+from accredit.core import BadPayoff, BoolArray, FloatArray, Game, Games, named, real_numbers
+from accredit.core.arguments import checked_arguments
 from accredit.core.coalitions import keys, unique
+from accredit.core.numbers import checked_seed, checked_text, whole_number
 from accredit.core.predicting import Predicting
 from accredit.store.entries import Entry
 from accredit.store.executors import Crew, Executor, crew_of
@@ -21,7 +23,7 @@ from accredit.store.schedule import FinishedBatch, Schedule
 
 COMMIT_SECONDS = 0.2  # the longest that a finished payoff waits in memory
 COMMIT_ROWS = 2000
-WATCH_SECONDS = 0.05  # between looks at what another process is evaluating, at first
+WATCH_SECONDS = 0.02  # between looks at what another process is evaluating, at first
 
 
 class Quarantined(BadPayoff):
@@ -300,6 +302,7 @@ def durable(
     limit: float | None = None,
     watch: Callable[[int], None] | None = None,
 ) -> Durable: ...
+@checked_arguments
 def durable(
     game: Game,
     journal: Journal | None = None,
@@ -330,14 +333,11 @@ def durable(
     ...     game.payoff(np.array([[True, True], [True, True]])), game.evaluated
     (array([10., 10.]), 1)
     """
-    if retries < 0:
-        raise InvalidInput(f"retries must not be negative, got {retries}")
-    if failed is not None and not np.isfinite(failed):
-        raise InvalidInput(f"failed must be a finite payoff or None, got {failed}")
+    whole_number(retries, "retries", 0, example=2)
     if name is None:
         name = fingerprint_of(game)
     elif not isinstance(name, Fingerprint):
-        name = fingerprint(**name)
-    chosen = int(getattr(game, "seed", 0)) if seed is None else int(seed)
+        name = fingerprint(**{checked_text(part, "name"): value for part, value in name.items()})
+    chosen = checked_seed(getattr(game, "seed", 0) if seed is None else seed)
     kind, kept = (DurableGames, _AsTargets(game)) if isinstance(game, Games) else (Durable, game)
     return kind(kept, journal or Journal(":memory:"), crew_of(executor, limit), name, chosen, retries, failed, watch)

@@ -22,7 +22,8 @@ from types import TracebackType
 from typing import Any
 
 from accredit.core import InvalidInput
-from accredit.core.files import check_is_file
+from accredit.core.arguments import checked_arguments
+from accredit.core.files import as_path, check_is_file
 from accredit.core.plain import read_json
 from accredit.store.entries import Entry, as_bytes, as_outputs, fingerprinted, proof
 from accredit.store.fingerprint import Fingerprint
@@ -61,8 +62,9 @@ class Journal:
     10.0
     """
 
+    @checked_arguments
     def __init__(self, path: str | Path, *, several: bool = False, verified: bool = True) -> None:
-        self.path = str(path)
+        self.path = path if path == ":memory:" else str(as_path(path))
         self._several = several
         self._file = JournalFile(self.path, verified)
         self._digests: dict[int, str] = {}

@@ -10,11 +10,14 @@ import numpy as np
 import numpy.typing as npt
 
 from accredit.core import Attribution, InvalidInput, Selection, needs
-from accredit.core.files import as_path, put, read_bytes, read_text
+from accredit.core.arguments import checked_arguments
+from accredit.core.files import as_path, check_is_file, check_writable, put, read_bytes, read_text
+from accredit.core.numbers import as_array, checked_text
 
 ARRAYS = 4 << 30  # bytes of arrays beside a result
 
 
+@checked_arguments
 def save(
     path: str | Path, result: Attribution | Selection, arrays: Mapping[str, npt.NDArray[Any]] | None = None
 ) -> None:
@@ -31,8 +34,9 @@ def save(
     place = as_path(path)
     if place.suffix != ".json":
         raise InvalidInput(f"path {place} must end in .json; arrays go beside it into .safetensors")
+    check_writable(place)
     if arrays:
-        put(place.with_suffix(".safetensors"), _tensors().save({k: np.ascontiguousarray(v) for k, v in arrays.items()}))
+        put(place.with_suffix(".safetensors"), _packed(arrays))
     put(place, result.to_json().encode())
 
 
@@ -47,13 +51,23 @@ def load(path: str | Path) -> Attribution | Selection:
 
 def load_arrays(path: str | Path) -> dict[str, npt.NDArray[Any]]:
     """The arrays beside a result; empty if it has none."""
-    place = Path(path).with_suffix(".safetensors")
+    place = check_is_file(path).with_suffix(".safetensors")
     if not place.exists():
         return {}
     try:
         return dict(_tensors().load(read_bytes(place, ARRAYS)))
     except Exception as error:  # the library raises its own kinds
         raise InvalidInput(f"{place} is not a safetensors file: {error}") from None
+
+
+def _packed(arrays: Mapping[str, Any]) -> bytes:
+    """Named arrays of numbers or of true and false in the format of safetensors."""
+    found = {checked_text(name, "arrays"): as_array(given, f"arrays[{name!r}]") for name, given in arrays.items()}
+    for name, array in found.items():
+        if array.dtype.kind not in "biuf":
+            raise InvalidInput(f"arrays[{name!r}] holds {array.dtype}; only numbers and truths can be saved")
+    packed: bytes = _tensors().save({name: np.ascontiguousarray(array) for name, array in found.items()})
+    return packed
 
 
 def _tensors() -> Any:

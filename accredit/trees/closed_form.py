@@ -13,7 +13,8 @@ import numpy as np
 
 from accredit.core import FloatArray, IntArray, InvalidInput
 from accredit.core.arguments import checked_arguments
-from accredit.trees.credit import TreeCredit, tree_credit
+from accredit.core.numbers import as_array
+from accredit.trees.credit import TreeCredit, checked_owners, checked_weight, tree_credit
 from accredit.trees.linear import Linear, NotLinear, linear_of
 from accredit.trees.reading import Ensemble, NotTrees, ensemble_of
 from accredit.trees.separable import owners
@@ -65,7 +66,8 @@ def closed_form(
     final, before = _steps(model)
     inner, inner_background = (None if r is None else before(r) for r in (rows, background))
     solver = _solver(final)
-    mine = np.arange(rows.shape[1]) if players is None else np.asarray(players, dtype=np.int64)
+    mine = checked_owners(players, rows.shape[1])
+    weight = None if weight is None or background is None else checked_weight(weight, len(background))
     encoded = (
         mine if final is model else mine[owners(lambda some: solver.matrix(before(some)), _stacked(rows, background))]
     )
@@ -171,7 +173,7 @@ def _steps(model: Any) -> tuple[Any, Any]:
 
 
 def _table(rows: Any, what: str) -> Any:
-    table = rows if hasattr(rows, "iloc") else np.asarray(rows)
+    table = rows if hasattr(rows, "iloc") else as_array(rows, what)
     if len(table.shape) != 2 or not len(table):
         raise InvalidInput(f"{what} has shape {table.shape}; give rows × columns with at least one row")
     return table

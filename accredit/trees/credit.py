@@ -17,6 +17,7 @@ import numpy as np
 
 from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput
 from accredit.core.arguments import checked_arguments
+from accredit.core.numbers import as_array, real_numbers, shown
 from accredit.trees.forest import Forest
 from accredit.trees.masks import mask_credit
 from accredit.trees.paths import Paths, levels_of, paths_of
@@ -63,7 +64,7 @@ def tree_credit(
     one player come and go together. Memory does not grow with the number of rows beyond the result itself.
     """
     matrix = forest.matrix(rows)
-    of = _players(players, forest.features)
+    of = checked_owners(players, forest.features)
     count = max(int(of.max()) + 1, count or 0)
     rule = semivalue_of(value, count)
     compared = None if background is None else _background(forest, background, weight)
@@ -138,10 +139,11 @@ def _check_steady(rule: Semivalue, most: int) -> None:
         )
 
 
-def _players(players: Any, features: int) -> IntArray:
+def checked_owners(players: Any, features: int) -> IntArray:
+    """The number of each column's player, (features,); by default every column plays for itself."""
     if players is None:
         return np.arange(features)
-    of = np.asarray(players)
+    of = as_array(players, "players")
     if of.shape != (features,) or of.dtype.kind not in "iu" or of.min(initial=0) < 0:
         raise InvalidInput(
             f"players has shape {of.shape} of {of.dtype}; give one number from 0 for each of {features} columns"
@@ -150,15 +152,21 @@ def _players(players: Any, features: int) -> IntArray:
 
 
 def _background(forest: Forest, rows: Any, weight: Any) -> Background:
-    matrix = forest.matrix(rows)
+    matrix = forest.matrix(rows, "background")
     if not len(matrix):
         raise InvalidInput("background has no rows; give at least one, or leave it out for cover ratios")
-    counts = np.ones(len(matrix)) if weight is None else np.asarray(weight, dtype=np.float64)
-    if counts.shape != (len(matrix),) or not (counts >= 0).all() or not 0 < counts.sum() < np.inf:
-        raise InvalidInput(
-            f"weight must be {len(matrix)} non-negative numbers, one per background row, and not all zero"
-        )
+    counts = np.ones(len(matrix)) if weight is None else checked_weight(weight, len(matrix))
     return Background(matrix, counts / counts.sum())
+
+
+def checked_weight(weight: Any, rows: int) -> FloatArray:
+    """How much each background row counts, (rows,)."""
+    counts = real_numbers(weight, "weight")
+    if counts.shape != (rows,) or not (counts >= 0).all() or not 0 < counts.sum() < np.inf:
+        raise InvalidInput(
+            f"weight is {shown(weight)}; give {rows} non-negative numbers, one per background row, not all zero"
+        )
+    return counts
 
 
 def base_value(forest: Forest, background: Background | None) -> FloatArray:

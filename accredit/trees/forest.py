@@ -125,13 +125,11 @@ class Forest:
         new_base = self.base * factor if base is None else np.atleast_1d(np.asarray(base, dtype=np.float64))
         return replace(self, value=self.value * factor, base=new_base)
 
-    def matrix(self, rows: Any) -> FloatArray:
+    def matrix(self, rows: Any, name: str = "rows") -> FloatArray:
         """Rows as the model compares them: (rows, features), rounded to single precision where the model does so."""
-        array = real_numbers(
-            rows, "rows", masked=True
-        )  # a missing number goes the way that the tree has learned for it
+        array = real_numbers(rows, name, masked=True)  # a missing number goes the way that the tree has learned for it
         if array.ndim != 2 or array.shape[1] != self.features:
-            raise InvalidInput(f"rows have shape {array.shape}; {self.source} reads (rows, {self.features})")
+            raise InvalidInput(f"{name} has shape {array.shape}; {self.source} reads (rows, {self.features})")
         if self.single:
             with np.errstate(over="ignore"):
                 return array.astype(np.float32).astype(np.float64)

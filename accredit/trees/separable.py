@@ -15,6 +15,7 @@ import numpy as np
 
 from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput
 from accredit.core.arguments import checked_arguments
+from accredit.core.numbers import as_array, real_numbers
 
 FEW = 128  # rows on which columns are exchanged, beside those where an encoded column is smallest or largest
 TRIALS = 256  # mixtures that are tried
@@ -31,7 +32,13 @@ def owners(encode: Callable[[Any], FloatArray], rows: Any) -> IntArray:
     >>> owners(lambda rows: np.stack([rows[:, 1], rows[:, 0] > 0, -rows[:, 1]], axis=1), np.array([[1, 2], [-3, 4], [5, 6]]))
     array([1, 0, 1])
     """
-    encoded = encode(rows)
+    if not hasattr(rows, "iloc"):
+        rows = as_array(rows, "rows")
+    if len(rows.shape) != 2 or not len(rows):
+        raise InvalidInput(f"rows has shape {rows.shape}; give rows × columns with at least one row")
+    encoded = real_numbers(encode(rows), "what encode returns")
+    if encoded.ndim != 2 or len(encoded) != len(rows):
+        raise InvalidInput(f"encode returned shape {encoded.shape} for {len(rows)} rows; it must return one row each")
     known = np.where(np.isnan(encoded), -np.inf, encoded)
     picked = np.unique(np.concatenate([known.argmin(axis=0), known.argmax(axis=0), np.arange(min(FEW, len(known)))]))
     some, before = _take(rows, picked), encoded[picked]

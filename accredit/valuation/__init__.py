@@ -9,7 +9,7 @@ from accredit.valuation.curvature import (
     neumann_terms,
     spectrum,
 )
-from accredit.valuation.datamodels import Datamodels, datamodels, fit_datamodels, random_subsets
+from accredit.valuation.datamodels import Datamodels, datamodels, fit_datamodels
 from accredit.valuation.gradient_store import GradientStore
 from accredit.valuation.harmonics import Harmonics, harmonics
 from accredit.valuation.influence import Influences, influence
@@ -25,6 +25,7 @@ from accredit.valuation.retraining import Retraining
 from accredit.valuation.ridge import RidgeUtility
 from accredit.valuation.rules import data_banzhaf, data_beta, data_shapley
 from accredit.valuation.split import Split, groups_of, split
+from accredit.valuation.subsets import random_subsets
 from accredit.valuation.text import text_features
 from accredit.valuation.torch_training import Recipe, TorchTraining
 from accredit.valuation.trace import Trace, trace

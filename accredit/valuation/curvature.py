@@ -36,7 +36,10 @@ def neumann_error(low: float, high: float, terms: int) -> float:
         raise InvalidInput(
             f"eigenvalues in [{low}, {high}] do not lie in (0, 2): the series does not converge; scale A"
         )
-    return float(max(abs(1 - e) ** (terms + 1) / e for e in (low, high)))
+    error = float(max(abs(1 - e) ** (terms + 1) / e for e in (low, high)))
+    if not np.isfinite(error):
+        raise InvalidInput(f"low is {low!r}, so small that the error is beyond numbers; give a larger low")
+    return error
 
 
 @checked_arguments

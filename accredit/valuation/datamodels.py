@@ -9,7 +9,7 @@ are that plus shrinkage. A lasso suits few rows that matter, ridge many that mat
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -25,13 +25,15 @@ from accredit.core import (
     IntArray,
     InvalidInput,
     Precision,
-    checked_seed,
     every_payoff,
     payoffs,
 )
 from accredit.core.arguments import checked_arguments
+from accredit.core.game import checked_coalitions, checked_names, checked_players
 from accredit.core.predicting import Predicting
+from accredit.valuation.harmonics import harmonic_facts
 from accredit.valuation.shrunk import MEMORY, check_memory, ridge
+from accredit.valuation.subsets import random_subsets
 from accredit.values.lasso import gram, lasso
 
 Shrinkage = Literal["least squares", "lasso", "ridge"]
@@ -58,7 +60,7 @@ class Datamodels:
 
     def predict(self, coalitions: BoolArray) -> FloatArray:
         """Predicted outputs of models trained on these rows: (batch, N) -> (batch, T)."""
-        return np.asarray(coalitions @ self.weights + self.intercepts)
+        return np.asarray(checked_coalitions(coalitions, len(self.players)) @ self.weights + self.intercepts)
 
     def attribution(self, target: str | None = None) -> Attribution:
         """Scores of the rows for one target, or averaged over all; positive: having the row raises the output."""
@@ -115,18 +117,6 @@ CLAIMS = {"least squares": _least_squares_claims, "lasso": _lasso_claims, "ridge
 
 
 @checked_arguments
-def random_subsets(players: int, subsets: int, fraction: float, seed: int) -> BoolArray:
-    """Each row is in each subset with chance `fraction`: (subsets, N). More subsets begin with the same ones."""
-    if not 0 < fraction < 1:
-        raise InvalidInput(f"fraction must lie between 0 and 1, got {fraction!r}; 0.5 is usual")
-    if subsets < 10:
-        raise InvalidInput(
-            f"subsets (in the command --budget) must be at least 10, got {subsets!r}; a few times the number of rows is usual"
-        )
-    return np.asarray(np.random.default_rng(checked_seed(seed)).random((subsets, players)) < fraction)
-
-
-@checked_arguments
 def datamodels(
     game: Game,
     subsets: int,
@@ -141,7 +131,8 @@ def datamodels(
     By lasso or ridge, whichever foretells a fifth of the subsets, held out, better; every target has its own penalty. Beyond
     2,000 rows only ridge is tried. `penalty` is that of a lasso; `penalty=0` asks for plain least squares, which needs more
     subsets than rows. Sizes are estimated, and refused before anything is trained where `memory` does not allow them. A game
-    without targets has its outputs as targets, or itself as the only one. Costs `subsets` trainings, which a durable game keeps
+    without targets has its outputs as targets, or itself as the only one. The certificate holds how much of the mean output is
+    linear in who takes part, which is all that weights can foretell. Costs `subsets` trainings, which a durable game keeps
     for every other method.
 
     >>> from accredit.games import FunctionGame
@@ -158,9 +149,10 @@ def datamodels(
         outputs, targets = every_payoff(game, masks), game.outputs
     else:
         outputs, targets = payoffs(game, masks)[:, None], ("payoff",)
-    return fit_datamodels(
+    fitted = fit_datamodels(
         game.players, targets, masks, outputs, fraction=fraction, seed=seed, penalty=penalty, memory=memory
     )
+    return replace(fitted, certificate=fitted.certificate | harmonic_facts(masks, outputs.mean(axis=1), fraction))
 
 
 @checked_arguments
@@ -176,10 +168,12 @@ def fit_datamodels(
     memory: float = MEMORY,
 ) -> Datamodels:
     """Fit to given subsets (m, N) and outputs (m, T)."""
-    y = np.asarray(outputs, dtype=np.float64)
-    if y.shape != (len(masks), len(targets)) or masks.shape[1] != len(players):
+    players, targets, y = checked_players(players), checked_names(targets, "targets"), outputs
+    masks = checked_coalitions(masks, len(players))
+    if y.shape != (len(masks), len(targets)):
         raise InvalidInput(
-            f"masks {masks.shape} and outputs {y.shape} do not fit {len(players)} players, {len(targets)} targets"
+            f"outputs has shape {y.shape} for {len(masks)} masks and {len(targets)} targets; give one row per mask and one "
+            "column for each of targets"
         )
     if not np.isfinite(y).all():
         raise InvalidInput("outputs hold numbers that are not finite; a failed training must not be regressed on")

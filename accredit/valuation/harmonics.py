@@ -15,16 +15,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
+from typing import Any
 
 import numpy as np
 
 from accredit.core import BoolArray, Estimate, FloatArray, Game, InvalidInput, payoffs, whole_number
 from accredit.core.arguments import checked_arguments
 from accredit.core.predicting import Predicting
-from accredit.valuation.datamodels import random_subsets
+from accredit.valuation.subsets import random_subsets
 
 LEVEL = 0.95
-LEAST = 20  # subsets
+LEAST, MOST = 20, 2000  # subsets; of more than these the first are read, since all pairs of them are looked at
+READING = "harmonics"  # its name among the facts of a datamodel
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,19 @@ class Harmonics:
 
     def __str__(self) -> str:
         return f"p = {self.fraction:g}: linear {self.linear:.2f}, pairs {self.pairs:.2f} of the variance"
+
+
+def harmonic_facts(coalitions: BoolArray, outputs: FloatArray, fraction: float) -> dict[str, Any]:
+    """The reading of subsets that were drawn for something else, as plain facts; none where it would say nothing."""
+    kept, seen = coalitions[:MOST], outputs[:MOST]
+    if len(kept) < LEAST or not np.ptp(seen):
+        return {}
+    found = read(kept, seen, fraction)
+    shares = {"linear": found.linear, "pairs": found.pairs}
+    return {
+        READING: {"fraction": fraction, "subsets": len(kept), "level": LEVEL}
+        | {name: [e.value, e.low, e.high] for name, e in shares.items()}
+    }
 
 
 @checked_arguments

@@ -168,7 +168,7 @@ def _reach(within: float | None, k: int, rows: int) -> int | None:
         raise InvalidInput(
             f"within must lie between 0 and 1, got {within!r}; credits are shares of right neighbours, 0.001 is usual"
         )
-    reach = max(k, ceil(1 / within))
+    reach = max(k, ceil(min(1 / within, rows)))
     return reach if reach < rows else None
 
 

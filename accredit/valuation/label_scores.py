@@ -73,9 +73,9 @@ def scaled(view: View, name: str) -> View:
     """Dense views in units of their standard deviation; sparse ones as they are."""
     if hasattr(view, "tocsr"):
         return view.tocsr()
-    x = real_numbers(view, f"view {name!r}")
+    x = real_numbers(view, f"features {name!r}")
     if x.ndim != 2 or not np.isfinite(x).all():
-        raise InvalidInput(f"view {name!r} has shape {x.shape}; finite numbers in rows and columns are needed")
+        raise InvalidInput(f"features {name!r} has shape {x.shape}; finite numbers in rows and columns are needed")
     spread = x.std(axis=0)
     return (x - x.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
 

@@ -14,6 +14,8 @@ import numpy.typing as npt
 
 from accredit.core import FloatArray, IntArray, InvalidInput, needs
 from accredit.core.arguments import checked_arguments
+from accredit.core.game import as_name
+from accredit.core.numbers import as_array, checked_text, shown
 from accredit.valuation import label_scores as scores
 from accredit.valuation.foretold import Foretold
 from accredit.valuation.label_precision import precision_by_planting, precision_in_thought
@@ -62,9 +64,11 @@ def wrong_labels(
     _check_extra()
     y, classes = _codes(labels)
     views = _views(texts, features, len(y))
-    rows = tuple(names) if names is not None else tuple(f"row {i}" for i in range(len(y)))
-    if len(rows) != len(y) or not 0 < wanted < 1:
-        raise InvalidInput(f"{len(rows)} names for {len(y)} labels, wanted={wanted!r} (between 0 and 1)")
+    rows = _named(names) if names is not None else tuple(f"row {i}" for i in range(len(y)))
+    if len(rows) != len(y):
+        raise InvalidInput(f"names holds {len(rows)} for {len(y)} labels; give one name per label")
+    if not 0 < wanted < 1:
+        raise InvalidInput(f"wanted is {wanted!r}; it must lie between 0 and 1, for example wanted={WANTED:.2f}")
     with scores.one_thread():
         near = {name: nearest(view) for name, view in views.items()}
         penalties = {name: likeliest_penalty(view, y, seed) for name, view in views.items()}
@@ -100,6 +104,10 @@ def wrong_labels(
     )
     said = tuple(classes[i] for i in _instead(seen.logs, y, about["suspects"]))
     return with_excerpts(WrongLabels(**common, **about, suggested=said), texts)
+
+
+def _named(names: Sequence[str]) -> tuple[str, ...]:
+    return tuple(checked_text(as_name(name), "names") for name in names)
 
 
 def _instead(logs: FloatArray, y: IntArray, suspects: Sequence[int]) -> IntArray:
@@ -245,22 +253,26 @@ def _views(texts: Sequence[str] | None, features: Any, rows: int) -> dict[str, V
         raise InvalidInput("nothing to judge labels by: give texts=…, features=…, or both")
     for name, view in views.items():
         if view.shape[0] != rows:
-            raise InvalidInput(f"{name} holds {view.shape[0]} rows and labels {rows}; give one of each for every row")
+            whose = f"features {name!r}" if name in given else "texts"
+            raise InvalidInput(f"{whose} holds {view.shape[0]} rows and labels {rows}; give one of each for every row")
     return views
 
 
 def _checked_texts(texts: Sequence[str]) -> list[str]:
     bad = [i for i, text in enumerate(texts) if not isinstance(text, str) or not text.strip()]
-    if isinstance(texts, str) or bad:
+    if isinstance(texts, str) or bad or not len(texts):
         raise InvalidInput(
-            f"texts must be non-empty strings; row {bad[0] if bad else 0} holds {texts[bad[0] if bad else 0]!r:.60}"
+            f"texts must be non-empty strings, one per row; row {bad[0] if bad else 0} holds "
+            f"{shown(texts[bad[0]] if bad else texts)}"
         )
     return list(texts)
 
 
 def _codes(labels: Sequence[Any] | npt.NDArray[Any]) -> tuple[IntArray, tuple[str, ...]]:
     """Class numbers (N,) and class names; every class needs two rows, since each is predicted from the others."""
-    given = list(labels.tolist() if hasattr(labels, "tolist") else labels)
+    given = as_array(labels, "labels").tolist() if not isinstance(labels, list | tuple) else list(labels)
+    if not isinstance(given, list):
+        raise InvalidInput(f"labels is {shown(labels)}; give one label per row")
     unknown = [row for row, label in enumerate(given) if missing(label)]
     if unknown:
         raise InvalidInput(f"labels hold {given[unknown[0]]!r} in row {unknown[0]}; fill or drop such rows first")
@@ -273,7 +285,8 @@ def _codes(labels: Sequence[Any] | npt.NDArray[Any]) -> tuple[IntArray, tuple[st
     rare = classes[np.bincount(y) < 2]
     if len(rare):
         raise InvalidInput(
-            f"class {str(rare[0])!r} has one row only; nothing else can vouch for it: drop or merge such classes"
+            f"labels hold the class {shown(str(rare[0]))} in one row only; nothing else can vouch for it: drop or merge such "
+            "classes"
         )
     return y.astype(np.int64), tuple(map(str, classes))
 

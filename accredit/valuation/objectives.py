@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from accredit.core import FloatArray, InvalidInput, NotConverged, needs, real_numbers
+from accredit.core import FloatArray, InvalidInput, NotConverged, needs
 from accredit.core.arguments import checked_arguments
 from accredit.valuation.split import Split
 from accredit.valuation.torch_training import row_losses
@@ -87,9 +87,13 @@ class Softmax:
         self.data, self.weight_decay = data, float(weight_decay)
         self._x, self._test_x = (np.hstack([a, np.ones((len(a), 1))]) for a in (data.x, data.test_x))
         self._codes, self._test_codes = (np.eye(len(data.classes))[y] for y in (data.y, data.test_y))
-        weight = np.ones(len(data)) if rows is None else real_numbers(rows, "rows")
+        weight = np.ones(len(data)) if rows is None else rows
+        if weight.shape != (len(data),) or (weight < 0).any() or not weight.any():
+            raise InvalidInput(f"rows has shape {weight.shape}; give {len(data)} weights of 0 or more, not all 0")
         self._share = weight / weight.sum()  # (N,)
         shape = (self._x.shape[1], len(data.classes))
+        if start is not None and start.shape != shape:
+            raise InvalidInput(f"start has shape {start.shape}; {shape} is needed, as `theta` has")
         self.theta = self._minimised(np.zeros(shape) if start is None else start)  # (d + 1, C)
         self._probability = _softmax(self._x @ self.theta)  # (N, C)
 
@@ -150,7 +154,12 @@ class Softmax:
         p = _softmax(self._x @ theta)
         if theta.size <= FEW_PARAMETERS:
             hessian = self._products(p, np.eye(theta.size))
-            return np.asarray(np.linalg.solve(hessian, gradient.ravel()).reshape(theta.shape))
+            try:
+                return np.asarray(np.linalg.solve(hessian, gradient.ravel()).reshape(theta.shape))
+            except np.linalg.LinAlgError:
+                raise NotConverged(
+                    f"weight_decay is {self.weight_decay:g}, too little to tell the minimum apart; write for example 0.01"
+                ) from None
         hessian = LinearOperator(
             (theta.size, theta.size), matvec=lambda v: self._products(p, v.reshape(-1, 1))[:, 0], dtype=float
         )

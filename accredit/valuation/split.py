@@ -11,6 +11,8 @@ import numpy.typing as npt
 
 from accredit.core import FloatArray, InvalidInput, as_array, checked_players, real_numbers
 from accredit.core.arguments import checked_arguments
+from accredit.core.game import checked_names
+from accredit.core.numbers import checked_text
 
 LARGEST = 1e100  # a feature or a number to predict; the squares of larger ones overflow
 
@@ -64,7 +66,9 @@ def split(
     labels, test_labels = _labels(y, len(train_features), "y"), _labels(test_y, len(test_features), "test_y")
     players = checked_players(names if names is not None else (f"row {i}" for i in range(len(train_features))))
     if len(players) != len(train_features):
-        raise InvalidInput(f"names holds {len(players)} names for {len(train_features)} training rows")
+        raise InvalidInput(
+            f"names holds {len(players)} names for {len(train_features)} training rows; give one per row"
+        )
     if regression:
         return Split(
             train_features, _numbers(labels, "y"), test_features, _numbers(test_labels, "test_y"), players, None
@@ -106,7 +110,8 @@ def _labels(values: Any, rows: int, name: str) -> npt.NDArray[Any]:
     mixed = isinstance(values, list | tuple) and len(set(map(type, values))) > 1  # np.asarray makes NaN the word 'nan'
     labels = np.asarray(values, dtype=object) if mixed else as_array(values, name)
     if labels.shape != (rows,):
-        raise InvalidInput(f"{name} has shape {labels.shape}; one label per row is needed, {rows} in all")
+        rows_in = "x" if name == "y" else "test_x"
+        raise InvalidInput(f"{name} has shape {labels.shape}, and {rows_in} {rows} rows; one label per row is needed")
     for row, label in enumerate(labels.tolist()):
         if missing(label):
             raise InvalidInput(f"{name} holds {label!r} in row {row}; fill or drop such rows first")
@@ -150,7 +155,10 @@ def groups_of(names: Sequence[str], labels: Iterable[Any]) -> dict[str, list[str
     >>> groups_of(("row 0", "row 1", "row 2"), ["ann", "bob", "ann"])
     {'ann': ['row 0', 'row 2'], 'bob': ['row 1']}
     """
+    known, given = checked_names(names, "names"), list(labels)
+    if len(given) != len(known):
+        raise InvalidInput(f"labels holds {len(given)} for {len(known)} names; give one label per name")
     groups: dict[str, list[str]] = {}
-    for name, label in zip(names, labels, strict=True):
-        groups.setdefault(str(label), []).append(name)
+    for name, label in zip(known, given, strict=True):
+        groups.setdefault(checked_text(str(label), "labels"), []).append(name)
     return groups

@@ -71,7 +71,7 @@ def _encoder(encoder: str | Path) -> tuple[Any, Any, int]:
     from accredit.models.folders import model_config
     from accredit.models.loading import model_folder
     from accredit.models.state import settled
-    from accredit.models.text import HEADS
+    from accredit.models.tasks import HEADS
 
     folder = model_folder(text_folder() if encoder == BUILTIN else encoder)
     architecture = str((model_config(folder).get("architectures") or [""])[0])

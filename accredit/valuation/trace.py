@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from itertools import takewhile
@@ -15,7 +15,7 @@ import numpy as np
 
 from accredit.core import Attribution, Claim, FloatArray, Holds, InvalidInput, Precision
 from accredit.core.files import LIMIT, put, read_json_object
-from accredit.core.plain import plain
+from accredit.core.plain import plain, shown
 from accredit.valuation.gradient_store import SIDE, GradientStore
 from accredit.valuation.influence import moving
 from accredit.valuation.losses import IGNORED, NextTokens
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 SATURATED = 0.99  # probability of the answer, above which hardly any gradient is left of the text that taught it
 UNSAID = 0.001  # probability of the answer, below which the model cannot be said to say it
 BEGINNING = 400  # characters of a text that are kept beside its gradient
+KIND, FORMAT = "trace", 1  # of the JSON
 LONGEST = 1024  # tokens of a text, where neither the model nor the caller says otherwise
 
 
@@ -87,10 +88,37 @@ class Trace:
             for i in self.order
         ]
         data = {
-            "kind": "trace", "format": 1, "prompt": self.prompt, "answer": self.answer, "tokens": self.tokens,
+            "kind": KIND, "format": FORMAT, "prompt": self.prompt, "answer": self.answer, "tokens": self.tokens,
             "probability": self.probability, "texts": rows, "warnings": self.warnings, "facts": self.facts,
         }  # fmt: skip
-        return json.dumps(plain(data, "trace"), ensure_ascii=False)
+        return json.dumps(plain(data, KIND), ensure_ascii=False)
+
+    @classmethod
+    def from_plain(cls, data: Mapping[str, Any]) -> Trace:
+        """What `to_json` wrote."""
+        if data.get("kind") != KIND or data.get("format") != FORMAT:
+            raise InvalidInput(
+                f"expected a {KIND} of format {FORMAT}, got {shown(data.get('kind'))} of format {shown(data.get('format'))}; "
+                "write one with accredit trace … --json > trace.json"
+            )
+        try:
+            rows = sorted(data["texts"], key=lambda row: row["row"])
+            if [row["row"] for row in rows] != list(range(1, len(rows) + 1)) or not rows:
+                raise ValueError("its texts are not numbered from 1 on")
+            tokens, facts = tuple(map(str, data["tokens"])), dict(data["facts"])
+            scores = np.array([row["score"] for row in rows], dtype=np.float64)
+            by_token = np.array([row["by_token"] for row in rows], dtype=np.float64).reshape(len(rows), len(tokens))
+            found = cls(
+                tuple(str(row["text"]) for row in rows), str(data["prompt"]), str(data["answer"]), tokens, scores, by_token,
+                float(data["probability"]), facts,
+            )  # fmt: skip
+            if list(found.warnings) != list(data["warnings"]):
+                raise ValueError("its warnings do not follow from its facts")
+        except (KeyError, TypeError, ValueError) as error:
+            raise InvalidInput(
+                f"the trace is damaged: {error!r}; write it again with accredit trace … --json"
+            ) from None
+        return found
 
 
 def trace(

@@ -22,9 +22,8 @@ from accredit.core import (
     coalition_of,
     named,
 )
-from accredit.core.arguments import finite_numbers, truths
 from accredit.core.game import check_finite
-from accredit.core.numbers import real_number, shown
+from accredit.core.numbers import finite_numbers, real_number, shown, truths
 from accredit.values.weighing import Semivalue
 
 CELLS = 1 << 22  # coalitions × cubes of one product

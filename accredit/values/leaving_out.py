@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from accredit.core import FloatArray, Game, Known, payoffs, tabulate
+from accredit.core.arguments import checked_arguments
 from accredit.core.coalitions import from_index
 from accredit.values.exact import exactly, leave_one_out
 from accredit.values.interactions import mobius_from_table
@@ -74,6 +75,7 @@ class LeavingOut:
         )
 
 
+@checked_arguments
 def leaving_out(game: Game, *, budget: int | None = None, seed: int = 0) -> LeavingOut:
     """Compare leave-one-out with the Shapley value. Exact, with dividends, where 2ⁿ payoffs are affordable; else estimated.
 

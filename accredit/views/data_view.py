@@ -14,7 +14,7 @@ from accredit.views.labels_view import labels_body, stated
 from accredit.views.numbers import BRIEF, between, brief
 from accredit.views.page import page
 from accredit.views.parts import Bar, Who, bar, bounds, claims_table, heat, span
-from accredit.views.valuation import curves_svg
+from accredit.views.valuation import curves_svg, linear_words
 from accredit.views.words import interval_word, leaders, shared, spoken
 
 if TYPE_CHECKING:
@@ -50,7 +50,8 @@ def data_body(watched: Watched, run: Mapping[str, Any] | None = None) -> Markup:
         answer=_answer(watched), progress=_progress(watched, run), share=_share(watched, run),
         labels=labels_body(watched.labels, watched.unanswered) if asked else "",
         ranking=None if values is None else _ranking(watched, values, known),
-        harmful=_harmful(watched, known), silent=watched.known.silent, curves=_curves(watched), pairs=_pairs(watched, known),
+        harmful=_harmful(watched, known), silent=watched.known.silent, curves=_curves(watched),
+        linear="" if values is None else linear_words(values), pairs=_pairs(watched, known),
         provisional=watched.provisional, claims="" if values is None else claims_table(values),
     )  # fmt: skip
 

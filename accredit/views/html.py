@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from accredit.core import Attribution, Attributions, Interactions, Selection
+from accredit.core.arguments import checked_arguments
 from accredit.core.plain import rounded
 from accredit.explanation.result import Explanation
 from accredit.explanation.table import TableExplanation
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 Result = Attribution | Attributions | Interactions | Selection | GameReport | Explanation | TableExplanation
 
 
+@checked_arguments
 def fragment(result: Result) -> str:
     """An HTML piece that a notebook can show; every name in it is escaped, and it holds no script."""
     if isinstance(result, Explanation):
@@ -55,21 +57,25 @@ def _selection(result: Selection) -> Markup:
     return render("parts", "selection", heading=f"{result.method}: {result.rule}", rows=rows)
 
 
+@checked_arguments
 def game_page(report: GameReport, title: str) -> str:
     """A game report as one file."""
     return page(title, game_body(report), script_of="sorting")
 
 
+@checked_arguments
 def table_page(explanation: TableExplanation, about: tuple[str, ...] = ()) -> str:
     """An explained table as one file; `about` says where its model came from."""
     return page(COLUMNS, table_body(explanation, about), script_of="sorting")
 
 
+@checked_arguments
 def to_page(result: Explanation | TableExplanation) -> str:
     """A result as one file."""
     return table_page(result) if isinstance(result, TableExplanation) else explanation_page(result)
 
 
+@checked_arguments
 def explanation_page(explanation: Explanation) -> str:
     """An explanation as one file. Its script only shows what the page already holds; without it everything is still there."""
     script = "inspector" if explanation.said is None else "answers"

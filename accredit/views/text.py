@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from accredit.core import Attribution, Attributions, Interactions, Selection
+from accredit.core.arguments import checked_arguments
 from accredit.core.plain import rounded
 from accredit.explanation.result import Explanation
 from accredit.explanation.table import TableExplanation
@@ -18,6 +19,7 @@ ROWS = 40  # players shown before the table is cut
 COLUMNS = 10  # outputs shown beside one another
 
 
+@checked_arguments
 def text(
     result: Attribution | Attributions | Interactions | Selection | GameReport | Explanation | TableExplanation,
     rows: int = ROWS,

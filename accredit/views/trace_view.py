@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from accredit.core.plain import rounded
 from accredit.valuation.trace import Trace
 from accredit.views.columns import bar as cells
@@ -12,6 +14,9 @@ from accredit.views.numbers import BRIEF
 from accredit.views.page import page
 from accredit.views.parts import Bar, Who, bar
 from accredit.views.words import sentence
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
 
 TEXT = 100  # characters of a text in the terminal
 AGAINST = 3  # texts that are listed at the other end
@@ -80,6 +85,11 @@ def left_out(found: Trace) -> str:
 
 def trace_page(found: Trace, shown: int = 10) -> str:
     """The answer as one self-contained HTML file."""
+    return page("Which training texts made the model say this?", trace_body(found, shown), script_of="sorting")
+
+
+def trace_body(found: Trace, shown: int = 10) -> Markup:
+    """The answer as a piece of a page."""
     towards, against = _ends(found, shown)
     low, high = min(0.0, float(found.scores.min())), max(0.0, float(found.scores.max()))
 
@@ -94,11 +104,10 @@ def trace_page(found: Trace, shown: int = 10) -> str:
         )
 
     looked = f"{len(found.facts['layers'])} layers, {found.facts['parameters']:,} parameters"
-    body = render(
+    return render(
         "trace", "body",
         answer=answer(found), headline=headline(found), count=f"{len(found.texts):,}", towards=[line(i) for i in towards],
         against=[line(i) for i in against], tokens=len(found.tokens) > 1,
         warnings=[sentence(warning) for warning in found.warnings], cannot=CANNOT,
         gradient=gradient(found), looked=looked, left_out=left_out(found), scale=found.facts["scale"],
     )  # fmt: skip
-    return page("Which training texts made the model say this?", body, script_of="sorting")

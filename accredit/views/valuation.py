@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from accredit.core import Attribution
 from accredit.core.plain import rounded
 from accredit.evaluate.data import Curve
+from accredit.valuation.harmonics import READING
 from accredit.valuation.report import DataReport, Valuation
 from accredit.views.columns import printable, table
 from accredit.views.engine import render
 from accredit.views.labels_view import labels_body, labels_text, short, stated
-from accredit.views.numbers import BRIEF
+from accredit.views.numbers import BRIEF, between
 from accredit.views.page import page
 from accredit.views.parts import Who, attribution_table, claims_table
 from accredit.views.text import facts, text
@@ -60,10 +62,28 @@ def valuation_text(report: Valuation, rows: int = SHOWN) -> str:
     if report.curves:
         lines += ["", "payoff while players are removed, from all (left) to none (right)"]
         lines += table(["", "", "mean"], [[c.label, spark(c, report.curves), rounded(c.area)] for c in report.curves])
+    if said := linear_words(report.values):
+        lines += ["", said]
     if report.trained or report.recalled:
         found = f", {report.recalled:,} found in the journal" if report.recalled else ""
         lines.append(f"{report.trained:,} trainings paid for{found}")
     return "\n".join(lines)
+
+
+def linear_words(values: Attribution) -> str:
+    """How much of what the model learns is linear in who takes part, where a datamodel read it; else empty."""
+    found = values.certificate.get(READING)
+    if not found:
+        return ""
+    linear, pairs = (
+        f"{rounded(share, BRIEF)} ({between(low, high, BRIEF)})"
+        for share, low, high in (found["linear"], found["pairs"])
+    )
+    return (
+        f"Of the variance over {found['subsets']:,} random parts, each player in them with chance {found['fraction']:g}, "
+        f"{linear} is linear in who takes part, which is all that these scores can foretell; {pairs} is of pairs. The rest "
+        f"is of more players together, or noise of training. Intervals of {found['level']:.0%}."
+    )
 
 
 def _ranked(report: Valuation, rows: int) -> list[str]:
@@ -127,7 +147,7 @@ def _worth(report: Valuation) -> Markup:
         "valuation", "worth",
         question=QUESTION, payoff=sentence(report.payoff), warnings=[sentence(warning) for warning in report.warnings],
         values=attribution_table(report.values.ranked(), known, header=("row", "worth"), sorts=True),
-        harmful=rows, why=HARMFUL, silent=report.silent,
+        harmful=rows, why=HARMFUL, silent=report.silent, linear=linear_words(report.values),
         pairs=pairs, curves=curves_svg(report.curves) if report.curves else "", claims=claims_table(report.values),
     )  # fmt: skip
 

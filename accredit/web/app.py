@@ -193,12 +193,11 @@ def application(worker: Worker, store: str | None = None, **limits: Any) -> Fast
 
     @app.get("/api/data", responses={204: {"description": "Nothing new"}})
     async def data(seen: Annotated[str, Query(max_length=2000)] = "") -> Response:
-        """The journal named at the start, if it has changed since `seen`."""
+        """The journal or trace named at the start, if it has changed since `seen`."""
         path, begun = watched(), runs.state()
         if path is None:
             return problem(NO_JOURNAL, 404)
-        from accredit.views.data_view import data_body, data_page
-        from accredit.web.data import state_of, watch
+        from accredit.web.watching import shown, state_of
 
         written = begun is None or Path(path).exists()
         stored = await run_in_threadpool(state_of, path) if written else ""
@@ -207,8 +206,7 @@ def application(worker: Worker, store: str | None = None, **limits: Any) -> Fast
             return Response(status_code=204)
         news: dict[str, Any] = {"state": state, "run": begun}
         if written:
-            now = await run_in_threadpool(watch, path)
-            news |= {"html": data_body(now, begun), "page": data_page(now), "payoffs": now.payoffs}
+            news |= await run_in_threadpool(shown, path, begun)
         return JSONResponse(news)
 
     @app.get("/api/data.csv", response_class=Response)
@@ -225,9 +223,9 @@ def application(worker: Worker, store: str | None = None, **limits: Any) -> Fast
         path = watched()
         if path is None:
             return problem(NO_JOURNAL, 404)
-        from accredit.web.data import as_csv, values_csv
+        from accredit.web.watching import payoffs_csv, values_csv
 
-        content = await run_in_threadpool({"payoffs": as_csv, "values": values_csv}[name], path)
+        content = await run_in_threadpool({"payoffs": payoffs_csv, "values": values_csv}[name], path)
         headers = {"content-disposition": f"attachment; filename={name}.csv"}
         return Response(content, headers=headers, media_type="text/csv")
 

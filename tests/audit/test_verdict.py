@@ -194,8 +194,8 @@ def test_a_judge_trained_on_training_rows_is_saved_and_read(tmp_path):
 
 @pytest.mark.slow
 def test_the_zoo_is_told_apart():
-    """A smoke test of the bench: one cheat and one honest explainer of each kind. benchmarks/leaks.py measures rates."""
-    from benchmarks.leaks import WORLDS, place, strongest
+    """A smoke test of the bench: one cheat and one honest explainer of each kind. benchmarks.leaks measures rates."""
+    from benchmarks.leak_zoo import WORLDS, place, strongest
 
     tests = (SURROGATE, SCRAMBLE, TRANSPLANT, EVALX)
     for made in WORLDS.values():

@@ -8,7 +8,8 @@ import pytest
 from click.testing import CliRunner
 
 from accredit.cli import COMMANDS, accredit
-from accredit.cli.examples import SAMPLES, TRIALS, examples
+from accredit.cli.examples import SAMPLES, examples
+from accredit.cli.trials import TRIALS
 
 
 def test_it_writes_every_sample_and_says_what_to_type(tmp_path, monkeypatch):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from click.testing import CliRunner
 
@@ -21,10 +23,13 @@ def test_chapter_prints_verdicts_and_writes_files(tmp_path):
 @pytest.mark.slow
 def test_all_pages_run_one_after_the_other(tmp_path):
     pytest.importorskip("transformers")
-    words = ["reproduce", "all", "--quick", "--pages", "choices", "--out", str(tmp_path)]
+    words = ["reproduce", "all", "--quick", "--pages", "choices", "--json", "--out", str(tmp_path)]
     result = CliRunner().invoke(accredit, words)
     assert result.exit_code == 0, result.output
-    assert "choices\n✓ No two of the four values" in result.output
+    told = json.loads(result.stdout)
+    assert told["report"] == "choices" and told["verdicts"][0]["found"] == "holds"
+    assert told["verdicts"][0]["said"].startswith("No two of the four values")
+    assert f"written: {tmp_path / 'choices.md'}" in result.stderr
     assert "`accredit reproduce choices --quick`" in (tmp_path / "choices.md").read_text()
     refused = CliRunner().invoke(accredit, ["reproduce", "all", "--pages", "selection"])
     assert refused.exit_code == 1 and "there are chapter, propositions" in str(refused.exception)

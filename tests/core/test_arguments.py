@@ -44,7 +44,7 @@ def everything(
         ({"function": 3}, "function is 3; give a function"),
         ({"listed": "abc"}, "listed is 'abc'; give a list"),
         ({"any_of": 3}, "any_of is 3; give a list"),
-        ({"by_name": [1]}, "by_name is .*; give a mapping"),
+        ({"by_name": [1]}, "by_name is .*; write a mapping"),
         ({"fractions": "ab"}, "fractions"),
         ({"one": 3}, "one is 3, of type int; give a TableGame or a FunctionGame"),
     ],

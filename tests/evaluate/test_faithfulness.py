@@ -242,5 +242,5 @@ def test_sensitivity_does_not_depend_on_the_unit_of_the_payoff():
             SensitivityN(), TableGame(game.players, values), oracle(SensitivityN(), TableGame(game.players, values))
         )
         assert measure(SensitivityN(), game, best) == pytest.approx(plain, abs=1e-3)
-    with pytest.raises(InvalidInput, match="whole sizes"):
+    with pytest.raises(InvalidInput, match="at.0. must be a whole number"):
         SensitivityN(at=(1.5,))

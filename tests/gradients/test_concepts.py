@@ -54,6 +54,9 @@ def test_a_planted_concept_is_found_and_its_opposite_scores_zero():
     assert corrected["for"] <= 0.03 and corrected["against"] <= 0.03 < corrected["blind"]
     assert result.total is None and result.certificate["separation"][0] > 0.95
     assert result.certificate["sensitivity"][0] > 0 > result.certificate["sensitivity"][1]
+    each = np.array(result.certificate["sensitivity per input"])
+    assert each.shape == (3, 30) and (each[0] > 0).all() and (each[1] < 0).all()
+    assert_allclose(each.mean(axis=1), result.certificate["sensitivity"])
 
 
 @pytest.mark.slow

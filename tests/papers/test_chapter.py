@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from accredit.core.coalitions import from_index
 from accredit.games import TableGame
+from accredit.papers import chapter_data
 from accredit.papers import chapter_influence as influence
 from accredit.papers import chapter_shapley as worked
 from accredit.papers.chapter import chapter
@@ -17,15 +19,17 @@ from accredit.values import shapley
 
 @pytest.fixture(scope="module")
 def report():
-    pytest.importorskip("sklearn")
+    for name in ("sklearn", "torch", "captum"):
+        pytest.importorskip(name)
     return chapter(quick=True)
 
 
 @pytest.mark.slow
-def test_exactly_three_printed_statements_fall(report):
+def test_exactly_four_printed_statements_fall(report):
     fallen = [v.statement for v in report.verdicts if v.found is Found.REFUTED]
-    assert len(fallen) == 3
-    assert "as printed" in fallen[0] and "linearity" in fallen[1] and "best pair" in fallen[2]
+    assert len(fallen) == 4
+    assert "as printed" in fallen[0] and "TCAV score is the directional" in fallen[1]
+    assert "linearity" in fallen[2] and "best pair" in fallen[3]
 
 
 def test_the_report_is_markdown_with_its_figures(report, tmp_path):
@@ -79,3 +83,20 @@ def test_the_matched_pair_learns_the_line_when_all_rows_play():
 def test_pricing_oracle():
     values = shapley(TableGame(("A", "B", "C"), [0, 50, 20, 75, 25, 80, 90, 100]))
     assert_allclose(values.credit, [115 / 3, 85 / 3, 100 / 3])
+
+
+def test_weights_of_degrees_are_those_of_the_definition():
+    table = np.random.default_rng(3).normal(size=16)
+    signs = 2 * from_index(np.arange(16), 4) - 1.0
+    by_hand = np.zeros(5)
+    for subset in from_index(np.arange(16), 4):
+        by_hand[subset.sum()] += (table * signs[:, subset].prod(axis=1)).mean() ** 2
+    assert_allclose(chapter_data.degree_weights(table), by_hand)
+    assert_allclose(by_hand[1:].sum(), table.var())
+
+
+def test_noise_stability_is_that_of_pairs_of_subsets():
+    table, rho = np.random.default_rng(4).normal(size=8), 0.3
+    change = np.bitwise_count(np.arange(8)[:, None] ^ np.arange(8))  # rows in which two subsets differ
+    chance = ((1 + rho) / 2) ** (3 - change) * ((1 - rho) / 2) ** change / 8
+    assert chapter_data.noise_stability(table, rho) == pytest.approx(table @ chance @ table)

@@ -48,7 +48,7 @@ def test_files_that_could_run_code_are_never_opened(tmp_path):
     (tmp_path / "model.json").write_bytes(b"\x80\x04K\x01.")  # a pickle under another name
     with pytest.raises(InvalidInput, match="is not a model that can be read"):
         load_ensemble(tmp_path / "model.json")
-    with pytest.raises(InvalidInput, match="there is no file"):
+    with pytest.raises(InvalidInput, match="does not exist; give the path of a file"):
         load_ensemble(tmp_path / "nothing.ubj")
 
 

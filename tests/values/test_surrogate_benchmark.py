@@ -18,17 +18,22 @@ def test_runs_end_to_end_and_ends_with_json(monkeypatch, capsys, tmp_path):
     monkeypatch.setattr(shapley, "QUICK_BUDGETS", [130])
     monkeypatch.setattr(shapley, "QUICK_COVERAGE", {130: 1})
     monkeypatch.setattr(shapley, "EXACT_PLAYERS", 10)
-    shapley.main(["--quick", "--out", str(tmp_path / "ratios.json")])
+    monkeypatch.setenv("ACCREDIT_RESULTS", str(tmp_path))
+    monkeypatch.setattr("sys.argv", ["benchmarks/shapley.py", "--quick"])
+    shapley.main(["--quick"])
     printed = capsys.readouterr().out
     ratios = json.loads(printed.splitlines()[-1])
-    assert ratios == json.loads((tmp_path / "ratios.json").read_text())
+    kept = json.loads((tmp_path / "shapley.jsonl").read_text())
+    assert kept["figures"] == ratios and kept["command"] == "python -m benchmarks.shapley --quick"
+    assert kept["machine"]["cores"] and kept["versions"]["numpy"] == np.__version__
     assert "skipped, not installed: captum, shap, shapiq" in printed
     assert ratios["exact_extra_mb"] < 64 and ratios["mse_130_worst_over_regression"]["ratio"] > 0
     assert 0 <= ratios["coverage_130_mean"] <= 1
 
 
 @pytest.mark.slow
-def test_the_cost_of_an_estimate_ends_with_json(monkeypatch, capsys):
+def test_the_cost_of_an_estimate_ends_with_json(monkeypatch, capsys, tmp_path):
+    monkeypatch.setenv("ACCREDIT_RESULTS", str(tmp_path))
     monkeypatch.setattr(estimation, "PLAYERS", (9,))
     monkeypatch.setattr(estimation, "BUDGETS", (60, 1000))
     monkeypatch.setattr(estimation, "BUDGET", 60)

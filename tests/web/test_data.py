@@ -11,15 +11,18 @@ from numpy.testing import assert_allclose
 
 from accredit.core import Attribution, InvalidInput, Precision
 from accredit.core.coalitions import packed
-from accredit.games import TableGame
+from accredit.games import FunctionGame, TableGame
 from accredit.store import Entry, Journal, fingerprint
 from accredit.valuation.labels import wrong_labels
 from accredit.valuation.report import DataReport, Valuation
+from accredit.valuation.rules import linear_fit
 from accredit.valuation.suspects import Harmful, RowFacts, Sureness, harmful
+from accredit.valuation.trace import Trace
 from accredit.valuation.worth import CURVE_STEPS
 from accredit.values.interactions import shapley_interactions
 from accredit.views.data_view import data_body
 from accredit.views.valuation import report_page, report_text
+from accredit.web import watching
 from accredit.web.data import as_csv, state_of, values_csv, watch
 from tests.web.conftest import ROWS, WORTH, additive, random_masks, store
 
@@ -340,3 +343,71 @@ def test_a_long_ranking_is_shown_by_its_ends_and_listed_between(path):
         and "300 between" in body
         and all(f"row {k} " in body or f">row {k}<" in body for k in range(500))
     )
+
+
+def test_how_much_is_linear_is_shown_where_a_datamodel_read_it(path):
+    """At p = ½ a row has half its weight as coefficient, rows 0 and 1 half of their pair's 2 besides, the pair a quarter."""
+    linear = ((WORTH + np.where(np.arange(16) < 2, 1.0, 0.0)) ** 2).sum() / 4
+    game = FunctionGame(ROWS, additive)
+    values = linear_fit(None, game, 400, 0)
+    share, low, high = values.certificate["harmonics"]["linear"]
+    assert low < share < high and abs(share - linear / (linear + 0.25)) < 0.15
+    with Journal(path) as journal:
+        run = journal.begin_run(["value"], "/nowhere")
+        store(journal, random_masks(30))
+        assert "How much is linear?" not in data_body(watch(path))
+        journal.end_run(run, values.to_json())
+    body = str(data_body(watch(path)))
+    assert "How much is linear?" in body and f"{share:.3g}" in body and "400 random parts" in body
+    found = Valuation(values, (), (), "by hand", 400, 0)
+    assert "is linear in who takes part" in report_text(DataReport(None, found))
+    assert "How much is linear?" in report_page(DataReport(None, found), "rows")
+
+
+def traced(texts: tuple[str, ...]) -> Trace:
+    """A trace of an answer of two tokens; the last text made it likeliest."""
+    facts = {
+        "scale": "plain", "texts cut": 0, "longest": 8, "saturated": False, "first token not judged": False,
+        "stationary": True, "gradient norm": 0.01, "gradient norm of a row": 1.0, "layers": ["a"], "parameters": 12,
+        "left out": [],
+    }  # fmt: skip
+    by_token = np.column_stack([np.arange(len(texts)) - 1.0, np.ones(len(texts))])
+    return Trace(texts, "the capital is", "be m", ("be", " m"), by_token.sum(axis=1), by_token, 0.5, facts)
+
+
+def test_a_trace_is_shown_in_the_data_view_and_never_obeyed(tmp_path):
+    file = tmp_path / "trace.json"
+    found = traced(("one", "two", "<script>alert(1)</script>", "=1+1"))
+    file.write_text(found.to_json(), encoding="utf-8")
+    watching.check(str(file))
+    seen = watching.shown(str(file), None)
+    body = str(seen["html"])
+    assert seen["payoffs"] is None and "<script>alert" not in seen["page"] and "&lt;script&gt;" in body
+    assert body.index("row 4") < body.index("row 3") < body.index("row 2") < body.index("row 1")
+    assert "with probability 0.5" in body and "What cannot be known from this" in body
+    assert watching.values_csv(str(file)).splitlines()[:2] == ["row,score,text", "4,3.0,'=1+1"]
+    with pytest.raises(InvalidInput, match="a trace has no payoffs"):
+        watching.payoffs_csv(str(file))
+    before = watching.state_of(str(file))
+    file.write_text(traced(("one", "two")).to_json(), encoding="utf-8")
+    assert watching.state_of(str(file)) != before
+    back = Trace.from_plain(json.loads(found.to_json()))
+    assert back.to_json() == found.to_json()
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"kind": "valuation"}, "expected a trace of format 1"),
+        ({"format": 2}, "expected a trace of format 1"),
+        ({"texts": []}, "not numbered from 1"),
+        ({"tokens": ["one"]}, "the trace is damaged"),
+        ({"facts": {}}, "the trace is damaged"),
+        ({"probability": 1e-9}, "warnings do not follow"),
+    ],
+)
+def test_a_damaged_trace_is_refused_before_the_page_is_served(tmp_path, change, why):
+    file = tmp_path / "trace.json"
+    file.write_text(json.dumps(json.loads(traced(("one", "two")).to_json()) | change), encoding="utf-8")
+    with pytest.raises(InvalidInput, match=why):
+        watching.check(str(file))

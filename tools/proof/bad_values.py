@@ -195,7 +195,7 @@ MASKS = [
 NAMES = [
     *[bad for bad in STRANGERS if bad.kind not in ("generator", "class")],
     Bad("number", fixed(3)),
-    Bad("numbers inside", fixed([1, 2, 3])),
+    Bad("numbers inside", fixed([1, 2, 3]), refuse=False),  # numbered players are called '1', '2', '3'
     Bad("twice", lambda good: [next(iter(good))] * 3),
     Bad("None inside", lambda good: [*[*good][:-1], None]),
     Bad("empty", fixed(()), refuse=False),
@@ -255,10 +255,10 @@ def _paying(spoil: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return lambda good: _Pays(good, spoil)
 
 
-def _called(players: Any) -> Callable[[Any], Any]:
+def _called(players: Callable[[int], Any]) -> Callable[[Any], Any]:
     def make(good: Any) -> Any:
         game = _Pays(good, lambda v: v)
-        game.players = players
+        game.players = players(len(good.players))
         return game
 
     return make
@@ -291,10 +291,10 @@ GAME = [
     Bad("pays float32", _paying(lambda v: v.astype(np.float32)), refuse=False, same=True),
     Bad("pays tensors", _paying(_tensor(True)), refuse=False, same=True),
     Bad("pays a list", _paying(lambda v: v.tolist()), refuse=False, same=True),
-    Bad("no players", _called(()), refuse=False),
-    Bad("players twice", _called(("p", "p", "p")), refuse=False),
-    Bad("players are numbers", _called((1, 2, 3)), refuse=False),
-    Bad("players None", _called(None), refuse=False),
+    Bad("no players", _called(lambda n: ())),
+    Bad("players twice", _called(lambda n: ("p",) * max(n, 2))),
+    Bad("players are numbers", _called(lambda n: tuple(range(n))), refuse=False),
+    Bad("players None", _called(lambda n: None)),
 ]
 
 
@@ -351,7 +351,6 @@ def kinds_for(expects: str, folder: Path) -> Iterator[Bad]:
         "numbers": NUMBERS,
         "masks": MASKS,
         "names": NAMES,
-        "numbered": [bad for bad in NAMES if bad.kind != "numbers inside"],
         "members": [bad for bad in NAMES if bad.kind != "twice"],
         "mapping": MAPPING,
         "function": FUNCTION,

@@ -53,6 +53,9 @@ LEFT_OUT = {  # pattern of a name -> why it is not called with bad values
     "core.real_number*": "a door: every number below goes through it",
     "core.*whole*": "a door: every count below goes through it",
     "core.checked_text": "a door: every text below goes through it",
+    "core.as_array": "a door: cells of any type, NaN included, for those who know what to do with them",
+    "core.checked_names(what)": "a word for messages",
+    "core.player_index(players)": "the players of a game, which were checked when it was made",
     "games.AnswerGame": "built by answer_game",
     "games.ImageGame": "built by image_game",
     "games.StringGame": "built by string_game",
@@ -182,18 +185,18 @@ def _methods(name: str, kind: type) -> Iterator[tuple[str, Any]]:
 
 
 def left_out(name: str) -> str | None:
-    """Why a name is not called; None: it is."""
+    """Why a name, or one parameter of it, is not called with bad values; None: it is."""
     from fnmatch import fnmatch
 
     return next((why for pattern, why in LEFT_OUT.items() if fnmatch(name, pattern)), None)
 
 
 @cache
-def bases(folder: Path) -> dict[str, Base]:
-    """Every public name that is called, with a call that works."""
+def bases(folder: Path, room: str | None = None) -> dict[str, Base]:
+    """Every public name that is called, of one room or of all, with a call that works."""
     found = {}
     for name, thing in public():
-        if left_out(name) is None:
+        if left_out(name) is None and room in (None, name.split(".")[0]):
             found[name] = _base(name, thing, folder)
     return found
 

@@ -15,7 +15,7 @@ import numpy as np
 from accredit.core import AccreditError, Game
 from accredit.core.games import asked
 from tools.proof.bad_values import Bad, kinds_for
-from tools.proof.base_calls import Base, bases
+from tools.proof.base_calls import Base, bases, left_out
 
 RIGHT, TYPED = "right", "typed error"
 FAULTS = ("raw exception", "accepted", "not the same", "unhelpful", "warned only", "hang", "died")
@@ -43,6 +43,8 @@ ALSO_CALLED = {  # what a message may call an argument by
     "by_output": ("output",),
     "present": ("cube",),
     "absent": ("cube",),
+    "values": ("coalition",),
+    "table": ("level",),
 }
 
 
@@ -66,16 +68,29 @@ class Outcome:
     said: str = ""
 
 
-def cells(folder: Path) -> Iterator[Cell]:
-    """Every cell, from the signatures of what is public."""
-    for base in bases(folder).values():
+def cells(folder: Path, room: str | None = None) -> Iterator[Cell]:
+    """Every cell, of one room or of all, from the signatures of what is public."""
+    for base in bases(folder, room).values():
         for parameter, expects in base.expects.items():
             for bad in kinds_for(expects, folder):
                 if bad.kind == "None" and parameter in base.optional:
                     continue
+                if left_out(f"{base.name}({parameter})"):
+                    continue
                 if _needs_good(bad) and base.arguments.get(parameter) is None:
                     continue
                 yield Cell(base.name, parameter, bad.kind)
+
+
+def not_working(folder: Path, room: str | None = None) -> list[str]:
+    """Base calls that fail without any bad value: their cells would say nothing."""
+    said = []
+    for base in bases(folder, room).values():
+        try:
+            _played(base.call(**base.arguments))
+        except Exception as error:
+            said.append(f"{base.name}: {type(error).__name__}: {error}"[:300])
+    return said
 
 
 def _needs_good(bad: Bad) -> bool:
@@ -89,7 +104,7 @@ def _needs_good(bad: Bad) -> bool:
 
 def tried(cell: Cell, folder: Path) -> Outcome:
     """Make the call and judge what comes back."""
-    base = bases(folder)[cell.name]
+    base = bases(folder, cell.name.split(".")[0])[cell.name]
     bad = next(b for b in kinds_for(base.expects[cell.parameter], folder) if b.kind == cell.kind)
     try:
         value = bad.make(base.arguments.get(cell.parameter))
@@ -106,19 +121,29 @@ def tried(cell: Cell, folder: Path) -> Outcome:
         except AccreditError as error:
             return _judged_error(cell, value, str(error), _written(folder) - before)
         except Exception as error:
+            if _of_the_caller(error, value):
+                return Outcome(RIGHT, "the caller's own function raised")
             return Outcome("raw exception", f"{type(error).__name__}: {error}")
     return _judged_answer(cell, bad, base, found, caught)
 
 
+def _of_the_caller(error: Exception, value: Any) -> bool:
+    """A function that takes other arguments than it is given: Python's own words name it, and wrapping them would hide the
+    line of the caller that has to change."""
+    name = getattr(value, "__qualname__", None)
+    return isinstance(error, TypeError) and name is not None and f"{name}() takes" in str(error)
+
+
 def _played(found: Any) -> None:
     """A game made from a bad one may wait until it is asked: ask it."""
-    if isinstance(found, Game) and not isinstance(found, type):
+    if isinstance(found, Game) and callable(found.payoff) and not isinstance(found, type):
         everybody = np.ones((1, len(found.players)), dtype=bool)
         asked(found, everybody)
 
 
 def _written(folder: Path) -> frozenset[str]:
-    return frozenset(os.listdir(folder))
+    """What stands in the folder of files, and in the working folder."""
+    return frozenset(os.listdir(folder)) | frozenset(os.listdir())
 
 
 def _judged_error(cell: Cell, value: Any, message: str, written: frozenset[str]) -> Outcome:

@@ -65,7 +65,7 @@ def _journal(file: Path) -> None:
     from tools.proof.examples import game
 
     if not file.exists():
-        with Journal(file) as journal, durable(game(), journal, name={"game": "x"}) as kept:
+        with Journal(file) as journal, durable(game(), journal, "serial", name={"game": "x"}) as kept:
             Permutations(budget=20).solve(kept)
 
 
@@ -129,13 +129,15 @@ WORDS = {  # kind -> (word, must be refused)
 }
 
 
+FOLDERS = {"NewFolder"}  # types of options that name a folder to write into, which may be there
+
+
 def _paths(writes: bool, folder: Path) -> dict[str, tuple[str, bool]]:
     """Paths that cannot be read, or must not be written."""
     shared = {
         "empty": ("", True),
         "folder": (str(folder), True),
         "fifo": (str(folder / "fifo"), True),
-        "NUL": ("a\0b", True),
         "very long": ("x" * 5000, True),
         "surrogate in a folder": ("\udcff/\udcff", True),
     }
@@ -193,6 +195,9 @@ def _cells_of(name: str, command: click.Command, folder: Path) -> Iterator[Comma
 
 def _values(parameter: click.Parameter, folder: Path) -> dict[str, tuple[str, bool]]:
     kind: Any = parameter.type
+    if type(kind).__name__ in FOLDERS:
+        wrong = {"empty", "fifo", "device", "very long"}
+        return {k: (word, k in wrong) for k, (word, _) in _paths(True, folder).items()}
     if isinstance(kind, click.Path) or type(kind).__name__ == "NewFile":
         found = _paths(parameter.name in WRITES, folder)
         return {k: (w, refuse and parameter.name != "store") for k, (w, refuse) in found.items()}

@@ -418,6 +418,7 @@ BY_CALL: dict[str, Callable[[Path], Any]] = {
     "store.load_arrays.path": saved_file,
     "store.Journal.path": lambda f: f / "journal.db",
     "store.durable.seed": lambda f: NOTHING,
+    "store.durable.executor": lambda f: "serial",
     "store.durable.name": lambda f: {"game": "x"},
     "store.save.arrays": lambda f: NOTHING,
     "trees.closed_form.model": lambda f: linear_model(),
@@ -446,8 +447,6 @@ BY_CALL: dict[str, Callable[[Path], Any]] = {
     "valuation.RidgeUtility.data": lambda f: numeric_split(),
     "valuation.Softmax.rows": lambda f: NOTHING,
     "valuation.data_oob.trees": lambda f: 20,
-    "valuation.datamodels.game": lambda f: _retrained(),
-    "valuation.harmonics.game": lambda f: _retrained(),
     "valuation.fit_datamodels.targets": lambda f: ("t",),
     "valuation.fit_datamodels.masks": lambda f: np.random.default_rng(0).random((40, 3)) < 0.5,
     "valuation.fit_datamodels.outputs": lambda f: np.random.default_rng(1).normal(size=(40, 1)),
@@ -623,14 +622,24 @@ CHOICES = {
 }
 
 
+AS = {  # what a parameter expects where its name and annotation say something else
+    ("core.distinct_names", "labels"): "members",  # repeats are what it is for
+    ("games.restricted", "players"): "members",  # named once or twice, the same players
+    ("store.save", "arrays"): "mapping",
+}
+FREE = {("core.Selection", "rule"), ("core.Interactions", "index")}  # words of whoever writes the result
+
+
 def expectation(call: str, parameter: str, note: str) -> str:
     """What a parameter expects, from its annotation; its name decides what the annotation leaves open."""
     if parameter in ("given", "coalition", "names", "terms") and "Iterable" in note and "checked" not in call:
         return "members"
-    if "[str | int]" in note:
-        return "numbered"
     if "Path" in note:
         return "writes" if call in ("store.save", "store.Journal") or "to_html" in call else "reads"
+    if (call, parameter) in AS:
+        return AS[call, parameter]
+    if (call, parameter) in FREE:
+        return "text"
     if (
         (parameter in CHOICES and "str" in note)
         or "Literal" in note

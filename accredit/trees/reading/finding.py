@@ -7,6 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from accredit.core import AccreditError, InvalidInput
+from accredit.core.arguments import checked_arguments
+from accredit.core.files import check_is_file
+from accredit.core.numbers import shown
 from accredit.models.row_files import load_row_model
 from accredit.trees.forest import Forest
 from accredit.trees.reading.ensemble import Ensemble, NotTrees
@@ -60,8 +63,13 @@ def forest_of(model: Any) -> Forest:
     return ensemble_of(model).forest
 
 
+@checked_arguments
 def load_ensemble(path: str | Path, trusted: Iterable[str] = ()) -> Ensemble:
     """The trees of a model file that is safe to open: xgboost JSON or UBJ, lightgbm text, catboost JSON or cbm, skops."""
+    check_is_file(path)
+    trusted = trusted if isinstance(trusted, str) else tuple(trusted)
+    if isinstance(trusted, str) or not all(isinstance(name, str) for name in trusted):
+        raise InvalidInput(f"trusted is {shown(trusted)}; give the names of types, as in trusted=['numpy.dtype']")
     try:
         return ensemble_of(load_row_model(path, trusted).model)
     except (AccreditError, OSError):

@@ -36,8 +36,9 @@ export function dataView(about, frame) {
     sortable(main, memory);
     main.querySelectorAll(".wide").forEach((d, k) => (d.scrollTop = down[k] ?? 0));
     if (place >= 0) fields()[place]?.focus();
-    by("data-live").textContent = `Updated ${new Date().toLocaleTimeString()}; this view follows the journal.`;
+    by("data-live").textContent = `Updated ${new Date().toLocaleTimeString()}; this view follows the file.`;
     by("exports").hidden = false;
+    by("export").hidden = news.payoffs === null; // a trace was not paid for
     view.page = () => news.page;
     frame.savable();
   }

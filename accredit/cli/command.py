@@ -1,0 +1,115 @@
+"""What every command shares: `--out` and `--quiet`, and a help in sections that ends with examples."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
+from typing import Any
+
+import click
+
+from accredit.cli.output import NewFile, written
+from accredit.core.files import put
+
+RESULT = ("--json", "--csv", "--html", "--out", "--seed", "--quiet", "--help")  # the last section, in this order
+OUT, QUIET = "accredit.out", "accredit.quiet"  # where a context keeps them
+
+
+def _keep(ctx: click.Context, param: click.Parameter, value: Any) -> None:
+    if value:
+        ctx.meta[f"accredit.{param.name}"] = value
+
+
+def _shared(prints: bool) -> list[click.Option]:
+    """Options of every command, and of those that print a result."""
+    quiet = click.Option(
+        ["-q", "--quiet"],
+        is_flag=True,
+        expose_value=False,
+        callback=_keep,
+        help="Nothing but the result and errors: no progress, no notes.",
+    )
+    out = click.Option(
+        ["--out"],
+        type=NewFile(),
+        expose_value=False,
+        callback=_keep,
+        help="Write to this file what would be printed, whole or not at all.",
+    )
+    return [out, quiet] if prints else [quiet]
+
+
+class Command(click.Command):
+    """A command of accredit. `sections` are further headings of its help, with the options below each; `prints=False` is for a
+    command without a result to print, which has no use for --out."""
+
+    def __init__(
+        self,
+        *arguments: Any,
+        sections: Mapping[str, tuple[str, ...]] | None = None,
+        prints: bool = True,
+        **settings: Any,
+    ) -> None:
+        super().__init__(*arguments, **settings)
+        self.sections = sections or {}
+        own = {param.name for param in self.params}
+        self.params += [option for option in _shared(prints) if option.name not in own]
+        for param in self.params:
+            if param.metavar is None and isinstance(param.type, click.IntRange | click.FloatRange):
+                param.metavar = "N" if isinstance(param.type, click.IntRange) else "NUMBER"
+
+    def invoke(self, ctx: click.Context) -> Any:
+        with ExitStack() as stack:
+            if ctx.meta.get(QUIET):
+                stack.enter_context(redirect_stderr(io.StringIO()))
+            if (path := ctx.meta.pop(OUT, None)) is not None:
+                stack.enter_context(to_file(path))
+            return super().invoke(ctx)
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        for heading, options in self._in_sections(ctx):
+            records = [option.get_help_record(ctx) for option in options]
+            if shown := [record for record in records if record is not None]:
+                with formatter.section(heading):
+                    formatter.write_dl(shown)
+
+    def _in_sections(self, ctx: click.Context) -> Iterator[tuple[str, list[click.Option]]]:
+        """Headings with their options: those without one first, what all commands have last."""
+        options = [param for param in self.get_params(ctx) if isinstance(param, click.Option)]
+        last = [option for name in RESULT for option in options if name in option.opts]
+        placed = {name for names in self.sections.values() for name in names}
+        yield "Options", [option for option in options if option not in last and option.name not in placed]
+        for heading, names in self.sections.items():
+            yield heading, [option for name in names for option in options if option.name == name]
+        yield "Result", last
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        from accredit.cli.trials import trials_of
+
+        if trials := trials_of(ctx.command_path):
+            with formatter.section("Examples, with the files of `accredit examples`"):
+                for command, answers in trials.items():
+                    formatter.write(f"  {command}\n      {answers}\n")
+
+
+class Commands(click.Group):
+    """A command that has commands: listed in the order of their definition, each with its whole first sentence."""
+
+    command_class = Command
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.commands)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, command.get_short_help_str(200)) for name, command in self.commands.items()])
+
+
+@contextmanager
+def to_file(path: str) -> Iterator[None]:
+    """What is printed inside goes to this file once it is complete; an error leaves the file as it was."""
+    with redirect_stdout(io.StringIO()) as printed:
+        yield
+    put(path, printed.getvalue().encode("utf-8", "accredit"))
+    written(path)

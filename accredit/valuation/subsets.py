@@ -1,0 +1,22 @@
+"""Random parts of the rows, on which models are trained to learn what each row does."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from accredit.core import BoolArray, InvalidInput, checked_seed
+from accredit.core.arguments import checked_arguments
+from accredit.core.numbers import whole_number
+
+
+@checked_arguments
+def random_subsets(players: int, subsets: int, fraction: float, seed: int) -> BoolArray:
+    """Each row is in each subset with chance `fraction`: (subsets, N). More subsets begin with the same ones."""
+    if not 0 < fraction < 1:
+        raise InvalidInput(f"fraction must lie between 0 and 1, got {fraction!r}; 0.5 is usual")
+    if subsets < 10:
+        raise InvalidInput(
+            f"subsets (in the command --budget) must be at least 10, got {subsets!r}; a few times the number of rows is usual"
+        )
+    whole_number(players, "players")
+    return np.asarray(np.random.default_rng(checked_seed(seed)).random((subsets, players)) < fraction)
