@@ -230,7 +230,7 @@ class LayeredNetwork:
         moves the analytic centre a little, because the barrier sees how much room the super edges have.
         """
         width = float(self.tokens) if capacity is None else float(capacity)
-        if not 0 < width <= LARGEST:
+        if not NEGLIGIBLE * float(self.capacity.max()) < width <= LARGEST:
             raise InvalidInput(
                 f"super edges of capacity {capacity!r} carry nothing; write a positive number, or leave it out"
             )

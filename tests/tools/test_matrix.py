@@ -147,10 +147,13 @@ with fenced() as files:
         except Trespass:
             continue
         raise SystemExit("not refused")
-os._exit(0)  # the fence stands until the process ends
+    os.chdir("/")
+    os._exit(0)  # the fence stands until the process ends
 """
+    place = tmp_path.parent / f"{tmp_path.name}-temporary"
+    place.mkdir()
     (tmp_path / "old").write_text("kept")
-    environment = os.environ | {"BESIDE": str(tmp_path), "PYTHONPATH": str(ROOT)}
+    environment = os.environ | {"BESIDE": str(tmp_path), "PYTHONPATH": str(ROOT), "TMPDIR": str(place)}
     done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, env=environment, cwd=ROOT)
     assert done.returncode == 0, done.stderr
     assert os.listdir(tmp_path) == ["old"]
