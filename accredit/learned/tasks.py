@@ -226,7 +226,7 @@ def _of_patches(subject: Subject, folder: str) -> tuple[FloatArray, str]:
     selector, task = opened_selector(folder, lambda like: picture_task([subject.seen], subject.model, like))
     assert isinstance(task.inputs, Pixels)
     grid = np.arange(task.inputs.n).reshape(task.inputs.grid)
-    places = grid.repeat(task.inputs.block, axis=0).repeat(task.inputs.block, axis=1).ravel()  # of each pixel
+    places = np.kron(grid, np.ones((task.inputs.block,) * 2, dtype=grid.dtype)).ravel()  # of each pixel
     credit = np.full(len(subject.players), -np.inf)
     np.maximum.at(credit, np.asarray(subject.partition.owner).ravel(), selector.scores(task.x)[0][places])
     return credit, selector.rule()
