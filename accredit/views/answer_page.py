@@ -70,7 +70,7 @@ def answer_blocks(explanation: Explanation, drawer: Drawer) -> dict[str, str]:
         "answer": render(
             "answer", "answer",
             lines=_lines(said, shown), live=live, source=_sentence(origin(said.source)), rather_than=said.rather_than or "",
-            worth=_sentence(worth_words(explanation)), whole="0", several=len(shown) > 1,
+            whole="0", several=len(shown) > 1,
         ),
         "prompt": render(
             "answer", "prompt",

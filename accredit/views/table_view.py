@@ -27,7 +27,7 @@ def headline(explanation: TableExplanation) -> str:
             f"{brief(float(largest.credit[0]))}"
         )
     by = rounded(float(explanation.importance().top(1).credit[0]), 3)
-    return f"{explanation.target} in {len(explanation):,} rows: {top} matters most, moving it by {by} on average"
+    return f"In {len(explanation):,} rows: {top} matters most, moving {explanation.target} by {by} on average"
 
 
 def steps(explanation: TableExplanation, row: int, most: int = STEPS) -> list[Step]:

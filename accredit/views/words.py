@@ -96,7 +96,10 @@ def leaders(result: Attribution, most: str = "earned most", least: str = "costs 
     parts = [f"{_first(result, 1, quoted, most)}{of}"] if result.credit.max() > 0 else []
     parts += [_first(result, -1, quoted, least)] if result.credit.min() < -ROUNDING * abs(result.credit).max() else []
     doubt = "" if result.interval is not None or result.exact else " The error of these numbers is not known."
-    return f"{'; '.join(parts) or f'All credit is 0{of}'}.{doubt}"
+    said = re.sub(
+        r"^row (?=\d)", "Row ", "; ".join(parts)
+    )  # a name that was given here; others stay as they are written
+    return f"{said or f'All credit is 0{of}'}.{doubt}"
 
 
 def _first(result: Attribution, sign: int, quoted: bool, words: str) -> str:
