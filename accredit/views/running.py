@@ -37,9 +37,9 @@ def running_sum(explanation: Explanation, names: dict[str, str]) -> Markup | Non
         return None
     method, result = found
     base, end = float(result.baseline or 0.0), float((result.baseline or 0.0) + (result.total or 0.0))
-    found = _steps(result, base, names)
-    places = [base, *(step.end for step in found)]
-    lines = [(s.name, brief(s.credit), rounded(s.end, 3), step_bar(s, (min(places), max(places)))) for s in found]
+    steps = _steps(result, base, names)
+    places = [base, *(step.end for step in steps)]
+    lines = [(s.name, brief(s.credit), rounded(s.end, 3), step_bar(s, (min(places), max(places)))) for s in steps]
     return render(
         "running", "running", lines=lines, base=rounded(base), end=rounded(end),
         payoff=f"{explanation.payoff} of {explanation.target}", method=title(method),
