@@ -14,7 +14,8 @@ from accredit.views.numbers import ROUNDING, between, percent
 TIED = 3  # players who are named where several share the first place
 ALL = 2e-3  # share of the whole that may be missing from what is called all of it
 INITIALS = {"agf": "attention × gradient", "gf": "gradient", "af": "attention", "norm": "attention × value length"}
-OWN = {"attn-lrp": "AttnLRP", "gradient-shap": "GradientSHAP"}  # names that are written in one way only
+# Names that are written in one way only.
+OWN = {"attn-lrp": "AttnLRP", "gradient-shap": "GradientSHAP", "knn-shapley": "KNN Shapley"}
 PAIRS = "interactions of pairs (positive: complements, negative: substitutes)"
 
 
@@ -36,13 +37,16 @@ def spoken(method: str) -> str:
     ('Shapley, exact', 'Shapley, paired orders (orders 500, seed 0)', 'Rollout, residual 0.5')
     >>> spoken("mean |credit| over 9 rows, shapley/trees")
     'mean |credit| over 9 rows, Shapley, trees'
+    >>> spoken("knn-shapley(k=5, within=0.3)")
+    'KNN Shapley (k 5, within 0.3)'
     """
     name, slash, how = method.partition("/")
-    if " " in name:
+    if " " in name.partition("(")[0]:
         said, comma, last = method.partition(", ")
         return f"{said}, {spoken(last)}" if comma else method
     if not slash:
-        return title(name)
+        name, bracket, settings = name.partition("(")
+        return title(name) + (f" ({settings.replace('=', ' ')}" if bracket else "")
     kept = re.sub(r",? ?\w+=None", "", how)
     inside = re.sub(r"(\w+)\((.*)\)", lambda m: _camel(m[1]) + (f" ({m[2]})" if m[2] else ""), kept)
     return f"{title(name)}, {inside.replace('=', ' ')}" if inside else title(name)
