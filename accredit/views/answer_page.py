@@ -17,7 +17,7 @@ from accredit.views.drawer import Drawer
 from accredit.views.engine import render
 from accredit.views.numbers import between, brief, credit_number, rounding
 from accredit.views.palette import LEVELS, level
-from accredit.views.words import title
+from accredit.views.words import origin, title
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -69,8 +69,8 @@ def answer_blocks(explanation: Explanation, drawer: Drawer) -> dict[str, str]:
     blocks: dict[str, str] = {
         "answer": render(
             "answer", "answer",
-            lines=_lines(said, shown), live=live, source=_sentence(said.source), rather_than=said.rather_than or "",
-            worth=_sentence(worth_words(explanation)), whole="0", several=len(shown) > 1,
+            lines=_lines(said, shown), live=live, source=_sentence(origin(said.source)), rather_than=said.rather_than or "",
+            whole="0", several=len(shown) > 1,
         ),
         "prompt": render(
             "answer", "prompt",

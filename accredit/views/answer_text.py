@@ -14,7 +14,7 @@ from accredit.views.columns import printable, short, table
 from accredit.views.notation import LEGEND, claim_letters
 from accredit.views.numbers import between, brief, credit_number, fixed, percent, rounding
 from accredit.views.terminal import paint
-from accredit.views.words import costs, error_bars, in_words, title
+from accredit.views.words import costs, error_bars, in_words, origin, title
 
 NAME = 44  # cells of a part's name
 LINE = 88  # cells of a line of text
@@ -126,7 +126,7 @@ def _answer(explanation: Explanation, said: Said) -> Iterator[str]:
         yield f"  … {len(shown) - ANSWER_LINES} more lines"
     if said.rather_than is not None:
         yield f"rather than  {printable(said.rather_than.strip())[:LINE]}"
-    yield f"{printable(str(explanation.provenance.get('model', '')))}; the answer is {printable(said.source)}"
+    yield f"{printable(str(explanation.provenance.get('model', '')))}; the answer is {printable(origin(said.source))}"
     if words := worth_words(explanation):
         yield words
 

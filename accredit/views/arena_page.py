@@ -47,7 +47,7 @@ def _answer(table: Standings) -> str:
     some = ", ".join(alike[:ALIKE]) + (f" and {len(alike) - ALIKE} more" if len(alike) > ALIKE else "")
     assert best.share is not None
     first = (
-        f"{best.method} comes closest to the oracle: {fixed(best.share.value, 2)} of the way from random (0) to it (1)"
+        f"Closest to the oracle comes {best.method}: {fixed(best.share.value, 2)} of the way from random (0) to it (1)"
     )
     return f"{first}; these inputs cannot tell {some} from it." if alike else f"{first}."
 

@@ -12,8 +12,9 @@ from accredit.explanation.table import TableExplanation
 from accredit.views.engine import render
 from accredit.views.interactions import left_out, pair_heat
 from accredit.views.numbers import BRIEF, brief
-from accredit.views.parts import Bar, attribution_table, claims_table, hue
-from accredit.views.table_view import PAIRS, Step, asked, facts, headline, shown, steps
+from accredit.views.parts import attribution_table, claims_table
+from accredit.views.steps import HEIGHT, WIDTH, mark, step_bar
+from accredit.views.table_view import PAIRS, asked, facts, headline, shown, steps
 from accredit.views.words import interactions_headline, together
 
 if TYPE_CHECKING:
@@ -24,7 +25,6 @@ LISTED = 400  # rows in the list of the local page, which asks for the steps of 
 POINTS = 150  # rows drawn as points of a column
 SWARMS = 15  # columns whose points are drawn
 NAMED = 2  # columns that the list of rows names
-WIDTH, HEIGHT = 260, 18  # of a step and of a line of points, in the units of the drawing
 QUESTION = "Which columns earned the output?"
 
 
@@ -82,13 +82,13 @@ def row_body(explanation: TableExplanation, row: int) -> Markup:
     base, output = float(explanation.base[k]), float(explanation.prediction[row, k])
     ends = [base, output, *(s.end for s in found)]
     reach = min(ends), max(ends)
-    lines = [(s.name, s.value, brief(s.credit), rounded(s.end), _bar(s, reach)) for s in found]
+    lines = [(s.name, s.value, brief(s.credit), rounded(s.end), step_bar(s, reach)) for s in found]
     pairs = [] if explanation.pairs is None else explanation.interactions(row).strongest(PAIRS)
     unshared = float(explanation.unshared[row, k])
     return render(
         "table", "row",
         place=row, name=explanation.rows[row], target=explanation.target, base=rounded(base), output=rounded(output),
-        lines=lines, ends=[_mark(x, reach) for x in (base, output)],
+        lines=lines, ends=[mark(x, reach) for x in (base, output)],
         pairs=", ".join(f"{together(who)} {brief(x)}" for who, x in pairs),
         unshared=rounded(unshared, BRIEF) if abs(unshared) > 1e-6 * max(1.0, *map(abs, ends)) else "",
     )  # fmt: skip
@@ -111,23 +111,6 @@ def _pairs(explanation: TableExplanation, several: bool) -> dict[str, object] | 
     found = explanation.interaction_importance() if several else explanation.interactions(0)
     heading = "; ".join(part for part in (interactions_headline(found), left_out(found)) if part)
     return {"heading": heading, "square": pair_heat(found), "signed": not several}
-
-
-def _across(x: float, reach: tuple[float, float]) -> float:
-    return 2 + (x - reach[0]) * (WIDTH - 4) / ((reach[1] - reach[0]) or 1.0)
-
-
-def _bar(step: Step, reach: tuple[float, float]) -> Bar:
-    """From where to where a column moves the output; the thin line is where it started."""
-    left, right = sorted(_across(x, reach) for x in (step.start, step.end))
-    fill = f"M{left:.1f} 3h{max(right - left, 0.5):.1f}v{HEIGHT - 6}H{left:.1f}z"
-    return Bar(WIDTH, HEIGHT, hue(step.credit, True), fill, f"M{_across(step.start, reach):.1f} 0v{HEIGHT}", "")
-
-
-def _mark(x: float, reach: tuple[float, float]) -> Bar:
-    """A place on the scale of the steps."""
-    at = _across(x, reach)
-    return Bar(WIDTH, HEIGHT, "size", f"M{at - 1.5:.1f} 1h3v{HEIGHT - 2}h-3z", f"M{at:.1f} 0v{HEIGHT}", "")
 
 
 def _swarms(explanation: TableExplanation) -> list[Swarm]:

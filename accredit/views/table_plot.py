@@ -12,6 +12,7 @@ from accredit.explanation.table import Cell, TableExplanation
 from accredit.views.interactions import strongest_players
 from accredit.views.palette import DARK_INK, LIGHT_INK, NEGATIVE, POSITIVE, UNSIGNED, css, shade
 from accredit.views.plot import _axes, _plain, bars
+from accredit.views.steps import largest
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -244,8 +245,7 @@ def _signed_colours() -> Any:
 def _steps(explanation: TableExplanation, row: int, top: int) -> tuple[list[str], FloatArray]:
     """Names with their values and credits of one row, largest first; beyond `top` the smallest together."""
     credit = explanation.row(row).credit
-    order = np.argsort(-np.abs(credit), kind="stable")
-    kept, rest = (order, order[:0]) if len(order) <= top else (order[: top - 1], order[top - 1 :])
+    kept, rest = largest(credit, top)
     names = [f"{_short(explanation.players[i])} = {_cell(explanation.values[i][row])}" for i in kept.tolist()]
     steps = credit[kept]
     if len(rest):

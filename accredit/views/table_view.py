@@ -2,30 +2,17 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
-import numpy as np
-
 from accredit.core import Interactions
 from accredit.core.plain import rounded
 from accredit.explanation.table import Cell, TableExplanation
 from accredit.views.columns import printable, table
 from accredit.views.numbers import between, brief
+from accredit.views.steps import Step, climb, largest
 from accredit.views.words import spoken, together
 
 STEPS = 12  # columns of one row that are shown by themselves; the others together
 TEXT_ROWS = 5  # rows that a terminal shows
 PAIRS = 5  # interactions that a row shows
-
-
-class Step(NamedTuple):
-    """One column of one row: from where to where it moves the output."""
-
-    name: str
-    value: str
-    credit: float
-    start: float
-    end: float
 
 
 def headline(explanation: TableExplanation) -> str:
@@ -40,22 +27,17 @@ def headline(explanation: TableExplanation) -> str:
             f"{brief(float(largest.credit[0]))}"
         )
     by = rounded(float(explanation.importance().top(1).credit[0]), 3)
-    return f"{explanation.target} in {len(explanation):,} rows: {top} matters most, moving it by {by} on average"
+    return f"In {len(explanation):,} rows: {top} matters most, moving {explanation.target} by {by} on average"
 
 
 def steps(explanation: TableExplanation, row: int, most: int = STEPS) -> list[Step]:
     """The columns of a row, largest credit first, each starting where the one before it ended; the first at the base value."""
     credit = explanation.row(row).credit
-    order = np.argsort(-np.abs(credit), kind="stable")
-    kept, rest = (order, order[:0]) if len(order) <= most else (order[: most - 1], order[most - 1 :])
+    kept, rest = largest(credit, most)
     named = [(explanation.players[i], shown(explanation.values[i][row]), float(credit[i])) for i in kept.tolist()]
     if len(rest):
         named.append((f"{len(rest)} other columns", "", float(credit[rest].sum())))
-    at, found = float(explanation.base[explanation.place()]), []
-    for name, value, earned in named:
-        found.append(Step(name, value, earned, at, at + earned))
-        at += earned
-    return found
+    return climb(float(explanation.base[explanation.place()]), named)
 
 
 def shown(value: Cell) -> str:

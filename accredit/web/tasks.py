@@ -118,9 +118,6 @@ class Models:
             "default": list(DEFAULT),
         }
 
-    def _text_card(self, model: Any) -> Event:
-        return text_card(model, self.builtin, self.folders.get("text"))
-
     def _layers(self) -> int | None:
         """Layers through which attention flows, if the model shows any."""
         with suppress(Exception):  # what fails here fails again, and is reported, when it is asked for

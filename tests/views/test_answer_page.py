@@ -52,6 +52,13 @@ def test_the_terminal_lists_parts_with_bars_and_intervals_then_sentences_and_tok
     assert any("\\u000a" in line or "Oslo is new." in line or "Oslo\\u000ais new." in line for line in lines)
 
 
+def test_how_an_answer_was_generated_is_said_in_words_and_kept_in_the_json():
+    explained = made(source="generated: do_sample=False, num_beams=1, max_new_tokens=60")
+    page, words = views.explanation_page(explained), "enerated by greedy decoding, at most 60 new tokens"
+    assert f"G{words}." in page and f"the answer is g{words}" in str(explained)
+    assert "do_sample" not in page + str(explained) and "do_sample=False" in explained.to_json()
+
+
 def test_credit_below_rounding_is_drawn_as_none():
     e = made()
     noise = Attribution(e.players, [0.0, 3e-9], 0.0, "shapley", precision=EXACT, baseline=-50.0)

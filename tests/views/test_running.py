@@ -1,5 +1,7 @@
 """From the base value to the output: every step begins where the last one ended."""
 
+import re
+
 import numpy as np
 from numpy.testing import assert_allclose
 
@@ -7,6 +9,7 @@ from accredit.core import Attribution
 from accredit.explanation import Explanation
 from accredit.views.explanation import explanation_blocks
 from accredit.views.running import STEPS, _steps, adds_up, running_sum
+from accredit.views.steps import climb, step_bar
 
 
 def explained(**methods: Attribution) -> Explanation:
@@ -19,26 +22,25 @@ def shares(credit: list[float], base: float | None = 1.0, total: float | None = 
     return Attribution(names, credit, sum(credit) if total is None else total, "by hand", baseline=base)
 
 
-def number(text: str) -> float:
-    return float(text.replace("−", "-"))
-
-
 def test_steps_lead_from_the_base_value_to_the_output_in_the_order_of_the_text():
     steps = _steps(shares([2.0, -3.0, 0.5]), 1.0, {"w1": "second"})
     assert [step.name for step in steps] == ["w0", "second", "w2"]
-    assert [number(step.sum) for step in steps] == [3.0, 0.0, 0.5]
-    edges = [
-        [float(x) for x in (step.bar.fill.split("M")[1].split(" ")[0], step.bar.fill.split("H")[1][:-1])]
-        for step in steps
-    ]
-    assert all(left == again for left, again in edges)
+    assert [(step.start, step.end) for step in steps] == [(1.0, 3.0), (3.0, 0.0), (0.0, 0.5)]
+
+
+def test_bars_of_steps_stand_end_to_end():
+    drawn = [step_bar(step, (0.0, 3.0)) for step in climb(1.0, [("a", "", 2.0), ("b", "", -3.0), ("c", "", 0.5)])]
+    starts = [float(bar.axis[1:].split(" ")[0]) for bar in drawn]
+    edges = [[float(x) for x in re.findall(r"M([\d.]+) 3h([\d.]+)", bar.fill)[0]] for bar in drawn]
+    assert starts[1] == edges[0][0] + edges[0][1] and starts[2] == edges[1][0] == edges[2][0]
+    assert [bar.kind for bar in drawn] == ["up", "down", "up"]
 
 
 def test_of_many_players_those_of_largest_credit_are_steps_and_the_others_one():
     credit = np.random.default_rng(0).normal(size=100)
     steps = _steps(shares(credit.tolist()), 1.0, {})
     assert len(steps) == STEPS and steps[-1].name == f"{100 - STEPS + 1} others together"
-    assert_allclose(number(steps[-1].sum), 1.0 + credit.sum(), rtol=0.01)
+    assert_allclose(steps[-1].end, 1.0 + credit.sum(), rtol=1e-12)
     assert [s.name for s in steps[:-1]] == sorted((s.name for s in steps[:-1]), key=lambda name: int(name[1:]))
 
 

@@ -22,7 +22,7 @@ from accredit.views.audit import audit_page
 from accredit.views.design import PARTS, design_page
 from accredit.views.engine import environment
 from accredit.views.valuation import report_page
-from accredit.views.words import spoken
+from accredit.views.words import leaders, spoken
 from tests.browsing import WIDTHS, chromium, fits, new_page
 from tests.views.pages import VIEWS
 from tests.views.samples import sample
@@ -154,7 +154,26 @@ def test_files_fit_every_width_and_paper(browser, tmp_path, view):
     assert page.locator(".list > .wide").evaluate_all(
         "all => all.every((e) => getComputedStyle(e).overflowY === 'visible')"
     )
+    assert page.locator(".accredit *").evaluate_all(
+        "all => all.every((e) => getComputedStyle(e).contentVisibility === 'visible')"
+    )  # what is not in sight is printed
     page.context.close()
+
+
+def test_a_short_list_is_whole_on_a_phone(browser, tmp_path):
+    """Only a list beside what is picked from it scrolls in a small window."""
+    page = opened(browser, tmp_path, VIEWS["table"](NAMES), viewport={"width": 360, "height": 800})
+    hidden = page.locator(".list > .wide").evaluate_all(
+        "all => all.filter((e) => !e.closest('.beside')).map((e) => e.scrollHeight - e.clientHeight)"
+    )
+    assert hidden and max(hidden) <= 0
+    page.context.close()
+
+
+def test_no_sentence_begins_with_a_small_letter_where_rows_are_named():
+    values = Attribution(("row 1", "row 2"), [0.5, -0.5], 0.0, "by hand")
+    assert leaders(values).startswith("Row 1 earned most") and "; row 2 costs most" in leaders(values)
+    assert leaders(Attribution(("row a", "b"), [0.5, -0.5], 0.0, "by hand")).startswith("row a")  # somebody's own name
 
 
 def test_without_scripts_any_row_of_a_table_opens(browser, tmp_path):

@@ -46,6 +46,23 @@ def test_an_explainer_named_at_the_start_is_a_method_like_others_and_its_folder_
         next(explain(models, asked("selector:films")))
 
 
+@pytest.mark.slow
+def test_a_model_is_known_by_the_last_name_of_its_folder_and_nowhere_by_its_place(tmp_path):
+    """On the page, in the saved file, in the JSON, and where a text is too long."""
+    from accredit.explanation.explainer import builtin_model
+
+    place = tmp_path / "private" / "films"
+    builtin_model("text").model.save_pretrained(place)
+    builtin_model("text").tokenizer.save_pretrained(place)
+    models = Models((str(place),))
+    seen = [
+        models.about(),
+        *explain(models, asked("leave-one-out")),
+        *explain(models, asked("flow", text="good " * 400)),
+    ]
+    assert "'name': 'films'" in str(seen[0]) and "private" not in str(seen)
+
+
 def test_a_browser_cannot_name_a_folder():
     for name in ("fast-shapley:/tmp/films", "selector:../films", "fast-shapley:a\\b"):
         with pytest.raises(ValidationError, match="the page takes none"):
