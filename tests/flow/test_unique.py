@@ -87,7 +87,7 @@ def test_barrier_is_centred_and_the_kkt_residuals_are_its_mu():
 
 
 def test_the_circulation_of_least_cost_is_a_maximum_flow():
-    network = LayeredNetwork.from_attention(causal(3, 5))
+    network = LayeredNetwork.from_attention(soft(3, 5))
     problem = circulation(network)
     assert_allclose(problem.incidence.sum(axis=1), 0)  # every edge leaves one node and enters another
     bounds = np.stack([np.zeros_like(problem.upper), problem.upper], axis=1)

@@ -124,6 +124,13 @@ def test_every_line_runs_and_every_page_is_named():
     assert named == set(reproduce.commands) - {"all"}
 
 
+@pytest.mark.parametrize("report", sorted((ROOT / "docs" / "reports").glob("*.md")), ids=lambda file: file.stem)
+def test_a_verdict_is_one_of_three_or_its_report_says_why_not(report):
+    title, top, *_ = [part for part in report.read_text(encoding="utf-8").split("\n\n") if part.strip()]
+    verdicts = re.findall(r"\| (holds|refuted|cannot tell|does not hold) \|", report.read_text(encoding="utf-8"))
+    assert "does not hold" not in verdicts or "Verdicts had two values then" in top.replace("\n> ", " "), title
+
+
 def test_a_call_is_recognised_by_what_it_calls_and_not_by_its_name():
     source = "import accredit\nfrom accredit.flow import kkt_of as k\ndef shapley(): ...\nshapley()\nk(1)\naccredit.banzhaf(2)"
     assert set(calls_of(ast.parse(source))) == {"accredit.flow.kkt_of", "accredit.banzhaf"}
