@@ -58,7 +58,8 @@ SECTIONS = {  # of the help
 @click.option(
     "--payoff",
     help="log-odds (default), logit, probability, margin, loss or correctness of the target, confidence or entropy of the "
-    "model; of an answer log-probability, mean or probability.",
+    "model; of an answer log-probability, mean or probability. Rows of a table have value too, and by default what their model "
+    "adds up.",
 )
 @click.option(
     "--removal",

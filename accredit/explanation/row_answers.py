@@ -16,7 +16,9 @@ from accredit.games.rows import row_game
 from accredit.methods import Chosen
 from accredit.models.frames import Rows
 from accredit.models.partition import Partition
+from accredit.models.payoffs import Payoff
 from accredit.models.rows import RowModel
+from accredit.trees.closed_form import has_closed_form
 from accredit.values.exact import semivalue_claims
 from accredit.values.weighing import semivalue_of
 
@@ -30,7 +32,8 @@ class Asked:
     """Everything a way of solving needs."""
 
     model: RowModel
-    unit: str
+    unit: str  # the name of what is shared
+    payoff: Payoff  # the same, or the function that computes it
     outputs: tuple[str, ...]
     rows: Rows
     compared: Compared
@@ -146,6 +149,16 @@ def _in_closed_form(asked: Asked) -> Answer:
 def _two_classes(found: FloatArray, outputs: int) -> FloatArray:
     """One score for two classes, on the last axis, speaks for the second; for the first it is its opposite."""
     return np.concatenate([-found, found], axis=-1) if found.shape[-1] == 1 and outputs == 2 else found
+
+
+def avoided(asked: Asked, answer: Answer) -> tuple[str, ...]:
+    """What to say where a model has a closed form and the payoff that was asked has not."""
+    natural = asked.model.unit(None)
+    could = _semivalue(asked.method) is not None and asked.dependence == "interventional"
+    if asked.unit == natural or not could or answer.method.endswith("/closed form"):
+        return ()
+    said = f"The closed form of {asked.model.name} shares its {natural}, not its {asked.unit}: one game per row was solved."
+    return (said,) if has_closed_form(asked.model.model) else ()
 
 
 def _semivalue(method: Chosen) -> Any:

@@ -23,6 +23,7 @@ from accredit.explanation.table import TableExplanation
 from accredit.explanation.tables import explanation_of, player_cells, question
 from accredit.models.frames import Rows
 from accredit.models.row_files import load_row_model
+from accredit.models.rows import UNITS
 from accredit.store.fingerprint import fingerprint
 from accredit.store.lines import finished_lines
 from accredit.store.workers import workers
@@ -49,7 +50,7 @@ class TableRun:
     def settings(self) -> dict[str, Any]:
         """What every part is asked; nothing is left to be chosen part by part."""
         asked = self.whole
-        return {"method": asked.method.name, "payoff": asked.unit, "players": self.players, "dependence": asked.dependence,
+        return {"method": asked.method.name, "payoff": asked.payoff, "players": self.players, "dependence": asked.dependence,
                 "budget": asked.budget, "seed": asked.seed, "interactions": asked.interactions}  # fmt: skip
 
     @property
@@ -58,7 +59,7 @@ class TableRun:
         asked = self.whole
         parts: dict[str, Any] = {
             "rows": _content(asked.rows),
-            "settings": self.settings,
+            "settings": {**self.settings, "payoff": asked.unit},
             "model": self._model_content(),
         }
         if asked.compared.rows is not None:
@@ -66,8 +67,9 @@ class TableRun:
         return fingerprint(**parts).digest[:16]
 
     def _model_content(self) -> Any:
-        """The bytes of a model's file; of any other model what it says about rows, background and mixtures of both."""
-        if isinstance(self.model, str | Path):
+        """The bytes of a model's file; of any other model, or for a payoff that is a function, what it says about rows,
+        background and mixtures of both."""
+        if isinstance(self.model, str | Path) and not callable(self.whole.payoff):
             return sha256(Path(self.model).read_bytes()).hexdigest()
         asked, rng = self.whole, np.random.default_rng(0)
         count = asked.start + len(asked.rows)
@@ -83,7 +85,8 @@ class TableRun:
         Parts begin at the same rows whatever was done before, so that a resumed run gives the same digits.
         """
         rows = self.whole.rows
-        size = QUICK if has_closed_form(self.whole.model.model) else PART
+        quick = self.whole.unit in UNITS and has_closed_form(self.whole.model.model)
+        size = QUICK if quick else PART
         cuts = range(start // size * size, len(rows), size)
         with workers(executor) as submit:
             waiting: list[tuple[int, Any]] = []
@@ -121,8 +124,8 @@ def _awaited(first: int, future: Any) -> tuple[int, Answer]:
         said = str(error)
         if "pickle" in said or "local object" in said:  # what cannot be sent is reported by any of several types
             raise InvalidInput(
-                f"the model cannot be sent to worker processes ({said:.80}); save it and give the path of its file, define its "
-                "functions in a module that can be imported, or write executor='serial'"
+                f"the model or its payoff cannot be sent to worker processes ({said:.80}); save the model and give the "
+                "path of its file, define functions in a module that can be imported, or write executor='serial'"
             ) from None
         raise
 
@@ -255,7 +258,7 @@ def _line(
             "model": asked.model.name, "precision": answer.precision.as_plain(), "outputs": outputs,
             "values": dict(zip(players, values, strict=True))}  # fmt: skip
     if asked.model.classifies and len(asked.outputs) > 1:
-        data["predicted"] = asked.outputs[int(prediction.argmax())]
+        data["predicted"] = asked.outputs[int(asked.model.predicted(prediction, asked.unit))]
     if answer.pairs is not None:
         data["interactions"] = {"index": answer.pairs.index, "precision": answer.pairs.precision.as_plain()}
     return json.dumps(plain(data, "line"), ensure_ascii=False) + "\n"

@@ -10,7 +10,7 @@ import numpy as np
 from accredit.core import FloatArray, InvalidInput, checked_seed, optional_whole
 from accredit.core.version import __version__
 from accredit.explanation.backgrounds import Compared, compared_with
-from accredit.explanation.row_answers import Answer, Asked, answered, are_trees, part
+from accredit.explanation.row_answers import Answer, Asked, answered, are_trees, avoided, part
 from accredit.explanation.row_pairs import RowPairs, check_pairs
 from accredit.explanation.table import TableExplanation
 from accredit.games.rows import DEPENDENCE, columns_as_players, outputs_of_rows
@@ -19,8 +19,10 @@ from accredit.models.categories import with_categories
 from accredit.models.frames import Rows, aligned, joined, rows_of
 from accredit.models.labels import label_index
 from accredit.models.partition import Partition
+from accredit.models.payoffs import Payoff
 from accredit.models.rows import as_row_model
 
+OPPOSITE = ("logit", "log-odds", "probability", "margin")  # in which two classes earn opposite credits
 SEEN = 1000  # rows by which the unit of the payoff is chosen
 CORRELATED = 0.7  # from which two columns are named
 CHANCE = 4.5  # standard errors (Fisher's z) that no pair among hundreds reaches by chance
@@ -36,7 +38,7 @@ def explain_rows(
     *,
     method: str = "shapley",
     target: str | int | None = None,
-    payoff: str | None = None,
+    payoff: Payoff | None = None,
     players: Mapping[str, Iterable[str | int]] | None = None,
     dependence: str | None = None,
     weights: Any = None,
@@ -53,11 +55,12 @@ def explain_rows(
     `background` holds the rows that a row is compared with, each counted by `weights`. All of them are used, unless
     `most_background` says how many, chosen `background_by` "draw" or "medoids" (real rows in the middle of clusters, counted
     by the rows of each); the result says so. Without a background, 20 rows or more are compared with one another, and a tree
-    ensemble is read by its cover ratios. `payoff` is what is shared:
-    the raw score ("logit"), "log-odds", "probability", or a regression's number ("value"). `dependence` says what stands in
-    for absent columns: interventional (the default), empirical, gaussian, or cover (trees). `players` groups columns.
-    `interactions` adds those of every two columns: exact for trees and sums of columns, else from one game per row, which asks
-    as many coalitions again where they are not all asked.
+    ensemble is read by its cover ratios. `payoff` is what is shared: the raw score ("logit"), "log-odds", "probability", a
+    regression's number ("value"); where there are class probabilities also "margin", "loss", "correctness", "confidence" or
+    "entropy"; or a function of the probabilities (else of the outputs), (batch, classes) -> (batch,). `dependence` says what
+    stands in for absent columns: interventional (the default), empirical, gaussian, or cover (trees). `players` groups
+    columns. `interactions` adds those of every two columns: exact for trees and sums of columns, else from one game per row,
+    which asks as many coalitions again where they are not all asked.
 
     >>> e = explain_rows([[3.0, 4.0]], lambda rows: rows @ [2.0, 1.0], [[1.0, 1.0], [1.0, 3.0]])
     >>> e.row(0).as_dict(), e.base.tolist()
@@ -90,7 +93,7 @@ def explanation_of(asked: Asked, answer: Answer, target: str | int | None) -> Ta
         answer.precision,
         answer.interval,
         answer.claims,
-        (*asked.compared.notes, *asked.said, *_draws(asked), *chosen, *_correlated(asked)),
+        (*asked.compared.notes, *asked.said, *avoided(asked, answer), *_draws(asked), *chosen, *_correlated(asked)),
         {**asked.compared.facts, "dependence": asked.dependence, "budget": asked.budget, "seed": asked.seed,
          "accredit": __version__},
         **_kept(answer.pairs),
@@ -111,7 +114,7 @@ def question(
     background: Any = None,
     *,
     method: str = "shapley",
-    payoff: str | None = None,
+    payoff: Payoff | None = None,
     players: Mapping[str, Iterable[str | int]] | None = None,
     dependence: str | None = None,
     weights: Any = None,
@@ -123,7 +126,7 @@ def question(
     interactions: bool = False,
 ) -> Asked:
     """What `explain_rows` is asked, checked; `background` may have been chosen before."""
-    asked_model = as_row_model(model)
+    asked_model, named = as_row_model(model).paying(payoff)
     if dependence is not None and dependence not in (*DEPENDENCE, "cover"):
         raise InvalidInput(f"dependence is {dependence!r}; write one of {', '.join(DEPENDENCE)}, or cover for trees")
     optional_whole(budget, "budget", example=1000)
@@ -136,15 +139,16 @@ def question(
     given = rows_of(rows, names) if compared is None else aligned(rows, compared)
     both, widened = (given.table, ()) if compared is None else joined(given, compared)
     both, remembered = with_categories(both, asked_model.model)
-    unit, because = asked_model.unit_for(payoff, part(both, 0, SEEN))
+    unit, because = asked_model.unit_for(named, part(both, 0, SEEN))
     outputs = outputs_of_rows(asked_model, unit, both, given, 0 if compared is None else len(compared))
     partition = columns_as_players(given.columns, players)
     if interactions:
         check_pairs(partition.players)
     way = dependence or ("cover" if compared is None else "interventional")
     return Asked(
-        asked_model, unit, asked_model.labels(outputs.shape[1]), given, background, both, partition, find(method, "game"),
-        way, budget, seed, interactions, outputs, (*widened, *remembered, *filter(None, [because])),
+        asked_model, unit, payoff if callable(payoff) else unit, asked_model.labels(outputs.shape[1]),
+        given, background, both, partition, find(method, "game"), way, budget, seed, interactions, outputs,
+        (*widened, *remembered, *filter(None, [because])),
     )  # fmt: skip
 
 
@@ -170,9 +174,9 @@ def _target(asked: Asked, prediction: FloatArray, target: str | int | None) -> t
         return asked.outputs[0], (
             f"Shown first is {asked.outputs[0]!r} of {len(asked.outputs)} outputs; see .of(…) for the others.",
         )
-    if len(asked.outputs) == 2 and len(prediction) > 1:
+    if len(asked.outputs) == 2 and len(prediction) > 1 and asked.unit in OPPOSITE:
         return asked.outputs[1], (f"Shown is class {asked.outputs[1]!r}; its credits are the opposite of the other's.",)
-    commonest = int(np.bincount(prediction.argmax(axis=1), minlength=len(asked.outputs)).argmax())
+    commonest = int(np.bincount(asked.model.predicted(prediction, asked.unit), minlength=len(asked.outputs)).argmax())
     why = "the predicted class" if len(prediction) == 1 else "the class predicted most often"
     return asked.outputs[commonest], (
         f"Shown first is {asked.outputs[commonest]!r}, {why}; see .of(…) for the others.",

@@ -9,11 +9,14 @@ from typing import Any, final
 
 import numpy as np
 
-from accredit.core import BadPayoff, FloatArray, InvalidInput, real_numbers
+from accredit.core import BadPayoff, FloatArray, IntArray, InvalidInput, real_numbers
+from accredit.core.numbers import shown
 from accredit.models.arrays import ArrayModel, as_array_model
-from accredit.models.payoffs import payoff_of
+from accredit.models.payoffs import OF_ALL, PAYOFFS, Payoff, named_payoff, payoff_of, payoffs_of
 
 UNITS = ("logit", "log-odds", "probability", "value")
+FORMULAS = ("margin", *OF_ALL)  # payoffs that are computed from probabilities
+OF_THE_MODEL = ("confidence", "entropy")  # the same whatever the class
 Function = Callable[[Any], Any]
 
 
@@ -46,8 +49,52 @@ class RowModel:
         if asked is None:
             return next(iter(self.units))
         if asked not in self.units:
-            raise InvalidInput(f"payoff is {asked!r}; {self.name} can be asked for {', '.join(self.units)}")
+            formulas = FORMULAS if "probability" in self.units else ()
+            raise InvalidInput(
+                f"payoff is {asked!r}; {self.name} can be asked for {', '.join((*self.units, *formulas))}, or for a function "
+                "of its outputs"
+            )
         return asked
+
+    def paying(self, payoff: Payoff | None) -> tuple[RowModel, str | None]:
+        """The model with a unit for this payoff, and the unit's name; a payoff that is a unit already changes nothing.
+
+        Margin, loss and correctness give one number per class. Confidence, entropy and functions of the outputs give one for
+        the model.
+        """
+        if callable(payoff) and not isinstance(payoff, type):
+            name = named_payoff(payoff)
+            name = f"{name} (a function)" if name in {*UNITS, *PAYOFFS} else name
+            source = "probability" if "probability" in self.units else self.unit(None)
+            return self._with(name, lambda rows: payoff_of(self.outputs(rows, source), 0, payoff), (name,)), name
+        if not (payoff is None or isinstance(payoff, str)):
+            raise InvalidInput(
+                f"payoff is {shown(payoff)}; write a name such as 'log-odds', or a function of the outputs"
+            )
+        if payoff is None or payoff in self.units or payoff not in FORMULAS:
+            return self, payoff
+        if "probability" not in self.units:
+            raise InvalidInput(
+                f"payoff {payoff!r} needs class probabilities, and {self.name} gives {', '.join(self.units)}; if a function "
+                "returns them, say so: as_array_model(function, law='probability')"
+            )
+        labels = (payoff,) if payoff in OF_THE_MODEL else self._labels
+        return self._with(payoff, partial(self._formula, payoff=payoff), labels), payoff
+
+    def _with(self, unit: str, function: Function, labels: tuple[str, ...] | None) -> RowModel:
+        return RowModel({**self.units, unit: function}, labels, self.name, self.model)
+
+    def _formula(self, rows: Any, payoff: str) -> FloatArray:
+        """A payoff of the probabilities: one column per class, or one for the model."""
+        chances = self.outputs(rows, "probability")
+        if chances.shape[1] < 2:
+            raise InvalidInput(f"payoff {payoff!r} compares classes, and {self.name} has one output")
+        targets = (0,) if payoff in OF_THE_MODEL else tuple(range(chances.shape[1]))
+        return np.asarray(payoffs_of(chances, targets, payoff, "probability"))
+
+    def predicted(self, outputs: FloatArray, unit: str) -> IntArray:
+        """The class that outputs in this unit speak for: (…, classes) -> (…); the highest, or the one of least loss."""
+        return np.asarray((-outputs if unit == "loss" else outputs).argmax(axis=-1))
 
     def unit_for(self, asked: str | None, rows: Any) -> tuple[str, str]:
         """A unit by name, else the natural one for such rows, and what to say about it: chances of 0 or 1 have no log-odds."""
@@ -95,10 +142,17 @@ def as_row_model(model: Any) -> RowModel:
         return _of_estimator(model)
     if isinstance(model, ArrayModel) or callable(model):
         function = as_array_model(model)
-        return RowModel({"value": function.outputs}, None, function.name, model)
+        return RowModel({"value": function.outputs, **_chances(function)}, None, function.name, model)
     raise InvalidInput(
         f"model is a {type(model).__name__}; give an estimator, a booster, a torch module or a function of rows"
     )
+
+
+def _chances(model: ArrayModel) -> dict[str, Function]:
+    """Probabilities of classes, where the outputs are known to be them or to become them."""
+    if model.law == "softmax":
+        return {"probability": lambda rows: _softmax(model.outputs(rows))}
+    return {"probability": model.outputs} if model.law == "probability" else {}
 
 
 def reads_rows(model: Any) -> bool:
@@ -161,8 +215,12 @@ def _of_xgboost(model: Any) -> RowModel:
     learner = json.loads(model.save_config())["learner"]
     objective = learner["objective"]["name"]
     if objective.startswith(("binary:", "multi:")):
-        count = max(2, int(learner["learner_model_param"]["num_class"]))
-        return RowModel({"logit": _two_sided(margin)}, tuple(map(str, range(count))), f"xgboost {objective}", model)
+        labels = tuple(map(str, range(max(2, int(learner["learner_model_param"]["num_class"])))))
+        chances = {"binary:logistic": _both_chances(number)}.get(objective)
+        if objective.startswith("multi:"):
+            chances = lambda rows: _softmax(np.asarray(margin(rows), dtype=np.float64))  # noqa: E731
+        units = {"logit": _two_sided(margin)} if chances is None else _scored(margin, chances)
+        return RowModel(units, labels, f"xgboost {objective}", model)
     return RowModel({"value": number, "logit": margin}, None, f"xgboost {objective}", model)
 
 
@@ -175,8 +233,10 @@ def _of_lightgbm(model: Any) -> RowModel:
     booster = getattr(model, "booster_", model)
     objective = str(booster.dump_model(num_iteration=1).get("objective", "")).split(" ")[0]
     if objective in ("binary", "multiclass", "multiclassova") and booster is model:
-        count = max(2, booster.num_model_per_iteration())
-        return RowModel({"logit": _two_sided(raw)}, tuple(map(str, range(count))), f"lightgbm {objective}", model)
+        labels = tuple(map(str, range(max(2, booster.num_model_per_iteration()))))
+        one_by_one = objective == "multiclassova"  # chances of each class against the rest, which do not sum to 1
+        units = {"logit": _two_sided(raw)} if one_by_one else _scored(raw, _both_chances(model.predict))
+        return RowModel(units, labels, f"lightgbm {objective}", model)
     return RowModel({"value": model.predict, "logit": raw}, None, name, model)
 
 
@@ -203,9 +263,7 @@ _BOOSTERS: dict[str, Callable[[Any], RowModel]] = {
 
 def _of_module(module: Any) -> RowModel:
     rows = as_array_model(module)
-    return RowModel(
-        {"value": rows.outputs, "probability": lambda given: _softmax(rows.outputs(given))}, None, rows.name, module
-    )
+    return RowModel({"value": rows.outputs, **_chances(rows)}, None, rows.name, module)
 
 
 def _scored(raw: Function, chances: Function) -> dict[str, Function]:
@@ -226,6 +284,16 @@ def _two_sided(decide: Function) -> Function:
         return np.stack([-d, d], axis=1) if d.ndim == 1 else d
 
     return scores
+
+
+def _both_chances(chance: Function) -> Function:
+    """The chance p of the second of two classes as (1 − p, p); several classes stay as they are."""
+
+    def chances(rows: Any) -> FloatArray:
+        p = real_numbers(chance(rows), "what the model returned", BadPayoff)
+        return np.stack([1 - p, p], axis=1) if p.ndim == 1 else p
+
+    return chances
 
 
 def _log_odds(chances: Function) -> Function:

@@ -71,6 +71,18 @@ def test_a_model_file_that_was_written_anew_is_read_anew(typed, files):
     assert json.loads(typed(*words)[1])["prediction"] != json.loads(before)["prediction"]
 
 
+def test_rows_take_the_payoffs_of_texts(typed, files):
+    words = ("explain", "rows.csv", "--model", "model.json", "--background", "train.csv", "--payoff")
+    code, out, _ = typed(*words, "entropy", "--json")
+    found = json.loads(out)
+    assert code == 0 and found["payoff"] == "entropy" and found["outputs"] == ["entropy"]
+    assert any("shares its logit, not its entropy: one game per row" in note for note in found["notes"])
+    code, out, _ = typed(*words, "correctness")
+    assert code == 0 and "correctness of xgboost" in out and "one game per row" in out
+    code, _, err = typed(*words, "surprise")
+    assert code == 2 and "margin, loss, correctness, confidence, entropy" in err
+
+
 def test_the_built_in_table_needs_no_data(typed):
     code, out, _ = typed("explain", "--table", "--json")
     assert code == 0 and json.loads(out)["kind"] == "table explanation"

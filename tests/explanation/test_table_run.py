@@ -143,3 +143,34 @@ def test_processes_give_the_same_answer(tmp_path, small_parts):
 def test_what_cannot_run_is_said(settings, said):
     with pytest.raises(InvalidInput, match=said):
         accredit.explain(NUMBERS[:5], BAYES, background=NUMBERS[54:], **settings)
+
+
+@pytest.mark.parametrize("in_a_file", [False, True])
+def test_lines_of_one_payoff_are_not_taken_for_those_of_another(tmp_path, small_parts, in_a_file):
+    def gap(p):
+        return p[:, 0] - p[:, 1]
+
+    model = BAYES
+    if in_a_file:
+        xgboost = pytest.importorskip("xgboost")
+        xgboost.XGBClassifier(n_estimators=2, n_jobs=1).fit(NUMBERS, LABEL == "low").save_model(tmp_path / "model.json")
+        model = str(tmp_path / "model.json")
+    asked = {"background": NUMBERS[54:], "out": tmp_path / "rows.jsonl"}
+    written = accredit.explain(NUMBERS[:9], model, payoff=gap, **asked)
+    assert written == accredit.explain(NUMBERS[:9], model, payoff=gap, background=NUMBERS[54:])
+    first = json.loads(asked["out"].read_text().splitlines()[0])
+    assert first["payoff"] == "gap" and "predicted" not in first
+
+    def other(p):
+        return 2 * (p[:, 0] - p[:, 1])
+
+    other.__name__ = "gap"
+    with pytest.raises(InvalidInput, match="another model, background or setting"):
+        accredit.explain(NUMBERS[:9], model, payoff=other, **asked)
+
+
+def test_a_line_of_losses_names_the_predicted_class(tmp_path):
+    out = tmp_path / "rows.jsonl"
+    accredit.explain(NUMBERS[:5], BAYES, payoff="loss", background=NUMBERS[54:], out=out)
+    said = [json.loads(line)["predicted"] for line in out.read_text().splitlines()]
+    assert said == BAYES.predict(NUMBERS[:5]).tolist()

@@ -14,11 +14,12 @@ from sklearn.preprocessing import OneHotEncoder, PolynomialFeatures, StandardSca
 from sklearn.svm import SVC
 
 import accredit
-from accredit.core import Holds, InvalidInput, Known
+from accredit.core import AccreditError, Holds, InvalidInput, Known
 from accredit.core.coalitions import all_coalitions
 from accredit.explanation.table import TableExplanation
 from accredit.explanation.tables import explain_rows
 from accredit.games.rows import mixed
+from accredit.models.arrays import as_array_model
 from accredit.models.rows import as_row_model
 from accredit.values.semivalues import banzhaf_weights, semivalue_from_table, shapley_from_table
 
@@ -170,3 +171,100 @@ def test_printing_and_pages_do_not_break_on_odd_names():
     explained = accredit.explain(frame[:30], lambda rows: rows.iloc[:, 0], background=frame[40:60])
     assert "\u202e" not in str(explained) and "<b>age" not in explained._repr_html_()
     assert isinstance(explained, TableExplanation) and "30 rows" in str(explained)
+
+
+TREES = GradientBoostingClassifier(n_estimators=6, random_state=0).fit(X, Z)
+CHANCES = {
+    "margin": lambda p, k: np.log(p[:, k]) - np.log(np.delete(p, k, axis=1)).max(axis=1),
+    "loss": lambda p, k: -np.log(p[:, k]),
+    "correctness": lambda p, k: (p.argmax(axis=1) == k).astype(float),
+    "confidence": lambda p, k: p.max(axis=1),
+    "entropy": lambda p, k: -(p * np.log(p)).sum(axis=1),
+}
+
+
+def shared(formula, count):
+    """Shapley values of a formula of the chances of TREES, for the first row, from all coalitions: (columns, outputs)."""
+    both = np.vstack([X[50:60], X[0]])
+    kept = np.concatenate(list(all_coalitions(4)))
+    chances = TREES.predict_proba(mixed(both, 10, 10, kept))
+    columns = [formula(chances, k).reshape(len(kept), 10).mean(axis=1) for k in range(count)]
+    return np.array([shapley_from_table(np.ascontiguousarray(v)) for v in columns]).T
+
+
+@pytest.mark.parametrize("payoff", CHANCES)
+def test_payoffs_of_texts_are_payoffs_of_rows(payoff):
+    explained = accredit.explain(X[:1], TREES, background=X[50:60], payoff=payoff)
+    own = payoff in ("confidence", "entropy")
+    assert explained.outputs == ((payoff,) if own else ("0", "1", "2")) and explained.payoff == payoff
+    assert_allclose(explained.credit[0], shared(CHANCES[payoff], len(explained.outputs)), atol=1e-9)
+    assert_allclose(explained.unshared, 0, atol=1e-9)
+    assert explained.method != "shapley/closed form"
+    assert any("shares its logit" in note and "one game per row" in note for note in explained.notes)
+
+
+def test_the_exact_route_says_nothing_of_games():
+    explained = accredit.explain(X[:1], TREES, background=X[50:60])
+    assert explained.method == "shapley/closed form" and not any("one game per row" in note for note in explained.notes)
+
+
+def test_the_class_shown_is_the_predicted_one_whatever_the_payoff():
+    said = str(TREES.predict(X[:1])[0])
+    for payoff in ("loss", "margin", "correctness"):
+        assert accredit.explain(X[:1], TREES, background=X[50:60], payoff=payoff).target == said
+
+
+def test_two_classes_are_called_opposite_only_where_they_are():
+    model = GradientBoostingClassifier(n_estimators=3, random_state=0).fit(X, Y)
+    for payoff in ("log-odds", "margin", "probability", "loss"):
+        found = accredit.explain(X[:3], model, background=X[50:55], payoff=payoff)
+        opposite = np.allclose(found.credit[..., 0], -found.credit[..., 1])
+        assert opposite == any("opposite" in note for note in found.notes) == (payoff != "loss")
+
+
+def test_a_function_of_the_chances_is_a_payoff_even_when_it_has_the_name_of_one():
+    def logit(p):
+        return p[:, 1] - p[:, 0]
+
+    found = accredit.explain(X[:1], TREES, background=X[50:60], payoff=logit)
+    assert found.outputs == ("logit (a function)",)
+    assert_allclose(found.credit[0], shared(lambda p, _: logit(p), 1), atol=1e-9)
+
+
+def test_a_function_that_returns_chances_can_say_so():
+    asked = as_array_model(TREES.predict_proba, law="probability")
+    found = accredit.explain(X[:1], asked, background=X[50:60], payoff="entropy")
+    assert_allclose(found.credit[0], shared(CHANCES["entropy"], 1), atol=1e-9)
+    with pytest.raises(InvalidInput, match=r"needs class probabilities.*law='probability'"):
+        accredit.explain(X[:1], TREES.predict_proba, background=X[50:60], payoff="entropy")
+
+
+@pytest.mark.parametrize(
+    ("payoff", "said"),
+    [("entropie", "probability, margin, loss, correctness"), (3, "payoff is 3"), (float, "payoff is"),
+     (lambda p: p, "one number for each")],
+)  # fmt: skip
+def test_other_payoffs_are_refused(payoff, said):
+    with pytest.raises(AccreditError, match=said):
+        accredit.explain(X[:1], TREES, background=X[50:60], payoff=payoff)
+
+
+def test_cover_ratios_share_only_the_score():
+    with pytest.raises(InvalidInput, match=r"not to its entropy; write payoff='logit'"):
+        accredit.explain(X[:1], TREES, dependence="cover", payoff="entropy")
+
+
+def test_one_output_has_no_entropy():
+    class_of_one = as_array_model(lambda rows: np.ones(len(rows)), law="probability")
+    with pytest.raises(InvalidInput, match="compares classes"):
+        accredit.explain(X[:1], class_of_one, background=X[50:60], payoff="entropy")
+
+
+@pytest.mark.parametrize("labels", [(Z > 0).astype(int), Z], ids=["two classes", "three classes"])
+def test_boosters_without_their_wrapper_know_their_chances(labels):
+    xgboost, lightgbm = pytest.importorskip("xgboost"), pytest.importorskip("lightgbm")
+    wrapped = xgboost.XGBClassifier(n_estimators=2, max_depth=2, n_jobs=1).fit(X, labels)
+    asked = as_row_model(wrapped.get_booster())
+    assert_allclose(asked.outputs(X[:9], "probability"), wrapped.predict_proba(X[:9]), atol=1e-6)
+    other = lightgbm.LGBMClassifier(n_estimators=2, n_jobs=1, verbose=-1).fit(X, labels)
+    assert_allclose(as_row_model(other.booster_).outputs(X[:9], "probability"), other.predict_proba(X[:9]), atol=1e-12)

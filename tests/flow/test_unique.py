@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy.optimize import linprog
 
 import accredit.flow.central_path as central_path
 from accredit.core import InvalidInput, NotConverged
-from accredit.flow import FlowGame, LayeredNetwork, credit_intervals, kkt_of, maximum_flow, unique_flow
+from accredit.flow import FlowGame, LayeredNetwork, circulation, credit_intervals, kkt_of, maximum_flow, unique_flow
 from accredit.flow.central_path import central_point
 from accredit.flow.certificate import conservation, over_capacity
 from accredit.flow.laplacian import LayeredLaplacian
@@ -83,6 +84,15 @@ def test_barrier_is_centred_and_the_kkt_residuals_are_its_mu():
     assert residuals.complementarity == pytest.approx(1e-8, rel=0.1)
     assert 0 <= residuals.gap <= 1e-8 * 2 * network.edges
     assert point.off_centre <= 1e-8
+
+
+def test_the_circulation_of_least_cost_is_a_maximum_flow():
+    network = LayeredNetwork.from_attention(soft(3, 5))
+    problem = circulation(network)
+    assert_allclose(problem.incidence.sum(axis=1), 0)  # every edge leaves one node and enters another
+    bounds = np.stack([np.zeros_like(problem.upper), problem.upper], axis=1)
+    solved = linprog(problem.cost, A_eq=problem.incidence.T, b_eq=np.zeros(problem.incidence.shape[1]), bounds=bounds)
+    assert solved.fun == pytest.approx(-maximum_flow(network).value, abs=1e-6)
 
 
 def test_barrier_maximises_its_own_objective():

@@ -26,7 +26,7 @@ from accredit.valuation import (
     spectrum,
     split,
 )
-from accredit.valuation.influence import moving
+from accredit.valuation.influence import moving, stationarity
 
 torch = pytest.importorskip("torch")
 
@@ -324,3 +324,10 @@ def test_a_model_that_was_still_moving_is_flagged() -> None:
     assert "not at a minimum" in moving(found) and moving(influence(model).certificate) == ""
     numbers = split(data.x, data.x[:, 0], data.test_x, data.test_x[:, 0], regression=True)
     assert influence(Ridge(numbers, 0.1)).certificate["stationary"]
+
+
+def test_a_gradient_is_small_beside_that_of_a_row_and_must_be_finite():
+    assert stationarity(1e-9, 1.0)["stationary"] and not stationarity(1.0, 1.0)["stationary"]
+    assert stationarity(1e-9, 1e-9)["stationary"] is False  # small numbers alone say nothing
+    with pytest.raises(NotConverged, match="not finite"):
+        stationarity(float("nan"), 1.0)
