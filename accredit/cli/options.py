@@ -41,6 +41,8 @@ class NamedPath(click.Path):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if value == "":
             self.fail("the name is empty; name a file or a folder", param, ctx)
+        if isinstance(value, str) and "\0" in value:
+            self.fail(f"{shown(value)} holds a NUL character, which no name can; leave it out", param, ctx)
         return super().convert(value, param, ctx)
 
 
