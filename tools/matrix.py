@@ -4,6 +4,7 @@
     python -m tools.matrix --room values         # one room
     python -m tools.matrix --sample 200          # every k-th cell only
     python -m tools.matrix --show                # every fault with what was said
+    python -m tools.matrix --cell "(store=" --cell "trace (prompt"   # only cells whose name holds one of these
 
 Cells are made from signatures and from what click declares, not typed by hand: one valid call per public name, one argument
 replaced at a time. A cell is right (a sane answer to a value that may be taken), a typed error that names the argument or
@@ -33,7 +34,9 @@ def chosen(everything: Sequence[Any], sample: int | None) -> list[Any]:
     return list(everything[:: max(1, len(everything) // sample)] if sample else everything)
 
 
-def matrix(folder: Path, room: str | None, sample: int | None, show: bool) -> list[tuple[Any, Outcome, float]]:
+def matrix(
+    folder: Path, room: str | None, sample: int | None, show: bool, holding: Sequence[str] = ()
+) -> list[tuple[Any, Outcome, float]]:
     """Cells of calls and commands with their outcomes."""
     listed: list[Any] = []
     if room != "cli":
@@ -41,6 +44,7 @@ def matrix(folder: Path, room: str | None, sample: int | None, show: bool) -> li
     if room in (None, "cli"):
         commands.prepare(folder)
         listed += list(commands.cells(folder))
+    listed = [cell for cell in listed if not holding or any(part in str(cell) for part in holding)]
     done = []
     inside, guarded = folder.parent, False
 
@@ -88,9 +92,10 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--room", choices=[*base_calls.ROOMS[1:], "cli"], help="one room only")
     parser.add_argument("--sample", type=int, help="about this many cells, evenly spaced")
     parser.add_argument("--show", action="store_true", help="print every fault")
+    parser.add_argument("--cell", action="append", default=[], help="only cells whose name holds this text")
     options = parser.parse_args(arguments)
     with fenced() as folder:
-        done = matrix(folder, options.room, options.sample, options.show)
+        done = matrix(folder, options.room, options.sample, options.show, options.cell)
     counted = summary(done)
     names = [name for name, _ in base_calls.public()]
     called = len({cell.name for cell, _, _ in done})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
 from typing import Any
@@ -58,6 +59,18 @@ class Command(click.Command):
         for param in self.params:
             if param.metavar is None and isinstance(param.type, click.IntRange | click.FloatRange):
                 param.metavar = "N" if isinstance(param.type, click.IntRange) else "NUMBER"
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if not ctx.resilient_parsing:
+            self._check_once(ctx, args)
+        return super().parse_args(ctx, args)
+
+    def _check_once(self, ctx: click.Context, args: list[str]) -> None:
+        """An option that holds one value is written once: of two values, one would be dropped without a word."""
+        given = self.make_parser(ctx).parse_args(list(args))[2]
+        for param, times in Counter(param for param in given if isinstance(param, click.Option)).items():
+            if times > 1 and not (param.multiple or param.count or (param.is_flag and not param.secondary_opts)):
+                raise click.UsageError(f"{param.opts[-1]} is given {times} times; write it once", ctx)
 
     def invoke(self, ctx: click.Context) -> Any:
         with ExitStack() as stack:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import math
+import os
 import re
+import stat
+from contextlib import suppress
 from typing import Any
 
 import click
 from click.shell_completion import CompletionItem
 
+from accredit.core.files import kind_of
 from accredit.core.numbers import MOST, shown
 from accredit.core.plain import DIGITS
 from accredit.methods import Place, find, find_all, methods_for
@@ -41,7 +45,19 @@ class NamedPath(click.Path):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if value == "":
             self.fail("the name is empty; name a file or a folder", param, ctx)
+        if isinstance(value, str) and "\0" in value:
+            self.fail(f"{shown(value)} holds a NUL character, which no name can; leave it out", param, ctx)
+        if isinstance(value, str) and (odd := self._odd(value)):
+            self.fail(f"{shown(value)} is {odd}; name a {'file' if self.file_okay else 'folder'}", param, ctx)
         return super().convert(value, param, ctx)
+
+    @staticmethod
+    def _odd(path: str) -> str | None:
+        """A pipe, which would be waited for, a device, a socket: what is there and is neither a file nor a folder."""
+        with suppress(OSError, ValueError):
+            mode = os.stat(path).st_mode
+            return None if stat.S_ISREG(mode) or stat.S_ISDIR(mode) else kind_of(mode)
+        return None
 
 
 class Seed(click.ParamType[int]):

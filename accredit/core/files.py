@@ -5,6 +5,7 @@ A name on a command line may be anything: a device, a pipe that nobody fills, a 
 
 from __future__ import annotations
 
+import codecs
 import os
 import secrets
 import stat
@@ -48,6 +49,8 @@ def check_writable(path: Any, name: str = "path") -> Path:
     if there is not None and not stat.S_ISREG(there.st_mode):
         advice = "name a file in it" if stat.S_ISDIR(there.st_mode) else "name a regular file"
         raise InvalidInput(f"{name} {str(given)!r} is {kind_of(there.st_mode)}; {advice}")
+    if str(path).endswith("/"):  # which Path drops
+        raise InvalidInput(f"{name} {str(path)!r:.80} is the name of a folder; name a file in it")
     if len(os.fsencode(place.name)) > LONGEST:
         raise InvalidInput(f"{name} ends in a name of {len(os.fsencode(place.name))} bytes; the longest has {LONGEST}")
     folder = place.parent if given.is_symlink() else given.parent
@@ -167,6 +170,8 @@ def read_text(path: Any, limit: int = LIMIT) -> str:
 
 def as_text(content: bytes, path: Any) -> str:
     """Bytes of a file as text in UTF-8; `path` says which file."""
+    if content[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) or _every_second_is_nul(content[:64]):
+        raise InvalidInput(f"{str(path)!r} is text in UTF-16; save it as UTF-8")
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -174,6 +179,11 @@ def as_text(content: bytes, path: Any) -> str:
         raise InvalidInput(
             f"{str(path)!r} is not text in UTF-8: {error.reason} in line {line}; save it as UTF-8"
         ) from None
+
+
+def _every_second_is_nul(begins: bytes) -> bool:
+    """Plain letters in UTF-16, which are also UTF-8, with a NUL before or after each."""
+    return len(begins) > 3 and any(not any(half) for half in (begins[::2], begins[1::2])) and any(begins)
 
 
 def read_json_object(path: Any, limit: int = 16 << 20) -> dict[str, Any]:

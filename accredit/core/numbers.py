@@ -6,8 +6,10 @@ gradients. Here an array becomes float64 only where no information is lost but r
 
 from __future__ import annotations
 
+import math
 import numbers
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from decimal import Decimal
 from typing import Any
 
@@ -60,8 +62,7 @@ def real_numbers(
         array = _array(given, name, masked)
         if array.dtype.kind not in "biuf":
             array = _converted(array, name)
-        with np.errstate(over="ignore"):  # a long double may become infinite, which every reader of payoffs refuses
-            return array.astype(np.float64, copy=copy)
+        return _rounded(array, name, copy)
     except _Refused as refused:
         raise error(str(refused)) from None
     except Exception as cause:  # __array__ of a stranger's class may fail in any way
@@ -90,6 +91,15 @@ class _Refused(Exception):
     """Why an array is not one of real numbers."""
 
 
+def _rounded(array: npt.NDArray[Any], name: str, copy: bool) -> FloatArray:
+    """Numbers as float64; a long double beyond its range is refused, for it would become infinite."""
+    with np.errstate(over="ignore"):
+        found = array.astype(np.float64, copy=copy)
+    if array.dtype.itemsize > 8 and (lost := np.isinf(found) & np.isfinite(array)).any():
+        raise _Refused(f"{name} holds {array[lost][0]!s}; the largest number is 1.8e308")
+    return found
+
+
 def _array(given: Any, name: str, masked: bool = False, whole: bool = True) -> npt.NDArray[Any]:
     """What was given as an array of any type; tensors are taken out of torch, masks are looked at. With `whole`, only numbers
     can come of it, so that what can never be one is refused by its place."""
@@ -106,15 +116,30 @@ def _array(given: Any, name: str, masked: bool = False, whole: bool = True) -> n
         return _of_tensor(given, name, double=whole)
     if isinstance(given, list | tuple) and not all(type(item) in (float, int) for item in given):
         if not whole and not any(hasattr(item, "detach") or isinstance(item, np.ma.MaskedArray) for item in given):
-            return np.asarray(given)
+            return _with_nul(given)
         parts = [item if isinstance(item, numbers.Number | str) else _array(item, f"{name}[{i}]", masked, whole)
                  for i, item in enumerate(given)]  # fmt: skip
         return np.asarray(parts)
-    if not whole:
-        return np.asarray(given)
-    if given is None or isinstance(given, dict | set | frozenset | str | bytes):
+    if hasattr(given, "tocoo"):
+        raise _Refused(f"{name} is a sparse matrix ({type(given).__name__}); write {name}.toarray()")
+    if whole and (given is None or isinstance(given, dict | set | frozenset | str | bytes | bytearray)):
         raise _Refused(f"{name} must be real numbers, got {shown(given)}")
-    return np.asarray(given)
+    found = np.asanyarray(given)
+    if isinstance(found, np.ma.MaskedArray):  # what the object's __array__ gave
+        return _array(found, name, masked, whole)
+    if whole and found.ndim == 0 and found.dtype == object and isinstance(given, Iterable):
+        raise _Refused(f"{name} must be real numbers, got a {type(given).__name__}; write list({name})")
+    return np.asarray(found)
+
+
+def _with_nul(given: Sequence[Any]) -> npt.NDArray[Any]:
+    """Cells of a list as an array. numpy drops NUL characters from the end of words; then the words are kept as objects."""
+    found = np.asarray(given)
+    if found.dtype.kind in "US":
+        words = np.asarray(given, dtype=object)
+        if any(isinstance(word, str | bytes) and word[-1:] in ("\0", b"\0") for word in words.flat):
+            return words
+    return found
 
 
 def _of_tensor(given: Any, name: str, double: bool = True) -> npt.NDArray[Any]:
@@ -149,12 +174,15 @@ def _converted(array: npt.NDArray[Any], name: str) -> npt.NDArray[Any]:
 
 
 def _one(item: Any, name: str) -> float:
+    item = item.item() if isinstance(item, np.ndarray) and item.ndim == 0 else item
     if not isinstance(item, numbers.Real | Decimal) or isinstance(item, np.timedelta64):
-        raise _Refused(f"{name} is {shown(item)}, which is not a real number")
-    try:
-        return float(item)
-    except OverflowError:
-        raise _Refused(f"{name} is {shown(item)}; the largest number is 1.8e308") from None
+        missing = "; fill in missing values first" if str(item) in ("<NA>", "NaT") else ""
+        raise _Refused(f"{name} is {shown(item)}, which is not a real number{missing}")
+    with suppress(OverflowError):
+        found = float(item)
+        if not math.isinf(found) or item == found:
+            return found
+    raise _Refused(f"{name} is {shown(item)}; the largest number is 1.8e308")
 
 
 def finite_numbers(given: Any, name: str) -> FloatArray:

@@ -217,7 +217,7 @@ def number(cell: str, where: str) -> float:
     1000.0
     """
     try:
-        if "_" in cell:  # Python takes 1_000 for a number; tables do not
+        if "_" in cell or not cell.isascii():  # Python takes 1_000 and digits of other scripts; tables do not
             raise ValueError
         return float(cell)
     except ValueError:

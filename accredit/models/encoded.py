@@ -15,6 +15,7 @@ from accredit.models.partition import Partition, partition_by, partition_of
 
 UNITS = ("token", "word", "sentence")
 JOINERS = "\u200d\ufe0e\ufe0f"  # they tie emoji together, and belong to the one before them
+LONGEST_WORD = 1_000_000  # characters without a space between them
 OF_PAIR = "(pair)"  # follows the name of a player of the second text whose namesake is in the first
 
 _SENTENCE_END = re.compile(r"[.!?…][\"'”’)\]]*(?=\s)|[。！？][”’」』）]*|\n+")
@@ -166,3 +167,9 @@ def numbered(spans: IntArray, units: list[tuple[int, int]], text: str) -> IntArr
             last = int(np.searchsorted(starts, visible, side="right")) - 1
         labels[t] = max(last, 0)
     return labels
+
+
+def check_words(text: str, name: str) -> None:
+    """Refuse a word that no tokenizer gets through: some look at each of its characters many times over, or give up midway."""
+    if len(text) > LONGEST_WORD and (longest := max(map(len, text.split()))) > LONGEST_WORD:
+        raise InvalidInput(f"{name} has a word of {longest:,} characters; the longest is {LONGEST_WORD:,}: shorten it")

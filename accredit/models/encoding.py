@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from accredit.core import BoolArray, IntArray, InvalidInput
-from accredit.models.encoded import Encoded, sentence_spans, units_of_each, word_spans
+from accredit.models.encoded import Encoded, check_words, sentence_spans, units_of_each, word_spans
 
 if TYPE_CHECKING:
     from accredit.models.text import TextModel
@@ -60,6 +60,7 @@ def _texts(model: TextModel, text: Text) -> tuple[str, ...]:
             raise InvalidInput(
                 f"text is {each!r:.40}: empty or only spaces, so there is nothing to credit; give some words"
             )
+        check_words(each, "text")
     if len(texts) == 2 and model.task not in ("classify", "fill"):
         raise InvalidInput(
             f"{model.name} continues one text, and a pair was given; put both into one text. Pairs are for "

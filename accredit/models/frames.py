@@ -256,6 +256,8 @@ def _array(given: Any, what: str) -> Any:
         raise InvalidInput(f"{what} holds complex numbers; give real ones")
     if table.dtype.kind == "f" and np.isinf(table).any():
         raise InvalidInput(f"{what} holds an infinite value; replace it first")
+    if table.dtype == object and any(type(value).__name__ == "NAType" for value in table.flat):
+        raise InvalidInput(f"{what} holds <NA> in an array; write None or NaN, or give a data frame")
     if table.dtype.kind in "US" and any(isinstance(v, int | float) for row in _listed_rows(given) for v in row):
         return np.array([list(row) for row in _listed_rows(given)], dtype=object)  # numpy would turn numbers into words
     return table

@@ -133,7 +133,8 @@ def _loaded(kind: Any, folder: Path) -> Any:
     except InvalidInput:
         raise
     except Exception as error:  # transformers and safetensors raise many types; the cause is in the message
-        raise InvalidInput(f"{folder} could not be loaded: {_one_line(error)}") from error
+        room = "; set TMPDIR to a folder that can be written" if "temporary directory" in str(error) else ""
+        raise InvalidInput(f"{folder} could not be loaded: {_one_line(error)}{room}") from error
     missing = sorted(report["missing_keys"])
     if missing:
         raise InvalidInput(

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from accredit.core import BoolArray, InvalidInput, distinct_names
-from accredit.models.encoded import sentence_spans, word_spans
+from accredit.models.encoded import check_words, sentence_spans, word_spans
 
 Span = tuple[int, int, int]  # which content, first character, one past the last
 UNITS = ("passage", "sentence", "paragraph", "turn", "example", "word", "token")
@@ -335,6 +335,8 @@ def prompt_of(
         raise InvalidInput(f"prompt is {prompt!r:.60}; give a text, or messages with role and content")
     else:
         made = _from_messages(prompt)
+    for content in made.contents:
+        check_words(content, "prompt")
     special = "|".join(re.escape(r) for r in sorted(reserved, key=len, reverse=True) if r.strip())
     found = (
         [(c, *m.span()) for c, text in enumerate(made.contents) for m in re.finditer(special, text)] if special else []

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from accredit.core import FloatArray, InvalidInput, whole_number
+from accredit.core import FloatArray, InvalidInput, checked_text, whole_number
 from accredit.core.files import put, read_json_object
 from accredit.valuation.influence import Influences, stationarity
 from accredit.valuation.losses import Batch, checked_rows
@@ -88,6 +88,7 @@ class GradientStore:
 
         The bytes on disk are known beforehand, and refused where they do not fit. `watch` is called with the rows done so far.
         """
+        checked_text(str(folder), "folder")  # safetensors opens no other
         rows = checked_rows(train, "train")
         whole_number(side, "side", example=SIDE)
         widths = {o.name: min(side, o.inputs) * min(side, o.outputs) for o in net.layers}

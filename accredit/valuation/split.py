@@ -63,6 +63,8 @@ def split(
         raise InvalidInput(
             f"x has {train_features.shape[1]} columns and test_x {test_features.shape[1]}; give both the same columns"
         )
+    if hasattr(x, "columns") and hasattr(test_x, "columns") and list(x.columns) != list(test_x.columns):
+        raise InvalidInput("test_x has other columns than x, or in another order; write test_x[list(x.columns)]")
     labels, test_labels = _labels(y, len(train_features), "y"), _labels(test_y, len(test_features), "test_y")
     players = checked_players(names if names is not None else (f"row {i}" for i in range(len(train_features))))
     if len(players) != len(train_features):
@@ -119,7 +121,9 @@ def _labels(values: Any, rows: int, name: str) -> npt.NDArray[Any]:
 
 
 def is_number(value: Any) -> bool:
-    """Can this cell be read as a number?"""
+    """Can this cell be read as a number? Python also takes 1_000 and digits of other scripts, which tables do not."""
+    if isinstance(value, str) and ("_" in value or not value.isascii()):
+        return False
     try:
         float(value)
     except (TypeError, ValueError):
@@ -137,6 +141,8 @@ def missing(label: Any) -> bool:
 def _numbers(labels: npt.NDArray[Any], name: str) -> FloatArray:
     try:
         numbers = labels.astype(np.float64)
+    except OverflowError:
+        raise InvalidInput(f"{name} holds a whole number beyond 1.8e308; scale such numbers first") from None
     except (TypeError, ValueError):
         word = next(label for label in labels.tolist() if not is_number(label))
         raise InvalidInput(f"{name} holds {word!r}; regression needs numbers") from None

@@ -91,3 +91,55 @@ def test_colours_are_left_alone_and_lines_stay_lines(monkeypatch, capsys):
 @pytest.mark.parametrize("name", ["a" * 10**6, "词" * 10**5, "a" + "\u0301" * 10**5, "\x1b[31m" * 10**5, "ok"])
 def test_long_names_are_cut_without_reading_them_to_the_end(name):
     assert width(short(name, 22)) <= 22
+
+
+WITHOUT_ROOM = """
+import sys, tempfile
+tempfile._candidate_tempdir_list = lambda: ["/proc"]  # where nobody, root included, can write
+from accredit.cli import main
+main()
+"""
+CHEAP = {  # a command line -> what it prints
+    ("value", "rows.csv", "--target", "label", "--no-curves"): b"WHICH LABELS ARE WRONG?",
+    ("serve", "--help"): b"Usage: accredit serve",
+    ("methods",): b"shapley",
+}
+EXPLAIN = ("explain", "good film", "--methods", "leave-one-out")
+HOMES = {  # of a person: none, one that nobody can write into, root included, one that is not there
+    "none": {},
+    "read-only": {"HOME": "/proc"},
+    "missing": {"HOME": "/no such folder"},
+}
+elsewhere = pytest.mark.skipif(not Path("/proc/self").exists(), reason="a folder that nobody can write into is needed")
+
+
+def run_at(home, program, words, folder):
+    places = ("HOME", "TMPDIR", "XDG_CACHE_HOME", "HF_HOME")
+    environment = {name: value for name, value in os.environ.items() if name not in places}
+    environment |= {"PYTHONPATH": str(ROOT), **HOMES[home]}
+    return subprocess.run([sys.executable, *program, *words], capture_output=True, cwd=folder, env=environment)
+
+
+@pytest.mark.slow
+@pytest.mark.processes
+@elsewhere
+@pytest.mark.parametrize(("words", "home"), list(zip(CHEAP, HOMES, strict=True)), ids=("value", "serve", "methods"))
+def test_commands_need_neither_a_home_nor_temporary_space(words, home, tmp_path):
+    rows = "".join(f"{i % 7},{i % 5},{'yes' if i % 2 else 'no'}\n" for i in range(24))
+    (tmp_path / "rows.csv").write_text("x,y,label\n" + rows)
+    done = run_at(home, ["-c", WITHOUT_ROOM], words, tmp_path)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert CHEAP[words] in done.stdout
+    assert os.listdir(tmp_path) == ["rows.csv"]
+
+
+@pytest.mark.slow
+@pytest.mark.processes
+@elsewhere
+def test_explain_needs_no_home_and_says_that_torch_needs_temporary_space(tmp_path):
+    done = run_at("read-only", ["-m", "accredit"], EXPLAIN, tmp_path)
+    assert done.returncode == 0 and b"POSITIVE" in done.stdout, done.stderr
+    done = run_at("none", ["-c", WITHOUT_ROOM], EXPLAIN, tmp_path)
+    assert done.returncode == 2 and done.stderr.count(b"\n") == 1
+    assert b"set TMPDIR to a folder that can be written" in done.stderr
+    assert os.listdir(tmp_path) == []

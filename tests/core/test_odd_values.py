@@ -7,17 +7,33 @@ from fractions import Fraction
 
 import click
 import numpy as np
+import pandas
 import pytest
+import scipy.sparse
 
 from accredit.cli.options import Amount, Count, NamedPath
 from accredit.core import Estimate, InvalidInput
-from accredit.core.files import check_folder
+from accredit.core.files import as_text, check_folder, check_writable
 from accredit.core.numbers import real_numbers
+from accredit.core.tables import number
 from accredit.games import ChoiceTable, FunctionGame, TableGame, WeightedVote, grouped
+from accredit.models.encoded import LONGEST_WORD, check_words
+from accredit.models.frames import rows_of
+from accredit.valuation import split
 from accredit.values import shapley
 
 TABLE = np.array([0.0, 5.0, 3.0, 10.0])
 BACKWARDS = np.array([10.0, 3.0, 5.0, 0.0])[::-1]
+
+
+class Held:
+    """A stranger's object that numpy can read."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def __array__(self, dtype=None, copy=None):
+        return self.array
 
 
 def read_only():
@@ -39,6 +55,11 @@ def read_only():
         read_only(),
         np.ma.array(TABLE),
         [np.array(x) for x in TABLE],
+        Held(TABLE),
+        memoryview(TABLE),
+        pandas.Series([0, 5, 3, 10], dtype="Int64"),
+        pandas.Series([0, 5, 3, 10]).astype("category"),
+        pandas.arrays.SparseArray(TABLE),
     ],
     ids=[
         "decimal",
@@ -51,6 +72,11 @@ def read_only():
         "read-only",
         "no mask",
         "0-d",
+        "__array__",
+        "memory",
+        "nullable",
+        "category",
+        "sparse column",
     ],
 )
 def test_numbers_of_every_kind_mean_the_same(table):
@@ -68,9 +94,19 @@ def test_numbers_of_every_kind_mean_the_same(table):
         [0, 5, 3, None],
         TABLE * 1j,
         b"0531",
+        bytearray(b"0531"),
+        Held(np.ma.masked_equal(TABLE, 3.0)),
+        scipy.sparse.csr_array(TABLE.reshape(1, -1)),
+        (x for x in TABLE),
+        [0, 5, 3, pandas.NA],
+        pandas.Series([True, False, True, pandas.NA], dtype="boolean"),
+        [0, 5, 3, Decimal("1e400")],
+        [0, 5, 3, Fraction(10**400, 3)],
+        [0, 5, 3, Decimal("sNaN")],
     ],
-    ids=["records", "masked", "texts", "dict", "set", "None", "complex", "bytes"],
-)
+    ids=["records", "masked", "texts", "dict", "set", "None", "complex", "bytes", "byte array", "mask in __array__", "sparse",
+         "generator", "NA", "nullable", "decimal 1e400", "fraction 1e400", "signalling"],
+)  # fmt: skip
 def test_what_is_not_a_row_of_numbers_is_refused_by_name(table):
     with pytest.raises(InvalidInput, match="table"):
         TableGame(("a", "b"), table)
@@ -145,3 +181,64 @@ def test_a_list_that_holds_itself_is_not_numbers():
     nested.append(nested)
     with pytest.raises(InvalidInput, match="weights"):
         real_numbers(nested, "weights")
+
+
+@pytest.mark.skipif(np.finfo(np.longdouble).max == np.finfo(float).max, reason="long doubles are doubles here")
+def test_a_long_double_beyond_doubles_does_not_become_infinite():
+    with pytest.raises(InvalidInput, match=r"table holds 1e\+400"):
+        TableGame(("a", "b"), np.array([0, 1, 2, np.longdouble("1e400")]))
+    assert np.isinf(real_numbers(np.array([np.longdouble("inf")]), "weights")).all()
+
+
+X = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 1.0]])
+
+
+def test_labels_keep_their_last_character():
+    assert split(X, ["a", "a\0", "b"], X[:1], ["a"]).classes == ("a", "a\0", "b")
+    assert rows_of([["a\0", "b"]]).table[0, 0] == "a\0"
+
+
+def test_labels_and_numbers_to_predict_are_looked_at():
+    for bad in (Held(np.ma.masked_equal([0, 1, 2], 2)), scipy.sparse.csr_array([[0, 1, 2]]), ["a", "b", pandas.NA]):
+        with pytest.raises(InvalidInput, match=r"^y "):
+            split(X, bad, X[:1], [0])
+    with pytest.raises(InvalidInput, match=r"y holds a whole number beyond 1\.8e308"):
+        split(X, [1, 2, 10**400], X[:1], [1], regression=True)
+
+
+def test_columns_of_test_rows_stand_in_the_order_of_the_training_rows():
+    train = pandas.DataFrame(X, columns=["a", "b"])
+    with pytest.raises(InvalidInput, match=r"write test_x\[list\(x\.columns\)\]"):
+        split(train, ["u", "v", "u"], train[["b", "a"]], ["u", "v", "u"])
+    assert len(split(train, ["u", "v", "u"], train, ["u", "v", "u"])) == 3
+
+
+def test_missing_cells_of_pandas_in_a_list_are_refused():
+    with pytest.raises(InvalidInput, match="rows holds <NA>"):
+        rows_of([[1, pandas.NA]])
+
+
+@pytest.mark.parametrize("cell", ["1_0", "\u0661", "\uff11", "0x1", "1,5", ""])
+def test_numbers_in_tables_are_plain(cell):
+    with pytest.raises(InvalidInput, match=r"cell 1 is .* not a number"):
+        number(cell, "cell 1")
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
+def test_another_encoding_is_named(encoding):
+    with pytest.raises(InvalidInput, match=r"'t\.csv' is text in UTF-16; save it as UTF-8"):
+        as_text("x,y\n1,2\n".encode(encoding), "t.csv")
+    assert as_text("\ufeffx,y\n1,2\n".encode(), "t.csv") == "x,y\n1,2\n"
+    assert as_text(b"ab\0\0", "t.csv") == "ab\0\0"
+
+
+def test_a_name_that_ends_like_a_folder_is_not_a_file(tmp_path):
+    with pytest.raises(InvalidInput, match="is the name of a folder; name a file in it"):
+        check_writable(f"{tmp_path}/new/")
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_word_that_tokenizers_give_up_on_is_refused():
+    with pytest.raises(InvalidInput, match=r"text has a word of 1,000,001 characters; .* shorten it"):
+        check_words("a" * (LONGEST_WORD + 1), "text")
+    check_words("a " * LONGEST_WORD, "text")

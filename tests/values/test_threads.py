@@ -87,3 +87,27 @@ def test_a_seed_gives_the_same_digits_on_any_number_of_threads(two_threads):
     several = Surrogate(400).solve(game)
     set_threads(1)
     assert Surrogate(400).solve(game) == several
+
+
+@pytest.mark.slow
+def test_two_threads_at_once_get_the_numbers_of_one_alone(two_threads):
+    def worth(coalitions):
+        return np.tanh(coalitions @ np.linspace(-1, 2, 9)) + coalitions[:, 0] * coalitions[:, 5]
+
+    def estimate(seed):
+        return Surrogate(120, seed=seed).solve(FunctionGame("abcdefghi", worth))
+
+    alone = [estimate(seed).to_json() for seed in (1, 2)]
+    together = {}
+    started = threading.Barrier(2)
+
+    def run(seed):
+        started.wait()
+        together[seed] = [estimate(seed).to_json() for _ in range(2)]
+
+    both = [threading.Thread(target=run, args=(seed,)) for seed in (1, 2)]
+    for thread in both:
+        thread.start()
+    for thread in both:
+        thread.join()
+    assert together == {1: [alone[0]] * 2, 2: [alone[1]] * 2} and alone[0] != alone[1]

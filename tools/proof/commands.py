@@ -185,12 +185,18 @@ def _cells_of(name: str, command: click.Command, folder: Path) -> Iterator[Comma
             if not refuse and name.split(" ")[0] in STARTS:
                 continue
             if isinstance(parameter, click.Option):
-                words = (*line, parameter.opts[-1], word)
+                words = (*_without(line, parameter.opts[-1]), parameter.opts[-1], word)
             elif len(line) > 1:
                 words = (line[0], word, *line[2:])
             else:
                 continue
             yield CommandCell(name, parameter.name or "", kind, words, refuse)
+
+
+def _without(line: tuple[str, ...], option: str) -> tuple[str, ...]:
+    """A command line without an option and its value: an option is written once."""
+    at = line.index(option) if option in line else len(line)
+    return line[:at] + line[at + 2 :]
 
 
 def _values(parameter: click.Parameter, folder: Path) -> dict[str, tuple[str, bool]]:

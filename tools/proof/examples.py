@@ -679,6 +679,7 @@ def expectation(call: str, parameter: str, note: str) -> str:
     if (
         (parameter in CHOICES and "str" in note)
         or "Literal" in note
+        or note == "Order"
         or "Rule" in note
         or (call, parameter) == ("values.value_of", "method")
     ):
@@ -689,7 +690,7 @@ def expectation(call: str, parameter: str, note: str) -> str:
         (("BoolArray",), "masks"),
         (("FloatArray", "IntArray", "ArrayLike", "NDArray"), "numbers"),
         (("Mapping", "dict"), "mapping"),
-        (("Iterable[str]", "Sequence[str]", "tuple[str"), "names"),
+        (("Iterable[str]", "Iterable[str | int]", "Sequence[str]", "tuple[str"), "names"),
         (("bool",), "flag"),
         (("Iterable", "Sequence", "tuple"), "any"),
     ):

@@ -1,0 +1,131 @@
+"""Files and words that are on no list: the right answer, or one line that names what is wrong, exit code 2, nothing written."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import pytest
+
+GAME = "coalition,payoff\n,0\nA,5\nB,3\nA+B,10\n"
+ROWS = "x,y,label\n" + "".join(f"{i % 7}.5,{i % 5},{'yes' if i % 2 else 'no'}\n" for i in range(24))
+posix = pytest.mark.skipif(sys.platform == "win32", reason="pipes, links and names of bytes are those of POSIX")
+
+
+@pytest.fixture
+def game(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "g.csv").write_text(GAME)
+    return "g.csv"
+
+
+@pytest.mark.parametrize(
+    ("option", "values"), [("--html", ("a.html", "b.html")), ("--seed", ("1", "2")), ("--out", ("a", "b"))]
+)
+def test_an_option_of_one_value_is_written_once(game, typed, tmp_path, option, values):
+    code, out, err = typed("game", game, option, values[0], option, values[1])
+    assert (code, out) == (2, "")
+    assert err == f"accredit: {option} is given 2 times; write it once. See accredit game --help\n"
+    assert os.listdir(tmp_path) == ["g.csv"]
+    assert typed("game", game, "--json", "--json")[0] == 0
+
+
+@posix
+@pytest.mark.parametrize("option", ["--html", "--out"])
+def test_what_is_not_a_regular_file_is_refused_before_the_work(game, typed, tmp_path, option):
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "round").symlink_to("about")
+    (tmp_path / "about").symlink_to("round")
+    there = sorted(os.listdir(tmp_path))
+    for place in ("pipe", "/dev/full", "round", "new/", "a\0b", "", " ", "no/page"):
+        code, out, err = typed("game", "missing.csv", option, place)  # the table is not there, and not yet asked for
+        assert (code, out) == (2, "") and err.startswith(f"accredit: Invalid value for '{option}'")
+        assert err.count("\n") == 1 and sorted(os.listdir(tmp_path)) == there
+
+
+@posix
+def test_what_is_not_a_regular_file_is_not_read(game, typed, tmp_path):
+    os.mkfifo(tmp_path / "pipe.csv")
+    (tmp_path / "round.csv").symlink_to("round.csv")
+    code, _, err = typed("reproduce", "all", "--data", "pipe.csv")
+    assert code == 2 and "'pipe.csv' is a pipe; name a folder" in err
+    for name, why in (
+        ("pipe.csv", "is a pipe"),
+        ("round.csv", "cannot be read"),
+        ("a\0.csv", "NUL"),
+        ("n\nl.csv", "does not exist"),
+    ):
+        for words in (("game", name), ("value", name, "--target", "label")):
+            code, _, err = typed(*words)
+            assert code == 2 and why in err and err.count("\n") == 1
+
+
+@posix
+@pytest.mark.skipif(sys.platform == "darwin", reason="names are UTF-8 there")
+@pytest.mark.slow
+def test_a_folder_for_gradients_is_refused_before_it_is_made(game, typed, tmp_path):
+    from accredit.models.builtin import answers_folder
+
+    (tmp_path / "train.txt").write_text("Anna lives in Paris.\nBen lives in Rome.\n")
+    place = os.fsdecode(b"\xff/\xff")
+    code, _, err = typed("trace", "Paris", "--model", answers_folder(), "--train", "train.txt", "--store", place)
+    assert code == 2 and "folder" in err and err.count("\n") == 1
+    assert sorted(os.listdir(tmp_path)) == ["g.csv", "train.txt"]
+
+
+@posix
+@pytest.mark.skipif(sys.platform == "darwin", reason="names are UTF-8 there")
+def test_names_that_are_not_utf_8(game, typed, tmp_path):
+    name, page = os.fsdecode(b"\xff\xfe.csv"), os.fsdecode(b"\xe9.html")
+    (tmp_path / name).write_text(GAME)
+    code, out, _ = typed("game", name, "--html", page, "--json")
+    assert code == 0 and '"A": 6.0' in out
+    assert "</html>" in (tmp_path / page).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (GAME.encode("utf-16"), "UTF-16"),
+        (GAME.encode("utf-16-le"), "UTF-16"),
+        (GAME.replace("10", "1e400").encode(), "inf; a payoff is a finite number"),
+        (GAME.replace("10", "nan").encode(), "nan; a payoff is a finite number"),
+        (GAME.replace("10", "\u0661\u0660").encode(), "is not a number"),
+        (GAME.replace("10", "1_0").encode(), "is not a number"),
+        (GAME.replace("payoff", "payoff,payoff").encode(), "2 columns"),
+        ((GAME + "A\n").encode(), "1 cell and the header 2"),
+        ((GAME + "B+A,6\n").encode(), "second payoff"),
+    ],
+    ids=["utf-16", "utf-16-le", "1e400", "nan", "other digits", "underscore", "two columns", "ragged", "twice"],
+)
+def test_tables_of_games(game, typed, tmp_path, content, why):
+    (tmp_path / "odd.csv").write_bytes(content)
+    code, out, err = typed("game", "odd.csv")
+    assert (code, out) == (2, "") and why in err and "odd.csv" in err and err.count("\n") == 1
+
+
+def test_a_byte_order_mark_is_not_part_of_the_first_name(game, typed, tmp_path):
+    (tmp_path / "bom.csv").write_bytes(b"\xef\xbb\xbf" + GAME.encode())
+    assert typed("game", "bom.csv") == typed("game", game)
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ('{"players": ["A"], "players": ["B"], "payoffs": {"": 0, "A": 1}}', "'players' twice"),
+        ('{"players": ["A"], "payoffs": {"": 0, "A": 1, "A": 2}}', "'A' twice"),
+        ('{"players": ["A"], "payoffs": {"": 0, "A": NaN}}', "NaN"),
+        ('{"players": ["A"], "payoffs": {"": 0, "A": 1e400}}', "1e400"),
+    ],
+)
+def test_json_of_games(game, typed, tmp_path, text, why):
+    (tmp_path / "odd.json").write_text(text)
+    code, out, err = typed("game", "odd.json")
+    assert (code, out) == (2, "") and why in err and err.count("\n") == 1
+
+
+@pytest.mark.parametrize("cell", ["1_0", "\u0661", "0x1", "1e400", "nan", '"1,5"'])
+def test_a_cell_that_is_not_a_plain_number_does_not_make_its_column_words(game, typed, tmp_path, cell):
+    (tmp_path / "rows.csv").write_text(f"{ROWS}{cell},2,yes\n", encoding="utf-8")
+    code, out, err = typed("value", "rows.csv", "--target", "label", "--no-curves")
+    assert (code, out) == (2, "") and "column 'x'" in err and err.count("\n") == 1
