@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
@@ -98,7 +98,7 @@ def gloves(left: int = 1, right: int = 2) -> FunctionGame:
 
 
 @checked_arguments
-def unanimity(players: Sequence[str | int], carrier: Sequence[str | int]) -> FunctionGame:
+def unanimity(players: Iterable[str | int], carrier: Iterable[str | int]) -> FunctionGame:
     """v(S) = 1 if all of `carrier` are in S: the games of which every game is a sum (Shapley, 1953)."""
     game = FunctionGame(players, lambda coalitions: (coalitions | ~needed).all(axis=1))
     needed = coalition_of(game.players, carrier)

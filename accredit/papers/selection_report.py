@@ -11,7 +11,7 @@ from accredit.core import FloatArray
 from accredit.papers.report import Report
 from accredit.papers.selection_data import SOURCES, kind
 from accredit.papers.selection_runs import CHOOSING, METHODS, Outcome, Run, Sizes, read
-from accredit.papers.verdicts import over_runs
+from accredit.papers.verdicts import over_runs, standard_errors_from
 
 PUBLISHED = {  # post-hoc accuracy in %, Table 3 of "Why is Attention Not So Attentive?" (Bai et al., 2020)
     "gradient": (85.6, 82.3, 98.2, 58.6), "lime": (89.8, 87.4, 80.4, 75.6), "cxplain": (90.6, 97.7, 99.4, 59.7),
@@ -77,8 +77,8 @@ def _apart(values: FloatArray | None, paper: float) -> str:
     """Here less the paper, in standard errors over seeds."""
     if values is None or len(values) < 2:
         return "one seed"
-    error = float(values.std(ddof=1)) / len(values) ** 0.5
-    return f"{(float(values.mean()) - paper) / error:+.1f}" if error > 0 else "no spread"
+    errors = standard_errors_from(values, paper)
+    return "no spread" if errors is None else f"{errors:+.1f}"
 
 
 def _introduce(report: Report, runs: Sequence[Run], cells: Cells) -> None:

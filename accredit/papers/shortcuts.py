@@ -29,7 +29,7 @@ from accredit.papers.shortcuts_runs import (
     Task,
     finished,
 )
-from accredit.papers.verdicts import all_of, over_runs
+from accredit.papers.verdicts import all_of, over_runs, standard_errors_from
 from accredit.store.finished import Finished
 
 PUBLISHED = {  # accuracy and attention to default tokens, on the training set: Tables 1 and 2 of the paper
@@ -354,8 +354,8 @@ def _gap(values: FloatArray, paper: float | None) -> tuple[str, str]:
     if paper is None:
         return "–", "–"
     gap = float(values.mean()) - paper
-    error = float(values.std(ddof=1)) / len(values) ** 0.5 if len(values) > 1 else 0.0
-    return f"{100 * gap:+.1f}", f"{gap / error:+.1f}" if error > 0 else "–"
+    errors = standard_errors_from(values, paper)
+    return f"{100 * gap:+.1f}", "–" if errors is None else f"{errors:+.1f}"
 
 
 def _how_chosen(report: Report, tried: Sequence[Row]) -> None:

@@ -110,8 +110,9 @@ def _refused():
 
 
 def _interrupted():
-    itself = "import signal, accredit.cli as c; c.accredit.invoke = lambda context: signal.raise_signal(2); c.main()"
-    return _run("-c", itself, "doctor")
+    """Interrupts are heard first: a shell that starts this in the background has them ignored."""
+    hear = "import signal; signal.signal(2, signal.default_int_handler); import accredit.cli as c"
+    return _run("-c", f"{hear}; c.accredit.invoke = lambda context: signal.raise_signal(2); c.main()", "doctor")
 
 
 def _closed():

@@ -126,10 +126,10 @@ def test_graphs_are_read_from_tables(tmp_path):
     [
         (lambda: Graph.of([]), "one or more"),
         (lambda: Graph.of([("a", "b")]), "rows of"),
-        (lambda: Graph.of([("a", "b", "x")]), "must be numbers"),
+        (lambda: Graph.of([("a", "b", "x")]), "must be real numbers"),
         (lambda: Graph.of([("a", "b", 1, 2)]), "lower ≤ capacity"),
         (lambda: Graph.of([("a", "b", float("nan"))]), "nan"),
-        (lambda: Graph.of([("a", 1.5, 1)]), "whole numbers"),
+        (lambda: Graph.of([("a", 1.5, 1)]), "whole number"),
         (lambda: graph_flow(Graph.of([("a", "b", 1)]), "a", "a"), "two nodes"),
         (lambda: graph_flow(Graph.of([("a", "b", 1)]), "a", "c"), "unknown node 'c'"),
         (lambda: multi_commodity(Graph.of([("a", "b", 1)]), []), "empty"),

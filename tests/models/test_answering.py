@@ -150,10 +150,10 @@ def test_messages_without_a_template_and_models_that_do_not_write_are_refused():
 def test_a_template_that_refuses_what_is_left_is_named():
     model = answering("llama", chat=True)
     model.tokenizer.chat_template = (
-        "{% if messages[0].role != 'user' %}{{ raise_exception('must begin with user') }}{% endif %}x"
+        "{% if messages[0].role != 'system' %}{{ raise_exception('must begin with system') }}{% endif %}x"
     )
-    with pytest.raises(InvalidInput, match=r"must begin with user.*removal='attention'"):
-        answer_game(model, CHATTED, "good")
+    with pytest.raises(InvalidInput, match=r"must begin with system.*removal='attention'"):
+        answer_game(model, CHATTED, "good", players="turn").payoff(np.zeros((1, 4), dtype=bool))
 
 
 def test_a_multimodal_decoder_is_not_taken_for_an_encoder_decoder(tmp_path):

@@ -290,7 +290,7 @@ model_process.main()
 def test_a_new_process_answers_as_soon_as_its_model_is_loaded():
     """Warming up is for when nobody waits: here it never ends, and the process is ready and serves all the same."""
     with subprocess.Popen(
-        [sys.executable, "-c", ENDLESS], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", ENDLESS, "[[], []]"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as process:
         assert process.stdin is not None and process.stdout is not None
         assert json.loads(process.stdout.readline())["event"] == "ready"
