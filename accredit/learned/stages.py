@@ -21,7 +21,6 @@ OPTIMISERS: dict[str, Callable[..., torch.optim.Optimizer]] = {
     "rmsprop": lambda parameters, **given: torch.optim.RMSprop(parameters, alpha=0.9, eps=1e-7, **given),  # as in Keras
     "adam": torch.optim.Adam,
 }
-STEPS = 100  # without progress before a stage may end: few rows make few steps per epoch
 
 
 @final
@@ -29,9 +28,8 @@ STEPS = 100  # without progress before a stage may end: few rows make few steps 
 class Training:
     """How networks are trained: passes over the rows, rows per step, step size, and when to stop early.
 
-    A share `validation` of the rows is kept aside; a stage ends when it has not improved on them for `patience` epochs, or
-    for those that hold 100 steps if these are more, and the best weights are kept. Networks and batches are on `device`;
-    what is trained comes back to the CPU.
+    A share `validation` of the rows is kept aside; a stage ends when it has not improved on them for `patience`
+    epochs, and the best weights are kept. Networks and batches are on `device`; what is trained comes back to the CPU.
     """
 
     epochs: int = 5
@@ -146,8 +144,7 @@ def run(
             stage.weights.clear()
         return watched_loss
 
-    steps = -(-len(learning) // training.batch)
-    ended = train(stage.trained, stage.epochs, epoch, max(training.patience, -(-STEPS // steps)))
+    ended = train(stage.trained, stage.epochs, epoch, training.patience)
     history.stopped_because = f"{stage.name}: {ended}"
     history.kept.append([stage.name, ended.kept, ended.epochs])
     ended.warn(stage.name, stacklevel=4)

@@ -130,8 +130,8 @@ def all_of(judgements: Iterable[Judgement]) -> Judgement:
 def standard_errors_from(values: FloatArray, published: float) -> float | None:
     """How far the mean over seeds lies above a published figure, in its standard errors; None where seeds do not differ.
 
-    >>> standard_errors_from(np.array([0.1, 0.2, 0.3]), 0.1), standard_errors_from(np.array([0.1 + 0.2, 0.3]), 0.1)
-    (1.7320508075688772, None)
+    >>> standard_errors_from(np.array([1.0, 3.0]), 0.0), standard_errors_from(np.array([0.1 + 0.2, 0.3]), 0.1)
+    (2.0, None)
     """
     error = float(values.std(ddof=1)) / len(values) ** 0.5 if len(values) > 1 else 0.0
     return (float(values.mean()) - published) / error if error > 1e-9 * abs(float(values.mean())) else None

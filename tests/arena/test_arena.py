@@ -385,7 +385,7 @@ def test_files_that_are_broken_or_huge(tmp_path):
         with pytest.raises(InvalidInput, match="is not a whole gzip file"):
             read_examples(tmp_path / f"{name}.csv.gz", "text", None)
     (tmp_path / "utf16.csv").write_text("text\nfine\n", encoding="utf-16")
-    with pytest.raises(InvalidInput, match="is not text in UTF-8"):
+    with pytest.raises(InvalidInput, match="UTF-16; save it as UTF-8"):
         read_examples(tmp_path / "utf16.csv", "text", None)
 
 

@@ -153,7 +153,7 @@ def test_a_selector_of_pictures_is_trained_from_a_folder_and_joins_explain(tmp_p
 @pytest.mark.slow
 def test_a_regression_of_rows_is_trained_and_its_audit_is_refused(tmp_path):
     xgboost = pytest.importorskip("xgboost")
-    x = RNG.normal(size=(300, 4))
+    x = np.random.default_rng(5).normal(size=(1500, 4))
     xgboost.XGBRegressor(n_estimators=20, max_depth=2, n_jobs=1).fit(x, 3 * x[:, 0] - 2 * x[:, 2]).save_model(
         tmp_path / "model.json"
     )

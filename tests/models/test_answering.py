@@ -153,7 +153,7 @@ def test_a_template_that_refuses_what_is_left_is_named():
         "{% if messages[0].role != 'system' %}{{ raise_exception('must begin with system') }}{% endif %}x"
     )
     with pytest.raises(InvalidInput, match=r"must begin with system.*removal='attention'"):
-        answer_game(model, CHATTED, "good", players="turn").payoff(np.zeros((1, 4), dtype=bool))
+        answer_game(model, CHATTED, "good", players="turn").payoff(np.zeros((1, 3), dtype=bool))
 
 
 def test_a_multimodal_decoder_is_not_taken_for_an_encoder_decoder(tmp_path):
