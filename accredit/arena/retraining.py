@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from accredit.core import BoolArray, FloatArray, InvalidInput, real_numbers
+from accredit.core.arguments import checked_arguments
 
 Fit = Callable[[FloatArray, Any, int], Callable[[FloatArray], npt.ArrayLike]]  # rows, labels, seed -> rows -> labels
 Impute = Literal["mean", "noisy"]
@@ -42,6 +43,7 @@ class Retrained:
         return float(np.mean(self.accuracy[method]))
 
 
+@checked_arguments
 def remove_and_retrain(
     fit: Fit, train: tuple[npt.ArrayLike, Any], test: tuple[npt.ArrayLike, Any],
     scores: Mapping[str, tuple[npt.ArrayLike, npt.ArrayLike]], *, shares: Sequence[float] = (0.2, 0.4, 0.6, 0.8),

@@ -9,7 +9,7 @@ Random numbers come from the generator that is handed in. Absent players (paddin
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Protocol, final
 
@@ -96,15 +96,30 @@ class Softmax:
         return f"softmax attention, temperature {self.temperature:g}"
 
 
+@dataclass(frozen=True)
+class _SetsOfK:
+    """What all laws of k players share: they are charged for what the choice tells, and show the chosen set itself."""
+
+    k: int
+
+    def price(self, logits: Tensor, present: Tensor) -> Tensor:
+        return self.k * information(logits, present)
+
+    def scores(self, logits: Tensor, present: Tensor) -> Tensor:
+        return log_chances(logits, present)
+
+    def shown(self, logits: Tensor, present: Tensor, chosen: Tensor) -> Tensor:
+        return chosen
+
+
 @final
 @dataclass(frozen=True)
-class RelaxedTopK:
+class RelaxedTopK(_SetsOfK):
     """k draws of a Gumbel-softmax over all players, and their maximum: a soft set of at most k (Chen et al., 2018).
 
     The noise is new in every call. One call takes memory for N · k · n numbers.
     """
 
-    k: int
     temperature: float = 0.5
 
     def __post_init__(self) -> None:
@@ -113,9 +128,7 @@ class RelaxedTopK:
     def relaxed(self, logits: Tensor, present: Tensor, generator: torch.Generator) -> Tensor:
         """One soft set per row: (N, n) -> (N, n)."""
         rows, n = logits.shape
-        noise = (
-            torch.empty(rows, self.k, n).exponential_(generator=generator).clamp_(min=1e-30).log_().to(logits)
-        )  # −Gumbel
+        noise = _minus_gumbel((rows, self.k, n), generator, logits)
         return ((logits[:, None] - noise) / self.temperature).softmax(dim=2).amax(dim=1) * present
 
     def draw(
@@ -128,22 +141,13 @@ class RelaxedTopK:
     def random(self, present: Tensor, generator: torch.Generator) -> Tensor:
         return self.relaxed(indifferent(present), present, generator)
 
-    def price(self, logits: Tensor, present: Tensor) -> Tensor:
-        return self.k * information(logits, present)
-
-    def scores(self, logits: Tensor, present: Tensor) -> Tensor:
-        return log_chances(logits, present)
-
-    def shown(self, logits: Tensor, present: Tensor, chosen: Tensor) -> Tensor:
-        return chosen
-
     def describe(self) -> str:
         return f"relaxed top-{self.k}, temperature {self.temperature:g}"
 
 
 @final
 @dataclass(frozen=True)
-class DrawnTopK:
+class DrawnTopK(_SetsOfK):
     r"""Sets of exactly k players, drawn one after the other in proportion to exp(logit) among those that are left.
 
     What is trained is what is used: hard sets of k. The logits learn by REINFORCE, each draw measured against a second one,
@@ -151,22 +155,13 @@ class DrawnTopK:
     in which they were drawn (Plackett and Luce). Random masks are drawn with equal logits.
     """
 
-    k: int
-
     def __post_init__(self) -> None:
         _positive(self, "k")
 
     def drawn(self, logits: Tensor, present: Tensor, generator: torch.Generator) -> tuple[Tensor, Tensor]:
         """One set per row (N, n), and the logarithm of the chance of its order (N,)."""
-        noise = (
-            torch.empty(logits.shape).exponential_(generator=generator).clamp_(min=1e-30).log_().to(logits)
-        )  # −Gumbel
-        order = (
-            (logits.detach() - noise)
-            .masked_fill(present == 0, LOWEST)
-            .topk(min(self.k, logits.shape[1]), dim=1)
-            .indices
-        )
+        noisy = logits.detach() - _minus_gumbel(logits.shape, generator, logits)
+        order = noisy.masked_fill(present == 0, LOWEST).topk(min(self.k, logits.shape[1]), dim=1).indices
         left, chance = logits.masked_fill(present == 0, LOWEST), logits.new_zeros(len(logits))
         for at in order.T[:, :, None]:  # (N, 1)
             there = present.gather(1, at).squeeze(1)  # a row with fewer than k players has no more to draw
@@ -185,15 +180,6 @@ class DrawnTopK:
 
     def random(self, present: Tensor, generator: torch.Generator) -> Tensor:
         return self.drawn(indifferent(present), present, generator)[0]
-
-    def price(self, logits: Tensor, present: Tensor) -> Tensor:
-        return self.k * information(logits, present)
-
-    def scores(self, logits: Tensor, present: Tensor) -> Tensor:
-        return log_chances(logits, present)
-
-    def shown(self, logits: Tensor, present: Tensor, chosen: Tensor) -> Tensor:
-        return chosen
 
     def describe(self) -> str:
         return f"drawn sets of {self.k}, taught by reinforce"
@@ -374,3 +360,8 @@ def _positive(law: object, *names: str) -> None:
             raise InvalidInput(f"{name} must be a positive number, got {value!r}")
         if name == "k" and not isinstance(value, int):
             raise InvalidInput(f"k must be a whole number of players, got {value!r}")
+
+
+def _minus_gumbel(shape: Sequence[int], generator: torch.Generator, like: Tensor) -> Tensor:
+    """Noise on the CPU, whose generator is the same everywhere, then where `like` is."""
+    return torch.empty(tuple(shape)).exponential_(generator=generator).clamp_(min=1e-30).log_().to(like)

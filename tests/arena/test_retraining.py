@@ -58,6 +58,8 @@ def test_a_noisy_guess_has_the_spread_of_what_it_replaces():
         ({"scores": {"short": (TELLING[0][:9], TELLING[1])}}, "scores of short"),
         ({"fit": lambda x, y, seed: lambda rows: np.zeros((len(rows), 2))}, "one label per row"),
         ({"train": (X, Y[:9])}, "300, 6"),
+        ({"repeats": "3"}, "repeats must be a whole number"),
+        ({"scores": [TELLING]}, "scores is .*; write a mapping"),
     ],
 )
 def test_what_is_refused(change, said):
