@@ -467,17 +467,6 @@ def others(rows: int, rng: np.random.Generator) -> IntArray:
     return partner
 
 
-def random_masks(masks: FloatArray, present: BoolArray | None, seed: int) -> FloatArray:
-    """Each row's mask shuffled among the players that are there: as many and as sharp, but blind. (N, n)."""
-    draws = np.random.default_rng(seed).random(masks.shape)
-    there = np.ones(masks.shape, dtype=bool) if present is None else present
-    to = np.where(there, draws, 2.0).argsort(axis=1)  # present players first, in random order
-    values = np.take_along_axis(masks, np.argsort(~there, axis=1, kind="stable"), axis=1)
-    shuffled = np.zeros_like(masks)
-    np.put_along_axis(shuffled, to, values, axis=1)
-    return shuffled
-
-
 def _checked(
     inputs: Inputs | None, x: npt.ArrayLike, masks: npt.ArrayLike, labels: npt.ArrayLike
 ) -> tuple[Array, FloatArray, IntArray]:

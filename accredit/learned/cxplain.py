@@ -30,13 +30,12 @@ from accredit.learned.inputs import (
     Inputs,
     Pixels,
     answers_of,
-    checked_k,
     checked_labels,
     inputs_from,
     one_input,
-    top,
     whole,
 )
+from accredit.learned.masks import checked_k, top
 from accredit.learned.networks import selector_for
 from accredit.values.solver import progress as progress_bar
 

@@ -9,7 +9,7 @@ pytest.importorskip("torch")
 pytest.importorskip("sklearn")
 
 from accredit.audit import Findings, leakage_report
-from accredit.audit.leakage import inert_players, mask_transplant, others, random_masks, value_scramble
+from accredit.audit.leakage import inert_players, mask_transplant, others, value_scramble
 from accredit.audit.names import (
     EVALX,
     INERT,
@@ -25,6 +25,7 @@ from accredit.audit.names import (
 from accredit.audit.probes import halves, mask_only_probe
 from accredit.core import InvalidInput
 from accredit.learned.inputs import Pixels, Tabular, Words
+from accredit.learned.masks import random_masks
 from accredit.shortcuts.world import Choices, World
 
 WITHOUT_SCORES = tuple(name for name in NAMES if name != SCORES)
