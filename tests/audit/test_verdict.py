@@ -10,7 +10,7 @@ pytest.importorskip("sklearn")
 
 from accredit.audit import leakage_report
 from accredit.audit.finding import Finding
-from accredit.audit.leakage import evalx_gap, surrogate_gap
+from accredit.audit.gaps import evalx_gap, surrogate_gap
 from accredit.audit.names import EVALX, METER, PROBE, SCORES, SCRAMBLE, SURROGATE, TRANSPLANT
 from accredit.audit.probes import score_code
 from accredit.audit.verdict import concluded, rows_to_decide
@@ -154,14 +154,14 @@ def test_a_real_gap_is_not_hidden_by_a_judge_that_more_rows_would_not_help():
 
 def test_less_than_chance_is_not_evidence(monkeypatch):
     """A choice that adds nothing, beside dealt masks that add less than nothing, is not flagged."""
-    import accredit.audit.leakage as leakage
+    import accredit.audit.meter as meter
 
     masks = np.tile([1.0, 0, 0, 0], (600, 1))
     worth = iter([sure(ANSWER, 0.6), sure(1 - ANSWER, 0.9)])
-    monkeypatch.setattr(leakage, "_reader", lambda *given: next(worth))
-    monkeypatch.setattr(leakage, "answers", lambda said, x, m: said[: len(x)])
+    monkeypatch.setattr(meter, "_reader", lambda *given: next(worth))
+    monkeypatch.setattr(meter, "answers", lambda said, x, m: said[: len(x)])
     everyone = np.arange(600)
-    found = leakage.encode_meter(
+    found = meter.encode_meter(
         Tabular(4), X, masks, ANSWER, lambda x, m: sure(ANSWER, 0.6), fit=everyone, score=everyone
     )
     assert found.excess.above(0.05) and found.verdict == "unclear"
@@ -220,3 +220,24 @@ def test_a_page_says_the_verdict_first():
         report
     )
     assert report.to_plain()["conclusion"]["answer"] == "leaks"
+
+
+def test_a_regression_is_audited_by_thirds():
+    """The number is column 0. A reader of column 0 is honest; one that reads the number from the place of a player is not."""
+    from accredit.audit.thirds import Thirds
+
+    x = np.random.default_rng(3).normal(size=(900, 4))
+    says = lambda rows: 100 + 9 * rows[:, 0]  # noqa: E731
+    cut = Thirds.of(says(x))
+    labels = cut.labels(says(x))
+    np.testing.assert_array_equal(np.bincount(labels), [300, 300, 300])
+    tests = (EVALX, SCRAMBLE, TRANSPLANT)
+    honest = cut.reader(lambda rows, mask: says(rows * mask))
+    shows, codes = np.tile([1.0, 0, 0, 0], (900, 1)), np.eye(4)[1 + labels]
+    told = leakage_report(Tabular(4), x, shows, labels, cut.box(says), honest, honest, tests=tests)
+    assert told.conclusion.answer == "does not leak"
+    code = cut.reader(lambda rows, mask: np.array([80.0, 100.0, 120.0])[mask[:, 1:].argmax(axis=1)])
+    told = leakage_report(Tabular(4), x, codes, labels, cut.box(says), code, honest, tests=tests)
+    assert told.conclusion.answer == "leaks" and set(told.flagged) == set(tests)
+    with pytest.raises(InvalidInput, match="nothing can leak"):
+        Thirds.of(np.zeros(50))

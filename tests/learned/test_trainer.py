@@ -399,7 +399,7 @@ def test_few_steps_are_a_doubt():
 
 
 def test_a_choice_no_better_than_chance_is_a_doubt_with_its_error_rate():
-    """Choices that know nothing: with ten epochs each passes with a chance of 1 in 1,000, so 8 or more of 500 have one of 6e-8."""
+    """Choices that know nothing: with ten epochs each passes with a chance of 1 in 1,000, 8 or more of 500 with 6e-8."""
     from accredit.learned.doubts import no_better_than_chance
 
     rng, passed = np.random.default_rng(0), 0
