@@ -47,8 +47,8 @@ def doubts(surrogate: nn.Module, watched: Batch, shown: Tensor, history: History
         if kept <= 1 < many
     ]
     said += [
-        f"stage {stage!r} kept the weights after {steps} step{'s' * (steps != 1)} of the optimiser, which are close to the random start; give "
-        "more rows, smaller batches or more epochs"
+        f"stage {stage!r} kept weights that are close to their random start (steps of the optimiser: {steps}); give more rows, "
+        "smaller batches or more epochs"
         for stage, _kept, _many, steps in history.kept
         if steps < STEPS
     ]
