@@ -14,7 +14,8 @@ the inputs are dealt out anew: some are learned from, some calibrate 90 % interv
   statement is about a word drawn from a text, and `by_place` tells how it fares by place.
 - `se`: standard error of a coverage by player. Each refit deals calibration and counted inputs from one pool, so its expected
   coverage is the level, whatever the pool, and it scatters by the quantile of m scores and the count of t inputs:
-  √(0.09 (1/m + 1/t) / refits), as for inputs that count once. `refits_sd` is the spread over refits that was seen, averaged over players.
+  √(0.09 (1/m + 1/t) / refits), as for inputs that count once. `refits_sd` is the spread over refits that was seen, averaged
+  over players.
 - `width`: mean half-width, as a share of a typical largest credit. `fallen_back`: share of inputs it was unsure of.
 
 The last line is one JSON object. Texts are SST-2 phrases (sst2.tsv.gz) of four to nine words, pictures are Fashion-MNIST
@@ -260,14 +261,14 @@ def on_a_table(quick: bool) -> dict[str, Any]:
 def on_texts(folder: Path, quick: bool) -> dict[str, Any]:
     with gzip.open(folder / "sst2.tsv.gz", "rt", encoding="utf-8") as file:
         texts = [line.rstrip("\n").split("\t")[2] for line in file][1:]
-    texts = list(dict.fromkeys(text for text in texts if 4 <= len(text.split()) <= 9))[: 250 if quick else 3800]
-    return _on_inputs(texts, builtin_model("text"), (150, 50) if quick else (1500, 1100), quick)
+    texts = list(dict.fromkeys(text for text in texts if 4 <= len(text.split()) <= 9))[: 250 if quick else 3100]
+    return _on_inputs(texts, builtin_model("text"), (150, 50) if quick else (1000, 1000), quick)
 
 
 def on_pictures(folder: Path, quick: bool) -> dict[str, Any]:
     with np.load(folder / "fashion_mnist.npz", allow_pickle=False) as arrays:
-        pictures = list(arrays["x_train"][: 220 if quick else 3300])
-    sizes = (120, 50) if quick else (1200, 1100)
+        pictures = list(arrays["x_train"][: 220 if quick else 2300])
+    sizes = (120, 50) if quick else (500, 900)
     return _on_inputs(pictures, builtin_model("image"), sizes, quick, 128, target=[0, 6], players=(3, 3))
 
 

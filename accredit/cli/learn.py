@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -164,7 +166,9 @@ def _fit_selector(
 ) -> None:
     from accredit.learned.tasks import fit_selector
 
-    trained = fit_selector(method, task, k, seed=seed, progress=True, **settings)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=re.escape(f"{method}: "))  # doubts, which are printed below
+        trained = fit_selector(method, task, k, seed=seed, progress=True, **settings)
     trained.save(out)
     history = _history(trained)
     doubts, stopped = [*task.notes, *history.get("doubts", ())], history["stopped_because"]

@@ -59,9 +59,12 @@ def row_task(frame: Any, model: str, trusted: tuple[str, ...] = (), like: Inputs
     columns = tuple(map(str, frame.columns))
     if isinstance(like, Tabular) and like.columns not in (None, columns):
         raise InvalidInput(
-            f"the explainer reads the columns {', '.join(like.columns or ())}, and these are {', '.join(columns)}"
+            f"the explainer reads the columns {', '.join(like.columns or ())}, and these are {', '.join(columns)}; give "
+            "the same ones in the same order"
         )
-    numbers = numeric(frame)
+    numbers = numeric(
+        frame, "selectors read numbers without gaps: encode words, fill gaps, or use --method fast-shapley"
+    )
     inputs = like or Tabular.of(numbers, columns)
     digest = fingerprint(file=read_bytes(model)).parts["file"]
     x = inputs.check(numbers)
@@ -178,8 +181,9 @@ def fit_selector(
     if isinstance(made, CXPlain):
         if task.regresses:
             raise InvalidInput("cxplain explains classes, and this model gives one number; write l2x, invase or realx")
-        return made.fit(task.x, task.black_box, answers.argmax(axis=1), seed=seed, progress=progress)
-    made.fit(task.x, task.black_box, seed=seed, progress=progress)
+        made.fit(task.x, task.black_box, answers.argmax(axis=1), seed=seed, progress=progress)
+    else:
+        made.fit(task.x, task.black_box, seed=seed, progress=progress)
     made.explains = task.model
     return made
 
@@ -188,11 +192,11 @@ def opened_selector(folder: str, task_of: Any) -> tuple[Selector, Task]:
     """A saved selector and a task for it; refused where it was trained on another model."""
     selector = load(folder)
     task: Task = task_of(selector.inputs)
+    if selector.explains and selector.explains != task.model:
+        raise InvalidInput(
+            f"the explainer in {folder} was trained on another model; give the same one, or accredit learn fit"
+        )
     if isinstance(selector, TrainedExplainer):
-        if selector.explains and selector.explains != task.model:
-            raise InvalidInput(
-                f"the explainer in {folder} was trained on another model; give the same one, or accredit learn fit"
-            )
         selector.black_box = task.black_box
     return selector, task
 
