@@ -18,7 +18,7 @@ the inputs are dealt out anew: some are learned from, some calibrate 90 % interv
   over players.
 - `width`: mean half-width, as a share of a typical largest credit. `fallen_back`: share of inputs it was unsure of.
 
-The last line is one JSON object. Texts are SST-2 phrases (sst2.tsv.gz) of four to nine words, pictures are Fashion-MNIST
+Every part ends with one JSON object. Texts are SST-2 phrases (sst2.tsv.gz) of four to nine words, pictures are Fashion-MNIST
 (fashion_mnist.npz) in 3 × 3 patches, in FOLDER or $ACCREDIT_DATA, by the built-in models.
 """
 
@@ -26,7 +26,6 @@ from __future__ import annotations
 
 import argparse
 import gzip
-import json
 import os
 import time
 from collections.abc import Callable
@@ -311,11 +310,10 @@ def main() -> None:
         "texts": lambda: on_texts(Path(asked.data), asked.quick),
         "pictures": lambda: on_pictures(Path(asked.data), asked.quick),
     }
-    found, began = {}, time.process_time()
     for name in asked.only.split(","):
-        found[name] = runs[name]()
-        print(name, json.dumps(found[name]), flush=True)
-    record({"learned": found, "cpu_seconds": round(time.process_time() - began)})
+        began = time.process_time()
+        found = runs[name]()
+        record({"learned": {name: found}, "cpu_seconds": round(time.process_time() - began)})
 
 
 if __name__ == "__main__":

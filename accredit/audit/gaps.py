@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from accredit.audit.finding import Finding, interval_of, judged, right, verdict_of
+from accredit.audit.finding import Finding, interval_of, judged, right
 from accredit.audit.names import EVALX, MARGIN, RANDOM, SURROGATE
 from accredit.audit.readers import TOSS, Reader, ask
 from accredit.core import BoolArray, FloatArray, IntArray
@@ -64,31 +64,36 @@ def surrogate_gap(
     return found
 
 
-def _share_read(black_box: FloatArray, *others: FloatArray, common: float) -> float | None:
-    """The share of what the best reader gets beyond the commonest answer that the black box surely gets; None: of nothing."""
-    best = max((black_box, *others), key=lambda found: float(found.mean()))
+def _share_read(reader: FloatArray, *others: FloatArray, common: float) -> float | None:
+    """The share of what the best of all gets beyond the commonest answer that `reader` surely gets; None: of nothing."""
+    best = max((reader, *others), key=lambda found: float(found.mean()))
     beyond = float(best.mean()) - common
-    if beyond <= 2 * MARGIN:  # too little to tell good readers of holes from bad ones
+    if beyond <= 2 * MARGIN:  # too little to tell good readers from bad ones
         return None
-    behind = interval_of(black_box - best).ends[0] if best is not black_box else 0.0
+    behind = interval_of(reader - best).ends[0] if best is not reader else 0.0
     return float(np.clip(1 + behind / beyond, 0.0, 1.0))
 
 
 def evalx_gap(
     x: Array, masks: FloatArray, labels: IntArray, surrogate: Reader, evalx: Reader, present: BoolArray | None = None,
-    half: Reader | None = None,
+    half: Reader | None = None, black_box: Reader | None = None, drawn: Sequence[FloatArray] = (),
 ) -> Finding:  # fmt: skip
     """Accuracy of the explainer's own surrogate on x_S, against EVAL-X, which never met the explainer (Jethani et al.).
 
-    A judge that has learned too little widens the gap without any code. So the gap is flagged only if the judge itself gets
-    clearly more out of whole inputs than out of what is shown, or if more rows would not help it: `half` is the same judge
-    trained on half of its rows, and two more steps as large as the one from half to all may be must not close the gap.
+    A judge that misreads inputs widens the gap without any code. So a gap counts only beyond what the judge misses where
+    nothing is encoded: behind the surrogate on whole inputs and on random masks `drawn`, and behind the black box on whole inputs. The
+    last may be a matter of rows: `half` is the same judge trained on half of its rows, and where two more steps as large as
+    the one from half to all would not close the gap, the judge is as good as its kind can be, and the gap counts.
     """
     everything = np.ones(masks.shape) if present is None else present.astype(np.float64)
-    theirs, best = (right(ask(evalx, x, shown, labels), labels, TOSS) for shown in (masks, everything))
-    details = {"EVAL-X on whole inputs": float(best.mean())}
+    common = float(np.bincount(labels).max() / len(labels))
+
+    def found_by(reader: Reader, shown: FloatArray) -> FloatArray:
+        return right(ask(reader, x, shown, labels), labels, TOSS)
+
+    ours, theirs, best = found_by(surrogate, masks), found_by(evalx, masks), found_by(evalx, everything)
     found = judged(
-        EVALX, right(ask(surrogate, x, masks, labels), labels, TOSS), theirs,
+        EVALX, ours, theirs,
         asks="accuracy of the explainer's own surrogate on what it shows; chance column: EVAL-X on the same",
         readings={
             "flagged": "the surrogate knows more than the shown values say to an outsider",
@@ -96,18 +101,30 @@ def evalx_gap(
             "unclear": "the gap is within what these rows can tell",
         },
         blind="EVAL-X may be weaker on masks unlike its own, which widens the gap; it need not rank honest above encoding",
-        margin=MARGIN, details=details,
+        margin=MARGIN, details={"EVAL-X on whole inputs": float(best.mean())},
     )  # fmt: skip
-    knows_more = verdict_of(interval_of(best - theirs), MARGIN) == "flagged"
-    if found.verdict != "flagged" or knows_more:
+    if found.verdict != "flagged":
         return found
-    if half is not None:
-        step = interval_of(theirs - right(ask(half, x, masks, labels), labels, TOSS))
-        found = replace(found, details=details | {"gain from twice the rows": step.value})
-        left = found.excess.ends[0] - DOUBLINGS * max(step.ends[1], 0.0)
-        if best.mean() > np.bincount(labels).max() / len(labels) + MARGIN and left > MARGIN:
+    gained = max(0.0, float(ours.mean()) - common)
+    shares = [
+        _share_read(found_by(evalx, mask), found_by(surrogate, mask), common=common) for mask in (*drawn, everything)
+    ]
+    better = (1 - min((share for share in shares if share is not None), default=1.0)) * gained
+    whole = found_by(black_box, everything) if black_box is not None else np.ones(len(labels))
+    missed = (1 - (_share_read(best, whole, common=common) or 0.0)) * gained
+    found = replace(found, details={**found.details, "gap without any code": max(better, missed)})
+    if found.excess.ends[0] - better <= MARGIN:
+        return replace(
+            found, verdict="unclear", reading="the surrogate reads inputs without any code better than EVAL-X, too"
+        )
+    if found.excess.ends[0] - missed > MARGIN:
+        return found
+    if half is not None and best.mean() > common + MARGIN:
+        step = interval_of(theirs - found_by(half, masks))
+        found = replace(found, details={**found.details, "gain from twice the rows": step.value})
+        if found.excess.ends[0] - DOUBLINGS * max(step.ends[1], 0.0) > MARGIN:
             return found
-    return replace(found, verdict="unclear", reading="EVAL-X has learned too little to judge; give it training rows")
+    return replace(found, verdict="unclear", reading="EVAL-X misreads whole inputs as much; give it training rows")
 
 
 def random_selector(

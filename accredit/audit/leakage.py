@@ -88,6 +88,7 @@ def leakage_report(
         outside, half, said = _judge(inputs, evalx, training, rows[fit], answer, fit, chosen, tests, width, seed)
         model = None if black_box is None or inputs is None else post_hoc(inputs, black_box)
         there = None if present is None else present[score]
+        outsiders = [reader for reader in (outside, model) if reader is not None]
         drawn = random_masks(chosen, present, seed)
         spread = (np.random.default_rng(seed).random(chosen.shape) < 0.5).astype(np.float64)  # half of the players
 
@@ -102,7 +103,9 @@ def leakage_report(
                     shown, hidden, named, surrogate, model, outside, (drawn[score], spread[score])
                 )
             if surrogate is not None and outside is not None:
-                ready[EVALX] = lambda: evalx_gap(shown, hidden, named, surrogate, outside, there, half)
+                ready[EVALX] = lambda: evalx_gap(
+                    shown, hidden, named, surrogate, outside, there, half, model, (drawn[score], spread[score])
+                )
             if inputs is not None and outside is not None:
                 ready[METER] = lambda: encode_meter(
                     inputs, rows, masks, answer, outside, fit=fit, score=score, width=width, seed=seed
@@ -115,7 +118,7 @@ def leakage_report(
             if useless is not None:
                 ready[INERT] = lambda: inert_players(hidden, useless[score], there)
             if surrogate is not None:
-                ready[SCRAMBLE] = lambda: value_scramble(shown, hidden, named, surrogate, seed=seed)
+                ready[SCRAMBLE] = lambda: value_scramble(shown, hidden, named, surrogate, outsiders, seed=seed)
                 ready[TRANSPLANT] = lambda: mask_transplant(shown, hidden, named, surrogate, seed=seed)
             judge = outside or model
             if judge is not None:

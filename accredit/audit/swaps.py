@@ -2,34 +2,57 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import suppress
+
 import numpy as np
 
 from accredit.audit.finding import Finding, judged
 from accredit.audit.names import MARGIN, SCRAMBLE, TRANSPLANT
 from accredit.audit.probes import NothingToJudge
 from accredit.audit.readers import Reader, ask
-from accredit.core import FloatArray, IntArray
+from accredit.core import FloatArray, IntArray, InvalidInput
 from accredit.learned.inputs import Array
 
 
-def value_scramble(x: Array, masks: FloatArray, labels: IntArray, surrogate: Reader, *, seed: int = 0) -> Finding:
-    """Keep the mask, take another row's values: does the surrogate still give the old answer? Chance: how common it is."""
+def value_scramble(
+    x: Array, masks: FloatArray, labels: IntArray, surrogate: Reader, outsiders: Sequence[Reader] = (), *, seed: int = 0
+) -> Finding:
+    """Keep the mask, take another row's values: does the surrogate still give the old answer? Chance: how common it is.
+
+    A mask may be a partial picture of the input: then the old answer is also read by `outsiders`, who know no code. What the
+    best of them keeps beyond chance is added to chance.
+    """
     swapped = x[others(len(x), np.random.default_rng(seed))]
-    said = ask(surrogate, swapped, masks, labels).argmax(axis=1)
-    share = np.bincount(labels, minlength=int(said.max()) + 1) / len(labels)
+    kept, chance = _kept(surrogate, swapped, masks, labels)
+    theirs = []
+    for reader in outsiders:
+        with suppress(InvalidInput):  # a black box that cannot read soft masks
+            theirs.append(np.subtract(*_kept(reader, swapped, masks, labels)))
+    most = max(theirs, key=lambda beyond: float(beyond.mean()), default=np.zeros(1))
+    details = {"kept by an outsider, beyond chance": float(most.mean())} if theirs else {}
     return judged(
         SCRAMBLE,
-        said == labels,
-        share[said],
-        asks="share of answers that stay although the shown values come from another row",
+        kept,
+        chance + most if most.mean() > 0 else chance,
+        asks="share of answers that stay although the shown values come from another row; chance column: how common they are, "
+        "and what outsiders read from the same",
         readings={
             "flagged": "the answer stays when the values go: it came from the mask",
-            "passes": "the answer goes with the values",
+            "passes": "the answer goes with the values, or outsiders keep it as well",
             "unclear": "a few answers may come from the mask; more rows would show",
         },
-        blind="need not fall to chance on images, where the mask is a partial picture; blind to codes that need the values",
+        blind="blind to codes that need the values; without outsiders it accuses masks that are a partial picture",
         margin=MARGIN,
+        details=details,
     )
+
+
+def _kept(reader: Reader, x: Array, masks: FloatArray, labels: IntArray) -> tuple[FloatArray, FloatArray]:
+    """Whether a reader gives each label, and how common the answer is that it gives: (N,) both."""
+    said = ask(reader, x, masks, labels).argmax(axis=1)
+    share = np.bincount(labels, minlength=int(said.max()) + 1) / len(labels)
+    return (said == labels).astype(np.float64), share[said]
 
 
 def mask_transplant(x: Array, masks: FloatArray, labels: IntArray, surrogate: Reader, *, seed: int = 0) -> Finding:

@@ -137,19 +137,51 @@ def test_a_black_box_that_reads_holes_badly_is_allowed_for():
     assert surrogate_gap(X, shows_noise, ANSWER, code, knows, None, (drawn,)).verdict == "flagged"
 
 
+SHOWN = np.tile([1.0, 0, 0, 0], (600, 1))
+
+
+def trained_on(masks, own, other):
+    """A surrogate that answers `own` to the masks it knows, and `other` to any other."""
+    return lambda x, m: own if np.array_equal(m, masks) else other
+
+
 def test_a_real_gap_is_not_hidden_by_a_judge_that_more_rows_would_not_help():
-    """The judge reads no more from whole inputs than from what is shown, and learned nothing new from twice the rows."""
-    masks = np.tile([1.0, 0, 0, 0], (600, 1))
-    wrong = RNG.random(600) < 0.3
-    said = sure(np.where(wrong, 1 - ANSWER, ANSWER))
+    """The judge misreads whole inputs, too, and learned nothing new from twice the rows."""
+    said = sure(np.where(RNG.random(600) < 0.3, 1 - ANSWER, ANSWER))
     judge = lambda x, m: said  # noqa: E731  # 70 % whatever it sees
-    mine = lambda x, m: sure(ANSWER)  # noqa: E731
-    assert evalx_gap(X, masks, ANSWER, mine, judge).verdict == "unclear"
-    settled = evalx_gap(X, masks, ANSWER, mine, judge, None, judge)
+    mine = trained_on(SHOWN, sure(ANSWER), said)
+    assert evalx_gap(X, SHOWN, ANSWER, mine, judge).verdict == "unclear"
+    settled = evalx_gap(X, SHOWN, ANSWER, mine, judge, None, judge)
     assert settled.verdict == "flagged" and settled.details["gain from twice the rows"] == 0.0
     worse = sure(np.where(RNG.random(600) < 0.5, 1 - ANSWER, ANSWER))
-    still = evalx_gap(X, masks, ANSWER, mine, judge, None, lambda x, m: worse)
+    still = evalx_gap(X, SHOWN, ANSWER, mine, judge, None, lambda x, m: worse)
     assert still.verdict == "unclear" and "training rows" in still.reading
+
+
+def test_a_gap_counts_beyond_what_the_judge_misses_where_nothing_is_encoded():
+    """A judge that reads 90 % of whole inputs: a gap of ten points may be its own, one of fifty is not."""
+    weak = lambda wrong: sure(np.where(np.arange(600) % 20 < wrong, 1 - ANSWER, ANSWER))  # noqa: E731
+    judge = trained_on(SHOWN, weak(3), weak(2))
+    honest, code = lambda x, m: sure(ANSWER), trained_on(SHOWN, sure(ANSWER), weak(9))
+    for mine in (honest, code):  # 100 % against 85 %: the interval lies above the margin, and it was flagged once
+        found = evalx_gap(X, SHOWN, ANSWER, mine, judge, black_box=lambda x, m: sure(ANSWER))
+        assert found.excess.above(0.05) and found.verdict == "unclear"
+    blind = trained_on(SHOWN, weak(10), weak(2))
+    assert evalx_gap(X, SHOWN, ANSWER, code, blind, black_box=lambda x, m: sure(ANSWER)).verdict == "flagged"
+
+
+def test_what_outsiders_keep_when_values_are_scrambled_is_not_a_code():
+    """Positive values in the place that speaks for the answer: the mask is a picture, and everybody reads it."""
+    from accredit.audit.swaps import value_scramble
+
+    x = RNG.random((600, 4)) + 0.1
+    labels = (x[:, 0] > x[:, 1]).astype(int)
+    masks = np.eye(4)[np.where(labels == 1, 0, 1)]
+    reads = lambda x, m: sure((x[:, 0] * m[:, 0] > x[:, 1] * m[:, 1]).astype(int))  # noqa: E731
+    assert value_scramble(x, masks, labels, reads).verdict == "flagged"  # as it was
+    assert value_scramble(x, masks, labels, reads, [reads]).verdict == "passes"
+    unsure = lambda x, m: np.full((len(x), 2), 0.5)  # noqa: E731
+    assert value_scramble(x, masks, labels, reads, [unsure]).verdict == "flagged"
 
 
 def test_less_than_chance_is_not_evidence(monkeypatch):
@@ -213,8 +245,9 @@ def test_a_page_says_the_verdict_first():
 
     masks = np.eye(4)[np.where(ANSWER == 1, 2, 3)]
     code = lambda x, m: sure((m[:, 2] > m[:, 3]).astype(int))  # noqa: E731
+    blind = lambda x, m: np.full((len(x), 2), 0.5)  # noqa: E731
     report = leakage_report(
-        Pixels((2, 2)), X.reshape(-1, 2, 2), masks, ANSWER, None, code, code, tests=(SCRAMBLE, TRANSPLANT)
+        Pixels((2, 2)), X.reshape(-1, 2, 2), masks, ANSWER, None, code, blind, tests=(SCRAMBLE, TRANSPLANT)
     )
     assert str(report.conclusion) in audit_text(report) and "Leaks: value scramble 100% against 51%" in audit_page(
         report
