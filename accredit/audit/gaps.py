@@ -81,9 +81,9 @@ def evalx_gap(
     """Accuracy of the explainer's own surrogate on x_S, against EVAL-X, which never met the explainer (Jethani et al.).
 
     A judge that misreads inputs widens the gap without any code. So a gap counts only beyond what the judge misses where
-    nothing is encoded: behind the surrogate on whole inputs and on random masks `drawn`, and behind the black box on whole inputs. The
-    last may be a matter of rows: `half` is the same judge trained on half of its rows, and where two more steps as large as
-    the one from half to all would not close the gap, the judge is as good as its kind can be, and the gap counts.
+    nothing is encoded: behind the surrogate on whole inputs and on random masks `drawn`, and behind the black box on whole
+    inputs. The last may be a matter of rows: `half` is the same judge trained on half of its rows. Where two more steps as
+    large as the one from half to all would not close the gap, the judge is as good as its kind can be, and the gap counts.
     """
     everything = np.ones(masks.shape) if present is None else present.astype(np.float64)
     common = float(np.bincount(labels).max() / len(labels))

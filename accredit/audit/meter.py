@@ -28,22 +28,17 @@ def encode_meter(
     An estimate of $E[\log P(Y \mid X_S, M{=}S) - \log P(Y \mid X_S)]$ (after Puli et al., 2024). A reader trained on just
     these masks also gains from practice; chance is the same meter with the masks dealt out to other rows, where nothing
     can be encoded and practice is all there is. Two trainings.
-
-    Judge and reader also differ in what they are shown. So a second number must exceed the margin as well: how much worse
-    the reader that learned from dealt masks, which knows no code, reads the real ones. It is in `details`.
     """
     fit, score = halves(len(masks), seed) if fit is None or score is None else (fit, score)
     rng = np.random.default_rng(seed)
     dealt = masks.copy()
     for part in (fit, score):
         dealt[part] = masks[part[others(len(part), rng)]]
-    gains, on_real = [], []
+    gains = []
     for drawn in (masks, dealt):
         reader = _reader(inputs, x[fit], drawn[fit], labels[fit], int(labels.max()) + 1, width, seed)
         ours = _surprise(answers(reader, x[score], drawn[score]), labels[score])
         gains.append(_surprise(ask(evalx, x[score], drawn[score], labels[score]), labels[score]) - ours)
-        on_real.append(_surprise(answers(reader, x[score], masks[score]), labels[score]))
-    knows = interval_of(on_real[1] - on_real[0])
     found = judged(
         METER, gains[0], gains[1],
         asks="nats about the answer in the choice, beyond the values shown; chance column: masks dealt out at random",
@@ -54,20 +49,11 @@ def encode_meter(
         },
         blind="a better reader may find a code that this one misses; it also accuses honest explainers whose choice depends on "
         "the class, so it is a hint and decides nothing",
-        margin=MARGIN, unit="nats", details={"nats that a reader without a code misses": knows.value},
+        margin=MARGIN, unit="nats",
     )  # fmt: skip
     if found.verdict == "flagged" and not interval_of(gains[0]).above(MARGIN):  # less than chance is not evidence
         return replace(
             found, verdict="unclear", reading="the choice adds less than the margin; only chance is lower still"
-        )
-    if found.verdict == "flagged" and not knows.above(MARGIN):
-        clear = knows.below(MARGIN)
-        return replace(
-            found,
-            verdict="passes" if clear else "unclear",
-            reading="a reader that learned from dealt masks, and knows no code, reads the real ones as well"
-            if clear
-            else "a reader that knows no code may read the real masks as well; more rows would show",
         )
     return found
 

@@ -55,17 +55,19 @@ def concluded(found: Sequence[Finding], not_run: Mapping[str, str], total: int) 
     if missing:
         why = "; ".join(f"{name} {not_run.get(name, 'was not asked for')}" for name in missing)
         return Conclusion("cannot tell", why)
+    meter = by_name.get(METER)
+    hint = _evidence(meter) if meter is not None and meter.verdict == "flagged" else ""
     unclear = [by_name[name] for name in DECIDING if name in by_name and by_name[name].verdict == "unclear"]
     if unclear:
         rows = rows_to_decide(unclear, total)
         more = f"about {rows:,} rows would decide" if rows else "more rows of this kind would hardly decide"
         names = tuple(finding.name for finding in unclear)
-        return Conclusion("cannot tell", f"{', '.join(names)} unclear on {total:,} rows; {more}", names, rows)
-    if METER in by_name and by_name[METER].verdict == "flagged":
+        blocked = f" whether it leaks; {hint} keeps it from being acquitted" if rows and hint else ""
+        return Conclusion("cannot tell", f"{', '.join(names)} unclear on {total:,} rows; {more}{blocked}", names, rows)
+    if hint:
         return Conclusion(
             "cannot tell",
-            f"{_evidence(by_name[METER])}, which also happens to honest explainers whose choice depends on the class; every "
-            "other detector passes",
+            f"{hint}, which also happens to honest explainers whose choice depends on the class; every other detector passes",
             (METER,),
         )
     passed = tuple(name for name in NAMES if name in DECIDING and name in by_name)

@@ -76,8 +76,10 @@ def no_better_than_chance(surrogate: nn.Module, watched: Batch, shown: Tensor, h
     of epochs: an explainer whose choice is no better than chance passes in at most 1 of 100 trainings.
     """
     present = watched.present.numpy() > 0
-    if len(watched) < 2 or bool(((shown == 1) | (watched.present == 0)).all()):  # everybody is shown
+    if bool(((shown == 1) | (watched.present == 0)).all()):  # everybody is shown
         return []
+    if len(watched) < 2:
+        return ["one row is kept aside, which cannot tell whether the choice is better than chance; give more rows"]
     with torch.no_grad():
         ours = surprise(surrogate(watched.x, shown), watched.target)
         masks = [random_masks(shown.numpy(), present, seed) for seed in range(DRAWS)]

@@ -57,6 +57,7 @@ def row_task(frame: Any, model: str, trusted: tuple[str, ...] = (), like: Inputs
     from accredit.games.rows import numeric
 
     columns = tuple(map(str, frame.columns))
+    _of_kind(like, Tabular, "rows")
     if isinstance(like, Tabular) and like.columns not in (None, columns):
         raise InvalidInput(
             f"the explainer reads the columns {', '.join(like.columns or ())}, and these are {', '.join(columns)}; give "
@@ -81,6 +82,10 @@ def text_task(texts: Sequence[str], model: Any, length: int | None = None, like:
         raise InvalidInput(
             f"{getattr(model, 'name', model)} is not a classifier with one right label; selectors need one"
         )
+    _of_kind(like, Words, "texts")
+    empty = next((at for at, text in enumerate(texts) if not text.strip()), None)
+    if empty is not None:
+        raise InvalidInput(f"text {empty + 1} of {len(texts)} is empty; leave it out, or write something")
     encoded = [model.encode(text, cut=True) for text in texts]
     ids = [one.ids[~one.special] for one in encoded]
     pad = model.padding()
@@ -104,6 +109,7 @@ def picture_task(pictures: Sequence[Any], model: Any, like: Inputs | None = None
     """Pictures as a classifier reads them, in its own patches (of a network without patches: 16 squares, or pixels)."""
     if model.law != "softmax":
         raise InvalidInput(f"{model.name} is not a classifier with one right label; selectors need one")
+    _of_kind(like, Pixels, "pictures")
     seen = [model.encode(one) for one in pictures]
     shapes = {one.values.shape for one in seen}
     if len(shapes) > 1:
@@ -113,6 +119,13 @@ def picture_task(pictures: Sequence[Any], model: Any, like: Inputs | None = None
     x = inputs.check(np.stack([one.values for one in seen]))
     return Task(inputs, x, _reads_pixels(model), tuple(inputs.names(one) for one in x), digest_of(model),
                 network=model.model)  # fmt: skip
+
+
+def _of_kind(like: Inputs | None, kind: type, given: str) -> None:
+    """Refuse inputs that a trained explainer does not read."""
+    reads = {Tabular: "rows", Words: "texts", Pixels: "pictures"}
+    if like is not None and not isinstance(like, kind):
+        raise InvalidInput(f"the explainer reads {reads.get(type(like), 'other inputs')}, and these are {given}")
 
 
 def _block(pixels: Any, height: int, width: int) -> int:

@@ -121,6 +121,44 @@ def test_a_selector_of_rows_is_trained_used_and_audited(classes):
 
 
 @pytest.mark.slow
+def test_a_selector_refuses_other_models_columns_and_kinds(classes):
+    xgboost = pytest.importorskip("xgboost")
+    x = RNG.normal(size=(60, 4))
+    xgboost.XGBClassifier(n_estimators=3, max_depth=2, n_jobs=1).fit(x, (x[:, 1] > 0).astype(int)).save_model(
+        classes / "other.json"
+    )
+    about = ["--model", classes / "model.json"]
+    run(
+        "learn",
+        "fit",
+        classes / "train.csv",
+        *about,
+        "--method",
+        "cxplain",
+        "--k",
+        "2",
+        "--epochs",
+        "1",
+        "--out",
+        classes / "cx",
+    )
+    lines = (classes / "test.csv").read_text().splitlines()
+    (classes / "swapped.csv").write_text("\n".join(["b,a,c,d", *lines[1:]]))
+    (classes / "words.csv").write_text("\n".join([lines[0], *(line.rsplit(",", 1)[0] + ",red" for line in lines[1:])]))
+    (classes / "gaps.csv").write_text("\n".join([lines[0], ",1,2,3", *lines[2:]]))
+    for file, model, said in (
+        ("test.csv", "other.json", "trained on another model"),
+        ("swapped.csv", "model.json", "give the same ones in the same order"),
+        ("words.csv", "model.json", "column 'd' is .*selectors read numbers"),
+        ("gaps.csv", "model.json", "column 'a' has missing values; selectors read numbers"),
+    ):
+        with pytest.raises(InvalidInput, match=said):
+            run("learn", "explain", classes / "cx", classes / file, "--model", classes / model)
+    with pytest.raises(InvalidInput, match="the explainer reads rows, and these are texts"):
+        run("learn", "explain", classes / "cx", "a dull film")
+
+
+@pytest.mark.slow
 def test_a_selector_of_texts_reads_strings_and_joins_explain(tmp_path):
     texts = [f"{a} {b} film" for a in ("a bad", "a good", "not a", "the") for b in ("bad", "good", "very", "dull")] * 2
     (tmp_path / "texts.txt").write_text("\n".join(texts))
