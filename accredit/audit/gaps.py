@@ -105,7 +105,7 @@ def evalx_gap(
     )  # fmt: skip
     if found.verdict != "flagged":
         return found
-    gained = max(0.0, float(ours.mean()) - common)
+    gained = max(0.0, float(ours.mean()) - min(common, float(theirs.mean())))
     shares = [
         _share_read(found_by(evalx, mask), found_by(surrogate, mask), common=common) for mask in (*drawn, everything)
     ]
