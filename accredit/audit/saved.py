@@ -106,9 +106,9 @@ def _explainer(
         learn = rows, labels_of(training, _answers(training, rows, black_box, number))
     if cut is not None:
         black_box = None if black_box is None else cut.box(black_box)
-        surrogate = None if surrogate is None else cut.reader(surrogate)
+    reads = surrogate if cut is None or surrogate is None else cut.reader(surrogate)
     report = leakage_report(
-        explainer.inputs, x, masks, labels_of(arrays, answers), black_box, surrogate,
+        explainer.inputs, x, masks, labels_of(arrays, answers), black_box, reads,
         None if judge is None else EvalX.load(judge), arrays.get("inert"), scores=explainer.scores(x), training=learn,
         tests=wanted, seed=seed, progress=progress, subject=f"{method}, {explainer.rule()}",
     )  # fmt: skip

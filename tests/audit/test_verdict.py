@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -62,6 +64,11 @@ def test_how_many_rows_would_decide():
     """An interval of ±0.04 around an excess 0.02 below the margin: half as wide, so four times the rows."""
     assert rows_to_decide([finding(EVALX, "unclear", 0.03, 0.04)], 1000) == 4000
     assert rows_to_decide([finding(EVALX, "unclear", 0.05, 0.04)], 1000) is None  # just on the margin
+    weak = replace(
+        finding(EVALX, "unclear", 0.3, 0.04), reading="give it training rows"
+    )  # no number of rows is promised
+    said = concluded([*(finding(n, "passes") for n in DECIDE if n != EVALX), weak], {}, 1000)
+    assert said.rows is None and said.because.endswith("unclear on 1,000 rows; EVAL-X gap: give it training rows")
     said = concluded([finding(n, "passes") for n in DECIDE[1:]] + [finding(SURROGATE, "unclear", 0.03, 0.04)], {}, 1000)
     assert said.answer == "cannot tell" and said.because.endswith("about 4,000 rows would decide") and said.rows == 4000
     blocked = concluded([finding(SURROGATE, "unclear", 0.03, 0.04), finding(METER, "flagged"),
