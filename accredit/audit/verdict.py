@@ -91,7 +91,7 @@ def rows_to_decide(unclear: Sequence[Finding], total: int) -> int | None:
 
 
 def _decided(finding: Finding) -> bool:
-    """Whether its interval is off its margin, although it is unclear: a judge that is too weak, a black box that reads no holes."""
+    """Whether its interval is off its margin, although it is unclear: the judge is too weak, or nobody reads holes."""
     low, high = finding.excess.ends
     return not low <= finding.margin <= high
 
