@@ -5,10 +5,10 @@
 
 `tuned`, `second`, `new`: the kinds, worlds and seeds by which the rule was chosen and mended. `last`: kinds of cheats, of
 honest explainers, a world and a seed that nothing was chosen by when they were first tried; the mask transplant was mended
-by what they showed. `again`: the same kinds with another seed, tried after that. Classes (2 to 10) and rows are dealt out in turn, the same
-whichever `--worlds` are asked. With `--follow`, a report that cannot tell and says that about N rows would, N at most 10,000,
-is made again with N rows of the same world. Prints one line per explainer; the last line is one JSON object with the rates of
-every detector and of the verdict, in all and by number of rows, with 95 % intervals (Clopper and Pearson).
+by what they showed. `again`: the same kinds with another seed, tried after that. Classes (2 to 10) and rows are dealt out in
+turn, the same whichever `--worlds` are asked. With `--follow`, a report that cannot tell and says that about N rows would, N at
+most 10,000, is made again with N rows of the same world. Prints one line per explainer; the last line is one JSON object with
+the rates of every detector and of the verdict, in all and by number of rows, with 95 % intervals (Clopper and Pearson).
 """
 
 from __future__ import annotations
