@@ -266,8 +266,8 @@ def on_texts(folder: Path, quick: bool) -> dict[str, Any]:
 
 def on_pictures(folder: Path, quick: bool) -> dict[str, Any]:
     with np.load(folder / "fashion_mnist.npz", allow_pickle=False) as arrays:
-        pictures = list(arrays["x_train"][: 220 if quick else 2300])
-    sizes = (120, 50) if quick else (500, 900)
+        pictures = list(arrays["x_train"][: 220 if quick else 1900])
+    sizes = (120, 50) if quick else (400, 750)
     return _on_inputs(pictures, builtin_model("image"), sizes, quick, 128, target=[0, 6], players=(3, 3))
 
 
