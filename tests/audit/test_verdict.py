@@ -289,3 +289,23 @@ def test_a_regression_is_audited_by_thirds():
     assert told.conclusion.answer == "leaks" and set(told.flagged) == set(tests)
     with pytest.raises(InvalidInput, match="nothing can leak"):
         Thirds.of(np.zeros(50))
+
+
+@pytest.mark.slow
+def test_a_saved_regression_is_audited_by_its_own_numbers(tmp_path):
+    from accredit.audit import audit_saved
+    from accredit.learned import Training, l2x
+
+    x = np.random.default_rng(4).normal(size=(200, 3))
+    says = lambda rows: 5 + 2 * rows[:, 0]  # noqa: E731
+    training = Training(epochs=2, optimiser="adam")
+    with pytest.warns(RuntimeWarning, match="close to their random start"):
+        l2x(Tabular(3), 1, 1, training=training, surrogate_width=8, selector_width=8).fit(x, says).save(
+            tmp_path / "l2x"
+        )
+    np.savez(tmp_path / "rows.npz", x=x, answers=says(x))
+    report = audit_saved(tmp_path / "l2x", tmp_path / "rows.npz", tests=["mask-only probe", "value scramble"])
+    assert {f.name for f in report} == {PROBE, SCRAMBLE} and "in which third it lies" in report.notes[-1]
+    np.savez(tmp_path / "labels.npz", x=x, labels=(x[:, 0] > 0).astype(int))
+    with pytest.raises(InvalidInput, match="audited by the black box's own numbers"):
+        audit_saved(tmp_path / "l2x", tmp_path / "labels.npz")

@@ -118,6 +118,14 @@ def test_a_selector_of_rows_is_trained_used_and_audited(classes):
     assert found["conclusion"]["answer"] in ("leaks", "does not leak", "cannot tell")
     assert "the judge was trained on 300 training rows" in found["notes"]
     assert any(note.startswith("training left a doubt: ") for note in found["notes"])
+    from accredit.learned import EvalX, load
+
+    x = np.loadtxt(classes / "test.csv", delimiter=",", skiprows=1)
+    EvalX(load(classes / "l2x").inputs, width=4, epochs=1).fit(x, (x[:, 0] > 0).astype(int)).save(classes / "judge")
+    words = ["learn", "audit", classes / "l2x", classes / "test.csv", *about, "--judge", classes / "judge"]
+    assert "the judge was given" in json.loads(run(*words, "--json").stdout)["notes"]
+    with pytest.raises(InvalidInput, match="leave one of them out"):
+        run(*words, "--train", classes / "train.csv")
 
 
 @pytest.mark.slow
