@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from accredit.audit.finding import Findings, named
 from accredit.core import FloatArray, InvalidInput
+from accredit.core.arguments import checked_arguments
 from accredit.core.arrays import read_arrays as arrays_in
 from accredit.core.tables import is_table, number, read_sheet
 from accredit.learned.inputs import Array, BlackBox, answers_of, checked_answers
@@ -21,6 +22,7 @@ ARRAYS = (
 )
 
 
+@checked_arguments
 def audit_saved(
     folder: str | Path,
     data: str | Path,

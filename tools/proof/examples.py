@@ -13,6 +13,7 @@ import numpy as np
 from accredit.core import Attribution, Attributions, Claim, Holds, Precision
 from accredit.games import FunctionGame, FunctionGames, TableGame
 from accredit.values import Permutations, mobius, shapley
+from tools.proof.examples_models import TAKING_MODELS
 
 NOTHING = object()
 PLAYERS = ("a", "b", "c")
@@ -708,8 +709,9 @@ def example(call: str, parameter: str, expects: str, folder: Path) -> Any:
     """A good value of a parameter; `NOTHING` where its default will do."""
     room = call.split(".")[0]
     for key in (f"{call}.{parameter}", f"{room}.*.{parameter}"):
-        if key in BY_CALL:
-            return BY_CALL[key](folder)
+        for known in (BY_CALL, TAKING_MODELS):
+            if key in known:
+                return known[key](folder)
     return BY_NAME[parameter]() if parameter in BY_NAME else NOTHING
 
 
