@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput, distinct_names, real_numbers, whole_number
+from accredit.learned.masks import checked_mask
 
 Array = npt.NDArray[Any]
 BlackBox = Callable[[Array], Array]  # (N, ...) inputs -> (N, classes) probabilities
@@ -301,33 +302,6 @@ def inputs_from(settings: Mapping[str, Any]) -> Tabular | Words | Pixels:
         raise InvalidInput(f"settings of {kind} inputs are damaged: {error}") from None
 
 
-def checked_mask(mask: npt.ArrayLike, rows: int, players: int) -> FloatArray:
-    """The mask as numbers in 0..1, one row per input and one column per player."""
-    given = real_numbers(mask, "mask")
-    if given.shape != (rows, players):
-        raise InvalidInput(f"mask must have shape ({rows}, {players}), got {given.shape}: one column per player")
-    if given.size and not (given.min() >= 0 and given.max() <= 1):
-        raise InvalidInput(f"mask must lie in 0..1, got {given.min()}..{given.max()}")
-    return given
-
-
-def top(scores: npt.ArrayLike, k: int, present: BoolArray | None = None) -> BoolArray:
-    """The `k` highest scores of every row, ties to the lowest index, among those `present` (all of them, if fewer than k).
-
-    >>> top([[1.0, 3.0, 3.0, 2.0]], 1)
-    array([[False,  True, False, False]])
-    """
-    given = real_numbers(scores, "scores")
-    if given.ndim != 2 or np.isnan(given).any():
-        raise InvalidInput(f"scores must be (N, n) numbers without NaN, got shape {given.shape}")
-    k = checked_k(k, given.shape[1])
-    there = np.ones(given.shape, dtype=bool) if present is None else present
-    order = np.argsort(np.where(there, -given, np.inf), axis=1, kind="stable")[:, :k]
-    chosen = np.zeros(given.shape, dtype=bool)
-    np.put_along_axis(chosen, order, True, axis=1)
-    return chosen & there
-
-
 def answers_of(black_box: BlackBox, x: Array) -> FloatArray:
     """What a black box answers to some inputs: (N, ...) -> (N, classes)."""
     if not callable(black_box):
@@ -423,11 +397,6 @@ def checked_labels(labels: npt.ArrayLike, rows: int, classes: int | None = None)
         found = f"all {given[0]}" if rows else "missing"
         raise InvalidInput(f"labels are {found}: with one class there is nothing to learn; give rows of two classes")
     return given.astype(np.int64)
-
-
-def checked_k(k: Any, players: int) -> int:
-    """How many players are chosen: a whole number, at most as many as there are."""
-    return whole_number(k, "k", 1, players)
 
 
 def whole(name: str, value: Any, least: int = 1, most: int = LARGEST) -> int:

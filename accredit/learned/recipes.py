@@ -23,8 +23,9 @@ from typing import Any
 from accredit.core import InvalidInput
 from accredit.core.arguments import checked_arguments
 from accredit.learned.cxplain import CXPlain
-from accredit.learned.inputs import Inputs, Pixels, Words, checked_k
+from accredit.learned.inputs import Inputs, Pixels, Words
 from accredit.learned.laws import Bernoulli, DrawnTopK, RelaxedTopK
+from accredit.learned.masks import checked_k
 from accredit.learned.schedules import Joint, RandomFirst, Reinforce, Weighted
 from accredit.learned.stages import Training
 from accredit.learned.trainer import TrainedExplainer

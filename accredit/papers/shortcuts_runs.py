@@ -162,7 +162,7 @@ def _answers_to_other_words(model: AttentionClassifier, given: Rows, masks: Floa
     """What the model answers when the words under each mask are another review's: (N,)."""
     import torch
 
-    from accredit.audit.leakage import others
+    from accredit.audit.swaps import others
 
     words = given.tokens[others(len(given.tokens), np.random.default_rng(0))]
     there = None if given.present is None else torch.as_tensor(given.present)

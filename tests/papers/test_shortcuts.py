@@ -16,7 +16,7 @@ pytest.importorskip("torch")
 pytest.importorskip("sklearn")
 pytest.importorskip("matplotlib")
 
-from accredit.audit.leakage import others
+from accredit.audit.swaps import others
 from accredit.cli import accredit
 from accredit.core import InvalidInput
 from accredit.papers import shortcuts, shortcuts_runs
