@@ -185,10 +185,11 @@ def test_the_rate_is_that_of_labels_moved_at_random(classes: int, rate: float) -
     rng = np.random.default_rng(7)
     wrong = rng.random(8000) < rate
     y = np.where(wrong, (true + rng.integers(1, classes, size=8000)) % classes, true)
-    found, low, high = error_rate(logs, y)
-    assert found == pytest.approx(rate, abs=0.03) and low < found < high < found + 0.04
+    found = error_rate(logs, y)
+    low, high = found.interval
+    assert found.likeliest == pytest.approx(rate, abs=0.03) and low < found.likeliest < high < found.likeliest + 0.04
     for factor in (0.3, 3.0):
-        assert error_rate(factor * logs, y)[0] == pytest.approx(found, abs=0.002)
+        assert error_rate(factor * logs, y).likeliest == pytest.approx(found.likeliest, abs=0.002)
 
 
 @pytest.mark.slow
@@ -199,9 +200,9 @@ def test_labels_that_are_confused_are_not_counted_as_wrong_at_random() -> None:
     rng = np.random.default_rng(8)
     runner_up = np.argsort(logs, axis=1)[:, -2]
     confused = np.where(rng.random(8000) < 0.1, runner_up, true)
-    assert error_rate(logs, confused)[0] < 0.03
+    assert error_rate(logs, confused).likeliest < 0.03
     both = np.where(rng.random(8000) < 0.1, (confused + rng.integers(1, 5, size=8000)) % 5, confused)
-    assert error_rate(logs, both)[0] == pytest.approx(0.1, abs=0.04)
+    assert error_rate(logs, both).likeliest == pytest.approx(0.1, abs=0.04)
 
 
 def test_the_slopes_of_the_likelihood_are_its_differences() -> None:
@@ -216,10 +217,10 @@ def test_the_slopes_of_the_likelihood_are_its_differences() -> None:
 
 def test_a_hundred_rows_without_an_error_are_no_proof_of_none() -> None:
     logs = np.log(np.array([[0.99, 0.01]] * 100))
-    rate, low, high = error_rate(logs, np.zeros(100, dtype=int))
-    assert rate < 0.03 and low < rate < high
+    found = error_rate(logs, np.zeros(100, dtype=int))
+    assert found.likeliest < 0.03 and found.interval[0] < found.likeliest < found.interval[1]
     ties = np.log(np.full((50, 3), 1 / 3))  # answers that say nothing
-    assert 0 <= error_rate(ties, np.arange(50) % 3)[0] <= 0.5
+    assert 0 <= error_rate(ties, np.arange(50) % 3).likeliest <= 0.5
 
 
 def test_models_have_a_say_by_what_they_add() -> None:
