@@ -12,8 +12,9 @@ $$P(y) = (1-\pi)\,t_y + \pi\,\frac{1-t_y}{C-1}, \qquad t = (1-\delta)\,q + \delt
 
 The likeliest (π, δ, a) are found, with a mild prior; π is the rate. How likely other rates are is asked one by one, each with
 the δ and a that fit it best, and without the prior of the rate: an interval must not be narrow because of what was believed
-before. Of two classes δ cannot be told from π and is zero. What separates the two is the class that a label has where the model is sure:
-errors at random fall on the least plausible class as often as on the others. Data cannot prove that errors are of that kind.
+before. Of two classes δ cannot be told from π and is zero. What separates the two is the class that a label has where the
+model is sure: errors at random fall on the least plausible class as often as on the others. Data cannot prove that errors are
+of that kind.
 """
 
 from __future__ import annotations
@@ -91,7 +92,7 @@ def _profile(judged: _Likelihood, best: FloatArray) -> FloatArray:
                 return value, slopes[1:]
 
             ended = minimize(surprise, rest, jac=True, method="L-BFGS-B")
-            found[i], rest = ended.fun + _prior(RATES[i]), ended.x
+            found[i], rest = ended.fun, ended.x
     return found
 
 

@@ -102,9 +102,10 @@ def wrong_labels(
         "left_out": _left_out(len(y)),
         "seen_as": tuple(views),
     }
-    about: dict[str, Any] = (
-        {"suspects": (), "rate": None, "verdict": refused} if refused else _listed(order, seen, y, chosen, kept, wanted)
-    )
+    about: dict[str, Any] = {"suspects": (), "rate": None, "verdict": refused}
+    if not refused:
+        with scores.one_thread():
+            about = _listed(order, seen, y, chosen, kept, wanted)
     said = tuple(classes[i] for i in _instead(seen.logs, y, about["suspects"]))
     return with_excerpts(WrongLabels(**common, **about, suggested=said), texts)
 
@@ -142,7 +143,10 @@ def _listed(
             f"about {rate:.1%} of the labels look wrong, but no list of suspects is expected to be {wanted:.0%} right"
         )
         if seen.agrees.all():
-            verdict = f"no label looks wrong: all are foretold from the other rows; at most about {errors.interval[1]:.1%} could be wrong"
+            most = errors.interval[1]
+            verdict = (
+                f"no label looks wrong: all are foretold from the other rows; at most about {most:.1%} could be wrong"
+            )
         return {"suspects": (), "rate": rate, "verdict": verdict, "precision_at": curve}
     shares = np.array([expected(other)[size - 1] for other in errors.rates])
     precision = float(curve[size - 1])
