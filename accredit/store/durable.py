@@ -146,8 +146,8 @@ class Durable:
         pending: list[Entry] = []
         last = time.monotonic()
 
-        def claim(rows: list[int]) -> list[int]:
-            granted = self._leases.claim([names[row] for row in rows])
+        def claim(rows: list[int], most: int) -> list[int]:
+            granted = self._leases.claim([names[row] for row in rows], most)
             return [row for row in rows if names[row] in granted]
 
         def commit() -> None:
@@ -206,15 +206,16 @@ class _Leases:
         self._open: dict[bytes, int] = {}  # coalition -> its lease
         self.left_to_others: set[bytes] = set()
 
-    def claim(self, wanted: list[bytes]) -> set[bytes]:
-        """Those of the coalitions that are ours to evaluate."""
+    def claim(self, wanted: list[bytes], most: int) -> set[bytes]:
+        """The first of the coalitions, at most `most`, that are ours to evaluate; those before them are left to others."""
         if not self._journal.shared:
-            return set(wanted)
+            return set(wanted[:most])
         if self._renewal is None:
             self._renewal = Renewal(self._journal.path, self._holder)
-        lease, granted = self._journal.claim(self._game, self._seed, self._holder, wanted)
+        lease, granted = self._journal.claim(self._game, self._seed, self._holder, wanted, most)
         self._open |= dict.fromkeys(granted, lease)
-        self.left_to_others |= set(wanted) - set(granted)
+        looked_at = wanted if len(granted) < most else wanted[: wanted.index(granted[-1])]
+        self.left_to_others |= set(looked_at) - set(granted)
         return set(granted)
 
     def finished(self, entries: list[Entry]) -> list[int]:
