@@ -67,11 +67,24 @@ def long_model(folder: Path) -> Path:
     return folder
 
 
+ENDED = """
+() => new Promise((end) => {
+  const watched = [document.querySelector("#save"), ...document.querySelectorAll("form.ask, form.ask .problem")];
+  const shown = (node) => !node.hidden && node.offsetParent !== null;
+  const over = () => !document.querySelector("form.ask[aria-busy]") && (!save.disabled || watched.some((n) => n.matches(".problem") && shown(n)));
+  const look = () => over() && (watcher.disconnect(), end());
+  const watcher = new MutationObserver(look);
+  for (const node of watched) watcher.observe(node, { attributes: true });
+  look();
+})
+"""
+
+
 def finished(page: Any) -> None:
-    page.wait_for_selector("#save:not([disabled]), .view:not([hidden]) .problem:not([hidden])")
+    """Waits until the page has ended its work, and is notified: asking in every frame would be part of what is measured."""
+    page.evaluate(ENDED)
     if wrong := page.locator(".problem:visible").all_text_contents():
         raise SystemExit(f"the page says: {wrong[0]}")
-    page.wait_for_selector("form[aria-busy]", state="detached")
 
 
 def first_click(browser: Any) -> float:

@@ -296,17 +296,19 @@ def test_what_is_out_of_sight_is_not_laid_out_and_is_there_all_the_same(browser,
     blocks = explanation_blocks(sample(" ".join(f"word{k}" for k in range(words)), flow=False), live=True)
     visit = Visit(browser, server)
     page = visit.page
-    pauses = page.evaluate(
+    pauses, later = page.evaluate(
         """async ([blocks, order]) => {
           const { Blocks, parsed } = await import("/static/page-parts.js");
           let pauses = 0;
           scheduler.yield = () => ((pauses += 1), Scheduler.prototype.yield.call(scheduler));
           const event = await parsed({ title: "Why?", order, blocks });
           new Blocks(document.getElementById("explain-result")).take(event, true);
-          return pauses;
+          return [pauses, document.querySelectorAll(".piece.later").length];
         }""",
         [blocks, list(blocks)],
     )
+    assert later == page.locator(".piece").count() - page.locator(".strip").count() > 0  # all but the first of every text
+    visit.see(".piece.later").to_have_count(0)
     assert pauses == sum(max(0, len(block) - 1) // 60_000 for block in blocks.values()) > 10
     hidden = "e => !e.checkVisibility({ contentVisibilityAuto: true })"
     far = page.locator(".lead .t").nth(words - 10)
