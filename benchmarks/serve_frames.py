@@ -71,8 +71,9 @@ ENDED = """
 () => new Promise((end) => {
   const watched = [document.querySelector("#save"), ...document.querySelectorAll("form.ask, form.ask .problem")];
   const shown = (node) => !node.hidden && node.offsetParent !== null;
-  const over = () => !document.querySelector("form.ask[aria-busy]") && (!save.disabled || watched.some((n) => n.matches(".problem") && shown(n)));
-  const look = () => over() && (watcher.disconnect(), end());
+  const told = () => watched.find((node) => node.matches(".problem") && shown(node));
+  const over = () => !document.querySelector("form.ask[aria-busy]") && (!watched[0].disabled || told());
+  const look = () => over() && (watcher.disconnect(), end(told()?.textContent));
   const watcher = new MutationObserver(look);
   for (const node of watched) watcher.observe(node, { attributes: true });
   look();
@@ -82,9 +83,8 @@ ENDED = """
 
 def finished(page: Any) -> None:
     """Waits until the page has ended its work, and is notified: asking in every frame would be part of what is measured."""
-    page.evaluate(ENDED)
-    if wrong := page.locator(".problem:visible").all_text_contents():
-        raise SystemExit(f"the page says: {wrong[0]}")
+    if wrong := page.evaluate(ENDED):
+        raise SystemExit(f"the page says: {wrong}")
 
 
 def first_click(browser: Any) -> float:

@@ -307,7 +307,9 @@ def test_what_is_out_of_sight_is_not_laid_out_and_is_there_all_the_same(browser,
         }""",
         [blocks, list(blocks)],
     )
-    assert later == page.locator(".piece").count() - page.locator(".strip").count() > 0  # all but the first of every text
+    assert (
+        later == page.locator(".piece").count() - page.locator(".strip").count() > 0
+    )  # all but the first of every text
     visit.see(".piece.later").to_have_count(0)
     assert pauses == sum(max(0, len(block) - 1) // 60_000 for block in blocks.values()) > 10
     hidden = "e => !e.checkVisibility({ contentVisibilityAuto: true })"
