@@ -327,3 +327,26 @@ def test_what_is_out_of_sight_is_not_laid_out_and_is_there_all_the_same(browser,
     first, last = (page.locator(".numbers tbody").nth(k).locator("td").first.bounding_box() for k in (0, -1))
     assert abs(first["x"] - last["x"]) < 1  # the columns of all parts stand below one another
     visit.close()
+
+
+def test_what_had_come_before_a_cancel_is_named_and_the_button_of_a_pair_is_like_others(browser, server):
+    visit = Visit(browser, server)
+    said = visit.page.evaluate(
+        """async () => {
+          const { Asking } = await import("/static/page-parts.js");
+          const [form, result] = ["explain-form", "explain-result"].map((id) => document.getElementById(id));
+          const line = new TextEncoder().encode('{"event": "result", "html": "<p>half</p>"}\\n');
+          window.fetch = async () => new Response(new ReadableStream({ start: (sent) => sent.enqueue(line) }));
+          const asking = new Asking(form, result);
+          asking.run("/api/explain", {}, () => {});
+          while (!asking.came) await new Promise(requestAnimationFrame);
+          asking.cancel.click();
+          return form.querySelector(".problem").textContent;
+        }"""
+    )
+    assert said == "Cancelled. What had come by then stands below."
+    sizes = visit.page.evaluate(
+        """() => ["#pair-add", "#link"].map((id) => getComputedStyle(document.querySelector(id)).fontSize)"""
+    )
+    assert sizes[0] == sizes[1]
+    visit.close()

@@ -206,7 +206,7 @@ export class Asking {
     result.before(this.earlier);
     this.controller = null;
     this.named = () => "This is the earlier result:"; // what an old result is called
-    this.cancel.addEventListener("click", () => this.stop("Cancelled."));
+    this.cancel.addEventListener("click", () => this.stop(this.came ? "Cancelled. What had come by then stands below." : "Cancelled."));
   }
 
   get running() {
@@ -246,6 +246,7 @@ export class Asking {
     const controller = (this.controller = new AbortController());
     this.cancel.hidden = this.going.hidden = false;
     this.age();
+    this.came = false; // something of what was asked
     this.form.setAttribute("aria-busy", "true");
     const status = this.going.querySelector("span");
     const bar = this.going.querySelector("progress");
@@ -262,6 +263,7 @@ export class Asking {
         seen(event);
         if (event.event === "result") {
           this.age(false);
+          this.came = true;
           await breath();
         }
         if (event.event === "done") return true;
