@@ -131,12 +131,18 @@ def flows(
     help="Folder with the Linzen sentences, GloVe and plain text.",
 )
 @click.option("--weights", type=NamedPath(), help="Folder of a trained model: loaded if there, else written.")
+@click.option(
+    "--start",
+    type=NamedPath(file_okay=False, exists=True),
+    help="Folder of a pretrained BERT of six layers to begin with, such as all-MiniLM-L6-v2; default: at random.",
+)
 @_with(OPTIONS)
-def agreement(data: str, weights: str | None, quick: bool, out: str, seed: int) -> None:
+def agreement(data: str, weights: str | None, start: str | None, quick: bool, out: str, seed: int) -> None:
     """The verb-number study: attention, rollout and flow against blank-out, layer by layer."""
     from accredit.papers.agreement import agreement as run
 
-    _finish(run(Path(data), Path(weights) if weights else None, quick, seed), out)
+    kept, begun = (Path(folder) if folder else None for folder in (weights, start))
+    _finish(run(Path(data), kept, quick, seed, begun), out)
 
 
 @reproduce.command()
