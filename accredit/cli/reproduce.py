@@ -149,7 +149,11 @@ def agreement(data: str, weights: str | None, start: str | None, quick: bool, ou
 @_with(TEXTS)
 @click.option("--longest", type=Count(min=1), help="Keep only texts of at most this many words.")
 @click.option("--budget", type=Count(min=4), default=128, show_default=True, help="Payoffs of a game method.")
-@click.option("--judge", multiple=True, help="Rank the first model again, measured by this removal; repeat it.")
+@click.option("--judge", multiple=True, help="Rank every model again, measured by this removal; repeat it.")
+@click.option(
+    "--rows", type=Count(0, 100), default=40, show_default=True, help="Rows of the built-in table beside them."
+)
+@click.option("--contexts", type=Count(min=0), default=6, show_default=True, help="Contexts of each kind of answer.")
 @click.option("--store", type=NamedPath(), help="File that keeps finished rows.")
 @click.option(
     "--executor", default="serial", show_default=True, help="serial, processes:2, dask, or dask:tcp://host:8786."
@@ -163,13 +167,15 @@ def arena(
     limit: int | None,
     budget: int,
     judge: tuple[str, ...],
+    rows: int,
+    contexts: int,
     store: str | None,
     executor: str,
     quick: bool,
     out: str,
     seed: int,
 ) -> None:
-    """Every method on a data set: ranked table, curves, agreement, intervals against exact values."""
+    """Which explanation, when: every method on texts under every judge, on rows of a table and on answers."""
     from accredit.arena.examples import filters, read_examples, sample
     from accredit.arena.texts import TextContest
     from accredit.methods import COMPARED
@@ -184,9 +190,11 @@ def arena(
     subject += "".join(f", {k} = {v}" for k, v in chosen.items()) + (
         f", at most {longest} words, in file order" if longest else ""
     )
-    contests = [TextContest(COMPARED, model=name, budget=budget, seed=seed) for name in models]
-    contests += [replace(contests[0], judge=removal) for removal in judge]
-    _finish(arena_report(contests, examples, store, executor, subject, quick, seed), out)
+    asked = [TextContest(COMPARED, model=name, budget=budget, seed=seed) for name in models]
+    contests = [replace(contest, judge=removal) for contest in asked for removal in (None, *judge)]
+    if quick:
+        rows, contexts = min(rows, 2), min(contexts, 1)
+    _finish(arena_report(contests, examples, store, executor, subject, quick, seed, rows, contexts), out)
 
 
 @reproduce.command()
@@ -247,17 +255,28 @@ def plausibility(data: str, model: str, limit: int, quick: bool, out: str, seed:
 )
 @click.option("--seeds", type=Count(min=1), help="Runs of each row; default 5, with --quick 2.")
 @click.option("--first", is_flag=True, help="Choose nothing: take the first setting of every cure.")
+@click.option("--further", is_flag=True, help="Also try longer training, wider heads and other clipping of Weighting.")
 @click.option("--store", type=NamedPath(file_okay=False), help="Folder of finished runs; default: inside --out.")
 @click.option("--workers", type=Count(min=1), default=2, show_default=True, help="Runs at the same time.")
 @_with(OPTIONS)
 def shortcuts(
-    data: str, seeds: int | None, first: bool, store: str | None, workers: int, quick: bool, out: str, seed: int
+    data: str,
+    seeds: int | None,
+    first: bool,
+    further: bool,
+    store: str | None,
+    workers: int,
+    quick: bool,
+    out: str,
+    seed: int,
 ) -> None:
     """Attention as a code for the answer, and two cures: Tables 1 and 2 of "Why is Attention Not So Attentive?"."""
     from accredit.papers.shortcuts import shortcuts as run
 
     kept = store or str(Path(out) / "shortcuts_runs")
-    _finish(run(data, quick, seeds, seed, kept, workers, lambda line: click.echo(line, err=True), not first), out)
+    _finish(
+        run(data, quick, seeds, seed, kept, workers, lambda line: click.echo(line, err=True), not first, further), out
+    )
 
 
 @reproduce.command()

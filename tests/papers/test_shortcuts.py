@@ -26,6 +26,7 @@ from accredit.papers.shortcuts_runs import (
     BASELINES,
     CANDIDATES,
     CHANCE,
+    FURTHER,
     PLAIN,
     Outcome,
     Task,
@@ -209,6 +210,20 @@ def test_the_papers_statements_stand_beside_its_figures_and_ours_are_marked():
     marked = [v.statement for v in report.verdicts if v.ours]
     assert any("60 %" in s for s in marked) and any("15 %" in s for s in marked)
     assert "(our threshold)" in report.markdown() and "paper: from 48.9 to 17.0 %" in report.markdown()
+
+
+def test_further_settings_stand_beside_the_one_that_is_reported(tmp_path):
+    usual = Row(firsts(CANDIDATES)[1], (replace(OUTCOME, accuracy=0.9), replace(OUTCOME, accuracy=0.92), OUTCOME))
+    more = [Row(s, (replace(OUTCOME, accuracy=0.9 + 0.01 * k),) * 2) for k, s in enumerate(FURTHER)]
+    report = shortcuts.Report("shortcuts", "…")
+    shortcuts._further(report, usual, more)
+    told = report.markdown()
+    assert "at 97.8 % with 5.8 % on inert tokens" in told
+    assert "| T 0.2, cap 10, MLP head, 25 epochs | 91.0 ± 1.0 |" in told  # of the same two seeds
+    assert "| T 0.2, cap 10, head of 256 + 256, batches of 64, 25 epochs | 91.0 ± 0.0 |" in told
+    assert "The highest accuracy is 93.0 ± 0.0 % (T 0.2, cap 200, MLP head, 25 epochs), -4.8 points" in told
+    with pytest.raises(InvalidInput, match="--further tries settings at full length; leave out --quick"):
+        shortcuts.shortcuts(tmp_path, quick=True, further=True)
 
 
 def test_tables_show_the_paper_beside_us_with_chance():
