@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
+import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import reduce
@@ -19,6 +22,7 @@ from accredit.cli.output import NewFolder, written
 from accredit.core import AccreditError, InvalidInput
 
 JSON = "accredit.json"  # where a context keeps --json, which no report needs to know
+FOUND = "accredit.found"  # where `all` counts the verdicts of its pages
 
 
 def _keep_form(ctx: click.Context, param: click.Parameter, value: bool) -> None:
@@ -352,7 +356,8 @@ def every_page(context: click.Context, data: str | None, pages: str | None, quic
             there = f"{'' if data else 'without --data '}there are {', '.join(names)}"
             raise InvalidInput(f"--pages names {', '.join(unknown) or 'nothing'}; {there}")
         names = asked
-    failed = []
+    failed, began = [], (time.perf_counter(), _cpu_seconds())
+    context.meta[FOUND] = Counter()
     for name in names:
         click.echo(f"\n{name}", err=bool(context.meta[JSON]))
         place = ["--data", str(Path(data) / DATA[name])] if data and name in DATA else []
@@ -363,12 +368,23 @@ def every_page(context: click.Context, data: str | None, pages: str | None, quic
         except AccreditError as error:
             failed.append(name)
             click.echo(f"! {name} did not run: {error}", err=bool(context.meta[JSON]))
+    took, worked = (
+        (after - before) / 60 for before, after in zip(began, (time.perf_counter(), _cpu_seconds()), strict=True)
+    )
+    counts = ", ".join(f"{context.meta[FOUND][kind]} {said}" for kind, said in COUNTED.items())
+    click.echo(f"\npages run: {len(names) - len(failed)}, in {took:.1f} minutes, {worked:.1f} of CPU: {counts}", err=True)
     if failed:
         raise click.ClickException(f"{len(failed)} of {len(names)} pages did not run: {', '.join(failed)}")
 
 
+def _cpu_seconds() -> float:
+    """Of this process and of its workers that have ended."""
+    return sum(os.times()[:4])
+
+
 UNSEEN = ("out", "store", "workers", "executor", "as_json", "quiet")  # options that do not change what a report says
 MARKS = {"holds": "✓", "refuted": "✗", "cannot tell": "?"}
+COUNTED = {"holds": "statements hold", "refuted": "are refuted", "cannot tell": "cannot be told from so little"}
 
 
 def _typed() -> str:
@@ -391,6 +407,7 @@ def _typed() -> str:
 def _finish(report: Any, out: str) -> None:
     report.command = _typed()
     files = report.write(out)
+    click.get_current_context().meta.get(FOUND, Counter()).update(str(verdict.found) for verdict in report.verdicts)
     if click.get_current_context().meta[JSON]:
         told = [{"found": v.found, "said": v.said, "because": v.because} for v in report.verdicts]
         click.echo(json.dumps({"report": report.name, "verdicts": told}, ensure_ascii=False))
