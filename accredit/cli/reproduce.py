@@ -372,7 +372,9 @@ def every_page(context: click.Context, data: str | None, pages: str | None, quic
         (after - before) / 60 for before, after in zip(began, (time.perf_counter(), _cpu_seconds()), strict=True)
     )
     counts = ", ".join(f"{context.meta[FOUND][kind]} {said}" for kind, said in COUNTED.items())
-    click.echo(f"\npages run: {len(names) - len(failed)}, in {took:.1f} minutes, {worked:.1f} of CPU: {counts}", err=True)
+    click.echo(
+        f"\npages run: {len(names) - len(failed)}, in {took:.1f} minutes, {worked:.1f} of CPU: {counts}", err=True
+    )
     if failed:
         raise click.ClickException(f"{len(failed)} of {len(names)} pages did not run: {', '.join(failed)}")
 

@@ -128,8 +128,8 @@ def _task(report: Report, model: VerbNumberModel, hard: Sequence[Prefix], easy: 
                 )
     mixed = [answers(model, [p for p in hard if p.attractors == k]).astype(float) for k in _attractors(hard)]
     natural = natural_mix(mixed)
-    plural = [float(np.mean([p.plural for p in hard if p.attractors == k])) for k in _attractors(hard)]
-    usual = natural_mix([np.array([max(p, 1 - p)]) for p in plural]).value
+    shares = [float(np.mean([p.plural for p in hard if p.attractors == k])) for k in _attractors(hard)]
+    usual = natural_mix([np.array([max(p, 1 - p)]) for p in shares]).value
     rows.append(["Linzen, natural mix", sum(map(len, mixed)), f"{natural:.3f}", f"{usual:.3f}"])
     report.verdict(
         "Linzen, natural mix: the model is right as often as the published one",

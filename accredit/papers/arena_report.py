@@ -78,8 +78,8 @@ def arena_report(
     if rows:
         tables["rows of a table"] = _of_rows(report, RowContest(seed=seed), rows, store, executor)
     if contexts:
-        contest = AnswerContest(COMPARED_ANSWERS, passages=6 if quick else 8, budget=32 if quick else 64, seed=seed)
-        tables |= _of_answers(report, contest, contexts, store, executor)
+        answering = AnswerContest(COMPARED_ANSWERS, passages=6 if quick else 8, budget=32 if quick else 64, seed=seed)
+        tables |= _of_answers(report, answering, contexts, store, executor)
     _in_one_table(report, tables)
     return report
 

@@ -130,10 +130,10 @@ def shortcuts(
     settings = [*BASELINES, *PLAIN, *(chosen(tried) if tried else firsts(CANDIDATES))]
     if quick:
         settings = [s.shortened(QUICK_EPOCHS, QUICK_BATCH) for s in settings]
-    rows = outcomes(settings, numbers, "report")
-    report = _report(rows, tried, texts, quick, numbers)
+    found = outcomes(settings, numbers, "report")
+    report = _report(found, tried, texts, quick, numbers)
     if further:
-        _further(report, next(r for r in rows if _is_weighted_pooling(r)), outcomes(FURTHER, numbers[:2], "report"))
+        _further(report, next(r for r in found if _is_weighted_pooling(r)), outcomes(FURTHER, numbers[:2], "report"))
     return report
 
 
