@@ -190,7 +190,7 @@ def _pretrained(vocabulary: dict[str, int], start: Path) -> Any:
     pieces = network.get_input_embeddings().weight.detach()
     rows = tokenizer(names, add_special_tokens=False)["input_ids"]
     table = torch.stack([pieces[row or [tokenizer.unk_token_id]].mean(dim=0) for row in rows])
-    vectors = torch.nn.Embedding(*table.shape, padding_idx=PAD, _weight=table, _freeze=True)
+    vectors = torch.nn.Embedding(len(table), table.shape[1], padding_idx=PAD, _weight=table, _freeze=True)
     network.set_input_embeddings(vectors)
     network.config.vocab_size, network.config.pad_token_id = len(table), PAD
     return network

@@ -261,6 +261,17 @@ def test_a_killed_run_goes_on_where_it_was(folder, tmp_path, tiny, monkeypatch):
     assert again.markdown() == first.markdown()
 
 
+@pytest.mark.slow
+def test_further_settings_are_run_on_the_same_reviews(folder, tmp_path, monkeypatch):
+    for name in ("BASELINES", "PLAIN", "CANDIDATES", "FURTHER"):
+        few = tuple(s.shortened(1, 30) for s in getattr(shortcuts_runs, name))
+        monkeypatch.setattr(shortcuts, name, few)
+    store = tmp_path / "store"
+    told = shortcuts.shortcuts(folder, seeds=1, store=store, workers=1, choose=False, further=True).markdown()
+    assert "## Weighting, tried further" in told and "batches of 30, 1 epochs" in told
+    assert kept_runs(store) == 8 + 3  # one of the four is the setting that is reported, once both are shortened
+
+
 def test_a_run_is_found_again_only_for_the_same_question(tmp_path):
     task = Task(PLAIN[0], 0, "report", "data", "cache")
     others = [
