@@ -15,7 +15,6 @@ import pytest
 from accredit.core import BoolArray, FloatArray, InvalidInput
 from accredit.core.coalitions import from_index
 from accredit.store import Journal, Quarantined, durable, fingerprint, leases
-from accredit.store import Journal, Quarantined, durable, fingerprint
 from accredit.store.executors import Serial
 from accredit.store.journal_file import JournalFile
 from accredit.store.leases import new_holder

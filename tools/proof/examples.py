@@ -663,6 +663,11 @@ AS = {  # what a parameter expects where its name and annotation say something e
     ("evaluate.random_scores", "game"): "players",  # nobody's payoff is asked
     ("evaluate.holm", "p"): "some numbers",  # of no test, no p-value
     ("evaluate.spans_of", "chosen"): "some masks",  # of no token, no span
+    ("audit.audit_texts", "texts"): "members",  # the same text twice is two texts
+    ("audit.audit_texts", "tests"): "members",
+    ("audit.audit_attention", "tests"): "members",
+    ("audit.audit_saved", "tests"): "members",
+    ("audit.leakage_report", "tests"): "members",
 }
 FREE = {("core.Selection", "rule"), ("core.Interactions", "index")}  # words of whoever writes the result
 
