@@ -38,6 +38,7 @@ from accredit.audit.readers import Reader, ask, patience_for, post_hoc
 from accredit.audit.swaps import mask_transplant, value_scramble
 from accredit.audit.verdict import concluded
 from accredit.core import FloatArray, IntArray, InvalidInput, MissingExtra, real_numbers
+from accredit.core.arguments import checked_arguments
 from accredit.learned.evalx import EvalX
 from accredit.learned.inputs import Array, BlackBox, Inputs, checked_labels
 from accredit.learned.masks import random_masks
@@ -46,17 +47,18 @@ from accredit.values.solver import progress as progress_bar
 MOST_ROWS = 20_000  # scored
 
 
+@checked_arguments
 def leakage_report(
     inputs: Inputs | None,
-    x: npt.ArrayLike,
-    masks: npt.ArrayLike,
-    labels: npt.ArrayLike,
+    x: Any,
+    masks: Any,
+    labels: Any,
     black_box: BlackBox | None = None,
     surrogate: Reader | None = None,
     evalx: EvalX | Reader | None = None,
-    inert: npt.ArrayLike | None = None,
+    inert: Any = None,
     *,
-    scores: npt.ArrayLike | None = None,
+    scores: Any = None,
     training: tuple[npt.ArrayLike, npt.ArrayLike] | None = None,
     tests: tuple[str, ...] = NAMES,
     width: int | None = None,

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from accredit.audit.finding import Findings, named
 from accredit.core import FloatArray, InvalidInput
+from accredit.core.arguments import checked_arguments
 from accredit.core.arrays import read_arrays as arrays_in
 from accredit.core.tables import is_table, number, read_sheet
 from accredit.learned.inputs import Array, BlackBox, answers_of, checked_answers, numbers_of
@@ -22,6 +23,7 @@ ARRAYS = (
 )
 
 
+@checked_arguments
 def audit_saved(
     folder: str | Path,
     data: str | Path,

@@ -18,7 +18,7 @@ from accredit.models.builtin.facts import KINDS, MOST
 if TYPE_CHECKING:
     from accredit.arena.answers import AnswerContest
     from accredit.arena.contest import Example
-    from accredit.arena.rows import RowContest
+    from accredit.arena.row_files import RowFileContest
     from accredit.arena.standings import Standings
     from accredit.arena.texts import TextContest
 
@@ -94,7 +94,7 @@ def compare(
     from accredit.models.row_files import is_row_model_file
     from accredit.views.arena import seconds_text, text_table
 
-    contest: TextContest | AnswerContest | RowContest
+    contest: TextContest | AnswerContest | RowFileContest
     examples: list[Example]
     if is_row_model_file(model):
         _refuse(ctx, NOT_OF_ROWS, "is not for rows; leave it out")
@@ -156,11 +156,11 @@ def _on_answers(
 def _on_rows(
     ctx: click.Context, model: str, data: str | None, background: str | None, trust: str, methods: tuple[str, ...] | None,
     metrics: str | None, payoff: str, budget: int | None, seed: int,
-) -> RowContest:  # fmt: skip
+) -> RowFileContest:  # fmt: skip
     from click.core import ParameterSource
 
     from accredit.arena.contest import DEFAULT_METRICS, metrics_named
-    from accredit.arena.rows import COMPARED_ROWS, RowContest
+    from accredit.arena.row_files import COMPARED_ROWS, RowFileContest
 
     if data is None or background is None:
         missing = "--data" if data is None else "--background"
@@ -168,7 +168,7 @@ def _on_rows(
     named = tuple(m.name for m in metrics_named(_listed(metrics) or DEFAULT_METRICS))
     usual = ctx.get_parameter_source("payoff") is not ParameterSource.COMMANDLINE
     trusted = tuple(filter(None, trust.split(",")))
-    return RowContest(
+    return RowFileContest(
         methods or COMPARED_ROWS, model, data, background, named, None if usual else payoff, budget, seed, trusted
     )
 

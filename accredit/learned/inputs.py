@@ -12,7 +12,17 @@ from typing import Any, Protocol, final, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput, distinct_names, real_numbers, whole_number
+from accredit.core import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    InvalidInput,
+    checked_names,
+    distinct_names,
+    real_number,
+    real_numbers,
+    whole_number,
+)
 from accredit.learned.masks import checked_mask
 
 Array = npt.NDArray[Any]
@@ -107,9 +117,9 @@ class Tabular:
             raise InvalidInput(f"replace must be one finite number or {self.n} of them, got {self.replace!r}")
         object.__setattr__(self, "replace", float(replace) if replace.ndim == 0 else tuple(replace.tolist()))
         if self.columns is not None:
-            object.__setattr__(self, "columns", tuple(map(str, self.columns)))
+            object.__setattr__(self, "columns", checked_names(self.columns, "columns"))
             if len(self.columns) != self.n:
-                raise InvalidInput(f"columns names {len(self.columns)} columns, the rows have {self.n}")
+                raise InvalidInput(f"columns names {len(self.columns)} columns; give {self.n}, one for each of a row")
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -228,10 +238,7 @@ class Pixels:
             raise InvalidInput(
                 f"blocks of {self.block} do not tile a picture of {self.height} × {self.width}; choose a common divisor"
             )
-        replace = _array(self.replace, np.float64)
-        if replace is None or replace.ndim or not np.isfinite(replace):
-            raise InvalidInput(f"replace must be one finite number, got {self.replace!r}")
-        object.__setattr__(self, "replace", float(replace))
+        object.__setattr__(self, "replace", real_number(self.replace, "replace"))
 
     @property
     def height(self) -> int:

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from accredit.core import InvalidInput
+from accredit.core.arguments import check_fields
 from accredit.learned.epochs import batches as in_order
 from accredit.learned.epochs import finite, train
 from accredit.learned.inputs import whole
@@ -43,6 +44,7 @@ class Training:
     device: str = "cpu"
 
     def __post_init__(self) -> None:
+        check_fields(self)
         try:
             torch.empty(0, device=self.device)
         except (RuntimeError, AssertionError, TypeError) as error:  # torch raises either where there is no such device
