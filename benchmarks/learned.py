@@ -19,8 +19,9 @@ the inputs are dealt out anew: some are learned from, some calibrate 90 % interv
 - `width`: mean half-width, as a share of a typical largest credit. `fallen_back`: share of inputs it was unsure of.
 
 Every part ends with one JSON object. Texts are SST-2 phrases (sst2.tsv.gz) of four to nine words, pictures are Fashion-MNIST
-(fashion_mnist.npz) in 3 × 3 patches, in FOLDER or $ACCREDIT_DATA, by the built-in models. With `--coverage` phrases have at most six words and pictures six patches, and fits
-are short: values are cheap then, so that a minute of CPU shows whether intervals hold, and nothing about accuracy.
+(fashion_mnist.npz) in 3 × 3 patches, in FOLDER or $ACCREDIT_DATA, by the built-in models. With `--coverage` phrases have at
+most six words and pictures six patches, and fits are short: values are cheap then, so that a minute of CPU shows whether
+intervals hold, and nothing about accuracy.
 """
 
 from __future__ import annotations
@@ -49,7 +50,8 @@ from benchmarks.record import record
 
 LEVEL, SEEDS = 0.9, 5
 SIZES = {  # learned from, calibrated on, counted, epochs
-    ("texts", "full"): (1000, 1000, 1100, 50), ("texts", "coverage"): (300, 1000, 1100, 15), ("texts", "quick"): (150, 50, 50, 20),
+    ("texts", "full"): (1000, 1000, 1100, 50), ("texts", "coverage"): (300, 1000, 1100, 15),
+    ("texts", "quick"): (150, 50, 50, 20),
     ("pictures", "full"): (400, 750, 750, 50), ("pictures", "coverage"): (150, 850, 900, 10),
     ("pictures", "quick"): (120, 50, 50, 20),
 }  # fmt: skip
