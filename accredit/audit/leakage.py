@@ -122,7 +122,7 @@ def leakage_report(
                 ready[INERT] = lambda: inert_players(hidden, useless[score], there)
             if surrogate is not None:
                 ready[SCRAMBLE] = lambda: value_scramble(shown, hidden, named, surrogate, outsiders, seed=seed)
-                ready[TRANSPLANT] = lambda: mask_transplant(shown, hidden, named, surrogate, seed=seed)
+                ready[TRANSPLANT] = lambda: mask_transplant(shown, hidden, named, surrogate, outsiders, seed=seed)
             judge = outside or model
             if judge is not None:
                 ready[RANDOM] = lambda: random_selector(shown, hidden, named, judge, there, seed=seed)
