@@ -273,9 +273,10 @@ def answer_game(
     answers = [first] if rather_than is None else [first, asked.answer(rather_than, said, "rather_than")]
     if len(answers) == 2 and answers[0].ids.tolist() == answers[1].ids.tolist():
         raise InvalidInput(f"rather_than is {answers[1].text!r:.60}, the answer itself; give another answer")
-    pays = ModelPays(
-        asked, parts, answers, Reader(asked, memory, batch), asked.notes(said, form.get("context") is not None, prefix)
-    )
+    notes = asked.notes(said, form.get("context") is not None, prefix)
+    if not isinstance(said, np.ndarray):
+        notes += tuple(said.left_over(players))
+    pays = ModelPays(asked, parts, answers, Reader(asked, memory, batch), notes)
     others = len(answers[1].ids) if len(answers) == 2 else 0
     return AnswerGame(pays, first.tokens, others, first, players if isinstance(players, str) else "player")
 
