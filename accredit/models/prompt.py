@@ -154,8 +154,8 @@ class Prompt:
             found = sum(content.count(part) for content in self.contents)
             if found > listed:
                 yield (
-                    f"Warning: {part!r:.60} is in the prompt {found} times, and only {listed} of them may play; list it as often "
-                    "as it shall, or write (start, stop)."
+                    f"Warning: {part!r:.60} is in the prompt {found} times, and only {listed} of them may play; list it as "
+                    "often as it shall, or write (start, stop)."
                 )
 
     def _listed(self, part: Any, name: str) -> list[Span]:
