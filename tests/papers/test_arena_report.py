@@ -25,8 +25,13 @@ def test_it_holds_the_table_and_the_intervals(tmp_path):
     contest = TextContest(("leave-one-out", "attention"), metrics=("deletion", "insertion"), budget=64)
     examples = [Example(k, text) for k, text in enumerate(TEXTS)]
     judged = replace(contest, judge="attention")
-    report = arena_report([contest, judged], examples, None, "serial", "Three sentences", quick=True, seed=0)
+    report = arena_report([contest, judged], examples, None, "serial", "Three sentences", quick=True, seed=0, rows=2)
     text = report.markdown()
+    whole = text.split("## Everything in one table")[1]
+    heads = ["share (passes)", "built-in sentiment model", "built-in sentiment model, measured by removal=attention"]
+    assert " | ".join([*heads, "rows of a table"]) in whole
+    assert "| closed form | — | — |" in whole and "| attention | " in whole
+    assert Found.OPEN in {verdict.found for verdict in report.verdicts}  # three sentences cannot tell
     assert "| leave-one-out |" in text and "| oracle |" in text and "| random |" in text
     assert "4 layers, " in text and "million weights" in text
     assert "measured by removal=attention" in text
