@@ -91,7 +91,8 @@ def _answer(explanation: Explanation) -> str:
     if not signed or float(abs(signed[0].credit).max(initial=0.0)) <= rounding(signed[0]):
         return ""
     if explanation.said is not None:
-        return leaders(signed[0], "earned most of it", "speaks against it most", quoted=True)
+        most = "earned most of it" if (signed[0].total or 0) > 0 else "speaks for it most"
+        return leaders(signed[0], most, "speaks against it most", quoted=True)
     if explanation.picture is not None:
         named = replace(signed[0], players=tuple(place_name(player) for player in signed[0].players))
         return leaders(named, "raises it most", "lowers it most")
