@@ -51,7 +51,7 @@ class Durable:
         self._started = False
         self.fingerprint = name
         self.evaluated = 0  # payoffs paid for by this object
-        self.recalled = 0  # payoffs found in the journal
+        self.recalled = 0  # payoffs found in the journal, those of other processes at work among them
         self.quarantined: dict[bytes, str] = {}  # packed coalition -> problem
 
     @property
@@ -102,7 +102,7 @@ class Durable:
         if not self._started:
             self._crew.start(self._game)
             self._started = True
-        names = keys(coalitions)
+        names, before = keys(coalitions), self.evaluated
         bad: set[bytes] = set()
         known: dict[bytes, Entry] = {}
         left, pause = list(range(len(names))), WATCH_SECONDS
@@ -117,6 +117,7 @@ class Durable:
             left = unsettled
             if left:
                 time.sleep(pause)
+        self.recalled += max(0, len(known) - (self.evaluated - before))  # what other processes paid for
         if bad and self._failed is None:
             self._give_up(coalitions, names, bad)
         return known
