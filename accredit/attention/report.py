@@ -77,7 +77,8 @@ class FlowReport:
                 f"{rounded(width, 3)} on average, where the mean credit is {rounded(mean, 3)}."
             )
         kind = "random " if self.collapse_sampled else ""
-        verdict = f"{self.collapse_share:.0%} of {self.collapse_pairs} {kind}pairs carry min(row sum, column sum)"
+        pairs = f"{self.collapse_share:.0%} of {self.collapse_pairs} {kind}pairs"
+        verdict = f"{pairs} carry the smaller of what leaves one and what enters the other"
         if self.collapse_share > 0.5:
             verdict += ": for those the pairwise flow ignores every layer but the first and the last"
         lines.append(f"Collapse: {verdict}.")

@@ -28,6 +28,7 @@ from accredit.audit.finding import Finding, Findings
 from accredit.audit.leakage import leakage_report
 from accredit.audit.names import INERT, PROBE, SCRAMBLE, TRANSPLANT
 from accredit.core import BoolArray, FloatArray, InvalidInput
+from accredit.core.arguments import checked_arguments
 from accredit.shortcuts.models import AttentionClassifier, AttentionData
 
 JAIN_WALLACE = (GRADIENT, LEAVE_ONE_OUT, PERMUTATION, ADVERSARY)
@@ -36,6 +37,7 @@ TESTS = (*JAIN_WALLACE, *COUNTERCHECKS, *LEAKS)
 MOST_ROWS = 200  # rows on which attention is permuted and attacked; more change little and cost much
 
 
+@checked_arguments
 def audit_attention(
     model: AttentionClassifier,
     tokens: Any,

@@ -99,11 +99,7 @@ def _kinds(note: str) -> tuple[str, ...]:
     """
     if note in ("tuple[float, ...]", "Sequence[float]"):
         return ("numbers",)
-    if note == "tuple[str, ...]":
-        return ("texts",)
-    note = note.replace("tuple[int, ...]", "wholes")
-    if note == "str | Path":
-        return ("path",)
+    note = note.replace("tuple[str, ...]", "texts").replace("tuple[int, ...]", "wholes").replace("str | Path", "path")
     while note != (shorter := re.sub(r"\[[^\[\]]*\]", "", note)):
         note = shorter
     return tuple(kind.strip() for kind in note.split("|"))

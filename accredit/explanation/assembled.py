@@ -117,7 +117,7 @@ def _on_targets(
     count = f"{len(targets)} other target{'s' if len(targets) > 1 else ''}"
     alone = [name for name in attributions if name not in others]
     limits = f" {', '.join(alone)} answer{'s' if len(alone) == 1 else ''} for this one only." if alone else ""
-    yield f"Credit for {count} {SAME_PASSES}: explanation.of({targets[0]!r}), in JSON under others.{limits}"
+    yield f"Credit for {count} {SAME_PASSES}.{limits}"
 
 
 def _unknown_words(subject: Subject) -> Iterator[str]:
@@ -128,14 +128,14 @@ def _unknown_words(subject: Subject) -> Iterator[str]:
     own = subject.seen.ids[~subject.seen.special]
     count = int((own == unknown).sum())
     if 2 * count >= len(own) > 0:
-        yield f"{subject.model.name} does not know {count} of the {len(own)} tokens: it cannot tell them apart."
+        yield f"The model does not know {count} of the {len(own)} tokens: it cannot tell them apart."
 
 
 def notes_on(seen: Any) -> Iterator[str]:
     """What the reader must know about how the model read the input."""
     yield from getattr(seen, "notes", ())
     if left_out := getattr(seen, "cut", "").strip():
-        yield f"The model did not read the whole text; left out: {left_out!r:.80}"
+        yield f"The model did not read the whole text; left out: “{left_out:.80}{'…' * (len(left_out) > 80)}”"
     if getattr(seen, "pair", None) is not None:
         ends = np.flatnonzero((seen.part == 0) & ~seen.special)[-1], np.flatnonzero((seen.part == 1) & ~seen.special)[0]
         if ends[1] == ends[0] + 1 and (seen.types is None or seen.types[ends[0]] == seen.types[ends[1]]):

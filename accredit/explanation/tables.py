@@ -206,8 +206,8 @@ def _correlated(asked: Asked) -> tuple[str, ...]:
         return ()
     names = [asked.rows.columns[usable[i]] for i in np.flatnonzero(steady)[[a, b]].tolist()]
     return (
-        f"Columns {names[0]!r} and {names[1]!r} go together (correlation {together[a, b]:.2f} in size): the credit says what "
-        "the model does with each, not what each says about the other. dependence='empirical' answers that instead.",
+        f"Columns “{names[0]}” and “{names[1]}” go together (correlation {together[a, b]:.2f} in size): the credit says what "
+        "the model does with each, not what each says about the other. The dependence “empirical” answers that instead.",
     )
 
 

@@ -98,11 +98,24 @@ class Durable:
         return self._failed
 
     def _evaluate(self, coalitions: BoolArray) -> dict[bytes, Entry]:
-        """Evaluate what nobody else does, then wait for the rest; a coalition that its process lost is evaluated here."""
+        """One entry for each coalition that has a payoff. Leases last until the last coalition is settled, or the work is
+        interrupted."""
         if not self._started:
             self._crew.start(self._game)
             self._started = True
         names, before = keys(coalitions), self.evaluated
+        try:
+            known, bad = self._settle(coalitions, names)
+        finally:
+            self._leases.end()
+        self.recalled += max(0, len(known) - (self.evaluated - before))  # what other processes paid for
+        if bad and self._failed is None:
+            self._give_up(coalitions, names, bad)
+        return known
+
+    def _settle(self, coalitions: BoolArray, names: list[bytes]) -> tuple[dict[bytes, Entry], set[bytes]]:
+        """Evaluate what nobody else does, then wait for the rest; a coalition that its process lost is evaluated here.
+        Returns the payoffs, and the coalitions that were set aside."""
         bad: set[bytes] = set()
         known: dict[bytes, Entry] = {}
         left, pause = list(range(len(names))), WATCH_SECONDS
@@ -117,10 +130,7 @@ class Durable:
             left = unsettled
             if left:
                 time.sleep(pause)
-        self.recalled += max(0, len(known) - (self.evaluated - before))  # what other processes paid for
-        if bad and self._failed is None:
-            self._give_up(coalitions, names, bad)
-        return known
+        return known, bad
 
     def _set_aside_by_others(self, found: Mapping[bytes, Entry]) -> set[bytes]:
         """The coalitions that a process which we waited for has given up."""
@@ -176,7 +186,6 @@ class Durable:
         """Stop the workers."""
         if self._started:
             self._crew.close()
-            self._leases.end()
             self._started = False
 
     def __enter__(self) -> Durable:
@@ -221,10 +230,13 @@ class _Leases:
         return self._journal.others_work_on(self._game, self._seed, self._holder, len(names[0]))
 
     def end(self) -> None:
+        """Give back what was claimed and not finished, and stop renewing."""
         if self._renewal is not None:
             self._renewal.end()
-            self._journal.release(self._holder)
             self._renewal = None
+        if self._open:
+            self._journal.release(self._holder)
+            self._open.clear()
 
 
 class DurableGames(Durable):

@@ -13,7 +13,7 @@ from accredit.methods import BY_NAME
 from accredit.views.columns import printable, short, table
 from accredit.views.notation import LEGEND, claim_letters
 from accredit.views.numbers import between, brief, credit_number, fixed, percent, rounding
-from accredit.views.terminal import paint
+from accredit.views.terminal import another_target, paint
 from accredit.views.words import costs, error_bars, in_words, origin, title
 
 NAME = 44  # cells of a part's name
@@ -22,6 +22,11 @@ ANSWER_LINES = 12  # of the answer that are shown
 SENTENCES = 8  # of the answer that are listed
 TOKENS = 5  # tokens that are listed: those that the prompt moves most
 MOVED = 0.005  # log-probability from which a token counts as moved
+ABSENT = {
+    "rebuild": "Absent parts are left out of the prompt",
+    "attention": "Absent parts stay in the prompt, unseen",
+    "filler": "In the place of absent parts stands",
+}
 STRONGEST = 2  # parts named beside a sentence or a token
 Moved = tuple[str, float, float]  # a target, its log-probability with the whole prompt, and with nobody's part
 
@@ -37,6 +42,7 @@ def answer_text(explanation: Explanation, rows: int, colour: bool) -> str:
     lines += ["", *(f"{method}: {in_words(result)}{_cost(explanation, method)}" for method, result in explanation)]
     lines += [f"{method}: does not apply; {printable(why)}" for method, why in explanation.refused.items()]
     lines += [printable(note) for note in explanation.notes]
+    lines += another_target(explanation)
     return "\n".join([*lines, *map(printable, reading(explanation)), f"claims: {LEGEND}"])
 
 
@@ -107,10 +113,11 @@ def _moved(said: Said, target: tuple[str, int, int]) -> Moved:
 def reading(explanation: Explanation) -> Iterator[str]:
     """How the answer came about and how it was read: the facts that somebody who repeats the run needs."""
     facts = explanation.provenance
-    yield f"Parts leave by {facts.get('removal', '')}" + (f" with {facts['filler']!r}." if facts.get("filler") else ".")
+    if words := ABSENT.get(facts.get("removal", "")):
+        yield words + (f" “{facts['filler']}”." if facts.get("filler") is not None else ".")
     counts = [f"{facts[name]:,} {name}" for name in ("prompt tokens", "answer tokens", "passes") if name in facts]
     if counts:
-        yield f"{', '.join(counts)}; read: {facts.get('reading') or 'one after the other'}."
+        yield f"{', '.join(counts)}. How they were read: {facts.get('reading') or 'one after the other'}."
 
 
 def _answer(explanation: Explanation, said: Said) -> Iterator[str]:

@@ -13,6 +13,7 @@ from accredit.views.page import page
 from accredit.views.words import without_folders
 
 MARKS = {"flagged": "✗", "passes": "✓", "unclear": "?"}
+UNITS = {"share": " points", "nats": " nats", "τ": " τ", "distance": ""}  # of a difference
 RANDOM = "random"  # what a random selector of the same size gets
 HEADER = ["check", "good is", "value", "chance", "excess, 95% interval", RANDOM, "verdict"]
 WIDE = 110  # cells of a line of prose
@@ -85,25 +86,26 @@ def _table(report: Findings) -> tuple[list[str], list[list[str]]]:
 
 
 def _cells(finding: Finding) -> list[str]:
-    share = finding.unit == "share"
-    low, high = (_signed(end, share) for end in finding.excess.ends)
+    low, high = (_signed(end, finding.unit) for end in finding.excess.ends)
     return [
         finding.name,
         "high ↑" if finding.wanted else "low ↓",
-        _number(finding.value, share),
-        _number(finding.chance, share),
-        _signed(finding.excess.value, share) + (f" [{low}, {high}]" if finding.rows > 1 else ""),
-        "—" if finding.random is None else _number(finding.random, share),
+        _number(finding.value, finding.unit),
+        _number(finding.chance, finding.unit),
+        _signed(finding.excess.value, finding.unit)
+        + UNITS[finding.unit]
+        + (f", {low} … {high}" if finding.rows > 1 else ""),
+        "—" if finding.random is None else _number(finding.random, finding.unit),
         f"{MARKS[finding.verdict]} {finding.verdict}",
     ]
 
 
-def _number(value: float, share: bool) -> str:
-    return percent(value, 1) if share else fixed(value, 3)
+def _number(value: float, unit: str) -> str:
+    return percent(value, 1) if unit == "share" else fixed(value, 3) + UNITS[unit]
 
 
-def _signed(value: float, share: bool) -> str:
-    return fixed(100 * value, 1, signed=True) if share else fixed(value, 3, signed=True)
+def _signed(value: float, unit: str) -> str:
+    return fixed(100 * value, 1, signed=True) if unit == "share" else fixed(value, 3, signed=True)
 
 
 def _details(finding: Finding) -> str:

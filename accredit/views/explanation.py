@@ -18,11 +18,12 @@ from accredit.views.notation import mark
 from accredit.views.numbers import percent, rounding
 from accredit.views.palette import LEVELS
 from accredit.views.running import running_sum
-from accredit.views.words import duration, error_bars, leaders, place_name, title, without_folders
+from accredit.views.words import duration, error_bars, leaders, place_name, spoken, title, without_folders
 
 if TYPE_CHECKING:
     from markupsafe import Markup
 
+DUST = 1e-12  # relative: what is left of a sum in double precision
 LONG = 80  # characters of a fact in the footer or in a certificate
 SIGNED = [*(f"d{k}" for k in range(LEVELS, 0, -2)), "z", *(f"u{k}" for k in range(2, LEVELS + 1, 2))]
 UNSIGNED = [f"n{k}" for k in range(2, LEVELS + 1, 2)]
@@ -139,10 +140,18 @@ def _trust(explanation: Explanation) -> Markup:
     rows = []
     for method, result in explanation:
         holds = [(axiom, result.claim(axiom).holds) for axiom in AXIOMS]
-        left = "—" if result.unshared is None else rounded(result.unshared, 2)
-        rows.append(Trusted(title(method), [(mark(*each), each[1]) for each in holds], left, error_bars(result)))
+        rows.append(
+            Trusted(title(method), [(mark(*each), each[1]) for each in holds], _left(result), error_bars(result))
+        )
     reasons = [(title(method), _reasons(result)) for method, result in explanation]
     return render("explanation", "trust", axioms=list(AXIOMS), rows=rows, reasons=reasons)
+
+
+def _left(result: Attribution) -> str:
+    """What is credited to nobody; what summing numbers leaves behind is nothing."""
+    if result.unshared is None or result.total is None:
+        return "—"
+    return rounded(result.unshared, 2) if abs(result.unshared) > DUST * max(1.0, abs(result.total)) else "0"
 
 
 def _reasons(result: Attribution) -> list[tuple[str, str]]:
@@ -155,7 +164,7 @@ def _reasons(result: Attribution) -> list[tuple[str, str]]:
         facts.append(("stopped", result.stopped))
     if result.certificate:
         facts.append(("certificate", "; ".join(f"{k} {_short(v)}" for k, v in result.certificate.items())))
-    facts.append(("method", result.method + (f", seed {result.seed}" if result.seed is not None else "")))
+    facts.append(("method", spoken(result.method) + (f", seed {result.seed}" if result.seed is not None else "")))
     return facts
 
 

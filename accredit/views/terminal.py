@@ -37,12 +37,19 @@ def explanation_text(explanation: Explanation, rows: int, colour: bool) -> str:
         lines += [*_table(explanation, rows, colour), ""]
         lines += [f"{method}: {in_words(result)}{_cost(explanation, method, result)}" for method, result in explanation]
     lines += [f"{method}: does not apply; {printable(why)}" for method, why in explanation.refused.items()]
-    lines += [printable(note) for note in explanation.notes]
+    lines += [*(printable(note) for note in explanation.notes), *another_target(explanation)]
     if explanation.flow is not None:
         lines += [printable(note) for note in explanation.flow.notes]
     if explanation.attributions:
         lines.append(f"claims: {LEGEND}")
     return "\n".join(lines)
+
+
+def another_target(explanation: Explanation) -> list[str]:
+    """How one of the other targets is asked for, where somebody reads who can type it."""
+    return [
+        f"One of them: explanation.of({printable(repr(name))}), in JSON under others." for name in explanation.others
+    ][:1]
 
 
 def wants_colour(stream: TextIO) -> bool:

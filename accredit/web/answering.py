@@ -12,6 +12,7 @@ from accredit.explanation.stream import Ended, Explained, Progress, Started, eve
 from accredit.methods import FOR_ANSWERS, find_all
 from accredit.views import explanation_page
 from accredit.views.explanation import explanation_body, headline
+from accredit.views.words import title
 
 READ = 4096  # tokens of prompt and answer
 NEW_TOKENS = 60  # of a generated answer
@@ -39,10 +40,10 @@ def answer(models: Any, task: Event) -> Iterator[Event]:
     ended: list[Ended] = []
     for event in events(subject, asked, progress=True, quickest_first=True):
         if isinstance(event, Started):
-            yield {"event": "progress", "method": event.method, "done": len(ended), "of": len(asked)}
+            yield {"event": "progress", "method": title(event.method), "done": len(ended), "of": len(asked)}
         elif isinstance(event, Progress):
             share = {"share": event.done / max(event.of, 1), "seconds_left": event.seconds_left}
-            yield {"event": "progress", "method": event.method, "done": len(ended), "of": len(asked), **share}
+            yield {"event": "progress", "method": title(event.method), "done": len(ended), "of": len(asked), **share}
         elif isinstance(event, Explained):
             made = event.explanation
             if not made.attributions:

@@ -16,6 +16,7 @@ from accredit.explanation.subject import Subject
 from accredit.views import explanation_page
 from accredit.views.explanation import explanation_blocks, headline
 from accredit.views.what_if import what_if_body
+from accredit.views.words import title
 from accredit.web.long_texts import parts, predicted, tokens_in
 from accredit.web.trained import placed, without_places
 
@@ -81,7 +82,7 @@ def what_if(models: Any, task: Event) -> Iterator[Event]:
 
 
 def _progress(event: Started | Progress, done: int, of: int) -> Event:
-    known = {"event": "progress", "method": event.method, "done": done, "of": of}
+    known = {"event": "progress", "method": title(event.method), "done": done, "of": of}
     if isinstance(event, Started):
         return known
     return {**known, "share": event.done / max(event.of, 1), "seconds_left": event.seconds_left}

@@ -108,7 +108,7 @@ class FlowRequest(Request):
 
 
 class TableRequest(Request):
-    """Rows as the text of a file, none for the built-in table; the column to foretell, or that the model does not read; the
+    """Rows as the text of a file, none for the built-in table; the column to predict, or that the model does not read; the
     output to show; one row, or all of them."""
 
     table: Annotated[str, Field(max_length=TABLE_CHARACTERS)] = ""

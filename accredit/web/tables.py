@@ -64,7 +64,7 @@ def _explained(models: Any, task: Event) -> tuple[TableExplanation, tuple[str, .
     frame, served = _frame(task["table"], file), models.by_kind.get("table")
     if served is None:
         if not task["target"]:
-            raise InvalidInput("no model was named at the start; choose the column that one fitted here is to foretell")
+            raise InvalidInput("no model was named at the start; choose the column that one fitted here is to predict")
         made = fitted(frame, task["target"], file)
         model, rows, about = made.model, made.rows, made.about
     else:

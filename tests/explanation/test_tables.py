@@ -143,7 +143,7 @@ def test_outliers_are_scored_not_judged():
 def test_correlated_columns_are_named():
     twin = np.column_stack([X[:, 0], X[:, 0] + 0.01 * X[:, 1]])
     explained = accredit.explain(twin[:1], LinearRegression().fit(twin, X[:, 0]), background=twin)
-    assert any("'x0' and 'x1' go together" in note for note in explained.notes)
+    assert any("“x0” and “x1” go together" in note for note in explained.notes)
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import threading
 import time
 from collections import Counter
 from pathlib import Path
@@ -13,7 +14,7 @@ import pytest
 
 from accredit.core import BoolArray, FloatArray, InvalidInput
 from accredit.core.coalitions import from_index
-from accredit.store import Journal, Quarantined, durable, fingerprint
+from accredit.store import Journal, Quarantined, durable, fingerprint, leases
 from accredit.store.executors import Serial
 from accredit.store.journal_file import JournalFile
 from accredit.store.leases import new_holder
@@ -186,3 +187,28 @@ def test_a_journal_that_another_process_creates_meanwhile_is_not_taken_for_a_str
     monkeypatch.setattr(JournalFile, "pragma", meanwhile)
     with Journal(file) as journal:
         assert journal.path == file
+
+
+def _renewing() -> list[str]:
+    return [thread.name for thread in threading.enumerate() if thread.name == "accredit leases" and thread.is_alive()]
+
+
+def test_nobody_renews_leases_once_every_coalition_is_settled(tmp_path: Path) -> None:
+    """Also where the game is never closed, as in an explanation that keeps its record."""
+    (tmp_path / "trace").mkdir()
+    with Journal(tmp_path / "run.db") as journal:
+        kept = durable(Traced(str(tmp_path / "trace"), held=False), journal, "serial", name=NAME)
+        kept.payoff(from_index(np.arange(4), 10))
+        for _ in range(100):
+            if not _renewing():
+                break
+            time.sleep(0.05)  # the thread has been asked to end
+        assert not _renewing()
+
+
+def test_renewing_leases_never_makes_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(leases, "LEASE_SECONDS", 0.04)
+    renewal = leases.Renewal(tmp_path / "removed.db", new_holder())
+    time.sleep(0.2)
+    renewal.end()
+    assert not (tmp_path / "removed.db").exists()

@@ -55,6 +55,7 @@ def test_an_audit_has_a_verdict_and_says_which_way_is_good():
     assert "1 of 2 checks found a fault: probe." in page
     cells = re.findall(r'<td data-name="good is">(.*?)</td>', page)
     assert cells == ["low ↓", "high ↑"]
+    assert re.findall(r'<td data-name="excess, 95% interval">(.*?)</td>', page)[0] == "+10.0 points, 0.0 … +20.0"
     clean = Findings("a mask", (finding("probe", "unclear", False),))
     assert "No fault was found by 1 check; 1 cannot tell: more rows are needed." in audit_page(clean)
 
@@ -79,6 +80,7 @@ def test_how_a_number_was_computed_is_said_and_not_printed():
     assert spoken("shapley/Exact()") == "Shapley, exact"
     page = views.game_page(report(TableGame("ab", [0, 1, 2, 4])), "A game")
     assert "Exact()" not in page and "Shapley, exact: 4 shared" in page
+    assert "Exact()" not in views.explanation_page(sample())
 
 
 def test_no_file_tells_where_things_lie():

@@ -32,6 +32,10 @@ def test_the_stream_ends_with_the_page_and_its_json(models):
     assert made.said.text == events[-2]["answer"] == "Anna works as a baker ."
     assert made["shapley"].credit.tolist() == pytest.approx([1.2406, 0.0, 1.2406], abs=1e-3)
     assert models.about()["answers"]
+    page = events[-1]["page"]  # a reader of a page is not told what to type in Python, a reader of the text is
+    assert "explanation.of(" not in page and "Credit for 6 other targets comes from the same passes." in page
+    assert "Absent parts are left out of the prompt." in page
+    assert "One of them: explanation.of('Anna'), in JSON under others." in str(made)
 
 
 @pytest.mark.slow

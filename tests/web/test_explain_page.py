@@ -296,17 +296,21 @@ def test_what_is_out_of_sight_is_not_laid_out_and_is_there_all_the_same(browser,
     blocks = explanation_blocks(sample(" ".join(f"word{k}" for k in range(words)), flow=False), live=True)
     visit = Visit(browser, server)
     page = visit.page
-    pauses = page.evaluate(
+    pauses, later = page.evaluate(
         """async ([blocks, order]) => {
           const { Blocks, parsed } = await import("/static/page-parts.js");
           let pauses = 0;
           scheduler.yield = () => ((pauses += 1), Scheduler.prototype.yield.call(scheduler));
           const event = await parsed({ title: "Why?", order, blocks });
           new Blocks(document.getElementById("explain-result")).take(event, true);
-          return pauses;
+          return [pauses, document.querySelectorAll(".piece.later").length];
         }""",
         [blocks, list(blocks)],
     )
+    assert (
+        later == page.locator(".piece").count() - page.locator(".strip").count() > 0
+    )  # all but the first of every text
+    visit.see(".piece.later").to_have_count(0)
     assert pauses == sum(max(0, len(block) - 1) // 60_000 for block in blocks.values()) > 10
     hidden = "e => !e.checkVisibility({ contentVisibilityAuto: true })"
     far = page.locator(".lead .t").nth(words - 10)
@@ -322,4 +326,27 @@ def test_what_is_out_of_sight_is_not_laid_out_and_is_there_all_the_same(browser,
     until(page, lambda: not rows.last.evaluate(hidden))
     first, last = (page.locator(".numbers tbody").nth(k).locator("td").first.bounding_box() for k in (0, -1))
     assert abs(first["x"] - last["x"]) < 1  # the columns of all parts stand below one another
+    visit.close()
+
+
+def test_what_had_come_before_a_cancel_is_named_and_the_button_of_a_pair_is_like_others(browser, server):
+    visit = Visit(browser, server)
+    said = visit.page.evaluate(
+        """async () => {
+          const { Asking } = await import("/static/page-parts.js");
+          const [form, result] = ["explain-form", "explain-result"].map((id) => document.getElementById(id));
+          const line = new TextEncoder().encode('{"event": "result", "html": "<p>half</p>"}\\n');
+          window.fetch = async () => new Response(new ReadableStream({ start: (sent) => sent.enqueue(line) }));
+          const asking = new Asking(form, result);
+          asking.run("/api/explain", {}, () => {});
+          while (!asking.came) await new Promise(requestAnimationFrame);
+          asking.cancel.click();
+          return form.querySelector(".problem").textContent;
+        }"""
+    )
+    assert said == "Cancelled. What had come by then stands below."
+    sizes = visit.page.evaluate(
+        """() => ["#pair-add", "#link"].map((id) => getComputedStyle(document.querySelector(id)).fontSize)"""
+    )
+    assert sizes[0] == sizes[1]
     visit.close()

@@ -105,7 +105,7 @@ def test_columns_of_words_and_rows_without_an_answer_are_left_out_and_named():
 @pytest.mark.parametrize(
     ("task", "said"),
     [
-        (asked(staff(), target=None), "choose the column that one fitted here is to foretell"),
+        (asked(staff(), target=None), "choose the column that one fitted here is to predict"),
         (asked(staff(), target="shoe"), "has no column 'shoe'; choose one of age, pay"),
         (asked("a,stays\n1,yes\n2,no\n"), "staff.csv has 2 rows"),
         (asked("a,stays\n1,yes,3\n"), "line 2 of 'staff.csv' has 3 cells"),

@@ -30,19 +30,33 @@ addEventListener("pointerup", (event) => (rests = where(event)), true);
 addEventListener("pointerover", (event) => where(event) === rests && event.stopImmediatePropagation(), true);
 addEventListener("pointermove", (event) => where(event) !== rests && (rests = ""), true);
 
-// What scrolls can be reached, and then scrolled, by keys.
-function reach(root) {
-  const found = [...root.querySelectorAll(".wide:not([role]), .wide[data-scrolls]")];
-  const scrolling = found.map((wide) => wide.scrollWidth > wide.clientWidth || wide.scrollHeight > wide.clientHeight); // all at once: one layout
-  for (const [k, wide] of found.entries()) {
-    const scrolls = scrolling[k];
-    wide.toggleAttribute("data-scrolls", true);
-    for (const [name, value] of Object.entries({ tabindex: "0", role: "region", "aria-label": `Table ${k + 1}; it scrolls` }))
+// What scrolls can be reached, and then scrolled, by keys. Sizes are read when a layout has ended; nothing forces one.
+const sized = new ResizeObserver((seen) => {
+  const found = seen.map(({ target }) => [target, target.scrollWidth > target.clientWidth || target.scrollHeight > target.clientHeight]);
+  for (const [wide, scrolls] of found)
+    for (const [name, value] of Object.entries({ tabindex: "0", role: "region", "aria-label": `Table ${wide.dataset.table}; it scrolls` }))
       if (scrolls) wide.setAttribute(name, value);
       else wide.removeAttribute(name);
+});
+function reach(root) {
+  for (const [k, wide] of root.querySelectorAll(".wide:not([role]), .wide[data-table]").entries()) {
+    wide.dataset.table = k + 1;
+    sized.observe(wide);
   }
 }
-addEventListener("resize", () => reach(document));
+
+// A long text is laid out paragraph by paragraph, one more in every frame; its first one is there at once. Those after the first
+// few are out of sight, and cost nothing.
+const NEAR = 8;
+function folded(made) {
+  const pieces = made.flatMap((node) => [...(node.querySelectorAll?.(".piece ~ .piece") ?? [])]);
+  for (const piece of pieces) piece.classList.add("later");
+  return pieces;
+}
+function unfold(pieces, at = 0) {
+  for (const piece of at < NEAR ? pieces.slice(at, at + 1) : pieces.slice(at)) piece.classList.remove("later");
+  if (at < Math.min(NEAR, pieces.length)) requestAnimationFrame(() => unfold(pieces, at + 1));
+}
 
 // A fresh element replaces the previous result.
 export function put(container, ...children) {
@@ -72,11 +86,15 @@ export class Blocks {
     this.title.textContent = event.title;
     for (const [name, old] of this.own) if (name in event.blocks || !order.includes(name)) for (const node of old) node.remove();
     for (const name of order) if (name in event.blocks) this.own.set(name, this.renewed(this.own.get(name) ?? [], event.blocks[name]));
+    const pieces = folded(Object.values(event.blocks).flat());
     this.arrange((this.order = order));
+    requestAnimationFrame(() => unfold(pieces));
     reach(this.main);
     if (this.inspected) this.main.dispatchEvent(new Event("renewed"));
     else if ((this.inspected = event.order.includes("inspector"))) inspect(this.main);
-    if (back) this.main.querySelectorAll(".strip")[back[0]]?.querySelector(`.t[data-p="${back[1]}"]`)?.focus({ preventScroll: true });
+    const token = back && this.main.querySelectorAll(".strip")[back[0]]?.querySelector(`.t[data-p="${back[1]}"]`);
+    token?.closest(".piece")?.classList.remove("later"); // what is hidden cannot have the focus
+    token?.focus({ preventScroll: true });
   }
 
   begin() {
@@ -188,7 +206,7 @@ export class Asking {
     result.before(this.earlier);
     this.controller = null;
     this.named = () => "This is the earlier result:"; // what an old result is called
-    this.cancel.addEventListener("click", () => this.stop("Cancelled."));
+    this.cancel.addEventListener("click", () => this.stop(this.came ? "Cancelled. What had come by then stands below." : "Cancelled."));
   }
 
   get running() {
@@ -228,6 +246,7 @@ export class Asking {
     const controller = (this.controller = new AbortController());
     this.cancel.hidden = this.going.hidden = false;
     this.age();
+    this.came = false; // something of what was asked
     this.form.setAttribute("aria-busy", "true");
     const status = this.going.querySelector("span");
     const bar = this.going.querySelector("progress");
@@ -244,6 +263,7 @@ export class Asking {
         seen(event);
         if (event.event === "result") {
           this.age(false);
+          this.came = true;
           await breath();
         }
         if (event.event === "done") return true;

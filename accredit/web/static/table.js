@@ -83,7 +83,7 @@ export function tableView(about, frame) {
         ? `Drop rows for ${about.table}.`
         : "Press Explain to see it, or drop a table of your own.";
     by("table-target-of").hidden = !file;
-    by("table-target-of").querySelector("span").textContent = about.table ? "Column that the model does not read" : "Column to foretell";
+    by("table-target-of").querySelector("span").textContent = about.table ? "Column that the model does not read" : "Column to predict";
     by("table-away").hidden = !file;
   }
 
