@@ -76,7 +76,7 @@ def test_texts_are_learned_once_and_explained_fast(tmp_path):
         (["learn", "fit", "nowhere.csv", "--out", "x"], "there is no file or folder 'nowhere.csv'"),
         (["learn", "fit", "x", "--out", "x", "--background", "b.csv"], "--background is for rows"),
         (["explain", "--table", "--fallback", "3"], "--fallback is for --fast FOLDER"),
-        (["explain", "a film", "--fast", "nowhere"], "nowhere holds no saved explainer.*accredit learn fit"),
+        (["explain", "a film", "--fast", "nowhere"], "'nowhere' holds no saved explainer.*accredit learn fit"),
     ],
 )
 def test_what_is_refused_says_what_to_write(words, said):
