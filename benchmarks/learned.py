@@ -52,7 +52,7 @@ LEVEL, SEEDS = 0.9, 5
 SIZES = {  # learned from, calibrated on, counted, epochs
     ("texts", "full"): (1000, 1000, 1100, 50), ("texts", "coverage"): (200, 900, 900, 10),
     ("texts", "quick"): (150, 50, 50, 20),
-    ("pictures", "full"): (400, 750, 750, 50), ("pictures", "coverage"): (150, 850, 900, 10),
+    ("pictures", "full"): (400, 750, 750, 50), ("pictures", "coverage"): (120, 750, 750, 8),
     ("pictures", "quick"): (120, 50, 50, 20),
 }  # fmt: skip
 
