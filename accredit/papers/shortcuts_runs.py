@@ -95,7 +95,6 @@ CANDIDATES = (  # the first of a method and encoder is what choosing preferred, 
 FURTHER = (  # Weighting stays below the paper's accuracy: what longer training, small batches and other clipping change
     Setting("Weighting", "pooling", MaskNeutral(50, cap=10), 0.2),
     Setting("Weighting", "pooling", MaskNeutral(25, cap=10), 0.2, head=(256, 256), batch=64),
-    Setting("Weighting", "pooling", MaskNeutral(25, cap=2), 0.2),
     Setting("Weighting", "pooling", MaskNeutral(25, cap=200), 0.2),
 )
 

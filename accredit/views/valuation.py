@@ -12,6 +12,7 @@ from accredit.core.plain import rounded
 from accredit.evaluate.data import Curve
 from accredit.valuation.harmonics import READING
 from accredit.valuation.report import DataReport, Valuation
+from accredit.valuation.suspects import Harmful
 from accredit.views.columns import printable, table
 from accredit.views.engine import render
 from accredit.views.labels_view import labels_body, labels_text, short, stated
@@ -133,8 +134,13 @@ def _answer(report: DataReport) -> str:
             f"{count:,} of {len(report.labels.names):,} labels are suspect." if count else f"{stated(report.labels)}."
         )
     if report.worth is not None:
-        said.append(leaders(report.worth.values, "is worth most", "does most harm"))
+        said.append(leaders(report.worth.values, "is worth most", worst(report.worth.harmful)))
     return " ".join(said)
+
+
+def worst(harmful: Sequence[Harmful]) -> str:
+    """What is said of the row of least worth: that it does harm, only where the library calls rows harmful."""
+    return "does most harm" if harmful else "is worth least"
 
 
 def people(report: Valuation) -> dict[str, Who]:
