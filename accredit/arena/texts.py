@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from hashlib import sha256
 from typing import Any
@@ -61,14 +61,7 @@ class TextContest:
         return game
 
     def explain(self, method: str, example: Example) -> Explained:
-        from accredit.explanation.stream import Done, answer
-
-        subject = self._subject(example, self.removal)
-        with counted_passes(subject.model.model) as passes:
-            event = answer(subject, find(method, "text"))
-        if not isinstance(event, Done):
-            raise InvalidInput(event.why)
-        return Explained(among(event.attribution, subject.players), passes[0])
+        return _explained(replace(self, judge=None), weights_digest(loaded(self.model).model), method, example)
 
     def metric(self, name: str, example: Example) -> Metric:
         because = self._unfit(name)
@@ -110,10 +103,21 @@ class TextContest:
         return text_subject(model, example.text, target=example.target, removal=removal, **settings)
 
 
+@lru_cache(maxsize=8192)
+def _explained(contest: TextContest, weights: str, method: str, example: Example) -> Explained:
+    """One explanation, whoever judges it: contests that differ in their judge alone share it."""
+    from accredit.explanation.stream import Done, answer
+
+    subject = contest._subject(example, contest.removal)
+    with counted_passes(subject.model.model) as passes:
+        event = answer(subject, find(method, "text"))
+    if not isinstance(event, Done):
+        raise InvalidInput(event.why)
+    return Explained(among(event.attribution, subject.players), passes[0])
+
+
 def among(result: Attribution | Selection, players: tuple[str, ...]) -> Attribution | Selection:
     """A result without special tokens, in the order of the players; its claims stay those of the whole."""
-    from dataclasses import replace
-
     if isinstance(result, Selection) or result.players == players:
         return result
     return replace(result[list(players)], claims=result.claims)

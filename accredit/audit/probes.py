@@ -1,12 +1,15 @@
-"""Probes: what boosted trees can read from a mask alone, and from the order and size of scores beyond what is shown."""
+"""Probes of masks: what boosted trees can read from a mask alone, and from the order and size of scores beyond what is
+shown; and how much of a mask goes to players that cannot inform."""
 
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from accredit.audit.finding import Finding, judged, right
-from accredit.audit.names import MARGIN, PROBE, SCORES
-from accredit.core import FloatArray, IntArray, InvalidInput, needs, real_numbers
+from accredit.audit.names import INERT, MARGIN, PROBE, SCORES
+from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput, needs, real_numbers
+from accredit.core.numbers import truths
 
 ROUND = 0.05  # masks are rounded to this before a probe reads them: finer digits are noise that no reader uses
 
@@ -121,3 +124,43 @@ def halves(rows: int, seed: int) -> tuple[IntArray, IntArray]:
         raise InvalidInput(f"{rows} rows are too few for a leakage report; give at least 20, better a few hundred")
     order = np.random.default_rng(seed).permutation(rows)
     return order[: rows // 2], order[rows // 2 :]
+
+
+def inert_players(masks: FloatArray, inert: npt.ArrayLike, present: BoolArray | None = None) -> Finding:
+    """Share of the mask that goes to players that cannot inform (constant tokens, border pixels); chance: their share.
+
+    `inert` is boolean, (n,) or (N, n).
+
+    >>> inert_players(np.full((9, 9), 1 / 9), np.arange(9) >= 5).chance  # four default tokens among nine
+    0.4444444444444444
+    """
+    there = np.ones(masks.shape, dtype=bool) if present is None else present
+    useless = inert_mask(inert, masks.shape) & there
+    if not useless.any():
+        raise InvalidInput("inert names no player that is present; mark the players that cannot inform with True")
+    total = (masks * there).sum(axis=1)
+    kept = total > 0
+    if not kept.any():
+        raise NothingToJudge("the masks are empty in all rows, so no player is preferred")
+    mass = (masks * useless).sum(axis=1)[kept] / total[kept]
+    return judged(
+        INERT,
+        mass,
+        (useless.sum(axis=1) / there.sum(axis=1))[kept],
+        asks="share of the mask on players that cannot inform; chance: their share of the players",
+        readings={
+            "flagged": "players that cannot inform are preferred, so the mask is not about information",
+            "passes": "players that cannot inform are not preferred",
+            "unclear": "no clear preference for players that cannot inform",
+        },
+        blind="erratic from seed to seed: a code may use informative players as well; a low share proves nothing",
+        margin=MARGIN,
+    )
+
+
+def inert_mask(inert: npt.ArrayLike, shape: tuple[int, ...]) -> BoolArray:
+    """Who cannot inform, in every row: (n,) or (N, n) -> (N, n)."""
+    given = truths(inert, "inert")
+    if given.shape not in (shape, shape[1:]):
+        raise InvalidInput(f"inert must have shape {shape[1:]} or {shape}, got {given.shape}")
+    return np.broadcast_to(given, shape)

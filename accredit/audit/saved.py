@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 from accredit.audit.finding import Findings, named
-from accredit.core import FloatArray, InvalidInput
+from accredit.core import FloatArray, InvalidInput, optional_whole
+from accredit.core.arguments import checked_arguments
 from accredit.core.arrays import read_arrays as arrays_in
 from accredit.core.tables import is_table, number, read_sheet
-from accredit.learned.inputs import Array, BlackBox, answers_of, checked_answers
+from accredit.learned.inputs import Array, BlackBox, answers_of, checked_answers, numbers_of
 
 ARRAYS = (
     "arrays 'x' and 'labels' (or 'answers', the black box's probabilities) for an explainer; 'tokens', 'query' and, if "
@@ -21,6 +23,7 @@ ARRAYS = (
 )
 
 
+@checked_arguments
 def audit_saved(
     folder: str | Path,
     data: str | Path,
@@ -41,6 +44,7 @@ def audit_saved(
     model that it explains: its answers are then asked and not read. `judge` is a folder that `EvalX.save` wrote; `train` a file
     of training rows, with answers, on which a judge is trained.
     """
+    optional_whole(limit, "limit")
     place = Path(folder)
     if not place.is_dir():
         raise InvalidInput(f"{str(folder)!r} is not a folder; give one that explainer.save(folder) wrote")
@@ -66,6 +70,7 @@ def _explainer(
 ) -> Findings:  # fmt: skip
     from accredit.audit.leakage import leakage_report
     from accredit.audit.names import NAMES
+    from accredit.audit.thirds import Thirds
     from accredit.learned.cxplain import CXPlain
     from accredit.learned.evalx import EvalX
     from accredit.learned.saving import load
@@ -73,7 +78,20 @@ def _explainer(
     wanted = named(tests, NAMES)
     explainer = load(place)
     x = explainer.inputs.check(_array(arrays, "x"))
-    labels, answers = _answers(arrays, x, black_box)
+    number = not isinstance(explainer, CXPlain) and explainer.classes == 1
+    answers = _answers(arrays, x, black_box, number)
+    cut = None
+    if number:
+        if answers is None:
+            raise InvalidInput("a regression is audited by the black box's own numbers; name the model (--model), or save them "
+                               "beside the rows: np.savez(file, x=x, answers=black_box(x))")  # fmt: skip
+        cut = Thirds.of(answers)
+
+    def labels_of(given: dict[str, Array], said: FloatArray | None) -> Array:
+        if said is None:
+            return _array(given, "labels")
+        return said.argmax(axis=1) if cut is None else cut.labels(said)
+
     if isinstance(explainer, CXPlain):  # it chooses by predicted losses: no surrogate reads what it shows
         method, masks, surrogate = "cxplain", explainer.select(x).astype(np.float64), None
     else:
@@ -88,23 +106,26 @@ def _explainer(
     learn = None
     if training is not None:
         rows = explainer.inputs.check(_array(training, "x"))
-        learn = rows, _answers(training, rows, black_box)[0]
-    return leakage_report(
-        explainer.inputs, x, masks, labels, black_box, surrogate, None if judge is None else EvalX.load(judge),
-        arrays.get("inert"), scores=explainer.scores(x), training=learn, tests=wanted, seed=seed, progress=progress,
-        subject=f"{method}, {explainer.rule()}",
+        learn = rows, labels_of(training, _answers(training, rows, black_box, number))
+    if cut is not None:
+        black_box = None if black_box is None else cut.box(black_box)
+    reads = surrogate if cut is None or surrogate is None else cut.reader(surrogate)
+    report = leakage_report(
+        explainer.inputs, x, masks, labels_of(arrays, answers), black_box, reads,
+        None if judge is None else EvalX.load(judge), arrays.get("inert"), scores=explainer.scores(x), training=learn,
+        tests=wanted, seed=seed, progress=progress, subject=f"{method}, {explainer.rule()}",
     )  # fmt: skip
+    return report if cut is None else replace(report, notes=(*report.notes, cut.note))
 
 
-def _answers(arrays: dict[str, Array], x: Array, black_box: BlackBox | None) -> tuple[Array, FloatArray | None]:
-    """The answers that are explained, and the black box's probabilities if they are known."""
+def _answers(arrays: dict[str, Array], x: Array, black_box: BlackBox | None, number: bool) -> FloatArray | None:
+    """What the black box says, if it is known: probabilities (N, classes), or a `number` per row (N, 1)."""
     if black_box is not None:
-        asked = answers_of(black_box, x)
-        return asked.argmax(axis=1), asked
-    if "answers" in arrays:
-        said = checked_answers(arrays["answers"], len(x), "answers")
-        return said.argmax(axis=1), said
-    return _array(arrays, "labels"), None
+        return (numbers_of if number else answers_of)(black_box, x)
+    if "answers" not in arrays:
+        return None
+    said = arrays["answers"]
+    return numbers_of(lambda _rows: said, x) if number else checked_answers(said, len(x), "answers")
 
 
 def _of_rows(name: str, array: Array) -> bool:

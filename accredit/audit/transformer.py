@@ -36,6 +36,7 @@ from accredit.audit.attention import (
 from accredit.audit.counterchecks import RETRAINED
 from accredit.audit.finding import Finding, Findings
 from accredit.core import AccreditError, FloatArray, InvalidInput
+from accredit.core.arguments import checked_arguments
 from accredit.games.text import text_game
 from accredit.models.attention import attention_kernel
 from accredit.models.encoded import Encoded
@@ -49,6 +50,7 @@ Change = Callable[[nn.Module, Tensor], Tensor]  # an attention module and its we
 _change: ContextVar[Change | None] = ContextVar("change", default=None)
 
 
+@checked_arguments
 def audit_texts(
     model: TextModel,
     texts: Sequence[str],

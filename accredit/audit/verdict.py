@@ -26,6 +26,7 @@ OWN = (
 )  # they ask the explainer's own surrogate; without one, scores convict nobody
 NEEDED = (EVALX, SCRAMBLE, TRANSPLANT)  # without all of them nothing is acquitted
 MOST = 1_000_000  # rows beyond which a question is not worth asking
+SAFE = 2.0  # times the rows whose interval would just reach the margin: four times in five the next one lies off it
 
 
 @dataclass(frozen=True)
@@ -55,17 +56,19 @@ def concluded(found: Sequence[Finding], not_run: Mapping[str, str], total: int) 
     if missing:
         why = "; ".join(f"{name} {not_run.get(name, 'was not asked for')}" for name in missing)
         return Conclusion("cannot tell", why)
+    meter = by_name.get(METER)
+    hint = _evidence(meter) if meter is not None and meter.verdict == "flagged" else ""
     unclear = [by_name[name] for name in DECIDING if name in by_name and by_name[name].verdict == "unclear"]
     if unclear:
         rows = rows_to_decide(unclear, total)
-        more = f"about {rows:,} rows would decide" if rows else "more rows of this kind would hardly decide"
+        more = f"about {rows:,} rows would decide" if rows else _not_by_rows(unclear)
         names = tuple(finding.name for finding in unclear)
-        return Conclusion("cannot tell", f"{', '.join(names)} unclear on {total:,} rows; {more}", names, rows)
-    if METER in by_name and by_name[METER].verdict == "flagged":
+        blocked = f" whether it leaks; {hint} keeps it from being acquitted" if rows and hint else ""
+        return Conclusion("cannot tell", f"{', '.join(names)} unclear on {total:,} rows; {more}{blocked}", names, rows)
+    if hint:
         return Conclusion(
             "cannot tell",
-            f"{_evidence(by_name[METER])}, which also happens to honest explainers whose choice depends on the class; every "
-            "other detector passes",
+            f"{hint}, which also happens to honest explainers whose choice depends on the class; every other detector passes",
             (METER,),
         )
     passed = tuple(name for name in NAMES if name in DECIDING and name in by_name)
@@ -75,18 +78,29 @@ def concluded(found: Sequence[Finding], not_run: Mapping[str, str], total: int) 
 
 
 def rows_to_decide(unclear: Sequence[Finding], total: int) -> int | None:
-    """About how many rows would move every interval off its margin, if its middle stays; None beyond a million."""
+    """About how many rows would move every interval off its margin, if its middle stays; None beyond a million, and where
+    an interval is off its margin already, so that something else is missing."""
+    if any(map(_decided, unclear)):
+        return None
     most = 0.0
     for finding in unclear:
         low, high = finding.excess.ends
         gap = abs(finding.excess.value - finding.margin)
-        reach = (high - low) / 2
-        if reach <= gap:  # a judge that learned too little: twice the rows, to begin with
-            most = max(most, 2.0)
-        else:
-            most = max(most, (reach / gap) ** 2 if gap > 0 else math.inf)
-    rows = most * total
+        most = max(most, ((high - low) / 2 / gap) ** 2 if gap > 0 else math.inf)
+    rows = SAFE * most * total
     return None if not rows <= MOST else int(math.ceil(rows / 100) * 100)
+
+
+def _decided(finding: Finding) -> bool:
+    """Whether its interval is off its margin, although it is unclear: the judge is too weak, or nobody reads holes."""
+    low, high = finding.excess.ends
+    return not low <= finding.margin <= high
+
+
+def _not_by_rows(unclear: Sequence[Finding]) -> str:
+    """What is missing where a number of rows cannot be said."""
+    missing = [f"{finding.name}: {finding.reading}" for finding in unclear if _decided(finding)]
+    return "; ".join(missing) or "more rows of this kind would hardly decide"
 
 
 def _evidence(finding: Finding) -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -164,17 +166,18 @@ def _fit_selector(
 ) -> None:
     from accredit.learned.tasks import fit_selector
 
-    trained = fit_selector(method, task, k, seed=seed, progress=True, **settings)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=re.escape(f"{method}: "))  # doubts, which are printed below
+        trained = fit_selector(method, task, k, seed=seed, progress=True, **settings)
     trained.save(out)
-    history: Any = trained.history if isinstance(trained.history, dict) else vars(trained.history)
-    doubts = [*task.notes, *history.get("doubts", ())]
+    history = _history(trained)
+    doubts, stopped = [*task.notes, *history.get("doubts", ())], history["stopped_because"]
     if as_json:
-        stopped = history["stopped_because"]
         click.echo(
             json.dumps({"folder": out, "method": method, "rule": trained.rule(), "stopped": stopped, "doubts": doubts})
         )
         return
-    click.echo(f"{method}: {trained.rule()}\n{history['stopped_because']}")
+    click.echo(f"{method}: {trained.rule()}\n{stopped}")
     for doubt in doubts:
         click.echo(f"  ! {doubt}")
     click.echo(f"written: {out}; before you believe it: `accredit learn audit {out} …`", err=True)
@@ -193,7 +196,7 @@ def explain(
 ) -> None:
     """Which players the selector in FOLDER shows, of a TEXT or of each row, text or picture of FILE or FOLDER."""
     selector, task = _opened(folder, subject, model, tuple(filter(None, trust.split(","))), column, limit)
-    for note in task.notes:
+    for note in (*task.notes, *_doubts(selector)):
         click.echo(note, err=True)
     for one, names in zip(task.x, task.names, strict=True):
         chosen = selector.explain(one, names)
@@ -217,38 +220,53 @@ def audit(
     judge: str | None, seed: int, html_file: str | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Does the selector in FOLDER leak the answer? FILE holds inputs that it was not trained on."""
+    from dataclasses import replace
+
     import numpy as np
 
     from accredit.audit import leakage_report
+    from accredit.audit.thirds import Thirds
     from accredit.learned.cxplain import CXPlain
     from accredit.learned.evalx import EvalX
-    from accredit.learned.inputs import answers_of
     from accredit.views.audit import audit_page, audit_text
 
     trusted = tuple(filter(None, trust.split(",")))
     selector, task = _opened(folder, subject, model, trusted, column, limit)
-    if task.regresses:
-        raise InvalidInput(
-            "the leakage report asks about classes, and this model gives one number; a regression has no audit"
-        )
+    cut = Thirds.of(task.asked()) if task.regresses else None
     if isinstance(selector, CXPlain):
         masks, surrogate, method = selector.select(task.x).astype(np.float64), None, "cxplain"
     else:
         masks, surrogate, method = selector.masks(task.x), selector.answer, selector.method
     training = None
     if train is not None:
-        rows = _task(train, model, trusted, column, None)(selector.inputs)
-        training = rows.x, answers_of(task.black_box, rows.x).argmax(axis=1)
+        learn_from = _task(train, model, trusted, column, None)(selector.inputs)
+        training = learn_from.x, answered(learn_from, cut)
     report = leakage_report(
-        task.inputs, task.x, masks, answers_of(task.black_box, task.x).argmax(axis=1), task.black_box, surrogate,
-        None if judge is None else EvalX.load(judge), scores=selector.scores(task.x), training=training, seed=seed,
-        subject=f"{method}, {selector.rule()}", progress=True,
+        task.inputs, task.x, masks, answered(task, cut), cut.box(task.black_box) if cut else task.black_box,
+        cut.reader(surrogate) if cut and surrogate else surrogate, None if judge is None else EvalX.load(judge),
+        scores=selector.scores(task.x), training=training, seed=seed, subject=f"{method}, {selector.rule()}", progress=True,
     )  # fmt: skip
+    report = replace(report, notes=(*report.notes, *task.notes, *([cut.note] if cut else ()), *_doubts(selector)))
     if html_file:
         write_whole(html_file, audit_page(report))
     click.echo(json.dumps(report.to_plain(), ensure_ascii=False) if as_json else audit_text(report))
     if html_file:
         written(html_file)
+
+
+def answered(task: Any, cut: Any) -> Any:
+    """What the model answers to the inputs of a task: class numbers, or thirds of a regression's numbers."""
+    said = task.asked()
+    return said.argmax(axis=1) if cut is None else cut.labels(said)
+
+
+def _doubts(selector: Any) -> list[str]:
+    """What training left open, as it was saved with a selector."""
+    return [f"training left a doubt: {doubt}" for doubt in _history(selector).get("doubts", ())]
+
+
+def _history(selector: Any) -> dict[str, Any]:
+    return dict(selector.history if isinstance(selector.history, dict) else vars(selector.history))
 
 
 def _task(

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
+import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import reduce
@@ -19,6 +22,7 @@ from accredit.cli.output import NewFolder, written
 from accredit.core import AccreditError, InvalidInput
 
 JSON = "accredit.json"  # where a context keeps --json, which no report needs to know
+FOUND = "accredit.found"  # where `all` counts the verdicts of its pages
 
 
 def _keep_form(ctx: click.Context, param: click.Parameter, value: bool) -> None:
@@ -131,19 +135,29 @@ def flows(
     help="Folder with the Linzen sentences, GloVe and plain text.",
 )
 @click.option("--weights", type=NamedPath(), help="Folder of a trained model: loaded if there, else written.")
+@click.option(
+    "--start",
+    type=NamedPath(file_okay=False, exists=True),
+    help="Folder of a pretrained BERT of six layers to begin with, such as all-MiniLM-L6-v2; default: at random.",
+)
 @_with(OPTIONS)
-def agreement(data: str, weights: str | None, quick: bool, out: str, seed: int) -> None:
+def agreement(data: str, weights: str | None, start: str | None, quick: bool, out: str, seed: int) -> None:
     """The verb-number study: attention, rollout and flow against blank-out, layer by layer."""
     from accredit.papers.agreement import agreement as run
 
-    _finish(run(Path(data), Path(weights) if weights else None, quick, seed), out)
+    kept, begun = (Path(folder) if folder else None for folder in (weights, start))
+    _finish(run(Path(data), kept, quick, seed, begun), out)
 
 
 @reproduce.command()
 @_with(TEXTS)
 @click.option("--longest", type=Count(min=1), help="Keep only texts of at most this many words.")
 @click.option("--budget", type=Count(min=4), default=128, show_default=True, help="Payoffs of a game method.")
-@click.option("--judge", multiple=True, help="Rank the first model again, measured by this removal; repeat it.")
+@click.option("--judge", multiple=True, help="Rank every model again, measured by this removal; repeat it.")
+@click.option(
+    "--rows", type=Count(0, 100), default=40, show_default=True, help="Rows of the built-in table beside them."
+)
+@click.option("--contexts", type=Count(min=0), default=6, show_default=True, help="Contexts of each kind of answer.")
 @click.option("--store", type=NamedPath(), help="File that keeps finished rows.")
 @click.option(
     "--executor", default="serial", show_default=True, help="serial, processes:2, dask, or dask:tcp://host:8786."
@@ -157,13 +171,15 @@ def arena(
     limit: int | None,
     budget: int,
     judge: tuple[str, ...],
+    rows: int,
+    contexts: int,
     store: str | None,
     executor: str,
     quick: bool,
     out: str,
     seed: int,
 ) -> None:
-    """Every method on a data set: ranked table, curves, agreement, intervals against exact values."""
+    """Which explanation, when: every method on texts under every judge, on rows of a table and on answers."""
     from accredit.arena.examples import filters, read_examples, sample
     from accredit.arena.texts import TextContest
     from accredit.methods import COMPARED
@@ -178,9 +194,11 @@ def arena(
     subject += "".join(f", {k} = {v}" for k, v in chosen.items()) + (
         f", at most {longest} words, in file order" if longest else ""
     )
-    contests = [TextContest(COMPARED, model=name, budget=budget, seed=seed) for name in models]
-    contests += [replace(contests[0], judge=removal) for removal in judge]
-    _finish(arena_report(contests, examples, store, executor, subject, quick, seed), out)
+    asked = [TextContest(COMPARED, model=name, budget=budget, seed=seed) for name in models]
+    contests = [replace(contest, judge=removal) for contest in asked for removal in (None, *judge)]
+    if quick:
+        rows, contexts = min(rows, 2), min(contexts, 1)
+    _finish(arena_report(contests, examples, store, executor, subject, quick, seed, rows, contexts), out)
 
 
 @reproduce.command()
@@ -241,17 +259,28 @@ def plausibility(data: str, model: str, limit: int, quick: bool, out: str, seed:
 )
 @click.option("--seeds", type=Count(min=1), help="Runs of each row; default 5, with --quick 2.")
 @click.option("--first", is_flag=True, help="Choose nothing: take the first setting of every cure.")
+@click.option("--further", is_flag=True, help="Also try longer training, wider heads and other clipping of Weighting.")
 @click.option("--store", type=NamedPath(file_okay=False), help="Folder of finished runs; default: inside --out.")
 @click.option("--workers", type=Count(min=1), default=2, show_default=True, help="Runs at the same time.")
 @_with(OPTIONS)
 def shortcuts(
-    data: str, seeds: int | None, first: bool, store: str | None, workers: int, quick: bool, out: str, seed: int
+    data: str,
+    seeds: int | None,
+    first: bool,
+    further: bool,
+    store: str | None,
+    workers: int,
+    quick: bool,
+    out: str,
+    seed: int,
 ) -> None:
     """Attention as a code for the answer, and two cures: Tables 1 and 2 of "Why is Attention Not So Attentive?"."""
     from accredit.papers.shortcuts import shortcuts as run
 
     kept = store or str(Path(out) / "shortcuts_runs")
-    _finish(run(data, quick, seeds, seed, kept, workers, lambda line: click.echo(line, err=True), not first), out)
+    _finish(
+        run(data, quick, seeds, seed, kept, workers, lambda line: click.echo(line, err=True), not first, further), out
+    )
 
 
 @reproduce.command()
@@ -327,7 +356,8 @@ def every_page(context: click.Context, data: str | None, pages: str | None, quic
             there = f"{'' if data else 'without --data '}there are {', '.join(names)}"
             raise InvalidInput(f"--pages names {', '.join(unknown) or 'nothing'}; {there}")
         names = asked
-    failed = []
+    failed, began = [], (time.perf_counter(), _cpu_seconds())
+    context.meta[FOUND] = Counter()
     for name in names:
         click.echo(f"\n{name}", err=bool(context.meta[JSON]))
         place = ["--data", str(Path(data) / DATA[name])] if data and name in DATA else []
@@ -338,12 +368,25 @@ def every_page(context: click.Context, data: str | None, pages: str | None, quic
         except AccreditError as error:
             failed.append(name)
             click.echo(f"! {name} did not run: {error}", err=bool(context.meta[JSON]))
+    took, worked = (
+        (after - before) / 60 for before, after in zip(began, (time.perf_counter(), _cpu_seconds()), strict=True)
+    )
+    counts = ", ".join(f"{context.meta[FOUND][kind]} {said}" for kind, said in COUNTED.items())
+    click.echo(
+        f"\npages run: {len(names) - len(failed)}, in {took:.1f} minutes, {worked:.1f} of CPU: {counts}", err=True
+    )
     if failed:
         raise click.ClickException(f"{len(failed)} of {len(names)} pages did not run: {', '.join(failed)}")
 
 
+def _cpu_seconds() -> float:
+    """Of this process and of its workers that have ended."""
+    return sum(os.times()[:4])
+
+
 UNSEEN = ("out", "store", "workers", "executor", "as_json", "quiet")  # options that do not change what a report says
 MARKS = {"holds": "✓", "refuted": "✗", "cannot tell": "?"}
+COUNTED = {"holds": "statements hold", "refuted": "are refuted", "cannot tell": "cannot be told from so little"}
 
 
 def _typed() -> str:
@@ -366,6 +409,7 @@ def _typed() -> str:
 def _finish(report: Any, out: str) -> None:
     report.command = _typed()
     files = report.write(out)
+    click.get_current_context().meta.get(FOUND, Counter()).update(str(verdict.found) for verdict in report.verdicts)
     if click.get_current_context().meta[JSON]:
         told = [{"found": v.found, "said": v.said, "because": v.because} for v in report.verdicts]
         click.echo(json.dumps({"report": report.name, "verdicts": told}, ensure_ascii=False))

@@ -275,8 +275,8 @@ def _position(column: str | int, columns: tuple[str, ...]) -> int:
     raise InvalidInput(f"players names the column {column!r}; the columns are {', '.join(columns[:12])}")
 
 
-def numeric(both: Any) -> FloatArray:
-    """A table as numbers without gaps, or an error that names the column that is not."""
+def numeric(both: Any, why: str = "conditional answers need numbers: write dependence='interventional'") -> FloatArray:
+    """A table as numbers without gaps, or an error that names the column that is not and says `why` that matters."""
     if isinstance(both, np.ndarray) and both.dtype.kind in "biuf" and np.isfinite(both.astype(np.float64)).all():
         return both.astype(np.float64)
     frame = both if hasattr(both, "iloc") else None
@@ -286,10 +286,8 @@ def numeric(both: Any) -> FloatArray:
         missing = bool((column != column).any()) if frame is None else bool(column.isna().any())
         if kind not in "biuf" or missing:
             name = f"x{i}" if frame is None else frame.columns[i]
-            why = "has missing values" if missing else f"is {column.dtype}"
-            raise InvalidInput(
-                f"column {str(name)!r} {why}; conditional answers need numbers: write dependence='interventional'"
-            )
+            seen = "has missing values" if missing else f"is {column.dtype}"
+            raise InvalidInput(f"column {str(name)!r} {seen}; {why}")
     return np.asarray(both, dtype=np.float64) if frame is None else frame.to_numpy(dtype=np.float64)
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from functools import cached_property
-from typing import Any, final
+from typing import Any, NamedTuple, final
 
 import numpy as np
 import torch
@@ -16,6 +16,7 @@ from accredit.games.batches import MEMORY, rows_that_fit, spans, spans_by_length
 from accredit.games.parts import PartsGame
 from accredit.models.encoded import Encoded
 from accredit.models.encoding import Text
+from accredit.models.first_block import looked_up
 from accredit.models.first_token import first_token_only
 from accredit.models.partition import Partition
 from accredit.models.payoffs import Payoff, check_payoff, named_payoff, payoffs_of
@@ -24,6 +25,13 @@ from accredit.models.text import TextModel, TokenBatch
 
 NEARLY = 64  # rounding errors by which equal outputs may differ
 REMOVALS = ("mask", "delete", "attention", "pad", "zero")
+
+
+class _Short(NamedTuple):
+    """Whether the first block is looked up, and whether the last one is computed only where it is read."""
+
+    first_block: bool
+    last_block: bool
 
 
 @final
@@ -67,25 +75,39 @@ class TextGame(PartsGame):
 
     def _earned(self, kept: BoolArray, targets: tuple[int, ...]) -> FloatArray:
         earned = self._by_deletion if self.removal == "delete" else self._in_place
-        with self.model.held(), torch.inference_mode(), self._passes():
+        with self.model.held(), torch.inference_mode(), self._passes(self._short):
             return earned(kept, targets)
 
-    def _passes(self) -> AbstractContextManager[None]:
-        """The model's own passes, or the same with a last block that is computed only where it is read."""
-        return first_token_only(self.model.model) if self._reads_first_token else nullcontext()
+    @contextmanager
+    def _passes(self, short: _Short) -> Iterator[None]:
+        """The model's own passes, or the same without what need not be computed."""
+        with ExitStack() as ways:
+            if short.first_block:
+                both = self._standing(np.stack([np.full(len(self.encoded), stays) for stays in (True, False)]))
+                types = None if both.types is None else both.types.expand(2, -1)
+                given = {"input_ids": both.ids, "inputs_embeds": both.embeddings, "token_type_ids": types}
+                ways.enter_context(looked_up(self.model.model, **given))
+            if short.last_block:
+                ways.enter_context(first_token_only(self.model.model))
+            yield
 
     @cached_property
-    def _reads_first_token(self) -> bool:
-        """Whether the last block at the first token alone gives the same outputs, tried on texts with gaps and padding."""
-        if self.model.task != "classify" or self.model.head is not None:
-            return False
-        batch = self._closed_up(self._trial(), len(self.encoded))
-        plain = self.model.outputs(batch)
+    def _short(self) -> _Short:
+        """What may be left out of a pass, tried on texts with gaps and padding."""
+        in_place, reads_first = self.removal != "delete", self.model.task == "classify" and self.model.head is None
+        tried = [_Short(in_place, reads_first), _Short(in_place, False), _Short(False, reads_first)]
+        return next((short for short in tried if any(short) and self._same(short)), _Short(False, False))
+
+    def _same(self, short: _Short) -> bool:
+        """Whether short passes give the model's own outputs."""
+        kept, length = self._trial(), len(self.encoded)
+        plain = self._closed_up(kept, length) if self.removal == "delete" else self._standing(kept)
         try:
-            with first_token_only(self.model.model):
-                return _nearly(plain, self.model.outputs(batch))
-        except InvalidInput:  # the block is built otherwise than it looks
+            with self._passes(short):
+                found = self.model.outputs(self._standing(kept, as_places=True) if short.first_block else plain)
+        except InvalidInput:  # the blocks are built otherwise than they look
             return False
+        return _nearly(self.model.outputs(plain), found)
 
     def _trial(self) -> BoolArray:
         """Which tokens stay in four texts that differ much: (4, T)."""
@@ -154,25 +176,32 @@ class TextGame(PartsGame):
 
     def _in_place(self, kept: BoolArray, targets: tuple[int, ...]) -> FloatArray:
         """Payoffs of texts that keep their length: (batch, T) -> (batch, targets)."""
-        ids = torch.from_numpy(self.encoded.ids).to(self._device)
-        prefix = torch.from_numpy(self.encoded.prefix).to(self._device)
-        vectors = self.model.embed(ids) if self.removal in ("pad", "zero") else None
-        types = self.model.types(self.encoded)
         earned = np.empty((len(kept), len(targets)))
         for part in spans(len(kept), self.rows):
-            stays = torch.from_numpy(kept[part]).to(self._device)
-            everywhere = torch.ones_like(stays, dtype=torch.int64)
-            read = self.model.read(self.encoded, len(stays))
-            if self.removal == "mask":
-                batch = TokenBatch(torch.where(stays, ids, self._replacement), None, everywhere, read, prefix, types)
-            elif self.removal == "attention":
-                batch = TokenBatch(ids.expand(len(stays), -1), None, stays.long(), read, prefix, types)
-            else:
-                assert vectors is not None
-                there = torch.where(stays[..., None], vectors, self.model.absent(self.removal))
-                batch = TokenBatch(None, there, everywhere, read, prefix, types)
-            earned[part] = self._worth(batch, targets)
+            earned[part] = self._worth(self._standing(kept[part], self._short.first_block), targets)
         return earned
+
+    def _standing(self, kept: BoolArray, as_places: bool = False) -> TokenBatch:
+        """Texts whose tokens stay in place, or others in theirs: (batch, T). `as_places`: of the whole text (0 … T-1) or of
+        the one in which all have left (T … 2T-1)."""
+        stays = torch.from_numpy(kept).to(self._device)
+        everywhere = torch.ones_like(stays, dtype=torch.int64)
+        unseen = self.removal == "attention"
+        there = everywhere.bool() if unseen else stays
+        ids = torch.from_numpy(self.encoded.ids).to(self._device)
+        whole = torch.arange(len(ids), device=self._device) if as_places else ids
+        gone = whole + len(ids) if as_places else self._replacement
+        vectors = None
+        if self.removal in ("pad", "zero") and not as_places:
+            vectors = torch.where(there[..., None], self.model.embed(ids), self.model.absent(self.removal))
+        return TokenBatch(
+            ids=torch.where(there, whole, gone) if vectors is None else None,
+            embeddings=vectors,
+            attends=stays.long() if unseen else everywhere,
+            read=self.model.read(self.encoded, len(stays)),
+            prefix=torch.from_numpy(self.encoded.prefix).to(self._device),
+            types=self.model.types(self.encoded),
+        )
 
     def _by_deletion(self, kept: BoolArray, targets: tuple[int, ...]) -> FloatArray:
         """Payoffs of texts that shrink: texts of similar length share a batch, where padding changes nothing."""

@@ -9,6 +9,7 @@ concepts.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,7 +20,8 @@ import torch
 from scipy import stats
 from scipy.optimize import minimize
 
-from accredit.core import AXIOMS, Attribution, Claim, FloatArray, Holds, InvalidInput, NotConverged, no_division
+from accredit.core import AXIOMS, Attribution, Claim, FloatArray, Holds, InvalidInput, NotConverged, no_division, shown
+from accredit.core.arguments import checked_arguments
 from accredit.core.estimate import Precision
 from accredit.core.statistics import holm
 from accredit.gradients.point import Point, point
@@ -33,6 +35,7 @@ CLAIMS = (
 )
 
 
+@checked_arguments
 def tcav(
     model: Any,
     examples: Sequence[Any],
@@ -64,7 +67,7 @@ def tcav(
     slope along the concept), "sensitivity per input" (the slope S(x) of each input, a row for each concept) and "separation"
     (the classifiers' mean accuracy on their own examples).
     """
-    _check(concepts, random, examples, random_concepts, negatives, test)
+    _check(concepts, random, examples, random_concepts, negatives, test, penalty)
     rng = np.random.default_rng(seed)
     slopes = layer_slopes(model, examples, layer, target, payoff)  # (k, d)
     pool = layer_activations(model, random, layer)  # (m, d)
@@ -113,11 +116,14 @@ class Concept:
 
 
 def _check(
-    concepts: Mapping[str, Any], random: Sequence[Any], examples: Sequence[Any], draws: int, negatives: int, test: str
-) -> None:
+    concepts: Mapping[str, Any], random: Sequence[Any], examples: Sequence[Any], draws: int, negatives: int, test: str,
+    penalty: float,
+) -> None:  # fmt: skip
     if not concepts or len(examples) == 0:
         raise InvalidInput(f"got {len(concepts)} concepts and {len(examples)} examples; give at least one of each")
     for name, given in concepts.items():
+        if isinstance(given, str | bytes) or not hasattr(given, "__len__"):
+            raise InvalidInput(f"concepts[{name!r}] is {shown(given)}; give a list of its examples")
         if len(given) < 2:
             raise InvalidInput(f"concept {name!r} has {len(given)} examples; a direction needs at least 2")
         if len(random) < 2 * len(given):
@@ -125,6 +131,8 @@ def _check(
                 f"random has {len(random)} inputs and concept {name!r} {len(given)}; the pool must hold two disjoint sets of "
                 f"that size: give at least {2 * len(given)}"
             )
+    if not 0 < penalty < math.inf:
+        raise InvalidInput(f"penalty is {penalty!r}; give a positive number, as in penalty=1.0")
     if draws < 1 or negatives < 2 or test not in ("rank", "t"):
         raise InvalidInput(
             f"random_concepts={draws}, negatives={negatives}, test={test!r}: give at least 1, at least 2, and 'rank' or 't'"
@@ -255,9 +263,9 @@ def _module(model: Any, layer: str) -> torch.nn.Module:
         if isinstance(model, ArrayModel)
         else model
     )
-    parts = dict(inner.named_modules())
+    parts = {name: part for name, part in inner.named_modules() if name}  # the model itself has no name
     if layer not in parts:
-        some = ", ".join([name for name in parts if name][:12])
+        some = ", ".join([*parts][:12])
         raise InvalidInput(f"layer {layer!r} is not in the model; some that are: {some}")
     module: torch.nn.Module = parts[layer]
     return module

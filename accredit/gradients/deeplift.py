@@ -17,6 +17,7 @@ import numpy as np
 import torch
 
 from accredit.core import Attribution, Claim, FloatArray, Holds, InvalidInput, Precision
+from accredit.core.arguments import checked_arguments
 from accredit.gradients.expected import several
 from accredit.gradients.multipliers import multipliers
 from accredit.gradients.point import Point, point
@@ -26,6 +27,7 @@ COMPLETE = 1e-4  # share of Σ |credit| by which the sum may miss the total
 RULED = "the rules are a convention for passing differences on: what happens where only some players leave never enters"
 
 
+@checked_arguments
 def deep_lift(
     model: Any,
     given: Any,

@@ -17,6 +17,7 @@ import numpy as np
 import torch
 
 from accredit.core import Attribution, Claim, FloatArray, Holds, InvalidInput, Precision
+from accredit.core.arguments import checked_arguments
 from accredit.gradients.integrated import ON_THE_LINE
 from accredit.gradients.point import Point, point
 
@@ -25,6 +26,7 @@ NEIGHBOURS = 50
 Strategy = Literal["greedy", "maxcount"]
 
 
+@checked_arguments
 def discretised_integrated_gradients(
     model: Any,
     given: Any,

@@ -16,6 +16,7 @@ import numpy as np
 import torch
 
 from accredit.core import Attribution, Claim, FloatArray, Holds, InvalidInput, NotConverged, Precision
+from accredit.core.arguments import checked_arguments
 from accredit.gradients.integrated import ON_THE_LINE, TOLERANCE
 from accredit.gradients.point import Point, point
 
@@ -23,6 +24,7 @@ SAMPLES = 50
 FAR = 8.0  # standard errors beyond which draws have missed where the payoff changes
 
 
+@checked_arguments
 def gradient_shap(
     model: Any,
     given: Any,

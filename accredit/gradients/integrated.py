@@ -14,6 +14,7 @@ import numpy as np
 from captum.attr import IntegratedGradients
 
 from accredit.core import Attribution, Claim, Holds, InvalidInput, NotConverged, Precision
+from accredit.core.arguments import checked_arguments
 from accredit.gradients.point import Point, point
 
 STEPS = 32
@@ -25,6 +26,7 @@ ON_THE_LINE = (
 )
 
 
+@checked_arguments
 def integrated_gradients(
     model: Any,
     given: Any,

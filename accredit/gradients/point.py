@@ -173,7 +173,7 @@ def absent(model: TextModel, baseline: Any, here: torch.Tensor) -> torch.Tensor:
             f"{here.shape[1]} numbers, or of shape {tuple(here.shape)}"
         ) from None
     if not bool(torch.isfinite(vectors).all()):
-        raise InvalidInput("baseline holds a number that is not finite")
+        raise InvalidInput("baseline holds a number that is not finite; give finite numbers, or the name of a baseline")
     return vectors
 
 

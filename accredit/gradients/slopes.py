@@ -19,12 +19,14 @@ import torch
 from captum.attr import InputXGradient, Saliency
 
 from accredit.core import Attribution, Claim, Holds, InvalidInput, Precision, no_division
+from accredit.core.arguments import checked_arguments
 from accredit.gradients.point import Point, point
 
 NOISE = 0.1  # of smoothgrad, as a share of the input's range
 LOCAL = "a slope at one input says nothing about inputs in which players are absent"
 
 
+@checked_arguments
 def saliency(
     model: Any,
     given: Any,
@@ -44,6 +46,7 @@ def saliency_at(at: Point) -> Attribution:
     return _scores(at, slopes, "saliency", Claim("linearity", Holds.NO, "|slope| of a sum is not the sum of |slopes|"))
 
 
+@checked_arguments
 def input_x_gradient(
     model: Any,
     given: Any,
@@ -67,6 +70,7 @@ def input_x_gradient_at(at: Point) -> Attribution:
     return _scores(at, products, "input × gradient", linear)
 
 
+@checked_arguments
 def smoothgrad(
     model: Any,
     given: Any,

@@ -53,10 +53,16 @@ def _choices(answers: FloatArray, labels: npt.ArrayLike | None, target: str) -> 
     return true
 
 
-def thirds(numbers: FloatArray) -> IntArray:
-    """In which third of all each number lies: 0, 1 or 2.
+def third_ends(numbers: FloatArray) -> FloatArray:
+    """Where a third of the numbers ends, and where two thirds do: (2,)."""
+    return np.asarray(np.quantile(numbers, [1 / 3, 2 / 3]))
+
+
+def thirds(numbers: FloatArray, ends: npt.ArrayLike | None = None) -> IntArray:
+    """In which third of all each number lies, or in which part between given `ends`: 0, 1 or 2.
 
     >>> thirds(np.array([1.0, 5.0, 9.0])).tolist()
     [0, 1, 2]
     """
-    return np.asarray(np.searchsorted(np.quantile(numbers, [1 / 3, 2 / 3]), numbers), dtype=np.int64)
+    cut = third_ends(numbers) if ends is None else np.asarray(ends)
+    return np.asarray(np.searchsorted(cut, numbers), dtype=np.int64)

@@ -30,13 +30,12 @@ from accredit.learned.inputs import (
     Inputs,
     Pixels,
     answers_of,
-    checked_k,
     checked_labels,
     inputs_from,
     one_input,
-    top,
     whole,
 )
+from accredit.learned.masks import checked_k, top
 from accredit.learned.networks import selector_for
 from accredit.values.solver import progress as progress_bar
 
@@ -151,6 +150,7 @@ class CXPlain:
         self.removed = _blocks(inputs, block)
         self.seed: int | None = None
         self.history: dict[str, Any] = {}
+        self.explains = ""  # a digest of the model, where it is known; another model is then refused
         self._networks: list[nn.Module] = []
 
     def fit(
@@ -305,7 +305,7 @@ class CXPlain:
         """Settings and history as JSON, weights as safetensors, into `folder`; read them with `CXPlain.load`."""
         if not self._networks:
             raise InvalidInput("this explainer has learned nothing yet; call fit(x, black_box, labels) first")
-        about = {"settings": self.settings(), "seed": self.seed, "history": self.history}
+        about = {"settings": self.settings(), "seed": self.seed, "history": self.history, "explains": self.explains}
         write(folder, KIND, about, nn.ModuleList(self._networks).state_dict())
 
     @classmethod
@@ -316,6 +316,7 @@ class CXPlain:
             given = dict(about["settings"])
             explainer = cls(inputs_from(given.pop("inputs")), **given)
             explainer.seed, explainer.history = whole("seed", about["seed"], 0, SEEDS), dict(about["history"])
+            explainer.explains = str(about["explains"])
             with torch.device("meta"):  # shapes without memory
                 networks = nn.ModuleList(
                     selector_for(explainer.removed, width=explainer.width) for _ in range(explainer.models)

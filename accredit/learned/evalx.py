@@ -26,12 +26,11 @@ from accredit.learned.inputs import (
     Inputs,
     answers_of,
     checked_answers,
-    checked_k,
     checked_labels,
-    checked_mask,
     inputs_from,
     whole,
 )
+from accredit.learned.masks import checked_k, checked_mask
 from accredit.learned.networks import network_for
 from accredit.values.solver import progress as progress_bar
 

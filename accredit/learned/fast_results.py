@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from accredit.core import Attribution, Attributions, InvalidInput, Precision
+from accredit.core.arguments import checked_arguments
 from accredit.explanation.row_answers import Answer
 from accredit.explanation.subject import Subject
 from accredit.explanation.table import TableExplanation
@@ -22,6 +23,7 @@ METHOD = "fast-shapley"
 NAMED = 5  # rows that are named in a note
 
 
+@checked_arguments
 def fit_fast_rows(
     rows: Any, model: Any, background: Any, *, payoff: str | None = None, players: Mapping[str, Any] | None = None,
     dependence: str | None = None, weights: Any = None, most_background: int | None = None, seed: int = 0, **settings: Any,
@@ -44,6 +46,7 @@ def fit_fast_rows(
     return fit_fast(family, seed=seed, **settings)
 
 
+@checked_arguments
 def fit_fast_inputs(
     inputs: Sequence[Any], model: Any = None, tokenizer: Any = None, *, target: Sequence[str | int] | None = None,
     players: Any = None, payoff: str | None = None, removal: Any = None, cut: bool = False, **settings: Any,
@@ -62,6 +65,7 @@ def fit_fast_inputs(
     return fit_fast(family, **settings)
 
 
+@checked_arguments
 def explain_rows_fast(
     explainer: FastShapley | str | Path, rows: Any, model: Any, background: Any, *, target: str | int | None = None,
     payoff: str | None = None, players: Mapping[str, Any] | None = None, dependence: str | None = None, weights: Any = None,
@@ -82,10 +86,10 @@ def explain_rows_fast(
         rows,
         model,
         background,
-        payoff=payoff or fast.marks["payoff"],
+        payoff=fast.marks["payoff"] if payoff is None else payoff,
         players=players,
         weights=weights,
-        dependence=dependence or fast.marks["dependence"],
+        dependence=fast.marks["dependence"] if dependence is None else dependence,
         most_background=most_background,
         seed=seed,
     )

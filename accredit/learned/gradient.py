@@ -12,7 +12,8 @@ import torch
 from torch import Tensor, nn
 
 from accredit.core import BoolArray, FloatArray, InvalidInput, Selection
-from accredit.learned.inputs import Array, Inputs, Pixels, Words, checked_k, one_input, top
+from accredit.learned.inputs import Array, Inputs, Pixels, Words, one_input
+from accredit.learned.masks import checked_k, top
 from accredit.learned.networks import text_span
 
 ROWS = 256  # inputs of one backward pass

@@ -12,7 +12,18 @@ from typing import Any, Protocol, final, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput, distinct_names, real_numbers, whole_number
+from accredit.core import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    InvalidInput,
+    checked_names,
+    distinct_names,
+    real_number,
+    real_numbers,
+    whole_number,
+)
+from accredit.learned.masks import checked_mask
 
 Array = npt.NDArray[Any]
 BlackBox = Callable[[Array], Array]  # (N, ...) inputs -> (N, classes) probabilities
@@ -106,9 +117,9 @@ class Tabular:
             raise InvalidInput(f"replace must be one finite number or {self.n} of them, got {self.replace!r}")
         object.__setattr__(self, "replace", float(replace) if replace.ndim == 0 else tuple(replace.tolist()))
         if self.columns is not None:
-            object.__setattr__(self, "columns", tuple(map(str, self.columns)))
+            object.__setattr__(self, "columns", checked_names(self.columns, "columns"))
             if len(self.columns) != self.n:
-                raise InvalidInput(f"columns names {len(self.columns)} columns, the rows have {self.n}")
+                raise InvalidInput(f"columns names {len(self.columns)} columns; give {self.n}, one for each of a row")
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -227,10 +238,7 @@ class Pixels:
             raise InvalidInput(
                 f"blocks of {self.block} do not tile a picture of {self.height} × {self.width}; choose a common divisor"
             )
-        replace = _array(self.replace, np.float64)
-        if replace is None or replace.ndim or not np.isfinite(replace):
-            raise InvalidInput(f"replace must be one finite number, got {self.replace!r}")
-        object.__setattr__(self, "replace", float(replace))
+        object.__setattr__(self, "replace", real_number(self.replace, "replace"))
 
     @property
     def height(self) -> int:
@@ -299,33 +307,6 @@ def inputs_from(settings: Mapping[str, Any]) -> Tabular | Words | Pixels:
         return KINDS[kind](**{name: tuple(v) if isinstance(v, list) else v for name, v in given.items()})
     except TypeError as error:
         raise InvalidInput(f"settings of {kind} inputs are damaged: {error}") from None
-
-
-def checked_mask(mask: npt.ArrayLike, rows: int, players: int) -> FloatArray:
-    """The mask as numbers in 0..1, one row per input and one column per player."""
-    given = real_numbers(mask, "mask")
-    if given.shape != (rows, players):
-        raise InvalidInput(f"mask must have shape ({rows}, {players}), got {given.shape}: one column per player")
-    if given.size and not (given.min() >= 0 and given.max() <= 1):
-        raise InvalidInput(f"mask must lie in 0..1, got {given.min()}..{given.max()}")
-    return given
-
-
-def top(scores: npt.ArrayLike, k: int, present: BoolArray | None = None) -> BoolArray:
-    """The `k` highest scores of every row, ties to the lowest index, among those `present` (all of them, if fewer than k).
-
-    >>> top([[1.0, 3.0, 3.0, 2.0]], 1)
-    array([[False,  True, False, False]])
-    """
-    given = real_numbers(scores, "scores")
-    if given.ndim != 2 or np.isnan(given).any():
-        raise InvalidInput(f"scores must be (N, n) numbers without NaN, got shape {given.shape}")
-    k = checked_k(k, given.shape[1])
-    there = np.ones(given.shape, dtype=bool) if present is None else present
-    order = np.argsort(np.where(there, -given, np.inf), axis=1, kind="stable")[:, :k]
-    chosen = np.zeros(given.shape, dtype=bool)
-    np.put_along_axis(chosen, order, True, axis=1)
-    return chosen & there
 
 
 def answers_of(black_box: BlackBox, x: Array) -> FloatArray:
@@ -425,11 +406,6 @@ def checked_labels(labels: npt.ArrayLike, rows: int, classes: int | None = None)
     return given.astype(np.int64)
 
 
-def checked_k(k: Any, players: int) -> int:
-    """How many players are chosen: a whole number, at most as many as there are."""
-    return whole_number(k, "k", 1, players)
-
-
 def whole(name: str, value: Any, least: int = 1, most: int = LARGEST) -> int:
     """A whole number within bounds, or an error that names it."""
     return whole_number(value, name, least, most)
@@ -461,7 +437,7 @@ def _array(x: Any, dtype: Any = None) -> Array | None:
     try:
         with np.errstate(over="ignore"):
             return np.asarray(x, dtype=dtype)
-    except (TypeError, ValueError, RuntimeError):
+    except (TypeError, ValueError, RuntimeError, OverflowError):
         return None
 
 

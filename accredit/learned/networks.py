@@ -18,12 +18,14 @@ import torch
 from torch import Tensor, nn
 
 from accredit.core import InvalidInput
+from accredit.core.arguments import checked_arguments
 from accredit.learned.inputs import Array, BlackBox, Inputs, Pixels, Tabular, Words, whole
 
 LOWEST = -1e9  # the logit of an absent player: finite, so that no gradient is NaN
 EMBEDDING = 50  # numbers per word
 
 
+@checked_arguments
 def network_for(
     inputs: Inputs,
     classes: int,
@@ -69,6 +71,7 @@ def selector_for(
     return _built(lambda: _selector(inputs, classes if query else 0, width), width, seed)
 
 
+@checked_arguments
 def as_black_box(network: nn.Module, inputs: Inputs, rows: int = 512) -> BlackBox:
     """A network as a black box: (N, ...) inputs to (N, classes) probabilities, `rows` at a time."""
 

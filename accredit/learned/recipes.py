@@ -21,14 +21,17 @@ from functools import partial
 from typing import Any
 
 from accredit.core import InvalidInput
+from accredit.core.arguments import checked_arguments
 from accredit.learned.cxplain import CXPlain
-from accredit.learned.inputs import Inputs, Pixels, Words, checked_k
+from accredit.learned.inputs import Inputs, Pixels, Words
 from accredit.learned.laws import Bernoulli, DrawnTopK, RelaxedTopK
+from accredit.learned.masks import checked_k
 from accredit.learned.schedules import Joint, RandomFirst, Reinforce, Weighted
 from accredit.learned.stages import Training
 from accredit.learned.trainer import TrainedExplainer
 
 
+@checked_arguments
 def l2x(
     inputs: Inputs, classes: int, k: int, *, query: bool = False, temperature: float = 0.5, **settings: Any
 ) -> TrainedExplainer:
@@ -42,6 +45,7 @@ def l2x(
     return TrainedExplainer(name, inputs, classes, k, law, Joint(), query=query, **defaults(inputs, k) | settings)
 
 
+@checked_arguments
 def vibi(
     inputs: Inputs, classes: int, k: int, *, beta: float = 0.1, temperature: float = 0.5, **settings: Any
 ) -> TrainedExplainer:
@@ -51,6 +55,7 @@ def vibi(
     return TrainedExplainer("vibi", inputs, classes, k, law, Joint(), **given)
 
 
+@checked_arguments
 def invase(
     inputs: Inputs, classes: int, k: int | None = None, *, penalty: float = 0.1, **settings: Any
 ) -> TrainedExplainer:
@@ -66,6 +71,7 @@ def invase(
     return TrainedExplainer("invase", inputs, classes, None, Bernoulli("reinforce"), Reinforce(), **given)
 
 
+@checked_arguments
 def realx(
     inputs: Inputs,
     classes: int,
@@ -82,6 +88,7 @@ def realx(
     return TrainedExplainer("realx", inputs, classes, k, Bernoulli(gradient), schedule, **given)
 
 
+@checked_arguments
 def l2x_pretrained(
     inputs: Inputs,
     classes: int,
@@ -100,6 +107,7 @@ def l2x_pretrained(
     return TrainedExplainer(name, inputs, classes, k, law, schedule, query=query, **defaults(inputs, k) | settings)
 
 
+@checked_arguments
 def l2x_weighted(
     inputs: Inputs,
     classes: int,
@@ -138,6 +146,7 @@ RECIPES: dict[str, Callable[..., TrainedExplainer]] = {
 COINS = ("invase", "realx")  # each player has a coin of its own, so that k may be left out
 
 
+@checked_arguments
 def recipe(
     name: str, inputs: Inputs, classes: int, k: int | None = None, *, preset: str | None = None, **settings: Any
 ) -> TrainedExplainer | CXPlain:

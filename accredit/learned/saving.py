@@ -12,6 +12,7 @@ import torch
 from torch import nn
 
 from accredit.core import InvalidInput
+from accredit.core.arguments import checked_arguments
 from accredit.learned import cxplain
 from accredit.learned.folders import DAMAGE, described, read, tensors
 from accredit.learned.inputs import SEEDS, BlackBox, inputs_from, whole
@@ -21,6 +22,7 @@ from accredit.learned.stages import History, Training
 from accredit.learned.trainer import KIND, Networks, TrainedExplainer
 
 
+@checked_arguments
 def load(
     folder: str | Path, black_box: BlackBox | None = None, networks: Networks | None = None
 ) -> TrainedExplainer | cxplain.CXPlain:

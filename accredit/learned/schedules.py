@@ -20,8 +20,7 @@ from torch import Tensor, nn
 
 from accredit.core import InvalidInput
 from accredit.learned.laws import Draw, MaskLaw, law_from, law_settings
-from accredit.learned.networks import LOWEST
-from accredit.learned.stages import Batch, Stage, Training, descend, surprise
+from accredit.learned.stages import Batch, Stage, Training, chosen_players, descend, surprise
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,8 +57,9 @@ class Job:
         if self.k is None:
             return self.draw(batch, generator).losses
         logits = self.selector(batch.x, batch.answer)
-        best = logits.masked_fill(batch.present == 0, LOWEST).topk(self.k, dim=1).indices
-        chosen = torch.zeros_like(batch.present).scatter(1, best, 1.0) * batch.present
+        if not torch.isfinite(logits).all():
+            return torch.full((len(batch),), torch.nan)  # which ends training
+        chosen = chosen_players(logits, batch.present, self.k)
         losses = self.losses(batch, self.law.shown(logits, batch.present, chosen))
         return losses + self.price * self.law.price(logits, batch.present) if self.price else losses
 

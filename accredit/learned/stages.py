@@ -12,9 +12,11 @@ import torch
 from torch import Tensor, nn
 
 from accredit.core import InvalidInput
+from accredit.core.arguments import check_fields
 from accredit.learned.epochs import batches as in_order
 from accredit.learned.epochs import finite, train
 from accredit.learned.inputs import whole
+from accredit.learned.masks import top
 from accredit.values.solver import Progress
 
 OPTIMISERS: dict[str, Callable[..., torch.optim.Optimizer]] = {
@@ -42,6 +44,7 @@ class Training:
     device: str = "cpu"
 
     def __post_init__(self) -> None:
+        check_fields(self)
         try:
             torch.empty(0, device=self.device)
         except (RuntimeError, AssertionError, TypeError) as error:  # torch raises either where there is no such device
@@ -74,11 +77,12 @@ class History:
     validation: list[float] = field(default_factory=list)  # the stage's objective on the rows kept aside
     kept: list[list[Any]] = field(
         default_factory=list
-    )  # of each stage: its name, the epoch whose weights are kept, of how many
+    )  # of each stage: name, epoch whose weights are kept, epochs, steps
     doubts: list[str] = field(default_factory=list)  # what went wrong without an error
     ess: list[float] = field(default_factory=list)  # effective share of the rows, where they are weighted
     as_trained: float | None = None  # mean loss on rows kept aside, by masks as they are drawn in training
     as_used: float | None = None  # the same by what is shown once training is over: hard sets, where the law has them
+    by_chance: float | None = None  # the same by random players, as many and as sharp
     seconds: float = 0.0
     stopped_because: str = "not fitted"
 
@@ -146,7 +150,8 @@ def run(
 
     ended = train(stage.trained, stage.epochs, epoch, training.patience)
     history.stopped_because = f"{stage.name}: {ended}"
-    history.kept.append([stage.name, ended.kept, ended.epochs])
+    steps = ended.kept * len(in_order(np.arange(len(learning)), training.batch, fewest=2))
+    history.kept.append([stage.name, ended.kept, ended.epochs, steps])
     ended.warn(stage.name, stacklevel=4)
     return ended.finite
 
@@ -172,6 +177,17 @@ def judged(stage: Stage, everything: Sequence[nn.Module], rows: Batch, training:
     parts = [rows[torch.arange(k, min(k + size, len(rows)))] for k in range(0, len(rows), size)]
     with torch.no_grad():
         return float(torch.cat([stage.losses(part.to(training.device), generator) for part in parts]).mean())
+
+
+def chosen_players(logits: Tensor, present: Tensor, k: int | None) -> Tensor:
+    """Who is shown once training is over, as 0 and 1: the k highest, or without k those with a chance above ½. (N, n).
+
+    >>> chosen_players(torch.tensor([[2.0, -1.0, 3.0]]), torch.ones(1, 3), None)
+    tensor([[1., 0., 1.]])
+    """
+    found, there = logits.detach().cpu().numpy(), present.cpu().numpy() > 0
+    kept = there & (found > 0) if k is None else top(found, k, there)
+    return torch.from_numpy(kept).to(logits)
 
 
 def surprise(said: Tensor, target: Tensor) -> Tensor:

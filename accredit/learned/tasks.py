@@ -57,11 +57,15 @@ def row_task(frame: Any, model: str, trusted: tuple[str, ...] = (), like: Inputs
     from accredit.games.rows import numeric
 
     columns = tuple(map(str, frame.columns))
+    _of_kind(like, Tabular, "rows")
     if isinstance(like, Tabular) and like.columns not in (None, columns):
         raise InvalidInput(
-            f"the explainer reads the columns {', '.join(like.columns or ())}, and these are {', '.join(columns)}"
+            f"the explainer reads the columns {', '.join(like.columns or ())}, and these are {', '.join(columns)}; give "
+            "the same ones in the same order"
         )
-    numbers = numeric(frame)
+    numbers = numeric(
+        frame, "selectors read numbers without gaps: encode words, fill gaps, or use --method fast-shapley"
+    )
     inputs = like or Tabular.of(numbers, columns)
     digest = fingerprint(file=read_bytes(model)).parts["file"]
     x = inputs.check(numbers)
@@ -78,6 +82,10 @@ def text_task(texts: Sequence[str], model: Any, length: int | None = None, like:
         raise InvalidInput(
             f"{getattr(model, 'name', model)} is not a classifier with one right label; selectors need one"
         )
+    _of_kind(like, Words, "texts")
+    empty = next((at for at, text in enumerate(texts) if not text.strip()), None)
+    if empty is not None:
+        raise InvalidInput(f"text {empty + 1} of {len(texts)} is empty; leave it out, or write something")
     encoded = [model.encode(text, cut=True) for text in texts]
     ids = [one.ids[~one.special] for one in encoded]
     pad = model.padding()
@@ -101,6 +109,7 @@ def picture_task(pictures: Sequence[Any], model: Any, like: Inputs | None = None
     """Pictures as a classifier reads them, in its own patches (of a network without patches: 16 squares, or pixels)."""
     if model.law != "softmax":
         raise InvalidInput(f"{model.name} is not a classifier with one right label; selectors need one")
+    _of_kind(like, Pixels, "pictures")
     seen = [model.encode(one) for one in pictures]
     shapes = {one.values.shape for one in seen}
     if len(shapes) > 1:
@@ -110,6 +119,13 @@ def picture_task(pictures: Sequence[Any], model: Any, like: Inputs | None = None
     x = inputs.check(np.stack([one.values for one in seen]))
     return Task(inputs, x, _reads_pixels(model), tuple(inputs.names(one) for one in x), digest_of(model),
                 network=model.model)  # fmt: skip
+
+
+def _of_kind(like: Inputs | None, kind: type, given: str) -> None:
+    """Refuse inputs that a trained explainer does not read."""
+    reads = {Tabular: "rows", Words: "texts", Pixels: "pictures"}
+    if like is not None and not isinstance(like, kind):
+        raise InvalidInput(f"the explainer reads {reads.get(type(like), 'other inputs')}, and these are {given}")
 
 
 def _block(pixels: Any, height: int, width: int) -> int:
@@ -178,8 +194,9 @@ def fit_selector(
     if isinstance(made, CXPlain):
         if task.regresses:
             raise InvalidInput("cxplain explains classes, and this model gives one number; write l2x, invase or realx")
-        return made.fit(task.x, task.black_box, answers.argmax(axis=1), seed=seed, progress=progress)
-    made.fit(task.x, task.black_box, seed=seed, progress=progress)
+        made.fit(task.x, task.black_box, answers.argmax(axis=1), seed=seed, progress=progress)
+    else:
+        made.fit(task.x, task.black_box, seed=seed, progress=progress)
     made.explains = task.model
     return made
 
@@ -188,11 +205,11 @@ def opened_selector(folder: str, task_of: Any) -> tuple[Selector, Task]:
     """A saved selector and a task for it; refused where it was trained on another model."""
     selector = load(folder)
     task: Task = task_of(selector.inputs)
+    if selector.explains and selector.explains != task.model:
+        raise InvalidInput(
+            f"the explainer in {folder} was trained on another model; give the same one, or accredit learn fit"
+        )
     if isinstance(selector, TrainedExplainer):
-        if selector.explains and selector.explains != task.model:
-            raise InvalidInput(
-                f"the explainer in {folder} was trained on another model; give the same one, or accredit learn fit"
-            )
         selector.black_box = task.black_box
     return selector, task
 
@@ -202,9 +219,13 @@ def scored(subject: Subject, folder: str) -> Attribution:
     if subject.kind not in ("text", "image"):
         raise InvalidInput(f"selectors read texts and pictures here, and this is a model of {subject.kind}")
     credit, rule = (_of_words if subject.kind == "text" else _of_patches)(subject, folder)
+    return scores_of(subject.players, credit, rule)
+
+
+def scores_of(players: tuple[str, ...], scores: FloatArray, rule: str) -> Attribution:
+    """The scores of a selector, as a result like those of other methods: they rank, they share nothing."""
     return Attribution(
-        subject.players, credit, None, f"selector, {rule}",
-        no_division("a selector ranks players by how soon it chooses them"),
+        players, scores, None, f"selector, {rule}", no_division("a selector ranks players by how soon it chooses them"),
         precision=Precision.unknown("one trained network; another seed may rank otherwise"),
     )  # fmt: skip
 

@@ -19,21 +19,12 @@ from accredit.learned.batches import asked, rows_of
 from accredit.learned.doubts import doubts, uneven_columns
 from accredit.learned.encoders import Encoder
 from accredit.learned.folders import write
-from accredit.learned.inputs import (
-    SEEDS,
-    Array,
-    BlackBox,
-    Inputs,
-    checked_k,
-    checked_mask,
-    one_input,
-    top,
-    whole,
-)
+from accredit.learned.inputs import SEEDS, Array, BlackBox, Inputs, one_input, whole
 from accredit.learned.laws import MaskLaw, law_settings
+from accredit.learned.masks import checked_k, checked_mask
 from accredit.learned.networks import network_for, selector_for
 from accredit.learned.schedules import Job, Schedule
-from accredit.learned.stages import Batch, History, Training, run, surprise
+from accredit.learned.stages import Batch, History, Training, chosen_players, run, surprise
 from accredit.values.solver import progress as progress_bar
 
 KIND = "trained explainer"
@@ -159,7 +150,7 @@ class TrainedExplainer:
         """What speaks against it; `history` learns what masks cost as they were trained, and as they are used."""
         with torch.no_grad():
             logits = selector(watched.x, watched.answer)
-            chosen = torch.from_numpy(self._chosen(logits, watched.present, self.k)).float()
+            chosen = chosen_players(logits, watched.present, self.k)
             shown = self.law.shown(logits, watched.present, chosen)
 
             def loss(mask: Tensor) -> Tensor:
@@ -194,13 +185,14 @@ class TrainedExplainer:
 
     def select(self, x: npt.ArrayLike, k: int | None = None) -> BoolArray:
         """Exactly k players per row (all that are present, if fewer), ties to the lowest index: (N, n)."""
-        return self._chosen(*self._logits(self.inputs.check(x)), self.k if k is None else k)
+        logits, present = self._logits(self.inputs.check(x))
+        return chosen_players(logits, present, self.k if k is None else k).numpy() > 0
 
     def masks(self, x: npt.ArrayLike) -> FloatArray:
         """What the surrogate is shown of each row: the chosen set, or the law's own soft mask, (N, n)."""
         logits, present = self._logits(self.inputs.check(x))
-        chosen = torch.from_numpy(self._chosen(logits, present, self.k)).float()
-        return self.law.shown(logits, present, chosen).double().numpy()
+        shown = self.law.shown(logits, present, chosen_players(logits, present, self.k))
+        return shown.double().numpy()
 
     def answer(self, x: npt.ArrayLike, mask: npt.ArrayLike) -> FloatArray:
         """The surrogate's answer from x under any mask (N, n), also one that audits make up: (N, classes); a regression's
@@ -241,6 +233,7 @@ class TrainedExplainer:
                 "doubts": self.history.doubts,
                 "as_trained": self.history.as_trained,
                 "as_used": self.history.as_used,
+                "by_chance": self.history.by_chance,
             },
             provenance={"settings": self.settings()},
         )
@@ -297,10 +290,6 @@ class TrainedExplainer:
             seed=seed + 10_000,
         )
         return selector, surrogate
-
-    def _chosen(self, logits: Tensor, present: Tensor, k: int | None) -> BoolArray:
-        there = present.numpy() > 0
-        return there & (logits.numpy() > 0) if k is None else top(logits.numpy(), k, there)
 
     def _fitted(self) -> tuple[nn.Module, nn.Module]:
         if self._networks is None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
 from accredit.core import InvalidInput
+from accredit.core.arguments import checked_arguments
 
 
 class MaskLabels(nn.Module):
@@ -70,15 +71,16 @@ class MaskLabels(nn.Module):
         return (prior.to(likely)[labels] / likely.clamp(min=floor)).clamp(max=cap).detach()
 
 
-def effective_sample_size(weights: Any) -> float:
+@checked_arguments
+def effective_sample_size(weights: npt.ArrayLike) -> float:
     """(Σw)² / Σw²: how many equally weighted rows are as good as these.
 
     >>> effective_sample_size([1, 1, 1, 1]), effective_sample_size([1, 0, 0, 0])
     (4.0, 1.0)
     """
     w = np.asarray(weights, dtype=float)
-    if w.size == 0 or not np.isfinite(w).all() or (w < 0).any() or not w.any():
-        raise InvalidInput("weights must be finite, not negative and not all zero; give one number for each row")
+    if w.ndim != 1 or w.size == 0 or (w < 0).any() or not w.any():
+        raise InvalidInput("weights must not be negative and not all zero; give one number for each row")
     return float(w.sum() ** 2 / (w**2).sum())
 
 

@@ -12,6 +12,7 @@ import numpy as np
 import torch
 
 from accredit.core import AccreditError, IntArray, InvalidInput, distinct_names
+from accredit.core.arguments import checked_arguments
 from accredit.core.numbers import as_array
 from accredit.models.encoded import numbered, sentence_spans
 from accredit.models.prompt import Place, Prompt, prompt_of, visible
@@ -462,6 +463,7 @@ def _are_ids(prompt: Any) -> bool:
     return isinstance(prompt, list | tuple) and bool(prompt) and all(isinstance(i, int | np.integer) for i in prompt)
 
 
+@checked_arguments
 def as_answering_model(model: Any, tokenizer: Any = None) -> AnsweringModel:
     """A model that answers from (model, tokenizer), from a transformers pipeline or a text model, or unchanged."""
     return model if isinstance(model, AnsweringModel) else AnsweringModel(as_text_model(model, tokenizer))

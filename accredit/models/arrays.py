@@ -8,6 +8,7 @@ from typing import Any, final
 import numpy as np
 
 from accredit.core import AccreditError, BadPayoff, FloatArray, InvalidInput, real_numbers
+from accredit.core.arguments import checked_arguments
 from accredit.models.labels import chosen_output
 from accredit.models.payoffs import Law
 
@@ -83,6 +84,7 @@ class ArrayModel:
         return chosen_output(target, outputs, self.labels(len(outputs)))
 
 
+@checked_arguments
 def as_array_model(model: Any, law: Law | None = None) -> ArrayModel:
     """A model of rows from a scikit-learn estimator or pipeline, a torch module, or a function.
 

@@ -10,7 +10,8 @@ from typing import Any, Literal
 
 import torch
 
-from accredit.core import InvalidInput
+from accredit.core import InvalidInput, checked_names, whole_number
+from accredit.core.arguments import checked_arguments
 from accredit.models.labels import label_of
 from accredit.models.payoffs import Law
 from accredit.models.text import Head, TextModel, TokenBatch, as_text_model
@@ -18,6 +19,7 @@ from accredit.models.text import Head, TextModel, TokenBatch, as_text_model
 Pooling = Literal["mean", "first", "last"]
 
 
+@checked_arguments
 def read_model(
     model: Any,
     tokenizer: Any,
@@ -32,29 +34,29 @@ def read_model(
     `law` says how the columns become probabilities: "softmax", "sigmoid", or "none" where they do not. A `read` that looks at
     fixed positions needs `in_place=True`: then tokens are never deleted, because the others would move.
     """
-    names = tuple(map(str, labels))
-    if not callable(read) or not names or len(set(names)) < len(names):
-        raise InvalidInput(
-            f"read is {read!r:.40} and labels {names}; give a function of the model's output, and distinct names"
-        )
+    names = checked_names(labels, "labels")
     return _headed(model, tokenizer, Head(lambda output, _: read(output), names, law, in_place, (read, names)))
 
 
+@checked_arguments
 def token_label_model(model: Any, tokenizer: Any, at: int) -> TextModel:
     """A token classifier, asked for the label of one token: the `at`-th of those that `model.encode(text).tokens` lists."""
     _check_ends(model, "ForTokenClassification", "token_label_model")
+    whole_number(at, "at", 0, example=1)
     names = tuple(label_of(model.config, i) for i in range(model.config.num_labels))
     return _headed(
         model, tokenizer, Head(lambda output, _: _at(output.logits, at), names, "softmax", True, ("label", at))
     )
 
 
+@checked_arguments
 def span_model(model: Any, tokenizer: Any, start: int, end: int) -> TextModel:
     """A model of question answering, asked for one span: the logit of its first token as start plus that of its last as end.
 
     The text is a pair (question, context). `start` and `end` count the tokens that `model.encode(text).tokens` lists.
     """
     _check_ends(model, "ForQuestionAnswering", "span_model")
+    whole_number(start, "start", 0, example=1)
     if not start <= end:
         raise InvalidInput(f"start is {start} and end {end}; a span ends where it starts or later")
 
@@ -64,6 +66,7 @@ def span_model(model: Any, tokenizer: Any, start: int, end: int) -> TextModel:
     return _headed(model, tokenizer, Head(read, (f"span {start}–{end}",), "none", True, ("span", start, end)))
 
 
+@checked_arguments
 def similarity_model(model: Any, tokenizer: Any, to: str, pooling: Pooling = "mean") -> TextModel:
     """A model of embeddings, asked how close a text is to another: the cosine of their two vectors.
 
@@ -102,7 +105,7 @@ def _headed(model: Any, tokenizer: Any, head: Head) -> TextModel:
 
 def _check_ends(model: Any, ending: str, call: str) -> None:
     if not any(kind.__name__.endswith(ending) for kind in type(getattr(model, "_orig_mod", model)).__mro__):
-        raise InvalidInput(f"{call} is for classes that end in {ending}, and {type(model).__name__} was given")
+        raise InvalidInput(f"model is of class {type(model).__name__}; {call} needs a class that ends in {ending}")
 
 
 def _at(logits: torch.Tensor, place: int) -> torch.Tensor:

@@ -13,6 +13,7 @@ import numpy.typing as npt
 import torch
 
 from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput, as_array
+from accredit.core.arguments import checked_arguments
 from accredit.models import attention
 from accredit.models.arrays import tensor_of
 from accredit.models.labels import chosen_output, label_of, law_of
@@ -340,6 +341,7 @@ def with_processor(model: Any, processor: Any, name: str | None = None) -> Image
     return ImageModel(model, way, name) if isinstance(way, Preparation) else ImageModel(model, None, name, way)
 
 
+@checked_arguments
 def as_image_model(
     model: Any,
     processor: Any = None,

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
 from accredit.core import InvalidInput
+from accredit.core.arguments import checked_arguments
 from accredit.models.adapters import attach, is_adapter, settings_of
 from accredit.models.folders import check_model_size, model_config
 from accredit.models.folders import settings as settings_in
@@ -15,9 +17,11 @@ from accredit.models.tasks import HEADS, other_route
 from accredit.models.text import TextModel
 
 VOCABULARIES = ("tokenizer.json", "vocab.*", "*.model")  # without one, transformers makes up an empty tokenizer
+MOST_NAME = 96  # characters that the hub allows; its own check of longer ones takes minutes
 WANTED = ("*.json", "*.safetensors", "*.txt", "*.model")  # what a download may fetch: no code, no pickles
 
 
+@checked_arguments
 def load_text_model(folder_or_name: str | Path, *, download: bool = False) -> TextModel:
     """A Hugging Face text model and its tokenizer from a folder, or by name.
 
@@ -59,6 +63,7 @@ def load_text_model(folder_or_name: str | Path, *, download: bool = False) -> Te
     return TextModel(model, tokenizer, str(folder_or_name))
 
 
+@checked_arguments
 def load_image_model(folder_or_name: str | Path, *, download: bool = False) -> ImageModel:
     """A Hugging Face image classifier from a folder, or by name; the same rules as `load_text_model`."""
     import transformers
@@ -83,6 +88,7 @@ def load_image_model(folder_or_name: str | Path, *, download: bool = False) -> I
     return with_processor(model, processor, str(folder_or_name))
 
 
+@checked_arguments
 def load_model(folder_or_name: str | Path, *, download: bool = False) -> TextModel | ImageModel:
     """A text or image model, whichever the folder holds."""
     folder = model_folder(folder_or_name, download)
@@ -93,10 +99,11 @@ def load_model(folder_or_name: str | Path, *, download: bool = False) -> TextMod
 def model_folder(folder_or_name: str | Path, download: bool = False) -> Path:
     """The folder of a model: the one given, or the cached copy of a named one."""
     folder = Path(folder_or_name)
-    if folder.is_dir():
+    if os.path.isdir(folder):  # a name that no file can have is not a folder
         return folder
     name = str(folder_or_name)
-    if folder.exists() or name.startswith((".", "/", "~")) or name.count("/") > 1 or not name.strip():
+    own = name.startswith((".", "/", "~")) or name.count("/") > 1 or not name.strip() or len(name) > MOST_NAME
+    if own or os.path.exists(folder):
         raise InvalidInput(f"model {name!r} is not a folder; give a folder with config.json and *.safetensors")
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError, OfflineModeIsEnabled

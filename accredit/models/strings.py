@@ -6,7 +6,8 @@ from typing import Any, NoReturn, final
 
 import numpy as np
 
-from accredit.core import FloatArray, InvalidInput
+from accredit.core import FloatArray, InvalidInput, checked_names
+from accredit.core.arguments import checked_arguments
 from accredit.models.arrays import ArrayModel, as_array_model
 from accredit.models.encoded import Encoded, numbered, sentence_spans, word_spans
 from accredit.models.payoffs import Law
@@ -74,6 +75,7 @@ class StringModel:
         self.attentions(encoded)
 
 
+@checked_arguments
 def as_string_model(model: Any, law: Law | None = None, labels: tuple[str, ...] | None = None) -> StringModel:
     """A model of texts from a scikit-learn pipeline or a function of a list of strings.
 
@@ -88,7 +90,7 @@ def as_string_model(model: Any, law: Law | None = None, labels: tuple[str, ...] 
         return model
     rows = as_array_model(model, law)
     if labels is not None:
-        rows = ArrayModel(rows.outputs, rows.law, labels, rows.name)
+        rows = ArrayModel(rows.outputs, rows.law, checked_names(labels, "labels"), rows.name)
     return StringModel(rows, model)
 
 

@@ -13,6 +13,7 @@ import numpy.typing as npt
 import torch
 
 from accredit.core import AccreditError, BoolArray, FloatArray, InvalidInput
+from accredit.core.arguments import checked_arguments
 from accredit.models import attention
 from accredit.models.encoded import Encoded
 from accredit.models.encoding import Text, encoded_text
@@ -375,6 +376,7 @@ class TextModel:
         return read
 
 
+@checked_arguments
 def as_text_model(model: Any, tokenizer: Any = None, head: Head | None = None) -> TextModel:
     """A text model from (model, tokenizer), from a transformers pipeline, or unchanged."""
     if isinstance(model, TextModel):

@@ -1,24 +1,34 @@
-"""The arena on real models as a report: the ranked table, curves, agreement, intervals against exact values."""
+"""The arena on real models as a report: the ranked table, curves, agreement, intervals against exact values.
+
+Texts come first, under every judge; rows of a table and answers, whose right passages are known, stand beside them, so that one
+run says which explanation to use when.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from accredit.arena.answers import AnswerContest
 from accredit.arena.contest import ORACLE, RANDOM, Example
 from accredit.arena.hold import hold
+from accredit.arena.rows import RowContest
 from accredit.arena.standings import Standing, Standings
 from accredit.arena.texts import TextContest, loaded
 from accredit.games import cached, text_game
+from accredit.methods import COMPARED_ANSWERS
+from accredit.models.builtin.facts import KINDS
+from accredit.papers.answers_report import LAID_OUT
 from accredit.papers.report import Report
-from accredit.papers.verdicts import apart
+from accredit.papers.verdicts import Found, Judgement, apart, of_share
 from accredit.values import shapley
 from accredit.values.surrogate import Surrogate
-from accredit.views.arena import as_markdown_matrix, markdown_table, seconds_text
+from accredit.views.arena import as_markdown_matrix, interval_text, markdown_table, seconds_text
 
 REMOVING = {"shapley", "banzhaf", "owen", "leave-one-out", "lime"}
 PASSES = (2, 20, 60, 0)  # 0: any number
@@ -34,8 +44,13 @@ def arena_report(
     subject: str,
     quick: bool,
     seed: int,
+    rows: int = 0,
+    contexts: int = 0,
 ) -> Report:
-    """Hold every contest (rows found in the store are not run again) and write what came out."""
+    """Hold every contest (rows found in the store are not run again) and write what came out.
+
+    Beside the texts, so many `rows` of the built-in table are explained, and so many `contexts` of each kind of facts.
+    """
     report = Report("arena", "Which explanation to trust: the arena")
     report.say(
         f"{subject}. Every method explains the probability of the predicted class; words that are removed become the "
@@ -60,7 +75,58 @@ def arena_report(
             report.say(seconds_text(table).capitalize() + " (one thread, shared machine).")
             _intervals(report, title, model, examples, 3 if quick else 25, seed)
     _by_cost(report, tables)
+    if rows:
+        tables["rows of a table"] = _of_rows(report, RowContest(seed=seed), rows, store, executor)
+    if contexts:
+        answering = AnswerContest(COMPARED_ANSWERS, passages=6 if quick else 8, budget=32 if quick else 64, seed=seed)
+        tables |= _of_answers(report, answering, contexts, store, executor)
+    _in_one_table(report, tables)
     return report
+
+
+def _of_rows(report: Report, contest: RowContest, rows: int, store: str | None, executor: str) -> Standings:
+    contest.checked()
+    table = hold(contest, contest.examples(rows), store, executor)
+    report.heading("Rows of a table")
+    report.say(
+        f"{rows} patients that a boosted forest was not fitted on, ten columns (diabetes, Efron et al., 2004); absent columns "
+        f"take the values of {contest.background} training rows, and game methods may ask {contest.budget} payoffs of 1,024. "
+        "The *closed form* reads the Shapley values off the trees and asks none."
+    )
+    report.block(markdown_table(table))
+    return table
+
+
+def _of_answers(
+    report: Report, contest: AnswerContest, contexts: int, store: str | None, executor: str
+) -> dict[str, Standings]:
+    report.heading("Answers")
+    report.say(
+        f"The built-in answering model reads {contest.passages} facts and a question; {contexts} contexts of each kind, "
+        f"{contest.budget} payoffs for game methods. Shares are over hit@1, hit@2, drop@1, drop@2 and lds, where the oracle is "
+        "above chance on them."
+    )
+    tables = {}
+    for kind in KINDS:
+        each = replace(contest, kind=kind)
+        tables[f"answers, {kind}"] = table = hold(each, each.examples(contexts), store, executor)
+        report.say(f"**{kind.capitalize()}.** {LAID_OUT[kind]}")
+        report.block(markdown_table(table))
+    return tables
+
+
+def _in_one_table(report: Report, tables: Mapping[str, Standings]) -> None:
+    """Every share of this run, method by method: nothing in it comes from another run."""
+    report.heading("Everything in one table")
+    report.say("Share of the way from random to oracle, and passes; — where a method does not apply or was not asked.")
+    names = dict.fromkeys(s.method for table in tables.values() for s in _contestants(table))
+    found = {title: {s.method: s for s in _contestants(table)} for title, table in tables.items()}
+
+    def cell(title: str, name: str) -> str:
+        mine = found[title].get(name)
+        return "—" if mine is None else f"{interval_text(mine.share).split()[0]} ({mine.passes:.0f})"
+
+    report.table(["share (passes)", *tables], [[name, *(cell(title, name) for title in tables)] for name in names])
 
 
 def _by_cost(report: Report, tables: Mapping[str, Standings]) -> None:
@@ -120,9 +186,10 @@ def _slug(title: str) -> str:
 def _verdicts(report: Report, title: str, table: Standings) -> None:
     methods = _contestants(table)
     beaten = [s.method for s in methods if (s.p_random or 0.0) > 0.05 or _estimate(s) <= 0]
+    worse = any(s.share is not None and s.share.below(0) for s in methods)
     report.verdict(
         f"{title}: every method explains better than chance",
-        not beaten,
+        Found.REFUTED if worse else Judgement(Found.OPEN, "more examples") if beaten else Found.HOLDS,
         f"not better than random: {', '.join(beaten)}"
         if beaten
         else "all above random at the 5 % level, after Holm's correction",
@@ -179,7 +246,7 @@ def _intervals(report: Report, title: str, model: Any, examples: Sequence[Exampl
         return
     report.verdict(
         f"{title}: our Shapley estimate lies within its 95 % interval of the exact value",
-        float(np.mean(held)) >= 0.9,
+        of_share(sum(held), len(held), low=0.9, unit="credit"),
         f"{np.mean(held):.1%} of {len(held)} credits in {used} sentences of {FEWEST} to {MOST} words, from a quarter "
         f"of the 2ⁿ payoffs; mean error {np.mean(errors):.4f} where the mean credit is {np.mean(spans):.4f}; "
         "at least 90 % wanted",

@@ -4,7 +4,7 @@ The study trained on 1.5 million parsed sentences that are not available here. N
 text gives examples without a parser: the words of a sentence before its first *is, are, was, were*, and that verb's number.
 *Have* and *do* are left out (an infinitive looks like a plural), and so are subjects that give their number away or have none
 before the verb (*it is*, *there are*). The model is fitted to such examples, to minimal pairs, and to part of the Linzen
-sentences, and tested on the rest.
+sentences, and tested on the rest. It starts at random, with word vectors of GloVe, or from an encoder that was pretrained.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 PLURAL = {"are": 1, "were": 1, "have": 1, "do": 1, "is": 0, "was": 0, "has": 0, "does": 0}
 PAD, UNKNOWN, CLS = 0, 1, 2
 LONGEST = 40  # words before the verb
+LAYERS = 6  # of the study's model
 WORD = re.compile(r"[a-z0-9]+(?:['’-][a-z0-9]+)*|[^\sa-z0-9]")
 PLAIN_TEXT = ("ag_news_10k.tsv.gz", "yelp_reviews_10k.tsv.gz", "mr_sentence_polarity.tsv.gz", "imdb_400.tsv.gz")
 BE = {"are": 1, "were": 1, "is": 0, "was": 0}
@@ -103,7 +104,7 @@ def _rows(file: Path) -> Iterator[list[str]]:
 
 @dataclass
 class VerbNumberModel:
-    """A six-layer, eight-head transformer of width 128 with a classifier on its first token, and its vocabulary."""
+    """A transformer of six layers with a classifier on its first token, and its vocabulary of whole words."""
 
     network: Any  # transformers.BertForSequenceClassification
     vocabulary: dict[str, int]
@@ -133,28 +134,66 @@ class VerbNumberModel:
         return cls(settled(network).eval(), {word: k for k, word in enumerate(words)})
 
 
-def train(folder: Path, training: Sequence[Prefix], epochs: int, seed: int, words: int = 20_000) -> VerbNumberModel:
-    """Fit the model. Word vectors start from GloVe where it knows the word, and are trained with the rest."""
+def train(
+    folder: Path, training: Sequence[Prefix], epochs: int, seed: int, words: int = 20_000, start: Path | None = None
+) -> VerbNumberModel:
+    """Fit the model. It starts from the encoder in the folder `start`; without one at random, with word vectors of GloVe."""
     with needs("text", "training the verb-number model"):
         import torch
-        from transformers import BertConfig, BertForSequenceClassification
 
     counts = Counter(word for prefix in training for word in prefix.words)
     vocabulary = {
         word: k for k, word in enumerate(["[PAD]", "[UNK]", "[CLS]", *(w for w, _ in counts.most_common(words))])
     }
-    config = BertConfig(
-        vocab_size=len(vocabulary), hidden_size=128, num_hidden_layers=6, num_attention_heads=8, intermediate_size=512,
-        max_position_embeddings=LONGEST + 2, num_labels=2, type_vocab_size=1, attn_implementation="eager",
-    )  # fmt: skip
     with torch.random.fork_rng():
         torch.manual_seed(seed)
-        network = BertForSequenceClassification(config)
-        _start_from_glove(network, vocabulary, folder)
+        network = _fresh(vocabulary, folder) if start is None else _pretrained(vocabulary, start)
         model = VerbNumberModel(network, vocabulary)
-        _fit(model, training, epochs, seed)
+        rate, size = (5e-4, 128) if start is None else (1e-4, 32)
+        _fit(model, training, epochs, seed, rate, size)
     network.eval()
     return model
+
+
+def _fresh(vocabulary: dict[str, int], folder: Path) -> Any:
+    """Eight heads and width 128, at random but for the vectors of words that GloVe knows."""
+    from transformers import BertConfig, BertForSequenceClassification
+
+    config = BertConfig(
+        vocab_size=len(vocabulary), hidden_size=128, num_hidden_layers=LAYERS, num_attention_heads=8, intermediate_size=512,
+        max_position_embeddings=LONGEST + 2, num_labels=2, type_vocab_size=1, attn_implementation="eager",
+    )  # fmt: skip
+    network = BertForSequenceClassification(config)
+    _start_from_glove(network, vocabulary, folder)
+    return network
+
+
+def _pretrained(vocabulary: dict[str, int], start: Path) -> Any:
+    """The BERT of a folder with a new classifier. A word's vector is the mean of its pieces' and is not trained."""
+    import torch
+    from transformers import AutoConfig, AutoTokenizer, BertForSequenceClassification
+
+    try:
+        config = AutoConfig.from_pretrained(start, local_files_only=True, trust_remote_code=False)
+        if config.model_type != "bert" or config.num_hidden_layers != LAYERS:
+            raise InvalidInput(f"it holds a {config.model_type} of {config.num_hidden_layers} layers")
+        tokenizer = AutoTokenizer.from_pretrained(start, local_files_only=True, trust_remote_code=False)
+        network = BertForSequenceClassification.from_pretrained(
+            start, local_files_only=True, use_safetensors=True, num_labels=2, attn_implementation="eager"
+        )
+    except (OSError, ValueError, AttributeError, InvalidInput) as error:
+        raise InvalidInput(
+            f"--start {start.name} is not a folder with a BERT encoder of {LAYERS} layers, its tokenizer and "
+            f"safetensors: {str(error).splitlines()[0]}"
+        ) from None
+    names = [tokenizer.pad_token, tokenizer.unk_token, tokenizer.cls_token, *list(vocabulary)[CLS + 1 :]]
+    pieces = network.get_input_embeddings().weight.detach()
+    rows = tokenizer(names, add_special_tokens=False)["input_ids"]
+    table = torch.stack([pieces[row or [tokenizer.unk_token_id]].mean(dim=0) for row in rows])
+    vectors = torch.nn.Embedding(len(table), table.shape[1], padding_idx=PAD, _weight=table, _freeze=True)
+    network.set_input_embeddings(vectors)
+    network.config.vocab_size, network.config.pad_token_id = len(table), PAD
+    return network
 
 
 def _start_from_glove(network: Any, vocabulary: dict[str, int], folder: Path) -> None:
@@ -171,13 +210,14 @@ def _start_from_glove(network: Any, vocabulary: dict[str, int], folder: Path) ->
                 table[vocabulary[word], :100] = torch.from_numpy(vectors[k] * scale)
 
 
-def _fit(model: VerbNumberModel, training: Sequence[Prefix], epochs: int, seed: int, size: int = 128) -> None:
+def _fit(model: VerbNumberModel, training: Sequence[Prefix], epochs: int, seed: int, rate: float, size: int) -> None:
     import torch
 
     rng = np.random.default_rng(seed)
     steps = epochs * ((len(training) + size - 1) // size)
-    optimiser = torch.optim.AdamW(model.network.parameters(), lr=5e-4, weight_decay=0.01)
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, 5e-4, total_steps=steps + 1, pct_start=0.1)
+    weights = [weight for weight in model.network.parameters() if weight.requires_grad]
+    optimiser = torch.optim.AdamW(weights, lr=rate, weight_decay=0.01)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, rate, total_steps=steps + 1, pct_start=0.1)
     lengths = np.array([len(prefix.words) for prefix in training])
     model.network.train()
     for _ in range(epochs):
@@ -190,7 +230,7 @@ def _fit(model: VerbNumberModel, training: Sequence[Prefix], epochs: int, seed: 
             )
             optimiser.zero_grad()
             out.loss.backward()
-            torch.nn.utils.clip_grad_norm_(model.network.parameters(), 1.0)
+            torch.nn.utils.clip_grad_norm_(weights, 1.0)
             optimiser.step()
             schedule.step()
 

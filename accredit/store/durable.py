@@ -51,7 +51,7 @@ class Durable:
         self._started = False
         self.fingerprint = name
         self.evaluated = 0  # payoffs paid for by this object
-        self.recalled = 0  # payoffs found in the journal
+        self.recalled = 0  # payoffs found in the journal, those of other processes at work among them
         self.quarantined: dict[bytes, str] = {}  # packed coalition -> problem
 
     @property
@@ -98,11 +98,24 @@ class Durable:
         return self._failed
 
     def _evaluate(self, coalitions: BoolArray) -> dict[bytes, Entry]:
-        """Evaluate what nobody else does, then wait for the rest; a coalition that its process lost is evaluated here."""
+        """One entry for each coalition that has a payoff. Leases last until the last coalition is settled, or the work is
+        interrupted."""
         if not self._started:
             self._crew.start(self._game)
             self._started = True
-        names = keys(coalitions)
+        names, before = keys(coalitions), self.evaluated
+        try:
+            known, bad = self._settle(coalitions, names)
+        finally:
+            self._leases.end()
+        self.recalled += max(0, len(known) - (self.evaluated - before))  # what other processes paid for
+        if bad and self._failed is None:
+            self._give_up(coalitions, names, bad)
+        return known
+
+    def _settle(self, coalitions: BoolArray, names: list[bytes]) -> tuple[dict[bytes, Entry], set[bytes]]:
+        """Evaluate what nobody else does, then wait for the rest; a coalition that its process lost is evaluated here.
+        Returns the payoffs, and the coalitions that were set aside."""
         bad: set[bytes] = set()
         known: dict[bytes, Entry] = {}
         left, pause = list(range(len(names))), WATCH_SECONDS
@@ -117,9 +130,7 @@ class Durable:
             left = unsettled
             if left:
                 time.sleep(pause)
-        if bad and self._failed is None:
-            self._give_up(coalitions, names, bad)
-        return known
+        return known, bad
 
     def _set_aside_by_others(self, found: Mapping[bytes, Entry]) -> set[bytes]:
         """The coalitions that a process which we waited for has given up."""
@@ -136,8 +147,8 @@ class Durable:
         pending: list[Entry] = []
         last = time.monotonic()
 
-        def claim(rows: list[int]) -> list[int]:
-            granted = self._leases.claim([names[row] for row in rows])
+        def claim(rows: list[int], most: int) -> list[int]:
+            granted = self._leases.claim([names[row] for row in rows], most)
             return [row for row in rows if names[row] in granted]
 
         def commit() -> None:
@@ -175,7 +186,6 @@ class Durable:
         """Stop the workers."""
         if self._started:
             self._crew.close()
-            self._leases.end()
             self._started = False
 
     def __enter__(self) -> Durable:
@@ -197,15 +207,16 @@ class _Leases:
         self._open: dict[bytes, int] = {}  # coalition -> its lease
         self.left_to_others: set[bytes] = set()
 
-    def claim(self, wanted: list[bytes]) -> set[bytes]:
-        """Those of the coalitions that are ours to evaluate."""
+    def claim(self, wanted: list[bytes], most: int) -> set[bytes]:
+        """The first of the coalitions, at most `most`, that are ours to evaluate; those before them are left to others."""
         if not self._journal.shared:
-            return set(wanted)
+            return set(wanted[:most])
         if self._renewal is None:
             self._renewal = Renewal(self._journal.path, self._holder)
-        lease, granted = self._journal.claim(self._game, self._seed, self._holder, wanted)
+        lease, granted = self._journal.claim(self._game, self._seed, self._holder, wanted, most)
         self._open |= dict.fromkeys(granted, lease)
-        self.left_to_others |= set(wanted) - set(granted)
+        looked_at = wanted if len(granted) < most else wanted[: wanted.index(granted[-1])]
+        self.left_to_others |= set(looked_at) - set(granted)
         return set(granted)
 
     def finished(self, entries: list[Entry]) -> list[int]:
@@ -219,10 +230,13 @@ class _Leases:
         return self._journal.others_work_on(self._game, self._seed, self._holder, len(names[0]))
 
     def end(self) -> None:
+        """Give back what was claimed and not finished, and stop renewing."""
         if self._renewal is not None:
             self._renewal.end()
-            self._journal.release(self._holder)
             self._renewal = None
+        if self._open:
+            self._journal.release(self._holder)
+            self._open.clear()
 
 
 class DurableGames(Durable):

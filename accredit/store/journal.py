@@ -182,16 +182,20 @@ class Journal:
         )
         return places
 
-    def claim(self, game: int, seed: int, holder: str, coalitions: Sequence[bytes]) -> tuple[int, list[bytes]]:
-        """Lease those of the coalitions that have no payoff yet and that nobody else works on: (lease, coalitions)."""
+    def claim(
+        self, game: int, seed: int, holder: str, coalitions: Sequence[bytes], most: int | None = None
+    ) -> tuple[int, list[bytes]]:
+        """Lease the first of the coalitions, at most `most`, that have no payoff yet and that nobody else works on:
+        (lease, coalitions)."""
         if not coalitions:
             return 0, []
+        wanted = len(coalitions) if most is None else most
         with self._file.writing("lease work"):
             rows = self._file.sql.execute(LEASES, (game, seed)).fetchall()
             lost = [(number,) for number, other, until, _ in rows if is_lost(other, until)]
             self._file.sql.executemany("DELETE FROM leases WHERE id = ?", lost)
-            taken = held_by_others(rows, holder, len(coalitions[0])) | self._paid(game, seed, coalitions)
-            free = [key for key in coalitions if key not in taken]
+            taken = held_by_others(rows, holder, len(coalitions[0]))
+            free = self._unpaid(game, seed, [key for key in coalitions if key not in taken], wanted)
             if not free:
                 return 0, []
             lease = self._file.sql.execute(
@@ -200,6 +204,17 @@ class Journal:
             ).lastrowid
         assert lease is not None
         return lease, free
+
+    def _unpaid(self, game: int, seed: int, coalitions: Sequence[bytes], most: int) -> list[bytes]:
+        """The first coalitions that have no payoff, at most `most`; no more than needed are looked up."""
+        found: list[bytes] = []
+        for start in range(0, len(coalitions), most):
+            part = coalitions[start : start + most]
+            paid = self._paid(game, seed, part)
+            found += [key for key in part if key not in paid]
+            if len(found) >= most:
+                break
+        return found[:most]
 
     def _paid(self, game: int, seed: int, coalitions: Sequence[bytes]) -> set[bytes]:
         found: set[bytes] = set()

@@ -66,10 +66,10 @@ def held_by_others(rows: Sequence[tuple[int, str, float, bytes]], holder: str, k
 
 
 class Renewal:
-    """A thread that moves the expiry of a holder's leases on, through a connection of its own."""
+    """A thread that moves the expiry of a holder's leases on, through a connection of its own, which never makes a file."""
 
     def __init__(self, path: str | Path, holder: str) -> None:
-        self._path, self._holder = str(path), holder
+        self._address, self._holder = f"{Path(path).absolute().as_uri()}?mode=rw", holder
         self._ended = threading.Event()
         threading.Thread(target=self._run, name="accredit leases", daemon=True).start()
 
@@ -77,7 +77,7 @@ class Renewal:
         while not self._ended.wait(LEASE_SECONDS / RENEWALS):
             with (
                 suppress(sqlite3.Error),
-                closing(sqlite3.connect(self._path, timeout=LEASE_SECONDS / RENEWALS)) as file,
+                closing(sqlite3.connect(self._address, timeout=LEASE_SECONDS / RENEWALS, uri=True)) as file,
                 file,
             ):
                 until = time.time() + LEASE_SECONDS

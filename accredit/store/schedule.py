@@ -27,6 +27,7 @@ TASK_SECONDS = 0.1
 TASK_ROWS = 4096  # the largest batch
 GROWTH = 8  # a batch grows at most this fold from one task to the next
 WINDOW = 2  # tasks under way, per worker
+REACH = 8  # batches among which a whole one is looked for, where other processes take from the same coalitions
 LOOK_SECONDS = 10.0  # after which a crew that has finished nothing is asked whether it is still there
 MOST_REBUILDS = 20  # crews lost in a row
 DEAD_ON_ARRIVAL = 3  # coalitions that kill their worker before any payoff was ever seen
@@ -44,6 +45,11 @@ class FinishedBatch:
     final: bool = True  # False: the problems will be tried again
 
 
+def _all(rows: list[int], most: int) -> list[int]:
+    """The claim of a process that shares its work with nobody."""
+    return rows[:most]
+
+
 @dataclass
 class Schedule:
     """Work through a batch of coalitions with a crew; iterate to receive finished parts as they come."""
@@ -51,7 +57,7 @@ class Schedule:
     crew: Crew
     coalitions: BoolArray  # (batch, n)
     retries: int = 2
-    claim: Callable[[list[int]], list[int]] = field(default=list)  # rows wanted -> rows that are ours to evaluate
+    claim: Callable[[list[int], int], list[int]] = _all  # rows, how many -> the first that are ours to evaluate
     _tries: dict[int, int] = field(default_factory=dict)  # row -> failed attempts
     _suspects: deque[int] = field(default_factory=deque)  # rows that were under way when a worker died
     _seconds: float | None = None  # per coalition, measured
@@ -108,7 +114,7 @@ class Schedule:
                 rows = [self._suspects.popleft()]
             else:
                 share = -(-(len(waiting)) // (WINDOW * self.crew.width))
-                rows = self._ours([waiting.popleft() for _ in range(min(self._size, share, len(waiting)))])
+                rows = self._ours(waiting, min(self._size, share))
                 if not rows:
                     continue
             if len(rows) == 1:
@@ -120,12 +126,16 @@ class Schedule:
                 return error
         return None
 
-    def _ours(self, rows: list[int]) -> list[int]:
-        """Those of the rows that this process may evaluate; a row that is tried again was claimed before."""
-        fresh = [row for row in rows if row not in self._claimed]
-        granted = set(self.claim(fresh)) if fresh else set()
-        self._claimed |= granted
-        return [row for row in rows if row in self._claimed]
+    def _ours(self, waiting: deque[int], size: int) -> list[int]:
+        """Take up to `size` rows that this process may evaluate; what others have claimed on the way is left to them. A row
+        that is tried again was claimed before."""
+        near = [waiting.popleft() for _ in range(min(REACH * size, len(waiting)))]
+        fresh = [row for row in near if row not in self._claimed]
+        self._claimed |= set(self.claim(fresh, size)) if fresh else set()
+        rows = [row for row in near if row in self._claimed][:size]
+        if len(rows) == size:
+            waiting.extendleft(reversed(near[near.index(rows[-1]) + 1 :]))
+        return rows
 
     def _digest(self, rows: list[int], result: Evaluated, waiting: deque[int]) -> Iterator[FinishedBatch]:
         """Pass on what is good, queue what failed for another try, set aside what failed too often."""

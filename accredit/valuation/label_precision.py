@@ -18,6 +18,7 @@ from __future__ import annotations
 import numpy as np
 
 from accredit.core import FloatArray, IntArray
+from accredit.valuation.label_rate import ENDS
 from accredit.valuation.label_scores import margin
 from accredit.valuation.planted import PLANTED, Trial
 
@@ -50,6 +51,22 @@ def precision_by_planting(trials: list[Trial], rate: float) -> FloatArray:
     right = np.clip((listed - after * found) / (1 - after), 0.0, 1.0)
     length = rate * found + (1 - rate) * right  # of the list in the data as given that ends at the same score
     return _of_every_length(np.interp(listed, length, rate * found / np.maximum(length, 1e-12)))
+
+
+def share_interval(size: int, shares: FloatArray, chances: FloatArray) -> tuple[float, float]:
+    """Between which shares of a list of `size` rows are wrong, with 90 % chance, where each is wrong with one of the
+    `shares` (R,), which have the `chances` (R,). It is wide where rows are few, and where nobody knows the rate.
+
+    >>> share_interval(1000, np.array([0.5]), np.array([1.0]))
+    (0.474, 0.526)
+    >>> share_interval(10, np.array([0.5]), np.array([1.0]))
+    (0.2, 0.8)
+    """
+    from scipy.stats import binom
+
+    up_to = binom.cdf(np.arange(size + 1)[:, None], size, shares) @ chances  # (size + 1,)
+    low, high = np.searchsorted(up_to, ENDS)
+    return float(low / size), float(min(high, size) / size)
 
 
 def _of_every_length(curve: FloatArray) -> FloatArray:

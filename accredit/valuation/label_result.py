@@ -44,7 +44,7 @@ class WrongLabels:
     oddities: Oddities  # near-duplicates and outliers
     seen_as: tuple[str, ...]  # the views by which labels were judged
     precision: float | None = None  # expected share of the list that is wrong; None: there is no list
-    precision_interval: tuple[float, float] | None = None  # 90 %, for the uncertainty of the rate
+    precision_interval: tuple[float, float] | None = None  # 90 %: of the rate, and of rows that are few
     left_out: tuple[str, ...] = ()  # what was not tried, and why
     precision_at: FloatArray | None = None  # (N,), by length of the list
     excerpts: Mapping[str, str] = field(default_factory=dict)  # how the texts of the rows named here begin

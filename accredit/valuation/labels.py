@@ -18,7 +18,7 @@ from accredit.core.game import as_name
 from accredit.core.numbers import as_array, checked_text, shown
 from accredit.valuation import label_scores as scores
 from accredit.valuation.foretold import Foretold
-from accredit.valuation.label_precision import precision_by_planting, precision_in_thought
+from accredit.valuation.label_precision import precision_by_planting, precision_in_thought, share_interval
 from accredit.valuation.label_rate import error_rate
 from accredit.valuation.label_result import Evidence, WrongLabels, with_excerpts
 from accredit.valuation.label_scores import View
@@ -30,6 +30,8 @@ from accredit.valuation.split import missing
 TRIALS = 3  # plantings
 WANTED = 1 / 3  # a list ends where fewer than this share of the next rows are expected to be wrong
 COMBINED, CLEARLY = "out-of-fold models together", 0.02  # the score to beat, and by how much area
+UNSURE = 0.5  # width of the interval of a precision above which nothing is known of it
+CANNOT_TELL = ", but these features cannot tell how many: look at the first rows before you trust the list"
 FINDS = 0.6  # the least area that planted flips must be found with
 FEWEST = 20  # rows
 MANY = 20_000  # rows, above which the dearer scores are left out, and said so
@@ -100,9 +102,10 @@ def wrong_labels(
         "left_out": _left_out(len(y)),
         "seen_as": tuple(views),
     }
-    about: dict[str, Any] = (
-        {"suspects": (), "rate": None, "verdict": refused} if refused else _listed(order, seen, y, chosen, kept, wanted)
-    )
+    about: dict[str, Any] = {"suspects": (), "rate": None, "verdict": refused}
+    if not refused:
+        with scores.one_thread():
+            about = _listed(order, seen, y, chosen, kept, wanted)
     said = tuple(classes[i] for i in _instead(seen.logs, y, about["suspects"]))
     return with_excerpts(WrongLabels(**common, **about, suggested=said), texts)
 
@@ -127,30 +130,28 @@ def _listed(
 ) -> dict[str, Any]:
     """Where the list ends, and what to expect of it; no list where none would be right often enough."""
 
-    def expected(
-        rate: float,
-    ) -> FloatArray:  # of the first look: what others learn in the second depends on the label judged
+    def expected(rate: float) -> FloatArray:  # of the first look: the second has learned from the labels judged
         return precision_in_thought(seen.logs, y, rate) if chosen == COMBINED else precision_by_planting(trials, rate)
 
-    rate, low, high = error_rate(seen.logs, y)
-    curve = expected(rate)
+    errors = error_rate(seen.logs, y)
+    rate, curve = errors.likeliest, expected(errors.likeliest)
     size = 0 if seen.agrees.all() else _length(curve, wanted)
     if not size:
-        verdict = (
-            f"about {rate:.1%} of the labels look wrong, but no list of suspects is expected to be {wanted:.0%} right"
-        )
+        verdict = f"about {rate:.1%} of the labels look wrong, but no list is expected to be {wanted:.0%} right"
         if seen.agrees.all():
-            verdict = (
-                f"no label looks wrong: all are foretold from the other rows; at most about {high:.1%} could be wrong"
-            )
+            most = f"at most about {errors.interval[1]:.1%} could be wrong"
+            verdict = f"no label looks wrong: all are foretold from the other rows; {most}"
         return {"suspects": (), "rate": rate, "verdict": verdict, "precision_at": curve}
-    ends = [float(expected(r)[size - 1]) for r in (low, high)]
+    shares = np.array([expected(other)[size - 1] for other in errors.rates])
+    precision = float(curve[size - 1])
+    low, high = share_interval(size, shares, errors.chances)
     return {
         "suspects": tuple(order[:size].tolist()),
-        "precision": float(curve[size - 1]),
-        "precision_interval": (min(ends), max(ends)),
+        "precision": precision,
+        "precision_interval": (min(low, precision), max(high, precision)),
         "rate": rate,
-        "verdict": f"about {rate:.1%} of the labels look wrong; of the {size} listed about {curve[size - 1]:.0%} should be",
+        "verdict": f"about {rate:.1%} of the labels look wrong; of the {size} listed about {precision:.0%} should be"
+        + (CANNOT_TELL if high - low > UNSURE else ""),
         "precision_at": curve,
     }
 

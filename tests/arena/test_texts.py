@@ -60,6 +60,12 @@ def test_a_payoff_that_may_look_like_a_probability_is_none(payoff):
     assert f"the payoff is {payoff}" in reason(replace(TWO, payoff=payoff), "log-odds")
 
 
+def test_another_judge_sees_the_same_explanation():
+    first = TWO.explain("leave-one-out", TEXT)
+    assert replace(TWO, judge="attention").explain("leave-one-out", TEXT) is first
+    assert replace(TWO, removal="delete").explain("leave-one-out", TEXT) is not first
+
+
 def test_credit_is_no_share_of_what_another_judge_takes():
     assert "removal=attention" in reason(replace(TWO, judge="attention"), "infidelity")
     assert replace(TWO, judge="mask").metric("infidelity", TEXT) is METRICS["infidelity"]  # the methods mask, too

@@ -9,7 +9,6 @@ pytest.importorskip("torch")
 pytest.importorskip("sklearn")
 
 from accredit.audit import Findings, leakage_report
-from accredit.audit.leakage import inert_players, mask_transplant, others, random_masks, value_scramble
 from accredit.audit.names import (
     EVALX,
     INERT,
@@ -22,9 +21,11 @@ from accredit.audit.names import (
     SURROGATE,
     TRANSPLANT,
 )
-from accredit.audit.probes import halves, mask_only_probe
+from accredit.audit.probes import halves, inert_players, mask_only_probe
+from accredit.audit.swaps import mask_transplant, others, value_scramble
 from accredit.core import InvalidInput
 from accredit.learned.inputs import Pixels, Tabular, Words
+from accredit.learned.masks import random_masks
 from accredit.shortcuts.world import Choices, World
 
 WITHOUT_SCORES = tuple(name for name in NAMES if name != SCORES)

@@ -173,7 +173,7 @@ def test_hidden_tokens_are_not_imposed(model):
     ("texts", "tests", "message"),
     [
         ([], ("gradients",), "at least one text"),
-        ("One string.", ("gradients",), "a list of"),
+        ("One string.", ("gradients",), "give a list"),
         (["A film."], (), "at least one test"),
         (["   "], ("gradients",), "empty"),
         (["Fine"], ("gradients",), "one token"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -10,7 +12,7 @@ pytest.importorskip("sklearn")
 
 from accredit.audit import leakage_report
 from accredit.audit.finding import Finding
-from accredit.audit.leakage import evalx_gap, surrogate_gap
+from accredit.audit.gaps import evalx_gap, surrogate_gap
 from accredit.audit.names import EVALX, METER, PROBE, SCORES, SCRAMBLE, SURROGATE, TRANSPLANT
 from accredit.audit.probes import score_code
 from accredit.audit.verdict import concluded, rows_to_decide
@@ -59,11 +61,21 @@ def test_without_a_surrogate_nobody_can_tell():
 
 
 def test_how_many_rows_would_decide():
-    """An interval of ±0.04 around an excess 0.02 below the margin: half as wide, so four times the rows."""
-    assert rows_to_decide([finding(EVALX, "unclear", 0.03, 0.04)], 1000) == 4000
+    """An interval of ±0.04 around an excess 0.02 below the margin: four times the rows, and twice to be safe."""
+    assert rows_to_decide([finding(EVALX, "unclear", 0.03, 0.04)], 1000) == 8000
     assert rows_to_decide([finding(EVALX, "unclear", 0.05, 0.04)], 1000) is None  # just on the margin
+    weak = replace(
+        finding(EVALX, "unclear", 0.3, 0.04), reading="give it training rows"
+    )  # no number of rows is promised
+    said = concluded([*(finding(n, "passes") for n in DECIDE if n != EVALX), weak], {}, 1000)
+    assert said.rows is None and said.because.endswith("unclear on 1,000 rows; EVAL-X gap: give it training rows")
     said = concluded([finding(n, "passes") for n in DECIDE[1:]] + [finding(SURROGATE, "unclear", 0.03, 0.04)], {}, 1000)
-    assert said.answer == "cannot tell" and "about 4,000 rows would decide" in said.because and said.rows == 4000
+    assert said.answer == "cannot tell" and said.because.endswith("about 8,000 rows would decide") and said.rows == 8000
+    blocked = concluded([finding(SURROGATE, "unclear", 0.03, 0.04), finding(METER, "flagged"),
+                         *(finding(n, "passes") for n in DECIDE[1:])], {}, 1000)  # fmt: skip
+    assert (
+        "would decide whether it leaks; encode-meter 50% against 50% keeps it from being acquitted" in blocked.because
+    )
 
 
 # Faults that detectors had
@@ -137,31 +149,66 @@ def test_a_black_box_that_reads_holes_badly_is_allowed_for():
     assert surrogate_gap(X, shows_noise, ANSWER, code, knows, None, (drawn,)).verdict == "flagged"
 
 
+SHOWN = np.tile([1.0, 0, 0, 0], (600, 1))
+
+
+def trained_on(masks, own, other):
+    """A surrogate that answers `own` to the masks it knows, and `other` to any other."""
+    return lambda x, m: own if np.array_equal(m, masks) else other
+
+
 def test_a_real_gap_is_not_hidden_by_a_judge_that_more_rows_would_not_help():
-    """The judge reads no more from whole inputs than from what is shown, and learned nothing new from twice the rows."""
-    masks = np.tile([1.0, 0, 0, 0], (600, 1))
-    wrong = RNG.random(600) < 0.3
-    said = sure(np.where(wrong, 1 - ANSWER, ANSWER))
+    """The judge misreads whole inputs, too, and learned nothing new from twice the rows."""
+    said = sure(np.where(RNG.random(600) < 0.3, 1 - ANSWER, ANSWER))
     judge = lambda x, m: said  # noqa: E731  # 70 % whatever it sees
-    mine = lambda x, m: sure(ANSWER)  # noqa: E731
-    assert evalx_gap(X, masks, ANSWER, mine, judge).verdict == "unclear"
-    settled = evalx_gap(X, masks, ANSWER, mine, judge, None, judge)
+    mine = trained_on(SHOWN, sure(ANSWER), said)
+    assert evalx_gap(X, SHOWN, ANSWER, mine, judge).verdict == "unclear"
+    settled = evalx_gap(X, SHOWN, ANSWER, mine, judge, None, judge)
     assert settled.verdict == "flagged" and settled.details["gain from twice the rows"] == 0.0
     worse = sure(np.where(RNG.random(600) < 0.5, 1 - ANSWER, ANSWER))
-    still = evalx_gap(X, masks, ANSWER, mine, judge, None, lambda x, m: worse)
+    still = evalx_gap(X, SHOWN, ANSWER, mine, judge, None, lambda x, m: worse)
     assert still.verdict == "unclear" and "training rows" in still.reading
+
+
+def test_a_gap_counts_beyond_what_the_judge_misses_where_nothing_is_encoded():
+    """A judge that reads 90 % of whole inputs: a gap of ten points may be its own, one of fifty is not."""
+    weak = lambda wrong: sure(np.where(np.arange(600) % 20 < wrong, 1 - ANSWER, ANSWER))  # noqa: E731
+    judge = trained_on(SHOWN, weak(3), weak(2))
+    honest, code = lambda x, m: sure(ANSWER), trained_on(SHOWN, sure(ANSWER), weak(9))
+    for mine in (honest, code):  # 100 % against 85 %: the interval lies above the margin, and it was flagged once
+        found = evalx_gap(X, SHOWN, ANSWER, mine, judge, black_box=lambda x, m: sure(ANSWER))
+        assert found.excess.above(0.05) and found.verdict == "unclear"
+    blind = trained_on(SHOWN, weak(10), weak(2))
+    assert evalx_gap(X, SHOWN, ANSWER, code, blind, black_box=lambda x, m: sure(ANSWER)).verdict == "flagged"
+
+
+def test_what_outsiders_keep_when_values_are_scrambled_is_not_a_code():
+    """Positive values in the place that speaks for the answer: the mask is a picture, and everybody reads it."""
+    from accredit.audit.swaps import mask_transplant, value_scramble
+
+    x = RNG.random((600, 4)) + 0.1
+    labels = (x[:, 0] > x[:, 1]).astype(int)
+    masks = np.eye(4)[np.where(labels == 1, 0, 1)]
+    reads = lambda x, m: sure((x[:, 0] * m[:, 0] > x[:, 1] * m[:, 1]).astype(int))  # noqa: E731
+    assert value_scramble(x, masks, labels, reads).verdict == "flagged"  # as it was
+    assert value_scramble(x, masks, labels, reads, [reads]).verdict == "passes"
+    unsure = lambda x, m: np.full((len(x), 2), 0.5)  # noqa: E731
+    assert value_scramble(x, masks, labels, reads, [unsure]).verdict == "flagged"
+    assert mask_transplant(x, masks, labels, reads).verdict == "flagged"  # the mask of another row shows what it shows
+    assert mask_transplant(x, masks, labels, reads, [reads]).verdict == "passes"
+    assert mask_transplant(x, masks, labels, reads, [unsure]).verdict == "flagged"
 
 
 def test_less_than_chance_is_not_evidence(monkeypatch):
     """A choice that adds nothing, beside dealt masks that add less than nothing, is not flagged."""
-    import accredit.audit.leakage as leakage
+    import accredit.audit.meter as meter
 
     masks = np.tile([1.0, 0, 0, 0], (600, 1))
     worth = iter([sure(ANSWER, 0.6), sure(1 - ANSWER, 0.9)])
-    monkeypatch.setattr(leakage, "_reader", lambda *given: next(worth))
-    monkeypatch.setattr(leakage, "answers", lambda said, x, m: said[: len(x)])
+    monkeypatch.setattr(meter, "_reader", lambda *given: next(worth))
+    monkeypatch.setattr(meter, "answers", lambda said, x, m: said[: len(x)])
     everyone = np.arange(600)
-    found = leakage.encode_meter(
+    found = meter.encode_meter(
         Tabular(4), X, masks, ANSWER, lambda x, m: sure(ANSWER, 0.6), fit=everyone, score=everyone
     )
     assert found.excess.above(0.05) and found.verdict == "unclear"
@@ -213,10 +260,52 @@ def test_a_page_says_the_verdict_first():
 
     masks = np.eye(4)[np.where(ANSWER == 1, 2, 3)]
     code = lambda x, m: sure((m[:, 2] > m[:, 3]).astype(int))  # noqa: E731
+    blind = lambda x, m: np.full((len(x), 2), 0.5)  # noqa: E731
     report = leakage_report(
-        Pixels((2, 2)), X.reshape(-1, 2, 2), masks, ANSWER, None, code, code, tests=(SCRAMBLE, TRANSPLANT)
+        Pixels((2, 2)), X.reshape(-1, 2, 2), masks, ANSWER, None, code, blind, tests=(SCRAMBLE, TRANSPLANT)
     )
     assert str(report.conclusion) in audit_text(report) and "Leaks: value scramble 100% against 51%" in audit_page(
         report
     )
     assert report.to_plain()["conclusion"]["answer"] == "leaks"
+
+
+def test_a_regression_is_audited_by_thirds():
+    """The number is column 0. A reader of column 0 is honest; one that reads the number from the place of a player is not."""
+    from accredit.audit.thirds import Thirds
+
+    x = np.random.default_rng(3).normal(size=(900, 4))
+    says = lambda rows: 100 + 9 * rows[:, 0]  # noqa: E731
+    cut = Thirds.of(says(x))
+    labels = cut.labels(says(x))
+    np.testing.assert_array_equal(np.bincount(labels), [300, 300, 300])
+    tests = (EVALX, SCRAMBLE, TRANSPLANT)
+    honest = cut.reader(lambda rows, mask: says(rows * mask))
+    shows, codes = np.tile([1.0, 0, 0, 0], (900, 1)), np.eye(4)[1 + labels]
+    told = leakage_report(Tabular(4), x, shows, labels, cut.box(says), honest, honest, tests=tests)
+    assert told.conclusion.answer == "does not leak"
+    code = cut.reader(lambda rows, mask: np.array([80.0, 100.0, 120.0])[mask[:, 1:].argmax(axis=1)])
+    told = leakage_report(Tabular(4), x, codes, labels, cut.box(says), code, honest, tests=tests)
+    assert told.conclusion.answer == "leaks" and set(told.flagged) == set(tests)
+    with pytest.raises(InvalidInput, match="nothing can leak"):
+        Thirds.of(np.zeros(50))
+
+
+@pytest.mark.slow
+def test_a_saved_regression_is_audited_by_its_own_numbers(tmp_path):
+    from accredit.audit import audit_saved
+    from accredit.learned import Training, l2x
+
+    x = np.random.default_rng(4).normal(size=(200, 3))
+    says = lambda rows: 5 + 2 * rows[:, 0]  # noqa: E731
+    training = Training(epochs=2, optimiser="adam")
+    with pytest.warns(RuntimeWarning, match="close to their random start"):
+        l2x(Tabular(3), 1, 1, training=training, surrogate_width=8, selector_width=8).fit(x, says).save(
+            tmp_path / "l2x"
+        )
+    np.savez(tmp_path / "rows.npz", x=x, answers=says(x))
+    report = audit_saved(tmp_path / "l2x", tmp_path / "rows.npz", tests=["mask-only probe", "value scramble"])
+    assert {f.name for f in report} == {PROBE, SCRAMBLE} and "in which third it lies" in report.notes[-1]
+    np.savez(tmp_path / "labels.npz", x=x, labels=(x[:, 0] > 0).astype(int))
+    with pytest.raises(InvalidInput, match="audited by the black box's own numbers"):
+        audit_saved(tmp_path / "l2x", tmp_path / "labels.npz")

@@ -76,7 +76,7 @@ def test_texts_are_learned_once_and_explained_fast(tmp_path):
         (["learn", "fit", "nowhere.csv", "--out", "x"], "there is no file or folder 'nowhere.csv'"),
         (["learn", "fit", "x", "--out", "x", "--background", "b.csv"], "--background is for rows"),
         (["explain", "--table", "--fallback", "3"], "--fallback is for --fast FOLDER"),
-        (["explain", "a film", "--fast", "nowhere"], "nowhere holds no saved explainer.*accredit learn fit"),
+        (["explain", "a film", "--fast", "nowhere"], "'nowhere' holds no saved explainer.*accredit learn fit"),
     ],
 )
 def test_what_is_refused_says_what_to_write(words, said):
@@ -109,13 +109,96 @@ def test_a_selector_of_rows_is_trained_used_and_audited(classes):
                  "--out", classes / "l2x")  # fmt: skip
     assert "the 2 highest of 4" in fitted.output
     shown = run("learn", "explain", classes / "l2x", classes / "test.csv", *about, "--limit", "3")
-    assert len(shown.output.splitlines()) == 3 and all(len(line.split(", ")) == 2 for line in shown.output.splitlines())
+    assert len(shown.stdout.splitlines()) == 3 and all(len(line.split(", ")) == 2 for line in shown.stdout.splitlines())
+    assert "training left a doubt: stage 'joint' kept weights that are close" in shown.stderr  # 300 rows, 8 epochs
     told = run(
         "learn", "audit", classes / "l2x", classes / "test.csv", *about, "--train", classes / "train.csv", "--json"
     )
     found = json.loads(told.stdout)
     assert found["conclusion"]["answer"] in ("leaks", "does not leak", "cannot tell")
     assert "the judge was trained on 300 training rows" in found["notes"]
+    assert any(note.startswith("training left a doubt: ") for note in found["notes"])
+    from accredit.learned import EvalX, load
+
+    x = np.loadtxt(classes / "test.csv", delimiter=",", skiprows=1)
+    EvalX(load(classes / "l2x").inputs, width=4, epochs=1).fit(x, (x[:, 0] > 0).astype(int)).save(classes / "judge")
+    words = ["learn", "audit", classes / "l2x", classes / "test.csv", *about, "--judge", classes / "judge"]
+    assert "the judge was given" in json.loads(run(*words, "--json").stdout)["notes"]
+    with pytest.raises(InvalidInput, match="leave one of them out"):
+        run(*words, "--train", classes / "train.csv")
+
+
+@pytest.mark.slow
+def test_trained_explainers_of_rows_are_compared_with_values(classes):
+    about = ["--model", classes / "model.json"]
+    against = [*about, "--background", classes / "test.csv"]
+    run(
+        "learn",
+        "fit",
+        classes / "train.csv",
+        *about,
+        "--method",
+        "l2x",
+        "-k",
+        "2",
+        "--epochs",
+        "8",
+        "--out",
+        classes / "l2x",
+    )
+    run("learn", "fit", classes / "train.csv", *against, *TINY, "--out", classes / "fast")
+    names = ["shapley", f"fast-shapley:{classes / 'fast'}", f"selector:{classes / 'l2x'}"]
+    told = run(
+        "compare", *against, "--data", classes / "test.csv", "--limit", "4", "--methods", ",".join(names), "--json"
+    )
+    found = {one["method"]: one for one in json.loads(told.stdout)["standings"]}
+    assert all(found[name]["rows"] == 4 and not found[name]["failures"] for name in names)
+    assert [found[name]["passes"] for name in names] == [16, 2, 0]  # 2⁴ payoffs, everybody and nobody, none
+    for words, said in (
+        ([*about, "--data", classes / "test.csv"], "--background is missing"),
+        ([*against, "--data", classes / "test.csv", "--text", "a"], "--text is not for rows"),
+        (["--background", classes / "test.csv"], "--background is for rows"),
+    ):
+        refused = run("compare", *words)
+        assert refused.exit_code == 2 and said in refused.output
+
+
+@pytest.mark.slow
+def test_a_selector_refuses_other_models_columns_and_kinds(classes):
+    xgboost = pytest.importorskip("xgboost")
+    x = RNG.normal(size=(60, 4))
+    xgboost.XGBClassifier(n_estimators=3, max_depth=2, n_jobs=1).fit(x, (x[:, 1] > 0).astype(int)).save_model(
+        classes / "other.json"
+    )
+    about = ["--model", classes / "model.json"]
+    run(
+        "learn",
+        "fit",
+        classes / "train.csv",
+        *about,
+        "--method",
+        "cxplain",
+        "--k",
+        "2",
+        "--epochs",
+        "1",
+        "--out",
+        classes / "cx",
+    )
+    lines = (classes / "test.csv").read_text().splitlines()
+    (classes / "swapped.csv").write_text("\n".join(["b,a,c,d", *lines[1:]]))
+    (classes / "words.csv").write_text("\n".join([lines[0], *(line.rsplit(",", 1)[0] + ",red" for line in lines[1:])]))
+    (classes / "gaps.csv").write_text("\n".join([lines[0], ",1,2,3", *lines[2:]]))
+    for file, model, said in (
+        ("test.csv", "other.json", "trained on another model"),
+        ("swapped.csv", "model.json", "give the same ones in the same order"),
+        ("words.csv", "model.json", "column 'd' is .*selectors read numbers"),
+        ("gaps.csv", "model.json", "column 'a' has missing values; selectors read numbers"),
+    ):
+        with pytest.raises(InvalidInput, match=said):
+            run("learn", "explain", classes / "cx", classes / file, "--model", classes / model)
+    with pytest.raises(InvalidInput, match="the explainer reads rows, and these are texts"):
+        run("learn", "explain", classes / "cx", "a dull film")
 
 
 @pytest.mark.slow
@@ -125,7 +208,7 @@ def test_a_selector_of_texts_reads_strings_and_joins_explain(tmp_path):
     fitted = run("learn", "fit", tmp_path / "texts.txt", "--method", "l2x", "-k", "1", "--epochs", "1", "--json",
                  "--out", tmp_path / "l2x")  # fmt: skip
     assert json.loads(fitted.stdout)["method"] == "l2x"
-    assert run("learn", "explain", tmp_path / "l2x", "a dull film").output.strip() in ("a", "dull", "film")
+    assert run("learn", "explain", tmp_path / "l2x", "a dull film").stdout.strip() in ("a", "dull", "film")
     found = json.loads(run("explain", "a dull film", "--methods", f"selector:{tmp_path / 'l2x'}", "--json").stdout)
     credit = next(iter(found["attributions"].values()))
     assert credit["total"] is None and len(credit["credit"]) == 3
@@ -143,7 +226,7 @@ def test_a_selector_of_pictures_is_trained_from_a_folder_and_joins_explain(tmp_p
                  "--out", tmp_path / "l2x")  # fmt: skip
     assert json.loads(fitted.stdout)["rule"].startswith("the 3 highest of 16")
     shown = run("learn", "explain", tmp_path / "l2x", tmp_path / "pictures", "--limit", "2")
-    assert [len(line.split(", ")) for line in shown.output.splitlines()] == [3, 3]
+    assert [len(line.split(", ")) for line in shown.stdout.splitlines()] == [3, 3]
     one = tmp_path / "pictures" / "00.png"
     found = json.loads(run("explain", one, "--methods", f"selector:{tmp_path / 'l2x'}", "--json").stdout)
     credit = next(iter(found["attributions"].values()))
@@ -151,7 +234,7 @@ def test_a_selector_of_pictures_is_trained_from_a_folder_and_joins_explain(tmp_p
 
 
 @pytest.mark.slow
-def test_a_regression_of_rows_is_trained_and_its_audit_is_refused(tmp_path):
+def test_a_regression_of_rows_is_trained_and_audited_by_thirds(tmp_path):
     xgboost = pytest.importorskip("xgboost")
     x = np.random.default_rng(5).normal(size=(1500, 4))
     xgboost.XGBRegressor(n_estimators=20, max_depth=2, n_jobs=1).fit(x, 3 * x[:, 0] - 2 * x[:, 2]).save_model(
@@ -161,10 +244,10 @@ def test_a_regression_of_rows_is_trained_and_its_audit_is_refused(tmp_path):
     (tmp_path / "rows.csv").write_text("\n".join(lines) + "\n")
     about = [tmp_path / "rows.csv", "--model", tmp_path / "model.json"]
     run("learn", "fit", *about, "--method", "l2x", "--k", "2", "--epochs", "30", "--out", tmp_path / "l2x")
-    shown = run("learn", "explain", tmp_path / "l2x", *about, "--limit", "20").output.splitlines()
+    shown = run("learn", "explain", tmp_path / "l2x", *about, "--limit", "20").stdout.splitlines()
     assert sum(line == "a, c" for line in shown) > 15
-    with pytest.raises(InvalidInput, match="a regression has no audit"):
-        run("learn", "audit", tmp_path / "l2x", *about)
+    found = json.loads(run("learn", "audit", tmp_path / "l2x", *about, "--limit", "300", "--json").stdout)
+    assert found["conclusion"]["answer"] != "leaks" and any("in which third it lies" in note for note in found["notes"])
     with pytest.raises(InvalidInput, match="cxplain explains classes"):
         run("learn", "fit", *about, "--method", "cxplain", "--k", "2", "--out", tmp_path / "cx")
     with pytest.raises(InvalidInput, match="leave it out for rows"):

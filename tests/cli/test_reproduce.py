@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 from click.testing import CliRunner
@@ -30,6 +31,9 @@ def test_all_pages_run_one_after_the_other(tmp_path):
     assert told["report"] == "choices" and told["verdicts"][0]["found"] == "holds"
     assert told["verdicts"][0]["said"].startswith("No two of the four values")
     assert f"written: {tmp_path / 'choices.md'}" in result.stderr
+    assert re.search(
+        r"\npages run: 1, in [\d.]+ minutes, [\d.]+ of CPU: 4 statements hold, 0 are refuted, 1 cannot", result.stderr
+    )
     assert "`accredit reproduce choices --quick`" in (tmp_path / "choices.md").read_text()
     refused = CliRunner().invoke(accredit, ["reproduce", "all", "--pages", "selection"])
     assert refused.exit_code == 1 and "there are chapter, propositions" in str(refused.exception)

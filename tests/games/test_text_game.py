@@ -100,35 +100,6 @@ def test_kernels_agree(family):
     assert_allclose(games[0].payoff(coalitions), games[1].payoff(coalitions), atol=1e-5)
 
 
-@pytest.mark.parametrize(
-    ("family", "short"), [("bert", True), ("roberta", True), ("electra", True), ("distilbert", False)]
-)
-@pytest.mark.parametrize("kernel", ["sdpa", "eager"])
-def test_a_classifier_that_reads_its_first_token_computes_the_last_block_there_alone(family, short, kernel):
-    game = text_game(text_model(family, kernel), TEXT, removal="attention")
-    coalitions, seen = some_coalitions(len(game.players)), []
-    hook = game.model.model.base_model.register_forward_hook(lambda m, given, out: seen.append(out[0].shape[1]))
-    paid = game.payoff(coalitions)
-    hook.remove()
-    assert (seen[-1] == 1) is short
-    game.__dict__["_reads_first_token"] = False
-    assert_allclose(paid, game.payoff(coalitions), atol=1e-6)
-
-
-def test_a_last_block_that_somebody_changed_is_computed_whole():
-    """A hook that the short block would not run; and a head that reads all tokens."""
-    model = text_model("bert")
-    model.model.bert.encoder.layer[-1].attention.self.register_forward_hook(lambda m, given, out: (2 * out[0], out[1]))
-    game = text_game(model, TEXT)
-    assert_allclose(game.payoff(np.ones((1, len(game.players)), bool)), model.predict(game.encoded)[game.target])
-    assert not game._reads_first_token
-    other = text_model("bert")
-    other.model.bert.pooler.forward = lambda hidden: hidden.mean(dim=1)
-    game = text_game(other, TEXT)
-    assert_allclose(game.payoff(np.ones((1, len(game.players)), bool)), other.predict(game.encoded)[game.target])
-    assert not game._reads_first_token
-
-
 @pytest.mark.parametrize("payoff", ["logit", "probability", "log-odds", "margin"])
 def test_payoffs_of_the_whole_text_are_functions_of_the_prediction(payoff):
     model = text_model("bert", dtype=torch.float64)

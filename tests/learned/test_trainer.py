@@ -373,10 +373,49 @@ def test_a_choice_that_costs_too_much_chooses_nobody_and_says_so():
 def test_weights_of_the_first_epoch_are_a_doubt():
     from accredit.learned.doubts import doubts
 
-    rows = Batch(torch.zeros(40, 2), torch.ones(40, 2), torch.eye(2).repeat(20, 1), torch.tensor([0, 1] * 20))
-    history = History(kept=[["random masks", 4, 9], ["selector", 1, 9]])
-    said = doubts(lambda x, mask: 9.0 * rows.target, rows, torch.tensor([[1.0, 0.0]]).repeat(40, 1), history)
+    history = History(kept=[["random masks", 4, 9, 400], ["selector", 1, 9, 100]])
+    said = doubts(reads_first, ROWS, torch.tensor([[1.0, 0.0]]).repeat(40, 1), history)
     assert len(said) == 1 and "stage 'selector' kept the weights of its first epoch of 9" in said[0]
+
+
+ROWS = Batch(torch.zeros(40, 2), torch.ones(40, 2), torch.eye(2).repeat(20, 1), torch.tensor([0, 1] * 20))
+
+
+def reads_first(x, mask):
+    """Knows the answer where player 0 is shown."""
+    return 9.0 * ROWS.target[: len(x)] * mask[:, :1]
+
+
+def test_few_steps_are_a_doubt():
+    from accredit.learned.doubts import doubts
+
+    history = History(kept=[["joint", 3, 6, 15]])
+    said = doubts(reads_first, ROWS, torch.tensor([[1.0, 0.0]]).repeat(40, 1), history)
+    assert len(said) == 1 and "(steps of the optimiser: 15)" in said[0]
+    explainer = l2x(Tabular(6), 2, 2, training=Training(epochs=2, optimiser="adam"))
+    with pytest.warns(RuntimeWarning, match=r"steps of the optimiser: (5|10)\)"):
+        explainer.fit(TABLE[:300], two_columns)
+    certificate = explainer.explain(TABLE[0]).certificate
+    assert any("steps of the optimiser" in doubt for doubt in certificate["doubts"])
+    assert certificate["by_chance"] == explainer.history.by_chance is not None
+
+
+def test_a_choice_no_better_than_chance_is_a_doubt_with_its_error_rate():
+    """Choices that know nothing: with ten epochs each passes with a chance of 1 in 1,000, 8 or more of 500 with 6e-8."""
+    from accredit.learned.doubts import no_better_than_chance
+
+    rng, passed = np.random.default_rng(0), 0
+    for _ in range(500):
+        first = torch.from_numpy((rng.random((40, 1)) < 0.5) * 1.0).float()
+        history = History(validation=[1.0] * 10)
+        passed += not no_better_than_chance(reads_first, ROWS, torch.cat([first, 1 - first], dim=1), history)
+    assert passed < 8
+    history = History(validation=[1.0] * 10)
+    assert not no_better_than_chance(reads_first, ROWS, torch.tensor([[1.0, 0.0]]).repeat(40, 1), history)
+    assert history.by_chance == pytest.approx(np.log(2) / 2, abs=0.1)
+    assert not no_better_than_chance(
+        reads_first, ROWS, torch.ones(40, 2), History()
+    )  # everybody is shown: nothing is chosen
 
 
 def test_a_surrogate_that_reads_soft_masks_only_is_a_doubt_with_both_losses():

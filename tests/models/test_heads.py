@@ -94,7 +94,7 @@ def test_a_head_of_ones_own():
     assert_allclose(model.predict(model.encode(TEXT)), plain(embedder, TEXT).pooler_output[0, :2].detach())
     found = explain(TEXT, model, methods=METHODS, target="loud")
     assert found.payoff == "log-odds" and not found.refused
-    with pytest.raises(InvalidInput, match="distinct names"):
+    with pytest.raises(InvalidInput, match="names must differ"):
         read_model(embedder, wordpiece(), lambda output: output, ["a", "a"])
 
 
@@ -134,7 +134,7 @@ def test_a_folder_with_another_head_says_which_call_works(tmp_path):
 
 
 def test_heads_are_for_their_own_classes():
-    with pytest.raises(InvalidInput, match="for classes that end in ForTokenClassification"):
+    with pytest.raises(InvalidInput, match="a class that ends in ForTokenClassification"):
         token_label_model(bert("BertModel"), wordpiece(), at=1)
     with pytest.raises(InvalidInput, match="returns no hidden states"):
         similarity_model(text_model("bert").model, wordpiece(), "a film")

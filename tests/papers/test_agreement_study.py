@@ -96,6 +96,62 @@ def test_a_model_learns_saves_loads_and_is_compared(folder, tmp_path):
     assert blanked.argmax() == 4  # the last noun tells the number
 
 
+@pytest.fixture
+def encoder(tmp_path):
+    """A folder with a BERT of six layers and the pieces of its tokenizer."""
+    from tokenizers import Tokenizer, models, pre_tokenizers
+    from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
+
+    words = ["[PAD]", "[UNK]", "[CLS]", "the", "dog", "##s", "key"]
+    pieces = Tokenizer(models.WordPiece({w: i for i, w in enumerate(words)}, unk_token="[UNK]"))
+    pieces.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    tokenizer = PreTrainedTokenizerFast(
+        tokenizer_object=pieces, pad_token="[PAD]", unk_token="[UNK]", cls_token="[CLS]"
+    )
+    config = BertConfig(
+        vocab_size=7, hidden_size=16, num_hidden_layers=6, num_attention_heads=2, intermediate_size=32, pad_token_id=0
+    )
+    folder = tmp_path / "encoder"
+    BertModel(config).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+@pytest.mark.slow
+def test_training_may_start_from_a_pretrained_encoder(folder, encoder):
+    from transformers import BertModel
+
+    training = [Prefix(("the", "dog"), 0), Prefix(("the", "dogs"), 1)] * 8
+    model = verb_number.train(folder, training, epochs=1, seed=0, start=encoder)
+    pieces = BertModel.from_pretrained(encoder).get_input_embeddings().weight.detach().numpy()
+    table = model.network.get_input_embeddings().weight.detach().numpy()
+    assert table.shape == (6, 16)  # three special tokens, and the, dog, dogs
+    assert_allclose(table[model.vocabulary["dogs"]], pieces[4:6].mean(axis=0), rtol=1e-6)  # dog, ##s; not trained
+    assert_allclose(table[:3], pieces[:3])
+    assert agreement._correlations(model, Prefix(("the", "dog", "the", "dogs"), 0)).readings.shape == (3, 2, 6)
+
+
+def test_a_start_of_another_shape_is_refused(folder, encoder):
+    import json
+
+    config = encoder / "config.json"
+    config.write_text(json.dumps(json.loads(config.read_text()) | {"num_hidden_layers": 4}))
+    for place in (encoder, folder):
+        with pytest.raises(InvalidInput, match=r"--start .* is not a folder with a BERT encoder of 6 layers"):
+            verb_number.train(folder, [Prefix(("the", "dog"), 0)], epochs=1, seed=0, start=place)
+
+
+def test_the_natural_mix_weighs_attractors_as_in_print():
+    none, one = np.array([1.0, 1.0, 1.0, 0.0]), np.array([0.0, 0.0])
+    found = agreement.natural_mix([none, one])
+    assert_allclose(found.value, 0.75 * 0.947 / (0.947 + 0.043))
+    assert found.low < found.value < found.high <= 1
+    sure = agreement.natural_mix([np.ones(50)])
+    assert sure.value == 1 and sure.low < 0.99  # fifty right answers do not rule out errors
+    prefixes = [Prefix(("a",), 0, k) for k in (0, 1, 3)]
+    assert agreement._attractors(prefixes) == [0, 1]
+
+
 def test_the_real_sentences_are_read():
     found = verb_number.linzen(real_data("agreement_linzen_wiki.tsv.gz").parent)
     assert len(found) > 7000

@@ -16,7 +16,7 @@ pytest.importorskip("torch")
 pytest.importorskip("sklearn")
 pytest.importorskip("matplotlib")
 
-from accredit.audit.leakage import others
+from accredit.audit.swaps import others
 from accredit.cli import accredit
 from accredit.core import InvalidInput
 from accredit.papers import shortcuts, shortcuts_runs
@@ -26,6 +26,7 @@ from accredit.papers.shortcuts_runs import (
     BASELINES,
     CANDIDATES,
     CHANCE,
+    FURTHER,
     PLAIN,
     Outcome,
     Task,
@@ -211,6 +212,20 @@ def test_the_papers_statements_stand_beside_its_figures_and_ours_are_marked():
     assert "(our threshold)" in report.markdown() and "paper: from 48.9 to 17.0 %" in report.markdown()
 
 
+def test_further_settings_stand_beside_the_one_that_is_reported(tmp_path):
+    usual = Row(firsts(CANDIDATES)[1], (replace(OUTCOME, accuracy=0.9), replace(OUTCOME, accuracy=0.92), OUTCOME))
+    more = [Row(s, (replace(OUTCOME, accuracy=0.9 + 0.01 * k),) * 2) for k, s in enumerate(FURTHER)]
+    report = shortcuts.Report("shortcuts", "…")
+    shortcuts._further(report, usual, more)
+    told = report.markdown()
+    assert "at 97.8 % with 5.8 % on inert tokens" in told
+    assert "| T 0.2, cap 10, MLP head, 25 epochs | 91.0 ± 1.0 |" in told  # of the same two seeds
+    assert "| T 0.2, cap 10, head of 256 + 256, batches of 64, 25 epochs | 91.0 ± 0.0 |" in told
+    assert "The highest accuracy is 92.0 ± 0.0 % (T 0.2, cap 200, MLP head, 25 epochs), -5.8 points" in told
+    with pytest.raises(InvalidInput, match="--further tries settings at full length; leave out --quick"):
+        shortcuts.shortcuts(tmp_path, quick=True, further=True)
+
+
 def test_tables_show_the_paper_beside_us_with_chance():
     told = report_of({}).markdown()
     assert "| Attention, pooling | 99.5 | 66.4 | 97.0 ± 0.0 | 80.0 ± 0.0 |" in told
@@ -244,6 +259,17 @@ def test_a_killed_run_goes_on_where_it_was(folder, tmp_path, tiny, monkeypatch):
     monkeypatch.setattr(shortcuts_runs, "run", stopping)  # would raise
     again = shortcuts.shortcuts(folder, quick=True, seeds=1, store=store, workers=1)
     assert again.markdown() == first.markdown()
+
+
+@pytest.mark.slow
+def test_further_settings_are_run_on_the_same_reviews(folder, tmp_path, monkeypatch):
+    for name in ("BASELINES", "PLAIN", "CANDIDATES", "FURTHER"):
+        few = tuple(s.shortened(1, 30) for s in getattr(shortcuts_runs, name))
+        monkeypatch.setattr(shortcuts, name, few)
+    store = tmp_path / "store"
+    told = shortcuts.shortcuts(folder, seeds=1, store=store, workers=1, choose=False, further=True).markdown()
+    assert "## Weighting, tried further" in told and "batches of 30, 1 epochs" in told
+    assert kept_runs(store) == 8 + 2  # one of the three is the setting that is reported, once both are shortened
 
 
 def test_a_run_is_found_again_only_for_the_same_question(tmp_path):

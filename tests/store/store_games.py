@@ -101,3 +101,16 @@ class Hangs(Sizes):
         if coalitions.all(axis=1).any():
             time.sleep(600)
         return super().payoff(coalitions)
+
+
+class DeadlyToRead(Sizes):
+    """A game that kills given processes when another process reads it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.victims: list[int] = []
+
+    def __setstate__(self, state: dict[str, object]) -> None:
+        self.__dict__ |= state
+        for process in self.victims:
+            os.kill(process, signal.SIGKILL)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -14,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from store_games import Traced
+from store_games import DeadlyToRead, Traced
 
 from accredit.core.coalitions import from_index
 from accredit.store import ExecutorError, Journal, durable
@@ -88,6 +89,41 @@ def test_a_lost_scheduler_and_a_cluster_without_workers_are_one_line_each_and_no
     game.seconds = 0.0
     with Journal(tmp_path / "run.db") as journal, durable(game, journal, "serial", name={"game": "squares"}) as run:
         assert run.payoff(coalitions).tolist() == (coalitions.sum(axis=1) ** 2.0).tolist()
+
+
+@pytest.mark.processes
+@pytest.mark.slow
+def test_losing_every_worker_while_they_are_handed_the_game_is_one_line_and_nothing_is_lost(
+    tmp_path: Path, scheduler: tuple[subprocess.Popen[bytes], str], monkeypatch: pytest.MonkeyPatch, capfd
+) -> None:
+    _, address = scheduler
+    monkeypatch.setattr("accredit.store.executors.CONNECT_SECONDS", 1.0)
+    coalitions, game = from_index(np.arange(16), 4), DeadlyToRead()
+    name = {"game": "sizes"}
+    with Journal(tmp_path / "run.db") as journal, durable(game, journal, "serial", name=name) as begun:
+        begun.payoff(coalitions[:5])
+    workers = [_dask("worker", address, "--nthreads", "1", "--no-nanny") for _ in range(2)]
+    game.victims = [process.pid for process in workers]  # whichever is handed the game first takes the other along
+    try:
+        with distributed.Client(address) as client:
+            client.wait_for_workers(2, timeout=60)
+        with Journal(tmp_path / "run.db") as journal:
+            with (
+                durable(game, journal, f"dask:{address}", name=name) as run,
+                pytest.raises(ExecutorError, match=r"no workers, or lost them.*run again to resume") as lost,
+            ):
+                run.payoff(coalitions)
+            assert "\n" not in str(lost.value)
+            assert [process.wait(60) for process in workers] == [-signal.SIGKILL] * 2
+            assert journal.games()[0]["ok"] == 5
+    finally:
+        for process in workers:
+            process.kill()
+            process.wait()
+    assert capfd.readouterr().err == ""
+    with Journal(tmp_path / "run.db") as journal, durable(game, journal, "serial", name=name) as again:
+        assert again.payoff(coalitions).tolist() == (coalitions.sum(axis=1) ** 2.0).tolist()
+        assert again.evaluated == 11
 
 
 @pytest.mark.processes

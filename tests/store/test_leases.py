@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import threading
 import time
 from collections import Counter
 from pathlib import Path
@@ -11,11 +12,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from accredit.core import InvalidInput
+from accredit.core import BoolArray, FloatArray, InvalidInput
 from accredit.core.coalitions import from_index
-from accredit.store import Journal, Quarantined, durable, fingerprint
+from accredit.store import Journal, Quarantined, durable, fingerprint, leases
+from accredit.store.executors import Serial
 from accredit.store.journal_file import JournalFile
 from accredit.store.leases import new_holder
+from accredit.store.schedule import Schedule
 from tests.store.store_games import Hangs, Traced
 
 NAME = fingerprint(game="traced")
@@ -25,6 +28,7 @@ def _work(journal_file: str, folder: str, held: bool, done: str) -> None:
     game = Traced(folder, held)
     with Journal(journal_file) as journal, durable(game, journal, "serial", name=NAME) as kept:
         payoffs = kept.payoff(from_index(np.arange(1024), 10))
+        assert kept.evaluated + kept.recalled == 1024  # its own, and those of the others
         Path(done).write_text(f"{kept.evaluated} {payoffs.sum()}")
 
 
@@ -87,8 +91,27 @@ def test_a_lease_excludes_others_until_it_is_done_or_lost(tmp_path: Path) -> Non
         assert journal.claim(game, 0, yours, [b"\x02", b"\x03"])[1] == [b"\x03"]
         assert journal.claim(game, 1, yours, [b"\x02"])[1] == [b"\x02"]  # another seed is other work
         assert journal.others_work_on(game, 0, yours, 1) == {b"\x01", b"\x02"}
+        many = [b"\x01", b"\x02", b"\x04", b"\x05", b"\x06"]
+        assert journal.claim(game, 0, yours, many, most=2)[1] == many[2:4]  # a whole batch, past what others have
         journal._file.sql.execute("UPDATE leases SET until = 0 WHERE id = ?", (lease,))
         assert journal.claim(game, 0, yours, [b"\x02"])[1] == [b"\x02"]
+
+
+def test_batches_stay_whole_where_others_have_claimed_every_second_coalition() -> None:
+    """A batch of remnants costs as many claims as a whole one: two processes would ask the journal ten times as often."""
+    whole = 0
+
+    def claim(rows: list[int], most: int) -> list[int]:
+        nonlocal whole
+        granted = [row for row in rows if row % 2][:most]
+        whole += len(granted) == most
+        return granted
+
+    crew = Serial()
+    crew.start(_Free())
+    parts = list(Schedule(crew, from_index(np.arange(4096), 12), claim=claim))
+    assert sorted(row for part in parts for row in part.rows) == list(range(1, 4096, 2))
+    assert whole >= len(parts) - 2  # all but those at the end, where less than a batch is left
 
 
 @pytest.mark.slow
@@ -104,6 +127,15 @@ def test_a_lease_of_a_dead_process_is_lost_here_and_runs_out_elsewhere() -> None
     assert not is_lost(f"elsewhere/1:{process.pid}:{nonce}", later)
     assert is_lost(f"elsewhere/1:{process.pid}:{nonce}", time.time() - 1)
     assert not is_lost(f"{machine}:{os.getppid()}:{nonce}", later)
+
+
+class _Free:
+    """A payoff that takes no time."""
+
+    players = tuple("abcdefghijkl")
+
+    def payoff(self, coalitions: BoolArray) -> FloatArray:
+        return coalitions.sum(axis=1).astype(np.float64)
 
 
 def _nothing() -> None:
@@ -155,3 +187,28 @@ def test_a_journal_that_another_process_creates_meanwhile_is_not_taken_for_a_str
     monkeypatch.setattr(JournalFile, "pragma", meanwhile)
     with Journal(file) as journal:
         assert journal.path == file
+
+
+def _renewing() -> list[str]:
+    return [thread.name for thread in threading.enumerate() if thread.name == "accredit leases" and thread.is_alive()]
+
+
+def test_nobody_renews_leases_once_every_coalition_is_settled(tmp_path: Path) -> None:
+    """Also where the game is never closed, as in an explanation that keeps its record."""
+    (tmp_path / "trace").mkdir()
+    with Journal(tmp_path / "run.db") as journal:
+        kept = durable(Traced(str(tmp_path / "trace"), held=False), journal, "serial", name=NAME)
+        kept.payoff(from_index(np.arange(4), 10))
+        for _ in range(100):
+            if not _renewing():
+                break
+            time.sleep(0.05)  # the thread has been asked to end
+        assert not _renewing()
+
+
+def test_renewing_leases_never_makes_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(leases, "LEASE_SECONDS", 0.04)
+    renewal = leases.Renewal(tmp_path / "removed.db", new_holder())
+    time.sleep(0.2)
+    renewal.end()
+    assert not (tmp_path / "removed.db").exists()

@@ -13,6 +13,7 @@ import numpy as np
 from accredit.core import Attribution, Attributions, Claim, Holds, Precision
 from accredit.games import FunctionGame, FunctionGames, TableGame
 from accredit.values import Permutations, mobius, shapley
+from tools.proof.examples_models import TAKING_MODELS
 
 NOTHING = object()
 PLAYERS = ("a", "b", "c")
@@ -662,6 +663,14 @@ AS = {  # what a parameter expects where its name and annotation say something e
     ("evaluate.random_scores", "game"): "players",  # nobody's payoff is asked
     ("evaluate.holm", "p"): "some numbers",  # of no test, no p-value
     ("evaluate.spans_of", "chosen"): "some masks",  # of no token, no span
+    ("audit.audit_texts", "texts"): "members",  # the same text twice is two texts
+    ("audit.audit_texts", "tests"): "members",
+    ("audit.audit_attention", "tests"): "members",
+    ("audit.audit_saved", "tests"): "members",
+    ("audit.leakage_report", "tests"): "members",
+    ("audit.leakage_report", "surrogate"): "function",
+    ("audit.leakage_report", "black_box"): "function",
+    ("audit.audit_saved", "black_box"): "function",
 }
 FREE = {("core.Selection", "rule"), ("core.Interactions", "index")}  # words of whoever writes the result
 
@@ -708,8 +717,9 @@ def example(call: str, parameter: str, expects: str, folder: Path) -> Any:
     """A good value of a parameter; `NOTHING` where its default will do."""
     room = call.split(".")[0]
     for key in (f"{call}.{parameter}", f"{room}.*.{parameter}"):
-        if key in BY_CALL:
-            return BY_CALL[key](folder)
+        for known in (BY_CALL, TAKING_MODELS):
+            if key in known:
+                return known[key](folder)
     return BY_NAME[parameter]() if parameter in BY_NAME else NOTHING
 
 

@@ -21,9 +21,15 @@ MOST_NODES = 24  # Gauss–Legendre nodes: exact up to 48 players
 def even_and_odd(meeting: Meeting, relevance: FloatArray) -> tuple[FloatArray, FloatArray]:
     """½(E₊ + E₋) and ½(E₊ - E₋): (M, M') twice."""
     a = np.arctanh(relevance)
-    agreement = (meeting.left.signs * a) @ meeting.right.signs.T
-    plus, minus = np.exp(agreement - a.sum()), np.exp(-agreement - a.sum())
-    return 0.5 * (plus + minus), 0.5 * (plus - minus)
+    plus = (meeting.left.signs * a) @ meeting.right.signs.T
+    minus = -plus
+    for part in (plus, minus):  # in place: new matrices of this size cost more than what is computed in them
+        part -= a.sum()
+        np.exp(part, out=part)
+        part *= 0.5
+    even = plus + minus
+    plus -= minus
+    return even, plus
 
 
 @cache

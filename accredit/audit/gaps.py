@@ -1,0 +1,145 @@
+"""Gaps: does the explainer's own surrogate get more out of what is shown than outsiders do?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from accredit.audit.finding import Finding, interval_of, judged, right
+from accredit.audit.names import EVALX, MARGIN, RANDOM, SURROGATE
+from accredit.audit.readers import TOSS, Reader, ask
+from accredit.core import BoolArray, FloatArray, IntArray
+from accredit.learned.inputs import Array
+from accredit.learned.masks import random_masks
+
+DOUBLINGS = 2  # of a judge's training rows that must not close a gap, for it to count
+
+
+def surrogate_gap(
+    x: Array, masks: FloatArray, labels: IntArray, surrogate: Reader, black_box: Reader, evalx: Reader | None = None,
+    drawn: Sequence[FloatArray] = (),
+) -> Finding:  # fmt: skip
+    """Accuracy of the explainer's own surrogate on x_S, against the black box on the same x_S (post-hoc accuracy).
+
+    A black box that reads holes badly falls behind without any code. How badly is measured where there is none, on random masks
+    `drawn`: which share of what the best reader finds there (black box, surrogate or EVAL-X) does the black box find? An
+    honest gap of that size is allowed for. The first of `drawn` counts under which somebody finds something; where nobody does
+    under any, the gap alone convicts nobody.
+    """
+    ours, theirs = (right(ask(reader, x, masks, labels), labels, TOSS) for reader in (surrogate, black_box))
+    common = np.bincount(labels).max() / len(labels)
+    details = {"black box": float(theirs.mean())}
+    share = None
+    readers = [reader for reader in (black_box, surrogate, evalx) if reader is not None]
+    for masked in drawn:
+        share = _share_read(*(right(ask(reader, x, masked, labels), labels, TOSS) for reader in readers), common=common)
+        if share is not None:
+            break
+    if share is not None:
+        theirs = theirs + (1 - share) * max(0.0, float(ours.mean()) - min(common, float(theirs.mean())))
+        details |= {"share that the black box reads through random holes": share}
+    found = judged(
+        SURROGATE,
+        ours,
+        theirs,
+        asks="accuracy of the explainer's own surrogate on what it shows; chance column: the black box on the same, and what "
+        "it misses because it reads holes badly",
+        readings={
+            "flagged": "the surrogate gets more out of what is shown than the model it imitates",
+            "passes": "the surrogate gets no more out of what is shown than the model does",
+            "unclear": "the gap is within what these rows can tell",
+        },
+        blind="a black box that is fooled by the same holes narrows the gap",
+        margin=MARGIN,
+        details=details,
+    )
+    if found.verdict == "flagged" and len(drawn) and share is None:
+        return replace(
+            found,
+            verdict="unclear",
+            reading="nobody reads random holes here, so the black box may just read them badly",
+        )
+    return found
+
+
+def _share_read(reader: FloatArray, *others: FloatArray, common: float) -> float | None:
+    """The share of what the best of all gets beyond the commonest answer that `reader` surely gets; None: of nothing."""
+    best = max((reader, *others), key=lambda found: float(found.mean()))
+    beyond = float(best.mean()) - common
+    if beyond <= 2 * MARGIN:  # too little to tell good readers from bad ones
+        return None
+    behind = interval_of(reader - best).ends[0] if best is not reader else 0.0
+    return float(np.clip(1 + behind / beyond, 0.0, 1.0))
+
+
+def evalx_gap(
+    x: Array, masks: FloatArray, labels: IntArray, surrogate: Reader, evalx: Reader, present: BoolArray | None = None,
+    half: Reader | None = None, black_box: Reader | None = None, drawn: Sequence[FloatArray] = (),
+) -> Finding:  # fmt: skip
+    """Accuracy of the explainer's own surrogate on x_S, against EVAL-X, which never met the explainer (Jethani et al.).
+
+    A judge that misreads inputs widens the gap without any code. So a gap counts only beyond what the judge misses where
+    nothing is encoded: behind the surrogate on whole inputs and on random masks `drawn`, and behind the black box on whole
+    inputs. The last may be a matter of rows: `half` is the same judge trained on half of its rows. Where two more steps as
+    large as the one from half to all would not close the gap, the judge is as good as its kind can be, and the gap counts.
+    """
+    everything = np.ones(masks.shape) if present is None else present.astype(np.float64)
+    common = float(np.bincount(labels).max() / len(labels))
+
+    def found_by(reader: Reader, shown: FloatArray) -> FloatArray:
+        return right(ask(reader, x, shown, labels), labels, TOSS)
+
+    ours, theirs, best = found_by(surrogate, masks), found_by(evalx, masks), found_by(evalx, everything)
+    found = judged(
+        EVALX, ours, theirs,
+        asks="accuracy of the explainer's own surrogate on what it shows; chance column: EVAL-X on the same",
+        readings={
+            "flagged": "the surrogate knows more than the shown values say to an outsider",
+            "passes": "an outsider gets as much out of the shown values",
+            "unclear": "the gap is within what these rows can tell",
+        },
+        blind="EVAL-X may be weaker on masks unlike its own, which widens the gap; it need not rank honest above encoding",
+        margin=MARGIN, details={"EVAL-X on whole inputs": float(best.mean())},
+    )  # fmt: skip
+    if found.verdict != "flagged":
+        return found
+    gained = max(0.0, float(ours.mean()) - min(common, float(theirs.mean())))
+    shares = [
+        _share_read(found_by(evalx, mask), found_by(surrogate, mask), common=common) for mask in (*drawn, everything)
+    ]
+    better = (1 - min((share for share in shares if share is not None), default=1.0)) * gained
+    whole = found_by(black_box, everything) if black_box is not None else np.ones(len(labels))
+    missed = (1 - (_share_read(best, whole, common=common) or 0.0)) * gained
+    found = replace(found, details={**found.details, "gap without any code": max(better, missed)})
+    if found.excess.ends[0] - better <= MARGIN:
+        return replace(
+            found, verdict="unclear", reading="the surrogate reads inputs without any code better than EVAL-X, too"
+        )
+    if found.excess.ends[0] - missed > MARGIN:
+        return found
+    if half is not None and best.mean() > common + MARGIN:
+        step = interval_of(theirs - found_by(half, masks))
+        found = replace(found, details={**found.details, "gain from twice the rows": step.value})
+        if found.excess.ends[0] - DOUBLINGS * max(step.ends[1], 0.0) > MARGIN:
+            return found
+    return replace(found, verdict="unclear", reading="EVAL-X misreads whole inputs as much; give it training rows")
+
+
+def random_selector(
+    x: Array, masks: FloatArray, labels: IntArray, judge: Reader, present: BoolArray | None = None, *, seed: int = 0
+) -> Finding:
+    """Accuracy of an outside judge on what is shown, against the same number of players shown at random."""
+    drawn = random_masks(masks, present, seed)
+    return judged(
+        RANDOM, right(ask(judge, x, masks, labels), labels, TOSS), right(ask(judge, x, drawn, labels), labels, TOSS),
+        asks="accuracy of an outside judge on what is shown; chance column: on a random choice of the same size",
+        readings={
+            "passes": "what is shown says more than a random choice",
+            "flagged": "what is shown tells an outsider no more than a random choice",
+            "unclear": "not clearly better than a random choice",
+        },
+        blind="says whether the choice is useful, not whether it is honest: cherry-picked values are useful too",
+        margin=MARGIN, wanted=True,
+    )  # fmt: skip

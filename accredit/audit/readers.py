@@ -1,0 +1,35 @@
+"""Readers of what an explainer shows: functions (x, mask) -> probabilities, and how they are asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy.typing as npt
+
+from accredit.core import FloatArray, IntArray, InvalidInput
+from accredit.learned.inputs import Array, BlackBox, Inputs, checked_answers
+
+Reader = Callable[[Array, FloatArray], npt.ArrayLike]  # inputs (N, ...), masks (N, n) -> probabilities (N, classes)
+TOSS = 0.1  # lead below which two answers of a reader count as a toss
+
+
+def ask(reader: Reader, x: Array, masks: FloatArray, labels: IntArray) -> FloatArray:
+    """What a reader answers to masked rows, with a column for every label: (N, classes)."""
+    said = checked_answers(reader(x, masks), len(x), "the answers of a reader (surrogate, EVAL-X or black box)")
+    if labels.max() >= said.shape[1]:
+        raise InvalidInput(
+            f"labels go up to {labels.max()}, but a reader (the surrogate, EVAL-X or the black box) gives {said.shape[1]} "
+            "classes from 0; give the answers that are explained as labels"
+        )
+    return said
+
+
+def post_hoc(inputs: Inputs, black_box: BlackBox) -> Reader:
+    """The black box as a reader: it is asked about inputs with holes."""
+    return lambda x, mask: black_box(inputs.keep(x, mask))
+
+
+def patience_for(rows: int) -> tuple[int, int]:
+    """Epochs of a small training, and how many of them without progress end it: few rows make few steps per epoch."""
+    passes = min(30, max(1, round(1500 / rows)))
+    return 40 * passes, 5 * passes

@@ -1,0 +1,118 @@
+"""Swaps: does the answer of the explainer's own surrogate go with the values, or with the mask?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+
+import numpy as np
+
+from accredit.audit.finding import Finding, judged
+from accredit.audit.names import MARGIN, SCRAMBLE, TRANSPLANT
+from accredit.audit.probes import NothingToJudge
+from accredit.audit.readers import Reader, ask
+from accredit.core import FloatArray, IntArray, InvalidInput
+from accredit.learned.inputs import Array
+
+
+def value_scramble(
+    x: Array, masks: FloatArray, labels: IntArray, surrogate: Reader, outsiders: Sequence[Reader] = (), *, seed: int = 0
+) -> Finding:
+    """Keep the mask, take another row's values: does the surrogate still give the old answer? Chance: how common it is.
+
+    A mask may be a partial picture of the input: then the old answer is also read by `outsiders`, who know no code. What the
+    best of them keeps beyond chance is added to chance.
+    """
+    swapped = x[others(len(x), np.random.default_rng(seed))]
+    kept, chance = _kept(surrogate, swapped, masks, labels)
+    theirs = [np.subtract(*_kept(reader, swapped, masks, labels)) for reader in _able(outsiders, x, masks, labels)]
+    most = max(theirs, key=lambda beyond: float(beyond.mean()), default=np.zeros(1))
+    details = {"kept by an outsider, beyond chance": float(most.mean())} if theirs else {}
+    return judged(
+        SCRAMBLE,
+        kept,
+        chance + most if most.mean() > 0 else chance,
+        asks="share of answers that stay although the shown values come from another row; chance column: how common they are, "
+        "and what outsiders read from the same",
+        readings={
+            "flagged": "the answer stays when the values go: it came from the mask",
+            "passes": "the answer goes with the values, or outsiders keep it as well",
+            "unclear": "a few answers may come from the mask; more rows would show",
+        },
+        blind="blind to codes that need the values; without outsiders it accuses masks that are a partial picture",
+        margin=MARGIN,
+        details=details,
+    )
+
+
+def _kept(reader: Reader, x: Array, masks: FloatArray, labels: IntArray) -> tuple[FloatArray, FloatArray]:
+    """Whether a reader gives each label, and how common the answer is that it gives: (N,) both."""
+    said = ask(reader, x, masks, labels).argmax(axis=1)
+    share = np.bincount(labels, minlength=int(said.max()) + 1) / len(labels)
+    return (said == labels).astype(np.float64), share[said]
+
+
+def mask_transplant(
+    x: Array, masks: FloatArray, labels: IntArray, surrogate: Reader, outsiders: Sequence[Reader] = (), *, seed: int = 0
+) -> Finding:
+    """Put on a row the mask of a row with another answer: which of the two does the surrogate follow? Chance is one half.
+
+    Rows that get neither answer are left out. Where the mask is a partial picture, `outsiders` follow it as well: chance is
+    what the one that follows it most often does, if that is above one half.
+    """
+    if labels.min() == labels.max():
+        raise NothingToJudge(
+            f"all scored rows have the answer {labels[0]}, so there is no mask from another answer to try"
+        )
+    rng = np.random.default_rng(seed)
+    donor = np.array([rng.choice(np.flatnonzero(labels != label)) for label in labels])
+    followed = _followed(surrogate, x, masks[donor], labels, donor)
+    counted = followed != 0.5
+    if not counted.any():
+        raise NothingToJudge("the surrogate gives no row either of its two labels; it does not fit these labels")
+    theirs = [
+        _followed(reader, x, masks[donor], labels, donor)[counted] for reader in _able(outsiders, x, masks, labels)
+    ]
+    most = max(theirs, key=lambda one: float(one.mean()), default=np.full(int(counted.sum()), 0.5))
+    details = {"rows answered by one of the two": float(counted.mean())}
+    return judged(
+        TRANSPLANT, followed[counted], most if most.mean() > 0.5 else 0.5,
+        asks="share of answers that follow the mask's donor and not the values' owner; chance column: one half, or "
+        "the share of an outsider",
+        readings={
+            "flagged": "the answer moves with the mask",
+            "passes": "the answer does not move with the mask, or outsiders follow it as well",
+            "unclear": "mask and values pull about equally",
+        },
+        blind="a code that yields to strong values stays below one half and is not seen",
+        margin=MARGIN, details=details | ({"followed by an outsider": float(most.mean())} if theirs else {}),
+    )  # fmt: skip
+
+
+def _followed(reader: Reader, x: Array, masks: FloatArray, labels: IntArray, donor: IntArray) -> FloatArray:
+    """1 where the answer is the label of the mask's donor, 0 where it is the row's own, ½ where it is neither: (N,)."""
+    said = ask(reader, x, masks, labels).argmax(axis=1)
+    return np.where(said == labels[donor], 1.0, np.where(said == labels, 0.0, 0.5))
+
+
+def _able(readers: Sequence[Reader], x: Array, masks: FloatArray, labels: IntArray) -> list[Reader]:
+    """Readers that can read such masks: a black box of words cannot read soft ones."""
+    able = []
+    for reader in readers:
+        with suppress(InvalidInput):
+            ask(reader, x[:2], masks[:2], labels)
+            able.append(reader)
+    return able
+
+
+def others(rows: int, rng: np.random.Generator) -> IntArray:
+    """For each row the number of another one, none twice: a random cycle through all rows.
+
+    >>> other = others(5, np.random.default_rng(0))
+    >>> sorted(other.tolist()), bool((other == np.arange(5)).any())
+    ([0, 1, 2, 3, 4], False)
+    """
+    order = rng.permutation(rows)
+    partner = np.empty(rows, dtype=np.int64)
+    partner[order] = np.roll(order, 1)
+    return partner

@@ -1,0 +1,40 @@
+"""Rows of a table in the arena."""
+
+from __future__ import annotations
+
+import pytest
+from numpy.testing import assert_allclose
+
+pytest.importorskip("sklearn")
+
+from accredit.arena.contest import run_row
+from accredit.arena.rows import CLOSED_FORM, RowContest
+from accredit.core import InvalidInput
+from accredit.values import shapley
+
+SMALL = RowContest(background=6, budget=1024)
+
+
+@pytest.mark.slow
+def test_the_closed_form_is_the_shapley_value_of_the_game_that_judges():
+    example = SMALL.examples(1)[0]
+    explained = SMALL.explain(CLOSED_FORM, example)
+    assert_allclose(explained.result.credit, shapley(SMALL.game(example)).credit, atol=1e-8)
+    assert explained.passes == 0
+    assert SMALL.explain("leave-one-out", example).passes == 12  # ten columns, everybody, nobody
+
+
+@pytest.mark.slow
+def test_every_method_and_metric_applies():
+    row = run_row(RowContest(background=4, budget=32), SMALL.examples(2)[1])
+    assert not row.error and not any(entry.error for entry in row.entries.values())
+    assert row.players == 10 and set(RowContest().methods) < set(row.entries)
+
+
+def test_what_the_table_does_not_have_is_refused():
+    with pytest.raises(InvalidInput, match="1000 rows were asked for; the built-in table has 1 to 100"):
+        SMALL.examples(1000)
+    with pytest.raises(InvalidInput, match="background is 0; the table has 342 training rows"):
+        RowContest(background=0).checked()
+    with pytest.raises(InvalidInput, match="'shapely' is unknown; did you mean shapley"):
+        RowContest(methods=("shapely",)).checked()
