@@ -280,3 +280,23 @@ def test_a_name_that_no_table_of_coalitions_can_hold_is_saved_as_json(browser, s
     assert download.value.suggested_filename == "game.json"
     assert json.loads(download.value.path().read_text())["players"] == ["a+b", "=c"]
     visit.close()
+
+
+LONG = "This link holds a text of 20,001 characters, and this page takes up to 20,000."
+
+
+@pytest.mark.parametrize(
+    ("fragment", "said"),
+    [
+        ("#game?players=[broken&payoffs=1", "The players and payoffs of this link do not fit together; this is another game."),
+        ("#game?players=[%22A%22]&payoffs=0,1&method=x", "This link asks for the value “x”, which is not available here."),
+        ("#flow?text=A+film.&residual=7", "The link asks for the residual weight 7. Choose what there is and press Draw."),
+        ("#tables?built=in&shown=banana", "Output 'banana' was not explained; there are prediction."),
+        (f"#explain?text={'x' * 20_001}", LONG),
+        (f"#answers?context=a&query={'x' * 20_001}", LONG),
+    ],
+)  # fmt: skip
+def test_what_a_link_asks_for_and_is_not_there_is_named_in_every_view(browser, server, fragment, said):
+    visit = Visit(browser, server, fragment)
+    visit.see(".view:visible .problem:visible").to_have_text(said)
+    visit.close()

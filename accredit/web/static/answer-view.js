@@ -1,6 +1,6 @@
 // Answers: passages and a question, or one prompt, and an answer; the prompt is coloured for the word of the answer that one points at.
 import { answers } from "/static/answers.js";
-import { arrive, Asking, element, pick, put, shrinking } from "/static/page-parts.js";
+import { arrive, Asking, element, pick, put, shrinking, tooLong } from "/static/page-parts.js";
 
 const EXAMPLE = {
   context: "Anna has the job of Boris .\nClara owns a dog .\nBoris works as a baker .\nDavid lives in Oslo .",
@@ -119,6 +119,8 @@ export function answerView(about, frame) {
         else if (asked) frame.remember("answers", settings());
         return;
       }
+      const long = Object.entries(fields).map(([name, field]) => tooLong(field, query.get(name) ?? "")).find(Boolean);
+      if (long) return asking.tell(long);
       const lost = restore(query);
       const found = past.get(JSON.stringify(settings()));
       if (!found) await ask(false);

@@ -1,6 +1,6 @@
 // Explain: a text, two texts or a picture in, coloured strips out, method by method. A click on a label explains that label; a click
 // on a word offers to take it out; words can be joined into players.
-import { arrive, Asking, Blocks, element, pick, short, shrinking } from "/static/page-parts.js";
+import { arrive, Asking, Blocks, element, pick, short, shrinking, tooLong } from "/static/page-parts.js";
 import { fillForm, partsOf } from "/static/explain-form.js";
 import { groupsFrom, Groups, joining } from "/static/joining.js";
 import { pictures } from "/static/pictures.js";
@@ -286,6 +286,8 @@ export function explainView(about, frame) {
     enter(query) {
       if (history.state?.picture) return againPicture(history.state.picture);
       if (!query.has("text")) return begun && frame.remember("explain", settings(), { state: image && { picture: image.number } });
+      const long = tooLong(text, query.get("text")) || tooLong(pair, query.get("pair") ?? "");
+      if (long) return refused(long);
       const lost = restore(query);
       if (again(key())) return;
       explain({ note: lost.length ? `This link asks for what is not available here: ${lost.join(", ")}` : "", step: false });

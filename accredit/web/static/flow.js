@@ -1,6 +1,6 @@
 // Flow: the drawing follows the sliders; a request that is overtaken is cancelled.
 import { sortable } from "/static/sorting.js";
-import { Asking, element, later, pick, put } from "/static/page-parts.js";
+import { Asking, element, later, pick, put, short, tooLong } from "/static/page-parts.js";
 import { reveal } from "/static/table.js";
 
 const EXAMPLE = "A gripping, beautifully shot film that never lands.";
@@ -98,20 +98,23 @@ export function flowView(about, frame) {
     page: null,
     enter(query) {
       if (query.has("text")) {
+        const long = tooLong(text, query.get("text"));
+        if (long) return asking.tell(long);
         text.value = query.get("text");
         by("layer").max = Math.max(layers, Number(query.get("layer") ?? 0));
         by("residual").value = query.get("residual") ?? "0.5";
         by("layer").value = query.get("layer") ?? "0";
         const unknown = [];
+        if (query.has("residual") && Number(by("residual").value) !== Number(query.get("residual"))) unknown.push(`the residual weight ${short(query.get("residual"), 30)}`);
         const rules = [...form.querySelectorAll("input[name=rule]")];
         const named = query.get("rule") ?? "barrier";
         const known = rules.find((radio) => radio.value === named);
         if (known) known.checked = true;
-        else unknown.push(`the rule ${named}; there are ${rules.map((radio) => radio.value).join(", ")}`);
+        else unknown.push(`the rule ${short(named, 30)}; there are ${rules.map((radio) => radio.value).join(", ")}`);
         for (const [id, key, usual] of [["heads", "heads", "mean"], ["first-layer", "from", "0"], ["last-layer", "to", String(total - 1)]])
-          if (!pick(by(id), query.get(key) ?? usual) && query.has(key)) unknown.push(`${key} ${query.get(key)}`);
+          if (!pick(by(id), query.get(key) ?? usual) && query.has(key)) unknown.push(`${key} ${short(query.get(key), 30)}`);
         label();
-        if (unknown.length) return asking.tell(`The link asks for ${unknown.join(", and for ")}. Choose one and press Draw.`);
+        if (unknown.length) return asking.tell(`The link asks for ${unknown.join(", and for ")}. Choose what there is and press Draw.`);
         if (!view.page || JSON.stringify(settings()) !== shown) draw(); // else it is still here
       } else if (interrupted) draw();
       else if (drawn) frame.remember("flow", settings());

@@ -1,6 +1,6 @@
 // Game: a table of coalitions and payoffs; everything that follows from it is computed again as you type.
 import { ask, Problem, UNREACHABLE } from "/static/stream.js";
-import { element, later, nodes, pick, put, sentence } from "/static/page-parts.js";
+import { element, later, nodes, pick, put, sentence, short } from "/static/page-parts.js";
 import { sortable } from "/static/sorting.js";
 import { tableFile, takesFiles } from "/static/table.js";
 
@@ -37,7 +37,7 @@ export function gameView(about, frame) {
   const memory = new Map(); // how tables are sorted
   let players = [];
   let payoffs = [];
-  let refused = ""; // what was wrong with the last file, until something else is done
+  let refused = ""; // what was wrong with the last file or link, until something else is done
   let sorted = "size"; // or "payoff", highest first; or "rising"
   let controller = null;
 
@@ -137,7 +137,7 @@ export function gameView(about, frame) {
 
   for (const name of Object.keys(EXAMPLES)) {
     const button = element("button", { type: "button" }, name);
-    button.addEventListener("click", () => take(EXAMPLES[name], EXAMPLES[name].story));
+    button.addEventListener("click", () => ((refused = ""), take(EXAMPLES[name], EXAMPLES[name].story)));
     form.querySelector(".examples").append(button);
   }
 
@@ -186,6 +186,7 @@ export function gameView(about, frame) {
     inputs[inputs.indexOf(event.target) + (event.shiftKey ? -1 : 1)]?.focus();
   });
   by("game-method").addEventListener("change", () => {
+    refused = "";
     offer();
     compute();
   });
@@ -200,6 +201,7 @@ export function gameView(about, frame) {
     const kept = Array.from({ length: 1 << names.length }, (_, mask) =>
       payoffs[old.reduce((sum, place, k) => sum | ((mask >> k) & 1 && place >= 0 ? 1 << place : 0), 0)],
     );
+    refused = "";
     take({ players: names, payoffs: kept });
   });
   form.addEventListener("submit", (event) => event.preventDefault());
@@ -215,12 +217,18 @@ export function gameView(about, frame) {
         names = [];
       }
       if (names.length && names.length <= MOST && given.length === 1 << names.length && given.every(Number.isFinite)) {
-        pick(by("game-method"), query.get("method"));
+        const known = pick(by("game-method"), query.get("method")) || !query.get("method");
+        refused = known ? "" : `This link asks for the value “${short(query.get("method"), 30)}”, which is not available here`;
         offer(query.get("given") ?? undefined);
         const same = Object.values(EXAMPLES).find((game) => JSON.stringify([game.players, game.payoffs]) === JSON.stringify([names, given]));
         take({ players: names, payoffs: given }, same?.story ?? "");
-      } else if (players.length) frame.remember("game", settings());
-      else take(EXAMPLES.Pricing, EXAMPLES.Pricing.story);
+        return;
+      }
+      if (query.has("players") || query.has("payoffs")) refused = "The players and payoffs of this link do not fit together; this is another game";
+      if (players.length) {
+        frame.remember("game", settings());
+        if (refused) tell(refused);
+      } else take(EXAMPLES.Pricing, EXAMPLES.Pricing.story);
     },
   };
   return view;

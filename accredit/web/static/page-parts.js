@@ -153,6 +153,13 @@ export function pick(select, value) {
   return found;
 }
 
+// What is wrong with a text that a link holds: a script may put more into a field than a person could.
+export function tooLong(field, value) {
+  if (!(field.maxLength >= 0 && value.length > field.maxLength)) return ""; // a list has no such length
+  const [has, takes] = [value.length, field.maxLength].map((count) => count.toLocaleString("en"));
+  return `This link holds a text of ${has} characters, and this page takes up to ${takes}`;
+}
+
 export function later(wait, action) {
   let timer = 0;
   return () => {

@@ -191,7 +191,10 @@ export function tableView(about, frame) {
     page: null,
     unlinkable: () => (file ? "A link cannot carry a file; save the view as HTML instead." : ""),
     enter(query) {
-      if (query.has("built") && !file && !view.page) explain();
+      if (query.has("built") && !file && !view.page) {
+        if (query.get("shown")) shown.replaceChildren(element("option", { value: query.get("shown") })); // it is there, or refused by name
+        explain();
+      }
       else if (view.page) frame.remember("tables", file ? {} : { built: "in", shown: shown.value });
     },
     leave() {
