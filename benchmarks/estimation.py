@@ -1,6 +1,6 @@
 """What an estimate costs beside its payoffs, and which solver reaches an error soonest.
 
-    python -m benchmarks.estimation           # two CPU-minutes
+    python -m benchmarks.estimation           # a CPU-minute
     python -m benchmarks.estimation --quick   # a third of it
 
 Times are process CPU seconds on one thread; run it with OMP_NUM_THREADS=1, so that the models too keep to one. The last line is
@@ -190,7 +190,7 @@ def time_section(names: tuple[str, ...], costs: tuple[float, ...], seeds: int) -
 def main(arguments: list[str] | None = None) -> None:
     """Parse, run, print the JSON line last."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.estimation", description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="fewer runs, half a CPU-minute")
+    parser.add_argument("--quick", action="store_true", help="fewer runs, ten CPU seconds")
     quick = parser.parse_args(arguments).quick
     Surrogate(100).solve(wavy(12))  # imports
     found = arithmetic_section(1 if quick else 5)

@@ -1,6 +1,6 @@
 """Fast Shapley values on a table, on texts and on pictures: how close, how quick, and whether their intervals hold.
 
-    python -m benchmarks.learned [--only table,texts,pictures] [--data FOLDER] [--quick]
+    python -m benchmarks.learned [--only table,texts,pictures] [--data FOLDER] [--quick | --coverage]
 
 One thread, CPU seconds. All payoffs of every input are asked once, so that every value is known exactly. Five times (`SEEDS`)
 the inputs are dealt out anew: some are learned from, some calibrate 90 % intervals, the rest is counted.
@@ -19,7 +19,9 @@ the inputs are dealt out anew: some are learned from, some calibrate 90 % interv
 - `width`: mean half-width, as a share of a typical largest credit. `fallen_back`: share of inputs it was unsure of.
 
 Every part ends with one JSON object. Texts are SST-2 phrases (sst2.tsv.gz) of four to nine words, pictures are Fashion-MNIST
-(fashion_mnist.npz) in 3 × 3 patches, in FOLDER or $ACCREDIT_DATA, by the built-in models.
+(fashion_mnist.npz) in 3 × 3 patches, in FOLDER or $ACCREDIT_DATA, by the built-in models. With `--coverage` phrases have at
+most six words and pictures six patches, and fits are short: values are cheap then, so that a minute of CPU shows whether
+intervals hold, and nothing about accuracy.
 """
 
 from __future__ import annotations
@@ -47,6 +49,12 @@ from accredit.values.exact import shapley_from_table
 from benchmarks.record import record
 
 LEVEL, SEEDS = 0.9, 5
+SIZES = {  # learned from, calibrated on, counted, epochs
+    ("texts", "full"): (1000, 1000, 1100, 50), ("texts", "coverage"): (300, 1000, 1100, 15),
+    ("texts", "quick"): (150, 50, 50, 20),
+    ("pictures", "full"): (400, 750, 750, 50), ("pictures", "coverage"): (150, 850, 900, 10),
+    ("pictures", "quick"): (120, 50, 50, 20),
+}  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -257,22 +265,27 @@ def on_a_table(quick: bool) -> dict[str, Any]:
     return judged(family, *((300, 100) if quick else (2000, 1100)), kernel, budget=256, epochs=20 if quick else 120)
 
 
-def on_texts(folder: Path, quick: bool) -> dict[str, Any]:
+def on_texts(folder: Path, mode: str) -> dict[str, Any]:
     with gzip.open(folder / "sst2.tsv.gz", "rt", encoding="utf-8") as file:
         texts = [line.rstrip("\n").split("\t")[2] for line in file][1:]
-    texts = list(dict.fromkeys(text for text in texts if 4 <= len(text.split()) <= 9))[: 250 if quick else 3100]
-    return _on_inputs(texts, builtin_model("text"), (150, 50) if quick else (1000, 1000), quick)
+    longest = 6 if mode == "coverage" else 9
+    texts = list(dict.fromkeys(text for text in texts if 4 <= len(text.split()) <= longest))
+    learned, calibration, counted, epochs = SIZES["texts", mode]
+    return _on_inputs(texts[: learned + calibration + counted], builtin_model("text"), learned, calibration, epochs)
 
 
-def on_pictures(folder: Path, quick: bool) -> dict[str, Any]:
+def on_pictures(folder: Path, mode: str) -> dict[str, Any]:
+    learned, calibration, counted, epochs = SIZES["pictures", mode]
     with np.load(folder / "fashion_mnist.npz", allow_pickle=False) as arrays:
-        pictures = list(arrays["x_train"][: 220 if quick else 2300])
-    sizes = (120, 50) if quick else (500, 900)
-    return _on_inputs(pictures, builtin_model("image"), sizes, quick, 128, target=[0, 6], players=(3, 3))
+        pictures = list(arrays["x_train"][: learned + calibration + counted])
+    grid, budget = ((2, 3), None) if mode == "coverage" else ((3, 3), 128)
+    return _on_inputs(
+        pictures, builtin_model("image"), learned, calibration, epochs, budget, target=[0, 6], players=grid
+    )
 
 
 def _on_inputs(
-    inputs: list[Any], model: Any, sizes: tuple[int, int], quick: bool, budget: int | None = None, **about: Any
+    inputs: list[Any], model: Any, learned: int, calibration: int, epochs: int, budget: int | None = None, **about: Any
 ) -> dict[str, Any]:
     family = InputFamily.of(inputs, model, **about)
 
@@ -285,7 +298,7 @@ def _on_inputs(
             )
         return float(np.mean(spent))
 
-    return judged(family, *sizes, kernel, budget=budget, epochs=20 if quick else 50)
+    return judged(family, learned, calibration, kernel, budget=budget, epochs=epochs)
 
 
 def _shap(model: Callable[[Any], Any], background: Any, rows: list[Any], samples: int) -> float:
@@ -303,12 +316,16 @@ def main() -> None:
     parser.add_argument("--only", default="table,texts,pictures")
     parser.add_argument("--data", default=os.environ.get("ACCREDIT_DATA", "."))
     parser.add_argument("--quick", action="store_true", help="a few hundred inputs and few epochs: does it run?")
+    parser.add_argument(
+        "--coverage", action="store_true", help="few players, short fits, many inputs: do intervals hold?"
+    )
     asked = parser.parse_args()
+    mode = "quick" if asked.quick else "coverage" if asked.coverage else "full"
     torch.set_num_threads(1)
     runs: dict[str, Callable[[], dict[str, Any]]] = {
         "table": lambda: on_a_table(asked.quick),
-        "texts": lambda: on_texts(Path(asked.data), asked.quick),
-        "pictures": lambda: on_pictures(Path(asked.data), asked.quick),
+        "texts": lambda: on_texts(Path(asked.data), mode),
+        "pictures": lambda: on_pictures(Path(asked.data), mode),
     }
     for name in asked.only.split(","):
         began = time.process_time()

@@ -161,9 +161,10 @@ def soak(opened: httpx.Client, process: int, seconds: float) -> dict[str, Any]:
         memory.append((elapsed, resident(process)))
     times, sizes = np.array(memory).T
     warm = np.median(sizes[times >= min(WARM_SHARE * seconds, times[-1])][:10])
-    end = np.median(sizes[-10:])
+    half, end = np.median(sizes[len(sizes) // 2 :][:10]), np.median(sizes[-10:])
     return {"soak_s": round(seconds), "requests": count, "wrong": wrong, "memory_warm_mb": round(float(warm), 1),
-            "memory_end_mb": round(float(end), 1), "growth": round(float(end / warm - 1), 4),
+            "memory_half_mb": round(float(half), 1), "memory_end_mb": round(float(end), 1),
+            "growth": round(float(end / warm - 1), 4),
             "model_stayed": worker_of(process) == model}  # fmt: skip
 
 

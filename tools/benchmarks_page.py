@@ -65,12 +65,13 @@ def benchmarks() -> dict[str, str]:
     return found
 
 
-def newest(name: str, folder: Path) -> Line | None:
-    """The last line of a whole run; without one, the last of a quick run."""
+def newest(name: str, folder: Path) -> list[Line]:
+    """The last run of every command since the last of the whole benchmark; quick runs only where there are no others."""
     file = folder / f"{name}.jsonl"
     lines = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()] if file.exists() else []
-    whole = [line for line in lines if "--quick" not in line["command"]]
-    return ([None, *lines, *whole] if whole else [None, *lines])[-1]
+    lines = [line for line in lines if "--quick" not in line["command"]] or lines
+    whole = [place for place, line in enumerate(lines) if line["command"] == f"python -m benchmarks.{name}"]
+    return list({line["command"]: line for line in lines[whole[-1] if whole else 0 :]}.values())
 
 
 def flat(figures: Any, path: str = "") -> Iterator[tuple[str, Any]]:
@@ -111,14 +112,17 @@ def drawing(says: str, bars: dict[str, float]) -> str:
     )
 
 
-def section(name: str, about: str, line: Line | None) -> str:
-    """One benchmark: its run, its drawings, all else that it printed."""
-    parts = [f"## {name}", about]
-    if line is None:
-        return "\n\n".join([*parts, f"Not run for this page yet: `python -m benchmarks.{name}`."])
+def section(name: str, about: str, lines: list[Line]) -> str:
+    """One benchmark: its runs, their drawings, all else that they printed."""
+    shown = [run(name, line) for line in lines] or [f"Not run for this page yet: `python -m benchmarks.{name}`."]
+    return "\n\n".join([f"## {name}", about, *shown])
+
+
+def run(name: str, line: Line) -> str:
+    """One run of a benchmark, or of a part of it."""
     figures = dict(flat(line["figures"]))
     drawn: set[str] = set()
-    parts.append(circumstances(line))
+    parts = [circumstances(line)]
     for ratio in (ratio for ratio in RATIOS if ratio.benchmark == name):
         bars = {
             key: 1 / value if ratio.inverse else value
@@ -160,7 +164,7 @@ def page(folder: Path = ROOT / "benchmarks" / "results") -> str:
         "runs all of them."
     )
     lines = {name: newest(name, folder) for name in benchmarks()}
-    order = sorted(benchmarks().items(), key=lambda named: lines[named[0]] is None)  # those that were run come first
+    order = sorted(benchmarks().items(), key=lambda named: not lines[named[0]])  # those that were run come first
     return "\n\n".join([head, *(section(name, about, lines[name]) for name, about in order)]) + "\n"
 
 

@@ -15,11 +15,14 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # workers are forked, and threads do not survive that
 
 from tools.proof import base_calls, commands
 from tools.proof.cells import FAULTS, RIGHT, TYPED, Cell, Outcome, cells, not_working, tried

@@ -27,6 +27,7 @@ from accredit.audit.counterchecks import COUNTERCHECKS, Retraining, countercheck
 from accredit.audit.finding import Finding, Findings
 from accredit.audit.leakage import leakage_report
 from accredit.audit.names import INERT, PROBE, SCRAMBLE, TRANSPLANT
+from accredit.audit.probes import inert_mask
 from accredit.core import BoolArray, FloatArray, InvalidInput
 from accredit.core.arguments import checked_arguments
 from accredit.shortcuts.models import AttentionClassifier, AttentionData
@@ -65,6 +66,8 @@ def audit_attention(
         raise InvalidInput(f"there is no test {unknown[0]!r} of attention; write some of {', '.join(TESTS)}")
     if model.shape.attention == "uniform":
         raise InvalidInput("this model has uniform attention: it selects nothing, so there is nothing to audit")
+    if inert is not None:
+        inert_mask(inert, tuple(data.tokens.shape[:2]))
     not_run: dict[str, str] = {}
     found = {finding.name: finding for finding in _jain_wallace(model, data, tests, permutations, steps, seed, not_run)}
     if set(tests) & set(COUNTERCHECKS):

@@ -37,7 +37,7 @@ from accredit.audit.probes import halves, inert_mask, inert_players, mask_only_p
 from accredit.audit.readers import Reader, ask, patience_for, post_hoc
 from accredit.audit.swaps import mask_transplant, value_scramble
 from accredit.audit.verdict import concluded
-from accredit.core import FloatArray, IntArray, InvalidInput, MissingExtra, real_numbers
+from accredit.core import FloatArray, IntArray, InvalidInput, MissingExtra, real_numbers, shown
 from accredit.core.arguments import checked_arguments
 from accredit.learned.evalx import EvalX
 from accredit.learned.inputs import Array, BlackBox, Inputs, checked_labels
@@ -59,7 +59,7 @@ def leakage_report(
     inert: Any = None,
     *,
     scores: Any = None,
-    training: tuple[npt.ArrayLike, npt.ArrayLike] | None = None,
+    training: Any = None,
     tests: tuple[str, ...] = NAMES,
     width: int | None = None,
     seed: int = 0,
@@ -78,6 +78,7 @@ def leakage_report(
     rows, chosen, answer = _checked(inputs, x, masks, labels)
     useless = None if inert is None else inert_mask(inert, chosen.shape)
     ranked = None if scores is None else _scores(scores, chosen.shape)
+    taught = None if training is None else _taught(inputs, training, answer)
     unknown = sorted(set(tests) - set(NAMES))
     if unknown:
         raise InvalidInput(f"there is no test {unknown[0]!r}; write some of {', '.join(NAMES)}")
@@ -87,7 +88,7 @@ def leakage_report(
         ask(surrogate, rows[score[:9]], chosen[score[:9]], answer)  # what every detector would refuse
     with progress_bar("audit", 2 * len(tests) if progress else 0) as bar:
         present = None if inputs is None else inputs.present(rows)
-        outside, half, said = _judge(inputs, evalx, training, rows[fit], answer, fit, chosen, tests, width, seed)
+        outside, half, said = _judge(inputs, evalx, taught, rows[fit], answer, fit, chosen, tests, width, seed)
         model = None if black_box is None or inputs is None else post_hoc(inputs, black_box)
         there = None if present is None else present[score]
         outsiders = [reader for reader in (outside, model) if reader is not None]
@@ -121,7 +122,7 @@ def leakage_report(
                 ready[INERT] = lambda: inert_players(hidden, useless[score], there)
             if surrogate is not None:
                 ready[SCRAMBLE] = lambda: value_scramble(shown, hidden, named, surrogate, outsiders, seed=seed)
-                ready[TRANSPLANT] = lambda: mask_transplant(shown, hidden, named, surrogate, seed=seed)
+                ready[TRANSPLANT] = lambda: mask_transplant(shown, hidden, named, surrogate, outsiders, seed=seed)
             judge = outside or model
             if judge is not None:
                 ready[RANDOM] = lambda: random_selector(shown, hidden, named, judge, there, seed=seed)
@@ -144,7 +145,7 @@ def leakage_report(
 
 
 def _judge(
-    inputs: Inputs | None, given: EvalX | Reader | None, training: tuple[npt.ArrayLike, npt.ArrayLike] | None, rows: Array,
+    inputs: Inputs | None, given: EvalX | Reader | None, training: tuple[Array, IntArray] | None, rows: Array,
     answer: IntArray, fit: IntArray, chosen: FloatArray, tests: tuple[str, ...], width: int | None, seed: int,
 ) -> tuple[Reader | None, Reader | None, tuple[str, ...]]:  # fmt: skip
     """The judge, the same judge trained on half of its rows, and what is said of it."""
@@ -154,14 +155,7 @@ def _judge(
         return (given.predict if isinstance(given, EvalX) else given), None, ("the judge was given",)
     if inputs is None or not {SURROGATE, EVALX, METER, SCORES, RANDOM} & set(tests):
         return None, None, ()
-    x, labels = rows, answer[fit]
-    if training is not None:
-        x = inputs.check(training[0])
-        labels = checked_labels(training[1], len(x))
-        if labels.max() > answer.max():
-            raise InvalidInput(
-                f"training rows have answers up to {labels.max()}, the audited rows up to {answer.max()}"
-            )
+    x, labels = training or (rows, answer[fit])
     wanted = np.eye(int(answer.max()) + 1)[labels]
     judges: list[Reader | None] = []
     for count in (len(x), len(x) // 2):
@@ -175,6 +169,17 @@ def _judge(
             judges.append(None)
     whence = "training rows" if training is not None else "audit rows"
     return judges[0], judges[1], (f"the judge was trained on {len(x):,} {whence}",)
+
+
+def _taught(inputs: Inputs | None, training: Any, answer: IntArray) -> tuple[Array, IntArray]:
+    """The rows that train a judge, and their answers."""
+    if not isinstance(training, tuple | list) or len(training) != 2 or inputs is None:
+        raise InvalidInput(f"training is {shown(training)}; give a pair (rows, answers) of what inputs describes")
+    x = inputs.check(training[0])
+    labels = checked_labels(training[1], len(x))
+    if labels.max() > answer.max():
+        raise InvalidInput(f"training has answers up to {labels.max()}; give rows with answers up to {answer.max()}")
+    return x, labels
 
 
 def _readings(readers: Sequence[Reader | None], x: Array, masks: FloatArray, labels: IntArray) -> FloatArray | None:

@@ -9,6 +9,7 @@ import numpy.typing as npt
 from accredit.audit.finding import Finding, judged, right
 from accredit.audit.names import INERT, MARGIN, PROBE, SCORES
 from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput, needs, real_numbers
+from accredit.core.numbers import truths
 
 ROUND = 0.05  # masks are rounded to this before a probe reads them: finer digits are noise that no reader uses
 
@@ -159,7 +160,7 @@ def inert_players(masks: FloatArray, inert: npt.ArrayLike, present: BoolArray | 
 
 def inert_mask(inert: npt.ArrayLike, shape: tuple[int, ...]) -> BoolArray:
     """Who cannot inform, in every row: (n,) or (N, n) -> (N, n)."""
-    given = np.asarray(inert, dtype=bool)
+    given = truths(inert, "inert")
     if given.shape not in (shape, shape[1:]):
         raise InvalidInput(f"inert must have shape {shape[1:]} or {shape}, got {given.shape}")
     return np.broadcast_to(given, shape)

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from accredit.audit.finding import Findings, named
-from accredit.core import FloatArray, InvalidInput
+from accredit.core import FloatArray, InvalidInput, optional_whole
 from accredit.core.arguments import checked_arguments
 from accredit.core.arrays import read_arrays as arrays_in
 from accredit.core.tables import is_table, number, read_sheet
@@ -44,6 +44,7 @@ def audit_saved(
     model that it explains: its answers are then asked and not read. `judge` is a folder that `EvalX.save` wrote; `train` a file
     of training rows, with answers, on which a judge is trained.
     """
+    optional_whole(limit, "limit")
     place = Path(folder)
     if not place.is_dir():
         raise InvalidInput(f"{str(folder)!r} is not a folder; give one that explainer.save(folder) wrote")

@@ -25,10 +25,7 @@ def value_scramble(
     """
     swapped = x[others(len(x), np.random.default_rng(seed))]
     kept, chance = _kept(surrogate, swapped, masks, labels)
-    theirs = []
-    for reader in outsiders:
-        with suppress(InvalidInput):  # a black box that cannot read soft masks
-            theirs.append(np.subtract(*_kept(reader, swapped, masks, labels)))
+    theirs = [np.subtract(*_kept(reader, swapped, masks, labels)) for reader in _able(outsiders, x, masks, labels)]
     most = max(theirs, key=lambda beyond: float(beyond.mean()), default=np.zeros(1))
     details = {"kept by an outsider, beyond chance": float(most.mean())} if theirs else {}
     return judged(
@@ -55,10 +52,13 @@ def _kept(reader: Reader, x: Array, masks: FloatArray, labels: IntArray) -> tupl
     return (said == labels).astype(np.float64), share[said]
 
 
-def mask_transplant(x: Array, masks: FloatArray, labels: IntArray, surrogate: Reader, *, seed: int = 0) -> Finding:
+def mask_transplant(
+    x: Array, masks: FloatArray, labels: IntArray, surrogate: Reader, outsiders: Sequence[Reader] = (), *, seed: int = 0
+) -> Finding:
     """Put on a row the mask of a row with another answer: which of the two does the surrogate follow? Chance is one half.
 
-    Rows that get neither answer are left out.
+    Rows that get neither answer are left out. Where the mask is a partial picture, `outsiders` follow it as well: chance is
+    what the one that follows it most often does, if that is above one half.
     """
     if labels.min() == labels.max():
         raise NothingToJudge(
@@ -66,22 +66,43 @@ def mask_transplant(x: Array, masks: FloatArray, labels: IntArray, surrogate: Re
         )
     rng = np.random.default_rng(seed)
     donor = np.array([rng.choice(np.flatnonzero(labels != label)) for label in labels])
-    said = ask(surrogate, x, masks[donor], labels).argmax(axis=1)
-    followed = said == labels[donor]
-    counted = followed | (said == labels)
+    followed = _followed(surrogate, x, masks[donor], labels, donor)
+    counted = followed != 0.5
     if not counted.any():
         raise NothingToJudge("the surrogate gives no row either of its two labels; it does not fit these labels")
+    theirs = [
+        _followed(reader, x, masks[donor], labels, donor)[counted] for reader in _able(outsiders, x, masks, labels)
+    ]
+    most = max(theirs, key=lambda one: float(one.mean()), default=np.full(int(counted.sum()), 0.5))
+    details = {"rows answered by one of the two": float(counted.mean())}
     return judged(
-        TRANSPLANT, followed[counted], 0.5,
-        asks="share of answers that follow the mask's donor and not the values' owner",
+        TRANSPLANT, followed[counted], most if most.mean() > 0.5 else 0.5,
+        asks="share of answers that follow the mask's donor and not the values' owner; chance column: one half, or "
+        "the share of an outsider",
         readings={
             "flagged": "the answer moves with the mask",
-            "passes": "the answer does not move with the mask",
+            "passes": "the answer does not move with the mask, or outsiders follow it as well",
             "unclear": "mask and values pull about equally",
         },
         blind="a code that yields to strong values stays below one half and is not seen",
-        margin=MARGIN, details={"rows answered by one of the two": float(counted.mean())},
+        margin=MARGIN, details=details | ({"followed by an outsider": float(most.mean())} if theirs else {}),
     )  # fmt: skip
+
+
+def _followed(reader: Reader, x: Array, masks: FloatArray, labels: IntArray, donor: IntArray) -> FloatArray:
+    """1 where the answer is the label of the mask's donor, 0 where it is the row's own, ½ where it is neither: (N,)."""
+    said = ask(reader, x, masks, labels).argmax(axis=1)
+    return np.where(said == labels[donor], 1.0, np.where(said == labels, 0.0, 0.5))
+
+
+def _able(readers: Sequence[Reader], x: Array, masks: FloatArray, labels: IntArray) -> list[Reader]:
+    """Readers that can read such masks: a black box of words cannot read soft ones."""
+    able = []
+    for reader in readers:
+        with suppress(InvalidInput):
+            ask(reader, x[:2], masks[:2], labels)
+            able.append(reader)
+    return able
 
 
 def others(rows: int, rng: np.random.Generator) -> IntArray:

@@ -26,6 +26,7 @@ OWN = (
 )  # they ask the explainer's own surrogate; without one, scores convict nobody
 NEEDED = (EVALX, SCRAMBLE, TRANSPLANT)  # without all of them nothing is acquitted
 MOST = 1_000_000  # rows beyond which a question is not worth asking
+SAFE = 2.0  # times the rows whose interval would just reach the margin: four times in five the next one lies off it
 
 
 @dataclass(frozen=True)
@@ -86,7 +87,7 @@ def rows_to_decide(unclear: Sequence[Finding], total: int) -> int | None:
         low, high = finding.excess.ends
         gap = abs(finding.excess.value - finding.margin)
         most = max(most, ((high - low) / 2 / gap) ** 2 if gap > 0 else math.inf)
-    rows = most * total
+    rows = SAFE * most * total
     return None if not rows <= MOST else int(math.ceil(rows / 100) * 100)
 
 

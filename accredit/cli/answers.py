@@ -19,12 +19,13 @@ from accredit.core.plain import read_json
 from accredit.methods import SETTINGS
 
 GIGABYTE = 1 << 30
+ALONE = "\0"  # --answer without a word, which nobody can type
 OPTIONS: tuple[Any, ...] = (
     click.option("--prompt", help="A text, a FILE that holds one, or a .json file of chat messages or of token ids."),
     click.option(
         "--answer",
         is_flag=False,
-        flag_value="",
+        flag_value=ALONE,
         help="Which parts of the prompt earned this answer? Alone: what the model says; without a prompt, to an example.",
     ),
     click.option("--generate", is_flag=True, help="Explain what the model says, greedily."),
@@ -103,11 +104,14 @@ def _settings(subject: str | None, given: dict[str, Any], options: dict[str, Any
     if (options["removal"] == "filler") != (given["filler"] is not None):
         raise InvalidInput("--removal filler and --filler TEXT go together; give both, or neither")
     generate = given["generate"] or given["max_new_tokens"] is not None
-    if given["answer"] and generate:
+    answer = None if given["answer"] == ALONE else given["answer"]
+    if answer is not None and not answer.strip():
+        raise InvalidInput(f"--answer is {answer!r}: there is nothing to credit; give some words, or --generate")
+    if answer and generate:
         raise InvalidInput("--answer and --generate are both given; give the answer, or let the model generate one")
     asked: dict[str, Any] = {
-        "prompt": None if prompt is None else _prompt(prompt), "answer": given["answer"] or None,
-        "generate": None if given["answer"] else given["max_new_tokens"] or True, "rather_than": given["rather_than"],
+        "prompt": None if prompt is None else _prompt(prompt), "answer": answer,
+        "generate": None if answer else given["max_new_tokens"] or True, "rather_than": given["rather_than"],
         "fixed": given["fixed"], "filler": given["filler"], "players": _players(options["players"]),
         **{name: options[name] for name in ("methods", "target", "payoff", "removal", "budget", "seed", "prefix")},
         **{name: options[name] for name in SETTINGS if options[name] is not None},
@@ -115,7 +119,7 @@ def _settings(subject: str | None, given: dict[str, Any], options: dict[str, Any
     if context or given["query"] is not None:
         asked |= {"context": context, "query": given["query"]}
     elif prompt is None:
-        asked |= _example(model is not None or bool(given["answer"]))
+        asked |= _example(model is not None or bool(answer))
     if given["batch"] is not None:
         asked["batch"] = given["batch"]
     if given["memory"] is not None:

@@ -18,17 +18,20 @@ from accredit.models.builtin.facts import KINDS, MOST
 if TYPE_CHECKING:
     from accredit.arena.answers import AnswerContest
     from accredit.arena.contest import Example
+    from accredit.arena.row_files import RowFileContest
     from accredit.arena.standings import Standings
     from accredit.arena.texts import TextContest
 
 OF_TEXTS = ("data_file", "text", "target", "where", "longest", "players", "payoff", "judge")  # not for --answers
+OF_ROWS = ("background", "trust")
+NOT_OF_ROWS = ("answers", "passages", "text", "target", "where", "longest", "players", "removal", "judge")
 CONTEXTS = 20  # fresh contexts with --answers
 
 
 @click.command(cls=Command)
 @click.option(
     "--model", default="builtin", show_default=True,
-    help="A folder with a Hugging Face classifier (with --answers: a language model), or 'builtin'.",
+    help="A folder with a Hugging Face classifier (with --answers: a language model), a model file for rows, or 'builtin'.",
 )  # fmt: skip
 @click.option(
     "--answers",
@@ -40,8 +43,10 @@ CONTEXTS = 20  # fresh contexts with --answers
     "--data",
     "data_file",
     type=NamedPath(),
-    help="CSV, TSV or JSONL (also .gz), one text per row; default: 40 sentences.",
+    help="CSV, TSV or JSONL (also .gz), one text per row; default: 40 sentences. With a model file: a table of rows.",
 )
+@click.option("--background", type=NamedPath(), help="Rows: the table that rows are compared with.")
+@click.option("--trust", default="", help="Types in a skops file that may be loaded, with commas between them.")
 @click.option("--text", default="text", show_default=True, help="The column with the texts.")
 @click.option("--target", help="The column with the label to explain; default: what the model predicts.")
 @click.option("--where", multiple=True, metavar="COLUMN=VALUE", help="Keep only these rows, for example split=dev.")
@@ -69,31 +74,39 @@ CONTEXTS = 20  # fresh contexts with --answers
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
 @click.pass_context
 def compare(
-    ctx: click.Context, model: str, answers: str | None, passages: int | None, data_file: str | None, text: str,
-    target: str | None, where: tuple[str, ...], limit: int | None, longest: int | None, methods: tuple[str, ...] | None,
-    metrics: str | None, players: str, payoff: str, removal: str | None, judge: str | None, budget: int | None, seed: int,
-    store: str | None, executor: str, html_file: str | None, as_json: bool,
+    ctx: click.Context, model: str, answers: str | None, passages: int | None, data_file: str | None, background: str | None,
+    trust: str, text: str, target: str | None, where: tuple[str, ...], limit: int | None, longest: int | None,
+    methods: tuple[str, ...] | None, metrics: str | None, players: str, payoff: str, removal: str | None,
+    judge: str | None, budget: int | None, seed: int, store: str | None, executor: str, html_file: str | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Run methods on a data set, measure how faithful they are, and rank them.
 
     Random explanations and an oracle are always in the table. With --store, rows that are done are kept: the same command
     continues a run that was killed and ends with the same table. With --answers the inputs are questions about facts, and it
-    is known which passages hold the answer.
+    is known which passages hold the answer. With a model file the inputs are rows of a table; there, values of games compete
+    with trained explainers (fast-shapley:FOLDER, selector:FOLDER).
     """
     from accredit.arena.contest import DEFAULT_METRICS, metrics_named
     from accredit.arena.examples import filters, read_examples, sample
     from accredit.arena.hold import hold
     from accredit.arena.texts import TextContest
     from accredit.methods import COMPARED
+    from accredit.models.row_files import is_row_model_file
     from accredit.views.arena import seconds_text, text_table
 
-    contest: TextContest | AnswerContest
+    contest: TextContest | AnswerContest | RowFileContest
     examples: list[Example]
-    if answers:
+    if is_row_model_file(model):
+        _refuse(ctx, NOT_OF_ROWS, "is not for rows; leave it out")
+        contest = _on_rows(ctx, model, data_file, background, trust, methods, metrics, payoff, budget, seed)
+        examples, subject = contest.examples(limit), Path(contest.data).name
+    elif answers:
+        _refuse(ctx, OF_ROWS, "is for rows; leave it out")
         _refuse(ctx, OF_TEXTS, "is for texts, and --answers makes its own contexts of facts; leave one of them out")
         contest = _on_answers(model, answers, passages, methods, metrics, removal, budget, seed)
         examples, subject = contest.examples(limit or CONTEXTS), f"{limit or CONTEXTS} contexts of {answers} facts"
     else:
+        _refuse(ctx, OF_ROWS, "is for rows; leave it out")
         _refuse(ctx, ("passages",), "is for --answers; write for example --answers plain")
         examples = (
             read_examples(data_file, text, target, limit, filters(where), longest) if data_file else sample()[:limit]
@@ -137,6 +150,26 @@ def _on_answers(
     named = tuple(m.name for m in metrics_named(_listed(metrics) or ANSWER_METRICS))
     return AnswerContest(
         methods or COMPARED_ANSWERS, kind, passages or MOST, model, named, removal or "rebuild", budget or BUDGET, seed
+    )
+
+
+def _on_rows(
+    ctx: click.Context, model: str, data: str | None, background: str | None, trust: str, methods: tuple[str, ...] | None,
+    metrics: str | None, payoff: str, budget: int | None, seed: int,
+) -> RowFileContest:  # fmt: skip
+    from click.core import ParameterSource
+
+    from accredit.arena.contest import DEFAULT_METRICS, metrics_named
+    from accredit.arena.row_files import COMPARED_ROWS, RowFileContest
+
+    if data is None or background is None:
+        missing = "--data" if data is None else "--background"
+        raise click.UsageError(f"{missing} is missing; rows need --data rows.csv and --background train.csv")
+    named = tuple(m.name for m in metrics_named(_listed(metrics) or DEFAULT_METRICS))
+    usual = ctx.get_parameter_source("payoff") is not ParameterSource.COMMANDLINE
+    trusted = tuple(filter(None, trust.split(",")))
+    return RowFileContest(
+        methods or COMPARED_ROWS, model, data, background, named, None if usual else payoff, budget, seed, trusted
     )
 
 

@@ -80,6 +80,7 @@ def checked_as(value: Any, name: str, note: str, known: Mapping[str, Any]) -> An
     choices = [choice for kind in kinds if get_origin(known.get(kind)) is Literal for choice in get_args(known[kind])]
     if choices and all(get_origin(known.get(kind)) is Literal for kind in kinds) and not _among(value, choices):
         raise InvalidInput(f"{name} is {shown(value)}; write {' or '.join(map(repr, choices))}")
+    kinds = tuple("Callable" if get_origin(known.get(kind)) is Callable else kind for kind in kinds)
     plain = [kind for kind in kinds if kind in PLAIN]
     if len(plain) == 1 and len(plain) + len(classes) == len(kinds):
         return PLAIN[plain[0]](value, name)
@@ -99,7 +100,12 @@ def _kinds(note: str) -> tuple[str, ...]:
     """
     if note in ("tuple[float, ...]", "Sequence[float]"):
         return ("numbers",)
-    note = note.replace("tuple[str, ...]", "texts").replace("tuple[int, ...]", "wholes").replace("str | Path", "path")
+    note = (
+        note.replace("tuple[str, ...]", "texts")
+        .replace("Sequence[str]", "words")
+        .replace("tuple[int, ...]", "wholes")
+        .replace("str | Path", "path")
+    )
     while note != (shorter := re.sub(r"\[[^\[\]]*\]", "", note)):
         note = shorter
     return tuple(kind.strip() for kind in note.split("|"))
@@ -164,6 +170,13 @@ def _texts(given: Any, name: str) -> Any:
     return tuple(given)
 
 
+def _words(given: Any, name: str) -> Any:
+    for k, item in enumerate(_listed(given, name)):
+        if not isinstance(item, str):
+            raise InvalidInput(f"{name}[{k}] is {shown(item)}; give a list of strings")
+    return given
+
+
 def _wholes(given: Any, name: str) -> Any:
     if not isinstance(given, list | tuple):
         raise InvalidInput(f"{name} is {shown(given)}; give a list of whole numbers, as in (1, 2)")
@@ -194,6 +207,7 @@ PLAIN: dict[str, Callable[[Any, str], Any]] = {
     "dict": _mapping,
     "numbers": _row,
     "texts": _texts,
+    "words": _words,
     "wholes": _wholes,
     "path": as_path,
     "FloatArray": finite_numbers,

@@ -30,6 +30,9 @@ def as_path(path: Any, name: str = "path") -> Path:
     """A path, or an error that says what was given instead."""
     if not isinstance(path, str | os.PathLike) or not os.fspath(path) or "\0" in str(path):
         raise InvalidInput(f"{name} is {shown(path)}; give the path of a file")
+    longest = max((len(part.encode("utf-8", "replace")) for part in Path(path).parts), default=0)
+    if longest > LONGEST:
+        raise InvalidInput(f"{name} holds a name of {longest} bytes: {shown(path)}; the longest has {LONGEST}")
     return Path(path)
 
 
@@ -51,8 +54,6 @@ def check_writable(path: Any, name: str = "path") -> Path:
         raise InvalidInput(f"{name} {str(given)!r} is {kind_of(there.st_mode)}; {advice}")
     if str(path).endswith("/"):  # which Path drops
         raise InvalidInput(f"{name} {str(path)!r:.80} is the name of a folder; name a file in it")
-    if len(os.fsencode(place.name)) > LONGEST:
-        raise InvalidInput(f"{name} ends in a name of {len(os.fsencode(place.name))} bytes; the longest has {LONGEST}")
     folder = place.parent if given.is_symlink() else given.parent
     if not place.parent.is_dir():
         raise InvalidInput(f"there is no folder {str(folder)!r} to write {str(given)!r} in")

@@ -289,6 +289,10 @@ def _game(
     if reads_strings(model):
         from accredit.games.asked import asked_game
 
+        if answer is None:
+            raise InvalidInput(
+                "a function of prompts does not write: give the answer that it is asked about, answer='…'"
+            )
         if removal not in (None, "rebuild", "filler"):
             raise InvalidInput(
                 f"removal is {removal!r}, and a function of prompts only reads what is left; write 'rebuild', or 'filler'"

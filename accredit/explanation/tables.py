@@ -17,7 +17,7 @@ from accredit.games.rows import DEPENDENCE, columns_as_players, outputs_of_rows
 from accredit.methods import find
 from accredit.models.categories import with_categories
 from accredit.models.frames import Rows, aligned, joined, rows_of
-from accredit.models.labels import label_index
+from accredit.models.labels import checked_index, label_index
 from accredit.models.partition import Partition
 from accredit.models.payoffs import Payoff
 from accredit.models.rows import as_row_model
@@ -165,9 +165,7 @@ def _target(asked: Asked, prediction: FloatArray, target: str | int | None) -> t
     if isinstance(target, str):
         return asked.outputs[label_index(target, asked.outputs)], ()
     if target is not None:
-        if isinstance(target, bool) or not 0 <= target < len(asked.outputs):
-            raise InvalidInput(f"target is {target!r}; give an output from 0 to {len(asked.outputs) - 1}, or a label")
-        return asked.outputs[int(target)], ()
+        return asked.outputs[checked_index(target, len(asked.outputs))], ()
     if len(asked.outputs) == 1:
         return asked.outputs[0], ()
     if not asked.model.classifies:

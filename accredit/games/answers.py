@@ -135,23 +135,21 @@ class AnswerGame:
     def targets(self, payoff: str = "log-probability", units: tuple[str, ...] = ("sentence", "token")) -> AnswerViews:
         """The whole answer, then each of its sentences, then each of its tokens, paid in the same way: (batch, targets).
 
-        A sentence or token that is the whole answer is not listed again. Where two answers are compared, the whole is this
-        one minus the other, while sentences and tokens are those of this one alone.
+        A sentence or token that is the whole answer is not listed again, nor is the token of a sentence of one. Where two
+        answers are compared, the whole is this one minus the other, while sentences and tokens are those of this one alone.
         """
         whole, count = self.whole(payoff), len(self.outputs)
         if not isinstance(units, list | tuple) or not {*map(repr, units)} <= {"'sentence'", "'token'"}:
             raise InvalidInput(f"units is {shown(units)}; write some of ('sentence', 'token')")
-        named = [
-            (name, where) for unit in units for name, where in self._cut(unit) if len(where) < count or self._others
-        ]
+        parts = [part for unit in units for part in self._cut(unit) if len(part[1]) < count or self._others]
+        named = list({where.tobytes(): (name, where) for name, where in reversed(parts)}.values())[::-1]
         worth = _worth_of(payoff)
         names = distinct_names([WHOLE, *(name for name, _ in named)])
 
         def every(earned: FloatArray) -> FloatArray:
             return np.stack([whole.worth(earned), *(worth(earned[:, where]) for _, where in named)], axis=1)
 
-        parts = tuple(where for _, where in named)
-        return AnswerViews(self, names, every, payoff, (np.arange(count), *parts))
+        return AnswerViews(self, names, every, payoff, (np.arange(count), *(where for _, where in named)))
 
     def _cut(self, unit: str) -> list[tuple[str, IntArray]]:
         """The sentences or tokens of the answer: their names and the numbers of their tokens."""
@@ -275,9 +273,10 @@ def answer_game(
     answers = [first] if rather_than is None else [first, asked.answer(rather_than, said, "rather_than")]
     if len(answers) == 2 and answers[0].ids.tolist() == answers[1].ids.tolist():
         raise InvalidInput(f"rather_than is {answers[1].text!r:.60}, the answer itself; give another answer")
-    pays = ModelPays(
-        asked, parts, answers, Reader(asked, memory, batch), asked.notes(said, form.get("context") is not None, prefix)
-    )
+    notes = asked.notes(said, form.get("context") is not None, prefix)
+    if not isinstance(said, np.ndarray):
+        notes += tuple(said.left_over(players))
+    pays = ModelPays(asked, parts, answers, Reader(asked, memory, batch), notes)
     others = len(answers[1].ids) if len(answers) == 2 else 0
     return AnswerGame(pays, first.tokens, others, first, players if isinstance(players, str) else "player")
 

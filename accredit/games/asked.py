@@ -8,7 +8,7 @@ from typing import Any, final
 
 import numpy as np
 
-from accredit.core import BadPayoff, BoolArray, FloatArray, InvalidInput, distinct_names, real_numbers
+from accredit.core import AccreditError, BadPayoff, BoolArray, FloatArray, InvalidInput, distinct_names, real_numbers
 from accredit.core.arguments import checked_arguments
 from accredit.games.answers import AnswerGame, chosen_players
 from accredit.games.batches import spans
@@ -38,7 +38,7 @@ class FunctionPays:
 
     def _said(self, prompts: list[Any], answer: str) -> FloatArray:
         parts = [
-            self._checked(self.function(prompts[part], answer), len(prompts[part]))
+            self._checked(self._returned(prompts[part], answer), len(prompts[part]))
             for part in spans(len(prompts), ROWS)
         ]
         if len({part.shape[1] for part in parts}) > 1:
@@ -46,6 +46,15 @@ class FunctionPays:
                 f"the function paid {sorted({p.shape[1] for p in parts})} tokens for one answer; return the same number each"
             )
         return np.concatenate(parts)
+
+    def _returned(self, prompts: list[Any], answer: str) -> Any:
+        try:
+            return self.function(prompts, answer)
+        except AccreditError:
+            raise
+        except Exception as error:  # a function may raise anything; say on what, and what it said
+            said = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
+            raise InvalidInput(f"the function failed on {len(prompts)} prompts and {answer!r:.40}: {said}") from error
 
     def _checked(self, returned: Any, count: int) -> FloatArray:
         earned = real_numbers(returned, "what the function returned (one log-probability, or one row of them, for each prompt)",
@@ -120,6 +129,7 @@ def asked_game(
     if players == "token":
         raise InvalidInput("players is 'token', and a function of prompts has no tokenizer; use 'word'")
     pays = FunctionPays(function, said.parts(players, fixed), answers, filler)
+    pays.notes += said.left_over(players)
     everybody = np.ones((1, len(pays.players)), dtype=bool)
     first, again = pays._said([_whole(said)], answer), pays.log_probabilities(everybody)
     count, total = first.shape[1], again.shape[1]

@@ -19,7 +19,7 @@ import torch
 from scipy.special import ndtri
 from torch import nn
 
-from accredit.core import BoolArray, Claim, FloatArray, Holds, IntArray, InvalidInput
+from accredit.core import BoolArray, Claim, FloatArray, Holds, IntArray, InvalidInput, real_number
 from accredit.core.estimate import checked_level
 from accredit.learned.columns import Columns
 from accredit.learned.conformal import REPORTED, Calibration, Per, Reference, calibrated, rows_needed
@@ -42,6 +42,7 @@ from accredit.values.solver import progress as progress_bar
 
 KIND = "fast shapley"
 SAME = 1e-5  # how far apart, relative to their size, a model's answers may be and still be the same model's
+LEAST_TOLERANCE = 1e-6  # below it, nothing is sure
 TOLERANCE = 0.5  # of a typical largest credit: rows with wider intervals are unsure
 WIDTHS = {2: 128, 3: 128, 4: 32}  # of a network of features, of tokens, of pixels
 CLAIMS = (
@@ -102,6 +103,7 @@ class FastShapley:
         payoffs; the others keep their predictions.
         """
         self.check(family)
+        real_number(tolerance, "tolerance", LEAST_TOLERANCE)
         seen = family.seen(self.columns)
         nobody, everybody = family.ends()
         credit = efficient(raw_credit(self.network, seen), seen.present, everybody - nobody)

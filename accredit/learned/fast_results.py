@@ -86,10 +86,10 @@ def explain_rows_fast(
         rows,
         model,
         background,
-        payoff=payoff or fast.marks["payoff"],
+        payoff=fast.marks["payoff"] if payoff is None else payoff,
         players=players,
         weights=weights,
-        dependence=dependence or fast.marks["dependence"],
+        dependence=fast.marks["dependence"] if dependence is None else dependence,
         most_background=most_background,
         seed=seed,
     )

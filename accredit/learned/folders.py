@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from accredit.core import InvalidInput, needs
+from accredit.core import InvalidInput, needs, shown
 from accredit.core.files import put, read_bytes, read_json_object
 from accredit.core.plain import plain
 
@@ -43,7 +44,7 @@ def read(folder: str | Path, kind: str) -> tuple[dict[str, Any], Path]:
     try:
         content = read_bytes(place, 4 << 30)
     except InvalidInput as error:
-        raise InvalidInput(f"{folder} holds no saved explainer: {error}") from None
+        raise InvalidInput(f"{shown(str(folder))} holds no saved explainer: {error}") from None
     if about.get("format") != FORMAT:
         raise InvalidInput(f"explainer format {about.get('format')!r} is not {FORMAT}; save it again with this version")
     if hashlib.sha256(content).hexdigest() != about.get("sha256"):
@@ -54,13 +55,13 @@ def read(folder: str | Path, kind: str) -> tuple[dict[str, Any], Path]:
 def described(folder: str | Path) -> dict[str, Any]:
     """The JSON object of a folder, whatever kind of explainer it describes."""
     try:
-        if not (Path(folder) / "explainer.json").is_file():
+        if not os.path.isfile(Path(folder) / "explainer.json"):
             raise InvalidInput(
                 "there is no explainer.json in it; make one with accredit learn fit, or explainer.save(folder)"
             )
         return read_json_object(Path(folder) / "explainer.json")
     except InvalidInput as error:
-        raise InvalidInput(f"{folder} holds no saved explainer: {error}") from None
+        raise InvalidInput(f"{shown(str(folder))} holds no saved explainer: {error}") from None
 
 
 def tensors(place: Path, expected: Mapping[str, Tensor]) -> dict[str, Tensor]:

@@ -437,7 +437,7 @@ def _array(x: Any, dtype: Any = None) -> Array | None:
     try:
         with np.errstate(over="ignore"):
             return np.asarray(x, dtype=dtype)
-    except (TypeError, ValueError, RuntimeError):
+    except (TypeError, ValueError, RuntimeError, OverflowError):
         return None
 
 

@@ -219,9 +219,13 @@ def scored(subject: Subject, folder: str) -> Attribution:
     if subject.kind not in ("text", "image"):
         raise InvalidInput(f"selectors read texts and pictures here, and this is a model of {subject.kind}")
     credit, rule = (_of_words if subject.kind == "text" else _of_patches)(subject, folder)
+    return scores_of(subject.players, credit, rule)
+
+
+def scores_of(players: tuple[str, ...], scores: FloatArray, rule: str) -> Attribution:
+    """The scores of a selector, as a result like those of other methods: they rank, they share nothing."""
     return Attribution(
-        subject.players, credit, None, f"selector, {rule}",
-        no_division("a selector ranks players by how soon it chooses them"),
+        players, scores, None, f"selector, {rule}", no_division("a selector ranks players by how soon it chooses them"),
         precision=Precision.unknown("one trained network; another seed may rank otherwise"),
     )  # fmt: skip
 

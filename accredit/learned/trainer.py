@@ -233,6 +233,7 @@ class TrainedExplainer:
                 "doubts": self.history.doubts,
                 "as_trained": self.history.as_trained,
                 "as_used": self.history.as_used,
+                "by_chance": self.history.by_chance,
             },
             provenance={"settings": self.settings()},
         )

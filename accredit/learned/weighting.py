@@ -79,7 +79,7 @@ def effective_sample_size(weights: npt.ArrayLike) -> float:
     (4.0, 1.0)
     """
     w = np.asarray(weights, dtype=float)
-    if w.size == 0 or (w < 0).any() or not w.any():
+    if w.ndim != 1 or w.size == 0 or (w < 0).any() or not w.any():
         raise InvalidInput("weights must not be negative and not all zero; give one number for each row")
     return float(w.sum() ** 2 / (w**2).sum())
 

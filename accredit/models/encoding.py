@@ -9,6 +9,7 @@ import numpy as np
 
 from accredit.core import BoolArray, IntArray, InvalidInput
 from accredit.models.encoded import Encoded, check_words, sentence_spans, units_of_each, word_spans
+from accredit.models.prompt import visible
 
 if TYPE_CHECKING:
     from accredit.models.text import TextModel
@@ -130,8 +131,9 @@ def _displayed(
     pieces = model.tokenizer.convert_ids_to_tokens(ids.tolist())
     shown = []
     for piece, (a, b), p, reserved in zip(pieces, spans.tolist(), part.tolist(), special.tolist(), strict=True):
-        visible = "" if reserved else texts[p][a:b].strip()
-        shown.append(visible or (str(piece) if reserved else str(piece).strip("Ġ▁ ")) or "␣")
+        covered = texts[p][a:b] or str(model.tokenizer.convert_tokens_to_string([piece]))  # of white space, or nothing
+        signs = visible(covered) if a < b or covered.isspace() else str(piece).strip("Ġ▁ ") or "␣"
+        shown.append(str(piece) if reserved else signs)
     return tuple(shown)
 
 

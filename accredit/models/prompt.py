@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
+from numbers import Integral
+from operator import index
 from typing import Any
 
 from accredit.core import BoolArray, InvalidInput, distinct_names
@@ -75,13 +78,14 @@ class Prompt:
             raise InvalidInput(
                 f"{name} is {part!r:.80}, which is not in the prompt; copy it from the prompt, letter by letter"
             )
-        if isinstance(part, int) and not isinstance(part, bool) and self.messages is not None:
+        if isinstance(part, Integral) and not isinstance(part, bool) and self.messages is not None:
+            part = int(part)
             return self._checked(
                 (part, 0, len(self.contents[part]) if 0 <= part < len(self.contents) else -1), part, name
             )
         try:
-            numbers = tuple(int(x) for x in part)
-        except (TypeError, ValueError):
+            numbers = tuple(index(x) for x in part)
+        except TypeError:  # 0.7 is not a place
             numbers = ()
         if len(numbers) == 2 and len(self.contents) == 1:
             numbers = (0, *numbers)
@@ -99,9 +103,9 @@ class Prompt:
 
     def fixed(self, fixed: Any) -> list[Span]:
         """Spans that the caller holds fixed; a string is fixed wherever it occurs."""
-        if not isinstance(fixed, Iterable | int):
+        if not isinstance(fixed, Iterable | Integral):
             raise InvalidInput(f"fixed is {fixed!r:.60}; give strings or spans of the prompt that must stay")
-        given = [fixed] if isinstance(fixed, str | int) or _is_span(fixed) else list(fixed)
+        given = [fixed] if isinstance(fixed, str | Integral) or _is_span(fixed) else list(fixed)
         spans: list[Span] = []
         for part in given:
             spans.append(self.find(part, "fixed"))
@@ -142,8 +146,20 @@ class Prompt:
             self, distinct_names(name for name, _ in owned), tuple(s for s, _ in spans), tuple(w for _, w in spans)
         )
 
+    def left_over(self, players: Any) -> Iterator[str]:
+        """Strings among the players that the prompt holds more often than they are listed: which of them plays is said."""
+        given = players.values() if isinstance(players, Mapping) else () if isinstance(players, str) else players
+        each = (one for part in given for one in (part if isinstance(part, list) else [part]) if isinstance(one, str))
+        for part, listed in Counter(each).items():
+            found = sum(content.count(part) for content in self.contents)
+            if found > listed:
+                yield (
+                    f"Warning: {part!r:.60} is in the prompt {found} times, and only {listed} of them may play; list it as "
+                    "often as it shall, or write (start, stop)."
+                )
+
     def _listed(self, part: Any, name: str) -> list[Span]:
-        if isinstance(part, str | int) or _is_span(part):
+        if isinstance(part, str | Integral) or _is_span(part):
             return [self.find(part, name)]
         found = [self.find(each, name) for each in part]
         if not found:
@@ -220,7 +236,7 @@ def visible(piece: str) -> str:
 
 
 def _is_span(part: Any) -> bool:
-    return isinstance(part, tuple) and len(part) in (2, 3) and all(isinstance(x, int) for x in part)
+    return isinstance(part, tuple) and len(part) in (2, 3) and all(isinstance(x, Integral) for x in part)
 
 
 def _inside(free: list[Span], outer: Span) -> list[Span]:
@@ -373,6 +389,8 @@ def _from_context(context: Any, query: str | None, template: str, separator: str
 
 
 def _from_messages(prompt: Any) -> Prompt:
+    if isinstance(prompt, Mapping) and "input_ids" in prompt:
+        raise InvalidInput(f"prompt is a {type(prompt).__name__}; give its token ids: prompt['input_ids']")
     messages = list(prompt) if isinstance(prompt, Iterable) else []
     if not messages:
         raise InvalidInput(

@@ -17,8 +17,9 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from accredit.core import FloatArray, InvalidInput
+from accredit.core import FloatArray, InvalidInput, as_array
 from accredit.core.files import put, read_json_object
+from accredit.core.numbers import finite_numbers, truths
 
 FORMAT = 1
 PREDICT_ROWS = 4096
@@ -241,25 +242,26 @@ class AttentionData:
         cls, shape: AttentionShape, tokens: Any, query: Any, labels: Any = None, present: Any = None
     ) -> AttentionData:
         """From arrays or tensors; the first thing wrong is named."""
+        read = torch.tensor(finite_numbers(tokens, "tokens"), dtype=torch.float32)
+        if read.ndim != 3 or read.shape[2] != shape.width or 0 in read.shape:
+            raise InvalidInput(f"tokens have shape {tuple(read.shape)}; give (rows, tokens, {shape.width})")
+        rows = len(read)
         data = cls(
-            torch.tensor(np.asarray(tokens, np.float32)),
-            torch.tensor(np.asarray(query, np.float32)),
-            None if present is None else torch.tensor(np.asarray(present)),
-            torch.full((len(tokens),), -1),
+            read,
+            torch.tensor(finite_numbers(query, "query"), dtype=torch.float32),
+            None if present is None else torch.tensor(truths(present, "present")),
+            torch.full((rows,), -1),
         )
-        rows = len(data.tokens)
-        if data.tokens.ndim != 3 or data.tokens.shape[2] != shape.width or 0 in data.tokens.shape:
-            raise InvalidInput(f"tokens have shape {tuple(data.tokens.shape)}; give (rows, tokens, {shape.width})")
         if data.query.shape != (rows, shape.query):
             raise InvalidInput(f"query has shape {tuple(data.query.shape)}; give ({rows}, {shape.query})")
         for name, values in (("tokens", data.tokens), ("query", data.query)):
             if not bool(torch.isfinite(values).all()):
-                raise InvalidInput(f"{name} hold a number that is not finite; remove or replace such rows first")
+                raise InvalidInput(f"{name} hold a number beyond single precision; remove or replace such rows first")
         if data.present is not None:
-            if data.present.shape != data.tokens.shape[:2] or data.present.dtype != torch.bool:
+            if data.present.shape != read.shape[:2]:
                 raise InvalidInput(
-                    f"present has shape {tuple(data.present.shape)} of {data.present.dtype}; "
-                    f"give booleans of shape {tuple(data.tokens.shape[:2])}, True where a token is there"
+                    f"present has shape {tuple(data.present.shape)}; "
+                    f"give booleans of shape {tuple(read.shape[:2])}, True where a token is there"
                 )
             if not bool(data.present.any(dim=1).all()):
                 empty = int((~data.present.any(dim=1)).nonzero()[0])
@@ -286,7 +288,7 @@ class AttentionData:
 
 
 def _checked_labels(labels: Any, rows: int, classes: int) -> Tensor:
-    given = np.asarray(labels)
+    given = as_array(labels, "labels")
     if given.shape != (rows,) or given.dtype.kind not in "iub":
         raise InvalidInput(
             f"labels have shape {given.shape} of {given.dtype}; give {rows} whole numbers, 0 to {classes - 1}"

@@ -51,7 +51,7 @@ class Durable:
         self._started = False
         self.fingerprint = name
         self.evaluated = 0  # payoffs paid for by this object
-        self.recalled = 0  # payoffs found in the journal
+        self.recalled = 0  # payoffs found in the journal, those of other processes at work among them
         self.quarantined: dict[bytes, str] = {}  # packed coalition -> problem
 
     @property
@@ -103,11 +103,12 @@ class Durable:
         if not self._started:
             self._crew.start(self._game)
             self._started = True
-        names = keys(coalitions)
+        names, before = keys(coalitions), self.evaluated
         try:
             known, bad = self._settle(coalitions, names)
         finally:
             self._leases.end()
+        self.recalled += max(0, len(known) - (self.evaluated - before))  # what other processes paid for
         if bad and self._failed is None:
             self._give_up(coalitions, names, bad)
         return known

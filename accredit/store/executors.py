@@ -295,7 +295,7 @@ class Dask:
             except (OSError, TimeoutError, ValueError) as error:
                 raise ExecutorError(
                     f"no Dask scheduler answers at {self._address}: {error}. Start one with `dask scheduler`, "
-                    "or write executor='dask' for a local cluster"
+                    "or write --executor dask (executor='dask') for a local cluster"
                 ) from None
             opened.callback(self.client.close)
             self.rebuild()

@@ -58,7 +58,8 @@ class GradientStore:
             self.about: dict[str, Any] = read_json_object(self.folder / "store.json")
         except InvalidInput as error:
             raise InvalidInput(
-                f"{self.folder} is not a gradient store: {error}; make one with GradientStore.build"
+                f"{self.folder} is not a gradient store: {error}. Make one from the training texts: accredit trace … --train "
+                "FILE --store FOLDER, or GradientStore.build"
             ) from None
         if self.about.get("format") != FORMAT:
             raise InvalidInput(

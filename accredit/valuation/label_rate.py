@@ -31,6 +31,7 @@ PRIOR = (3.0, 30.0)  # of the rate: three rows as if seen to be wrong, and thirt
 DOUBT_PRIOR = (0.3, 10.0)
 SOFTER = 0.75  # by how much less sure doubtful labels follow the model
 MOST_NUMBERS = 2_000_000  # rows × classes by which the likelihood is judged
+NEGLIGIBLE = 12.0  # a rate so much less likely, in logarithms, ends the search for others beyond it
 ENDS = (0.05, 0.95)  # of an interval of 90 %
 RATES = 0.001 + 0.498 * np.linspace(0.0, 1.0, 60) ** 2  # that are asked about, closer together where they are small
 NEVER = -1e6  # the logarithm of nothing, with which one can still multiply
@@ -81,7 +82,7 @@ def _profile(judged: _Likelihood, best: FloatArray) -> FloatArray:
     from scipy.optimize import minimize
 
     places = logit(RATES / MOST_RATE)
-    found = np.empty(len(places))
+    found = np.full(len(places), np.inf)
     middle = int(np.searchsorted(places, best[0]))
     for outwards in (range(middle, len(places)), range(middle - 1, -1, -1)):
         rest = best[1:]
@@ -92,7 +93,9 @@ def _profile(judged: _Likelihood, best: FloatArray) -> FloatArray:
                 return value, slopes[1:]
 
             ended = minimize(surprise, rest, jac=True, method="L-BFGS-B")
-            found[i], rest = ended.fun, ended.x
+            found[i], rest = ended.fun + _prior(RATES[i]), ended.x
+            if found[i] > found.min() + NEGLIGIBLE:
+                break
     return found
 
 

@@ -130,23 +130,17 @@ def _listed(
 ) -> dict[str, Any]:
     """Where the list ends, and what to expect of it; no list where none would be right often enough."""
 
-    def expected(
-        rate: float,
-    ) -> FloatArray:  # of the first look: what others learn in the second depends on the label judged
+    def expected(rate: float) -> FloatArray:  # of the first look: the second has learned from the labels judged
         return precision_in_thought(seen.logs, y, rate) if chosen == COMBINED else precision_by_planting(trials, rate)
 
     errors = error_rate(seen.logs, y)
     rate, curve = errors.likeliest, expected(errors.likeliest)
     size = 0 if seen.agrees.all() else _length(curve, wanted)
     if not size:
-        verdict = (
-            f"about {rate:.1%} of the labels look wrong, but no list of suspects is expected to be {wanted:.0%} right"
-        )
+        verdict = f"about {rate:.1%} of the labels look wrong, but no list is expected to be {wanted:.0%} right"
         if seen.agrees.all():
-            most = errors.interval[1]
-            verdict = (
-                f"no label looks wrong: all are foretold from the other rows; at most about {most:.1%} could be wrong"
-            )
+            most = f"at most about {errors.interval[1]:.1%} could be wrong"
+            verdict = f"no label looks wrong: all are foretold from the other rows; {most}"
         return {"suspects": (), "rate": rate, "verdict": verdict, "precision_at": curve}
     shares = np.array([expected(other)[size - 1] for other in errors.rates])
     precision = float(curve[size - 1])

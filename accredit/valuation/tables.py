@@ -101,7 +101,8 @@ def table(
     train, held, held_name = parts(frame, file, test, needed, checked_seed(seed))
     for part, name in ((train, str(file)), (held, held_name)):
         if part[target].isna().any():
-            raise InvalidInput(f"the target {target!r} is missing in {int(part[target].isna().sum())} rows of {name}")
+            count = int(part[target].isna().sum())
+            raise InvalidInput(f"the target {target!r} is missing in {_rows(count)} of {name}; fill or drop them")
     regression = predicts_number(frame[target]) if task is None else task == "number"
     y, test_y = _numbers(train, held, target) if regression else _classes(train, held, target)
     training, testing = _places(frame, train, held, held_name == str(file))
@@ -221,7 +222,8 @@ def groups_by(train: Any, column: str | None, option: str) -> dict[str, list[str
     if column is None:
         return None
     if train[column].isna().any():
-        raise InvalidInput(f"{option} {column!r} is missing in {int(train[column].isna().sum())} training rows")
+        count = int(train[column].isna().sum())
+        raise InvalidInput(f"{option} {column!r} is missing in {_rows(count, 'training ')}; fill or drop them")
     groups = groups_of([f"row {i + 1}" for i in train.index], train[column])
     if len(groups) < 2:
         raise InvalidInput(f"{option} {column!r} has the one value {next(iter(groups))!r}; two are needed")
@@ -246,7 +248,7 @@ def _features(train: Any, held: Any, left_out: set[str | None]) -> tuple[FloatAr
         for part in (train, held):
             if part[column].isna().any():
                 raise InvalidInput(
-                    f"column {column!r} is missing in {int(part[column].isna().sum())} rows; fill or drop them"
+                    f"column {column!r} is missing in {_rows(int(part[column].isna().sum()))}; fill or drop them"
                 )
         numeric = train[column].dtype.kind in "iufb"
         blocks.append(
@@ -267,7 +269,7 @@ def _number_column(column: Any) -> FloatArray:
     bad = ~(np.abs(numbers) < LARGEST)
     if bad.any():
         raise InvalidInput(
-            f"column {column.name!r} holds {numbers[bad][0]} in {bad.sum()} rows; fill, scale or drop them"
+            f"column {column.name!r} holds {numbers[bad][0]} in {_rows(int(bad.sum()))}; fill, scale or drop them"
         )
     return np.asarray(numbers[:, None])
 
@@ -299,3 +301,7 @@ def _standardised(x: FloatArray, test_x: FloatArray) -> tuple[FloatArray, FloatA
     centre, spread = x.mean(axis=0), x.std(axis=0)
     spread[spread == 0] = 1.0
     return (x - centre) / spread, (test_x - centre) / spread
+
+
+def _rows(count: int, kind: str = "") -> str:
+    return f"{count} {kind}row{'s' * (count != 1)}"

@@ -147,7 +147,9 @@ def trace(
     influence on itself, so that long or odd texts do not come first for every answer. Embeddings count among the layers.
     """
     if not answer.strip() or (train_texts is not None and not len(train_texts)):
-        raise InvalidInput("trace needs an answer and training texts; neither may be empty")
+        raise InvalidInput(
+            f"answer is {shown(answer)}, and train_texts must hold one text at least; neither may be empty"
+        )
     longest = longest or _longest(model)
     query, pieces, first = asked(tokenizer, prompt, answer, longest)
     net = network(model, loss=NextTokens(), layers=layers, embeddings=True, batch_size=batch_size, memory=memory)
@@ -223,11 +225,16 @@ def asked(
     import torch
 
     whole, first, last = answer_places(tokenizer, prompt, answer)
+    if any(token == tokenizer.unk_token_id for token in whole[first:last]):
+        raise InvalidInput(
+            f"answer {shown(answer)} holds a word that this model's tokenizer does not know, so the model cannot say it; ask "
+            "about words that it knows"
+        )
     places = range(max(first, 1), last)
     if not places or len(whole) > longest:
         raise InvalidInput(
-            f"prompt and answer have {len(whole)} tokens, {len(places)} of them the answer's that follow something; "
-            f"{longest} fit"
+            f"prompt and answer have {len(whole)} tokens, of which {len(places)} are the answer's and follow another; "
+            f"at least one must, and {longest} fit: give a prompt, or a shorter text"
         )
     batch = padded([whole] * len(places))
     labels = torch.full_like(batch["labels"], IGNORED)
@@ -243,11 +250,13 @@ def answer_places(tokenizer: Any, prompt: str, answer: str) -> tuple[list[int], 
     """
     start = list(tokenizer(prompt)["input_ids"]) if prompt else []
     between = "" if not prompt or prompt[-1].isspace() or answer[0].isspace() else " "
-    whole = list(tokenizer(prompt + between + answer)["input_ids"])
+    encoding = tokenizer(prompt + between + answer, return_special_tokens_mask=True)
+    whole, added = list(encoding["input_ids"]), encoding["special_tokens_mask"]
     if not prompt:
-        start = [*takewhile(lambda token: token in tokenizer.all_special_ids, whole)]
+        start = whole[: len([*takewhile(bool, added)])]
     first = next((i for i, (a, b) in enumerate(zip(start, whole, strict=False)) if a != b), min(len(start), len(whole)))
-    return whole, first, len(whole) - sum(token in tokenizer.all_special_ids for token in whole[first:])
+    last = len(whole) - len([*takewhile(bool, reversed(added[first:]))])
+    return whole, first, last
 
 
 def padded(ids: Sequence[Sequence[int]], fill: int = 0) -> dict[str, torch.Tensor]:

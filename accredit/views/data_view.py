@@ -14,7 +14,7 @@ from accredit.views.labels_view import labels_body, stated
 from accredit.views.numbers import BRIEF, between, brief
 from accredit.views.page import page
 from accredit.views.parts import Bar, Who, bar, bounds, claims_table, heat, span
-from accredit.views.valuation import curves_svg, linear_words
+from accredit.views.valuation import curves_svg, linear_words, worst
 from accredit.views.words import interval_word, leaders, shared, spoken
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def _answer(watched: Watched) -> str:
             f"{count:,} of {len(watched.labels.names):,} labels are suspect." if count else f"{stated(watched.labels)}."
         )
     if watched.values is not None and not watched.provisional:
-        said.append(leaders(watched.values, "is worth most", "does most harm"))
+        said.append(leaders(watched.values, "is worth most", worst(watched.harmful)))
     return " ".join(said)
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from accredit.core import AXIOMS, Attribution
 from accredit.core.plain import rounded
 from accredit.explanation.result import WHOLE, Explanation
+from accredit.models.prompt import visible
 from accredit.views.answer_page import answer_blocks
 from accredit.views.answer_page import headline as answer_headline
 from accredit.views.answer_text import payoff_words
@@ -34,7 +35,8 @@ def headline(explanation: Explanation) -> str:
     if explanation.said is not None:
         return answer_headline(explanation)
     predicted = explanation.prediction[0][0] if explanation.prediction else explanation.target
-    return f"Why {explanation.target}?" if explanation.target == predicted else f"What supports {explanation.target}?"
+    asked = visible(explanation.target)
+    return f"Why {asked}?" if explanation.target == predicted else f"What supports {asked}?"
 
 
 def explanation_body(explanation: Explanation, live: bool = False) -> Markup:
@@ -89,7 +91,8 @@ def _answer(explanation: Explanation) -> str:
     if not signed or float(abs(signed[0].credit).max(initial=0.0)) <= rounding(signed[0]):
         return ""
     if explanation.said is not None:
-        return leaders(signed[0], "earned most of it", "speaks against it most", quoted=True)
+        most = "earned most of it" if (signed[0].total or 0) > 0 else "speaks for it most"
+        return leaders(signed[0], most, "speaks against it most", quoted=True)
     if explanation.picture is not None:
         named = replace(signed[0], players=tuple(place_name(player) for player in signed[0].players))
         return leaders(named, "raises it most", "lowers it most")
@@ -101,7 +104,9 @@ def _payoff(explanation: Explanation) -> str:
 
 
 def _asked(explanation: Explanation) -> str:
-    return f"the {WHOLE}" if explanation.said is not None and explanation.target == WHOLE else explanation.target
+    return (
+        f"the {WHOLE}" if explanation.said is not None and explanation.target == WHOLE else visible(explanation.target)
+    )
 
 
 def _prediction(explanation: Explanation) -> Markup:
@@ -109,7 +114,7 @@ def _prediction(explanation: Explanation) -> Markup:
     for label, p in explanation.prediction:
         share = explanation.unit == "probability"
         number = percent(p, 1) if share else rounded(p)
-        rows.append((label, label == explanation.target, f"{100 * p:.2f}" if share else "", number))
+        rows.append((visible(label), label == explanation.target, f"{100 * p:.2f}" if share else "", number))
     return render("explanation", "prediction", rows=rows)
 
 

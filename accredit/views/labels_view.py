@@ -28,9 +28,8 @@ def labels_text(found: WrongLabels | None, unanswered: str = "") -> list[str]:
     lines = [QUESTION.upper(), stated(found)]
     if found.suspects:
         listed = suspects(found)[:SHOWN]
-        cells = [[s.row, printable(s.given), printable(s.suggested)] for s in listed]
-        head, *rows = table(["row", "label", "rather"], cells, left=True)
-        lines += [head, *(f"{row}  {short(s.text, TEXT)}".rstrip() for row, s in zip(rows, listed, strict=True))]
+        cells = [[s.row, printable(s.given), printable(s.suggested), short(s.text, TEXT)] for s in listed]
+        lines += table(["row", "label", "rather", ""], cells, left=True)
         more = len(found.suspects) - len(listed)
         lines += [f"… {more} more; all of them with --json, --html, or --only labels --csv"] * (more > 0)
     lines += [evidence(found), *_odd(found), *(f"not tried: {why}" for why in found.left_out)]

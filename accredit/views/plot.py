@@ -11,6 +11,7 @@ import numpy as np
 from accredit.core import Attribution, IntArray, InvalidInput, needs
 from accredit.core.plain import rounded
 from accredit.explanation.result import PICTURE, Explanation, FlowPicture
+from accredit.models.prompt import visible
 from accredit.views.columns import printable
 from accredit.views.flow import drawn
 from accredit.views.palette import DARK_INK, LIGHT_INK, NEGATIVE, POSITIVE, UNSIGNED, css, shade
@@ -76,7 +77,7 @@ def strip(explanation: Explanation, ax: Axes | None = None) -> Axes:
     ax.set_xticks(range(len(explanation.players)), [_plain(p) for p in explanation.players], rotation=60, ha="right")
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
-    ax.set_title(_plain(f"{explanation.payoff} of {explanation.target}"), loc="left", fontsize="medium")
+    ax.set_title(_plain(f"{explanation.payoff} of {visible(explanation.target)}"), loc="left", fontsize="medium")
     return ax
 
 
@@ -114,7 +115,9 @@ def overlay(explanation: Explanation, ax: Axes | None = None, *, method: str | N
         ax.add_collection(_borders(owner))
     ax.set(xticks=[], yticks=[], xlim=(0, width), ylim=(height, 0))
     ax.set_title(
-        _plain(f"{explanation.payoff} of {explanation.target}, {title(name).lower()}"), loc="left", fontsize="medium"
+        _plain(f"{explanation.payoff} of {visible(explanation.target)}, {title(name).lower()}"),
+        loc="left",
+        fontsize="medium",
     )
     if bar:
         ax.figure.colorbar(scale, ax=ax, label="score" if result.total is None else "credit", shrink=0.8)

@@ -11,6 +11,7 @@ import numpy as np
 from accredit.core import Attribution
 from accredit.core.plain import rounded
 from accredit.explanation.result import Explanation
+from accredit.models.prompt import visible
 from accredit.views.columns import printable, short, width
 from accredit.views.notation import LEGEND, claim_letters
 from accredit.views.numbers import fixed, percent
@@ -59,10 +60,10 @@ def wants_colour(stream: TextIO) -> bool:
 
 def _prediction(explanation: Explanation) -> str:
     shown = [
-        f"{printable(label)} {percent(p, 1) if explanation.unit == 'probability' else rounded(p)}"
+        f"{printable(visible(label))} {percent(p, 1) if explanation.unit == 'probability' else rounded(p)}"
         for label, p in explanation.prediction[:LABELS]
     ]
-    asked = f"credit for the {explanation.payoff} of {printable(explanation.target)}"
+    asked = f"credit for the {explanation.payoff} of {printable(visible(explanation.target))}"
     return f"{', '.join(shown)}   ({asked})" if shown else asked
 
 

@@ -43,18 +43,18 @@ def answer(found: Trace) -> str:
 
 def _ends(found: Trace, shown: int) -> tuple[list[int], list[int]]:
     """The texts most responsible, and the few that most spoke against the answer."""
-    order = found.order
-    against = [i for i in reversed(order[shown:]) if found.scores[i] < 0][:AGAINST]
-    return order[:shown], against
+    towards = [i for i in found.order[:shown] if found.scores[i] > 0]
+    return towards, [i for i in reversed(found.order) if found.scores[i] < 0][:AGAINST]
 
 
 def trace_text(found: Trace, shown: int = 10) -> str:
     """The answer for a terminal."""
     towards, against = _ends(found, shown)
     largest = float(abs(found.scores).max())
-    lines = [printable(headline(found)), f"{len(found.texts):,} training texts, those that made it likelier first:"]
+    first = "those that made it likelier first:" if towards else "none of which made it likelier"
+    lines = [printable(headline(found)), f"{len(found.texts):,} training texts, {first}"]
     scores = [rounded(float(found.scores[i]), BRIEF) for i in (*towards, *against)]
-    wide, rows = max(map(width, scores)), len(str(max((*towards, *against)) + 1))
+    wide, rows = max(map(width, scores), default=0), len(str(len(found.texts)))
     for number, (i, score) in enumerate(zip((*towards, *against), scores, strict=True)):
         if number == len(towards):
             lines.append("against it:")

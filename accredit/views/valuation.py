@@ -12,6 +12,7 @@ from accredit.core.plain import rounded
 from accredit.evaluate.data import Curve
 from accredit.valuation.harmonics import READING
 from accredit.valuation.report import DataReport, Valuation
+from accredit.valuation.suspects import Harmful
 from accredit.views.columns import printable, table
 from accredit.views.engine import render
 from accredit.views.labels_view import labels_body, labels_text, short, stated
@@ -75,15 +76,24 @@ def linear_words(values: Attribution) -> str:
     found = values.certificate.get(READING)
     if not found:
         return ""
-    linear, pairs = (
-        f"{rounded(share, BRIEF)} ({between(low, high, BRIEF)})"
-        for share, low, high in (found["linear"], found["pairs"])
-    )
+    linear, pairs = (_share(*found[degree]) for degree in ("linear", "pairs"))
     return (
         f"Of the variance over {found['subsets']:,} random parts, each player in them with chance {found['fraction']:g}, "
         f"{linear} is linear in who takes part, which is all that these scores can foretell; {pairs} is of pairs. The rest "
         f"is of more players together, or noise of training. Intervals of {found['level']:.0%}."
     )
+
+
+def _share(value: float, low: float, high: float) -> str:
+    """A share as far as it is known: an estimate without bias may lie outside of 0 to 1, where no share does.
+
+    >>> _share(0.988, 0.749, 1.23), _share(-0.2, -1.6, 1.2)
+    ('0.988 (0.749 … 1)', 'an unknown share')
+    """
+    if low <= 0 and high >= 1:
+        return "an unknown share"
+    value, low, high = (min(max(number, 0.0), 1.0) for number in (value, low, high))
+    return f"{rounded(value, BRIEF)} ({between(low, high, BRIEF)})"
 
 
 def _ranked(report: Valuation, rows: int) -> list[str]:
@@ -124,8 +134,13 @@ def _answer(report: DataReport) -> str:
             f"{count:,} of {len(report.labels.names):,} labels are suspect." if count else f"{stated(report.labels)}."
         )
     if report.worth is not None:
-        said.append(leaders(report.worth.values, "is worth most", "does most harm"))
+        said.append(leaders(report.worth.values, "is worth most", worst(report.worth.harmful)))
     return " ".join(said)
+
+
+def worst(harmful: Sequence[Harmful]) -> str:
+    """What is said of the row of least worth: that it does harm, only where the library calls rows harmful."""
+    return "does most harm" if harmful else "is worth least"
 
 
 def people(report: Valuation) -> dict[str, Who]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from accredit.core.plain import rounded
 from accredit.explanation.result import Explanation
+from accredit.models.prompt import visible
 from accredit.views.drawer import Drawer
 from accredit.views.engine import render
 from accredit.views.numbers import brief, fixed, percent
@@ -31,7 +32,7 @@ def what_if_body(before: Explanation, after: Explanation) -> Markup:
     largest = max(float(abs(each[method].credit).max(initial=0.0)) for each in (before, after))
     sides = [_side(name, each, method, largest) for name, each in (("As it is", before), ("Changed", after))]
     return render(
-        "what_if", "body", sides=sides, verdict=verdict(before, after), method=title(method), target=before.target,
+        "what_if", "body", sides=sides, verdict=verdict(before, after), method=title(method), target=visible(before.target),
         notes=[note for note in after.notes if note not in before.notes],
     )  # fmt: skip
 
@@ -41,9 +42,9 @@ def verdict(before: Explanation, after: Explanation) -> str:
     (was, now), shares = (dict(each.prediction)[before.target] for each in (before, after)), _shares(before)
     apart = f"{fixed(100 * (now - was), 1, signed=True)} points" if shares else brief(now - was)
     if apart in ("0.0 points", "0"):
-        return f"{before.target} stays at {_number(now, shares)}."
+        return f"{visible(before.target)} stays at {_number(now, shares)}."
     way = "rises" if now > was else "falls"
-    return f"{before.target} {way} from {_number(was, shares)} to {_number(now, shares)}: {apart}."
+    return f"{visible(before.target)} {way} from {_number(was, shares)} to {_number(now, shares)}: {apart}."
 
 
 def _side(name: str, explanation: Explanation, method: str, largest: float) -> Side:

@@ -95,6 +95,8 @@ def leaders(result: Attribution, most: str = "earned most", least: str = "costs 
     'TV earned most: 60 of 40; radio costs most: −20.'
     >>> leaders(shapley(TableGame("ab", [0, 1, 1, 2])))
     'a and b earned most: 1 each of 2.'
+    >>> leaders(shapley(TableGame("ab", [0, -1, -1, -2])))
+    'a and b cost most: −1 each.'
     """
     of = "" if result.total is None else f" of {rounded(result.total, 3)}"
     parts = [f"{_first(result, 1, quoted, most)}{of}"] if result.credit.max() > 0 else []
@@ -118,7 +120,17 @@ def _first(result: Attribution, sign: int, quoted: bool, words: str) -> str:
     if result.interval is not None and len(names) == 1:
         low, high = result.interval[best].tolist()
         told += f" ({interval_word(result)} {between(low, high, 3)})"
-    return f"{who} {words}: {told}"
+    return f"{who} {_of_several(words) if len(names) > 1 else words}: {told}"
+
+
+def _of_several(words: str) -> str:
+    """What one does, said of several.
+
+    >>> _of_several("raises it most"), _of_several("is worth most"), _of_several("earned most")
+    ('raise it most', 'are worth most', 'earned most')
+    """
+    verb, _, rest = words.partition(" ")
+    return f"{ {'is': 'are', 'does': 'do'}.get(verb) or verb.removesuffix('s') } {rest}"
 
 
 def credit_word(result: Attribution) -> str:

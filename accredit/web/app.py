@@ -132,6 +132,7 @@ def application(worker: Worker, store: str | None = None, **limits: Any) -> Fast
             "games": [method.to_plain() for method in methods_for("game")],
             "valuations": [method.to_plain() for method in methods_for("training data")],
             "store": store is not None,
+            "run": runs.state() is not None,
         }
 
     @app.post("/api/explain", response_class=Response, responses=EVENTS)

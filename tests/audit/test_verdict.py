@@ -61,8 +61,8 @@ def test_without_a_surrogate_nobody_can_tell():
 
 
 def test_how_many_rows_would_decide():
-    """An interval of ±0.04 around an excess 0.02 below the margin: half as wide, so four times the rows."""
-    assert rows_to_decide([finding(EVALX, "unclear", 0.03, 0.04)], 1000) == 4000
+    """An interval of ±0.04 around an excess 0.02 below the margin: four times the rows, and twice to be safe."""
+    assert rows_to_decide([finding(EVALX, "unclear", 0.03, 0.04)], 1000) == 8000
     assert rows_to_decide([finding(EVALX, "unclear", 0.05, 0.04)], 1000) is None  # just on the margin
     weak = replace(
         finding(EVALX, "unclear", 0.3, 0.04), reading="give it training rows"
@@ -70,7 +70,7 @@ def test_how_many_rows_would_decide():
     said = concluded([*(finding(n, "passes") for n in DECIDE if n != EVALX), weak], {}, 1000)
     assert said.rows is None and said.because.endswith("unclear on 1,000 rows; EVAL-X gap: give it training rows")
     said = concluded([finding(n, "passes") for n in DECIDE[1:]] + [finding(SURROGATE, "unclear", 0.03, 0.04)], {}, 1000)
-    assert said.answer == "cannot tell" and said.because.endswith("about 4,000 rows would decide") and said.rows == 4000
+    assert said.answer == "cannot tell" and said.because.endswith("about 8,000 rows would decide") and said.rows == 8000
     blocked = concluded([finding(SURROGATE, "unclear", 0.03, 0.04), finding(METER, "flagged"),
                          *(finding(n, "passes") for n in DECIDE[1:])], {}, 1000)  # fmt: skip
     assert (
@@ -184,7 +184,7 @@ def test_a_gap_counts_beyond_what_the_judge_misses_where_nothing_is_encoded():
 
 def test_what_outsiders_keep_when_values_are_scrambled_is_not_a_code():
     """Positive values in the place that speaks for the answer: the mask is a picture, and everybody reads it."""
-    from accredit.audit.swaps import value_scramble
+    from accredit.audit.swaps import mask_transplant, value_scramble
 
     x = RNG.random((600, 4)) + 0.1
     labels = (x[:, 0] > x[:, 1]).astype(int)
@@ -194,6 +194,9 @@ def test_what_outsiders_keep_when_values_are_scrambled_is_not_a_code():
     assert value_scramble(x, masks, labels, reads, [reads]).verdict == "passes"
     unsure = lambda x, m: np.full((len(x), 2), 0.5)  # noqa: E731
     assert value_scramble(x, masks, labels, reads, [unsure]).verdict == "flagged"
+    assert mask_transplant(x, masks, labels, reads).verdict == "flagged"  # the mask of another row shows what it shows
+    assert mask_transplant(x, masks, labels, reads, [reads]).verdict == "passes"
+    assert mask_transplant(x, masks, labels, reads, [unsure]).verdict == "flagged"
 
 
 def test_less_than_chance_is_not_evidence(monkeypatch):
@@ -286,3 +289,23 @@ def test_a_regression_is_audited_by_thirds():
     assert told.conclusion.answer == "leaks" and set(told.flagged) == set(tests)
     with pytest.raises(InvalidInput, match="nothing can leak"):
         Thirds.of(np.zeros(50))
+
+
+@pytest.mark.slow
+def test_a_saved_regression_is_audited_by_its_own_numbers(tmp_path):
+    from accredit.audit import audit_saved
+    from accredit.learned import Training, l2x
+
+    x = np.random.default_rng(4).normal(size=(200, 3))
+    says = lambda rows: 5 + 2 * rows[:, 0]  # noqa: E731
+    training = Training(epochs=2, optimiser="adam")
+    with pytest.warns(RuntimeWarning, match="close to their random start"):
+        l2x(Tabular(3), 1, 1, training=training, surrogate_width=8, selector_width=8).fit(x, says).save(
+            tmp_path / "l2x"
+        )
+    np.savez(tmp_path / "rows.npz", x=x, answers=says(x))
+    report = audit_saved(tmp_path / "l2x", tmp_path / "rows.npz", tests=["mask-only probe", "value scramble"])
+    assert {f.name for f in report} == {PROBE, SCRAMBLE} and "in which third it lies" in report.notes[-1]
+    np.savez(tmp_path / "labels.npz", x=x, labels=(x[:, 0] > 0).astype(int))
+    with pytest.raises(InvalidInput, match="audited by the black box's own numbers"):
+        audit_saved(tmp_path / "l2x", tmp_path / "labels.npz")

@@ -84,6 +84,8 @@ def test_players_as_json_rather_than_and_a_store(run, tmp_path):
     ("words", "says"),
     [
         (("--answer", SAID), "there is no prompt"),
+        (("--prompt", PROMPT, "--answer", ""), "--answer is '': there is nothing to credit"),
+        (("--prompt", PROMPT, "--answer="), "--answer is '': there is nothing to credit"),
         (("--prompt", PROMPT, "--answer", SAID, "--generate"), "both given"),
         (("--prompt", "nothing.txt", "--answer", SAID), "no such file"),
         (("--prompt", PROMPT, "--answer", SAID, "--cut"), "--cut is for texts"),

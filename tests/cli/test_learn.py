@@ -76,7 +76,7 @@ def test_texts_are_learned_once_and_explained_fast(tmp_path):
         (["learn", "fit", "nowhere.csv", "--out", "x"], "there is no file or folder 'nowhere.csv'"),
         (["learn", "fit", "x", "--out", "x", "--background", "b.csv"], "--background is for rows"),
         (["explain", "--table", "--fallback", "3"], "--fallback is for --fast FOLDER"),
-        (["explain", "a film", "--fast", "nowhere"], "nowhere holds no saved explainer.*accredit learn fit"),
+        (["explain", "a film", "--fast", "nowhere"], "'nowhere' holds no saved explainer.*accredit learn fit"),
     ],
 )
 def test_what_is_refused_says_what_to_write(words, said):
@@ -118,6 +118,49 @@ def test_a_selector_of_rows_is_trained_used_and_audited(classes):
     assert found["conclusion"]["answer"] in ("leaks", "does not leak", "cannot tell")
     assert "the judge was trained on 300 training rows" in found["notes"]
     assert any(note.startswith("training left a doubt: ") for note in found["notes"])
+    from accredit.learned import EvalX, load
+
+    x = np.loadtxt(classes / "test.csv", delimiter=",", skiprows=1)
+    EvalX(load(classes / "l2x").inputs, width=4, epochs=1).fit(x, (x[:, 0] > 0).astype(int)).save(classes / "judge")
+    words = ["learn", "audit", classes / "l2x", classes / "test.csv", *about, "--judge", classes / "judge"]
+    assert "the judge was given" in json.loads(run(*words, "--json").stdout)["notes"]
+    with pytest.raises(InvalidInput, match="leave one of them out"):
+        run(*words, "--train", classes / "train.csv")
+
+
+@pytest.mark.slow
+def test_trained_explainers_of_rows_are_compared_with_values(classes):
+    about = ["--model", classes / "model.json"]
+    against = [*about, "--background", classes / "test.csv"]
+    run(
+        "learn",
+        "fit",
+        classes / "train.csv",
+        *about,
+        "--method",
+        "l2x",
+        "-k",
+        "2",
+        "--epochs",
+        "8",
+        "--out",
+        classes / "l2x",
+    )
+    run("learn", "fit", classes / "train.csv", *against, *TINY, "--out", classes / "fast")
+    names = ["shapley", f"fast-shapley:{classes / 'fast'}", f"selector:{classes / 'l2x'}"]
+    told = run(
+        "compare", *against, "--data", classes / "test.csv", "--limit", "4", "--methods", ",".join(names), "--json"
+    )
+    found = {one["method"]: one for one in json.loads(told.stdout)["standings"]}
+    assert all(found[name]["rows"] == 4 and not found[name]["failures"] for name in names)
+    assert [found[name]["passes"] for name in names] == [16, 2, 0]  # 2⁴ payoffs, everybody and nobody, none
+    for words, said in (
+        ([*about, "--data", classes / "test.csv"], "--background is missing"),
+        ([*against, "--data", classes / "test.csv", "--text", "a"], "--text is not for rows"),
+        (["--background", classes / "test.csv"], "--background is for rows"),
+    ):
+        refused = run("compare", *words)
+        assert refused.exit_code == 2 and said in refused.output
 
 
 @pytest.mark.slow

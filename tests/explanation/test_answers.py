@@ -63,6 +63,9 @@ def test_whole_answer_sentences_and_tokens_come_from_one_set_of_passes(builtin):
 def test_of_an_answer_of_one_token_there_is_one_target(builtin):
     e = explain("Anna lives in Rome . Where does Anna live ?", builtin, answer="Anna", methods="shapley")
     assert e.targets == ("answer",)
+    prompt = "Anna lives in Rome . Where does Anna live ?"
+    e = explain(prompt, builtin, answer="Rome", rather_than="Oslo", methods="shapley")
+    assert e.targets == ("answer", "Rome")
 
 
 def test_the_result_states_how_it_came_about(explained):

@@ -103,3 +103,38 @@ def test_words_that_the_tokenizer_does_not_know_are_named():
     assert not any(
         "does not know" in note for note in explain("It is good. It is.", answering("llama"), answer="It").notes
     )
+
+
+def _paid(prompts, answer):
+    return [-1.0 - ("good" in prompt) for prompt in prompts]
+
+
+@pytest.mark.parametrize("model", [_paid, "llama"])
+def test_a_string_that_occurs_more_often_than_it_is_listed_is_named(model):
+    """Which of them plays is decided by the order of the list, and nobody would know."""
+    asked = answering(model) if isinstance(model, str) else model
+    for players, noted in ((["It"], True), ({"who": "It"}, True), (["It is", "bad"], False), (["It", "It"], False)):
+        found = explain("It is good. It was bad.", asked, answer=" good", players=players, methods="leave-one-out")
+        assert any("'It' is in the prompt 2 times, and only 1 of them" in note for note in found.notes) is noted
+
+
+def test_spans_are_whole_numbers_of_any_kind():
+    asked = {"answer": " good", "methods": "leave-one-out"}
+    plain = explain(TEXT, _paid, players={"a": (0, 16)}, fixed=(20, 25), **asked)
+    drawn = explain(
+        TEXT, _paid, players={"a": (np.int64(0), np.int64(16))}, fixed=(np.int64(20), np.int64(25)), **asked
+    )
+    assert plain["leave-one-out"].credit == drawn["leave-one-out"].credit
+    for players in ([(0.7, 16.2)], {"a": (0.0, 16.0)}, [("0", "16")]):
+        with pytest.raises(InvalidInput, match=r"write a string of the prompt, or \(start, stop\)"):
+            explain(TEXT, _paid, players=players, **asked)
+
+
+def test_what_a_tokenizer_returns_and_functions_that_fail_or_should_write_are_named():
+    model = answering("llama")
+    with pytest.raises(InvalidInput, match=r"give its token ids: prompt\['input_ids'\]"):
+        explain(model.tokenizer(TEXT), model, answer=" good")
+    with pytest.raises(InvalidInput, match="failed on 1 prompts and 'good': ZeroDivisionError"):
+        explain(TEXT, lambda prompts, answer: 1 / 0, answer="good")
+    with pytest.raises(InvalidInput, match="does not write: give the answer"):
+        explain(TEXT, _paid, generate=True)

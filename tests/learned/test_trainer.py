@@ -395,7 +395,9 @@ def test_few_steps_are_a_doubt():
     explainer = l2x(Tabular(6), 2, 2, training=Training(epochs=2, optimiser="adam"))
     with pytest.warns(RuntimeWarning, match=r"steps of the optimiser: (5|10)\)"):
         explainer.fit(TABLE[:300], two_columns)
-    assert any("steps of the optimiser" in doubt for doubt in explainer.explain(TABLE[0]).certificate["doubts"])
+    certificate = explainer.explain(TABLE[0]).certificate
+    assert any("steps of the optimiser" in doubt for doubt in certificate["doubts"])
+    assert certificate["by_chance"] == explainer.history.by_chance is not None
 
 
 def test_a_choice_no_better_than_chance_is_a_doubt_with_its_error_rate():

@@ -99,7 +99,7 @@ def test_effective_sample_size():
     assert effective_sample_size([3, 3, 3]) == pytest.approx(3)
     assert effective_sample_size([4, 2]) == pytest.approx(36 / 20)
     for wrong in ([], [0, 0], [1, -1], [np.nan]):
-        with pytest.raises(InvalidInput, match="every number must be finite|must not be negative"):
+        with pytest.raises(InvalidInput, match=r"every number must be finite|must not be negative"):
             effective_sample_size(wrong)
     with pytest.raises(InvalidInput, match="at least 2"):
         MaskLabels(3, 1)

@@ -78,3 +78,9 @@ def test_partitions_keep_and_share():
     assert_allclose(partition.shares(np.array([[1.0, 9, 2, 4], [0, 9, 1, 1]])), [[5, 2], [1, 1]])
     grouped = partition_of({"ends": [0, 3]}, 4, np.array([True, True, True, True]), ("p", "q", "r", "s"))
     assert grouped.players == ("ends", "q", "r") and grouped.owner.tolist() == [0, 1, 2, 0]
+
+
+@pytest.mark.parametrize("family", ["gpt2", "roberta"])  # RoBERTa's offsets leave white space out
+def test_tokens_of_white_space_are_shown_as_signs(family):
+    tokens = text_model(family).encode("It is.\n\nIt\tis ").tokens
+    assert {"⏎", "⇥"} <= set(tokens) and not any(odd in token for token in tokens for odd in "ĊĉĠ")

@@ -136,8 +136,8 @@ def test_wrong_input_is_named():
     for given, message in (
         ((tokens[:, :, :2], query), r"tokens have shape \(6, 5, 2\); give \(rows, tokens, 4\)"),
         ((tokens, query[:5]), r"query has shape \(5, 3\); give \(6, 3\)"),
-        ((nan, query), "tokens hold a number that is not finite"),
-        ((tokens, query, np.ones((6, 5))), "give booleans"),
+        ((nan, query), "tokens holds nan"),
+        ((tokens, query, np.full((6, 5), 0.5)), "True and False only"),
         ((tokens, query, empty), "row 4 of present has no token"),
     ):
         with pytest.raises(InvalidInput, match=message):

@@ -28,6 +28,7 @@ def _work(journal_file: str, folder: str, held: bool, done: str) -> None:
     game = Traced(folder, held)
     with Journal(journal_file) as journal, durable(game, journal, "serial", name=NAME) as kept:
         payoffs = kept.payoff(from_index(np.arange(1024), 10))
+        assert kept.evaluated + kept.recalled == 1024  # its own, and those of the others
         Path(done).write_text(f"{kept.evaluated} {payoffs.sum()}")
 
 

@@ -22,17 +22,24 @@ def test_every_benchmark_has_a_section_and_every_figure_its_place():
     assert {"shapley", "estimation", "flow", "explain", "tables", "valuation", "answers", "arena"} <= known.keys()
     folder = benchmarks_page.ROOT / "benchmarks" / "results"
     for name in known:
-        line = benchmarks_page.newest(name, folder)
-        shown = benchmarks_page.section(name, "", line)
-        for key, _ in benchmarks_page.flat(line["figures"] if line else {}):
+        lines = benchmarks_page.newest(name, folder)
+        shown = benchmarks_page.section(name, "", lines)
+        for key in {key for line in lines for key, _ in benchmarks_page.flat(line["figures"])}:
             assert f">{benchmarks_page.html.escape(key)}<" in shown or f"| `{key}` |" in shown, (name, key)
 
 
 def test_a_whole_run_comes_before_a_later_quick_one(tmp_path):
     runs = [{"command": f"python -m benchmarks.it {words}", "n": n} for n, words in enumerate(["--large", "--quick"])]
     (tmp_path / "it.jsonl").write_text("".join(json.dumps(run) + "\n" for run in runs))
-    assert benchmarks_page.newest("it", tmp_path)["n"] == 0
-    assert benchmarks_page.newest("other", tmp_path) is None
+    assert [line["n"] for line in benchmarks_page.newest("it", tmp_path)] == [0]
+    assert benchmarks_page.newest("other", tmp_path) == []
+
+
+def test_parts_run_one_by_one_all_have_a_place_until_the_whole_is_run(tmp_path):
+    given = ["--only a", "", "--only b", "--only a", "--only b"]
+    runs = [{"command": f"python -m benchmarks.it {words}".strip(), "n": n} for n, words in enumerate(given)]
+    (tmp_path / "it.jsonl").write_text("".join(json.dumps(run) + "\n" for run in runs))
+    assert [line["n"] for line in benchmarks_page.newest("it", tmp_path)] == [1, 4, 3]
 
 
 def test_bars_left_and_right_of_one_are_told_apart_and_names_are_escaped():

@@ -14,7 +14,7 @@ from accredit.core import InvalidInput
 from accredit.valuation.gradient_store import GradientStore
 from accredit.valuation.losses import NextTokens, loss_named
 from accredit.valuation.network import network
-from accredit.valuation.trace import asked, encoded, trace
+from accredit.valuation.trace import answer_places, asked, encoded, trace
 from tests.valuation.small_models import COUNTRIES, FACTS, RIVERS, TOWNS, language_model
 
 torch = pytest.importorskip("torch")
@@ -84,6 +84,14 @@ def test_what_cannot_be_asked_is_refused(learned: Any) -> None:
         trace(model, tokenizer, ["kelu"], "the capital of", "kelu")
     with pytest.raises(InvalidInput, match="16 fit"):
         trace(model, tokenizer, texts, "the " * 20, "kelu")
+    with pytest.raises(InvalidInput, match="'zzz' holds a word that this model's tokenizer does not know"):
+        trace(model, tokenizer, texts, "the capital of", "zzz")
+
+
+def test_an_unknown_word_inside_an_answer_takes_nothing_off_its_end(learned: Any) -> None:
+    _, tokenizer, _ = learned
+    whole, first, last = answer_places(tokenizer, "the capital of", "zzz is kelu")
+    assert last == len(whole) and [tokenizer.decode([token]) for token in whole[first:last]] == ["<unk>", "is", "kelu"]
 
 
 def test_a_filled_store_answers_without_the_texts_and_an_unfilled_one_says_what_is_missing(

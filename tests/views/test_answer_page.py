@@ -9,7 +9,7 @@ import pytest
 
 from accredit import views
 from accredit.core import Attribution, Precision
-from accredit.explanation import Explanation, Said, Token
+from accredit.explanation import Explanation, Said, Token, explain
 from accredit.views.answer_page import CELLS
 from tests.browsing import WIDTHS, chromium, fits, new_page
 from tests.views.hostile import corpus
@@ -65,6 +65,18 @@ def test_credit_below_rounding_is_drawn_as_none():
     quiet = Explanation(e.text, e.prediction, "answer", e.players, ("shapley",), {"shapley": noise}, tokens=e.tokens,
                         said=e.said, provenance=e.provenance)  # fmt: skip
     assert "█" not in str(quiet) and 'class="t u12"' not in views.explanation_page(quiet)
+
+
+def test_nobody_earned_most_of_a_loss():
+    def against(prompts, answer):
+        return [-1.0 - prompt.count("dog") + 0.25 * prompt.count("cat") for prompt in prompts]
+
+    why = explain("A cat . A dog . A dog again .", against, answer="fish", methods="shapley")
+    page = views.explanation_page(why)
+    assert (
+        "“A cat .” speaks for it most: 0.25 of −1.75; “A dog .” and “A dog again .” speak against it most: −1 each."
+        in page
+    )
 
 
 def test_a_notebook_shows_every_sentence_without_a_script():

@@ -44,6 +44,15 @@ def test_every_method_and_number_is_on_the_page(make):
             assert shown in page
 
 
+def test_a_next_token_of_white_space_is_shown_as_a_sign():
+    """A bar with an empty name says nothing."""
+    explained = replace(sample(), target="\n", prediction=(("\n", 0.6), (" ", 0.3), (" not", 0.1)))
+    shown = views.text(explained)
+    assert "⏎ 60.0%, ␣ 30.0%, not 10.0%" in shown and "of ⏎" in shown
+    page = views.explanation_page(explained)
+    assert "Why ⏎?" in page and ">␣<" in page
+
+
 def test_refused_methods_say_why_and_claims_give_reasons():
     page = views.explanation_page(sample())
     assert "no concept was given" in page

@@ -21,6 +21,7 @@ from accredit.valuation.trace import Trace
 from accredit.valuation.worth import CURVE_STEPS
 from accredit.values.interactions import shapley_interactions
 from accredit.views.data_view import data_body
+from accredit.views.trace_view import trace_body, trace_text
 from accredit.views.valuation import report_page, report_text
 from accredit.web import watching
 from accredit.web.data import as_csv, state_of, values_csv, watch
@@ -162,6 +163,7 @@ def test_the_page_answers_both_questions_and_says_why_it_names_nobody(path):
     body = data_body(seen)
     assert body.index("Which labels are wrong?") < body.index("What is each row worth?")
     assert "&lt;i&gt;0" in body and "<i>" not in body and "one is wrong" in body
+    assert "does most harm" not in body and "is worth least" in body
     assert seen.harmful == () and "No row is called harmful: these &lt;features&gt; are at chance" in body
     with Journal(path) as journal:
         journal.describe(run, facts | {"wrong labels": None, "unanswered": "the target is a number"})
@@ -383,7 +385,8 @@ def test_a_trace_is_shown_in_the_data_view_and_never_obeyed(tmp_path):
     seen = watching.shown(str(file), None)
     body = str(seen["html"])
     assert seen["payoffs"] is None and "<script>alert" not in seen["page"] and "&lt;script&gt;" in body
-    assert body.index("row 4") < body.index("row 3") < body.index("row 2") < body.index("row 1")
+    assert body.index("row 4") < body.index("row 3") < body.index("row 2")
+    assert "row 1" not in body  # its score is nothing
     assert "with probability 0.5" in body and "What cannot be known from this" in body
     assert watching.values_csv(str(file)).splitlines()[:2] == ["row,score,text", "4,3.0,'=1+1"]
     with pytest.raises(InvalidInput, match="a trace has no payoffs"):
@@ -393,6 +396,21 @@ def test_a_trace_is_shown_in_the_data_view_and_never_obeyed(tmp_path):
     assert watching.state_of(str(file)) != before
     back = Trace.from_plain(json.loads(found.to_json()))
     assert back.to_json() == found.to_json()
+
+
+def test_texts_that_made_an_answer_less_likely_are_not_among_those_that_made_it_likelier():
+    found = traced(("one", "two", "three"))
+    below = replace(found, scores=found.scores - 1.5, by_token=found.by_token - 0.75)  # −1.5, −0.5, 0.5
+    body = str(trace_body(below, 50))
+    assert body.index("row 3") < body.index("What spoke against it") < body.index("row 1") < body.index("row 2")
+    lines = trace_text(below).splitlines()
+    assert [line.split("row ")[1][0] for line in lines if "  row " in line] == ["3", "1", "2"]
+    none = replace(found, scores=-found.scores, by_token=-found.by_token)
+    assert "What made it likelier" not in trace_body(none) and "none of which made it likelier" in trace_text(none)
+    nothing = replace(found, scores=0 * found.scores, by_token=0 * found.by_token)
+    assert (
+        "None of the training texts made it likelier" in trace_body(nothing) and "row" not in trace_text(nothing)[:120]
+    )
 
 
 @pytest.mark.parametrize(

@@ -217,6 +217,9 @@ def test_a_run_is_started_watched_and_put_away(browser, server):
     visit.see("#run-state").to_have_text("films.csv is valued.")
     visit.see("#data-result h2").to_have_text(["Which labels are wrong?", "What is each row worth?"])
     visit.see("#data-result .row-text").not_to_have_count(0)
+    page.reload()  # the run is found again, and so is what ends it
+    visit.see("#run-name").to_have_text("films.csv")
+    visit.see("#run-state").to_have_text("films.csv is valued.")
     page.click("#run-cancel")
     visit.see("#data-result").to_contain_text("row 15")  # the journal that the server was started with
     visit.see("#run-cancel").to_be_hidden()

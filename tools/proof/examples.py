@@ -668,6 +668,9 @@ AS = {  # what a parameter expects where its name and annotation say something e
     ("audit.audit_attention", "tests"): "members",
     ("audit.audit_saved", "tests"): "members",
     ("audit.leakage_report", "tests"): "members",
+    ("audit.leakage_report", "surrogate"): "function",
+    ("audit.leakage_report", "black_box"): "function",
+    ("audit.audit_saved", "black_box"): "function",
 }
 FREE = {("core.Selection", "rule"), ("core.Interactions", "index")}  # words of whoever writes the result
 

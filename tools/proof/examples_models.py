@@ -207,5 +207,7 @@ AUDITS: Examples = {
     "audit.leakage_report.masks": lambda f: _masks(40),
     "audit.leakage_report.labels": lambda f: np.arange(40) % 2,
     "audit.leakage_report.scores": lambda f: None,
+    "audit.leakage_report.tests": lambda f: ("mask-only probe",),
+    "audit.audit_saved.tests": lambda f: ("mask-only probe",),
 }
 TAKING_MODELS: Examples = GRADIENTS | MODELS | LEARNED | AUDITS

@@ -17,7 +17,7 @@ export function dataView(about, frame) {
   let following = null; // ends with the visit
   let state = "";
   let file = null;
-  let open = about.store; // is there a journal to look at?
+  let open = about.store || about.run; // is there a journal to look at?
 
   function tell(message) {
     problem.textContent = sentence(message);
@@ -50,6 +50,7 @@ export function dataView(about, frame) {
     by("run-cancel").textContent = going ? "Cancel" : "Back to the journal";
     form.querySelector(".primary").disabled = going || !file;
     if (!run) return;
+    by("run-name").textContent = run.name;
     const said = { running: `${run.name} is being valued.`, finished: `${run.name} is valued.`, cancelled: "Cancelled. What was trained is below.", failed: "" };
     by("run-state").textContent = said[run.how];
     if (run.how === "failed") tell(`The run stopped: ${run.problem}`);

@@ -1,0 +1,130 @@
+"""Rows of a file in the arena, on a model in a file: values of games beside fast Shapley values and trained selectors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from accredit.arena.contest import DEFAULT_METRICS, METRICS, Example, Explained
+from accredit.core import Attribution, Game
+from accredit.core.files import read_bytes
+from accredit.core.games import output
+from accredit.evaluate.erasure import PostHocAccuracy
+from accredit.evaluate.metric import Metric, Unfit
+from accredit.games import counted
+from accredit.methods import find
+from accredit.store.fingerprint import fingerprint
+from accredit.store.workers import one_thread
+
+COMPARED_ROWS = ("shapley", "banzhaf", "leave-one-out")  # where no methods are named
+TRAINED = ("fast-shapley", "selector")  # methods that are read from a folder
+
+
+@dataclass(frozen=True)
+class RowFileContest:
+    """Settings of a contest on rows: files of a model, of rows to explain and of background rows. What is explained is the
+    output that the model gives most, unless an example names another."""
+
+    methods: tuple[str, ...]
+    model: str
+    data: str
+    background: str
+    metrics: tuple[str, ...] = DEFAULT_METRICS
+    payoff: str | None = None  # None: as `accredit explain` does for rows of this model
+    budget: int | None = None
+    seed: int = 0
+    trusted: tuple[str, ...] = ()
+
+    def checked(self) -> None:
+        """Refuse what would fail on every row: unknown methods, files that cannot be read, explainers of another model."""
+        for name in self.methods:
+            if name.partition(":")[0] not in TRAINED:
+                find(name, "game")
+        self._family()
+
+    def examples(self, limit: int | None = None) -> list[Example]:
+        """Every row of the file, written out."""
+        frame = self._frame().iloc[:limit]
+        return [Example(at, ", ".join(f"{name}={value}" for name, value in zip(frame.columns, row, strict=True)))
+                for at, row in enumerate(frame.itertuples(index=False))]  # fmt: skip
+
+    def settings(self) -> Mapping[str, Any]:
+        from accredit.core.version import __version__
+
+        files = {name: fingerprint(file=read_bytes(getattr(self, name))).parts["file"]
+                 for name in ("model", "data", "background")}  # fmt: skip
+        return {**vars(self), **files, "accredit": __version__}
+
+    def steady(self) -> AbstractContextManager[None]:
+        return one_thread()
+
+    def game(self, example: Example) -> Game:
+        return output(self._family().game(example.row), self._output(example))
+
+    def explain(self, method: str, example: Example) -> Explained:
+        name, _, folder = method.partition(":")
+        if name == "fast-shapley":
+            return Explained(self._fast(folder, example), 2)
+        if name == "selector":
+            return Explained(self._selected(folder, example), 0)
+        game = counted(self.game(example))
+        return Explained(find(method, "game").solver(self.budget, self.seed).solve(game), game.payoffs)
+
+    def metric(self, name: str, example: Example) -> Metric:
+        asked = self._family().asked
+        decides = asked.unit == "probability" and len(asked.outputs) == 2
+        if name == "log-odds" and asked.unit != "probability":
+            return self._unfit(name, f"log-odds needs payoffs that are probabilities, and the payoff is {asked.unit}")
+        if name == "post-hoc accuracy":
+            why = "post-hoc accuracy needs the probability of one of two classes"
+            return PostHocAccuracy(threshold=0.5) if decides else self._unfit(name, why)
+        return METRICS[name]
+
+    def _unfit(self, name: str, because: str) -> Metric:
+        return Unfit(name, METRICS[name].better, METRICS[name].paper, because)
+
+    def _frame(self) -> Any:
+        from accredit.store.frames import read_frame
+
+        return read_frame(self.data)
+
+    def _family(self) -> Any:
+        return _family(self.model, self.data, self.background, self.payoff, self.trusted, self.seed)
+
+    def _output(self, example: Example) -> str:
+        asked = self._family().asked
+        return example.target or str(asked.outputs[asked.prediction[example.row].argmax()])
+
+    def _fast(self, folder: str, example: Example) -> Attribution:
+        from accredit.explanation.table_run import opened
+        from accredit.learned.fast_results import explain_rows_fast
+        from accredit.store.frames import read_frame
+
+        asked = self._family().asked
+        found = explain_rows_fast(
+            folder, self._frame().iloc[[example.row]], opened(self.model, self.trusted), read_frame(self.background),
+            payoff=asked.unit, budget=self.budget, seed=self.seed,
+        )  # fmt: skip
+        return found.row(0, self._output(example))
+
+    def _selected(self, folder: str, example: Example) -> Attribution:
+        from accredit.learned.tasks import opened_selector, row_task, scores_of
+
+        row = self._frame().iloc[[example.row]]
+        selector, task = opened_selector(folder, lambda like: row_task(row, self.model, self.trusted, like))
+        return scores_of(task.names[0], selector.scores(task.x)[0], selector.rule())
+
+
+@lru_cache(maxsize=2)
+def _family(model: str, data: str, background: str, payoff: str | None, trusted: tuple[str, ...], seed: int) -> Any:
+    """The games of all rows, made once in every process."""
+    from accredit.explanation.table_run import opened
+    from accredit.learned.families import RowFamily
+    from accredit.store.frames import read_frame
+
+    return RowFamily.of(
+        read_frame(data), opened(model, trusted), read_frame(background), payoff=payoff, seed=seed
+    )  # fmt: skip
