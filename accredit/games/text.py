@@ -23,7 +23,8 @@ from accredit.models.payoffs import Payoff, check_payoff, named_payoff, payoffs_
 from accredit.models.state import device_of
 from accredit.models.text import TextModel, TokenBatch
 
-NEARLY = 64  # rounding errors by which equal outputs may differ
+NEARLY = {torch.float32: 64, torch.float64: 64}  # rounding errors by which equal outputs may differ
+NEARLY_HALF = 4  # the same in half precision, where they are large: what differs by more is computed as it is
 REMOVALS = ("mask", "delete", "attention", "pad", "zero")
 
 
@@ -254,7 +255,8 @@ class TextGame(PartsGame):
 
 def _nearly(outputs: torch.Tensor, others: torch.Tensor) -> bool:
     """Whether two ways of computing the same outputs differ by rounding only."""
-    near = NEARLY * torch.finfo(outputs.dtype).eps * max(1.0, float(outputs.abs().max()))
+    errors = NEARLY.get(outputs.dtype, NEARLY_HALF)
+    near = errors * torch.finfo(outputs.dtype).eps * max(1.0, float(outputs.abs().max()))
     return outputs.shape == others.shape and float((outputs - others).abs().max()) <= near
 
 

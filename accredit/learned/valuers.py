@@ -189,7 +189,8 @@ def fitted(
     players = asked.coalitions.shape[2]
     x, owner = torch.from_numpy(seen.x), torch.from_numpy(seen.owner)
     shown, wanted, total = (torch.from_numpy(part).float() for part in (asked.coalitions, asked.wanted, asked.total))
-    present = torch.from_numpy(seen.present).float()
+    present = torch.zeros(len(seen), players)  # the input with the most players may not be among these
+    present[:, : seen.players] = torch.from_numpy(seen.present).float()
     spread = wanted.reshape(-1, wanted.shape[2]).var(dim=0).clamp(min=1e-24)
     optimiser = torch.optim.Adam(network.parameters(), lr=rate)
     slower = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, epochs)

@@ -239,6 +239,15 @@ def test_texts_of_any_length_join_explain_as_a_method(tmp_path):
 
 
 @pytest.mark.slow
+def test_the_longest_text_may_be_one_that_calibrates():
+    """The only text of six words is not learned from; the network still answers about six players."""
+    texts = [*TEXTS, "bad film"]
+    texts[int(np.random.default_rng(0).permutation(len(texts))[0])] = "a very good and very film"
+    fast = fit_fast_inputs(texts, text_model("bert"), **TINY | {"calibration": 24, "epochs": 1, "seed": 0})
+    assert fast.report["trained on"] == len(texts) - 24
+
+
+@pytest.mark.slow
 def test_pictures_join_explain_as_a_method(tmp_path):
     vit = image_model()
     size = explain(np.zeros((12, 12), dtype=np.uint8), vit, methods="loo", players=(2, 2)).players

@@ -112,5 +112,5 @@ class DeadlyToRead(Sizes):
 
     def __setstate__(self, state: dict[str, object]) -> None:
         self.__dict__ |= state
-        for process in self.victims:
+        for process in sorted(self.victims, key=lambda victim: victim == os.getpid()):  # the reader itself comes last
             os.kill(process, signal.SIGKILL)

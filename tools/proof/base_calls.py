@@ -136,7 +136,7 @@ LEFT_OUT = {  # pattern of a name -> why it is not called with bad values
     "valuation.Harmonics": "a record",
     "valuation.Split": "built by split",
     "valuation.WrongLabels*": "built by wrong_labels",
-    "valuation.Trace": "a record",
+    "valuation.Trace*": "a record; its JSON is read by load",
     "valuation.Network*": "built by network",
     "valuation.network*": "takes a network and its batches",
     "valuation.tracin": "takes networks and their batches",
