@@ -3,14 +3,26 @@ import { inspect } from "/static/inspector.js";
 import { events, Problem, UNREACHABLE } from "/static/stream.js";
 
 // The server escaped every name. A document that is not shown runs no script, and the policy of the page forbids handlers too.
-// A long piece is parsed in slices, so that no frame waits for all of it.
-const SLICE = 60_000; // characters
-export const breath = () => globalThis.scheduler?.yield?.() ?? new Promise((go) => setTimeout(go));
+// Much of it is parsed in slices, with a frame between them: work that only yields is taken up again before anything is drawn.
+const SLICE = 50_000; // characters
+const FRAME = 2 * SLICE; // characters that are parsed between two frames
+const WAIT = 100; // milliseconds after which a page that draws no frames goes on
+export const breath = () =>
+  new Promise((go) => {
+    const late = setTimeout(go, WAIT);
+    requestAnimationFrame(() => (clearTimeout(late), setTimeout(go)));
+  });
+let written = 0; // characters since the last frame that was let through
 export async function nodes(html) {
   const apart = document.implementation.createHTMLDocument("");
   for (let at = 0; at < html.length; at += SLICE) {
-    if (at) await breath();
-    apart.write(html.slice(at, at + SLICE));
+    const slice = html.slice(at, at + SLICE);
+    if (written + slice.length > FRAME) {
+      await breath();
+      written = 0;
+    }
+    written += slice.length;
+    apart.write(slice);
   }
   apart.close();
   return [...apart.body.childNodes];
