@@ -164,6 +164,12 @@ def _row(given: Any, name: str) -> Any:
     return given
 
 
+def _path(given: Any, name: str) -> Any:
+    """As it was written: a `Path` forgets a dot before it and a stroke after it, which say that it is not a name or a file."""
+    as_path(given, name)
+    return given
+
+
 def _texts(given: Any, name: str) -> Any:
     if not isinstance(given, list | tuple) or not all(isinstance(item, str) for item in given):
         raise InvalidInput(f"{name} is {shown(given)}; give a list of strings")
@@ -209,7 +215,7 @@ PLAIN: dict[str, Callable[[Any, str], Any]] = {
     "texts": _texts,
     "words": _words,
     "wholes": _wholes,
-    "path": as_path,
+    "path": _path,
     "FloatArray": finite_numbers,
     "BoolArray": truths,
     "npt.ArrayLike": finite_numbers,
