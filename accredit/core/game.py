@@ -210,7 +210,7 @@ def player_index(players: tuple[str, ...], name: str | int) -> int:
         raise InvalidInput(f"players is {shown(players)}; give the players of a game, as in ('a', 'b')") from None
     except ValueError:
         some = ", ".join(players[:8]) + (", …" if len(players) > 8 else "")
-        raise InvalidInput(f"unknown player {name!r}; the players are {some}") from None
+        raise InvalidInput(f"unknown player {shown(name)}; the players are {some}") from None
 
 
 def coalition_of(players: tuple[str, ...], names: Iterable[str | int]) -> BoolArray:

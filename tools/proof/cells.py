@@ -27,6 +27,7 @@ ALSO_CALLED = {  # what a message may call an argument by
     "games": ("payoff", "player", "output"),
     "given": ("player", "text", "row"),
     "coalition": ("player",),
+    "carrier": ("player",),
     "names": ("player", "row"),
     "players": ("group", "token"),
     "groups": ("player",),

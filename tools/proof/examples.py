@@ -658,6 +658,7 @@ CHOICES = {
 AS = {  # what a parameter expects where its name and annotation say something else
     ("flow.multi_commodity", "pairs"): "any",  # one pair of ends may have two commodities
     ("core.distinct_names", "labels"): "members",  # repeats are what it is for
+    ("games.unanimity", "carrier"): "members",  # named once or twice, the same players
     ("games.restricted", "players"): "members",  # named once or twice, the same players
     ("store.save", "arrays"): "mapping",
     ("evaluate.random_scores", "game"): "players",  # nobody's payoff is asked
