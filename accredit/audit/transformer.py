@@ -76,7 +76,7 @@ def audit_texts(
     unknown = sorted(set(tests) - set(TESTS))
     if unknown:
         raise InvalidInput(f"there is no test {unknown[0]!r} of a classifier; write some of {', '.join(TESTS)}")
-    if not texts or isinstance(texts, str) or not tests:
+    if not texts or not tests:
         raise InvalidInput("there is nothing to audit; give a list of at least one text, and at least one test")
     if model.law == "none":
         raise InvalidInput(f"{model.name} gives one number, not probabilities; attention is audited for classifiers")

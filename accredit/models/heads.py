@@ -72,8 +72,6 @@ def similarity_model(model: Any, tokenizer: Any, to: str, pooling: Pooling = "me
 
     A vector is the last hidden states pooled: their mean over all tokens that are read, the first, or the last.
     """
-    if pooling not in ("mean", "first", "last"):
-        raise InvalidInput(f"pooling is {pooling!r}; write 'mean', 'first' or 'last'")
 
     def vector(output: Any, batch: TokenBatch) -> torch.Tensor:
         if getattr(output, "last_hidden_state", None) is None:

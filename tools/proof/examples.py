@@ -13,7 +13,7 @@ import numpy as np
 from accredit.core import Attribution, Attributions, Claim, Holds, Precision
 from accredit.games import FunctionGame, FunctionGames, TableGame
 from accredit.values import Permutations, mobius, shapley
-from tools.proof.examples_models import TAKING_MODELS
+from tools.proof.examples_models import TAKING_MODELS, answering, image_model, text_model
 
 NOTHING = object()
 PLAYERS = ("a", "b", "c")
@@ -92,14 +92,6 @@ def _report() -> Any:
     from accredit.values.report import report
 
     return report(TableGame(PLAYERS, TABLE))
-
-
-@cache
-def _texts() -> Any:
-    from accredit.models import as_text_model
-    from accredit.models.builtin import load_text
-
-    return as_text_model(*load_text())
 
 
 @cache
@@ -387,10 +379,10 @@ BY_CALL: dict[str, Callable[[Path], Any]] = {
     "games.string_game.payoff": lambda f: "log-odds",
     "games.string_game.text": lambda f: "good film",
     "games.string_game.players": lambda f: "word",
-    "games.text_game.model": lambda f: _texts(),
+    "games.text_game.model": lambda f: text_model(),
     "games.text_game.text": lambda f: "good film",
     "games.text_game.players": lambda f: "token",
-    "games.image_game.model": lambda f: _pictures(),
+    "games.image_game.model": lambda f: image_model(),
     "games.image_game.image": lambda f: np.zeros((28, 28), np.uint8),
     "games.image_game.players": lambda f: (2, 2),
     "games.asked_game.function": lambda f: (
@@ -399,8 +391,8 @@ BY_CALL: dict[str, Callable[[Path], Any]] = {
     "games.asked_game.prompt": lambda f: "One fact. Two facts.",
     "games.asked_game.answer": lambda f: "Yes.",
     "games.asked_game.players": lambda f: "sentences",
-    "games.answer_game.model": lambda f: _answers()[0],
-    "games.answer_game.tokenizer": lambda f: _answers()[1],
+    "games.answer_game.model": lambda f: answering()[0],
+    "games.answer_game.tokenizer": lambda f: answering()[1],
     "games.answer_game.prompt": lambda f: "Anna lives in Paris. Where does Anna live?",
     "games.answer_game.answer": lambda f: "Paris",
     "games.answer_game.players": lambda f: "words",
@@ -577,21 +569,6 @@ def _strings() -> Any:
     return as_string_model(
         lambda texts: np.array([[(1 + len(t)) / 100, 0.99 - len(t) / 100] for t in texts]), law="probability"
     )
-
-
-@cache
-def _pictures() -> Any:
-    from accredit.models import as_image_model
-    from accredit.models.builtin import load_vision
-
-    return as_image_model(*load_vision())
-
-
-@cache
-def _answers() -> Any:
-    from accredit.models.builtin import load_answers
-
-    return load_answers()
 
 
 INSTANCES: dict[str, Callable[[], Any]] = {  # of classes that the library builds

@@ -13,7 +13,7 @@ PROMPTS = ("good film", "bad film")
 
 
 @cache
-def _texts() -> Any:
+def text_model() -> Any:
     from accredit.models import as_text_model
 
     return as_text_model(*_loaded())
@@ -27,7 +27,7 @@ def _loaded() -> Any:
 
 
 @cache
-def _answers() -> Any:
+def answering() -> Any:
     from accredit.models.builtin import load_answers
 
     return load_answers()
@@ -38,6 +38,13 @@ def _vision() -> Any:
     from accredit.models.builtin import load_vision
 
     return load_vision()
+
+
+@cache
+def image_model() -> Any:
+    from accredit.models import as_image_model
+
+    return as_image_model(*_vision())
 
 
 @cache
@@ -129,7 +136,7 @@ def _model_folder(which: str) -> Any:
 
 Examples = dict[str, Callable[[Path], Any]]
 GRADIENTS: Examples = {
-    "gradients.*.model": lambda f: _texts(),
+    "gradients.*.model": lambda f: text_model(),
     "gradients.*.given": lambda f: PROMPTS[0],
     "gradients.*.target": lambda f: "positive",
     "gradients.*.players": lambda f: "word",
@@ -144,8 +151,8 @@ GRADIENTS: Examples = {
 MODELS: Examples = {
     "models.as_text_model.model": lambda f: _loaded()[0],
     "models.as_text_model.tokenizer": lambda f: _loaded()[1],
-    "models.as_answering_model.model": lambda f: _answers()[0],
-    "models.as_answering_model.tokenizer": lambda f: _answers()[1],
+    "models.as_answering_model.model": lambda f: answering()[0],
+    "models.as_answering_model.tokenizer": lambda f: answering()[1],
     "models.as_image_model.model": lambda f: _vision()[0],
     "models.as_image_model.processor": lambda f: _vision()[1],
     "models.as_image_model.size": lambda f: None,
@@ -191,7 +198,7 @@ LEARNED: Examples = {
     "learned.*.budget": lambda f: None,
 }
 AUDITS: Examples = {
-    "audit.audit_texts.model": lambda f: _texts(),
+    "audit.audit_texts.model": lambda f: text_model(),
     "audit.audit_texts.texts": lambda f: list(PROMPTS),
     "audit.audit_texts.tests": lambda f: ("gradients",),
     "audit.audit_attention.model": lambda f: _classifier(),
