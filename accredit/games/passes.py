@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ import torch
 from accredit.core import AccreditError, BadPayoff, BoolArray, FloatArray, IntArray, InvalidInput, optional_whole
 from accredit.games.batches import CACHE_TOKENS, MEMORY, ROWS, reported, reporting, spans_by_length, transformer_bytes
 from accredit.games.prefixes import WORTH_KEEPING, Node, prefix_tree
+from accredit.games.roundings import nearly
 from accredit.games.states import Enough, Kept, Room, States
 from accredit.models.answering import AnsweringModel
 from accredit.models.state import device_of
@@ -30,7 +31,6 @@ from accredit.models.state import device_of
 HOLE = -1  # the position of padding
 WORTH_A_PASS = 32  # tokens before an answer that are read on their own, without the last layer's output
 NOTHING = np.zeros(0, dtype=np.int64)
-NEARLY = 64  # roundings by which equal log-probabilities may differ
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,14 +81,15 @@ class Reader:
             return self._reading(self.way(rows))(rows)
 
     def way(self, rows: Sequence[Row]) -> str:
-        """How rows like these are read: the quickest way that gives the model's own numbers on two of them."""
+        """How rows like these are read: the quickest way that gives the model's own numbers on two of unequal length."""
         case = (
             str(getattr(self.model.model.config, "_attn_implementation", "eager")),
             any(r.whole is not None or r.unseen is not None for r in rows),
         )
         if case not in self.model.ways:
-            order = sorted(range(len(rows)), key=lambda i: len(rows[i].ids))
-            some = [rows[i] for i in dict.fromkeys((order[-1], order[0]))]
+            some = _unlike(rows)
+            if len(some) < 2:
+                return "plain"
             wanted = "padded" if self.model.encodes else "shared"
             self.model.ways[case] = wanted if self._agrees(some, wanted, case[0]) else "plain"
         return self.model.ways[case]
@@ -107,8 +108,7 @@ class Reader:
                 found = np.concatenate(self._reading(way, worth=1)(some))
             except AccreditError:
                 return False
-        size = torch.finfo(next(self.model.model.parameters()).dtype).eps * max(1.0, float(np.abs(own).max()))
-        return bool(np.abs(own - found).max() <= NEARLY * size)
+        return nearly(own, found, next(self.model.model.parameters()).dtype)
 
     # A causal model, common beginnings once
 
@@ -307,6 +307,19 @@ class Reader:
                 f"{self.model.name} gives an answer token the log-probability {found[~np.isfinite(found)][0]}; {kind}"
             )
         return found
+
+
+def _unlike(rows: Sequence[Row]) -> list[Row]:
+    """The longest row and the shortest. Where all are equally long, what comes second is the longest without its first half,
+    so that padding is tried; only the longest, where its prompt has one token."""
+    longest, shortest = max(rows, key=lambda row: len(row.ids)), min(rows, key=lambda row: len(row.ids))
+    if len(shortest.ids) < len(longest.ids):
+        return [longest, shortest]
+    half = len(longest.ids) // 2
+    if half == 0:
+        return [longest]
+    ids, positions = longest.ids[half:], longest.positions[half:]
+    return [longest, replace(longest, ids=ids, positions=positions if longest.whole is not None else positions - half)]
 
 
 def _alike(lengths: IntArray, most: int) -> Iterator[IntArray]:

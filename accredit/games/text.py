@@ -14,6 +14,7 @@ from accredit.core import BoolArray, FloatArray, InvalidInput
 from accredit.core.arguments import checked_arguments
 from accredit.games.batches import MEMORY, rows_that_fit, spans, spans_by_length, transformer_bytes
 from accredit.games.parts import PartsGame
+from accredit.games.roundings import nearly
 from accredit.models.encoded import Encoded
 from accredit.models.encoding import Text
 from accredit.models.first_block import looked_up
@@ -23,8 +24,6 @@ from accredit.models.payoffs import Payoff, check_payoff, named_payoff, payoffs_
 from accredit.models.state import device_of
 from accredit.models.text import TextModel, TokenBatch
 
-NEARLY = {torch.float32: 64, torch.float64: 64}  # rounding errors by which equal outputs may differ
-NEARLY_HALF = 4  # the same in half precision, where they are large: what differs by more is computed as it is
 REMOVALS = ("mask", "delete", "attention", "pad", "zero")
 
 
@@ -254,10 +253,7 @@ class TextGame(PartsGame):
 
 
 def _nearly(outputs: torch.Tensor, others: torch.Tensor) -> bool:
-    """Whether two ways of computing the same outputs differ by rounding only."""
-    errors = NEARLY.get(outputs.dtype, NEARLY_HALF)
-    near = errors * torch.finfo(outputs.dtype).eps * max(1.0, float(outputs.abs().max()))
-    return outputs.shape == others.shape and float((outputs - others).abs().max()) <= near
+    return nearly(outputs.double().cpu().numpy(), others.double().cpu().numpy(), outputs.dtype)
 
 
 @checked_arguments

@@ -167,3 +167,32 @@ def test_numbers_that_are_not_finite_stop_the_run():
 def test_settings_that_make_no_sense_are_refused(how):
     with pytest.raises(InvalidInput, match=next(iter(how))):
         answer_game(answering("gpt2"), TEXT, "It is good.", fixed=FIXED, **how)
+
+
+def mixing(family, dtype):
+    """A model whose first block adds three times the mean of all positions, so that no row may share or be padded."""
+    model = answering(family, dtype)
+    block = model.model.model.encoder.layers[0].fc1 if family == "bart" else model.model.transformer.h[0].mlp
+    block.register_forward_hook(lambda m, given, out: out + 3 * out.mean(dim=1, keepdim=True))
+    return model
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("family", ["gpt2", "bart"])
+def test_a_model_that_mixes_positions_is_read_in_its_own_way(family, dtype):
+    model, rng = mixing(family, dtype), np.random.default_rng(0)
+    rows = [row_of(rng.integers(4, 30, length), rng.integers(4, 30, 4)) for length in (40, 4)]
+    found = Reader(model).log_probabilities(rows)
+    assert set(model.ways.values()) == {"plain"}
+    assert_allclose(found, [own_call(model, row.ids.tolist(), row.answer) for row in rows], rtol=1e-6)
+
+
+@pytest.mark.parametrize("family", ["gpt2", "bart"])
+def test_a_first_call_with_one_row_does_not_decide_untried(family):
+    model, rng = mixing(family, torch.float32), np.random.default_rng(0)
+    begun = rng.integers(4, 30, 20)
+    rows = [row_of(np.concatenate([begun, rng.integers(4, 30, length)]), rng.integers(4, 30, 4)) for length in (20, 4)]
+    reader = Reader(model)
+    reader.log_probabilities(rows[:1])
+    expected = [own_call(model, row.ids.tolist(), row.answer) for row in rows]
+    assert_allclose(reader.log_probabilities(rows), expected, rtol=1e-6)
