@@ -112,9 +112,29 @@ def _of_estimator(model: Any, law: Law | None) -> ArrayModel:
     if hasattr(model, "predict_proba"):
         return ArrayModel(model.predict_proba, law or "probability", labels, f"{name}.predict_proba")
     if hasattr(model, "decision_function") and labels:
-        return ArrayModel(_two_sided(model.decision_function), law or "softmax", labels, f"{name}.decision_function")
+        return ArrayModel(_two_sided(class_decisions(model)), law or "softmax", labels, f"{name}.decision_function")
     score = "decision_function" if hasattr(model, "decision_function") else "predict"  # outlier detectors have scores
     return ArrayModel(getattr(model, score), law or "none", None, f"{name}.{score}")
+
+
+def class_decisions(model: Any) -> Callable[[Any], Any]:
+    """The decision function of a classifier, with a value for each class; one with a value for each pair is refused."""
+    if compares_pairs(model):
+        raise InvalidInput(
+            f"{type(model).__name__} has decision_function_shape='ovo': its decision values belong to pairs of classes, not to "
+            "classes; set decision_function_shape='ovr' on the fitted SVM, or explain one pair: "
+            "lambda rows: model.decision_function(rows)[:, 0]"
+        )
+    decide: Callable[[Any], Any] = model.decision_function
+    return decide
+
+
+def compares_pairs(model: Any) -> bool:
+    """Whether the estimator, or the last one of a pipeline or a search, has a decision value for each pair of classes."""
+    last = model
+    while hasattr(last, "best_estimator_") or hasattr(last, "steps"):
+        last = last.best_estimator_ if hasattr(last, "best_estimator_") else last.steps[-1][1]
+    return getattr(last, "decision_function_shape", None) == "ovo" and len(last.classes_) > 2
 
 
 def _two_sided(decide: Callable[[Any], Any]) -> Callable[[Any], FloatArray]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from accredit.core import BadPayoff, FloatArray, IntArray, InvalidInput, real_numbers
 from accredit.core.numbers import shown
-from accredit.models.arrays import ArrayModel, as_array_model
+from accredit.models.arrays import ArrayModel, as_array_model, class_decisions, compares_pairs
 from accredit.models.payoffs import OF_ALL, PAYOFFS, Payoff, named_payoff, payoff_of, payoffs_of
 
 UNITS = ("logit", "log-odds", "probability", "value")
@@ -173,8 +173,8 @@ def _of_estimator(model: Any) -> RowModel:
         score = getattr(model, "decision_function", None) or model.predict
         return RowModel({"value": score}, None, name, model)
     units: dict[str, Function] = {}
-    if hasattr(model, "decision_function"):
-        units["logit"] = _two_sided(model.decision_function)
+    if hasattr(model, "decision_function") and not (compares_pairs(model) and hasattr(model, "predict_proba")):
+        units["logit"] = _two_sided(class_decisions(model))
     if hasattr(model, "predict_proba"):
         chances = {"log-odds": _log_odds(model.predict_proba), "probability": model.predict_proba}
         averaged = name in _AVERAGED  # what these add up are probabilities, many of them 0 or 1
@@ -182,7 +182,7 @@ def _of_estimator(model: Any) -> RowModel:
     if not units and classes is not None:
         raise InvalidInput(
             f"{name} gives neither decision values nor probabilities; give a function of rows that returns numbers, such as "
-            f"lambda rows: model.predict(rows) == {str(classes[0])!r}"
+            f"lambda rows: model.predict(rows) == {np.asarray(classes).tolist()[0]!r}"
         )
     return RowModel(units, None if classes is None else tuple(map(str, classes)), name, model)
 

@@ -13,12 +13,14 @@ from sklearn.compose import make_column_transformer
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor, VotingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
+from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC
 
 import accredit
 from accredit.core import InvalidInput
+from accredit.models import as_array_model
 
 RNG = np.random.default_rng(0)
 DATA = pd.DataFrame({
@@ -212,3 +214,32 @@ def test_a_link_is_not_hidden():
     assert_allclose(np.exp(raw.prediction), number.prediction, rtol=1e-5)
     with pytest.raises(InvalidInput, match="write payoff='logit'"):
         accredit.explain(X[:3], model, dependence="cover")
+
+
+def offered(error):
+    """The function that a refusal offers in place of the model."""
+    return str(error.value)[str(error.value).index("lambda rows:") :]
+
+
+def test_the_function_offered_for_a_vote_without_chances_tells_classes_apart():
+    rows = np.random.default_rng(0).normal(size=(60, 3))
+    kinds = (rows[:, 0] > 0).astype(int)
+    members = [("line", LogisticRegression()), ("bayes", GaussianNB())]
+    model = VotingClassifier(members, voting="hard").fit(rows, kinds)
+    with pytest.raises(InvalidInput, match="neither decision values nor probabilities") as refused:
+        accredit.explain(rows[:2], model, background=rows[10:20])
+    found = accredit.explain(rows[:2], eval(offered(refused), {"model": model}), background=rows[10:20])
+    assert np.abs(found.credit).sum() > 0
+
+
+def test_decision_values_of_pairs_of_classes_are_not_taken_for_those_of_classes():
+    rows = np.random.default_rng(0).normal(size=(60, 3))
+    kinds = np.digitize(rows[:, 0], [-0.5, 0.5])
+    model = make_pipeline(StandardScaler(), SVC(decision_function_shape="ovo")).fit(rows, kinds)
+    for read in (as_array_model, lambda model: accredit.explain(rows[:2], model, background=rows[10:20])):
+        with pytest.raises(InvalidInput, match="pairs of classes") as refused:
+            read(model)
+    pair = eval(offered(refused), {"model": model})
+    assert accredit.explain(rows[:2], pair, background=rows[10:20]).outputs == ("prediction",)
+    model[-1].decision_function_shape = "ovr"
+    assert accredit.explain(rows[:2], model, background=rows[10:20]).outputs == ("0", "1", "2")
