@@ -226,11 +226,12 @@ def _of_xgboost(model: Any) -> RowModel:
 
 def _of_lightgbm(model: Any) -> RowModel:
     name = type(model).__name__
-    raw = lambda rows: model.predict(rows, raw_score=True)  # noqa: E731
+    booster = getattr(model, "booster_", model)
+    summed = lightgbm_summed(booster)
+    raw = lambda rows: np.asarray(model.predict(rows, raw_score=True)) / summed  # noqa: E731
     classes = getattr(model, "classes_", None)
     if classes is not None:
         return RowModel(_scored(raw, model.predict_proba), tuple(map(str, classes)), name, model)
-    booster = getattr(model, "booster_", model)
     objective = str(booster.dump_model(num_iteration=1).get("objective", "")).split(" ")[0]
     if objective in ("binary", "multiclass", "multiclassova") and booster is model:
         labels = tuple(map(str, range(max(2, booster.num_model_per_iteration()))))
@@ -240,9 +241,15 @@ def _of_lightgbm(model: Any) -> RowModel:
     return RowModel({"value": model.predict, "logit": raw}, None, name, model)
 
 
+def lightgbm_summed(booster: Any) -> int:
+    """How many rounds a raw score of lightgbm adds up where the model averages them: a random forest's; otherwise 1."""
+    if not booster.dump_model(num_iteration=1).get("average_output"):
+        return 1
+    return int(booster.best_iteration if booster.best_iteration > 0 else booster.current_iteration())
+
+
 def _of_catboost(model: Any) -> RowModel:
-    name = type(model).__name__
-    raw = lambda rows: model.predict(rows, prediction_type="RawFormulaVal")  # noqa: E731
+    name, raw = type(model).__name__, partial(catboost_score, model)
     classes = getattr(model, "classes_", None)
     if classes is None or len(classes) == 0:
         return RowModel({"value": model.predict, "logit": raw}, None, name, model)
@@ -252,6 +259,13 @@ def _of_catboost(model: Any) -> RowModel:
         name,
         model,
     )
+
+
+def catboost_score(model: Any, rows: Any, **settings: Any) -> Any:
+    """The raw score of a catboost model. A ranker's own `predict` takes no kind of prediction; that of its base does."""
+    import catboost
+
+    return catboost.CatBoost.predict(model, rows, prediction_type="RawFormulaVal", **settings)
 
 
 _BOOSTERS: dict[str, Callable[[Any], RowModel]] = {

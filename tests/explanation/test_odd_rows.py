@@ -21,6 +21,7 @@ from sklearn.svm import SVC
 import accredit
 from accredit.core import InvalidInput
 from accredit.models import as_array_model
+from accredit.models.rows import as_row_model
 
 RNG = np.random.default_rng(0)
 DATA = pd.DataFrame({
@@ -243,3 +244,23 @@ def test_decision_values_of_pairs_of_classes_are_not_taken_for_those_of_classes(
     assert accredit.explain(rows[:2], pair, background=rows[10:20]).outputs == ("prediction",)
     model[-1].decision_function_shape = "ovr"
     assert accredit.explain(rows[:2], model, background=rows[10:20]).outputs == ("0", "1", "2")
+
+
+def test_a_forest_of_lightgbm_has_the_log_odds_of_its_chances_whichever_way_it_is_explained():
+    lightgbm = pytest.importorskip("lightgbm")
+    grown = {"boosting_type": "rf", "bagging_freq": 1, "bagging_fraction": 0.6, "n_estimators": 5, "verbose": -1}
+    model = lightgbm.LGBMClassifier(**grown, min_child_samples=5).fit(X, STAYS)
+    odds = np.log(model.predict_proba(X)[:, 1] / model.predict_proba(X)[:, 0])
+    assert_allclose(as_row_model(model).outputs(X, "logit")[:, 1], odds)
+    for dependence in ("interventional", "empirical"):
+        found = accredit.explain(X[:2], model, background=X[30:], dependence=dependence)
+        assert_allclose(found.base[1] + found.credit[:, :, 1].sum(axis=1), odds[:2], err_msg=dependence)
+
+
+def test_a_ranker_of_catboost_is_explained():
+    catboost = pytest.importorskip("catboost")
+    quiet = {"verbose": False, "allow_writing_files": False, "thread_count": 1}
+    model = catboost.CatBoostRanker(iterations=5, depth=2, **quiet).fit(X, WORTH > 3, group_id=np.repeat(range(6), 10))
+    for dependence in ("interventional", "empirical"):
+        found = accredit.explain(X[:2], model, background=X[30:], dependence=dependence)
+        assert_allclose(found.base[0] + found.credit[:, :, 0].sum(axis=1), model.predict(X[:2]), err_msg=dependence)

@@ -11,6 +11,7 @@ import numpy as np
 
 from accredit.core import FloatArray, InvalidInput
 from accredit.models.categories import Category, xgboost_categories
+from accredit.models.rows import lightgbm_summed
 from accredit.trees.forest import Forest, Tree
 from accredit.trees.reading.ensemble import Ensemble, NotTrees, check_columns, numbered, trusted
 
@@ -162,7 +163,7 @@ def read_lightgbm(booster: Any, source: str = "lightgbm", classes: Any = None) -
     if any(s.get("is_linear", "0") != "0" for s in sections):
         raise NotTrees(f"{source} has linear models in its leaves, which are not sums of constants")
     outputs, features = int(head["num_tree_per_iteration"]), int(head["max_feature_idx"]) + 1
-    rounds = len(sections) // outputs if "average_output" in head else 1  # a random forest's raw score is a sum
+    rounds = lightgbm_summed(booster)
     trees = [_lightgbm_tree(section, i % outputs, 1 / rounds) for i, section in enumerate(sections)]
     columns = tuple(booster.feature_name())
     named = columns if not all(n.startswith("Column_") for n in columns) else None

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from accredit.core import FloatArray
+from accredit.models.rows import catboost_score
 from accredit.trees.forest import Forest, Tree
 from accredit.trees.reading.ensemble import Ensemble, NotTrees, check_columns, trusted
 
@@ -31,7 +32,7 @@ def read_catboost(model: Any) -> Ensemble:
     forest = forest.scaled(scale, forest.base)
 
     def raw(rows: Any) -> FloatArray:
-        said = trusted(lambda: model.predict(rows, prediction_type="RawFormulaVal", thread_count=1), source)
+        said = trusted(lambda: catboost_score(model, rows, thread_count=1), source)
         return np.asarray(said, dtype=np.float64).reshape(len(rows), -1)
 
     def encode(rows: Any) -> FloatArray:
