@@ -15,7 +15,7 @@ import numpy as np
 from accredit.core import FloatArray
 from accredit.papers.report import Report, mean_error
 from accredit.papers.selection_data import SOURCES
-from accredit.papers.selection_report import NEAR, TITLES, Cells, apart, figures, published, seeds_of
+from accredit.papers.selection_report import NEAR, TITLES, Cells, apart, figures, published
 from accredit.papers.selection_runs import Outcome, Run, measured_together
 from accredit.store.finished import Finished
 from accredit.values.solver import progress
@@ -41,47 +41,36 @@ class Trial:
         return replace(run, sizes=sizes, padding=self.padding, settings=tuple(self.settings.items()))
 
 
-TRIALS = (
-    Trial("6 epochs", ("l2x+answer", "vibi", "l2x+answer+pretraining", "l2x+answer+weighting"), LONGER),
-    Trial("12 epochs", ("l2x+answer", "vibi", "l2x+answer+pretraining"), {"epochs": 12}),
-    Trial("6 epochs, 100 filters in the selector", ("l2x+answer", "vibi", "l2x+answer+pretraining"),
-          {**LONGER, "selector": 100}),
-    Trial("6 epochs, a surrogate that reads no places", ("l2x+answer", "vibi"), {**LONGER, "surrogate": "bag"}),
-    Trial("6 epochs, a convolution as surrogate", ("l2x+answer",), {**LONGER, "surrogate": "convolution"}),
-    Trial("6 epochs, temperature 0.5, not chosen", ("l2x+answer", "l2x+answer+pretraining"),
-          {**LONGER, "temperatures": (0.5,)}),
-    Trial("6 epochs, temperature 1, not chosen", ("l2x+answer",), {**LONGER, "temperatures": (1.0,)}),
-    Trial("6 epochs, padding may be chosen", ("l2x+answer", "l2x+answer+pretraining"), LONGER, padding=True),
+TRIALS = (  # in the order in which they are run
+    Trial("6 epochs", ("l2x+answer", "vibi", "l2x+answer+pretraining"), LONGER),
+    Trial("6 epochs, temperature 0.5, not chosen", ("l2x+answer",), {**LONGER, "temperatures": (0.5,)}),
+    Trial("6 epochs, a surrogate that reads no places", ("l2x+answer",), {**LONGER, "surrogate": "bag"}),
+    Trial("losses at the black box's answers, not at the labels", ("cxplain",), {}, {"labels": "answers"}),
+    Trial("20 epochs", ("cxplain",), {"cxplain_epochs": 20}),
     Trial("6 epochs, padding may be chosen, a surrogate that reads no places, temperature 0.5", ("l2x+answer",),
           {**LONGER, "surrogate": "bag", "temperatures": (0.5,)}, padding=True),
+    Trial("6 epochs, 100 filters in the selector", ("l2x+answer", "vibi"), {**LONGER, "selector": 100}),
     Trial("6 epochs, β = 0.01", ("vibi",), LONGER, {"beta": 0.01}),
-    Trial("6 epochs, β = 1", ("vibi",), LONGER, {"beta": 1.0}),
-    Trial("20 epochs", ("cxplain",), {"cxplain_epochs": 20}),
-    Trial("20 epochs, 100 filters", ("cxplain",), {"cxplain_epochs": 20, "selector": 100}),
-    Trial("20 epochs, losses at the black box's answers, not at the labels", ("cxplain",), {"cxplain_epochs": 20},
-          {"labels": "answers"}),
+    Trial("12 epochs", ("l2x+answer", "vibi"), {"epochs": 12}),
 )  # fmt: skip
-
 ASKED = [(trial, method) for trial in TRIALS for method in trial.methods]
-Tried = dict[tuple[Trial, str], list[Outcome]]  # one outcome per seed
+Tried = dict[tuple[Trial, str], dict[int, Outcome]]  # seed -> outcome
 
 
 def tried_further(runs: Sequence[Run], store: str | Path, only_finished: bool = False) -> Tried:
-    """Every trial on the first seeds, run where the store does not hold it; with `only_finished` only seeds it holds whole."""
+    """Every trial on the first seeds, run where the store does not hold it; with `only_finished` those that it holds."""
     first = [run for run in runs if run.name == WHERE][:SEEDS]
     tried: Tried = {}
     with Finished(store) as kept, progress("trials on a seed", len(first)) as bar:
         for done, run in enumerate(first):
             found = {(trial, method): kept.found(trial.of(run).key(method)) for trial, method in ASKED}
-            missing = [key for key, outcome in found.items() if outcome is None]
-            if missing and only_finished:
-                continue
+            missing = [] if only_finished else [key for key, outcome in found.items() if outcome is None]
             for trial, method, outcome in _measured(run, missing):
                 found[trial, method] = asdict(outcome)
                 kept.keep(trial.of(run).key(method), asdict(outcome))
             for (trial, method), plain in found.items():
-                assert plain is not None  # it was found, or run
-                tried.setdefault((trial, method), []).append(Outcome(**plain))
+                if plain is not None:
+                    tried.setdefault((trial, method), {})[run.seed] = Outcome(**plain)
             bar.update(done + 1)
     return tried
 
@@ -95,49 +84,40 @@ def _measured(run: Run, missing: Sequence[tuple[Trial, str]]) -> Iterator[tuple[
 
 
 def tell_further(report: Report, tried: Tried, cells: Cells, runs: Sequence[Run]) -> None:
-    """The trials beside the setting of the table, on the same seeds, method by method."""
+    """The trials beside the setting of the table, on the first seeds, method by method."""
     report.heading(f"Tried further: {SOURCES[WHERE].title}")
     if not tried:
-        report.say("No seed has all of its trials in the store; the same command without `--finished` runs them.")
+        report.say("The store holds none of the trials; the same command without `--finished` runs them.")
         return
-    seeds = len(next(iter(tried.values())))
-    spent = sum(outcome.seconds for outcomes in tried.values() for outcome in outcomes)
+    spent = sum(outcome.seconds for outcomes in tried.values() for outcome in outcomes.values())
     usual = next(run.sizes for run in runs if run.name == WHERE)
     report.say(
-        "Where a published figure does not appear, other settings were tried, on the first "
-        f"{seeds} seed(s). They were named before they were run, all of them are shown, and nothing is chosen among them. The "
-        f"first line of a method is the setting of the table: {usual.epochs} epochs ({usual.cxplain_epochs} for CXPlain), "
+        "Where a published figure does not appear, other settings were tried, on at most "
+        f"{SEEDS} seeds. All that were run are shown, and nothing is chosen among them. The first line of a method is the "
+        f"setting of the table on the first {SEEDS} seeds: {usual.epochs} epochs ({usual.cxplain_epochs} for CXPlain), "
         f"{usual.selector} filters in the selector. With *padding may be chosen* the black box reads padding as a word. "
         f"{spent / 3600:.2f} CPU-hours."
     )
     rows: list[list[Any]] = []
     for method in dict.fromkeys(method for _, method in tried):
-        table = seeds_of(cells, WHERE, method)[:seeds]
-        rows += [_row(method, "as in the table", table)]
+        table = {seed: cell for (name, m, seed), cell in cells.items() if (name, m) == (WHERE, method)}
+        rows += [_row(method, "as in the table", {seed: table[seed] for seed in sorted(table)[:SEEDS]})]
         rows += [_row(method, trial.words, outcomes) for (trial, m), outcomes in tried.items() if m == method]
     report.table(
-        [
-            "method",
-            "setting",
-            "paper, post-hoc %",
-            "post-hoc %",
-            "difference, se",
-            "EVAL-X %",
-            "own surrogate %",
-            "CPU s",
-        ],
-        rows,
-    )
+        ["method", "setting", "seeds", "paper, post-hoc %", "post-hoc %", "difference, se", "EVAL-X %", "own surrogate %",
+         "CPU s"], rows,
+    )  # fmt: skip
     for method in dict.fromkeys(method for _, method in tried):
-        report.say(_reach(method, {t.words: figures(o, "post_hoc") for (t, m), o in tried.items() if m == method}))
+        mine = {trial.words: outcomes.values() for (trial, m), outcomes in tried.items() if m == method}
+        report.say(_reach(method, {words: figures(outcomes, "post_hoc") for words, outcomes in mine.items()}))
 
 
-def _row(method: str, words: str, outcomes: Sequence[Outcome]) -> list[Any]:
+def _row(method: str, words: str, by_seed: dict[int, Outcome]) -> list[Any]:
+    outcomes, paper = list(by_seed.values()), published(WHERE, method)
     post_hoc, evalx, own = (figures(outcomes, what) for what in ("post_hoc", "evalx", "surrogate"))
-    paper = published(WHERE, method)
     return [
-        TITLES[method], words, f"{paper:.1f}", mean_error(post_hoc, 1), apart(post_hoc, paper), mean_error(evalx, 1),
-        mean_error(own, 1), f"{np.mean([outcome.seconds for outcome in outcomes]):.0f}",
+        TITLES[method], words, len(outcomes), f"{paper:.1f}", mean_error(post_hoc, 1), apart(post_hoc, paper),
+        mean_error(evalx, 1), mean_error(own, 1), f"{np.mean([outcome.seconds for outcome in outcomes]):.0f}",
     ]  # fmt: skip
 
 
