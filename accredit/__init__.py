@@ -61,6 +61,7 @@ from accredit.values import (
     normalised_banzhaf,
     nucleolus,
     owen,
+    roll_calls,
     semivalue,
     shapley,
     shapley_interactions,
@@ -96,6 +97,6 @@ __all__ = [
     "WeightedVote", "axioms_kept", "banzhaf", "banzhaf_interactions", "banzhaf_owen", "best_subsets", "beta", "bolger",
     "cached", "check_claims", "counted", "explain", "flow_report", "grouped", "interactions", "joint_flow", "least_core",
     "leave_one_out", "leaving_out", "mobius", "multichoice", "normalised_banzhaf", "nucleolus", "output", "owen",
-    "pairwise_flow", "read_choices", "read_game", "read_games", "restricted", "rollout", "semivalue", "shapley",
-    "shapley_interactions", "value_given",
+    "pairwise_flow", "read_choices", "read_game", "read_games", "restricted", "roll_calls", "rollout", "semivalue",
+    "shapley", "shapley_interactions", "value_given",
 ]  # fmt: skip

@@ -26,7 +26,8 @@ METHOD = MethodName("game")
 )
 @click.option(
     "--rule",
-    help="Of a table of choices: orders, dividends, vertices, weights:1,2 or bolger. Default: all, or bolger for names.",
+    help="Of a table of choices: orders, dividends, vertices, weights:1,2, roll-calls or bolger. Default: the first four, or "
+    "bolger for names.",
 )
 @click.option("--budget", type=Count(min=1), help="Payoffs that a sampled value may ask. Default: 2000.")
 @click.option("--seed", type=SEED, default=0, show_default=True, help="Of sampled values.")
@@ -85,7 +86,7 @@ def game(
 def _of_choices(sheet: Sheet, rule: str | None, given: dict[str, object]) -> Attribution | Attributions:
     """The credit of a game of several choices."""
     from accredit.games.choices import choices_in, ordered
-    from accredit.values import bolger, multichoice, multichoices
+    from accredit.values import bolger, multichoice, multichoices, roll_calls
 
     for option, value in given.items():
         if value is not None:
@@ -99,6 +100,8 @@ def _of_choices(sheet: Sheet, rule: str | None, given: dict[str, object]) -> Att
         )
     if rule is None:
         return multichoices(game)
+    if rule == "roll-calls":
+        return roll_calls(game)
     name, colon, numbers = rule.partition(":")
     try:
         weights = [float(word) for word in numbers.split(",")] if colon else None

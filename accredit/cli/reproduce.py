@@ -304,6 +304,7 @@ def shortcuts(
     is_flag=True,
     help="As published: every training row, a surrogate that reads positions, temperatures chosen on training rows; hours.",
 )
+@click.option("--further", is_flag=True, help="Also try other settings of the explainers, on three seeds of yelp.")
 @click.option("--finished", is_flag=True, help="Run nothing: report the black boxes that --store holds whole.")
 @click.option("--store", type=NamedPath(dir_okay=False), help="File that keeps finished cells: a stopped run goes on.")
 @click.option("--workers", type=Count(min=1), default=2, show_default=True, help="Processes.")
@@ -314,6 +315,7 @@ def selection(
     seeds: int | None,
     scale: float,
     whole: bool,
+    further: bool,
     finished: bool,
     store: str | None,
     workers: int,
@@ -329,7 +331,7 @@ def selection(
         raise InvalidInput("--whole has sizes of its own; leave out --quick and --scale")
     names = [name.strip() for name in sets.split(",") if name.strip()]
     count, sizes = seeds or (1 if quick else 3), WHOLE if whole else None
-    _finish(run(Path(data), names, quick, count, seed, store, workers, sizes, scale, finished), out)
+    _finish(run(Path(data), names, quick, count, seed, store, workers, sizes, scale, finished, further), out)
 
 
 DATA = {  # pages that need data, and where in the folder of --data these are

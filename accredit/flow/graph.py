@@ -173,7 +173,7 @@ def graph_flow(graph: Graph, source: str | int, sink: str | int) -> GraphFlow:
     m = len(graph.tail)
     narrow, unit = _in_units(graph, s, t)
     found = _circulated(_closed(narrow, [(t, s)], [-1.0]), "a flow that respects the lower bounds")
-    edges, value = np.asarray(found.x[:m]) * unit, float(found.x[m]) * unit
+    edges, value = np.asarray(found.x[:m]) * unit + 0.0, float(found.x[m]) * unit + 0.0  # and never −0
     side = _reachable(narrow, found.x[:m], s)
     leaves, enters = side[graph.tail] & ~side[graph.head], ~side[graph.tail] & side[graph.head]
     out, back = float(graph.capacity[leaves].sum()), float(graph.lower[enters].sum())
@@ -200,8 +200,10 @@ def _in_units(graph: Graph, source: int, sink: int) -> tuple[Graph, float]:
         carries = wider
     widest, asked = float(carries[sink]), float(np.abs(graph.lower).sum())
     unit = max(widest, asked)
-    if not 0 < unit < np.inf:
+    if unit == np.inf:
         return graph, 1.0
+    if unit == 0:  # no path and nothing that must flow: all that matters is which edges are open
+        return Graph(graph.nodes, graph.tail, graph.head, np.sign(graph.capacity), graph.lower, graph.cost), 0.0
     most = np.minimum(graph.capacity, len(graph.tail) * widest + asked)
     return Graph(graph.nodes, graph.tail, graph.head, most / unit, graph.lower / unit, graph.cost), unit
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from accredit.core import FloatArray
+from accredit.core import Estimate, FloatArray
 from accredit.core.coalitions import from_index
+from accredit.evaluate.agreement import spearman
+from accredit.evaluate.bootstrap import bootstrap
 from accredit.games import TableGame, text_game
 from accredit.papers.report import Report
+from accredit.papers.verdicts import of_estimate
 from accredit.values import leave_one_out, shapley
 
 
@@ -113,3 +117,34 @@ def allocations(report: Report, seed: int) -> None:
         f"Kernel SHAP from all coalitions of a random game of five is its Shapley value (gap {gap:.0e}), interactions and all; "
         "what is linear is the explanation, not the game",
     )
+
+
+def confidence(report: Report, model: Any, texts: Sequence[str], seed: int) -> None:
+    """Whether the total flow says how sure the model is, over sentences: as it is, and for each token."""
+    from accredit.flow.maximum import MaximumFlows
+    from accredit.flow.network import LayeredNetwork
+
+    rows = []
+    for text in texts:
+        seen = model.encode(text)
+        total = MaximumFlows(LayeredNetwork.from_attention(model.attentions(seen).mean(axis=1))).value()
+        rows.append((total, total / len(seen.tokens), float(model.predict(seen).max())))
+    flow, share, sure = np.array(rows).T
+    found = [_correlated(x, sure, seed) for x in (flow, share)]
+    report.verdict(
+        "The total flow reflects the model's confidence (7)",
+        of_estimate(found[0], low=0, count=len(texts), unit="sentence"),
+        f"Spearman of total flow and the probability of the answer over {len(texts)} sentences: {found[0]:+.2f}; of the flow "
+        f"per token: {found[1]:+.2f}. The total is at most the number of tokens, whatever the answer",
+    )
+
+
+def _correlated(x: FloatArray, y: FloatArray, seed: int) -> Estimate:
+    """The rank correlation of two rows of numbers, with an interval over pairs."""
+
+    def of(picked: FloatArray) -> FloatArray:
+        at = picked.astype(np.int64)
+        rows = at.reshape(-1, at.shape[-1])
+        return np.array([spearman(x[row], y[row]) for row in rows]).reshape(at.shape[:-1])
+
+    return bootstrap(np.arange(float(len(x))), of, seed=seed)

@@ -9,7 +9,10 @@ from accredit.core.coalitions import from_index
 from accredit.core.plain import rounded
 from accredit.games import TableGame
 from accredit.papers.report import Report
+from accredit.papers.verdicts import of_share
 from accredit.values import banzhaf, best_subsets, leave_one_out, mobius, shapley, shapley_interactions, value_given
+
+LITTLE = 0.02  # of accuracy
 
 
 class MatchedPair:
@@ -85,20 +88,20 @@ def matched_pair(report: Report, seed: int, draws: int) -> None:
     )
     a, t, s, phi_mean = (np.array(x) for x in (alone, together, pairs, values))
     report.verdict(
-        "A critical row adds little or even harms when it comes alone",
-        float(np.median(a)) <= 0.02,
+        "A critical row that comes alone adds little or even harms, in most draws",
+        of_share(int((a <= LITTLE).sum()), draws, low=0.5, unit="draw"),
         f"added to the easy rows a critical row changes accuracy by {np.median(a):+.3f} (median of {draws} draws; "
         f"negative in {np.mean(a < 0):.0%})",
     )
     report.verdict(
-        "Adding the partner then brings a large gain",
-        float(np.median(t)) > 0.02 and float(np.mean(t > a)) > 0.5,
+        "Adding the partner then brings a large gain, in most draws",
+        of_share(int(((t > LITTLE) & (t > a)).sum()), draws, low=0.5, unit="draw"),
         f"{np.median(t):+.3f} (median); more than the first in {np.mean(t > a):.0%} of draws",
     )
     between = (np.minimum(a, t) <= phi_mean) & (phi_mean <= np.maximum(a, t))
     report.verdict(
-        "The Shapley value lies between the two and tells neither story",
-        bool(between.mean() > 0.5),
+        "The Shapley value lies between the two, in most draws, and tells neither story",
+        of_share(int(between.sum()), draws, low=0.5, unit="draw"),
         f"Shapley of a critical row: {np.median(phi_mean):+.3f} (median); it lies between what the row adds before and after "
         f"its partner in {between.mean():.0%} of draws",
     )

@@ -18,6 +18,7 @@ from accredit.evaluate.bootstrap import bootstrap
 from accredit.evaluate.chains import ordering, tops
 from accredit.evaluate.plausibility import auprc, iou_f1, spans_of, token_f1
 from accredit.papers.report import Report
+from accredit.papers.verdicts import of_estimate
 
 METHODS = (
     "shapley", "leave-one-out", "integrated-gradients", "input-x-gradient", "saliency", "attention", "rollout", "flow",
@@ -90,6 +91,15 @@ def plausibility_report(model_name: str, file: str | Path, count: int, quick: bo
         cells = [bootstrap(np.array(column), seed=seed) for column in zip(*values, strict=True)]
         rows.append([name, *(f"{i:.3f}" for i in cells)])
     report.table(["method", "AUPRC", "token F1", "IOU F1"], rows)
+    chance = np.array([measures[0] for measures in found["random"]])
+    for name in METHODS:
+        gain = bootstrap(np.array([measures[0] for measures in found[name]]) - chance, seed=seed)
+        report.verdict(
+            f"{name} ranks the words that people marked higher than random scores do",
+            of_estimate(gain, low=0, count=used, unit="review"),
+            f"AUPRC {gain:+.3f}, review by review",
+            ours=True,
+        )
     report.say(
         "Plausible is not faithful. People mark whole phrases; a model may need one word of each. Compare the order "
         "of methods here with their order by faithfulness."

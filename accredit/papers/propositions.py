@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from accredit.arena.examples import sample
 from accredit.core import FloatArray, IntArray
 from accredit.core.coalitions import from_index
 from accredit.evaluate.agreement import spearman
@@ -43,6 +44,7 @@ def propositions(model: Any, quick: bool = False, seed: int = 0) -> Report:
     redundancy(report, model)
     beside.correctness(report, model, SENTENCE)
     beside.allocations(report, seed)
+    beside.confidence(report, model, [example.text for example in sample()][: 8 if quick else None], seed)
     return report
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from accredit.core import needs
+from accredit.core import FloatArray, needs
 from accredit.core.files import put
 from accredit.core.plain import rounded
 from accredit.papers.verdicts import Found, Judgement
@@ -136,6 +136,18 @@ def cell(value: Any) -> str:
     if isinstance(value, float | np.floating):
         return rounded(float(value))
     return str(value).replace("|", "\\|").replace("\n", " ")
+
+
+def mean_error(values: FloatArray, digits: int) -> str:
+    """Mean ± standard error; the mean alone for one value, a dash for none.
+
+    >>> mean_error(np.array([1.0, 3.0]), 1), mean_error(np.array([]), 1)
+    ('2.0 ± 1.0', '–')
+    """
+    if not len(values):
+        return "–"
+    mean = f"{values.mean():.{digits}f}"
+    return mean if len(values) == 1 else f"{mean} ± {values.std(ddof=1) / len(values) ** 0.5:.{digits}f}"
 
 
 def versions() -> str:

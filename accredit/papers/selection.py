@@ -11,6 +11,7 @@ from tempfile import TemporaryDirectory
 from accredit.core import InvalidInput
 from accredit.papers.report import Report
 from accredit.papers.selection_data import SOURCES, kind, needed
+from accredit.papers.selection_further import WHERE, tell_further, tried_further
 from accredit.papers.selection_report import Cells, selection_report
 from accredit.papers.selection_runs import FULL, METHODS, QUICK, Outcome, Run, Sizes, measured
 from accredit.store.executors import fresh_processes
@@ -29,27 +30,34 @@ def selection(
     sizes: dict[str, Sizes] | None = None,
     scale: float = 1.0,
     only_finished: bool = False,
+    further: bool = False,
 ) -> Report:
     """Run what the store does not hold yet, and report. Nothing is written before all data files are known to be there.
 
     `scale` multiplies the rows to learn from; no data set is asked for more rows than it has. With `only_finished` nothing
-    is run: the report is about the black boxes whose methods are all in the store.
+    is run: the report is about the black boxes whose methods are all in the store. `further` tries other settings of the
+    explainers of one set; they are shown, and nothing is chosen among them.
     """
     needed(data, list(sets))
     if seeds < 1 or workers < 1:
         raise InvalidInput(f"seeds and workers must be at least 1, got {seeds} and {workers}")
     chosen = sizes or (QUICK if quick else FULL)
     runs = [Run(str(data), name, seed + s, chosen[kind(name)].scaled(scale)) for s in range(seeds) for name in sets]
-    if only_finished:
-        return _of_finished(runs, store)
-    with TemporaryDirectory() as folder:  # without a store of the user's, cells are kept while the run lasts
-        cells = finished(runs, store or Path(folder) / "cells.sqlite", workers)
-    return selection_report(runs, cells)
-
-
-def _of_finished(runs: Sequence[Run], store: str | Path | None) -> Report:
-    if store is None:
+    if further and WHERE not in sets:
+        raise InvalidInput(f"--further tries settings on {WHERE}; name it in --sets")
+    if only_finished and store is None:
         raise InvalidInput("--finished reports what a store holds; give it with --store FILE")
+    with TemporaryDirectory() as folder:  # without a store of the user's, cells are kept while the run lasts
+        file = store or Path(folder) / "cells.sqlite"
+        done, cells = _of_finished(runs, file) if only_finished else (runs, finished(runs, file, workers))
+        tried = tried_further(done, file, only_finished) if further else {}
+    report = selection_report(done, cells)
+    if further:
+        tell_further(report, tried, cells, done)
+    return report
+
+
+def _of_finished(runs: Sequence[Run], store: str | Path) -> tuple[list[Run], Cells]:
     cells: Cells = {}
     done: list[Run] = []
     with Finished(store) as kept:
@@ -60,7 +68,7 @@ def _of_finished(runs: Sequence[Run], store: str | Path | None) -> Report:
                 cells |= {(run.name, m, run.seed): Outcome(**cell) for m, cell in found.items() if cell is not None}
     if not done:
         raise InvalidInput(f"{store} holds no finished run of these sets and sizes; run the command without --finished")
-    return selection_report(done, cells)
+    return done, cells
 
 
 def finished(runs: Sequence[Run], store: str | Path, workers: int) -> Cells:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -151,6 +151,17 @@ def balanced(labels: IntArray, count: int, rng: np.random.Generator, repeat: boo
         raise InvalidInput("one of the two classes has no rows; the data set needs both")
     each = min(count // 2, max(map(len, groups)) if repeat else min(map(len, groups)))
     return rng.permutation(np.concatenate([np.resize(group, each) for group in groups]))
+
+
+def with_padding(given: Task) -> Task:
+    """The same texts, read to their full length: padding becomes a word of its own, which may be kept like any other.
+
+    A removed word still leaves nothing. So it is where texts of a fixed length are explained without a mask of what is there.
+    """
+    assert isinstance(given.inputs, Words)
+    fill = given.inputs.vocabulary  # an id that no word has
+    x, x_test = (np.where(rows == PAD, fill, rows) for rows in (given.x, given.x_test))
+    return replace(given, inputs=Words(given.inputs.n, fill + 1, PAD), x=x, x_test=x_test)
 
 
 # Pictures

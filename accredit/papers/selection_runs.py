@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from typing import Any
@@ -13,7 +13,7 @@ import numpy as np
 from accredit.core import BoolArray, FloatArray, IntArray
 from accredit.learned.inputs import Array, BlackBox, Pixels
 from accredit.learned.masks import top
-from accredit.papers.selection_data import Task, task
+from accredit.papers.selection_data import Task, task, with_padding
 
 PAPER_METHODS = (
     "gradient",
@@ -77,10 +77,14 @@ class Run:
     name: str
     seed: int
     sizes: Sizes
+    padding: bool = False  # whether the padding of a text is a word like others, that may be chosen
+    settings: tuple[tuple[str, Any], ...] = ()  # of the explainer, by name, instead of its recipe's
 
     def key(self, method: str) -> dict[str, Any]:
         """Everything but the folder that the numbers of a method depend on."""
-        return {"set": self.name, "seed": self.seed, "method": method, "sizes": asdict(self.sizes), "format": 2}
+        usual = {"set": self.name, "seed": self.seed, "method": method, "sizes": asdict(self.sizes), "format": 2}
+        changed = {"padding": self.padding, "settings": dict(self.settings)}
+        return usual | {name: value for name, value in changed.items() if value}
 
 
 @dataclass(frozen=True)
@@ -110,16 +114,22 @@ class Bench:
     seconds: float  # CPU, that black box and judge took
 
 
-def measured(run: Run, methods: list[str]) -> Iterator[tuple[str, Outcome]]:
-    """Methods on one black box, one after another; on one thread, so that the numbers are the same everywhere."""
+def measured(run: Run, methods: Sequence[str]) -> Iterator[tuple[str, Outcome]]:
+    """Methods on one black box, one after another."""
+    yield from ((method, outcome) for _, method, outcome in measured_together([(run, m) for m in methods]))
+
+
+def measured_together(asked: Sequence[tuple[Run, str]]) -> Iterator[tuple[Run, str, Outcome]]:
+    """Runs that differ in their explainers alone, on the black box of the first; on one thread, so that the numbers are the
+    same everywhere."""
     import torch
 
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
-        world = built(run)
-        for method in methods:
-            yield method, _measure(world, run, method)
+        world = built(asked[0][0])
+        for run, method in asked:
+            yield run, method, _measure(world, run, method)
     finally:
         torch.set_num_threads(threads)
 
@@ -165,7 +175,8 @@ def built(run: Run) -> Bench:
 
 def read(run: Run) -> Task:
     """The data of a run."""
-    return _task(run.data, run.name, run.sizes.train, run.sizes.test)
+    found = _task(run.data, run.name, run.sizes.train, run.sizes.test)
+    return with_padding(found) if run.padding else found
 
 
 @lru_cache(maxsize=1)
@@ -227,6 +238,8 @@ def _cxplain(world: Bench, run: Run) -> Explained:
         models=sizes.cxplain_models, epochs=sizes.cxplain_epochs, width=sizes.selector,
     )  # fmt: skip
     x, y = given.x[: sizes.cxplain_rows], given.y[: sizes.cxplain_rows]
+    if dict(run.settings).get("labels") == "answers":
+        y = world.black_box(x).argmax(axis=1)
     if isinstance(world.network, ConvolutionOfWords):
         grown = losses_without_each(world.network, x, y)
     else:
@@ -253,7 +266,7 @@ def _learned(world: Bench, run: Run, name: str, temperature: float, x: Array) ->
     training = replace(defaults(given.inputs, given.k)["training"], epochs=sizes.epochs, batch=sizes.batch)
     explainer = RECIPES[name](
         given.inputs, 2, given.k, training=training, selector_width=sizes.selector, surrogate=sizes.surrogate,
-        temperature=temperature,
+        temperature=temperature, **dict(run.settings),
     )  # fmt: skip
     return explainer.fit(x, world.black_box, seed=run.seed)
 

@@ -52,18 +52,20 @@ class Setting:
     def words(self) -> str:
         """What distinguishes it, in a few words."""
         head = {MLP: "MLP head", LINEAR: "linear head"}.get(self.head, f"head of {' + '.join(map(str, self.head))}")
+        units = f", {self.units} recurrent units, {self.features} features"
         match self.cure:
             case RandomPretraining(law, concentration, first, then):
                 masks = "one-hot masks" if law == "one-hot" else f"Dirichlet({concentration:g}) masks"
                 return f"{masks}, {head}, T {self.temperature:g}, {first} + {then} epochs"
             case MaskNeutral(epochs, _, _, cap, both, first):
                 more = ", attention weighted too" * both + f", {first} epochs on one-hot masks first" * (first > 0)
-                batch = "" if self.batch == Setting.batch else f", batches of {self.batch}"
-                return f"T {self.temperature:g}, cap {cap:g}, {head}{more}{batch}, {epochs} epochs"
+                more += units * (self.units != Setting.units) + f", batches of {self.batch}" * (
+                    self.batch != Setting.batch
+                )
+                return f"T {self.temperature:g}, cap {cap:g}, {head}{more}, {epochs} epochs"
             case Plain(epochs):
                 attention = f"T {self.temperature:g}, " if self.attention == "additive" else ""
-                units = f", {self.units} recurrent units, {self.features} features" if self.encoder == "rcnn" else ""
-                return f"{attention}{head}{units}, batches of {self.batch}, {epochs} epochs"
+                return f"{attention}{head}{units * (self.encoder == 'rcnn')}, batches of {self.batch}, {epochs} epochs"
 
     def shortened(self, epochs: int, batch: int) -> Setting:
         """The same with few epochs and small batches, for a quick look."""
@@ -96,6 +98,8 @@ FURTHER = (  # Weighting stays below the paper's accuracy: what longer training,
     Setting("Weighting", "pooling", MaskNeutral(50, cap=10), 0.2),
     Setting("Weighting", "pooling", MaskNeutral(25, cap=10), 0.2, head=(256, 256), batch=64),
     Setting("Weighting", "pooling", MaskNeutral(25, cap=200), 0.2),
+    Setting("Weighting", "rcnn", MaskNeutral(25, cap=10, warm_up=3), 0.2),
+    Setting("Weighting", "rcnn", MaskNeutral(25, cap=10, warm_up=3), 0.2, batch=128, units=128, features=256),
 )
 
 

@@ -13,10 +13,9 @@ import numpy as np
 from accredit.core import Attribution, Attributions, Claim, FloatArray, Holds, IntArray, InvalidInput, Precision
 from accredit.core.arguments import checked_arguments
 from accredit.core.choices import ChoiceGame, shape_of, tabulate_choices, worths
-from accredit.core.estimate import Known
 from accredit.methods import AUTO_EXACT, DEFAULT_BUDGET
-from accredit.values.intervals import Confidence, Moments
-from accredit.values.sampling import Sampled, checked, mean_because, mean_half_widths
+from accredit.values.intervals import Moments
+from accredit.values.sampling import Sampled, checked, mean_of_orders
 from accredit.values.semivalues import shapley_from_table
 
 
@@ -96,23 +95,10 @@ def _sampled(game: ChoiceGame, alternative: int, budget: int, seed: int, level: 
         gains, nobody = _gains(game, alternative, rng.integers(r - 1, size=n), rng.permutation(n))
         moments.add(gains[None])
         start.add(np.array([[nobody]]))
-    confidence = Confidence(level)
-    widths, because = mean_half_widths(moments, confidence, 1.0), mean_because(moments, confidence, "order")
-    return Attribution(
-        game.players,
-        moments.mean,
-        float(moments.mean.sum()),
-        f"bolger/{game.levels[0][alternative]}/orders={draws}",
-        _claims(Holds.IN_EXPECTATION),
-        stderr=moments.stderr,
-        interval=None if widths is None else np.stack([moments.mean - widths, moments.mean + widths], axis=1),
-        level=None if widths is None else level,
-        precision=Precision(Known.UNKNOWN if widths is None else Known.INTERVAL, because),
-        baseline=float(start.mean[0]),
-        payoffs=draws * (n + 1),
-        seed=seed,
-        stopped=f"{draws} orders drawn",
-    )
+    return mean_of_orders(
+        game.players, moments, float(moments.mean.sum()), f"bolger/{game.levels[0][alternative]}/orders={draws}",
+        _claims(Holds.IN_EXPECTATION), baseline=float(start.mean[0]), payoffs=draws * (n + 1), seed=seed, level=level,
+    )  # fmt: skip
 
 
 def _gains(game: ChoiceGame, alternative: int, others: IntArray, order: IntArray) -> tuple[FloatArray, float]:

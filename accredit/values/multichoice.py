@@ -29,10 +29,9 @@ import numpy as np
 from accredit.core import Attribution, Attributions, Claim, FloatArray, Holds, IntArray, InvalidInput, Precision
 from accredit.core.arguments import checked_arguments
 from accredit.core.choices import ChoiceGame, shape_of, tabulate_choices, worths
-from accredit.core.estimate import Known
 from accredit.methods import AUTO_EXACT, DEFAULT_BUDGET
-from accredit.values.intervals import Confidence, Moments
-from accredit.values.sampling import Sampled, checked, mean_because, mean_half_widths
+from accredit.values.intervals import Moments
+from accredit.values.sampling import Sampled, checked, mean_of_orders
 from accredit.values.semivalues import shapley_weights
 from accredit.values.shapley import shapley
 
@@ -282,23 +281,11 @@ def _by_orders(game: ChoiceGame, rule: Rule, budget: int, seed: int, level: floa
     for start in range(0, orders, step):
         drawn = [_order(rng, top, units, rule.name == "vertices") for _ in range(min(step, orders - start))]
         moments.add(np.array(_gains(game, drawn, ends)))
-    confidence = Confidence(level)
-    widths, because = mean_half_widths(moments, confidence, 1.0), mean_because(moments, confidence, "order")
-    return Attribution(
-        level_names(game),
-        moments.mean,
-        float(ends[1] - ends[0]),
-        f"multichoice/{rule.name}/orders={orders}",
-        rule.claims(Holds.IN_EXPECTATION, along_orders=True),
-        stderr=moments.stderr,
-        interval=None if widths is None else np.stack([moments.mean - widths, moments.mean + widths], axis=1),
-        level=None if widths is None else level,
-        precision=Precision(Known.UNKNOWN if widths is None else Known.INTERVAL, because),
-        baseline=float(ends[0]),
-        payoffs=2 + orders * (len(units) - 1),
-        seed=seed,
-        stopped=f"{orders} orders drawn",
-    )
+    return mean_of_orders(
+        level_names(game), moments, float(ends[1] - ends[0]), f"multichoice/{rule.name}/orders={orders}",
+        rule.claims(Holds.IN_EXPECTATION, along_orders=True), baseline=float(ends[0]),
+        payoffs=2 + orders * (len(units) - 1), seed=seed, level=level,
+    )  # fmt: skip
 
 
 def _order(rng: np.random.Generator, top: IntArray, units: IntArray, in_one_go: bool) -> IntArray:

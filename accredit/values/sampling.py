@@ -28,6 +28,7 @@ from accredit.core import (
     optional_whole,
     payoffs,
 )
+from accredit.core.estimate import Known
 from accredit.values.exact import semivalue_claims
 from accredit.values.intervals import (
     FIRST_LOOK,
@@ -259,6 +260,39 @@ def mean_because(moments: Moments, confidence: Confidence, unit: str) -> str:
     if moments.high.max() == 0 == moments.low.min() and confidence.span is None:
         return "every gain seen is zero, so there is no scale for what was not seen"
     return f"Student t on {m} {unit}s, widened by the rule of three for gains that none of them has shown"
+
+
+def mean_of_orders(
+    players: tuple[str, ...],
+    moments: Moments,
+    total: float,
+    method: str,
+    claims: tuple[Claim, ...],
+    *,
+    baseline: float,
+    payoffs: int,
+    seed: int,
+    level: float,
+    unit: str = "order",
+) -> Attribution:
+    """Credit as the mean of gains along independent orders, a fixed number of them, with its interval."""
+    confidence = Confidence(level)
+    widths, because = mean_half_widths(moments, confidence, 1.0), mean_because(moments, confidence, unit)
+    return Attribution(
+        players,
+        moments.mean,
+        total,
+        method,
+        claims,
+        stderr=moments.stderr,
+        interval=None if widths is None else np.stack([moments.mean - widths, moments.mean + widths], axis=1),
+        level=None if widths is None else level,
+        precision=Precision(Known.UNKNOWN if widths is None else Known.INTERVAL, because),
+        baseline=baseline,
+        payoffs=payoffs,
+        seed=seed,
+        stopped=f"{moments.count} {unit}s drawn",
+    )
 
 
 def fixed_number(settings: Sampled) -> bool:

@@ -199,6 +199,8 @@ def test_the_command_reads_choices(run, tmp_path):
     assert code == 0 and "orders  dividends  weights  vertices" in out and "ann: 1   3.667      3.333" in out
     one = json.loads(run("game", path, "--rule", "weights:1,2", "--json")[1])
     assert one["credit"] == pytest.approx([10 / 3, 2, 11 / 3])
+    called = json.loads(run("game", path, "--rule", "roll-calls", "--json")[1])
+    assert called["players"] == ["ann", "bob"] and sum(called["credit"]) == pytest.approx(9)
     assert "use --rule" in run("game", path, "--method", "banzhaf")[2]
     assert "lists coalitions" in run("game", "pricing.csv", "--rule", "orders")[2]
     assert json.loads(run("game", "words.csv", "--json")[1])["by_output"][1][0] == "yes"

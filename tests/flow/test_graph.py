@@ -190,3 +190,11 @@ def test_capacities_of_any_scale_give_the_flow_or_are_refused(decades):
 def test_a_huge_capacity_is_not_infinite_and_a_tiny_cost_is_not_nothing():
     assert graph_flow(Graph.of([("s", "a", 1e20), ("a", "t", 3e20)]), "s", "t").value == pytest.approx(1e20)
     assert least_cost(Graph.of([("a", "b", 1e18, 0, -1e-9), ("b", "a", 1e18)])).cost == pytest.approx(-1e9)
+
+
+def test_no_path_is_a_flow_of_nothing_whatever_the_capacities():
+    """A solver's tolerance is wider than some of these edges; that none leads to the sink is not a matter of tolerance."""
+    edges = [("s", "a", 3e-6), ("a", "s", 2e5), ("a", "b", 4e-5), ("b", "a", 9e5), ("t", "b", 7e5), ("b", "t", 0.0)]
+    found = graph_flow(Graph.of(edges), "s", "t")
+    assert (str(found.value), found.cut, found.gap, found.source_side) == ("0.0", 0.0, 0.0, ("s", "a", "b"))
+    assert not found.edges.any()

@@ -17,7 +17,8 @@ from click.testing import CliRunner
 
 from accredit.cli import accredit
 from accredit.core import InvalidInput
-from accredit.papers import selection, selection_data, selection_report, selection_runs
+from accredit.papers import selection, selection_data, selection_further, selection_report, selection_runs
+from accredit.papers.selection_further import Trial
 from accredit.papers.selection_runs import METHODS, Outcome, Run, Sizes
 from accredit.papers.verdicts import Found
 from accredit.store.finished import Finished
@@ -129,12 +130,12 @@ def test_every_method_has_its_row_and_every_set_its_sentence(report):
         assert text.count(f"| {selection_report.TITLES[method]} |") >= 2
     assert text.count("**Which cure helps.**") == 2
     assert "97.7" in text and "| random k players | – |" in text  # published, and chance beside it
-    assert len(report[0].verdicts) == 8
+    assert len(report[0].verdicts) == 12
 
 
 def test_one_seed_judges_nothing(report, folder):
     once = selection.selection(folder, ["yelp"], seeds=1, store=report[1], workers=1, sizes=TINY)
-    assert len(once.verdicts) == 4 and {v.found for v in once.verdicts} == {Found.OPEN}
+    assert len(once.verdicts) == 6 and {v.found for v in once.verdicts} == {Found.OPEN}
     assert "one seed judges nothing; run at least 2" in once.markdown()
 
 
@@ -242,6 +243,81 @@ def test_the_whole_run_has_sizes_of_its_own(folder):
         accredit, ["reproduce", "selection", "--data", str(folder), "--whole", "--quick"], catch_exceptions=True
     )
     assert "--whole has sizes of its own" in f"{result.output}{result.exception}"
+
+
+def test_cures_are_counted_against_the_benchmarks():
+    def cell(post_hoc):
+        return Outcome(post_hoc, 0.5, None, 1.0, 1.0, 9, 0.0, "")
+
+    level = {
+        method: k / 16 for k, method in enumerate(selection_report.PUBLISHED)
+    }  # Weighting above Pretraining above all
+    level["l2x+answer+pretraining"] = 1.5 / 16  # above gradient and LIME alone
+    cells = {("yelp", m, seed): cell(level.get(m, 0.5)) for m in METHODS for seed in (0, 1)}
+    report = selection_report.Report("selection", "…")
+    selection_report._summary(report, ["yelp"], cells)
+    first, second = report.verdicts[-2:]
+    assert (first.found, first.evidence, first.paper) == (Found.REFUTED, "2.0 ± 0.0 of 6", "6 of 6")
+    assert (second.found, second.evidence, second.paper) == (Found.HOLDS, "6.0 ± 0.0 of 6", "3 of 6")
+
+
+@pytest.fixture(scope="module")
+def tried(report, folder):
+    """Three trials of a yelp of two seeds, one of which reads padding."""
+    few = (
+        Trial("2 epochs", ("l2x+answer",), {"epochs": 2}),
+        Trial("padding", ("l2x+answer",), {"surrogate": "bag"}, padding=True),
+        Trial("answers", ("cxplain",), {}, {"labels": "answers"}),
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(selection_further, "ASKED", [(trial, m) for trial in few for m in trial.methods])
+        yield selection.selection(folder, ["yelp"], seeds=2, store=report[1], workers=1, sizes=TINY, further=True)
+
+
+@pytest.mark.slow
+def test_trials_stand_beside_the_setting_of_the_table(tried, report, folder, monkeypatch):
+    told = tried.markdown()
+    assert "## Tried further: Yelp" in told
+    for row in (
+        "| L2X + ŷ | as in the table | 2 | 77.8 |",
+        "| L2X + ŷ | padding | 2 | 77.8 |",
+        "| CXPlain | answers | 2 | 97.7 |",
+    ):
+        assert row in told
+    assert "**L2X + ŷ**: " in told and "in 2 trials; the paper's 77.8 is" in told
+    monkeypatch.setattr(selection_further, "measured_together", None)  # nothing may be run again
+    monkeypatch.setattr(selection, "measured", None)
+    again = selection.selection(
+        folder, ["yelp"], seeds=2, store=report[1], workers=1, sizes=TINY, only_finished=True, further=True
+    )
+    assert again.markdown() == told
+
+
+def test_trials_that_were_not_run_are_said_to_be_missing(report, folder, monkeypatch):
+    monkeypatch.setattr(selection_further, "ASKED", [(Trial("never run", ("vibi",), {"epochs": 9}), "vibi")])
+    told = selection.selection(
+        folder, ["yelp"], store=report[1], sizes=TINY, only_finished=True, further=True
+    ).markdown()
+    assert "The store holds none of the trials" in told
+    with pytest.raises(InvalidInput, match="--further tries settings on yelp; name it in --sets"):
+        selection.selection(folder, ["mnist"], store=report[1], sizes=TINY, further=True)
+
+
+def test_a_trial_changes_its_key_and_the_table_keeps_its_own():
+    run = Run("data", "yelp", 0, TINY["texts"])
+    assert set(run.key("l2x")) == {"set", "seed", "method", "sizes", "format"}
+    keys = [str(trial.of(run).key(m)) for trial, m in selection_further.ASKED]
+    assert len({*keys, *(str(run.key(m)) for m in METHODS)}) == len(keys) + len(METHODS)
+
+
+def test_padding_becomes_a_word_that_may_be_kept(folder):
+    plain = selection_data.task(folder, "yelp", 40, 20)
+    shown = selection_data.with_padding(plain)
+    assert shown.inputs.present(shown.x).all() and not plain.inputs.present(plain.x).all()
+    assert_array_equal(shown.x == plain.x, plain.inputs.present(plain.x))  # words are as they were
+    assert (
+        shown.inputs.keep(shown.x, np.zeros(shown.x.shape, dtype=bool)) == 0
+    ).all()  # what is removed leaves nothing
 
 
 @pytest.mark.slow

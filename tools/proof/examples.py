@@ -268,6 +268,8 @@ BY_CALL: dict[str, Callable[[Path], Any]] = {
     "values.multichoice.weights": lambda f: NOTHING,
     "values.multichoices.game": lambda f: _choices(),
     "values.multichoices.weights": lambda f: NOTHING,
+    "values.roll_calls.game": lambda f: _choices(),
+    "values.roll_calls.budget": lambda f: NOTHING,
     "values.by_player.game": lambda f: _choices(),
     "values.by_player.credit": lambda f: _level_credit(),
     "games.electoral_college.year": lambda f: 2024,
