@@ -130,7 +130,7 @@ def test_few_rows_are_not_split_for_the_difficulty():
         (18, {}, "give 19 or more"),
         (40, {"level": 1.0}, "level"),
         (40, {"level": None}, "level is missing"),
-        (40, {"per": "column"}, "'player', 'drawn player', 'row'"),
+        (40, {"per": "column"}, "'player', 'rank', 'drawn player', 'row'"),
     ],
 )
 def test_what_is_refused_says_what_to_write(rows, settings, said):
