@@ -10,9 +10,9 @@ counted.
 - `us`: CPU microseconds per input: one pass of the network, the whole call with the payoffs of everybody and nobody, the exact
   value, and shap's KernelExplainer.
 - `coverage`: how often intervals hold, by player (each over all five refits), in all, by refit, and for all players of an
-  input at once (`row`, calibrated on half of the counted inputs). Texts have players of their own; there a player is a rank: the
-  word with the largest predicted credit, the second largest, and so on; `by_place` tells how the same intervals fare by place
-  in the text. `estimated`: the same by player where the calibration values are estimates, which are counted against exact
+  input at once (`row`, calibrated on half of the counted inputs). Texts have players of their own; there a player is a rank:
+  the word with the largest predicted credit, the second largest, and so on; `by_place` tells how the same intervals fare by
+  place in the text. `estimated`: the same by player where the calibration values are estimates, which are counted against exact
   values.
 - `se`: standard error of a coverage, by player. Each refit deals calibration and counted inputs from one pool, so its expected
   coverage is the level, whatever the pool, and it scatters by the quantile of m scores and the count of t inputs:
@@ -222,7 +222,7 @@ def judged(
     runs = [refit(pool, calibration, seed, budget, **settings) for seed in range(SEEDS)]
     counted, fast = [run[0] for run in runs], runs[0][1]
     by_player, seen = np.mean([one.held for one in counted], axis=0), family.seen(fast.columns)
-    reached = np.mean([one.reached for one in counted], axis=0)
+    reached, by_place = (np.mean([getattr(one, name) for one in counted], axis=0) for name in ("reached", "by_place"))
     known = [one.estimated for one in counted if one.estimated is not None]
     return {
         "inputs": len(family), "learned_from": learned, "calibration": calibration, "refits": SEEDS,
@@ -232,7 +232,7 @@ def judged(
             "row": _mean(one.row for one in counted), "players": by_player.round(3).tolist(),
             "se": _standard_error(calibration, len(pool.tabled) - calibration, reached),
             "refits_sd": _mean(np.std([one.held for one in counted], axis=0, ddof=1)),
-        } | ({"by_place": np.mean([one.by_place for one in counted], axis=0).round(3).tolist()} if family.kind == "texts" else {})
+        } | ({"by_place": by_place.round(3).tolist()} if family.kind == "texts" else {})
         | ({"estimated": _ends(np.mean(known, axis=0)), "budget": budget} if known else {}),
         "width": _mean(one.width for one in counted), "fallen_back": _mean(one.fallen_back for one in counted),
         "fit_seconds": round(float(np.mean([one.fit_seconds for one in counted])), 1),

@@ -132,7 +132,7 @@ class Calibration:
         """What the intervals rest on, in one sentence."""
         whom = {"player": "each player's interval holds", "row": "all intervals of a row and output hold at once",
                 "drawn player": "the interval of a player drawn from a row holds",
-                "rank": "the interval of the player with the largest credit holds, and so does that of every other rank,"}[self.per]  # fmt: skip
+                "rank": "the interval of each rank (the largest credit, the second largest, …) holds"}[self.per]  # fmt: skip
         values = "exact values" if self.exact else "estimated values, whose own error is added"
         return (
             f"split conformal: {whom} in {self.level:.0%} of rows drawn like the {self.rows} calibration rows with {values}; "
