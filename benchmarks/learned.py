@@ -2,23 +2,25 @@
 
     python -m benchmarks.learned [--only table,texts,pictures] [--data FOLDER] [--quick | --coverage]
 
-One thread, CPU seconds. All payoffs of every input are asked once, so that every value is known exactly. Five times (`SEEDS`)
-the inputs are dealt out anew: some are learned from, some calibrate 90 % intervals, the rest is counted.
+One thread, CPU seconds. Some inputs are learned from. Of all others every payoff is asked once, so that their values are known
+exactly; five times (`SEEDS`) a network is fitted anew, and they are dealt out anew: some calibrate 90 % intervals, the rest is
+counted.
 
 - `r2`, `top1`: predictions against exact values.
 - `us`: CPU microseconds per input: one pass of the network, the whole call with the payoffs of everybody and nobody, the exact
   value, and shap's KernelExplainer.
-- `coverage`: how often intervals hold, by player (lowest and highest, each over all five refits), in all, by refit, and for all
-  players of an input at once (`row`, calibrated on half of the counted inputs). `estimated`: the same by player where the
-  calibration values are estimates, which are counted against exact values. Texts have players of their own; there the
-  statement is about a word drawn from a text, and `by_place` tells how it fares by place.
-- `se`: standard error of a coverage by player. Each refit deals calibration and counted inputs from one pool, so its expected
+- `coverage`: how often intervals hold, by player (each over all five refits), in all, by refit, and for all players of an
+  input at once (`row`, calibrated on half of the counted inputs). Texts have players of their own; there a player is a rank:
+  the word with the largest predicted credit, the second largest, and so on; `by_place` tells how the same intervals fare by
+  place in the text. `estimated`: the same by player where the calibration values are estimates, which are counted against exact
+  values.
+- `se`: standard error of a coverage, by player. Each refit deals calibration and counted inputs from one pool, so its expected
   coverage is the level, whatever the pool, and it scatters by the quantile of m scores and the count of t inputs:
-  √(0.09 (1/m + 1/t) / refits), as for inputs that count once. `refits_sd` is the spread over refits that was seen, averaged
-  over players.
+  √(0.09 (1/m + 1/t) / refits), as for inputs that count once. Of a rank only texts that reach it count. `refits_sd` is the
+  spread over refits that was seen, averaged over players.
 - `width`: mean half-width, as a share of a typical largest credit. `fallen_back`: share of inputs it was unsure of.
 
-Every part ends with one JSON object. Texts are SST-2 phrases (sst2.tsv.gz) of four to nine words, pictures are Fashion-MNIST
+The run ends with one JSON object. Texts are SST-2 phrases (sst2.tsv.gz) of four to seven words, pictures are Fashion-MNIST
 (fashion_mnist.npz) in 3 × 3 patches, in FOLDER or $ACCREDIT_DATA, by the built-in models. With `--coverage` phrases have at
 most five words and pictures six patches, and fits are short: values are cheap then, so that a minute of CPU shows whether
 intervals hold, and nothing about accuracy.
@@ -28,6 +30,7 @@ from __future__ import annotations
 
 import argparse
 import gzip
+import json
 import os
 import time
 from collections.abc import Callable
@@ -41,7 +44,7 @@ import torch
 from accredit.core import FloatArray, IntArray
 from accredit.explanation.explainer import builtin_model
 from accredit.learned.columns import Columns
-from accredit.learned.conformal import ASIDE, TUNED, Reference, calibrated
+from accredit.learned.conformal import ASIDE, TUNED, Reference, calibrated, ranks
 from accredit.learned.families import Family, InputFamily, RowFamily
 from accredit.learned.fast import FastShapley, Values, fit_fast
 from accredit.learned.valuers import Seen, raw_credit
@@ -50,9 +53,11 @@ from benchmarks.record import record
 
 LEVEL, SEEDS = 0.9, 5
 SIZES = {  # learned from, calibrated on, counted, epochs
-    ("texts", "full"): (1000, 1000, 1100, 50), ("texts", "coverage"): (200, 900, 900, 10),
+    ("table", "full"): (2500, 1100, 1100, 120), ("table", "coverage"): (500, 900, 900, 20),
+    ("table", "quick"): (300, 100, 100, 20),
+    ("texts", "full"): (3000, 1400, 1400, 40), ("texts", "coverage"): (200, 900, 900, 10),
     ("texts", "quick"): (150, 50, 50, 20),
-    ("pictures", "full"): (400, 750, 750, 50), ("pictures", "coverage"): (120, 750, 750, 8),
+    ("pictures", "full"): (2500, 850, 750, 50), ("pictures", "coverage"): (120, 750, 750, 8),
     ("pictures", "quick"): (120, 50, 50, 20),
 }  # fmt: skip
 
@@ -69,16 +74,19 @@ class Tabled:
 
 
 class Pool:
-    """Inputs of which everything is known."""
+    """Inputs to learn from, the first ones, and inputs of which everything is known."""
 
-    def __init__(self, family: Family) -> None:
-        self.family, self.games = family, [_tabled(family.game(at)) for at in range(len(family))]
-        most = max(len(game.players) for game in self.games)
+    def __init__(self, family: Family, learned: int) -> None:
+        self.family, self.learned = family, learned
+        began = time.process_time()
+        self.tabled = {at: _tabled(family.game(at)) for at in range(learned, len(family))}
+        most = max(len(family.game(at).players) for at in range(len(family)))
         self.values = np.full((len(family), most, len(family.outputs)), np.nan)
-        for at, game in enumerate(self.games):
+        for at, game in self.tabled.items():
             for k in range(len(family.outputs)):
                 self.values[at, : len(game.players), k] = shapley_from_table(np.ascontiguousarray(game.table[:, k]))
-        self.nobody, self.everybody = (np.stack([game.table[end] for game in self.games]) for end in (0, -1))
+        self.exact = (time.process_time() - began) / len(self.tabled) * 1e6  # µs per input
+        self.nobody, self.everybody = family.ends()
 
 
 def _tabled(game: Any) -> Tabled:
@@ -96,8 +104,9 @@ class Part:
     def __len__(self) -> int:
         return len(self.at)
 
-    def game(self, at: int) -> Tabled:
-        return self.pool.games[self.at[at]]
+    def game(self, at: int) -> Any:
+        one = int(self.at[at])
+        return self.pool.tabled.get(one) or self.pool.family.game(one)
 
     def ends(self) -> tuple[FloatArray, FloatArray]:
         return self.pool.nobody[self.at], self.pool.everybody[self.at]
@@ -112,6 +121,7 @@ class Part:
         if budget is not None:
             return self.pool.family.reference(self.at[at], budget, seed)
         values = self.pool.values[self.at[at]]
+        assert np.isfinite(values[:, 0]).all(), "an input to learn from was dealt out to calibrate"
         return Reference(values, np.zeros_like(values))
 
     def marks(self) -> dict[str, str]:
@@ -137,7 +147,9 @@ class Counted:
 
     r2: float
     top1: float
-    held: FloatArray  # (n,): by player, over inputs and outputs
+    held: FloatArray  # (n,): by player, of texts by rank, over inputs and outputs
+    by_place: FloatArray  # (n,)
+    reached: FloatArray  # (n,): share of the inputs that have such a player
     every: float
     row: float
     estimated: FloatArray | None  # (n,)
@@ -146,11 +158,14 @@ class Counted:
     fit_seconds: float
 
 
-def refit(
-    pool: Pool, learned: int, calibration: int, seed: int, budget: int | None, **settings: Any
-) -> tuple[Counted, FastShapley]:
-    order = np.random.default_rng(1000 + seed).permutation(len(pool.games))
-    used, rest = Part(pool, order[: learned + calibration]), Part(pool, order[learned + calibration :])
+def refit(pool: Pool, calibration: int, seed: int, budget: int | None, **settings: Any) -> tuple[Counted, FastShapley]:
+    known, counted_on = np.split(np.random.default_rng(1000 + seed).permutation(list(pool.tabled)), [calibration])
+    dealt = np.random.default_rng(seed).permutation(
+        pool.learned + calibration
+    )  # as `fit_fast` will deal: first calibrates
+    at = np.empty_like(dealt)
+    at[dealt] = np.concatenate([known, np.arange(pool.learned)])
+    used, rest = Part(pool, at), Part(pool, counted_on)
     began = time.process_time()
     fast = fit_fast(used, level=LEVEL, calibration=calibration, seed=seed, **settings)
     took = time.process_time() - began
@@ -162,8 +177,11 @@ def refit(
     spread = ((truth - np.nanmean(truth, axis=(0, 1)))[there] ** 2).sum()
     same = np.nanargmax(np.abs(found.credit), axis=1) == np.nanargmax(np.abs(truth), axis=1)
     half = (found.interval[..., 1] - found.interval[..., 0]) / 2
+    by_rank = np.take_along_axis(held, ranks(found.credit).argsort(axis=1), axis=1)
     counted = Counted(
-        float(1 - missed / spread), float(same.mean()), np.nanmean(held, axis=(0, 2)),
+        float(1 - missed / spread), float(same.mean()),
+        np.nanmean(by_rank if pool.family.kind == "texts" else held, axis=(0, 2)), np.nanmean(held, axis=(0, 2)),
+        there.mean(axis=(0, 2)),
         float(np.nanmean(held, axis=(1, 2)).mean()), _whole_rows(found, truth, seed),
         _estimated(rest, found, truth, budget, seed),
         float(np.nanmean(half) / fast.typical.mean()), float((found.far | found.wide).mean()), took,
@@ -200,37 +218,37 @@ def judged(
     **settings: Any,
 ) -> dict[str, Any]:
     """Five refits in one table row."""
-    began = time.process_time()
-    pool = Pool(family)
-    exact = (time.process_time() - began) / len(family) * 1e6
-    runs = [refit(pool, learned, calibration, seed, budget, **settings) for seed in range(SEEDS)]
+    pool = Pool(family, learned)
+    runs = [refit(pool, calibration, seed, budget, **settings) for seed in range(SEEDS)]
     counted, fast = [run[0] for run in runs], runs[0][1]
     by_player, seen = np.mean([one.held for one in counted], axis=0), family.seen(fast.columns)
-    ends = "coverage" if family.kind != "texts" else "by_place"
+    reached, by_place = (np.mean([getattr(one, name) for one in counted], axis=0) for name in ("reached", "by_place"))
     known = [one.estimated for one in counted if one.estimated is not None]
     return {
         "inputs": len(family), "learned_from": learned, "calibration": calibration, "refits": SEEDS,
         "r2": _mean(one.r2 for one in counted), "top1": _mean(one.top1 for one in counted),
         "coverage": {
             "all": _mean(one.every for one in counted), "refits": sorted(round(one.every, 3) for one in counted),
-            "row": _mean(one.row for one in counted), "se": _standard_error(calibration, len(family) - learned - calibration),
+            "row": _mean(one.row for one in counted), "players": by_player.round(3).tolist(),
+            "se": _standard_error(calibration, len(pool.tabled) - calibration, reached),
             "refits_sd": _mean(np.std([one.held for one in counted], axis=0, ddof=1)),
-        } | ({"players": _ends(by_player)} if ends == "coverage" else {"by_place": _ends(by_player)})
+        } | ({"by_place": by_place.round(3).tolist()} if family.kind == "texts" else {})
         | ({"estimated": _ends(np.mean(known, axis=0)), "budget": budget} if known else {}),
         "width": _mean(one.width for one in counted), "fallen_back": _mean(one.fallen_back for one in counted),
         "fit_seconds": round(float(np.mean([one.fit_seconds for one in counted])), 1),
         "us": {
             "network": microseconds(lambda: raw_credit(fast.network, seen), len(family)),
             "in_all": microseconds(lambda: fast.values(_some(family), fallback=0), len(_some(family))),
-            "exact": round(exact, 1), "shap_kernel": round(shap(), 1),
+            "exact": round(pool.exact, 1), "shap_kernel": round(shap(), 1),
         },
     }  # fmt: skip
 
 
-def _standard_error(calibration: int, counted: int) -> float:
-    """Of the coverage of one player, over all refits."""
+def _standard_error(calibration: int, counted: int, reached: FloatArray) -> list[float]:
+    """Of the coverage of every player, over all refits."""
     deciding = calibration - (min(calibration // 3, ASIDE) if calibration >= TUNED else 0)
-    return round(float(np.sqrt(LEVEL * (1 - LEVEL) * (1 / deciding + 1 / counted) / SEEDS)), 4)
+    found = np.sqrt(LEVEL * (1 - LEVEL) * (1 / deciding + 1 / counted) / reached / SEEDS)
+    return [round(one, 4) for one in found.tolist()]
 
 
 def _mean(numbers: Any) -> float:
@@ -249,26 +267,27 @@ def _some(family: Any) -> Family:
     return family
 
 
-def on_a_table(quick: bool) -> dict[str, Any]:
+def on_a_table(mode: str) -> dict[str, Any]:
     from sklearn.neural_network import MLPClassifier
 
     rng = np.random.default_rng(0)
-    x = rng.normal(size=(4620, 10))
+    learned, calibration, counted, epochs = SIZES["table", mode]
+    x = rng.normal(size=(4720, 10))
     y = (x[:, 0] * x[:, 1] + np.sin(2 * x[:, 2]) + x[:, 3] + 0.3 * x[:, 4:7].sum(axis=1) > 0).astype(int)
     model = MLPClassifier((32, 32), max_iter=60, alpha=0.01, random_state=0).fit(x[:3000], y[:3000])
-    background, rows = x[:20], x[20:520] if quick else x[20:]
+    background, rows = x[:20], x[20 : 20 + learned + calibration + counted]
     family = RowFamily.of(rows, model, background, payoff="probability")
 
     def kernel() -> float:
         return _shap(model.predict_proba, background, list(rows[:3]), 1022)
 
-    return judged(family, *((300, 100) if quick else (2000, 1100)), kernel, budget=256, epochs=20 if quick else 120)
+    return judged(family, learned, calibration, kernel, budget=256, epochs=epochs)
 
 
 def on_texts(folder: Path, mode: str) -> dict[str, Any]:
     with gzip.open(folder / "sst2.tsv.gz", "rt", encoding="utf-8") as file:
         texts = [line.rstrip("\n").split("\t")[2] for line in file][1:]
-    longest = 5 if mode == "coverage" else 9
+    longest = 5 if mode == "coverage" else 7
     plain = (text for text in texts if text.replace(" ", "").isalpha())  # every word is one player
     texts = list(dict.fromkeys(text for text in plain if 4 <= len(text.split()) <= longest))
     learned, calibration, counted, epochs = SIZES["texts", mode]
@@ -324,14 +343,16 @@ def main() -> None:
     mode = "quick" if asked.quick else "coverage" if asked.coverage else "full"
     torch.set_num_threads(1)
     runs: dict[str, Callable[[], dict[str, Any]]] = {
-        "table": lambda: on_a_table(asked.quick),
+        "table": lambda: on_a_table(mode),
         "texts": lambda: on_texts(Path(asked.data), mode),
         "pictures": lambda: on_pictures(Path(asked.data), mode),
     }
+    every = {}
     for name in asked.only.split(","):
         began = time.process_time()
-        found = runs[name]()
-        record({"learned": {name: found}, "cpu_seconds": round(time.process_time() - began)})
+        every[name] = runs[name]() | {"cpu_seconds": round(time.process_time() - began)}
+        print(json.dumps({name: every[name]}), flush=True)
+    record({"learned": every})
 
 
 if __name__ == "__main__":

@@ -5,11 +5,14 @@ $k = \lceil (m + 1)\,\ell \rceil$, holds $\phi$ with probability at least ℓ wh
 calibration rows (Vovk et al., 2005; Lei et al., 2018). It is a statement about rows drawn like those, on average; not about
 each row.
 
-Three statements can be asked for (`per`):
+Four statements can be asked for (`per`):
 
 - "player": each player's interval holds in a share ℓ of rows. Needs the same players in every row.
-- "drawn player": that of a player drawn at random from a new row does, where rows have players of their own, such as words
-  (every calibration row counts once, whatever its number of players: Lee, Barber and Willett, 2023).
+- "rank": where rows have players of their own, such as words: the interval of the player with the largest predicted credit
+  holds in a share ℓ of rows, likewise that of the second largest, and so on, each among the rows that have so many players.
+  Ranks that too few calibration rows reach share one width, for a player drawn from them.
+- "drawn player": that of a player drawn at random from a new row does (every calibration row counts once, whatever its
+  number of players: Lee, Barber and Willett, 2023). It may hold less often for large credits than for small ones.
 - "row": all players of a row hold at once, in a share ℓ of rows.
 
 **Calibration values that are estimates themselves** have an error. Let $e_r$ be the half-width of an interval that misses the
@@ -28,11 +31,11 @@ from typing import Any, Literal, final
 import numpy as np
 from scipy.special import ndtri
 
-from accredit.core import FloatArray, InvalidInput
+from accredit.core import FloatArray, IntArray, InvalidInput
 from accredit.core.estimate import checked_level
 
-Per = Literal["player", "drawn player", "row"]
-PER: tuple[Per, ...] = ("player", "drawn player", "row")
+Per = Literal["player", "rank", "drawn player", "row"]
+PER: tuple[Per, ...] = ("player", "rank", "drawn player", "row")
 SPENT = 0.2  # of 1 − level that goes to the error of estimated calibration values
 REPORTED = 0.95  # the level of the intervals that estimators report
 WORTH = 0.95  # a difficulty is used if it makes intervals narrower than this share
@@ -111,7 +114,7 @@ class Calibration:
 
     level: float
     per: Per
-    radius: FloatArray  # (n, outputs) for "player"; (1, outputs) else
+    radius: FloatArray  # (n, outputs) for "player"; (ranks, outputs) for "rank"; (1, outputs) else
     difficulty: Difficulty
     rows: int  # that calibrated it
     exact: bool  # whether their values were exact
@@ -119,13 +122,17 @@ class Calibration:
 
     def half_widths(self, credit: FloatArray) -> FloatArray:
         """Half the width of every interval: predicted credit (N, n, outputs) -> the same."""
-        return np.asarray(self.radius * self.difficulty.of(credit))
+        radius = self.radius
+        if self.per == "rank":
+            radius = radius[np.minimum(ranks(credit), len(radius) - 1), np.arange(radius.shape[1])]
+        return np.asarray(radius * self.difficulty.of(credit))
 
     @property
     def because(self) -> str:
         """What the intervals rest on, in one sentence."""
         whom = {"player": "each player's interval holds", "row": "all intervals of a row and output hold at once",
-                "drawn player": "the interval of a player drawn from a row holds"}[self.per]  # fmt: skip
+                "drawn player": "the interval of a player drawn from a row holds",
+                "rank": "the interval of each rank (the largest credit, the second largest, …) holds"}[self.per]  # fmt: skip
         values = "exact values" if self.exact else "estimated values, whose own error is added"
         return (
             f"split conformal: {whom} in {self.level:.0%} of rows drawn like the {self.rows} calibration rows with {values}; "
@@ -182,7 +189,9 @@ def calibrated(
             f"credit has shape {credit.shape} and the known values {known.values.shape}; they must match"
         )
     if per == "player" and np.isnan(known.values).any():
-        raise InvalidInput("per is 'player', and some rows lack players; write per='drawn player' or per='row'")
+        raise InvalidInput(
+            "per is 'player', and some rows lack players; write per='rank', per='drawn player' or per='row'"
+        )
     order = np.random.default_rng(seed).permutation(len(credit))
     aside = min(len(credit) // 3, ASIDE) if len(credit) >= TUNED else 0
     tuned, rest = order[:aside], order[aside:]
@@ -236,7 +245,29 @@ def _radius(credit: FloatArray, known: Reference, difficulty: Difficulty, level:
         scores = np.nanmax(scores, axis=1, keepdims=True)
     if per == "drawn player":
         return np.stack([pooled_quantile(scores[..., k], reached) for k in range(scores.shape[2])], axis=-1)[None]
+    if per == "rank":
+        return _by_rank(np.take_along_axis(scores, ranks(credit).argsort(axis=1), axis=1), reached)
     return conformal_quantile(scores, reached)
+
+
+def ranks(credit: FloatArray) -> IntArray:
+    """The place of every credit among those of its row and output by size, from 0; absent players come last.
+
+    >>> ranks(np.array([[[1.0], [-3.0], [np.nan], [2.0]]]))[0, :, 0]
+    array([2, 0, 3, 1])
+    """
+    size = np.where(np.isnan(credit), -1.0, np.abs(credit))
+    return (-size).argsort(axis=1, kind="stable").argsort(axis=1, kind="stable")
+
+
+def _by_rank(scores: FloatArray, level: float) -> FloatArray:
+    """A quantile for every rank that enough rows reach, the last of them for all ranks from there on: (ranks, outputs)."""
+    there = ~np.isnan(scores[..., 0])  # (m, n)
+    enough = int((there.sum(axis=0) >= rows_needed(level)).sum())  # fewer rows reach every further rank
+    last = max(enough - 1, 0)
+    own = [conformal_quantile(scores[there[:, r], r], level) for r in range(last)]
+    rest = scores[there[:, last], last:]
+    return np.stack([*own, [pooled_quantile(rest[..., k], level) for k in range(scores.shape[2])]])
 
 
 def conformal_quantile(scores: FloatArray, level: float) -> FloatArray:
@@ -254,14 +285,15 @@ def conformal_quantile(scores: FloatArray, level: float) -> FloatArray:
 
 
 def pooled_quantile(scores: FloatArray, level: float) -> float:
-    """The same over players of rows that have different numbers of them (NaN: absent); every row counts once.
+    """The same over players of rows that have different numbers of them (NaN: absent); every row counts once. A score may be
+    infinite: a miss.
 
     A new row, of which nothing is known yet, counts as one more with infinite scores.
 
     >>> pooled_quantile(np.array([[1.0, 3.0], [2.0, np.nan]]), 0.5)
     2.0
     """
-    there = np.isfinite(scores)
+    there = ~np.isnan(scores)
     counts = there.sum(axis=1, keepdims=True)
     if (counts == 0).any():
         raise InvalidInput("a calibration row has no players; leave it out")

@@ -44,7 +44,7 @@ KIND = "fast shapley"
 SAME = 1e-5  # how far apart, relative to their size, a model's answers may be and still be the same model's
 LEAST_TOLERANCE = 1e-6  # below it, nothing is sure
 TOLERANCE = 0.5  # of a typical largest credit: rows with wider intervals are unsure
-WIDTHS = {2: 128, 3: 128, 4: 32}  # of a network of features, of tokens, of pixels
+WIDTHS = {2: 128, 3: 128, 4: 256}  # of a network of features, of tokens, of squares of pixels
 CLAIMS = (
     Claim("efficiency", Holds.EXACTLY, "what the network misses of v(N) − v(∅) is divided equally"),
     Claim(
@@ -192,7 +192,7 @@ def fit_fast(
 
     Each input is asked `pairs` complementary pairs of coalitions. `calibration` inputs, drawn at random and never learned from,
     are valued in the usual way (`budget` payoffs each; exact where they are few) and set the intervals at `level`, `per`
-    "player" (the default for rows and pictures), "drawn player" (the default for texts) or "row".
+    "player" (the default for rows and pictures), "rank" (the default for texts), "drawn player" or "row".
     """
     began, rng = time.perf_counter(), np.random.default_rng(whole("seed", seed, 0, SEEDS))
     whole("pairs", pairs)
@@ -224,7 +224,7 @@ def fit_fast(
         )  # fmt: skip
     reference = family.reference(known, budget, seed)
     credit = efficient(raw_credit(network, seen), seen.present, total)[known]
-    statement: Per = per or ("drawn player" if family.kind == "texts" else "player")
+    statement: Per = per or ("rank" if family.kind == "texts" else "player")
     intervals = calibrated(credit, reference, level, statement, seed)
     near = Nearness.learned(seen[learn], seen[known])
     typical = np.maximum(np.nanmax(np.abs(reference.values), axis=1).mean(axis=0), 1e-12)

@@ -28,6 +28,8 @@ from accredit.learned.networks import Windows
 
 ROWS = 2048  # inputs of one forward pass
 HELD_OUT = 0.1  # share of the rows that decides when training stops
+SQUARES = 14  # of a picture, down and across, that a network sees
+DROPPED = 0.3  # of the hidden units of a network of pictures, in every step: it has more inputs than there are pictures
 
 
 @final
@@ -108,17 +110,14 @@ def efficient(raw: FloatArray, present: BoolArray, total: FloatArray) -> FloatAr
 class ColumnValuer(nn.Module):
     """Credit of columns from all of them: two hidden layers beside a linear map, which is all that an additive model needs."""
 
-    def __init__(self, features: int, players: int, outputs: int, width: int) -> None:
+    def __init__(self, features: int, players: int, outputs: int, width: int, dropped: float = 0.0) -> None:
         super().__init__()
         self.players, self.outputs = players, outputs
         self.line = nn.Linear(features, players * outputs)
         self.layers = nn.Sequential(
-            nn.Linear(features, width),
-            nn.GELU(),
-            nn.Linear(width, width),
-            nn.GELU(),
-            nn.Linear(width, players * outputs),
-        )
+            nn.Linear(features, width), nn.GELU(), nn.Dropout(dropped), nn.Linear(width, width), nn.GELU(),
+            nn.Dropout(dropped), nn.Linear(width, players * outputs),
+        )  # fmt: skip
 
     def forward(self, x: Tensor, owner: Tensor, players: int) -> Tensor:
         found: Tensor = self.line(x) + self.layers(x)
@@ -145,23 +144,17 @@ class TokenValuer(nn.Module):
 
 
 class PatchValuer(nn.Module):
-    """Credit of patches from what is in them and from the whole picture."""
+    """Credit of patches from the whole picture in `SQUARES` × `SQUARES` squares: two hidden layers beside a linear map.
+
+    On small ones of 28 × 28 pixels this came closer to exact values than filters of pixels, at a tenth of their cost.
+    """
 
     def __init__(self, channels: int, players: int, outputs: int, width: int) -> None:
         super().__init__()
-        self.filters = nn.Sequential(
-            nn.Conv2d(channels, width, 3, padding=1), nn.GELU(), nn.Conv2d(width, width, 3, padding=1), nn.GELU()
-        )
-        self.whole = nn.Linear(players * width, 2 * width)
-        self.head = nn.Sequential(nn.Linear(3 * width, 2 * width), nn.GELU(), nn.Linear(2 * width, outputs))
-        self.place = nn.Parameter(torch.zeros(players, 2 * width))
+        self.columns = ColumnValuer(channels * SQUARES**2, players, outputs, width, DROPPED)
 
     def forward(self, x: Tensor, owner: Tensor, players: int) -> Tensor:
-        pixels = self.filters(x).flatten(2).transpose(1, 2)  # (N, H·W, width)
-        area = dealt(torch.ones_like(pixels[:, :, :1]), owner, players).clamp(min=1)
-        patches = dealt(pixels, owner, players) / area  # (N, n, width)
-        picture = nn.functional.gelu(self.whole(patches.flatten(1))[:, None] + self.place)
-        found: Tensor = self.head(torch.cat([patches, picture], dim=2))
+        found: Tensor = self.columns(nn.functional.adaptive_avg_pool2d(x, SQUARES).flatten(1), owner, players)
         return found
 
 

@@ -235,8 +235,8 @@ class ImageModel:
         return label_of(getattr(self.model, "config", None), index)
 
     def target(self, target: str | int | None, pixels: Pixels) -> int:
-        """The class to explain: by name, by index, or the predicted one when None."""
-        logits = self.predict(pixels)
+        """The class to explain: by name, by index, or the predicted one when None, which alone asks the model again."""
+        logits = self.predict(pixels) if target is None or not self._outputs else np.zeros(self._outputs)
         return chosen_output(target, logits, tuple(self.label(i) for i in range(len(logits))))
 
     def attentions(self, pixels: Pixels) -> FloatArray:

@@ -15,6 +15,7 @@ from accredit.learned.conformal import (
     calibrated,
     conformal_quantile,
     pooled_quantile,
+    ranks,
     rows_needed,
 )
 
@@ -130,7 +131,7 @@ def test_few_rows_are_not_split_for_the_difficulty():
         (18, {}, "give 19 or more"),
         (40, {"level": 1.0}, "level"),
         (40, {"level": None}, "level is missing"),
-        (40, {"per": "column"}, "'player', 'drawn player', 'row'"),
+        (40, {"per": "column"}, "'player', 'rank', 'drawn player', 'row'"),
     ],
 )
 def test_what_is_refused_says_what_to_write(rows, settings, said):
@@ -160,3 +161,31 @@ def test_a_calibration_is_read_again():
 
 def test_an_even_difficulty_is_one():
     assert_allclose(Difficulty.even(2).of(np.ones((1, 3, 2))), 1.0)
+
+
+def test_an_unknown_error_counts_as_a_miss_of_a_drawn_player():
+    scores = np.array([[1.0, 2.0], [np.inf, np.inf], [1.5, np.nan]])
+    assert pooled_quantile(scores, 0.5) == 2.0
+    assert pooled_quantile(scores, 0.7) == np.inf
+
+
+@pytest.mark.slow
+def test_intervals_hold_for_every_rank_where_rows_have_players_of_their_own():
+    """The largest credits are the hardest. A width for a drawn player misses them far more often than it may; one for every
+    rank does not, and is no wider than it must be. False alarm: 1e-6."""
+    rng = np.random.default_rng(6)
+    held = np.zeros((2, 2))  # by statement, of the largest and the second largest
+    for _ in range(TRIALS):
+        counts = rng.integers(2, 6, size=41)
+        there = np.arange(5) < counts[:, None]
+        credit = np.where(there, rng.permuted(np.tile([16.0, 8.0, 4.0, 2.0, 1.0], (41, 1)), axis=1), np.nan)[..., None]
+        truth = credit + credit * rng.normal(size=credit.shape)
+        place = ranks(credit[40:])[0, :, 0]
+        found = [calibrated(credit[:40], exact(truth[:40]), 0.9, per) for per in ("rank", "drawn player")]
+        missed = np.abs(truth - credit)[40, :, 0]
+        for k, one in enumerate(found):
+            inside = missed <= one.half_widths(credit[40:])[0, :, 0]
+            held[k] += [inside[place == 0].all(), inside[place == 1].all()]
+    assert at_least(held[0].min() / TRIALS, 0.9, TRIALS)
+    assert at_least(1 - held[0].max() / TRIALS, 0.1 - 0.025, TRIALS)  # ⌈41 · 0.9⌉ of 40
+    assert held[1, 0] / TRIALS < 0.85

@@ -222,7 +222,7 @@ TEXTS = [f"{a} {b} film" for a in ("bad", "good", "not", "the") for b in ("bad",
 def test_texts_of_any_length_join_explain_as_a_method(tmp_path):
     bert = text_model("bert")
     fast = fit_fast_inputs([*TEXTS, "bad film", "good"], bert, **TINY | {"calibration": 24, "epochs": 3})
-    assert fast.kind == "texts" and fast.calibration.per == "drawn player"
+    assert fast.kind == "texts" and fast.calibration.per == "rank"
     fast.save(tmp_path / "texts")
     name = f"fast-shapley:{tmp_path / 'texts'}"
     shown = explain("not good film", bert, methods=["shapley", name])
