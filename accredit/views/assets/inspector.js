@@ -2,6 +2,7 @@
 // the table of the page, which stays readable without this script. Listeners sit on the page, not on its tokens, so that a part
 // of it may be replaced; the event "renewed" says so.
 export function inspect(root) {
+  const AT_ONCE = 500; // tokens
   const panel = root.querySelector(".inspector");
   const name = panel.querySelector("h2");
   const list = panel.querySelector("dl");
@@ -60,12 +61,16 @@ export function inspect(root) {
     return other && other.querySelector(`.t[data-p="${from.dataset.p}"]`);
   }
 
-  // One stop of the Tab key a strip.
+  // One stop of the Tab key per strip. Thousands of tokens are passed over some at a time, a frame between.
   function stops() {
-    for (const strip of root.querySelectorAll(".strip")) {
-      if (strip.querySelector('.t[tabindex="0"]')) continue;
-      strip.querySelectorAll(".t").forEach((token, i) => token.setAttribute("tabindex", i ? "-1" : "0"));
-    }
+    const strips = [...root.querySelectorAll(".strip")].filter((strip) => !strip.querySelector('.t[tabindex="0"]'));
+    for (const strip of strips) strip.querySelector(".t")?.setAttribute("tabindex", "0");
+    passOver(strips.flatMap((strip) => [...strip.querySelectorAll(".t:not([tabindex])")]));
+  }
+
+  function passOver(tokens) {
+    for (const token of tokens.slice(0, AT_ONCE)) if (!token.hasAttribute("tabindex")) token.setAttribute("tabindex", "-1");
+    if (tokens.length > AT_ONCE) requestAnimationFrame(() => passOver(tokens.slice(AT_ONCE)));
   }
 
   root.classList.add("live");

@@ -2,6 +2,7 @@
 // Without this script everything is still there, in the order in which it was written. `memory` keeps what was chosen when
 // a table is drawn again.
 export function sortable(root, memory = new Map()) {
+  const AT_ONCE = 40; // rows
   const number = (text) => {
     const found = text.replace(/[\u2212\u2013]/g, "-").replace(/,(?=\d{3})/g, "").match(/^[+<>≈ ]*(-?\d+(?:\.\d+)?(?:e[-+]?\d+)?)/i);
     return found ? Number(found[1]) : null;
@@ -14,6 +15,7 @@ export function sortable(root, memory = new Map()) {
     const body = table.tBodies[0];
     const written = [...body.rows];
     const heads = [...table.tHead.rows[0].cells];
+    let last = null; // what was asked for last: rows in their order, and which are found
 
     function order() {
       const rows = [...written];
@@ -25,17 +27,25 @@ export function sortable(root, memory = new Map()) {
         rows.sort((a, b) => (kept.down ? -1 : 1) * compare(a, b));
       }
       const wanted = kept.query.trim().toLowerCase();
-      let found = 0;
-      for (const row of rows) {
-        row.hidden = wanted !== "" && !row.textContent.toLowerCase().includes(wanted);
-        found += !row.hidden;
-        body.append(row);
-      }
+      const found = rows.filter((row) => row.textContent.toLowerCase().includes(wanted));
+      arrange((last = { rows, found: new Set(found) }));
       heads.forEach((head, k) => {
         if (k === kept.column) head.setAttribute("aria-sort", kept.down ? "descending" : "ascending");
         else head.removeAttribute("aria-sort");
       });
-      if (count) count.textContent = wanted ? `${found} of ${rows.length}` : "";
+      if (count) count.textContent = wanted ? `${found.length} of ${rows.length}` : "";
+    }
+
+    // The first rows at once, more in every frame: to lay out all of a long table takes longer than one. A later order overtakes.
+    function arrange(wanted, from = 0) {
+      if (wanted !== last) return;
+      let place = from ? wanted.rows[from - 1].nextElementSibling : body.firstElementChild;
+      for (const row of wanted.rows.slice(from, from + AT_ONCE)) {
+        row.hidden = !wanted.found.has(row);
+        if (row === place) place = place.nextElementSibling;
+        else body.insertBefore(row, place);
+      }
+      if (from + AT_ONCE < wanted.rows.length) requestAnimationFrame(() => arrange(wanted, from + AT_ONCE));
     }
 
     heads.forEach((head, k) => {

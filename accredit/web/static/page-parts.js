@@ -13,14 +13,15 @@ export const breath = () =>
     requestAnimationFrame(() => (clearTimeout(late), setTimeout(go)));
   });
 let written = 0; // characters since the last frame that was let through
+async function drawn() {
+  await breath();
+  written = 0;
+}
 export async function nodes(html) {
   const apart = document.implementation.createHTMLDocument("");
   for (let at = 0; at < html.length; at += SLICE) {
     const slice = html.slice(at, at + SLICE);
-    if (written + slice.length > FRAME) {
-      await breath();
-      written = 0;
-    }
+    if (written + slice.length > FRAME) await drawn();
     written += slice.length;
     apart.write(slice);
   }
@@ -32,6 +33,7 @@ export async function nodes(html) {
 export async function parsed(event) {
   if (event.html) event.made = await nodes(event.html);
   for (const name of Object.keys(event.blocks ?? {})) event.blocks[name] = await nodes(event.blocks[name]);
+  if (written > SLICE) await drawn(); // to put it on the page is work enough for one frame
   return event;
 }
 
@@ -203,10 +205,12 @@ export function shrinking(form, summary) {
   return { shrink: () => set(true), open: () => set(false) };
 }
 
-// The answer is what one sees and hears first: its heading is at the top of the window, below the one line of the form.
-export function arrive(form, heading) {
+// The answer is what one sees and hears first: its heading is at the top of the window, below the one line of the form. The focus
+// asks for a layout, so it waits for the frame that makes one anyway.
+export async function arrive(form, heading) {
+  await breath();
   const free = document.activeElement === document.body || form.contains(document.activeElement);
-  if (!free) return; // whoever went on to something else is left there
+  if (!free || !heading.isConnected) return; // whoever went on to something else is left there
   heading.tabIndex = -1;
   heading.focus({ preventScroll: true });
   scrollTo({ top: 0 });

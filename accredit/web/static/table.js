@@ -1,6 +1,6 @@
 // Tables: a dropped file or the built-in table; the columns over all rows, then any row, whose steps are asked for when it is picked.
 import { sortable } from "/static/sorting.js";
-import { Asking, element, nodes, put } from "/static/page-parts.js";
+import { Asking, breath, element, nodes, put } from "/static/page-parts.js";
 import { events, Problem, UNREACHABLE } from "/static/stream.js";
 
 const MOST = 5_000_000; // characters, as the server takes them
@@ -57,8 +57,10 @@ export function takesFiles(zone, field, take) {
   });
 }
 
-// What was asked for is in sight: where most of the window would show the form, the result is scrolled to its top.
-export function reveal(result) {
+// What was asked for is in sight: where most of the window would show the form, the result is scrolled to its top. Where it
+// stands is known after the next frame, and asking earlier would force a layout.
+export async function reveal(result) {
+  await breath();
   if (result.getBoundingClientRect().top > innerHeight / 2) result.scrollIntoView({ block: "start" });
 }
 
