@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,14 +17,18 @@ if TYPE_CHECKING:
 
 
 PARQUET = 2 << 30  # bytes of cells, after unpacking
+PADDED = re.compile(r"[+-]?0[0-9]+")  # a code such as 007 rather than a number
 
 
-def read_frame(path: str | Path) -> pandas.DataFrame:
-    """A table in a .csv, .tsv, .jsonl (.gz may follow) or .parquet file as a data frame; empty cells are missing values."""
+def read_frame(path: str | Path, codes: str | None = None) -> pandas.DataFrame:
+    """A table in a .csv, .tsv, .jsonl (.gz may follow) or .parquet file as a data frame; empty cells are missing values.
+
+    `codes` names a column in which 01 and 1 are two different words, if numbers with such zeros occur in it.
+    """
     if ending(path) == ".parquet":
         frame = _parquet(path)
     elif is_table(path):
-        frame = _typed(read_sheet(path))
+        frame = _typed(read_sheet(path), codes)
     else:
         raise InvalidInput(f"{str(path)!r} ends in neither .csv, .tsv, .jsonl (.gz may follow) nor .parquet")
     if frame.empty:
@@ -32,6 +37,10 @@ def read_frame(path: str | Path) -> pandas.DataFrame:
     if len(doubled):
         raise InvalidInput(f"two columns of {str(path)!r} are called {doubled[0]!r}; give each a name of its own")
     return frame.reset_index(drop=True)
+
+
+def _padded(sheet: Sheet, column: str | None) -> bool:
+    return column in sheet.names and any(PADDED.fullmatch(cell.strip()) for cell in sheet.column(column, "codes"))
 
 
 def _pandas() -> Any:
@@ -64,10 +73,11 @@ def _first_line(error: Exception) -> str:
     return (str(error).splitlines() or [type(error).__name__])[0][:200]
 
 
-def _typed(sheet: Sheet) -> pandas.DataFrame:
+def _typed(sheet: Sheet, codes: str | None = None) -> pandas.DataFrame:
     """Cells as numbers, truth values or words, whichever fits the whole column; pandas reads them from quoted lines."""
     out = io.StringIO(newline="")
     csv.writer(out, quoting=csv.QUOTE_ALL, lineterminator="\n").writerows([sheet.names, *sheet.rows])
     out.seek(0)
-    frame: pandas.DataFrame = _pandas().read_csv(out, names=list(sheet.names), header=0, index_col=False)
+    kept = {codes: str} if _padded(sheet, codes) else None
+    frame: pandas.DataFrame = _pandas().read_csv(out, names=list(sheet.names), header=0, index_col=False, dtype=kept)
     return frame

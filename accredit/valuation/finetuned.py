@@ -102,7 +102,7 @@ def language_report(
     train, held, held_name = parts(frame, file, test, needed, split_seed)
     taught, asked = (
         Taught(texts_in(part, text, name), None if target is None else texts_in(part, target, name, "--target"))
-        for part, name in ((train, str(file)), (held, held_name))
+        for part, name in ((train, str(file)), (held, held_name or str(file)))
     )
     names = [f"row {i + 1}" for i in train.index]
     groups = groups_by(train, by_column, "--players")

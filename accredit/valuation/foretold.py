@@ -11,7 +11,7 @@ from accredit.core import IntArray, needs
 from accredit.valuation.label_scores import View, one_thread
 from accredit.valuation.out_of_fold import out_of_fold
 
-BETTER = 3.0  # standard errors above the largest class that a prediction must be
+CHANCE = 0.00135  # of foretelling so many labels by the largest class alone, that of three standard errors
 FEWEST = 10  # rows
 MANY = 20_000  # rows that are enough to tell
 NEIGHBOURS = 5
@@ -27,25 +27,33 @@ class Foretold:
 
     @property
     def needed(self) -> float:
-        """What agreement would have to be: three standard errors above the largest class."""
-        return self.majority + BETTER * float(np.sqrt(self.majority * (1 - self.majority) / self.rows))
+        """The least agreement that the largest class alone would reach with a chance of 0.00135 only; above 1 where even
+        foretelling every label would not tell more."""
+        from scipy.stats import binom
+
+        errors = int(binom.ppf(CHANCE, self.rows, 1 - self.majority))  # the fewest that are not too unlikely
+        return 1 - (errors - 1) / self.rows
 
     @property
     def refusal(self) -> str:
         """Why nobody may be accused; empty where somebody may be.
 
-        >>> Foretold(0.27, 0.26, 1000).refusal[:50]
-        'from these features 27% of the labels are foretold'
+        >>> Foretold(0.27, 0.26, 1000).refusal[:52]
+        'from these features 27.0% of the labels are foretold'
         >>> Foretold(0.9, 0.26, 1000).refusal
         ''
+        >>> Foretold(1.0, 0.98, 400).refusal, Foretold(1.0, 0.99, 400).refusal[:28]
+        ('', '99.0% of the 400 rows are of')
         """
         if self.rows < FEWEST:
             return f"{self.rows} rows of classes with two rows or more are too few to tell what is usual"
-        if self.agreement >= self.needed:
+        if self.agreement >= self.needed - 1e-9:
             return ""
+        if self.needed > 1:
+            return f"{self.majority:.1%} of the {self.rows} rows are of one class, and the others are too few to learn from"
         return (
-            f"from these features {self.agreement:.0%} of the labels are foretold, and the largest class alone has "
-            f"{self.majority:.0%}; {self.needed:.0%} would be needed. Give features that tell the classes apart"
+            f"from these features {self.agreement:.1%} of the labels are foretold, and the largest class alone has "
+            f"{self.majority:.1%}; {self.needed:.1%} would be needed. Give features that tell the classes apart"
         )
 
 

@@ -96,4 +96,9 @@ def with_excerpts(found: WrongLabels, texts: Sequence[str] | None) -> WrongLabel
         return found
     odd = found.oddities
     named = {*found.suspects, *odd.outliers, *(row for pair in odd.duplicates for row in pair)}
-    return replace(found, excerpts={found.names[row]: texts[row][:EXCERPT] for row in sorted(named)})
+    return replace(found, excerpts={found.names[row]: _line(texts[row]) for row in sorted(named)})
+
+
+def _line(text: str) -> str:
+    """The beginning of a text, on one line."""
+    return " ".join(text[: 2 * EXCERPT].split())[:EXCERPT]

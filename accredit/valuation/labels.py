@@ -23,7 +23,7 @@ from accredit.valuation.label_rate import error_rate
 from accredit.valuation.label_result import Evidence, WrongLabels, with_excerpts
 from accredit.valuation.label_scores import View
 from accredit.valuation.oddities import nearest, oddities
-from accredit.valuation.out_of_fold import belief, likeliest_penalty, out_of_fold, pool_shares, pooled
+from accredit.valuation.out_of_fold import belief, copies_of, likeliest_penalty, out_of_fold, pool_shares, pooled
 from accredit.valuation.planted import Trial, found_share, planted
 from accredit.valuation.split import missing
 
@@ -74,9 +74,11 @@ def wrong_labels(
         raise InvalidInput(f"wanted is {wanted!r}; it must lie between 0 and 1, for example wanted={WANTED:.2f}")
     with scores.one_thread():
         near = {name: nearest(view) for name, view in views.items()}
-        penalties = {name: likeliest_penalty(view, y, seed) for name, view in views.items()}
-        seen = _scored(views, near, penalties, y, seed)
-        trials = [_trial(views, near, penalties, y, len(classes), seed + 1 + i) for i in range(TRIALS)]
+        copies = None if texts is None else copies_of(texts, y)
+        penalties = {name: likeliest_penalty(view, y, seed, copies) for name, view in views.items()}
+        rows_seen = _Seen(views, near, penalties, copies)
+        seen = _scored(rows_seen, y, seed)
+        trials = [_trial(rows_seen, y, len(classes), seed + 1 + i) for i in range(TRIALS)]
     if not all(flips.any() for _, flips in trials):
         raise InvalidInput(
             f"{len(y)} labels of {len(classes)} classes: hardly a class could spare a row, so nothing can be planted among "
@@ -157,34 +159,45 @@ def _listed(
 
 
 @dataclass(frozen=True, eq=False)
+class _Seen:
+    """What is known of the rows, whatever their labels."""
+
+    views: Mapping[str, View]
+    near: Mapping[str, Any]  # their nearest neighbours in each view
+    penalties: Mapping[str, float | None]
+    copies: IntArray | None  # (N,), the same number for the same text
+
+    def foretold(self, name: str, y: IntArray, seed: int, believed: FloatArray | None = None) -> dict[str, FloatArray]:
+        return out_of_fold(self.views[name], y, seed, believed, self.penalties[name], self.copies)
+
+
+@dataclass(frozen=True, eq=False)
 class _Scored:
     scores: dict[str, FloatArray]  # name -> (N,)
     logs: FloatArray  # (N, C), out-of-fold log probabilities of all models together
     agrees: BoolArray  # (N,), whether the likeliest class of `logs` is the label
 
 
-def _scored(
-    views: Mapping[str, View], near: Mapping[str, Any], penalties: Mapping[str, float | None], y: IntArray, seed: int
-) -> _Scored:
+def _scored(rows: _Seen, y: IntArray, seed: int) -> _Scored:
     """Every score of every view, and two that combine them."""
     from scipy.stats import rankdata
 
     found: dict[str, FloatArray] = {}
     said: dict[str, list[FloatArray]] = {}
-    for name, view in views.items():
-        predicted = out_of_fold(view, y, seed, penalty=penalties[name])
+    for name, near in rows.near.items():
+        predicted = rows.foretold(name, y, seed)
         said[name] = list(predicted.values())
         found |= {f"{model}, {name}": scores.margin(log, y) for model, log in predicted.items()}
-        found[f"neighbours, {name}"] = scores.neighbour_agreement(near[name].rows, y)
+        found[f"neighbours, {name}"] = scores.neighbour_agreement(near.rows, y)
         if len(y) <= MANY:
-            found[f"margin over training, {name}"] = scores.margin_over_training(near[name].points, y, seed)
-            found[f"KNN-Shapley, {name}"] = scores.knn_value(near[name].points, y, seed)
+            found[f"margin over training, {name}"] = scores.margin_over_training(near.points, y, seed)
+            found[f"KNN-Shapley, {name}"] = scores.knn_value(near.points, y, seed)
     heard = _heard(said, y)
     first = [log for name in heard for log in said[name]]
     shares = pool_shares(first, y)
     logs = pooled(first, shares)
     believed = belief(logs, y)  # a second look, in which doubtful labels teach less
-    again = [out_of_fold(views[name], y, seed, believed, penalties[name]) for name in heard]
+    again = [rows.foretold(name, y, seed, believed) for name in heard]
     found[COMBINED] = scores.margin(logs + pooled([log for view in again for log in view.values()], shares), y)
     found["mean rank of all"] = np.mean([rankdata(s) for s in found.values()], axis=0)
     return _Scored(found, logs, logs.argmax(axis=1) == y)
@@ -197,16 +210,9 @@ def _heard(said: Mapping[str, list[FloatArray]], y: IntArray) -> list[str]:
     return [name for name, share in right.items() if not Foretold(share, majority, len(y)).refusal] or list(said)
 
 
-def _trial(
-    views: Mapping[str, View],
-    near: Mapping[str, Any],
-    penalties: Mapping[str, float | None],
-    y: IntArray,
-    classes: int,
-    seed: int,
-) -> tuple[_Scored, Any]:
-    labels, flipped = planted(y, classes, seed)
-    return _scored(views, near, penalties, labels, seed), flipped
+def _trial(rows: _Seen, y: IntArray, classes: int, seed: int) -> tuple[_Scored, Any]:
+    labels, flipped = planted(y, classes, seed, rows.copies)
+    return _scored(rows, labels, seed), flipped
 
 
 def _evidence(areas: list[dict[str, float]]) -> tuple[Evidence, ...]:

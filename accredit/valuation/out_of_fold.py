@@ -4,12 +4,12 @@ own labels are believed."""
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
-from accredit.core import FloatArray, IntArray
+from accredit.core import BoolArray, FloatArray, IntArray
 from accredit.valuation.label_scores import View, unit
 
 FOLDS, MANY_FOLDS, FEW_ROWS = 5, 10, 5_000  # more folds where rows are few
@@ -24,33 +24,39 @@ Model = Callable[[View, IntArray, FloatArray, View], FloatArray]  # rows, labels
 
 
 def out_of_fold(
-    view: View, y: IntArray, seed: int = 0, believed: FloatArray | None = None, penalty: float | None = None
+    view: View,
+    y: IntArray,
+    seed: int = 0,
+    believed: FloatArray | None = None,
+    penalty: float | None = None,
+    copies: IntArray | None = None,
 ) -> dict[str, FloatArray]:
     """Log probabilities of every class (N, C) for each row, by models that never saw the row: name of model -> (N, C).
 
     `believed` weighs the rows that models learn from (N,); left out, all count alike. `penalty` is the inverse penalty of a
-    dense view; left out, the likeliest is found first.
+    dense view; left out, the likeliest is found first. Rows with the same number in `copies` (N,) are never judged by one
+    another: an error that was copied would vouch for itself.
     """
     weights = np.ones(len(y)) if believed is None else believed
 
     def predicted(model: Model) -> FloatArray:
-        return _predicted(model, view, y, weights, seed)
+        return _predicted(model, view, y, weights, seed, copies)
 
     if hasattr(view, "tocsr"):
         found = {"confidence": predicted(_one_against_the_rest)}
         if view.nnz and view.data.min() >= 0:
             found["naive Bayes"] = predicted(_naive_bayes)
         return found
-    c = penalty or likeliest_penalty(view, y, seed) or DENSE_C[0]
+    c = penalty or likeliest_penalty(view, y, seed, copies) or DENSE_C[0]
     return {"confidence": predicted(_softmax(c)), "kernel": predicted(_kernel(seed)), "nearest": predicted(_nearest)}
 
 
-def likeliest_penalty(view: View, y: IntArray, seed: int = 0) -> float | None:
+def likeliest_penalty(view: View, y: IntArray, seed: int = 0, copies: IntArray | None = None) -> float | None:
     """The inverse penalty under which the given labels are likeliest, out of fold; None for words, which have their own."""
     if hasattr(view, "tocsr"):
         return None
     weights, rows = np.ones(len(y)), np.arange(len(y))
-    return max(DENSE_C, key=lambda c: float(_predicted(_softmax(c), view, y, weights, seed)[rows, y].sum()))
+    return max(DENSE_C, key=lambda c: float(_predicted(_softmax(c), view, y, weights, seed, copies)[rows, y].sum()))
 
 
 def pooled(predicted: Sequence[FloatArray] | FloatArray, shares: FloatArray) -> FloatArray:
@@ -92,18 +98,41 @@ def belief(logs: FloatArray, y: IntArray) -> FloatArray:
     return np.asarray(shares / shares.mean())
 
 
-def _predicted(model: Model, view: View, y: IntArray, weights: FloatArray, seed: int) -> FloatArray:
+def _predicted(
+    model: Model, view: View, y: IntArray, weights: FloatArray, seed: int, copies: IntArray | None
+) -> FloatArray:
     from sklearn.exceptions import ConvergenceWarning
-    from sklearn.model_selection import StratifiedKFold
 
-    count = min(MANY_FOLDS if len(y) <= FEW_ROWS else FOLDS, int(np.bincount(y).min()))
-    folds = StratifiedKFold(count, shuffle=True, random_state=seed)
     logs = np.empty((len(y), int(y.max()) + 1))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # a ranking does not need the last digit of a minimum
-        for taught, held in folds.split(np.zeros(len(y)), y):
+        for held in _folds(y, seed, copies):
+            taught = ~held
             logs[held] = np.log(np.clip(model(view[taught], y[taught], weights[taught], view[held]), 1e-9, 1.0))
     return logs
+
+
+def copies_of(texts: Sequence[str], y: IntArray) -> IntArray | None:
+    """The same number for the same text (N,); None where some class has nothing but copies of one text, or of others' texts.
+
+    >>> copies_of(["b", "a", "b", "c", "d"], np.array([0, 0, 0, 1, 1])).tolist()
+    [1, 0, 1, 2, 3]
+    >>> copies_of(["a", "b", "c", "c"], np.array([0, 0, 1, 1]))
+    """
+    _, first, number = np.unique(np.array(texts, dtype=object), return_index=True, return_inverse=True)
+    return number if np.bincount(y[first], minlength=int(y.max()) + 1).min() > 1 else None
+
+
+def _folds(y: IntArray, seed: int, copies: IntArray | None) -> Iterator[BoolArray]:
+    """Which rows are judged together (N,), fold by fold, each class alike in all and copies together."""
+    from sklearn.model_selection import StratifiedKFold
+
+    given = np.arange(len(y)) if copies is None else copies
+    _, first, number = np.unique(given, return_index=True, return_inverse=True)
+    labels = y[first]
+    count = min(MANY_FOLDS if len(y) <= FEW_ROWS else FOLDS, int(np.bincount(labels).min()))
+    for _, held in StratifiedKFold(count, shuffle=True, random_state=seed).split(labels, labels):
+        yield np.isin(number, held)
 
 
 def _one_against_the_rest(x: View, y: IntArray, weights: FloatArray, others: View) -> FloatArray:

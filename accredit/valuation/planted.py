@@ -23,23 +23,26 @@ class Trial:
     score: FloatArray  # (N,), lower is more suspect
 
 
-def planted(y: IntArray, classes: int, seed: int) -> tuple[IntArray, BoolArray]:
+def planted(y: IntArray, classes: int, seed: int, copies: IntArray | None = None) -> tuple[IntArray, BoolArray]:
     """Labels of which a tenth is moved to another class at random, and which they are. Every class keeps two rows of its own:
-    of small classes fewer are moved, or none.
+    of small classes fewer are moved, or none. Rows with the same number in `copies` are moved together.
 
     >>> labels, flipped = planted(np.zeros(20, dtype=int), 3, seed=0)
     >>> int(flipped.sum()), bool((labels[flipped] > 0).all())
     (2, True)
     """
     rng = np.random.default_rng(seed)
-    flipped = np.zeros(len(y), dtype=bool)
-    order = rng.permutation(len(y))
-    left = np.bincount(y, minlength=classes)
-    for row in order[: max(1, round(PLANTED * len(y)))].tolist():
-        if left[y[row]] > 2:
-            left[y[row]] -= 1
-            flipped[row] = True
-    return np.where(flipped, (y + rng.integers(1, classes, size=len(y))) % classes, y), flipped
+    given = np.arange(len(y)) if copies is None else copies
+    _, first, number = np.unique(given, return_index=True, return_inverse=True)
+    moved = np.zeros(len(first), dtype=bool)
+    order = rng.permutation(len(first))
+    left = np.bincount(y[first], minlength=classes)
+    for one in order[: max(1, round(PLANTED * len(first)))].tolist():
+        if left[y[first[one]]] > 2:
+            left[y[first[one]]] -= 1
+            moved[one] = True
+    flipped, steps = moved[number], rng.integers(1, classes, size=len(first))[number]
+    return np.where(flipped, (y + steps) % classes, y), flipped
 
 
 def found_share(score: FloatArray, flipped: BoolArray) -> float:

@@ -16,10 +16,10 @@ from accredit.valuation.features import Features, features
 from accredit.valuation.foretold import foretold
 from accredit.valuation.split import LARGEST, Split, groups_of, is_number, split
 from accredit.valuation.suspects import RowFacts
+from accredit.valuation.table_notes import MANY_KINDS, table_notes
+from accredit.valuation.targets import EMPTY, capitals, check_target, classes, named, numbers, predicts_number, rows
 
-MANY_VALUES = 20  # a target of more different whole numbers is a number to predict, not a class
 TEXT_KEPT = 200  # characters of a row's text in a journal
-MANY_KINDS = 50  # a column of words with more distinct values, or more than half of its rows, is not a category
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +88,7 @@ def table(
     (see `valuation/features.py`); several stand side by side. `task` says whether the target is a `class` or a `number`; left
     out, numbers are those with fractions or of more than 20 different values.
     """
-    frame = read_frame(file)
+    frame = read_frame(file, codes=target)
     by_column = None if players == "row" else players
     check_columns(frame, file, {"--target": target, "--text": text, "--players": by_column, "--groups": groups})
     if groups is not None and by_column is not None:
@@ -98,20 +98,21 @@ def table(
     by_columns = text is None and not seen_as
     needed = [c for c in frame.columns if c not in (by_column, groups)] if by_columns else [target]
     needed += [text] if text is not None else []
-    train, held, held_name = parts(frame, file, test, needed, checked_seed(seed))
-    for part, name in ((train, str(file)), (held, held_name)):
-        if part[target].isna().any():
-            count = int(part[target].isna().sum())
-            raise InvalidInput(f"the target {target!r} is missing in {_rows(count)} of {name}; fill or drop them")
+    train, held, held_name = parts(frame, file, test, needed, checked_seed(seed), codes=target)
+    within = held_name is None
+    check_target(frame, target, str(file))
+    check_target(held, target, held_name or str(file))
     regression = predicts_number(frame[target]) if task is None else task == "number"
-    y, test_y = _numbers(train, held, target) if regression else _classes(train, held, target)
-    training, testing = _places(frame, train, held, held_name == str(file))
+    y, test_y = numbers(train, held, target) if regression else classes(train, held, target)
+    training, testing = _places(frame, train, held, within)
     texts = (
         None
         if text is None
-        else _in_place(training, testing, texts_in(train, text, str(file)), texts_in(held, text, held_name))
+        else _in_place(
+            training, testing, texts_in(train, text, str(file)), texts_in(held, text, held_name or str(file))
+        )
     )
-    notes: tuple[str, ...] = ()
+    notes = () if regression else capitals({*y, *test_y})
     if by_columns:
         x, test_x, columns = _features(train, held, {target, by_column, groups})
         views = {"columns": np.array(_in_place(training, testing, x, test_x))[: len(frame)]}
@@ -122,9 +123,10 @@ def table(
         views = {one.name: one.rows[: len(frame)] for one in seen if one.name != "tfidf"}  # words are looked at anyway
         both = np.hstack([one.scaled for one in seen])
         x, test_x = both[training], both[testing]
-        notes = tuple(note for one in seen for note in one.notes)
+        notes += tuple(note for one in seen for note in one.notes)
     names = tuple(f"row {i + 1}" for i in range(len(frame)))
     data = split(x, y, test_x, test_y, names=[names[i] for i in training], regression=regression)
+    notes += table_notes(train, columns if by_columns else (), data, training)
     gathered, nested = groups_by(train, by_column, "--players"), groups_by(train, groups, "--groups")
     labels = tuple(map(str, _in_place(training, testing, y, test_y)[: len(frame)]))
     whole = Whole(names, labels, None if texts is None else tuple(texts[: len(frame)]), views)
@@ -165,12 +167,14 @@ def check_columns(frame: Any, file: str | Path, options: dict[str, str | None]) 
         raise InvalidInput(f"--text and --target are both {options['--text']!r}; a label cannot be learned from itself")
 
 
-def parts(frame: Any, file: str | Path, test: str | float, needed: list[str], seed: int) -> tuple[Any, Any, str]:
-    """Training rows, test rows, and where the latter come from."""
+def parts(
+    frame: Any, file: str | Path, test: str | float, needed: list[str], seed: int, codes: str | None = None
+) -> tuple[Any, Any, str | None]:
+    """Training rows, test rows, and the file that the latter come from, if it is another one."""
     try:
         share = float(test)
     except ValueError:
-        held = read_frame(str(test))
+        held = read_frame(str(test), codes=codes)
         missing = [c for c in needed if c not in held.columns]
         if missing:
             raise InvalidInput(f"the test file {test} lacks the columns {', '.join(missing)}") from None
@@ -180,41 +184,8 @@ def parts(frame: Any, file: str | Path, test: str | float, needed: list[str], se
     order = np.random.default_rng(seed).permutation(len(frame))
     count = max(1, round(share * len(frame)))
     if count >= len(frame):
-        raise InvalidInput(f"{file} has {len(frame)} rows; {share:g} of them for testing leaves none to train on")
-    return frame.iloc[np.sort(order[count:])], frame.iloc[np.sort(order[:count])], str(file)
-
-
-def predicts_number(target: Any) -> bool:
-    """Is this column a number to predict? Classes are words, or few whole numbers."""
-    if target.dtype.kind not in "iuf":
-        return False
-    return bool(target.nunique() > MANY_VALUES or (target.dropna() % 1 != 0).any())
-
-
-def _numbers(train: Any, held: Any, target: str) -> tuple[FloatArray, FloatArray]:
-    for part in (train, held):
-        if part[target].dtype.kind not in "iufb":
-            raise InvalidInput(f"--target {target!r} holds {part[target].iloc[0]!r}; a number to predict is needed")
-    return train[target].to_numpy(np.float64), held[target].to_numpy(np.float64)
-
-
-def _classes(train: Any, held: Any, target: str) -> tuple[list[str], list[str]]:
-    """Labels as words; a whole number is the same class whether it is written 1 or 1.0."""
-
-    def words(column: Any) -> list[str]:
-        whole = column.dtype.kind == "f" and (column % 1 == 0).all()
-        return [str(label) for label in (column.astype(np.int64) if whole else column)]
-
-    y, test_y = words(train[target]), words(held[target])
-    if len(set(y)) < 2:
-        raise InvalidInput(f"--target {target!r} is {y[0]!r} in all {len(y)} training rows; two classes are needed")
-    unknown = sorted(set(test_y) - set(y))
-    if unknown:
-        raise InvalidInput(
-            f"--target {target!r} is {unknown[0]!r} in a test row and in no training row; choose other test rows with "
-            "--split-seed or --test, drop that class, or write --task number if the target is one"
-        )
-    return y, test_y
+        raise InvalidInput(f"{file} has {rows(len(frame))}; {share:g} of that for testing leaves none to train on")
+    return frame.iloc[np.sort(order[count:])], frame.iloc[np.sort(order[:count])], None
 
 
 def groups_by(train: Any, column: str | None, option: str) -> dict[str, list[str]] | None:
@@ -223,7 +194,7 @@ def groups_by(train: Any, column: str | None, option: str) -> dict[str, list[str
         return None
     if train[column].isna().any():
         count = int(train[column].isna().sum())
-        raise InvalidInput(f"{option} {column!r} is missing in {_rows(count, 'training ')}; fill or drop them")
+        raise InvalidInput(f"{option} {column!r} is missing in {rows(count, 'training ')}; fill or drop them")
     groups = groups_of([f"row {i + 1}" for i in train.index], train[column])
     if len(groups) < 2:
         raise InvalidInput(f"{option} {column!r} has the one value {next(iter(groups))!r}; two are needed")
@@ -234,7 +205,10 @@ def texts_in(frame: Any, column: str, file: str, option: str = "--text") -> list
     """A column of texts, none of them empty."""
     blank = frame[column].isna() | (frame[column].astype(str).str.strip() == "")
     if blank.any():
-        raise InvalidInput(f"{option} {column!r} is empty in {int(blank.sum())} rows of {file}; drop them first")
+        where = named(frame.index[blank])
+        raise InvalidInput(
+            f"{option} {column!r} is empty in {rows(int(blank.sum()))} of {file}, {where} ({EMPTY}); drop them first"
+        )
     return [str(text) for text in frame[column]]
 
 
@@ -246,9 +220,10 @@ def _features(train: Any, held: Any, left_out: set[str | None]) -> tuple[FloatAr
     blocks = []
     for column in columns:
         for part in (train, held):
-            if part[column].isna().any():
+            unknown = part.index[part[column].isna()]
+            if len(unknown):
                 raise InvalidInput(
-                    f"column {column!r} is missing in {_rows(int(part[column].isna().sum()))}; fill or drop them"
+                    f"column {column!r} is missing in {rows(len(unknown))}, {named(unknown)} ({EMPTY}); fill or drop them"
                 )
         numeric = train[column].dtype.kind in "iufb"
         blocks.append(
@@ -269,7 +244,7 @@ def _number_column(column: Any) -> FloatArray:
     bad = ~(np.abs(numbers) < LARGEST)
     if bad.any():
         raise InvalidInput(
-            f"column {column.name!r} holds {numbers[bad][0]} in {_rows(int(bad.sum()))}; fill, scale or drop them"
+            f"column {column.name!r} holds {numbers[bad][0]} in {rows(int(bad.sum()))}; fill, scale or drop them"
         )
     return np.asarray(numbers[:, None])
 
@@ -301,7 +276,3 @@ def _standardised(x: FloatArray, test_x: FloatArray) -> tuple[FloatArray, FloatA
     centre, spread = x.mean(axis=0), x.std(axis=0)
     spread[spread == 0] = 1.0
     return (x - centre) / spread, (test_x - centre) / spread
-
-
-def _rows(count: int, kind: str = "") -> str:
-    return f"{count} {kind}row{'s' * (count != 1)}"

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from accredit.core import InvalidInput, needs
-from accredit.valuation.tables import MANY_KINDS, predicts_number
+from accredit.valuation.table_notes import MANY_KINDS
+from accredit.valuation.targets import predicts_number
 from accredit.views.numbers import percent
 from accredit.views.words import counted
 

@@ -106,6 +106,19 @@ def test_planted_flips_are_a_tenth_and_always_another_class() -> None:
     assert (labels[flipped] != y[flipped]).all() and (labels[~flipped] == y[~flipped]).all()
 
 
+def test_copies_of_a_row_do_not_vouch_for_its_label() -> None:
+    """Four copies of every row, wrong labels copied with it: their neighbours are themselves, unless they stay together."""
+    x, y, wrong = _blobs(60, apart=4.0, flips=6)
+    rows = np.tile(np.arange(60), 4)
+    alone = out_of_fold(x[rows], y[rows], penalty=1.0)["nearest"]
+    together = out_of_fold(x[rows], y[rows], penalty=1.0, copies=rows)["nearest"]
+    assert (margin(alone, y[rows])[wrong[rows]] > 0).mean() > 0.7
+    assert (margin(together, y[rows])[wrong[rows]] < 0).all()
+    labels, flipped = planted(y[rows], 2, seed=0, copies=rows)
+    assert flipped.sum() == 24
+    assert (labels.reshape(4, 60) == labels[:60]).all() and (flipped.reshape(4, 60) == flipped[:60]).all()
+
+
 @pytest.mark.slow
 def test_where_every_label_is_foretold_none_looks_wrong() -> None:
     found = wrong_labels(

@@ -1,0 +1,136 @@
+"""The column to predict: classes or numbers, and what is refused or said about it before anything is learned."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any
+
+import numpy as np
+
+from accredit.core import FloatArray, InvalidInput
+from accredit.core.numbers import shown
+from accredit.valuation.split import LARGEST, is_number
+
+MANY_VALUES = 20  # a target of more different whole numbers is a number to predict, not a class
+EMPTY = "an empty cell counts as missing, and so do NA, N/A, NaN, None and null"
+NAMED = 3  # rows that a message names
+
+
+def predicts_number(target: Any) -> bool:
+    """Is this column a number to predict? Classes are words, or few whole numbers."""
+    if target.dtype.kind not in "iuf":
+        return False
+    return bool(target.nunique() > MANY_VALUES or (target.dropna() % 1 != 0).any())
+
+
+def check_target(part: Any, target: str, file: str) -> None:
+    """Refuse rows without a target, by their numbers."""
+    unknown = part.index[part[target].isna()]
+    if len(unknown):
+        raise InvalidInput(
+            f"the target {target!r} is missing in {rows(len(unknown))} of {file}, {named(unknown)} ({EMPTY}); fill, rename or "
+            "drop them"
+        )
+
+
+def numbers(train: Any, held: Any, target: str) -> tuple[FloatArray, FloatArray]:
+    """Numbers to predict, of training and test rows."""
+    found = _numbers(train[target]), _numbers(held[target])
+    if found[0].min() == found[0].max():
+        raise InvalidInput(
+            f"--target {target!r} is {found[0][0]:g} in all {rows(len(train), 'training ')}; there is nothing to learn"
+        )
+    return found
+
+
+def _numbers(column: Any) -> FloatArray:
+    words = [] if column.dtype.kind in "iufb" else [cell for cell in column if not is_number(cell)]
+    if words:
+        raise InvalidInput(
+            f"--target {column.name!r} holds {shown(words[0])}; numbers are needed, written for example as 1234.5"
+        )
+    found = column.to_numpy(dtype=np.float64)
+    bad = column.index[~(np.abs(found) < LARGEST)]
+    if len(bad):
+        raise InvalidInput(f"--target {column.name!r} is {column[bad[0]]} in {named(bad)}; fill, scale or drop them")
+    return np.asarray(found)
+
+
+def classes(train: Any, held: Any, target: str) -> tuple[list[str], list[str]]:
+    """Labels as words; a whole number is the same class whether it is written 1 or 1.0."""
+    y, test_y = _words(train[target]), _words(held[target])
+    known = set(y)
+    if len(known) < 2:
+        raise InvalidInput(
+            f"--target {target!r} is {y[0]!r} in {rows(len(y), 'training ', 'all ')}; two classes are needed"
+        )
+    total = len(y) + len(test_y)
+    different = len(known | set(test_y))
+    if different > max(MANY_VALUES, total // 2):
+        raise InvalidInput(
+            f"--target {target!r} holds {different} different labels in {total} rows, for example {shown(y[0])}; classes "
+            "repeat. If it is a number, write it as 1234.5, and --task number"
+        )
+    _check_blanks(known | set(test_y), target)
+    for unknown in sorted(set(test_y) - known):
+        times = test_y.count(unknown)
+        raise InvalidInput(
+            f"--target {target!r} is {unknown!r} in {rows(times, 'test ')} and in no training row; choose other test rows with "
+            "--split-seed or --test, drop that class, or write --task number if the target is one"
+        )
+    return y, test_y
+
+
+def _words(column: Any) -> list[str]:
+    whole = column.dtype.kind == "f" and (column % 1 == 0).all()
+    return [str(label) for label in (column.astype(np.int64) if whole else column)]
+
+
+def _check_blanks(labels: set[str], target: str) -> None:
+    for alike in _alike(labels, lambda label: " ".join(label.split())):
+        raise InvalidInput(
+            f"--target {target!r} is {alike[0]!r} in some rows and {alike[1]!r} in others, which differ in blanks only; write "
+            "both the same way"
+        )
+
+
+def capitals(labels: set[str]) -> tuple[str, ...]:
+    """A note for classes that differ in capitals only.
+
+    >>> capitals({"pos", "Pos", "neg"})
+    ("the classes 'Pos' and 'pos' differ in capitals only and are taken for two; write them alike if they are one",)
+    """
+    return tuple(
+        f"the classes {alike[0]!r} and {alike[1]!r} differ in capitals only and are taken for two; write them alike if they "
+        "are one"
+        for alike in _alike(labels, str.casefold)
+    )
+
+
+def _alike(labels: set[str], key: Any) -> list[list[str]]:
+    """Labels that are the same under `key`, sorted."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for label in sorted(labels):
+        found[key(label)].append(label)
+    return [alike for alike in found.values() if len(alike) > 1]
+
+
+def rows(count: int, kind: str = "", all_of: str = "") -> str:
+    """So many rows, in words.
+
+    >>> rows(2, "training ", "all "), rows(1, "training ", "all ")
+    ('all 2 training rows', 'the only training row')
+    """
+    if all_of and count == 1:
+        return f"the only {kind}row"
+    return f"{all_of}{count} {kind}row{'s' * (count != 1)}"
+
+
+def named(index: Any) -> str:
+    """Rows by their numbers in the file, the first few of them.
+
+    >>> named([3, 16])
+    'row 4, row 17'
+    """
+    some = ", ".join(f"row {i + 1}" for i in list(index)[:NAMED])
+    return some + (f" and {len(index) - NAMED} more" if len(index) > NAMED else "")
