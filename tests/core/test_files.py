@@ -139,3 +139,11 @@ def test_text_is_utf_8_with_or_without_a_mark(tmp_path):
     (tmp_path / "b").write_bytes("one\nnaïve".encode("latin-1"))
     with pytest.raises(InvalidInput, match=r"not text in UTF-8: .* in line 2; save it as UTF-8"):
         read_text(tmp_path / "b")
+
+
+def test_a_file_of_nearly_the_same_name_is_named(tmp_path):
+    (tmp_path / "pricing.csv").write_text("coalition,payoff")
+    with pytest.raises(InvalidInput, match=r"pricing\.cvs' does not exist; did you mean '.*pricing\.csv'\?"):
+        check_is_file(tmp_path / "pricing.cvs")
+    with pytest.raises(InvalidInput, match=r"other\.txt' does not exist; give the path of a file"):
+        check_is_file(tmp_path / "other.txt")
