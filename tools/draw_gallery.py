@@ -26,16 +26,17 @@ COMMANDS = {  # what is drawn -> the command that writes its page
     "data": ("value", "examples/reviews.csv", "--target", "mood", "--text", "review"),
     "game": ("game", "examples/pricing.csv"),
 }
-BEGINS = {  # the heading at the top of a card; elsewhere, that of the page
+BEGINS = {  # the heading at the top of a card; without one, a picture
     "text": "Side by side",
     "answer": "Prompt, coloured",
     "row": "Which columns matter",
     "data": "Which labels are wrong?",
+    "game": "Values",
 }
 CARD, HOME = (540, 440), (760, 455)  # what is seen of a page, in CSS pixels
 
 
-SCROLL = "heading => window.scrollTo(0, heading.getBoundingClientRect().top + window.scrollY - 20)"
+SCROLL = "part => window.scrollTo(0, part.getBoundingClientRect().top + window.scrollY - 20)"
 
 
 def draw(folder: Path) -> None:
@@ -79,8 +80,13 @@ def photograph(folder: Path) -> None:
                     viewport={"width": width, "height": height}, color_scheme=scheme, device_scale_factor=1.5
                 )
                 page.goto((folder / f"{page_name}.html").as_uri())
-                if name != "explanation" and page_name in BEGINS:
-                    page.get_by_role("heading", name=BEGINS[page_name]).first.evaluate(SCROLL)
+                if name != "explanation":
+                    begins = (
+                        page.get_by_role("heading", name=BEGINS[page_name])
+                        if page_name in BEGINS
+                        else page.get_by_text("Shapley: all")
+                    )
+                    begins.first.evaluate(SCROLL)
                 shot = page.screenshot()
                 fewer_colours(shot).save(IMAGES / f"{name}{'_dark' if scheme == 'dark' else ''}.png", optimize=True)
                 page.close()

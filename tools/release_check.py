@@ -129,8 +129,10 @@ def main() -> None:
 
 
 def digest(wheel: Path) -> str:
-    """Twelve digits that tell one wheel from another: those of the names and checksums of its files."""
-    return hashlib.sha256(repr(sorted(contents(wheel).items())).encode()).hexdigest()[:12]
+    """Twelve digits that tell what is installed: the package's files and what it depends on, but not the text of the README."""
+    code = sorted(item for item in contents(wheel).items() if item[0].startswith("accredit/"))
+    needs = [PROJECT["requires-python"], PROJECT["dependencies"], PROJECT["optional-dependencies"]]
+    return hashlib.sha256(repr((code, needs)).encode()).hexdigest()[:12]
 
 
 def kept(file: Path | None, digest: str) -> list[dict[str, Any]]:

@@ -136,8 +136,8 @@ def _why(error: Exception) -> str:
 def _neighbour(path: Path) -> str:
     """Whether a file of nearly this name lies in the same folder."""
     with suppress(OSError, ValueError):
-        beside = [str(path.with_name(entry.name)) for entry in islice(path.parent.iterdir(), 1000)]
-        return did_you_mean(path, beside, cutoff=0.8)
+        beside = [entry.name for entry in islice(path.parent.iterdir(), 1000)]
+        return did_you_mean(path.name, beside, cutoff=0.7, before=str(path)[: -len(path.name)])
     return ""
 
 

@@ -6,14 +6,14 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 
 
-def did_you_mean(given: object, known: Iterable[str], cutoff: float = 0.6) -> str:
-    """The end of a message: a question, or nothing where no known name is near.
+def did_you_mean(given: object, known: Iterable[str], cutoff: float = 0.6, before: str = "") -> str:
+    """The end of a message: a question, or nothing where no known name is near. `before` is written before the name.
 
     >>> did_you_mean("mod", ["review", "mood"]), did_you_mean("price", ["review", "mood"])
     ("; did you mean 'mood'?", '')
     """
     near = get_close_matches(str(given)[:200], known, n=1, cutoff=cutoff)
-    return f"; did you mean {near[0]!r}?" if near else ""
+    return f"; did you mean {before + near[0]!r}?" if near else ""
 
 
 def singular(name: str, units: Iterable[str]) -> str:

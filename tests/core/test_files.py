@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from accredit.core import AccreditError, InvalidInput
-from accredit.core.files import check_writable, put, read_bytes, read_json_object, read_text
+from accredit.core.files import check_is_file, check_writable, put, read_bytes, read_json_object, read_text
 from accredit.core.tables import read_content
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="pipes, links and modes are those of POSIX")
