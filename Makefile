@@ -95,7 +95,7 @@ release-check: $(VENV)/docs.done  ## build the wheel and try each extra of it in
 	$(BIN)/python tools/release_check.py --lines benchmarks/results/wheels.jsonl; code=$$?; $(BIN)/python -m tools.wheel_page; exit $$code
 
 oldest: $(VENV)/docs.done  ## the same with the lowest versions that are allowed, on the oldest Python
-	$(BIN)/python tools/release_check.py --oldest --pythons $(PYTHON) --lines benchmarks/results/wheels.jsonl; code=$$?; $(BIN)/python -m tools.wheel_page; exit $$code
+	$(BIN)/python tools/release_check.py --oldest --lines benchmarks/results/wheels.jsonl; code=$$?; $(BIN)/python -m tools.wheel_page; exit $$code
 
 clean:
 	rm -rf $(VENV) build dist out

@@ -4,15 +4,18 @@
 
 The wheel is built twice, from the tree and from the sdist, and both must hold the same files. Its metadata are read by twine,
 its types by mypy, in an environment of their own. Every extra is installed alone for every supported Python found here, and
-used by commands in an empty folder. torch is asked for by one version; where a Python has no build of it, the extras that need
-it are left out, and the table says so. `--oldest` takes the lowest version of every dependency that pyproject.toml allows.
-Ends with one JSON line; `--lines FILE` appends a line for each trial, from which tools.wheel_page writes a page. Exits with 1
-if any part failed.
+used by commands in an empty folder. torch is asked for in its build for CPUs, because the other one brings gigabytes of CUDA;
+where a Python has none, the extras that need it are left out, and the table says so. `--oldest` takes the lowest version of
+every dependency that pyproject.toml allows.
+
+`--lines FILE` appends one JSON line for each trial, from which tools.wheel_page writes a page. A trial that passed with the
+same wheel is not repeated, so a run that was stopped goes on where it was. Exits with 1 if any part failed.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import os
 import platform
@@ -24,13 +27,15 @@ import time
 import tomllib
 import zipfile
 from dataclasses import asdict, dataclass
+from functools import cache
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 MOST_MEGABYTES = 8
-TORCH = "torch==2.13.0"  # first and by its exact version, so that no package pulls a build with gigabytes of CUDA
+TORCH = "torch==2.13.0+cpu"  # first and by its exact build, so that no package pulls one with gigabytes of CUDA
 FIRST = (
     ("examples",),
     ("doctor",),
@@ -104,20 +109,50 @@ def main() -> None:
     options = _options()
     with tempfile.TemporaryDirectory() as folder:
         wheel = built(Path(folder))
-        problems = [*faults(wheel), *strangers_tools(wheel, Path(folder))]
+        known = kept(options.lines, digest(wheel))
+        problems = known[-1]["faults"] if known else [*faults(wheel), *strangers_tools(wheel, Path(folder))]
         print(f"{wheel.name}: {wheel.stat().st_size / 1e6:.1f} MB", *(f"✗ {problem}" for problem in problems), sep="\n")
-        about = {"wheel": wheel.name, "megabytes": wheel.stat().st_size / 1e6, "oldest": options.oldest, "faults": problems,
-                 "date": time.strftime("%Y-%m-%d"), "machine": platform.platform()}  # fmt: skip
+        about = {"wheel": wheel.name, "digest": digest(wheel), "megabytes": wheel.stat().st_size / 1e6,
+                 "oldest": options.oldest, "faults": problems, "date": time.strftime("%Y-%m-%d"),
+                 "machine": platform.platform()}  # fmt: skip
         trials = []
         for python, extra in product(options.pythons, options.extras):
-            trials.append(tried(wheel, extra, python, Path(folder), options.oldest))
-            print(line(trials[-1]), flush=True)
-            if options.lines:  # one line for each trial, so that a stopped run keeps what it found
-                pins = {extra: lowest(extra)} if options.oldest else {}
-                with options.lines.open("a", encoding="utf-8") as file:
-                    file.write(json.dumps(about | {"lowest": pins, "trials": [asdict(trials[-1])]}) + "\n")
-    print(json.dumps(about | {"trials": [*map(asdict, trials)]}))
+            trial = passed(known, python, extra, options.oldest)
+            if trial is None:
+                trial = tried(wheel, extra, python, Path(folder), options.oldest)
+                _keep(
+                    options.lines, about | {"lowest": lowest(extra) if options.oldest else [], "trial": asdict(trial)}
+                )
+            print(line(trial), flush=True)
+            trials.append(trial)
     sys.exit(bool(problems) or any(trial.works is False for trial in trials))
+
+
+def digest(wheel: Path) -> str:
+    """Twelve digits that tell what is installed: the package's files and what it depends on, but not the text of the README."""
+    code = sorted(item for item in contents(wheel).items() if item[0].startswith("accredit/"))
+    needs = [PROJECT["requires-python"], PROJECT["dependencies"], PROJECT["optional-dependencies"]]
+    return hashlib.sha256(repr((code, needs)).encode()).hexdigest()[:12]
+
+
+def kept(file: Path | None, digest: str) -> list[dict[str, Any]]:
+    """The lines of this very wheel."""
+    text = file.read_text(encoding="utf-8") if file and file.exists() else ""
+    return [line for line in map(json.loads, text.splitlines()) if line["digest"] == digest]
+
+
+def passed(lines: list[dict[str, Any]], python: str, extra: str, oldest: bool) -> Trial | None:
+    """A trial that need not be repeated, if the lines have one."""
+    found = [Trial(**line["trial"]) for line in lines if line["oldest"] == oldest]
+    same = [trial for trial in found if (trial.python, trial.extra) == (version(python), extra) and trial.works]
+    return same[-1] if same else None
+
+
+def _keep(file: Path | None, about: dict[str, Any]) -> None:
+    """Append a line at once, so that a stopped run keeps what it found."""
+    if file:
+        with file.open("a", encoding="utf-8") as lines:
+            lines.write(json.dumps(about) + "\n")
 
 
 def line(trial: Trial) -> str:
@@ -187,14 +222,13 @@ def _dist_info(wheel: Path) -> str:
 
 def tried(wheel: Path, extra: str, python: str, folder: Path, oldest: bool) -> Trial:
     """Install one extra into an empty environment and use it in an empty folder."""
-    version = _asked(python, "-c", "import platform; print(platform.python_version())").stdout.strip()
-    place, work = folder / f"{version}-{extra}", folder / "work"
+    place, work = folder / f"{version(python)}-{extra}", folder / "work"
     work.mkdir()
     begun = time.perf_counter()
     works, said = None, ""
     try:
         if needs_torch(extra) and not _can_have(TORCH, python):
-            said = f"{TORCH} is not to be had for this Python here"
+            said = "no build of torch for CPUs was found for this Python"
         else:
             install(wheel, extra, python, place, oldest)
             seconds = time.perf_counter() - begun
@@ -206,7 +240,13 @@ def tried(wheel: Path, extra: str, python: str, folder: Path, oldest: bool) -> T
     megabytes = sum(path.stat().st_size for path in place.rglob("*") if path.is_file()) / 1e6
     for used in (place, work):
         shutil.rmtree(used, ignore_errors=True)
-    return Trial(version, extra, works, seconds if works is not None else 0.0, megabytes, said)
+    return Trial(version(python), extra, works, seconds if works is not None else 0.0, megabytes, said)
+
+
+@cache
+def version(python: str) -> str:
+    """Of a Python program."""
+    return _asked(python, "-c", "import platform; print(platform.python_version())").stdout.strip()
 
 
 def needs_torch(extra: str) -> bool:
@@ -285,13 +325,18 @@ def _options() -> argparse.Namespace:
     names = {"type": lambda words: words.split(",")}
     parser.add_argument("--extras", **names, default=[*TRIALS], help="with commas between them")
     parser.add_argument(
-        "--pythons", **names, default=pythons(), help="programs; default: every supported one found here"
+        "--pythons", **names, help="programs; default: every supported one found here, with --oldest the first of them"
     )
     parser.add_argument("--oldest", action="store_true", help="the lowest version of every dependency that is allowed")
     parser.add_argument(
-        "--lines", type=Path, metavar="FILE", help="append the JSON line here; tools.wheel_page draws it"
+        "--lines",
+        type=Path,
+        metavar="FILE",
+        help="one JSON line for each trial is appended here, and read the next time",
     )
-    return parser.parse_args()
+    options = parser.parse_args()
+    options.pythons = options.pythons or pythons()[: 1 if options.oldest else None]
+    return options
 
 
 if __name__ == "__main__":

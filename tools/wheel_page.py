@@ -1,6 +1,6 @@
 """docs/reports/wheels.md from the lines of tools/release_check.py: `python -m tools.wheel_page`.
 
-The newest line that tried an extra on a Python counts; `make release-check` and `make oldest` append lines and write the page.
+Only the wheel that was tried last is shown. `make release-check` and `make oldest` append lines and write the page.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ HEADER = "| Python | extra | works | seconds to install | megabytes | |\n|---|--
 
 def table(lines: list[dict[str, Any]]) -> str:
     """One row per Python and extra, as the newest line found it."""
-    tried = {(t["python"], t["extra"]): t for line in lines for t in line["trials"]}
-    order = sorted(tried.values(), key=lambda t: [int(part) for part in t["python"].split(".")])
+    tried = {(trial["python"], trial["extra"]): trial for trial in (line["trial"] for line in lines)}
+    order = sorted(tried.values(), key=lambda trial: [int(part) for part in trial["python"].split(".")])
     return "\n".join([HEADER, *map(_row, order)])
 
 
@@ -40,21 +40,23 @@ def _number(trial: dict[str, Any], name: str) -> str:
 
 def lowest(lines: list[dict[str, Any]]) -> str:
     """The versions that were tried as the lowest ones."""
-    pins = {pin for line in lines for extra in line["lowest"].values() for pin in extra}
+    pins = {pin for line in lines for pin in line["lowest"]}
     return ", ".join(f"`{pin}`" for pin in sorted(pins))
 
 
 def page(text: str) -> str:
-    """The page of these JSON lines."""
-    lines = [json.loads(line) for line in text.splitlines()]
-    last = lines[-1]
+    """The page of these JSON lines: those of the wheel that was tried last, and of no other."""
+    every = [json.loads(line) for line in text.splitlines()]
+    last = every[-1]
+    lines = [line for line in every if line["digest"] == last["digest"]]
     found = last["faults"] or ["none: the sdist builds the same wheel, twine accepts the metadata, mypy sees the types"]
     parts = [
         "# The wheel, tried",
         "Made by `make release-check` and `make oldest`: each extra alone, in an empty environment, then used in an empty "
         "folder by the commands that need it. Seconds are on the clock of a busy machine, with downloads; megabytes are of the "
         "whole environment, in which pip, numpy and scipy take about 250.",
-        f"`{last['wheel']}`, {last['megabytes']:.1f} MB, {last['date']}, {last['machine']}. Faults: {'; '.join(found)}.",
+        f"`{last['wheel']}` ({last['digest']}), {last['megabytes']:.1f} MB, {last['date']}, {last['machine']}. "
+        f"Faults: {'; '.join(found)}.",
         "## With the versions that the tests use",
         table([line for line in lines if not line["oldest"]]),
     ]

@@ -39,8 +39,8 @@ COMMANDS = {  # name -> (module, one line of help)
 SECTIONS = {  # of the help: the first command below each heading
     "explain": "Who earned what",
     "compare": "How far to trust it",
-    "serve": "Here and now",
-    "methods": "To find one's way",
+    "serve": "Look at it",
+    "methods": "Find your way",
 }
 
 
@@ -61,7 +61,8 @@ class LazyCommands(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args[0] not in COMMANDS and not args[0].startswith("-"):
-            near = get_close_matches(args[0], COMMANDS, n=1, cutoff=0.5)
+            known = {**dict.fromkeys(COMMANDS), "--version": None, "--help": None}
+            near = get_close_matches(args[0], known, n=1, cutoff=0.6)
             advice = f"did you mean {near[0]}?" if near else f"the commands are {', '.join(COMMANDS)}"
             raise click.UsageError(f"there is no command {args[0]!r}; {advice}", ctx)
         return super().resolve_command(ctx, args)
@@ -123,7 +124,8 @@ def _run() -> int:
     except click.UsageError as error:
         message = error.format_message()
         stop_mark = "" if message.endswith((".", "?", "?)")) else "."
-        _say(f"{message}{stop_mark} See {error.ctx.command_path if error.ctx else 'accredit'} --help")
+        path = error.ctx.command_path if error.ctx else "accredit"
+        _say(f"{message}{stop_mark}{_first_trial(message, path)} See {path} --help")
     except click.ClickException as error:
         _say(error.format_message())
     except (click.Abort, KeyboardInterrupt):
@@ -133,6 +135,14 @@ def _run() -> int:
     except (AccreditError, OSError) as error:
         _say(str(error))
     return REFUSED
+
+
+def _first_trial(message: str, path: str) -> str:
+    """What can be typed where the words of a command are missing."""
+    from accredit.cli.trials import trials_of
+
+    known = trials_of(path) if message.startswith("Missing argument") else {}
+    return "".join(f" Try {command} with the files of `accredit examples`." for command in list(known)[:1])
 
 
 def _say(message: str) -> None:

@@ -10,10 +10,12 @@ import os
 import secrets
 import stat
 from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from accredit.core.errors import AccreditError, InvalidInput
+from accredit.core.meant import did_you_mean
 from accredit.core.numbers import shown
 from accredit.core.plain import read_json
 
@@ -131,13 +133,22 @@ def _why(error: Exception) -> str:
     return str(getattr(error, "strerror", None) or error)
 
 
+def _neighbour(path: Path) -> str:
+    """Whether a file of nearly this name lies in the same folder."""
+    with suppress(OSError, ValueError):
+        beside = [entry.name for entry in islice(path.parent.iterdir(), 1000)]
+        return did_you_mean(path.name, beside, cutoff=0.7, before=str(path)[: -len(path.name)])
+    return ""
+
+
 def check_is_file(path: Any) -> Path:
     """Refuse what is not there, and what is not a regular file; links are followed."""
     given = as_path(path)
     try:
         mode = given.stat().st_mode
     except (FileNotFoundError, NotADirectoryError):
-        raise InvalidInput(f"{str(path)!r} does not exist; give the path of a file") from None
+        advice = _neighbour(given) or "; give the path of a file"
+        raise InvalidInput(f"{str(path)!r} does not exist{advice}") from None
     except (OSError, ValueError) as error:
         raise InvalidInput(f"{str(path)!r:.80} cannot be read: {_why(error)}") from None
     if not stat.S_ISREG(mode):

@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from accredit.core.coalitions import BoolArray, FloatArray
 from accredit.core.errors import AccreditError, InvalidInput
+from accredit.core.meant import did_you_mean
 
 MOST = 2**63 - 1  # of counts and seeds: what a 64-bit integer holds
 KINDS = {
@@ -269,11 +270,8 @@ def checked_text(text: Any, name: str, *, empty: bool = True) -> str:
 
 def known_fields(given: Iterable[str], known: Iterable[str], name: str) -> None:
     """Refuse a key that nobody reads, and name the one that was probably meant."""
-    from difflib import get_close_matches
-
     listed = list(known)
     for key in given:
         if key not in listed:
-            near = get_close_matches(str(key), listed, n=1)
-            advice = f"did you mean {near[0]!r}?" if near else f"the fields are {', '.join(listed)}"
-            raise InvalidInput(f"{name} has the unknown field {shown(key)}; {advice}")
+            advice = did_you_mean(key, listed) or f"; the fields are {', '.join(listed)}"
+            raise InvalidInput(f"{name} has the unknown field {shown(key)}{advice}")

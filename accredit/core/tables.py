@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from accredit.core.errors import InvalidInput
 from accredit.core.files import LIMIT, as_path, as_text, check_is_file, read_bytes
 from accredit.core.lazy import needs
+from accredit.core.meant import did_you_mean
 from accredit.core.plain import read_json
 
 if TYPE_CHECKING:
@@ -56,7 +57,8 @@ class Sheet:
         if name is None or name not in self.names:
             what = "no column was named" if name is None else f"there is no column {name!r}"
             columns = ", ".join(self.names) or "none"
-            raise InvalidInput(f"{what} in {self.file!r}; its columns are {columns}: pick one with {option}")
+            meant = did_you_mean(name, self.names)
+            raise InvalidInput(f"{what} in {self.file!r}; its columns are {columns}: pick one with {option}{meant}")
         at = self.names.index(name)
         return [row[at] for row in self.rows]
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard, cast, overload
 import numpy as np
 
 from accredit.core import InvalidInput, checked_seed, optional_whole
+from accredit.core.meant import singular
 from accredit.core.numbers import checked_text, shown
 from accredit.explanation.answers import ANSWERS, answer_subject
 from accredit.explanation.result import Explanation
@@ -19,6 +20,7 @@ from accredit.explanation.stream import Asked, Done, Event, Explained, Refused, 
 from accredit.explanation.stream import Progress as Progressed
 from accredit.explanation.subject import Subject, image_subject, text_subject
 from accredit.methods import DEFAULT, FOR_ANSWERS, FOR_STRINGS, SETTINGS, Chosen, find_all, settings_for
+from accredit.models.encoded import UNITS
 from accredit.models.pixels import for_pictures
 from accredit.models.strings import StringModel, as_string_model, reads_strings
 from accredit.values.solver import Progress, progress
@@ -376,6 +378,8 @@ def subject_of(
     **settings: Any,
 ) -> Subject:
     """One input of one model, its tokens or pixels dealt out to players. `settings` are target, payoff, budget and seed."""
+    if isinstance(players, str):
+        players = singular(players, UNITS)
     if isinstance(model, StringModel) or _reads_tokens(model):
         if not isinstance(given, str | tuple):
             what = f"the file {given.name!r}" if isinstance(given, Path) else f"a {type(given).__name__}"
@@ -395,7 +399,7 @@ def subject_of(
             f"a {type(given).__name__} of {len(given)} was given, and one picture is explained at a time; for many, put the "
             "files into one folder and write accredit explain FOLDER --out rows.jsonl"
         )
-    if isinstance(players, Mapping) or (isinstance(players, str) and players in ("word", "token", "sentence")):
+    if isinstance(players, Mapping) or (isinstance(players, str) and players in UNITS):
         raise InvalidInput(
             f"players is {players!r:.40}, which is for text; for a picture write 'patches', 'segments:40', 'pixels' or a grid "
             "(rows, columns)"

@@ -11,6 +11,7 @@ from accredit.core import BadPayoff, BoolArray, FloatArray, IntArray, InvalidInp
 from accredit.core.arguments import checked_arguments
 from accredit.core.coalitions import keys
 from accredit.core.game import checked_coalitions
+from accredit.core.meant import singular
 from accredit.core.numbers import shown
 from accredit.games.batches import MEMORY, Cost, estimate
 from accredit.models.prompt import UNITS, WHOLE
@@ -287,7 +288,7 @@ def chosen_players(players: Any, prompt: Any, form: dict[str, Any]) -> Any:
     By default passages of a context, turns of a chat with several, sentences of a text, tokens of ids.
     """
     if isinstance(players, str):
-        return players[:-1] if players.endswith("s") and players[:-1] in UNITS else players
+        return singular(players, UNITS)
     if players is not None:
         return players
     if isinstance(prompt, np.ndarray):

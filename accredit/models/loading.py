@@ -111,9 +111,12 @@ def model_folder(folder_or_name: str | Path, download: bool = False) -> Path:
     try:
         return Path(snapshot_download(name, local_files_only=not download, allow_patterns=list(WANTED)))
     except (LocalEntryNotFoundError, HFValidationError, HfHubHTTPError, OfflineModeIsEnabled, OSError) as error:
-        where = "could not be fetched" if download else "is neither a folder nor in the local cache"
-        allow = "" if download else "; to allow the network, pass download=True"
-        raise InvalidInput(f"model {name!r} {where} ({_one_line(error)}){allow}") from None
+        if download:
+            raise InvalidInput(f"model {name!r} could not be fetched ({_one_line(error)})") from None
+        raise InvalidInput(
+            f"model {name!r} is neither a folder nor in the local cache; give a folder with config.json and *.safetensors, "
+            "or in Python allow the network with download=True"
+        ) from None
 
 
 def base_folder(folder: Path, download: bool = False) -> Path:

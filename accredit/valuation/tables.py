@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from accredit.core import FloatArray, IntArray, InvalidInput, checked_seed
+from accredit.core.meant import did_you_mean
 from accredit.store.frames import read_frame
 from accredit.valuation.features import Features, features
 from accredit.valuation.foretold import foretold
@@ -162,6 +163,7 @@ def check_columns(frame: Any, file: str | Path, options: dict[str, str | None]) 
         if column is not None and column not in frame.columns:
             raise InvalidInput(
                 f"{option} {column!r} is not a column of {file}; its columns are {', '.join(map(str, frame.columns))}"
+                f"{did_you_mean(column, [*map(str, frame.columns)])}"
             )
     if options["--text"] is not None and options["--text"] == options.get("--target"):
         raise InvalidInput(f"--text and --target are both {options['--text']!r}; a label cannot be learned from itself")

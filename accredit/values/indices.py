@@ -14,12 +14,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from fractions import Fraction
 from functools import cache
 from math import comb
 
 from accredit.core import Claim, Holds, InvalidInput, whole_number
+from accredit.core.meant import did_you_mean
 
 Weight = Callable[[int, int, int], Fraction]  # |S|, |T|, order -> w; |S| ≥ |T|
 
@@ -144,9 +144,8 @@ def index_of(name: str) -> Index:
     plain = str(name).lower().replace("_", "-").replace("–", "-")
     found = INDICES.get(ALSO.get(plain, plain))
     if found is None:
-        near = get_close_matches(plain, [*INDICES, *ALSO], n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise InvalidInput(f"index is {name!r}{hint} Write one of {', '.join(INDICES)}")
+        meant = did_you_mean(plain, [*INDICES, *ALSO])
+        raise InvalidInput(f"index is {name!r}; write one of {', '.join(INDICES)}{meant}")
     return found
 
 

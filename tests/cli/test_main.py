@@ -18,8 +18,12 @@ from accredit.cli import COMMANDS
     [
         (["valu", "x.csv"], "there is no command 'valu'; did you mean value? See accredit --help"),
         (["exlpain", "hi"], "did you mean explain?"),
+        (["version"], "did you mean --version?"),
         (["what a lovely film"], "the commands are explain, game, flow, value"),
-        (["value"], "Missing argument 'FILE'. See accredit value --help"),
+        (
+            ["value"],
+            "Missing argument 'FILE'. Try accredit value examples/reviews.csv --target mood --text review with",
+        ),
         (["value", "x.csv", "--targte", "y"], "See accredit value --help"),
         (["methods", "all"], "See accredit methods --help"),
     ],

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from accredit.core import AccreditError, InvalidInput
-from accredit.core.files import check_writable, put, read_bytes, read_json_object, read_text
+from accredit.core.files import check_is_file, check_writable, put, read_bytes, read_json_object, read_text
 from accredit.core.tables import read_content
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="pipes, links and modes are those of POSIX")
@@ -139,3 +139,11 @@ def test_text_is_utf_8_with_or_without_a_mark(tmp_path):
     (tmp_path / "b").write_bytes("one\nnaïve".encode("latin-1"))
     with pytest.raises(InvalidInput, match=r"not text in UTF-8: .* in line 2; save it as UTF-8"):
         read_text(tmp_path / "b")
+
+
+def test_a_file_of_nearly_the_same_name_is_named(tmp_path):
+    (tmp_path / "pricing.csv").write_text("coalition,payoff")
+    with pytest.raises(InvalidInput, match=r"pricing\.cvs' does not exist; did you mean '.*pricing\.csv'\?"):
+        check_is_file(tmp_path / "pricing.cvs")
+    with pytest.raises(InvalidInput, match=r"other\.txt' does not exist; give the path of a file"):
+        check_is_file(tmp_path / "other.txt")

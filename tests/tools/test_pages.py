@@ -2,8 +2,9 @@
 
 import json
 import re
+import sys
 
-from tools import benchmarks_page, wheel_page
+from tools import benchmarks_page, release_check, wheel_page
 
 
 def test_the_benchmarks_page_is_what_the_kept_lines_say():
@@ -48,7 +49,36 @@ def test_bars_left_and_right_of_one_are_told_apart_and_names_are_escaped():
     assert behind < ahead and "&lt;ahead&gt;" in drawn and "<ahead>" not in drawn
 
 
+TRIAL = {"python": "3.11.7", "extra": "none", "works": True, "seconds": 1.0, "megabytes": 2.0, "said": ""}
+LINE = {
+    "wheel": "w",
+    "digest": "d",
+    "megabytes": 1.0,
+    "oldest": False,
+    "faults": [],
+    "date": "",
+    "machine": "",
+    "lowest": [],
+}
+
+
 def test_a_later_line_replaces_what_an_earlier_one_found():
-    trial = {"python": "3.11.7", "extra": "none", "works": False, "seconds": 1.0, "megabytes": 2.0, "said": "no"}
-    shown = wheel_page.table([{"trials": [trial]}, {"trials": [trial | {"works": True, "said": ""}]}])
+    shown = wheel_page.table([{"trial": TRIAL | {"works": False, "said": "no"}}, {"trial": TRIAL}])
     assert shown.count("3.11.7") == 1 and "✓" in shown and "✗" not in shown
+
+
+def test_rows_of_two_wheels_do_not_share_a_table():
+    lines = [LINE | {"digest": "earlier", "trial": TRIAL | {"extra": "data"}}, LINE | {"trial": TRIAL}]
+    shown = wheel_page.page("\n".join(map(json.dumps, lines)))
+    assert "| none |" in shown and "| data |" not in shown
+
+
+def test_a_trial_is_repeated_unless_it_passed_with_this_wheel_and_these_versions(tmp_path):
+    file, python = tmp_path / "lines.jsonl", release_check.version(sys.executable)
+    trials = [("a", False, True), ("b", False, False), ("c", True, True)]
+    lines = [LINE | {"oldest": old, "trial": TRIAL | {"python": python, "extra": extra, "works": works}}
+             for extra, old, works in trials]  # fmt: skip
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    known = release_check.kept(file, "d")
+    skipped = [extra for extra in "abcd" if release_check.passed(known, sys.executable, extra, oldest=False)]
+    assert skipped == ["a"] and release_check.kept(file, "another") == []
