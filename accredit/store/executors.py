@@ -10,7 +10,6 @@ import faulthandler
 import logging
 import os
 import signal
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -28,6 +27,7 @@ import numpy.typing as npt
 from accredit.core import AccreditError, BadPayoff, BoolArray, FloatArray, Game, InvalidInput, needs, real_numbers
 from accredit.core.coalitions import packed, unpacked
 from accredit.core.predicting import Predicting
+from accredit.core.threads import one_thread_for_good
 
 CONNECT_SECONDS = 10.0
 TALKATIVE = ("distributed", "tornado", "asyncio")  # each reports a lost connection by itself, in many lines
@@ -216,14 +216,10 @@ _enlisted: list[Game] = []  # the game of a worker process
 
 def _enlist(game: Game, lifeline: Connection) -> None:
     """Prepare a worker process: one thread, ignoring Ctrl-C (the parent decides), and ending with its parent."""
-    from threadpoolctl import threadpool_limits
-
     _enlisted[:] = [game]
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_leave_with, args=(lifeline,), daemon=True).start()
-    threadpool_limits(1)
-    if "torch" in sys.modules:
-        sys.modules["torch"].set_num_threads(1)
+    one_thread_for_good()
 
 
 def _leave_with(lifeline: Connection) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 
 from accredit.core import Attribution, Claim, FloatArray, Game, Holds, InvalidInput, Precision, payoffs
 from accredit.core.arguments import check_fields
+from accredit.core.threads import one_blas_thread
 from accredit.values.every_output import solves_every_output
 from accredit.values.exact import SHAPLEY_CLAIMS, Exact
 from accredit.values.intervals import look_error
@@ -18,7 +19,6 @@ from accredit.values.solver import progress
 from accredit.values.surrogate.clock import CELLS, best_split, fit_seconds
 from accredit.values.surrogate.design import Design, empty_design, grown, strata
 from accredit.values.surrogate.estimate import FEW_PAIRS, MOST_PAIRS, Asked, Finding, estimate, exact
-from accredit.values.threads import one_blas_thread
 
 LARGEST_BUDGET = 1 << 20  # payoffs asked at most when only seconds or a half-width is given
 LOOKS_WITHOUT_INTERVAL = 4  # a game without visible variation is not asked for ever

@@ -1,4 +1,4 @@
-"""One thread for the linear algebra of an estimate.
+"""One thread for linear algebra: of an estimate while it is made, of a worker process for good.
 
 The matrices of an estimate have tens to hundreds of rows. BLAS spreads even these over all cores, and its threads wait for
 one another by spinning: beside another busy process a factorisation of 150 rows then takes a thousand times as long. On one
@@ -7,6 +7,7 @@ thread sums also come out in one order, so a seed gives the same digits on any n
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -30,3 +31,12 @@ def one_blas_thread() -> Iterator[None]:
     """BLAS keeps to one thread within the block and is then as it was. Other threads that ask for the same wait."""
     with _ALONE, _pools().limit(limits=1):
         yield
+
+
+def one_thread_for_good() -> None:
+    """Every pool of this process keeps to one thread from now on: a worker shares the machine with others like it."""
+    from threadpoolctl import threadpool_limits
+
+    threadpool_limits(1)
+    if "torch" in sys.modules:
+        sys.modules["torch"].set_num_threads(1)

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from threadpoolctl import ThreadpoolController
 
+from accredit.core.threads import one_blas_thread
 from accredit.games import FunctionGame
 from accredit.values.surrogate import Surrogate, estimator
-from accredit.values.threads import one_blas_thread
 
 
 def threads():
