@@ -170,6 +170,17 @@ def test_two_optimal_flows_give_others_only_with_weights_that_are_not_negative()
     assert ((one + nothing) / 2)[:2].sum() == 1  # of 2: feasible flows mix to feasible ones, not to optimal ones
 
 
+def test_a_concept_that_raises_a_logit_may_lower_the_probability():
+    """Two classes whose logits rise by 1 and by 2 along the concept: the first class's S(x) is positive, its chances fall."""
+    slopes = np.array([1.0, 2.0])
+
+    def probability(along):
+        raised = np.exp(slopes * along)
+        return raised[0] / raised.sum()
+
+    assert slopes[0] > 0 and probability(0.01) < probability(0.0)
+
+
 def test_digits_are_not_placed_randomly():
     """The centre of mass of MNIST's 3 and 8 has a spread of 0.29 pixels, that of clothes 0.40 sideways and 0.83 upright."""
     spreads = {}
@@ -190,7 +201,7 @@ def test_every_line_names_what_shows_it():
     rows = [
         line for line in PAGE.read_text(encoding="utf-8").splitlines() if line.startswith("| ") and "---" not in line
     ][1:]
-    assert len(rows) == 23
+    assert len(rows) == 25
     for row in rows:
         shown = row.rsplit("|", 2)[1]
         files = re.findall(r"`(tests/[\w/]+\.py)", shown)

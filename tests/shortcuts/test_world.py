@@ -184,6 +184,19 @@ def test_best_mask_finds_the_features_that_matter():
     assert world.best_mask(1).tolist() == [True, False, False, False, False]  # one alone tells nothing: a tie
 
 
+def test_random_masks_seldom_show_what_counts_together():
+    """Section 4.1 of Bai et al.: where only a pair tells anything, one random pair of features in fifteen does, which is what
+    random pretraining has to learn from; where every feature tells something, all pairs do."""
+    pair = World.of(6, lambda x: (x[:, 0] * x[:, 1] + 1) / 2)
+    alone = World.of(6, lambda x: (x.sum(axis=1) + 6) / 12)
+    shares = []
+    for world in (pair, alone):
+        pairs = world.masks[world.masks.sum(axis=1) == 2]
+        shares.append(np.mean([world.information(mask) > 1e-12 for mask in pairs]))
+    assert shares == [1 / 15, 1.0]
+    assert pair.best_mask(2).tolist() == [True, True, False, False, False, False]
+
+
 def test_decided_is_what_the_black_box_says():
     world = World.of(2, lambda x: np.where(x[:, 0] > 0, 0.9, 0.2))
     assert_allclose(world.decided().given[3, :, 1], world.x[:, 0] > 0)
