@@ -20,7 +20,7 @@ from accredit.learned.inputs import Array, Inputs
 from accredit.learned.masks import random_masks
 
 WEIGHED = 0.25  # share of a judge's rows that weigh EVAL-X against the black box; EVAL-X does not learn from them
-DRAWS = 4  # random masks of each of those rows, half as large as what is shown, half with half of the players
+DRAWS = 4  # masks of those rows: two of four as large as what is shown, one of half of the players, one of all
 RIDGE = 1e-2  # pulls the weights to EVAL-X alone, in nats per row
 
 
@@ -81,7 +81,8 @@ def trained_judge(
     again, who = np.tile(np.arange(weighed), DRAWS), np.random.default_rng(seed)
     present = inputs.present(x[again])
     masks = random_masks(shown[who.integers(len(shown), size=len(again))], present, seed)
-    masks[::2] = (who.random(masks[::2].shape) < 0.5) & present[::2]
+    masks[1::4] = (who.random(masks[1::4].shape) < 0.5) & present[1::4]
+    masks[3::4] = present[3::4]
     try:
         ask(black_box, x[:2], masks[:2], labels[:2])
     except InvalidInput:  # a black box of words cannot read soft masks
