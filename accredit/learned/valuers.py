@@ -188,7 +188,7 @@ def fitted(
     spread = wanted.reshape(-1, wanted.shape[2]).var(dim=0)
     if not spread.max() > CONSTANT:
         raise InvalidInput(
-            "every coalition that was asked earns the same: the model's answer does not depend on these players, whose values are "
+            "every coalition that was asked earns the same: the model does not depend on these players, whose values are "
             "all 0, and there is nothing to learn"
         )
     spread = torch.where(spread > CONSTANT, spread, spread.max())  # an output that never changes is learned to be 0
