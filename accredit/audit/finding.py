@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from accredit.core import Estimate, FloatArray, InvalidInput, Precision
+from accredit.core import Estimate, FloatArray, IntArray, InvalidInput, Precision
 from accredit.core.plain import plain
 
 Verdict = Literal["flagged", "passes", "unclear"]
@@ -105,8 +105,11 @@ def judged(
     wanted: bool = False,
     unit: Literal["share", "nats", "τ", "distance"] = "share",
     details: Mapping[str, float] | None = None,
+    excess: Estimate | None = None,
 ) -> Finding:
     """A finding from one number per row, and what chance gives in each row (or in all of them).
+
+    `excess` is given where numbers belong to pairs of rows (`interval_of_pairs`), so that they do not count as so many rows.
 
     >>> readings = {"flagged": "the mask gives the label", "passes": "it does not", "unclear": "more rows would tell"}
     >>> judged("probe", np.ones(50), 0.5, asks="?", readings=readings, blind="", margin=0.05).verdict
@@ -116,7 +119,7 @@ def judged(
     expected = np.broadcast_to(np.asarray(chance, dtype=np.float64), measured.shape)
     if measured.ndim != 1 or len(measured) == 0:
         raise InvalidInput(f"{name} needs one number for each of at least one row, got shape {measured.shape}")
-    excess = interval_of(measured - expected)
+    excess = interval_of(measured - expected) if excess is None else excess
     verdict = verdict_of(excess, margin, wanted)
     return Finding(
         name, asks, float(measured.mean()), float(expected.mean()), excess, margin, verdict, readings[verdict], blind,
@@ -144,6 +147,24 @@ def interval_of(excess: FloatArray) -> Estimate:
         reach = 1 - ((1 - LEVEL) / 2) ** (1 / count)
     else:
         reach = float(stdtrit(count - 1, (1 + LEVEL) / 2) * excess.std(ddof=1) / np.sqrt(count))
+    return Estimate(mean, mean - reach, mean + reach, Precision.interval("Student t over rows"), LEVEL)
+
+
+def interval_of_pairs(excess: FloatArray, first: IntArray, second: IntArray, rows: int) -> Estimate:
+    r"""The same for numbers of pairs of rows, where every row takes part in several pairs: (pairs,) each.
+
+    With $A_i$ and $B_j$ the sums of deviations over the pairs in which row i is the first and row j the second, the variance of
+    the mean over M pairs is $(\sum A_i^2 + \sum B_j^2 - \sum d^2)/M^2$ (clustered both ways: Cameron, Gelbach and Miller,
+    2011), and at least that of either sum alone. One pair per row gives `interval_of`.
+    """
+    from scipy.special import stdtrit
+
+    mean, away = float(excess.mean()), excess - excess.mean()
+    if excess.min() == excess.max():
+        return interval_of(np.full(rows, mean))
+    ours, theirs = (float((np.bincount(who, away, rows) ** 2).sum()) for who in (first, second))
+    spread = np.sqrt(max(ours + theirs - float((away**2).sum()), ours, theirs) * rows / (rows - 1)) / len(excess)
+    reach = float(stdtrit(rows - 1, (1 + LEVEL) / 2) * spread)
     return Estimate(mean, mean - reach, mean + reach, Precision.interval("Student t over rows"), LEVEL)
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from accredit.audit.finding import Finding, interval_of, judged, right
-from accredit.audit.names import EVALX, MARGIN, RANDOM, SURROGATE
-from accredit.audit.readers import TOSS, Reader, ask
+from accredit.audit.names import EVALX, MARGIN, RANDOM, READ, SURENESS, SURROGATE
+from accredit.audit.readers import TOSS, Reader, ask, surprise
 from accredit.core import BoolArray, FloatArray, IntArray
 from accredit.learned.inputs import Array
 from accredit.learned.masks import random_masks
@@ -39,7 +39,7 @@ def surrogate_gap(
             break
     if share is not None:
         theirs = theirs + (1 - share) * max(0.0, float(ours.mean()) - min(common, float(theirs.mean())))
-        details |= {"share that the black box reads through random holes": share}
+        details |= {READ: share}
     found = judged(
         SURROGATE,
         ours,
@@ -76,14 +76,15 @@ def _share_read(reader: FloatArray, *others: FloatArray, common: float) -> float
 
 def evalx_gap(
     x: Array, masks: FloatArray, labels: IntArray, surrogate: Reader, evalx: Reader, present: BoolArray | None = None,
-    half: Reader | None = None, black_box: Reader | None = None, drawn: Sequence[FloatArray] = (),
+    half: Callable[[], Reader] | None = None, black_box: Reader | None = None, drawn: Sequence[FloatArray] = (),
 ) -> Finding:  # fmt: skip
     """Accuracy of the explainer's own surrogate on x_S, against EVAL-X, which never met the explainer (Jethani et al.).
 
     A judge that misreads inputs widens the gap without any code. So a gap counts only beyond what the judge misses where
     nothing is encoded: behind the surrogate on whole inputs and on random masks `drawn`, and behind the black box on whole
-    inputs. The last may be a matter of rows: `half` is the same judge trained on half of its rows. Where two more steps as
-    large as the one from half to all would not close the gap, the judge is as good as its kind can be, and the gap counts.
+    inputs. The last may be a matter of rows: `half` trains the same judge on half of its rows, where that is asked. Where two
+    more steps as large as the one from half to all would not close the gap, the judge is as good as its kind can be, and the
+    gap counts.
     """
     everything = np.ones(masks.shape) if present is None else present.astype(np.float64)
     common = float(np.bincount(labels).max() / len(labels))
@@ -120,11 +121,31 @@ def evalx_gap(
     if found.excess.ends[0] - missed > MARGIN:
         return found
     if half is not None and best.mean() > common + MARGIN:
-        step = interval_of(theirs - found_by(half, masks))
+        step = interval_of(theirs - found_by(half(), masks))
         found = replace(found, details={**found.details, "gain from twice the rows": step.value})
         if found.excess.ends[0] - DOUBLINGS * max(step.ends[1], 0.0) > MARGIN:
             return found
     return replace(found, verdict="unclear", reading="EVAL-X misreads whole inputs as much; give it training rows")
+
+
+def sureness_gap(x: Array, masks: FloatArray, labels: IntArray, surrogate: Reader, evalx: Reader) -> Finding:
+    """How much surer of the right answers the explainer's own surrogate is than EVAL-X, on what is shown, in nats.
+
+    A code may add no right answer and still be used: a value that is right in three of four rows is right in all of those in
+    which it is shown, and only a reader that knows why is sure of it. An honest reader may be surer, too: this convicts nobody.
+    """
+    ours, theirs = (surprise(ask(reader, x, masks, labels), labels) for reader in (surrogate, evalx))
+    return judged(
+        SURENESS, -ours, -theirs,
+        asks="log-probability that the explainer's own surrogate gives the answer, from what is shown; chance column: EVAL-X",
+        readings={
+            "flagged": "the surrogate is surer of the answers than what is shown makes an outsider",
+            "passes": "the surrogate is no surer of the answers than an outsider",
+            "unclear": "the surrogate may be a little surer; more rows would show",
+        },
+        blind="a surrogate that uses no code; a sharp reader is surer without any",
+        margin=MARGIN, unit="nats",
+    )  # fmt: skip
 
 
 def random_selector(

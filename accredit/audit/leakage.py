@@ -18,7 +18,9 @@ import numpy as np
 import numpy.typing as npt
 
 from accredit.audit.finding import Finding, Findings
-from accredit.audit.gaps import evalx_gap, random_selector, surrogate_gap
+from accredit.audit.gaps import evalx_gap, random_selector, sureness_gap, surrogate_gap
+from accredit.audit.judges import Beside, trained_judge
+from accredit.audit.judges import evalx as trained_evalx
 from accredit.audit.meter import encode_meter
 from accredit.audit.names import (
     EVALX,
@@ -30,11 +32,12 @@ from accredit.audit.names import (
     RANDOM,
     SCORES,
     SCRAMBLE,
+    SURENESS,
     SURROGATE,
     TRANSPLANT,
 )  # fmt: skip
 from accredit.audit.probes import halves, inert_mask, inert_players, mask_only_probe, score_code
-from accredit.audit.readers import Reader, ask, patience_for, post_hoc
+from accredit.audit.readers import Reader, ask, post_hoc
 from accredit.audit.swaps import mask_transplant, value_scramble
 from accredit.audit.verdict import concluded
 from accredit.core import FloatArray, IntArray, InvalidInput, MissingExtra, real_numbers, shown
@@ -88,8 +91,8 @@ def leakage_report(
         ask(surrogate, rows[score[:9]], chosen[score[:9]], answer)  # what every detector would refuse
     with progress_bar("audit", 2 * len(tests) if progress else 0) as bar:
         present = None if inputs is None else inputs.present(rows)
-        outside, half, said = _judge(inputs, evalx, taught, rows[fit], answer, fit, chosen, tests, width, seed)
         model = None if black_box is None or inputs is None else post_hoc(inputs, black_box)
+        outside, half, said = _judge(inputs, evalx, taught, rows[fit], answer, fit, chosen, model, tests, width, seed)
         there = None if present is None else present[score]
         outsiders = [reader for reader in (outside, model) if reader is not None]
         drawn = random_masks(chosen, present, seed)
@@ -109,6 +112,7 @@ def leakage_report(
                 ready[EVALX] = lambda: evalx_gap(
                     shown, hidden, named, surrogate, outside, there, half, model, (drawn[score], spread[score])
                 )
+                ready[SURENESS] = lambda: sureness_gap(shown, hidden, named, surrogate, outside)
             if inputs is not None and outside is not None:
                 ready[METER] = lambda: encode_meter(
                     inputs, rows, masks, answer, outside, fit=fit, score=score, width=width, seed=seed
@@ -146,29 +150,30 @@ def leakage_report(
 
 def _judge(
     inputs: Inputs | None, given: EvalX | Reader | None, training: tuple[Array, IntArray] | None, rows: Array,
-    answer: IntArray, fit: IntArray, chosen: FloatArray, tests: tuple[str, ...], width: int | None, seed: int,
-) -> tuple[Reader | None, Reader | None, tuple[str, ...]]:  # fmt: skip
-    """The judge, the same judge trained on half of its rows, and what is said of it."""
+    answer: IntArray, fit: IntArray, chosen: FloatArray, model: Reader | None, tests: tuple[str, ...], width: int | None,
+    seed: int,
+) -> tuple[Reader | None, Callable[[], Reader] | None, tuple[str, ...]]:  # fmt: skip
+    """The judge, how to train EVAL-X alone on half of its rows, and what is said of it."""
     if given is not None:
         if training is not None:
             raise InvalidInput("evalx is a judge, and training has rows to train one; leave one of them out")
         return (given.predict if isinstance(given, EvalX) else given), None, ("the judge was given",)
-    if inputs is None or not {SURROGATE, EVALX, METER, SCORES, RANDOM} & set(tests):
+    if inputs is None or not {SURROGATE, EVALX, SURENESS, METER, SCORES, RANDOM} & set(tests):
         return None, None, ()
     x, labels = training or (rows, answer[fit])
-    wanted = np.eye(int(answer.max()) + 1)[labels]
-    judges: list[Reader | None] = []
-    for count in (len(x), len(x) // 2):
-        epochs, patience = patience_for(count)
-        judge = EvalX(inputs, k=_size(chosen), width=width, epochs=epochs, patience=patience)
-        try:
-            judges.append(judge.fit(x[:count], wanted[:count], seed).predict)
-        except InvalidInput as error:
-            if not judges:
-                return None, None, (f"no judge could be trained: {error}",)
-            judges.append(None)
-    whence = "training rows" if training is not None else "audit rows"
-    return judges[0], judges[1], (f"the judge was trained on {len(x):,} {whence}",)
+    classes, k = int(answer.max()) + 1, _size(chosen)
+    try:
+        judge = trained_judge(inputs, x, labels, classes, k, model, chosen, width, seed)
+    except InvalidInput as error:
+        return None, None, (f"no judge could be trained: {error}",)
+    half = len(x) // 2
+    whence = f"{len(x):,} {'training' if training is not None else 'audit'} rows"
+    heard = ", and hears the black box too" if isinstance(judge, Beside) else ""
+    return (
+        judge,
+        lambda: trained_evalx(inputs, x[:half], labels[:half], classes, k, width, seed),
+        (f"the judge was trained on {whence}{heard}",),
+    )
 
 
 def _taught(inputs: Inputs | None, training: Any, answer: IntArray) -> tuple[Array, IntArray]:

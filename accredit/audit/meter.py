@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from accredit.audit.finding import Finding, interval_of, judged
 from accredit.audit.names import MARGIN, METER
 from accredit.audit.probes import halves
-from accredit.audit.readers import Reader, ask, patience_for
+from accredit.audit.readers import Reader, ask, patience_for, surprise
 from accredit.audit.swaps import others
 from accredit.core import FloatArray, IntArray
 from accredit.learned.evalx import answers, train_masked
@@ -37,8 +37,8 @@ def encode_meter(
     gains = []
     for drawn in (masks, dealt):
         reader = _reader(inputs, x[fit], drawn[fit], labels[fit], int(labels.max()) + 1, width, seed)
-        ours = _surprise(answers(reader, x[score], drawn[score]), labels[score])
-        gains.append(_surprise(ask(evalx, x[score], drawn[score], labels[score]), labels[score]) - ours)
+        ours = surprise(answers(reader, x[score], drawn[score]), labels[score])
+        gains.append(surprise(ask(evalx, x[score], drawn[score], labels[score]), labels[score]) - ours)
     found = judged(
         METER, gains[0], gains[1],
         asks="nats about the answer in the choice, beyond the values shown; chance column: masks dealt out at random",
@@ -84,8 +84,3 @@ def _reader(
         epochs=epochs, patience=patience, batch=128, rate=1e-3, seed=seed,
     )  # fmt: skip
     return network
-
-
-def _surprise(believed: FloatArray, labels: IntArray) -> FloatArray:
-    """−log P(label) in nats, at most 7: one certain error must not decide a mean."""
-    return np.asarray(-np.log(np.maximum(believed[np.arange(len(labels)), labels], 1e-3)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
 import numpy.typing as npt
 
 from accredit.core import FloatArray, IntArray, InvalidInput
@@ -27,6 +28,11 @@ def ask(reader: Reader, x: Array, masks: FloatArray, labels: IntArray) -> FloatA
 def post_hoc(inputs: Inputs, black_box: BlackBox) -> Reader:
     """The black box as a reader: it is asked about inputs with holes."""
     return lambda x, mask: black_box(inputs.keep(x, mask))
+
+
+def surprise(believed: FloatArray, labels: IntArray) -> FloatArray:
+    """−log P(label) in nats, at most 7: one certain error must not decide a mean."""
+    return np.asarray(-np.log(np.maximum(believed[np.arange(len(labels)), labels], 1e-3)))
 
 
 def patience_for(rows: int) -> tuple[int, int]:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from contextlib import suppress
 
 import numpy as np
 
-from accredit.audit.finding import Finding, judged
+from accredit.audit.finding import Finding, interval_of_pairs, judged
 from accredit.audit.names import MARGIN, SCRAMBLE, TRANSPLANT
 from accredit.audit.probes import NothingToJudge
 from accredit.audit.readers import Reader, ask
 from accredit.core import FloatArray, IntArray, InvalidInput
 from accredit.learned.inputs import Array
+
+PAIRS = 2000  # of rows in a swap, at least if there are as many
+MOST_SWAPS = 16
 
 
 def value_scramble(
@@ -21,17 +25,21 @@ def value_scramble(
     """Keep the mask, take another row's values: does the surrogate still give the old answer? Chance: how common it is.
 
     A mask may be a partial picture of the input: then the old answer is also read by `outsiders`, who know no code. What the
-    best of them keeps beyond chance is added to chance.
+    best of them keeps beyond chance is added to chance. Every mask meets several other rows (`swaps`).
     """
-    swapped = x[others(len(x), np.random.default_rng(seed))]
-    kept, chance = _kept(surrogate, swapped, masks, labels)
-    theirs = [np.subtract(*_kept(reader, swapped, masks, labels)) for reader in _able(outsiders, x, masks, labels)]
+    rng, rows = np.random.default_rng(seed), len(x)
+    masked = np.tile(np.arange(rows), swaps(rows))
+    valued = np.concatenate([others(rows, rng) for _ in range(swaps(rows))])
+    mixed = x[valued], masks[masked], labels[masked]
+    kept, chance = _kept(surrogate, *mixed)
+    theirs = [np.subtract(*_kept(reader, *mixed)) for reader in _able(outsiders, x, masks, labels)]
     most = max(theirs, key=lambda beyond: float(beyond.mean()), default=np.zeros(1))
     details = {"kept by an outsider, beyond chance": float(most.mean())} if theirs else {}
+    expected = chance + most if most.mean() > 0 else chance
     return judged(
         SCRAMBLE,
         kept,
-        chance + most if most.mean() > 0 else chance,
+        expected,
         asks="share of answers that stay although the shown values come from another row; chance column: how common they are, "
         "and what outsiders read from the same",
         readings={
@@ -42,6 +50,7 @@ def value_scramble(
         blind="blind to codes that need the values; without outsiders it accuses masks that are a partial picture",
         margin=MARGIN,
         details=details,
+        excess=interval_of_pairs(kept - expected, masked, valued, rows),
     )
 
 
@@ -58,25 +67,30 @@ def mask_transplant(
     """Put on a row the mask of a row with another answer: which of the two does the surrogate follow? Chance is one half.
 
     Rows that get neither answer are left out. Where the mask is a partial picture, `outsiders` follow it as well: chance is
-    what the one that follows it most often does, if that is above one half.
+    what the one that follows it most often does, if that is above one half. Every row meets several masks (`swaps`).
     """
     if labels.min() == labels.max():
         raise NothingToJudge(
             f"all scored rows have the answer {labels[0]}, so there is no mask from another answer to try"
         )
-    rng = np.random.default_rng(seed)
-    donor = np.array([rng.choice(np.flatnonzero(labels != label)) for label in labels])
-    followed = _followed(surrogate, x, masks[donor], labels, donor)
+    rng, rows = np.random.default_rng(seed), len(x)
+    valued = np.tile(np.arange(rows), swaps(rows))
+    donor = np.empty_like(valued)
+    for label in np.unique(labels):
+        donor[labels[valued] == label] = rng.choice(
+            np.flatnonzero(labels != label), int((labels[valued] == label).sum())
+        )
+    mixed = x[valued], masks[donor], labels[valued], labels[donor]
+    followed = _followed(surrogate, *mixed)
     counted = followed != 0.5
     if not counted.any():
         raise NothingToJudge("the surrogate gives no row either of its two labels; it does not fit these labels")
-    theirs = [
-        _followed(reader, x, masks[donor], labels, donor)[counted] for reader in _able(outsiders, x, masks, labels)
-    ]
+    theirs = [_followed(reader, *mixed)[counted] for reader in _able(outsiders, x, masks, labels)]
     most = max(theirs, key=lambda one: float(one.mean()), default=np.full(int(counted.sum()), 0.5))
+    expected = most if most.mean() > 0.5 else np.full(len(most), 0.5)
     details = {"rows answered by one of the two": float(counted.mean())}
     return judged(
-        TRANSPLANT, followed[counted], most if most.mean() > 0.5 else 0.5,
+        TRANSPLANT, followed[counted], expected,
         asks="share of answers that follow the mask's donor and not the values' owner; chance column: one half, or "
         "the share of an outsider",
         readings={
@@ -86,13 +100,14 @@ def mask_transplant(
         },
         blind="a code that yields to strong values stays below one half and is not seen",
         margin=MARGIN, details=details | ({"followed by an outsider": float(most.mean())} if theirs else {}),
+        excess=interval_of_pairs(followed[counted] - expected, valued[counted], donor[counted], rows),
     )  # fmt: skip
 
 
-def _followed(reader: Reader, x: Array, masks: FloatArray, labels: IntArray, donor: IntArray) -> FloatArray:
+def _followed(reader: Reader, x: Array, masks: FloatArray, own: IntArray, other: IntArray) -> FloatArray:
     """1 where the answer is the label of the mask's donor, 0 where it is the row's own, ½ where it is neither: (N,)."""
-    said = ask(reader, x, masks, labels).argmax(axis=1)
-    return np.where(said == labels[donor], 1.0, np.where(said == labels, 0.0, 0.5))
+    said = ask(reader, x, masks, np.maximum(own, other)).argmax(axis=1)
+    return np.where(said == other, 1.0, np.where(said == own, 0.0, 0.5))
 
 
 def _able(readers: Sequence[Reader], x: Array, masks: FloatArray, labels: IntArray) -> list[Reader]:
@@ -103,6 +118,15 @@ def _able(readers: Sequence[Reader], x: Array, masks: FloatArray, labels: IntArr
             ask(reader, x[:2], masks[:2], labels)
             able.append(reader)
     return able
+
+
+def swaps(rows: int) -> int:
+    """How many others every row is paired with: few rows are cheap, and what they say is the less blurred.
+
+    >>> swaps(20), swaps(300), swaps(5000)
+    (16, 7, 2)
+    """
+    return min(MOST_SWAPS, max(2, math.ceil(PAIRS / rows)))
 
 
 def others(rows: int, rng: np.random.Generator) -> IntArray:

@@ -2,8 +2,10 @@
 
 The rule was chosen by hits and false alarms over explainers that cheat on purpose and honest ones (docs/audit.md has the
 table). Four detectors that read the explainer's own surrogate decide: surrogate gap, EVAL-X gap, value scramble and mask
-transplant; and the score code, where scores are shown. One of them flagged is a leak. The mask-only probe and the encode-meter
-accuse honest explainers too, so they never convict; but while the meter is flagged, nothing is acquitted.
+transplant; and the score code, where scores are shown. One of them flagged is a leak. The encode-meter, the mask-only probe and
+the sureness gap accuse honest explainers too, so they never convict. While the meter is flagged, nothing is acquitted, unless
+the other two pass: then neither the mask by itself nor the explainer's own reader makes anything of what the meter reads. Nor
+is anything acquitted while the mask alone reveals the answer and the meter is unclear.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from accredit.audit.finding import Finding
-from accredit.audit.names import EVALX, METER, NAMES, SCORES, SCRAMBLE, SURROGATE, TRANSPLANT
+from accredit.audit.names import EVALX, METER, NAMES, PROBE, READ, SCORES, SCRAMBLE, SURENESS, SURROGATE, TRANSPLANT
 
 Answer = Literal["leaks", "does not leak", "cannot tell"]
 DECIDING = (SURROGATE, EVALX, SCRAMBLE, TRANSPLANT, SCORES)
@@ -25,8 +27,10 @@ OWN = (
     TRANSPLANT,
 )  # they ask the explainer's own surrogate; without one, scores convict nobody
 NEEDED = (EVALX, SCRAMBLE, TRANSPLANT)  # without all of them nothing is acquitted
+ABLE = 0.9  # share of what the best reader finds through random holes, from which a black box counts as a judge
 MOST = 1_000_000  # rows beyond which a question is not worth asking
-SAFE = 2.0  # times the rows whose interval would just reach the margin: four times in five the next one lies off it
+SURELY = 2.8  # standard errors off the margin (1.96 + 0.84): four intervals in five then lie off it
+BLURRED = 0.5  # standard errors by which the middle is taken to be nearer to the margin than it was seen
 
 
 @dataclass(frozen=True)
@@ -57,8 +61,15 @@ def concluded(found: Sequence[Finding], not_run: Mapping[str, str], total: int) 
         why = "; ".join(f"{name} {not_run.get(name, 'was not asked for')}" for name in missing)
         return Conclusion("cannot tell", why)
     meter = by_name.get(METER)
-    hint = _evidence(meter) if meter is not None and meter.verdict == "flagged" else ""
+    beside = [by_name[name].verdict if name in by_name else "not run" for name in (PROBE, SURENESS)]
+    hinted = meter is not None and (
+        (meter.verdict == "flagged" and set(beside) != {"passes"})
+        or (meter.verdict == "unclear" and beside[0] == "flagged")
+    )
+    hint = _evidence(meter) if meter is not None and hinted else ""
     unclear = [by_name[name] for name in DECIDING if name in by_name and by_name[name].verdict == "unclear"]
+    if _reads_as_much(by_name.get(SURROGATE)):
+        unclear = [finding for finding in unclear if finding.name != EVALX]
     if unclear:
         rows = rows_to_decide(unclear, total)
         more = f"about {rows:,} rows would decide" if rows else _not_by_rows(unclear)
@@ -68,7 +79,7 @@ def concluded(found: Sequence[Finding], not_run: Mapping[str, str], total: int) 
     if hint:
         return Conclusion(
             "cannot tell",
-            f"{hint}, which also happens to honest explainers whose choice depends on the class; every other detector passes",
+            f"{hint}, which honest explainers whose choice depends on the class have too; every deciding detector passes",
             (METER,),
         )
     passed = tuple(name for name in NAMES if name in DECIDING and name in by_name)
@@ -77,17 +88,25 @@ def concluded(found: Sequence[Finding], not_run: Mapping[str, str], total: int) 
     )
 
 
+def _reads_as_much(gap: Finding | None) -> bool:
+    """Whether the black box, which reads random holes as well as anybody, gets as much out of what is shown as the surrogate:
+    then a judge that may be weaker has nothing to add."""
+    return gap is not None and gap.verdict == "passes" and gap.details.get(READ, 0.0) >= ABLE
+
+
 def rows_to_decide(unclear: Sequence[Finding], total: int) -> int | None:
-    """About how many rows would move every interval off its margin, if its middle stays; None beyond a million, and where
-    an interval is off its margin already, so that something else is missing."""
+    """About how many rows would move every interval off its margin, four times in five, its middle taken a little nearer to the
+    margin than seen; None beyond a million, where the middle is too near to say, and where an interval is off its margin
+    already, so that something else is missing."""
     if any(map(_decided, unclear)):
         return None
     most = 0.0
     for finding in unclear:
         low, high = finding.excess.ends
-        gap = abs(finding.excess.value - finding.margin)
-        most = max(most, ((high - low) / 2 / gap) ** 2 if gap > 0 else math.inf)
-    rows = SAFE * most * total
+        error = (high - low) / 2 / 1.96
+        gap = abs(finding.excess.value - finding.margin) - BLURRED * error
+        most = max(most, (SURELY * error / gap) ** 2 if gap > 0 else math.inf)
+    rows = most * total
     return None if not rows <= MOST else int(math.ceil(rows / 100) * 100)
 
 

@@ -111,7 +111,7 @@ class FastShapley:
         distance = self.near.distance(seen) / self.near.limit
         widest = np.nanmax(half / (tolerance * self.typical), axis=(1, 2))
         unsure = np.maximum(distance, widest)
-        limit = max(1, len(seen) // 10) if fallback is None else fallback
+        limit = max(1, len(seen) // 10) if fallback is None else whole("fallback", fallback, 0)
         worst = np.argsort(-unsure, kind="stable")[:limit]
         computed = np.sort(worst[unsure[worst] > 1])
         if len(computed):

@@ -119,8 +119,8 @@ def said(found: Values, names: Sequence[str], what: str = "row") -> tuple[str, .
         notes.append(f"{_listed(found.computed, names, what)} computed in the usual way: {why}.")
     if len(found.kept_unsure):
         notes.append(
-            f"{_listed(found.kept_unsure, names, what)} predicted although the explainer is unsure of them: the limit of "
-            f"{len(found.computed)} is spent. Raise fallback=… to compute them."
+            f"{_listed(found.kept_unsure, names, what)} predicted although the explainer is unsure there: the limit of "
+            f"{len(found.computed)} is spent. Raise fallback=… to compute more."
         )
     return tuple(notes)
 

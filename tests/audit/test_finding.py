@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from accredit.audit.finding import interval_of, judged, named
+from accredit.audit.finding import interval_of, interval_of_pairs, judged, named
+from accredit.audit.swaps import others
 from accredit.core import InvalidInput, Known
 
 READINGS = {"flagged": "bad", "passes": "good", "unclear": "more rows would tell"}
@@ -47,3 +48,28 @@ def test_one_row_stands_for_itself():
 def test_no_name_is_no_test():
     with pytest.raises(InvalidInput, match="no test is named"):
         named([], ["probe"])
+
+
+def test_pairs_do_not_count_as_rows():
+    """40 rows in 16 pairs each: intervals of the mean over pairs hold as often as they say, where both rows of a pair matter;
+    if pairs were rows they would hold in half of the trials. False alarm below 1e-6 (5 standard errors)."""
+    rng = np.random.default_rng(0)
+    held, naive, trials = 0, 0, 600
+    for _ in range(trials):
+        ours, theirs = rng.normal(size=(2, 40))
+        first = np.tile(np.arange(40), 16)
+        second = np.concatenate([others(40, rng) for _ in range(16)])
+        seen = ours[first] + theirs[second] + rng.normal(size=len(first))
+        low, high = interval_of_pairs(seen, first, second, 40).ends
+        held += low <= 0 <= high
+        low, high = interval_of(seen).ends
+        naive += low <= 0 <= high
+    assert held / trials > 0.95 - 5 * np.sqrt(0.95 * 0.05 / trials) - 0.02  # 40 rows: a little less than 0.95
+    assert naive / trials < 0.6
+
+
+def test_one_pair_per_row_is_a_row():
+    rng = np.random.default_rng(1)
+    seen = rng.normal(size=50)
+    one = interval_of_pairs(seen, np.arange(50), others(50, rng), 50)
+    assert np.allclose(one.ends, interval_of(seen).ends)

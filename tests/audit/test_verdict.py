@@ -13,7 +13,9 @@ pytest.importorskip("sklearn")
 from accredit.audit import leakage_report
 from accredit.audit.finding import Finding
 from accredit.audit.gaps import evalx_gap, surrogate_gap
-from accredit.audit.names import EVALX, METER, PROBE, SCORES, SCRAMBLE, SURROGATE, TRANSPLANT
+from accredit.audit.judges import evalx as judge_alone
+from accredit.audit.judges import trained_judge
+from accredit.audit.names import EVALX, METER, PROBE, READ, SCORES, SCRAMBLE, SURENESS, SURROGATE, TRANSPLANT
 from accredit.audit.probes import score_code
 from accredit.audit.verdict import concluded, rows_to_decide
 from accredit.core import Estimate, InvalidInput
@@ -55,14 +57,60 @@ def test_the_probe_alone_convicts_nobody_and_the_meter_acquits_nobody():
     assert said.answer == "cannot tell" and "honest" in said.because
 
 
+def test_what_only_the_meter_reads_acquits_if_neither_the_mask_nor_the_own_reader_uses_it():
+    findings = [*(finding(name, "passes") for name in DECIDE), finding(METER, "flagged")]
+    used = {"passes": "does not leak", "flagged": "cannot tell", "unclear": "cannot tell"}
+    for verdict, answer in used.items():
+        assert concluded([*findings, finding(PROBE, "passes"), finding(SURENESS, verdict)], {}, 1000).answer == answer
+        assert concluded([*findings, finding(PROBE, verdict), finding(SURENESS, "passes")], {}, 1000).answer == answer
+    unread = [*findings[:-1], finding(METER, "unclear"), finding(PROBE, "flagged"), finding(SURENESS, "passes")]
+    assert concluded(unread, {}, 1000).answer == "cannot tell"
+
+
+def test_a_black_box_that_reads_holes_well_stands_in_for_a_weak_judge():
+    weak = [*(finding(name, "passes") for name in (SCRAMBLE, TRANSPLANT)), finding(EVALX, "unclear", 0.04, 0.02)]
+    for share, answer in ((0.95, "does not leak"), (0.5, "cannot tell")):
+        gap = replace(finding(SURROGATE, "passes"), details={READ: share})
+        assert concluded([*weak, gap], {}, 1000).answer == answer
+    unclear = replace(finding(SURROGATE, "unclear", 0.04, 0.02), details={READ: 1.0})
+    assert concluded([*weak, unclear], {}, 1000).answer == "cannot tell"
+
+
+def test_the_judge_that_hears_the_black_box_knows_no_code_and_reads_better_than_either():
+    """300 rows of a table of five classes: the black box knows whole inputs, and takes every hole for class 0."""
+    rng = np.random.default_rng(0)
+    slopes, x = rng.normal(size=(8, 5)) * 2, rng.normal(size=(1300, 8)).astype(np.float32)
+
+    def black_box(rows, mask):
+        said = rows * mask @ slopes
+        said[:, 0] += 6 * (1 - mask).mean(axis=1)
+        raised = np.exp(said - said.max(axis=1, keepdims=True))
+        return raised / raised.sum(axis=1, keepdims=True)
+
+    labels = black_box(x, np.ones((1300, 8))).argmax(axis=1)
+    shown = np.tile([1.0, 1, 1, 0, 0, 0, 0, 0], (300, 1))
+    alone = judge_alone(Tabular(8), x[:300], labels[:300], 5, 3, 32, 0)
+    both = trained_judge(Tabular(8), x[:300], labels[:300], 5, 3, black_box, shown, 32, 0)
+    found = {}
+    for many in (3, 8):
+        masks = rng.permuted(np.tile(np.arange(8) < many, (1000, 1)), axis=1).astype(float)
+        found[many] = [
+            (reader(x[300:], masks).argmax(axis=1) == labels[300:]).mean() for reader in (both, alone, black_box)
+        ]
+    assert found[3][0] > found[3][2] + 0.08 and found[3][0] > found[3][1] - 0.03  # their errors are 0.016
+    assert found[8][0] > found[8][1] + 0.08
+
+
 def test_without_a_surrogate_nobody_can_tell():
     said = concluded([finding(PROBE, "flagged")], {EVALX: "needs the explainer's own surrogate"}, 1000)
     assert said.answer == "cannot tell" and "own surrogate" in said.because and said.rows is None
 
 
 def test_how_many_rows_would_decide():
-    """An interval of ±0.04 around an excess 0.02 below the margin: four times the rows, and twice to be safe."""
-    assert rows_to_decide([finding(EVALX, "unclear", 0.03, 0.04)], 1000) == 8000
+    """An interval of ±0.04, 0.0204 · 1.96, around an excess 0.02 below the margin: that may be half a standard error less, and
+    must become 2.8 of them: (2.8 · 0.0204 / 0.0098)² = 34 times the rows."""
+    assert rows_to_decide([finding(EVALX, "unclear", 0.03, 0.04)], 1000) == 34_100
+    assert rows_to_decide([finding(EVALX, "unclear", 0.042, 0.04)], 1000) is None  # too near to say
     assert rows_to_decide([finding(EVALX, "unclear", 0.05, 0.04)], 1000) is None  # just on the margin
     weak = replace(
         finding(EVALX, "unclear", 0.3, 0.04), reading="give it training rows"
@@ -70,7 +118,9 @@ def test_how_many_rows_would_decide():
     said = concluded([*(finding(n, "passes") for n in DECIDE if n != EVALX), weak], {}, 1000)
     assert said.rows is None and said.because.endswith("unclear on 1,000 rows; EVAL-X gap: give it training rows")
     said = concluded([finding(n, "passes") for n in DECIDE[1:]] + [finding(SURROGATE, "unclear", 0.03, 0.04)], {}, 1000)
-    assert said.answer == "cannot tell" and said.because.endswith("about 8,000 rows would decide") and said.rows == 8000
+    assert (
+        said.answer == "cannot tell" and said.because.endswith("about 34,100 rows would decide") and said.rows == 34_100
+    )
     blocked = concluded([finding(SURROGATE, "unclear", 0.03, 0.04), finding(METER, "flagged"),
                          *(finding(n, "passes") for n in DECIDE[1:])], {}, 1000)  # fmt: skip
     assert (
@@ -163,10 +213,10 @@ def test_a_real_gap_is_not_hidden_by_a_judge_that_more_rows_would_not_help():
     judge = lambda x, m: said  # noqa: E731  # 70 % whatever it sees
     mine = trained_on(SHOWN, sure(ANSWER), said)
     assert evalx_gap(X, SHOWN, ANSWER, mine, judge).verdict == "unclear"
-    settled = evalx_gap(X, SHOWN, ANSWER, mine, judge, None, judge)
+    settled = evalx_gap(X, SHOWN, ANSWER, mine, judge, None, lambda: judge)
     assert settled.verdict == "flagged" and settled.details["gain from twice the rows"] == 0.0
     worse = sure(np.where(RNG.random(600) < 0.5, 1 - ANSWER, ANSWER))
-    still = evalx_gap(X, SHOWN, ANSWER, mine, judge, None, lambda x, m: worse)
+    still = evalx_gap(X, SHOWN, ANSWER, mine, judge, None, lambda: lambda x, m: worse)
     assert still.verdict == "unclear" and "training rows" in still.reading
 
 

@@ -268,3 +268,27 @@ def test_segments_have_no_common_players():
     family.subjects += InputFamily.of([pictures[1]], vit, players=(3, 3)).subjects
     with pytest.raises(InvalidInput, match="same patches"):
         family.seen(None)
+
+
+def test_a_constant_model_is_refused_and_a_constant_output_is_learned_to_be_nothing():
+    """It had been called a perfect fit, with credits that nobody had taught; and one such output spoiled all others."""
+    x = np.random.default_rng(0).normal(size=(170, 3))
+    settings = {"calibration": 40, "epochs": 30, "level": 0.9}
+    with pytest.raises(InvalidInput, match="earns the same"):
+        fit_fast_rows(x[20:], lambda rows: np.zeros(len(rows)), x[:20], **settings)
+
+    def outputs(rows):
+        return np.column_stack([rows @ [2.0, 1.0, 0.0], np.full(len(rows), 0.5)])
+
+    fast = fit_fast_rows(x[20:], outputs, x[:20], **settings)
+    family = RowFamily.of(x[20:60], outputs, x[:20])
+    found = fast.values(family, fallback=0).credit
+    assert np.abs(found[..., 1]).max() < 0.3 and fast.report["r2"] > 0.9
+
+
+def test_a_negative_limit_of_rows_to_compute_is_refused():
+    """−1 had meant all unsure rows but one."""
+    x = np.random.default_rng(0).normal(size=(60, 3))
+    fast = fit_fast_rows(x[10:], lambda rows: rows.sum(axis=1), x[:10], calibration=30, epochs=1, level=0.9)
+    with pytest.raises(InvalidInput, match="fallback"):
+        explain_rows_fast(fast, x[10:20], lambda rows: rows.sum(axis=1), x[:10], fallback=-1)
