@@ -31,8 +31,9 @@ def fitted(frame: Any, target: str, file: str) -> Fitted:
         raise InvalidInput(f"{file} has no column {target!r}; choose one of {', '.join(frame.columns[:20])}")
     known = frame[frame[target].notna()].reset_index(drop=True)
     if len(known) < FEWEST:
+        known_rows = counted(len(known), "row")
         raise InvalidInput(
-            f"{file} has {counted(len(known), 'row')} with a value of {target!r}; a model needs at least {FEWEST} to learn from"
+            f"{file} has {known_rows} with a value of {target!r}; a model needs at least {FEWEST} to learn from"
         )
     rows, left_out, empty = _readable(known.drop(columns=target))
     regression = predicts_number(known[target])
@@ -88,10 +89,8 @@ def _classes(column: Any, target: str) -> Any:
     words = (column.astype(np.int64) if whole else column).astype(str).to_numpy()
     kinds = len(set(words.tolist()))
     if not 2 <= kinds <= MOST_CLASSES:
-        raise InvalidInput(
-            f"the column {target!r} has {'one value only' if kinds == 1 else f'{kinds:,} different values'}; to be predicted, a "
-            f"column of classes has from 2 to {MOST_CLASSES}"
-        )
+        has = "one value only" if kinds == 1 else f"{kinds:,} different values"
+        raise InvalidInput(f"the column {target!r} has {has}; a column of classes has from 2 to {MOST_CLASSES}")
     return words
 
 
