@@ -29,7 +29,7 @@ def read_game(path: str | Path, *, nobody: float | None = None) -> TableGame:
     """A game from a file. `nobody` is what nobody earns, if the file leaves it out; without it such a file is refused.
 
     A table (.csv, .tsv or .jsonl) has the columns `coalition` and `payoff`, then one line per coalition, members joined by
-    `+`, nobody left empty. JSON: an object from coalition to payoff written the same way, or `{"players": [...], "payoffs":
+    `+`, nobody left empty or written ∅. JSON: an object from coalition to payoff written the same way, or `{"players": [...], "payoffs":
     [{"coalition": [...], "payoff": …}]}` where names may hold a `+`, or `{"players": [...], "order": "size", "payoffs":
     [...]}` with the bare numbers in the order of textbooks (1, 2, 3, 12, 13, 23, 123) or "binary". `.gz` may follow.
     """
@@ -192,7 +192,7 @@ def _listed(members: Any) -> tuple[str, ...]:
 
 
 def _members(cell: str, where: str) -> tuple[str, ...]:
-    if not cell.strip():
+    if cell.strip() in ("", "∅"):
         return ()
     names = tuple(name.strip() for name in cell.split(SEPARATOR))
     if not all(names):

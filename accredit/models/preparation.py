@@ -210,7 +210,8 @@ def _probe(grey: bool) -> Any:
 
 
 def _by(size: tuple[int, int]) -> str:
-    return f"{size[0]} × {size[1]}"
+    """A height and a width as people write them: the width first."""
+    return f"{size[1]} × {size[0]}"
 
 
 def _edges(size: Any) -> tuple[int, int] | int:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from accredit.core import Attribution
 from accredit.explanation.result import Explanation
+from accredit.views.columns import width
 from accredit.views.engine import render
 from accredit.views.numbers import brief, rounding
 from accredit.views.palette import level
@@ -143,14 +144,16 @@ class Drawer:
         ]
 
     def _runs(self, text: list[Segment], method: str, large: bool) -> list[Run]:
-        """One text, cut where nobody plays; if `large`, pieces without a space between them stay on one line."""
+        """One text, cut where nobody plays; if `large`, pieces without a space between them stay on one line, except
+        in scripts that write none."""
         scale = self.scales[method]
         runs: list[Run] = []
         before, together = "", list[Segment]()
 
         def flush(then: str) -> None:
             nonlocal before
-            short = sum(len(s.text) for s in together) <= TOGETHER
+            letters = "".join(s.text for s in together)
+            short = width(letters) <= len(letters) <= TOGETHER  # wide letters, Han and kana, may begin a line anywhere
             runs.append(
                 (before, [self._word(s, scale, large) for s in together], large and len(together) > 1 and short)
             )

@@ -5,10 +5,10 @@ from __future__ import annotations
 from accredit.core import Interactions
 from accredit.core.plain import rounded
 from accredit.explanation.table import Cell, TableExplanation
-from accredit.views.columns import printable, table
+from accredit.views.columns import printable, short, table
 from accredit.views.numbers import between, brief
 from accredit.views.steps import Step, climb, largest
-from accredit.views.words import spoken, together
+from accredit.views.words import NAME, spoken, together
 
 STEPS = 12  # columns of one row that are shown by themselves; the others together
 TEXT_ROWS = 5  # rows that a terminal shows
@@ -27,7 +27,8 @@ def headline(explanation: TableExplanation) -> str:
             f"{brief(float(largest.credit[0]))}"
         )
     by = rounded(float(explanation.importance().top(1).credit[0]), 3)
-    return f"In {len(explanation):,} rows: {top} matters most, moving {explanation.target} by {by} on average"
+    moved = "the prediction" if explanation.target == "prediction" else f"the output of {explanation.target}"
+    return f"In {len(explanation):,} rows: {short(top, NAME)} matters most, moving {moved} by {by} on average"
 
 
 def steps(explanation: TableExplanation, row: int, most: int = STEPS) -> list[Step]:

@@ -9,6 +9,7 @@ import numpy as np
 
 from accredit.core import Attribution, Coalition, Holds, Interactions
 from accredit.core.plain import rounded
+from accredit.views.columns import short
 from accredit.views.numbers import ROUNDING, between, percent
 
 TIED = 3  # players who are named where several share the first place
@@ -17,6 +18,7 @@ INITIALS = {"agf": "attention × gradient", "gf": "gradient", "af": "attention",
 # Names that are written in one way only.
 OWN = {"attn-lrp": "AttnLRP", "gradient-shap": "GradientSHAP", "knn-shapley": "KNN Shapley"}
 PAIRS = "interactions of pairs (positive: complements, negative: substitutes)"
+NAME = 60  # cells of a player's name in a sentence
 
 
 def title(method: str) -> str:
@@ -113,7 +115,7 @@ def _first(result: Attribution, sign: int, quoted: bool, words: str) -> str:
     credit = sign * result.credit
     best = int(np.argmax(credit))
     names = [p for p, c in zip(result.players, credit, strict=True) if c >= credit[best] - ROUNDING * abs(credit).max()]
-    shown = [f"“{name}”" if quoted else name for name in names]
+    shown = [f"“{short(name, NAME)}”" if quoted else short(name, NAME) for name in names]
     who = f"{', '.join(shown[:-1])} and {shown[-1]}" if 1 < len(shown) <= TIED else shown[0]
     who = f"{len(shown)} players" if len(shown) > TIED else who
     told = rounded(float(result.credit[best]), 3) + " each" * (len(names) > 1)

@@ -19,7 +19,8 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp
 
 from accredit.core import AccreditError, InvalidInput
-from accredit.games import TableGame, read_game, read_groups
+from accredit.games import TableGame, read_groups
+from accredit.games.files import read_filled
 from accredit.methods import methods_for
 from accredit.values.report import report
 from accredit.views.game import game_body
@@ -171,10 +172,11 @@ def application(worker: Worker, store: str | None = None, **limits: Any) -> Fast
     async def game_file(asked: GameFileRequest) -> dict[str, Any]:
         """Players and payoffs of a game in a file."""
         with dropped(asked.table, asked.name, (*TABLES, ".json")) as path:
-            read = read_game(path)
+            read, filled = read_filled(path, nobody=0)
         if len(read.players) > GAME_PLAYERS:
             raise InvalidInput(f"{asked.name} has {len(read.players)} players; this page takes up to {GAME_PLAYERS}")
-        return {"players": list(read.players), "payoffs": read.table.tolist()}
+        note = "It has no payoff for nobody, which is taken as 0." if filled else ""
+        return {"players": list(read.players), "payoffs": read.table.tolist(), "note": note}
 
     @app.post("/api/run")
     async def run(asked: RunRequest) -> dict[str, Any]:

@@ -32,10 +32,11 @@ def fitted(frame: Any, target: str, file: str) -> Fitted:
         raise InvalidInput(f"{file} has no column {target!r}; choose one of {', '.join(frame.columns[:20])}")
     known = frame[frame[target].notna()].reset_index(drop=True)
     if len(known) < FEWEST:
+        known_rows = counted(len(known), "row")
         raise InvalidInput(
-            f"{file} has {len(known)} rows with a value of {target!r}; a model needs at least {FEWEST} to learn from"
+            f"{file} has {known_rows} with a value of {target!r}; a model needs at least {FEWEST} to learn from"
         )
-    rows, left_out = _readable(known.drop(columns=target))
+    rows, left_out, empty = _readable(known.drop(columns=target))
     regression = predicts_number(known[target])
     answers = known[target].to_numpy(np.float64) if regression else _classes(known[target], target)
     about = [
@@ -49,6 +50,8 @@ def fitted(frame: Any, target: str, file: str) -> Fitted:
         about.append(
             f"Left out of what it reads, because nearly every row has a word of its own: {', '.join(left_out)}."
         )
+    if empty:
+        about.append(f"Left out of what it reads, because no row has a value there: {', '.join(empty)}.")
     return Fitted(_trees(regression, len(rows)).fit(rows, answers), rows, tuple(about))
 
 
@@ -62,10 +65,12 @@ def _trees(regression: bool, rows: int) -> Any:
     )  # fmt: skip
 
 
-def _readable(frame: Any) -> tuple[Any, list[str]]:
-    """Numbers as they are, words as categories; columns of words of which nearly every row has its own are left out."""
-    rows, left_out = frame.copy(), []
-    for name in frame.columns:
+def _readable(frame: Any) -> tuple[Any, list[str], list[str]]:
+    """Numbers as they are, words as categories; left out are columns of words of which nearly every row has its own, and
+    columns without any value."""
+    empty = [str(name) for name in frame.columns if not frame[name].notna().any()]
+    rows, left_out = frame.drop(columns=empty), []
+    for name in rows.columns:
         if frame[name].dtype.kind in "iufb":
             continue
         if frame[name].nunique() > min(MANY_KINDS, max(2, len(frame) // 2)):
@@ -73,8 +78,11 @@ def _readable(frame: Any) -> tuple[Any, list[str]]:
         rows[name] = frame[name].astype("category")
     rows = rows.drop(columns=left_out)
     if not len(rows.columns):
-        raise InvalidInput("no column is left to learn from: a model of rows reads numbers and categories, not texts")
-    return rows, left_out
+        raise InvalidInput(
+            "no column is left to learn from: a model of rows reads numbers and categories, not texts, and not columns "
+            "without any value"
+        )
+    return rows, left_out, empty
 
 
 def _classes(column: Any, target: str) -> Any:
@@ -82,7 +90,8 @@ def _classes(column: Any, target: str) -> Any:
     words = (column.astype(np.int64) if whole else column).astype(str).to_numpy()
     kinds = len(set(words.tolist()))
     if not 2 <= kinds <= MOST_CLASSES:
-        raise InvalidInput(f"{target} has {kinds} different values; a class has from 2 to {MOST_CLASSES} of them")
+        has = "one value only" if kinds == 1 else f"{kinds:,} different values"
+        raise InvalidInput(f"the column {target!r} has {has}; a column of classes has from 2 to {MOST_CLASSES}")
     return words
 
 

@@ -84,7 +84,7 @@ def test_a_plain_network_is_explained_on_bytes_and_says_how_it_was_fed():
     assert "flow" in found.refused
     assert_allclose(found["shapley"].credit.sum(), found["ig"].credit.sum(), atol=0.01)  # both share v(N) − v(∅)
     scaled = explain(COLOUR, network(), players=(2, 3), methods="loo", size=12, mean=0.5, std=0.5)
-    assert "24 × 30 pixels resized to 12 × 12" in scaled.notes[0] and scaled.picture.size == (24, 30)  # as it was given
+    assert "30 × 24 pixels resized to 12 × 12" in scaled.notes[0] and scaled.picture.size == (24, 30)  # as it was given
     own = explain(COLOUR, network(), players=(1, 2), methods="loo", preprocess=lambda p: torch.ones(3, 9, 9))
     assert own.picture.size == (9, 9)
 

@@ -52,7 +52,7 @@ def test_mean_std_and_size_are_applied_and_said():
     pixels = model.encode(Image.fromarray(COLOUR))
     small = np.asarray(Image.fromarray(COLOUR).resize((10, 8), Image.Resampling.BILINEAR)) / 255
     assert_allclose(pixels.values, ((small - [0.1, 0.2, 0.3]) / 0.5).transpose(2, 0, 1), atol=1e-6)
-    assert "16 × 20 pixels resized to 8 × 10; 0…255 scaled to 0…1, then (x − (0.1, 0.2, 0.3)) / 0.5." in pixels.notes[0]
+    assert "20 × 16 pixels resized to 10 × 8; 0…255 scaled to 0…1, then (x − (0.1, 0.2, 0.3)) / 0.5." in pixels.notes[0]
 
 
 def test_a_preprocess_does_it_all():

@@ -188,3 +188,21 @@ def test_everything_is_there_without_scripts(browser, tmp_path):
     page.locator(".lead .t", has_text="gripping").click()
     expect(page).to_have_url(re.compile("#p1$"))
     expect(page.locator("tr:target th")).to_have_text("gripping")
+
+
+@pytest.mark.parametrize(
+    "pieces",
+    ["这部电影很好看，我非常喜欢，真的很不错。", ["unbe", "liev", "ably", "-", "over", "-", "compl", "icated"]],
+)
+def test_words_without_spaces_between_them_stay_inside_a_phone(browser, tmp_path, pieces):
+    text, tokens = "", []
+    for k, piece in enumerate(pieces):
+        tokens.append(Token(piece, len(text), len(text) + len(piece), f"{piece} {k}"))
+        text += piece
+    names = tuple(token.player for token in tokens)
+    result = Attribution(names, [1.0] * len(names), float(len(names)), "shapley/Exact()", ())
+    found = Explanation(
+        text, (("POSITIVE", 0.9),), "POSITIVE", names, ("shapley",), {"shapley": result}, {}, tokens=tuple(tokens)
+    )
+    seen = Seen(browser, tmp_path / "phone.html", views.explanation_page(found))
+    assert fits(seen.page, 360)

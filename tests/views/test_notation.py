@@ -52,3 +52,12 @@ def test_a_negative_number_has_a_true_minus(name):
     seen = re.sub(r"<(style|script)\b.*?</\1>|<[^>]*>", " ", PAGES[name](), flags=re.S)
     assert not re.findall(r"(?<![\w.])-\.?\d[\d.]*", seen)
     assert name in ("audit", "arena", "flow", "game") or "−" in seen
+
+
+def test_a_very_long_name_is_shortened_in_the_sentence_that_names_it():
+    from accredit.games import TableGame
+    from accredit.values import shapley
+    from accredit.views.words import leaders
+
+    said = leaders(shapley(TableGame(("x" * 5000, "y"), [0, 1, 0, 1])), quoted=True)
+    assert said.startswith("“xxx") and "x…” earned most: 1 of 1" in said and len(said) < 120

@@ -152,3 +152,24 @@ def test_a_file_that_was_dropped_is_gone_afterwards():
     with dropped("a\n1\n", "x.csv") as path:
         assert path.read_text() == "a\n1\n"
     assert not path.exists()
+
+
+@pytest.mark.slow
+def test_columns_without_any_value_are_left_out_and_named():
+    lines = staff().splitlines()
+    table = "\n".join([f"{lines[0]},notes", *(f"{line}," for line in lines[1:])])
+    result, _ = answer(asked(table))
+    assert "because no row has a value there: notes." in result["html"] and "from 3 other columns" in result["html"]
+
+
+@pytest.mark.parametrize(
+    ("table", "said"),
+    [
+        ("a,b,stays\n" + ",,yes\n,,no\n" * 20, "not columns without any value"),
+        ("a,stays\n" + "1,yes\n2,yes\n" * 20, "the column 'stays' has one value only"),
+        ("a,stays\n1,yes\n", "staff.csv has 1 row with a value of 'stays'"),
+    ],
+)
+def test_a_table_that_nothing_can_be_learned_from_is_refused_in_words(table, said):
+    with pytest.raises(InvalidInput, match=said):
+        list(explain_table(Served(), asked(table)))

@@ -300,3 +300,46 @@ def test_what_a_link_asks_for_and_is_not_there_is_named_in_every_view(browser, s
     visit = Visit(browser, server, fragment)
     visit.see(".view:visible .problem:visible").to_have_text(said)
     visit.close()
+
+
+def test_a_long_list_is_sorted_whole_and_the_last_click_wins(browser, server):
+    visit = Visit(browser, server, "#tables")
+    page = visit.page
+    page.set_input_files("#table-file", file("staff.csv", staff(130)))
+    with visit.working("/api/table"):
+        page.click("#tables-form .primary")
+    names = (
+        "[...document.querySelectorAll('#tables-result .list tbody tr')].map((row) => Number(row.cells[0].textContent))"
+    )
+    page.evaluate("document.querySelectorAll('#tables-result .list .sort')[0].click()")  # down
+    until(page, lambda: page.evaluate(f"{names}.join() === [...Array(130).keys()].reverse().join()"))
+    page.evaluate(
+        "for (const _ of [1, 2, 3]) document.querySelectorAll('#tables-result .list .sort')[0].click()"
+    )  # up, off, down
+    page.evaluate("document.querySelectorAll('#tables-result .list .sort')[0].click()")  # up
+    until(page, lambda: page.evaluate(f"{names}.join() === [...Array(130).keys()].join()"))
+    page.fill("#tables-result .find input", "12")
+    until(
+        page,
+        lambda: page.evaluate("document.querySelectorAll('#tables-result .list tbody tr:not([hidden])').length < 130"),
+    )
+    visit.see("#tables-result .find span").to_contain_text("of 130")
+    page.fill("#tables-result .find input", "")
+    until(page, lambda: page.evaluate("!document.querySelector('#tables-result .list tbody tr[hidden]')"))
+    visit.close()
+
+
+def test_a_game_without_a_line_for_nobody_says_what_it_took_and_a_broken_payoff_greys_the_result(browser, server):
+    visit = Visit(browser, server, "#game")
+    page = visit.page
+    page.set_input_files("#game-file", file("pair.csv", "coalition,payoff\n1,5\n2,3\n1+2,10\n"))
+    visit.see("#game-story").to_have_text("From pair.csv. It has no payoff for nobody, which is taken as 0.")
+    visit.see("#game-result .answer").to_contain_text("1 earned most: 6 of 10")
+    page.set_input_files("#game-file", file("sign.csv", "coalition,payoff\n∅,1\nA,5\nB,3\nA+B,10\n"))
+    visit.see("#game-story").to_have_text("From sign.csv. ")
+    visit.see("#game-result .answer").to_contain_text("of 9")
+    page.locator("#game-rows input").nth(1).fill("five")
+    visit.see("#game-result.stale").to_be_visible()
+    page.locator("#game-rows input").nth(1).fill("5")
+    visit.see("#game-result:not(.stale) .answer").to_be_visible()
+    visit.close()

@@ -128,6 +128,11 @@ export function explainView(about, frame) {
 
   asking.named = () => (!now ? "" : now.image ? `This is for the picture ${now.image.file.name}:` : `This is for the earlier text, “${short(now.text)}”:`);
   asking.cancel.addEventListener("click", brief.open);
+  asking.leave = () => {
+    const old = now?.blocks;
+    old?.thin();
+    return () => old?.arrange(old.order);
+  };
   asking.failed = (error) => {
     brief.open();
     if (!error.long) return Asking.prototype.failed.call(asking, error);

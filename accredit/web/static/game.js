@@ -107,7 +107,7 @@ export function gameView(about, frame) {
   async function compute() {
     outdated();
     const empty = rows.querySelector("input:invalid");
-    if (empty) return tell(`The ${empty.getAttribute("aria-label")} is not a number.`);
+    if (empty) return unsolved(`The ${empty.getAttribute("aria-label")} is not a number.`);
     frame.remember("game", settings());
     const own = (controller = new AbortController());
     try {
@@ -119,9 +119,14 @@ export function gameView(about, frame) {
       frame.savable();
       tell(refused);
     } catch (error) {
-      if (own.signal.aborted) return;
-      tell(error instanceof Problem ? error.message : UNREACHABLE);
+      if (!own.signal.aborted) unsolved(error instanceof Problem ? error.message : UNREACHABLE);
     }
+  }
+
+  // What is shown belongs to an earlier table.
+  function unsolved(message) {
+    result.classList.toggle("stale", Boolean(result.firstElementChild));
+    tell(message);
   }
 
   function take(game, story = "") {
@@ -161,7 +166,7 @@ export function gameView(about, frame) {
       if (!file.name.toLowerCase().endsWith(".json")) await tableFile(file, 200_000);
       const game = await ask("/api/game/file", { table: await file.text(), name: file.name });
       if (game.players.length > MOST) throw new Problem(`${file.name} has ${game.players.length} players, and this page takes ${MOST}. Use the command for more.`);
-      take(game, `From ${file.name}.`);
+      take(game, `From ${file.name}. ${game.note}`);
     } catch (error) {
       refused = error instanceof Problem ? error.message : UNREACHABLE;
       tell(refused);

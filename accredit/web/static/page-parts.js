@@ -33,7 +33,6 @@ export async function nodes(html) {
 export async function parsed(event) {
   if (event.html) event.made = await nodes(event.html);
   for (const name of Object.keys(event.blocks ?? {})) event.blocks[name] = await nodes(event.blocks[name]);
-  if (written > SLICE) await drawn(); // to put it on the page is work enough for one frame
   return event;
 }
 
@@ -93,6 +92,7 @@ export class Blocks {
     if (first) this.begin();
     const back = this.focused();
     const order = [...event.order];
+    this.pages = new Set(own.map(([name]) => name));
     for (const [name, node, after] of own) {
       order.splice(order.indexOf(after) + 1, 0, name);
       this.own.set(name, [node]);
@@ -127,6 +127,12 @@ export class Blocks {
         if (node === place) place = place.nextSibling;
         else this.main.insertBefore(node, place);
       }
+  }
+
+  // Takes what stands below the first strip off the page, as a next result is about to come; `arrange` brings it back.
+  thin() {
+    const below = this.order.slice(this.order.indexOf("legend") + 1);
+    for (const name of below) if (!this.pages.has(name)) for (const node of this.own.get(name)) node.remove();
   }
 
   // Shown, perhaps once more: nodes of the page itself come back from wherever they are now.
@@ -228,6 +234,7 @@ export class Asking {
     this.earlier = element("p", { className: "earlier small", hidden: true });
     result.before(this.earlier);
     this.controller = null;
+    this.leave = () => () => {}; // takes part of an old result away before the next one comes; returns what brings it back
     this.named = () => "This is the earlier result:"; // what an old result is called
     this.cancel.addEventListener("click", () => this.stop(this.came ? "Cancelled. What had come by then stands below." : "Cancelled."));
   }
@@ -283,6 +290,11 @@ export class Asking {
         if (event.event === "failed") throw Object.assign(new Problem(event.problem), { long: event.long });
         await parsed(event);
         if (this.controller !== controller) return false; // overtaken while it was parsed
+        if (event.event === "result" && !this.came) {
+          const back = this.leave();
+          await drawn();
+          if (this.controller !== controller) return back(), false;
+        }
         seen(event);
         if (event.event === "result") {
           this.age(false);
