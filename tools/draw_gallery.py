@@ -84,7 +84,7 @@ def photograph(folder: Path) -> None:
                     begins = (
                         page.get_by_role("heading", name=BEGINS[page_name])
                         if page_name in BEGINS
-                        else page.get_by_text("Shapley: all")
+                        else page.get_by_text("Players are 16 patches")
                     )
                     begins.first.evaluate(SCROLL)
                 shot = page.screenshot()
