@@ -68,7 +68,7 @@ def accredit(folder: Path, *words: str) -> None:
 
 
 def photograph(folder: Path) -> None:
-    """The top of every page as a card, and of the first one as the large picture."""
+    """A part of every page as a card, and the top of the first one as the large picture."""
     from playwright.sync_api import sync_playwright
 
     shots = [("explanation", "text", HOME), *((f"gallery_{name}", name, CARD) for name in COMMANDS)]
@@ -84,7 +84,7 @@ def photograph(folder: Path) -> None:
                     begins = (
                         page.get_by_role("heading", name=BEGINS[page_name])
                         if page_name in BEGINS
-                        else page.get_by_text("Shapley: all")
+                        else page.get_by_text("Players are 16 patches")
                     )
                     begins.first.evaluate(SCROLL)
                 shot = page.screenshot()

@@ -17,7 +17,7 @@ from tools.site_docstrings import fenced
 
 PACKAGES = (
     "values", "games", "core", "evaluate", "explanation", "attention", "flow", "gradients", "trees", "valuation", "learned",
-    "audit", "store", "views",
+    "shortcuts", "audit", "store", "models", "views",
 )  # fmt: skip
 
 

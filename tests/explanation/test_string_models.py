@@ -125,3 +125,8 @@ def test_a_plain_module_explains_a_picture():
     image = np.random.default_rng(0).random((3, 4, 4)).astype(np.float32)
     found = explain(image, module, methods="shapley,saliency", players=(2, 2))
     assert abs(found["shapley"].unshared) < 1e-6 and not found.refused
+
+
+def test_players_may_be_named_in_the_plural(counts):
+    one, many = (explain(TEXT, counts, methods="shapley", players=players) for players in ("word", "words"))
+    assert one["shapley"] == many["shapley"]
