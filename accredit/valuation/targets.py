@@ -47,7 +47,7 @@ def _numbers(column: Any) -> FloatArray:
     words = [] if column.dtype.kind in "iufb" else [cell for cell in column if not is_number(cell)]
     if words:
         raise InvalidInput(
-            f"--target {column.name!r} holds {shown(words[0])}; numbers are needed, written for example as 1234.5"
+            f"--target {column.name!r} holds {shown(words[0])}; a number to predict is needed, for example 1234.5"
         )
     found = column.to_numpy(dtype=np.float64)
     bad = column.index[~(np.abs(found) < LARGEST)]

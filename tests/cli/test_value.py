@@ -211,7 +211,7 @@ def test_numbers_are_regressed(run, tmp_path):
         (("train.csv", "--target", "height", "--half-width", "0.01"), "squared errors have no bound"),
         ((*BASE, "--method", "influence", "--model", "forest"), "write --model logistic"),
         ((*BASE, "--method", "banzhaf", "--budget", "130", "--executor", "fibres"), "unknown executor"),
-        (("holes.csv", "--target", "label"), "column 'height' is missing in 1 row; fill"),
+        (("holes.csv", "--target", "label"), "column 'height' is missing in 1 row, row 2 (an empty cell"),
         (("one.csv", "--target", "label"), "is 'a' in all 6 training rows"),
         (("unlabelled.csv", "--target", "label"), "target 'label' is missing in 1 row"),
         (("words.csv", "--target", "label"), "75 different words in 75 rows, too many for categories; name it with"),
@@ -225,7 +225,7 @@ def test_numbers_are_regressed(run, tmp_path):
         (("train.csv", "--target", "label", "--test", "late.csv"), "'colour of width'"),
         (
             ("rare.csv", "--target", "label"),
-            "in a test row and in no training row; choose other test rows with --split-seed",
+            "in 1 test row and in no training row; choose other test rows with --split-seed",
         ),
         ((*BASE, "--seed", "-1"), "--seed"),
         ((*BASE, "--budget", "0"), "--budget"),

@@ -64,7 +64,7 @@ def test_wrong_labels_do_harm_to_a_classifier_and_both_questions_are_answered(ru
     assert len(wrong & set(values.ranked().players[-3:])) >= 2
     assert values.certificate["curvature"].startswith(("EK-FAC", "Gauss")) and "gradient norm" in values.certificate
     assert bool(report["worth"]["warnings"]) is not values.certificate["stationary"]
-    assert report["wrong_labels"]["seen_as"] == ["words"] and "parameters" in report["notes"][0]
+    assert report["wrong_labels"]["seen_as"] == ["words"] and any("parameters" in note for note in report["notes"])
     code, out, err = run(
         *CLASSIFIER, "--model", folders / "moods", "--only", "values", "--players", "who", "--layers", "classifier"
     )
