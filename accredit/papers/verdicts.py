@@ -84,14 +84,24 @@ def of_share(yes: int, count: int, low: float = -inf, high: float = inf, unit: s
     >>> of_share(0, 12, low=0.5).found, of_share(2, 4, low=0.4).found
     (<Found.REFUTED: 'refuted'>, <Found.OPEN: 'cannot tell'>)
     """
-    from scipy.stats import beta
+
+    def tells(cases: int) -> bool:
+        bottom, top = _share_interval(yes * cases / count, cases)
+        return (low < bottom and top < high) or top < low or bottom > high
+
+    needed = next((cases for cases in range(count + 1, MOST_RUNS) if tells(cases)), None)
+    bottom, top = _share_interval(yes, count)
+    return _judged(bottom, top, low, high, needed, unit)
+
+
+def _share_interval(yes: float, count: int) -> tuple[float, float]:
+    """Clopper and Pearson's."""
+    from scipy.special import betaincinv
 
     tail = (1 - LEVEL) / 2
-    bottom = float(beta.ppf(tail, yes, count - yes + 1)) if yes else 0.0
-    top = float(beta.ppf(1 - tail, yes + 1, count - yes)) if yes < count else 1.0
-    room = min(abs(yes / count - edge) for edge in (low, high))
-    needed = ceil(count * ((top - bottom) / 2 / room) ** 2) if room > 0 else None
-    return _judged(bottom, top, low, high, needed, unit)
+    bottom = float(betaincinv(yes, count - yes + 1, tail)) if yes else 0.0
+    top = float(betaincinv(yes + 1, count - yes, 1 - tail)) if yes < count else 1.0
+    return bottom, top
 
 
 def apart(first: Estimate, second: Estimate) -> Judgement:
