@@ -311,12 +311,16 @@ def _last(done: subprocess.CompletedProcess[str] | subprocess.CalledProcessError
     return ((done.stderr or done.stdout or "").strip().splitlines() or ["it said nothing"])[-1]
 
 
+def supported() -> list[str]:
+    """The Pythons that pyproject.toml names, as 3.11."""
+    return [word.rpartition(" ")[2] for word in PROJECT["classifiers"] if word.startswith("Programming Language ::")]
+
+
 def pythons() -> list[str]:
-    """A program for each Python that pyproject.toml names and this machine has."""
-    names = [word.rpartition(" ")[2] for word in PROJECT["classifiers"] if word.startswith("Programming Language ::")]
+    """A program for each supported Python that this machine has."""
     managed = Path("~/.pyenv/versions").expanduser().glob("*/bin")
     places = os.pathsep.join([*map(str, managed), os.environ.get("PATH", "")])
-    found = [shutil.which(f"python{name}", path=places) for name in names]
+    found = [shutil.which(f"python{name}", path=places) for name in supported()]
     return [python for python in found if python and _asked(python, "--version").returncode == 0]
 
 

@@ -9,6 +9,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from tools.release_check import TRIALS, supported
+
 ROOT = Path(__file__).parent.parent
 LINES = ROOT / "benchmarks" / "results" / "wheels.jsonl"
 PAGE = ROOT / "docs" / "reports" / "wheels.md"
@@ -44,6 +46,14 @@ def lowest(lines: list[dict[str, Any]]) -> str:
     return ", ".join(f"`{pin}`" for pin in sorted(pins))
 
 
+def untried(lines: list[dict[str, Any]]) -> str:
+    """Extras that no line has, for each Python that is supported."""
+    known = {(trial["python"].rpartition(".")[0], trial["extra"]) for trial in (line["trial"] for line in lines)}
+    missing = {name: [extra for extra in TRIALS if (name, extra) not in known] for name in supported()}
+    listed = "; ".join(f"Python {name}: {', '.join(extras)}" for name, extras in missing.items() if extras)
+    return f"Not tried with this wheel: {listed}." if listed else "Every extra was tried on every supported Python."
+
+
 def page(text: str) -> str:
     """The page of these JSON lines: those of the wheel that was tried last, and of no other."""
     every = [json.loads(line) for line in text.splitlines()]
@@ -59,7 +69,10 @@ def page(text: str) -> str:
         f"Faults: {'; '.join(found)}.",
         "## With the versions that the tests use",
         table([line for line in lines if not line["oldest"]]),
+        untried([line for line in lines if not line["oldest"]]),
     ]
+    if not any(line["oldest"] for line in lines):
+        parts.append("The lowest versions that are allowed were not tried with this wheel (`make oldest`).")
     if oldest := [line for line in lines if line["oldest"]]:
         parts += ["## With the lowest versions that are allowed", f"Pinned: {lowest(oldest)}.", table(oldest)]
     return "\n\n".join(parts) + "\n"

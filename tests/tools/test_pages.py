@@ -71,6 +71,7 @@ def test_rows_of_two_wheels_do_not_share_a_table():
     lines = [LINE | {"digest": "earlier", "trial": TRIAL | {"extra": "data"}}, LINE | {"trial": TRIAL}]
     shown = wheel_page.page("\n".join(map(json.dumps, lines)))
     assert "| none |" in shown and "| data |" not in shown
+    assert "Python 3.11: flow, text, data" in shown and "lowest versions that are allowed were not tried" in shown
 
 
 def test_a_trial_is_repeated_unless_it_passed_with_this_wheel_and_these_versions(tmp_path):
