@@ -69,7 +69,7 @@ class Beside:
 
 
 def trained_judge(
-    inputs: Inputs, x: Array, labels: IntArray, classes: int, k: int, black_box: Reader | None, shown: FloatArray,
+    inputs: Inputs, x: Array, labels: IntArray, classes: int, k: int | None, black_box: Reader | None, shown: FloatArray,
     width: int | None, seed: int,
 ) -> Reader:  # fmt: skip
     """EVAL-X from rows and their answers; with a black box, that beside it. `shown` are masks of the explainer, whose size and
@@ -90,7 +90,9 @@ def trained_judge(
     return Beside(alone, black_box, classes).learn(x[again], masks, labels[again])
 
 
-def evalx(inputs: Inputs, x: Array, labels: IntArray, classes: int, k: int, width: int | None, seed: int) -> Reader:
+def evalx(
+    inputs: Inputs, x: Array, labels: IntArray, classes: int, k: int | None, width: int | None, seed: int
+) -> Reader:
     """EVAL-X trained for as long as so many rows need."""
     epochs, patience = patience_for(len(x))
     judge = EvalX(inputs, k=k, width=width, epochs=epochs, patience=patience)
