@@ -128,7 +128,11 @@ def _unknown_words(subject: Subject) -> Iterator[str]:
     own = subject.seen.ids[~subject.seen.special]
     count = int((own == unknown).sum())
     if 2 * count >= len(own) > 0:
-        of = f"{count} of the {len(own)} tokens: it cannot tell them apart" if len(own) > 1 else "the only token of this text"
+        of = (
+            f"{count} of the {len(own)} tokens: it cannot tell them apart"
+            if len(own) > 1
+            else "the only token of this text"
+        )
         yield f"The model does not know {of}."
 
 

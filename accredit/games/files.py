@@ -29,9 +29,9 @@ def read_game(path: str | Path, *, nobody: float | None = None) -> TableGame:
     """A game from a file. `nobody` is what nobody earns, if the file leaves it out; without it such a file is refused.
 
     A table (.csv, .tsv or .jsonl) has the columns `coalition` and `payoff`, then one line per coalition, members joined by
-    `+`, nobody left empty or written ∅. JSON: an object from coalition to payoff written the same way, or `{"players": [...], "payoffs":
-    [{"coalition": [...], "payoff": …}]}` where names may hold a `+`, or `{"players": [...], "order": "size", "payoffs":
-    [...]}` with the bare numbers in the order of textbooks (1, 2, 3, 12, 13, 23, 123) or "binary". `.gz` may follow.
+    `+`, nobody left empty or written ∅. JSON: an object from coalition to payoff written the same way, or `{"players": [...],
+    "payoffs": [{"coalition": [...], "payoff": …}]}` where names may hold a `+`, or `{"players": [...], "order": "size",
+    "payoffs": [...]}` with the bare numbers in the order of textbooks (1, 2, 3, 12, 13, 23, 123) or "binary". `.gz` may follow.
     """
     return read_filled(path, nobody)[0]
 
