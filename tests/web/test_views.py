@@ -308,7 +308,9 @@ def test_a_long_list_is_sorted_whole_and_the_last_click_wins(browser, server):
     page.set_input_files("#table-file", file("staff.csv", staff(130)))
     with visit.working("/api/table"):
         page.click("#tables-form .primary")
-    names = "[...document.querySelectorAll('#tables-result .beside .list tbody tr')].map((row) => +row.cells[0].innerText)"
+    names = (
+        "[...document.querySelectorAll('#tables-result .beside .list tbody tr')].map((row) => +row.cells[0].innerText)"
+    )
     page.evaluate("document.querySelectorAll('#tables-result .beside .list .sort')[0].click()")  # down
     until(page, lambda: page.evaluate(f"{names}.join() === [...Array(130).keys()].reverse().join()"))
     page.evaluate(
