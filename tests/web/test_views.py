@@ -309,23 +309,25 @@ def test_a_long_list_is_sorted_whole_and_the_last_click_wins(browser, server):
     with visit.working("/api/table"):
         page.click("#tables-form .primary")
     names = (
-        "[...document.querySelectorAll('#tables-result .list tbody tr')].map((row) => Number(row.cells[0].textContent))"
+        "[...document.querySelectorAll('#tables-result .beside .list tbody tr')].map((row) => +row.cells[0].innerText)"
     )
-    page.evaluate("document.querySelectorAll('#tables-result .list .sort')[0].click()")  # down
+    page.evaluate("document.querySelectorAll('#tables-result .beside .list .sort')[0].click()")  # down
     until(page, lambda: page.evaluate(f"{names}.join() === [...Array(130).keys()].reverse().join()"))
     page.evaluate(
-        "for (const _ of [1, 2, 3]) document.querySelectorAll('#tables-result .list .sort')[0].click()"
+        "for (const _ of [1, 2, 3]) document.querySelectorAll('#tables-result .beside .list .sort')[0].click()"
     )  # up, off, down
-    page.evaluate("document.querySelectorAll('#tables-result .list .sort')[0].click()")  # up
+    page.evaluate("document.querySelectorAll('#tables-result .beside .list .sort')[0].click()")  # up
     until(page, lambda: page.evaluate(f"{names}.join() === [...Array(130).keys()].join()"))
     page.fill("#tables-result .find input", "12")
     until(
         page,
-        lambda: page.evaluate("document.querySelectorAll('#tables-result .list tbody tr:not([hidden])').length < 130"),
+        lambda: page.evaluate(
+            "document.querySelectorAll('#tables-result .beside .list tbody tr:not([hidden])').length < 130"
+        ),
     )
     visit.see("#tables-result .find span").to_contain_text("of 130")
     page.fill("#tables-result .find input", "")
-    until(page, lambda: page.evaluate("!document.querySelector('#tables-result .list tbody tr[hidden]')"))
+    until(page, lambda: page.evaluate("!document.querySelector('#tables-result .beside .list tbody tr[hidden]')"))
     visit.close()
 
 
