@@ -62,7 +62,7 @@ def test_verdicts_on_the_built_in_model():
 
 
 def test_flow_that_grows_with_confidence_is_seen_to():
-    """Sixty pairs in the same order, and in no order: chance alone would pass this with less than 1e-6 of all seeds."""
+    """Sixty pairs in the same order, and sixty fixed pairs in no order."""
     from accredit.papers.beside_propositions import _correlated
 
     x = np.arange(60.0)
