@@ -128,7 +128,7 @@ def _reach(method: str, post_hoc: dict[str, FloatArray]) -> str:
     verb = "is reached" if abs(means[nearest] - paper) <= NEAR else "is not reached"
     seeds = len(post_hoc[nearest])
     return (
-        f"**{TITLES[method]}**: trials: {len(means)}, from {min(means.values()):.1f} to {max(means.values()):.1f} %; the paper's "
-        f"{paper:.1f} {verb} within {NEAR:g} points (nearest: {nearest}, {mean_error(post_hoc[nearest], 1)} %"
+        f"**{TITLES[method]}**: trials: {len(means)}, from {min(means.values()):.1f} to {max(means.values()):.1f} %; the "
+        f"paper's {paper:.1f} {verb} within {NEAR:g} points (nearest: {nearest}, {mean_error(post_hoc[nearest], 1)} %"
         f"{', of one seed, which judges nothing' if seeds == 1 else ''})."
     )
