@@ -126,7 +126,9 @@ def _reach(method: str, post_hoc: dict[str, FloatArray]) -> str:
     paper, means = published(WHERE, method), {words: float(values.mean()) for words, values in post_hoc.items()}
     nearest = min(means, key=lambda words: abs(means[words] - paper))
     verb = "is reached" if abs(means[nearest] - paper) <= NEAR else "is not reached"
+    seeds = len(post_hoc[nearest])
     return (
-        f"**{TITLES[method]}**: {min(means.values()):.1f} to {max(means.values()):.1f} % in {len(means)} trials; the paper's "
-        f"{paper:.1f} {verb} within {NEAR:g} points (nearest: {nearest}, {mean_error(post_hoc[nearest], 1)} %)."
+        f"**{TITLES[method]}**: trials: {len(means)}, from {min(means.values()):.1f} to {max(means.values()):.1f} %; the "
+        f"paper's {paper:.1f} {verb} within {NEAR:g} points (nearest: {nearest}, {mean_error(post_hoc[nearest], 1)} %"
+        f"{', of one seed, which judges nothing' if seeds == 1 else ''})."
     )

@@ -52,9 +52,20 @@ def test_verdicts_on_the_built_in_model():
 
     report = p.propositions(loaded("builtin"), quick=True)
     fallen = [v.statement for v in report.verdicts if v.found is Found.REFUTED]
-    assert len(report.verdicts) == 20
+    assert len(report.verdicts) == 21
+    assert report.verdicts[-1].found is Found.OPEN  # eight sentences do not tell whether flow reflects confidence
     assert [s[:20] for s in fallen] == [
         "Proposition 1 as sta", "The frozen payoff is", "Proposition 2 for th", "Attention flow is we", "With players of diff",
         "Rollout values canno", "Proposition 3 as sta", "Additive games are t", "The degenerate case:", "Null player, symmetr",
         "A player with zero c", "SHAP assumes that co",
     ]  # fmt: skip
+
+
+def test_flow_that_grows_with_confidence_is_seen_to():
+    """Sixty pairs in the same order, and sixty fixed pairs in no order."""
+    from accredit.papers.beside_propositions import _correlated
+
+    x = np.arange(60.0)
+    assert _correlated(x, np.sqrt(x), 0).value == pytest.approx(1)
+    shuffled = _correlated(x, np.random.default_rng(0).permutation(60) * 1.0, 0)
+    assert abs(shuffled.value) < 0.6 and 0 in shuffled

@@ -284,7 +284,7 @@ def test_trials_stand_beside_the_setting_of_the_table(tried, report, folder, mon
         "| CXPlain | answers | 2 | 97.7 |",
     ):
         assert row in told
-    assert "**L2X + ŷ**: " in told and "in 2 trials; the paper's 77.8 is" in told
+    assert "**L2X + ŷ**: trials: 2, from " in told and "the paper's 77.8 is" in told
     monkeypatch.setattr(selection_further, "measured_together", None)  # nothing may be run again
     monkeypatch.setattr(selection, "measured", None)
     again = selection.selection(
