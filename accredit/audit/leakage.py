@@ -144,8 +144,21 @@ def leakage_report(
                 continue
             found.append(replace(finding, random=beside))
             bar.update(len(tests) + place)
+    found = _as_sure_as_the_judge(found)
     notes = (f"{len(score)} rows scored, {len(fit)} used for fitting", *said)
     return Findings(subject, tuple(found), not_run, notes, concluded(found, not_run, len(rows)))
+
+
+def _as_sure_as_the_judge(found: list[Finding]) -> list[Finding]:
+    """The sureness gap asks the judge of the EVAL-X gap: where that cannot tell what is right, this cannot tell how sure."""
+    if not any(finding.name == EVALX and finding.verdict == "unclear" for finding in found):
+        return found
+    return [
+        replace(finding, verdict="unclear", reading="the judge cannot tell here: see the EVAL-X gap")
+        if finding.name == SURENESS and finding.verdict == "flagged"
+        else finding
+        for finding in found
+    ]
 
 
 def _judge(

@@ -3,9 +3,9 @@
 The rule was chosen by hits and false alarms over explainers that cheat on purpose and honest ones (docs/audit.md has the
 table). Four detectors that read the explainer's own surrogate decide: surrogate gap, EVAL-X gap, value scramble and mask
 transplant; and the score code, where scores are shown. One of them flagged is a leak. The encode-meter, the mask-only probe and
-the sureness gap accuse honest explainers too, so they never convict. While the meter is flagged, nothing is acquitted, unless
-the other two pass: then neither the mask by itself nor the explainer's own reader makes anything of what the meter reads. Nor
-is anything acquitted while the mask alone reveals the answer and the meter is unclear.
+the sureness gap accuse honest explainers too, so they never convict. While the meter is flagged or unclear, nothing is
+acquitted, unless the other two pass: then neither the mask by itself nor the explainer's own reader makes anything of what the
+meter may read.
 """
 
 from __future__ import annotations
@@ -62,10 +62,7 @@ def concluded(found: Sequence[Finding], not_run: Mapping[str, str], total: int) 
         return Conclusion("cannot tell", why)
     meter = by_name.get(METER)
     beside = [by_name[name].verdict if name in by_name else "not run" for name in (PROBE, SURENESS)]
-    hinted = meter is not None and (
-        (meter.verdict == "flagged" and set(beside) != {"passes"})
-        or (meter.verdict == "unclear" and beside[0] == "flagged")
-    )
+    hinted = meter is not None and meter.verdict != "passes" and set(beside) != {"passes"}
     hint = _evidence(meter) if meter is not None and hinted else ""
     unclear = [by_name[name] for name in DECIDING if name in by_name and by_name[name].verdict == "unclear"]
     if _reads_as_much(by_name.get(SURROGATE)):

@@ -118,7 +118,7 @@ def test_a_saved_cxplain_gets_what_applies_to_it(explainer):
     ]
     assert found["conclusion"]["answer"] == "cannot tell"
     assert set(found["not_run"]) == {
-        "surrogate gap", "EVAL-X gap", "inert players", "value scramble", "mask transplant",
+        "surrogate gap", "EVAL-X gap", "sureness gap", "inert players", "value scramble", "mask transplant",
     }  # fmt: skip
 
 

@@ -116,7 +116,7 @@ def test_a_selector_of_rows_is_trained_used_and_audited(classes):
     )
     found = json.loads(told.stdout)
     assert found["conclusion"]["answer"] in ("leaks", "does not leak", "cannot tell")
-    assert "the judge was trained on 300 training rows" in found["notes"]
+    assert "the judge was trained on 300 training rows, and hears the black box too" in found["notes"]
     assert any(note.startswith("training left a doubt: ") for note in found["notes"])
     from accredit.learned import EvalX, load
 

@@ -113,7 +113,7 @@ def test_columns_of_words_and_rows_without_an_answer_are_left_out_and_named():
         (asked(staff(), name="../../etc/passwd"), "'passwd' is not a file that this page reads"),
         (asked("a," * 2000 + "stays\n" + "\n" * 600), "holds about 1,204,602 cells"),
         (asked("text,stays\n" + "".join(f"text {k},{'yes' if k % 2 else 'no'}\n" for k in range(40))), "no column is left"),
-        (asked("a,stays\n" + "".join(f"{k},w{k}\n" for k in range(40))), "stays has 40 different values"),
+        (asked("a,stays\n" + "".join(f"{k},w{k}\n" for k in range(40))), "the column 'stays' has 40 different values"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_explained_is_said_in_a_sentence_without_a_path(task, said):
