@@ -67,6 +67,13 @@ def test_what_only_the_meter_reads_acquits_if_neither_the_mask_nor_the_own_reade
     assert concluded(unread, {}, 1000).answer == "cannot tell"
 
 
+def test_an_unclear_meter_acquits_nobody_whose_own_reader_is_surer_than_an_outsider():
+    """A cheat on hard rows alone: every deciding detector passes, and the code shows in how sure its reader is."""
+    findings = [*(finding(name, "passes") for name in DECIDE), finding(METER, "unclear"), finding(PROBE, "passes")]
+    assert concluded([*findings, finding(SURENESS, "flagged")], {}, 1500).answer == "cannot tell"
+    assert concluded([*findings, finding(SURENESS, "passes")], {}, 1500).answer == "does not leak"
+
+
 def test_a_black_box_that_reads_holes_well_stands_in_for_a_weak_judge():
     weak = [*(finding(name, "passes") for name in (SCRAMBLE, TRANSPLANT)), finding(EVALX, "unclear", 0.04, 0.02)]
     for share, answer in ((0.95, "does not leak"), (0.5, "cannot tell")):
