@@ -76,7 +76,7 @@ def _share_read(reader: FloatArray, *others: FloatArray, common: float) -> float
 
 def evalx_gap(
     x: Array, masks: FloatArray, labels: IntArray, surrogate: Reader, evalx: Reader, present: BoolArray | None = None,
-    half: Callable[[], Reader] | None = None, black_box: Reader | None = None, drawn: Sequence[FloatArray] = (),
+    half: Callable[[], Reader | None] | None = None, black_box: Reader | None = None, drawn: Sequence[FloatArray] = (),
 ) -> Finding:  # fmt: skip
     """Accuracy of the explainer's own surrogate on x_S, against EVAL-X, which never met the explainer (Jethani et al.).
 
@@ -120,8 +120,9 @@ def evalx_gap(
         )
     if found.excess.ends[0] - missed > MARGIN:
         return found
-    if half is not None and best.mean() > common + MARGIN:
-        step = interval_of(theirs - found_by(half(), masks))
+    smaller = half() if half is not None and best.mean() > common + MARGIN else None
+    if smaller is not None:
+        step = interval_of(theirs - found_by(smaller, masks))
         found = replace(found, details={**found.details, "gain from twice the rows": step.value})
         if found.excess.ends[0] - DOUBLINGS * max(step.ends[1], 0.0) > MARGIN:
             return found

@@ -165,8 +165,8 @@ def _judge(
     inputs: Inputs | None, given: EvalX | Reader | None, training: tuple[Array, IntArray] | None, rows: Array,
     answer: IntArray, fit: IntArray, chosen: FloatArray, model: Reader | None, tests: tuple[str, ...], width: int | None,
     seed: int,
-) -> tuple[Reader | None, Callable[[], Reader] | None, tuple[str, ...]]:  # fmt: skip
-    """The judge, how to train EVAL-X alone on half of its rows, and what is said of it."""
+) -> tuple[Reader | None, Callable[[], Reader | None] | None, tuple[str, ...]]:  # fmt: skip
+    """The judge, how to train EVAL-X alone on half of its rows (None where they do not do), and what is said of it."""
     if given is not None:
         if training is not None:
             raise InvalidInput("evalx is a judge, and training has rows to train one; leave one of them out")
@@ -179,14 +179,17 @@ def _judge(
         judge = trained_judge(inputs, x, labels, classes, k, model, chosen, width, seed)
     except InvalidInput as error:
         return None, None, (f"no judge could be trained: {error}",)
-    half = len(x) // 2
+
+    def of_half() -> Reader | None:
+        half = len(x) // 2
+        try:
+            return trained_evalx(inputs, x[:half], labels[:half], classes, k, width, seed)
+        except InvalidInput:  # half of few rows may have one class
+            return None
+
     whence = f"{len(x):,} {'training' if training is not None else 'audit'} rows"
     heard = ", and hears the black box too" if isinstance(judge, Beside) else ""
-    return (
-        judge,
-        lambda: trained_evalx(inputs, x[:half], labels[:half], classes, k, width, seed),
-        (f"the judge was trained on {whence}{heard}",),
-    )
+    return judge, of_half, (f"the judge was trained on {whence}{heard}",)
 
 
 def _taught(inputs: Inputs | None, training: Any, answer: IntArray) -> tuple[Array, IntArray]:
