@@ -17,6 +17,8 @@ from accredit.core import Estimate, FloatArray
 
 LEVEL = 0.95
 FEWEST = 2  # runs that can judge
+FEWEST_EQUAL = 6  # runs without a spread: six on one side of an edge are a sign test at 1/32
+ROUNDING = 1e-9  # runs that differ by less, relative to their mean, are equal
 MOST_RUNS = 1000  # more are not worth counting
 
 
@@ -52,6 +54,8 @@ def over_runs(values: FloatArray, low: float = -inf, high: float = inf, unit: st
     (<Found.HOLDS: 'holds'>, 'one seed judges nothing; run at least 2')
     >>> over_runs(np.array([0.4, 0.6, 0.7]), low=0.5)
     Judgement(found=<Found.OPEN: 'cannot tell'>, needs='about 23 seeds, if mean and spread stay as they are')
+    >>> over_runs(np.array([0.7, 0.7]), low=0.5).needs
+    '2 equal seeds show no spread; run at least 6'
     """
     from scipy.stats import t
 
@@ -59,6 +63,8 @@ def over_runs(values: FloatArray, low: float = -inf, high: float = inf, unit: st
     if count < FEWEST:
         return Judgement(Found.OPEN, f"one {unit} judges nothing; run at least {FEWEST}")
     mean, spread = float(values.mean()), float(values.std(ddof=1))
+    if spread <= ROUNDING * abs(mean) and count < FEWEST_EQUAL:
+        return Judgement(Found.OPEN, f"{count} equal {unit}s show no spread; run at least {FEWEST_EQUAL}")
     half = float(t.ppf((1 + LEVEL) / 2, count - 1)) * spread / count**0.5
     room = min(abs(mean - edge) for edge in (low, high))
     enough = (n for n in range(count + 1, MOST_RUNS) if t.ppf((1 + LEVEL) / 2, n - 1) * spread / n**0.5 < room)
@@ -144,4 +150,4 @@ def standard_errors_from(values: FloatArray, published: float) -> float | None:
     (2.0, None)
     """
     error = float(values.std(ddof=1)) / len(values) ** 0.5 if len(values) > 1 else 0.0
-    return (float(values.mean()) - published) / error if error > 1e-9 * abs(float(values.mean())) else None
+    return (float(values.mean()) - published) / error if error > ROUNDING * abs(float(values.mean())) else None

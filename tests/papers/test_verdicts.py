@@ -24,6 +24,13 @@ def test_an_interval_judges_a_mean(values, found):
     assert judged.found is found and ("one seed judges nothing" in judged.needs) is (len(values) == 1)
 
 
+def test_equal_runs_show_no_spread_so_a_few_of_them_judge_nothing():
+    """Of two equal seeds an interval has no width; six on one side are a sign test at 1/32."""
+    assert over_runs(np.full(2, 0.7), low=0.5).found is over_runs(np.full(5, 0.1 + 0.2), high=0.5).found is Found.OPEN
+    assert over_runs(np.full(6, 0.7), low=0.5).found is Found.HOLDS
+    assert over_runs(np.full(6, 0.3), low=0.5).found is Found.REFUTED
+
+
 def test_equivalence_needs_the_whole_interval():
     assert over_runs(np.array([0.01, -0.01, 0.0]), -0.05, 0.05).found is Found.HOLDS
     assert over_runs(np.array([0.01, -0.09, 0.06]), -0.05, 0.05).found is Found.OPEN
