@@ -88,8 +88,9 @@ class ArrayModel:
 def as_array_model(model: Any, law: Law | None = None) -> ArrayModel:
     """A model of rows from a scikit-learn estimator or pipeline, a torch module, or a function.
 
-    Estimators are asked for `predict_proba`, else `decision_function`, else `predict`. A function's outputs are plain
-    numbers unless `law` says that they are probabilities ("probability") or logits ("softmax", "sigmoid").
+    Estimators are asked for `predict_proba`, else `decision_function`, else `predict`. Decision values, as those of an SVM,
+    and a function's outputs are plain numbers unless `law` says that they are probabilities ("probability") or logits
+    ("softmax", "sigmoid").
 
     >>> as_array_model(lambda rows: rows.sum(axis=1)).outputs(np.ones((2, 3)))
     array([[3.],
@@ -112,7 +113,9 @@ def _of_estimator(model: Any, law: Law | None) -> ArrayModel:
     if hasattr(model, "predict_proba"):
         return ArrayModel(model.predict_proba, law or "probability", labels, f"{name}.predict_proba")
     if hasattr(model, "decision_function") and labels:
-        return ArrayModel(_two_sided(class_decisions(model)), law or "softmax", labels, f"{name}.decision_function")
+        decide = class_decisions(model)
+        scores = two_sided(decide) if law is None else _logits(decide)
+        return ArrayModel(scores, law or "none", labels, f"{name}.decision_function")
     score = "decision_function" if hasattr(model, "decision_function") else "predict"  # outlier detectors have scores
     return ArrayModel(getattr(model, score), law or "none", None, f"{name}.{score}")
 
@@ -137,14 +140,25 @@ def compares_pairs(model: Any) -> bool:
     return getattr(last, "decision_function_shape", None) == "ovo" and len(last.classes_) > 2
 
 
-def _two_sided(decide: Callable[[Any], Any]) -> Callable[[Any], FloatArray]:
-    """A binary decision value d as the two logits (0, d); several classes stay as they are."""
+def two_sided(decide: Callable[[Any], Any]) -> Callable[[Any], FloatArray]:
+    """A binary decision value d, positive for the second class, as (−d, d); several classes stay as they are.
 
-    def logits(rows: Any) -> FloatArray:
-        d = real_numbers(decide(rows), "the decision function", BadPayoff)
-        return np.stack([np.zeros_like(d), d], axis=1) if d.ndim == 1 else d
+    >>> two_sided(lambda rows: rows[:, 0])(np.array([[2.0], [-1.0]])).tolist()
+    [[-2.0, 2.0], [1.0, -1.0]]
+    """
+    return lambda rows: _by_class(decide, rows, first=-1)
 
-    return logits
+
+def _logits(decide: Callable[[Any], Any]) -> Callable[[Any], FloatArray]:
+    """A binary decision value d as the two logits (0, d), whose softmax is 1/(1 + e^−d); several classes stay as they are."""
+    return lambda rows: _by_class(decide, rows, first=0)
+
+
+def _by_class(decide: Callable[[Any], Any], rows: Any, first: int) -> FloatArray:
+    """One column per class: where there is one value d, `first`·d is that of the first class."""
+    d = real_numbers(decide(rows), "what the model returned", BadPayoff)
+    d = d[:, 0] if d.ndim == 2 and d.shape[1] == 1 else d
+    return np.stack([first * d, d], axis=1) if d.ndim == 1 else d
 
 
 def _of_module(module: Any, law: Law | None) -> ArrayModel:

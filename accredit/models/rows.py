@@ -11,7 +11,7 @@ import numpy as np
 
 from accredit.core import BadPayoff, FloatArray, IntArray, InvalidInput, real_numbers
 from accredit.core.numbers import shown
-from accredit.models.arrays import ArrayModel, as_array_model, class_decisions, compares_pairs
+from accredit.models.arrays import ArrayModel, as_array_model, class_decisions, compares_pairs, two_sided
 from accredit.models.payoffs import OF_ALL, PAYOFFS, Payoff, named_payoff, payoff_of, payoffs_of
 
 UNITS = ("logit", "log-odds", "probability", "value")
@@ -174,7 +174,7 @@ def _of_estimator(model: Any) -> RowModel:
         return RowModel({"value": score}, None, name, model)
     units: dict[str, Function] = {}
     if hasattr(model, "decision_function") and not (compares_pairs(model) and hasattr(model, "predict_proba")):
-        units["logit"] = _two_sided(class_decisions(model))
+        units["logit"] = two_sided(class_decisions(model))
     if hasattr(model, "predict_proba"):
         chances = {"log-odds": _log_odds(model.predict_proba), "probability": model.predict_proba}
         averaged = name in _AVERAGED  # what these add up are probabilities, many of them 0 or 1
@@ -219,7 +219,7 @@ def _of_xgboost(model: Any) -> RowModel:
         chances = {"binary:logistic": _both_chances(number)}.get(objective)
         if objective.startswith("multi:"):
             chances = lambda rows: _softmax(np.asarray(margin(rows), dtype=np.float64))  # noqa: E731
-        units = {"logit": _two_sided(margin)} if chances is None else _scored(margin, chances)
+        units = {"logit": two_sided(margin)} if chances is None else _scored(margin, chances)
         return RowModel(units, labels, f"xgboost {objective}", model)
     return RowModel({"value": number, "logit": margin}, None, f"xgboost {objective}", model)
 
@@ -236,7 +236,7 @@ def _of_lightgbm(model: Any) -> RowModel:
     if objective in ("binary", "multiclass", "multiclassova") and booster is model:
         labels = tuple(map(str, range(max(2, booster.num_model_per_iteration()))))
         one_by_one = objective == "multiclassova"  # chances of each class against the rest, which do not sum to 1
-        units = {"logit": _two_sided(raw)} if one_by_one else _scored(raw, _both_chances(model.predict))
+        units = {"logit": two_sided(raw)} if one_by_one else _scored(raw, _both_chances(model.predict))
         return RowModel(units, labels, f"lightgbm {objective}", model)
     return RowModel({"value": model.predict, "logit": raw}, None, name, model)
 
@@ -282,22 +282,7 @@ def _of_module(module: Any) -> RowModel:
 
 def _scored(raw: Function, chances: Function) -> dict[str, Function]:
     """A booster's raw score first, its log-odds and probabilities beside it."""
-    return {"logit": _two_sided(raw), "log-odds": _log_odds(chances), "probability": chances}
-
-
-def _two_sided(decide: Function) -> Function:
-    """A binary decision value d, positive for the second class, as (−d, d); several classes stay as they are.
-
-    >>> _two_sided(lambda rows: rows[:, 0])(np.array([[2.0], [-1.0]])).tolist()
-    [[-2.0, 2.0], [1.0, -1.0]]
-    """
-
-    def scores(rows: Any) -> FloatArray:
-        d = real_numbers(decide(rows), "what the model returned", BadPayoff)
-        d = d[:, 0] if d.ndim == 2 and d.shape[1] == 1 else d
-        return np.stack([-d, d], axis=1) if d.ndim == 1 else d
-
-    return scores
+    return {"logit": two_sided(raw), "log-odds": _log_odds(chances), "probability": chances}
 
 
 def _both_chances(chance: Function) -> Function:

@@ -79,8 +79,9 @@ class StringModel:
 def as_string_model(model: Any, law: Law | None = None, labels: tuple[str, ...] | None = None) -> StringModel:
     """A model of texts from a scikit-learn pipeline or a function of a list of strings.
 
-    Pipelines are asked for `predict_proba`, else `decision_function`, else `predict`. A function's outputs are plain numbers
-    unless `law` says that they are probabilities ("probability") or logits ("softmax", "sigmoid"); `labels` names them.
+    Pipelines are asked for `predict_proba`, else `decision_function`, else `predict`. Decision values, as those of an SVM, and
+    a function's outputs are plain numbers unless `law` says that they are probabilities ("probability") or logits
+    ("softmax", "sigmoid"); `labels` names them.
 
     >>> as_string_model(lambda texts: [len(text) for text in texts]).outputs(["a film", "no"])
     array([[6.],

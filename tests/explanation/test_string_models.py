@@ -61,8 +61,14 @@ def test_values_are_those_of_the_texts_that_are_left():
 
 
 def test_decisions_regressions_and_functions_have_their_own_numbers(counts):
-    decided = explain(TEXT, make_pipeline(TfidfVectorizer(), LinearSVC()).fit(TEXTS, LABELS))
-    assert decided.unit == "probability" and {label for label, _ in decided.prediction} == {"pos", "neg"}
+    svm = make_pipeline(TfidfVectorizer(), LinearSVC()).fit(TEXTS, LABELS)
+    decided, value = explain(TEXT, svm), svm.decision_function([TEXT])[0]
+    assert (decided.unit, decided.payoff) == ("value", "logit")  # decision values are not logits, so there are no chances
+    assert dict(decided.prediction) == pytest.approx({"neg": -value, "pos": value})
+    with pytest.raises(InvalidInput, match="gives none; use payoff='logit'"):
+        explain(TEXT, svm, payoff="probability")
+    told = explain(TEXT, as_string_model(svm, law="softmax"), methods="shapley", target="pos")
+    assert dict(told.prediction)["pos"] == pytest.approx(1 / (1 + np.exp(-value)))
     number = make_pipeline(TfidfVectorizer(), Ridge()).fit(TEXTS, np.arange(len(TEXTS)))
     regressed = explain(TEXT, number)
     assert (regressed.unit, regressed.payoff) == ("value", "logit")

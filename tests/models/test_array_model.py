@@ -24,15 +24,15 @@ def test_estimators_tell_what_their_outputs_are():
     assert forest.law == "probability" and forest.target("c2", X[:1]) == 2
     assert as_array_model(LinearRegression().fit(X, Y)).law == "none"
     binary = LinearSVC().fit(X, Y > 0)
-    outputs = as_array_model(binary).outputs(X)
-    assert_allclose(outputs[:, 1] - outputs[:, 0], binary.decision_function(X))
+    decided = as_array_model(binary)
+    assert decided.law == "none" and decided.predicts
+    assert_allclose(decided.outputs(X).T, [-binary.decision_function(X), binary.decision_function(X)])
 
 
-def test_binary_decisions_have_the_probabilities_of_logistic_regression():
+def test_binary_decisions_that_are_said_to_be_logits_have_the_probabilities_of_logistic_regression():
     model = LogisticRegression().fit(X, Y > 0)
     hidden = type("Hidden", (), {n: getattr(model, n) for n in ("fit", "predict", "decision_function", "classes_")})()
-    logits = as_array_model(hidden)
-    assert logits.law == "softmax"
+    logits = as_array_model(hidden, law="softmax")
     assert_allclose(payoff_of(logits.outputs(X), 1, "probability", logits.law), model.predict_proba(X)[:, 1])
 
 
