@@ -200,7 +200,19 @@ def judged(sample: Sample, law: SizeLaw, ledger: Ledger, confidence: Confidence,
     because = (
         f"Student t on {len(sample)} independent pair scores, each with a control fitted to other pairs (asymptotic)"
     )
-    return Judged(moments, student_t(stderr, scores.freedom, error), because, scores.freedom)
+    return Judged(
+        moments, student_t(stderr * _shared(len(sample), law.players), scores.freedom, error), because, scores.freedom
+    )
+
+
+def _shared(pairs: int, players: int) -> float:
+    """By how much the standard error grows because the folds' controls, of one slope per player, share most of their pairs.
+
+    A pair's own noise enters the controls of the other folds, and theirs enters its own: the two products go together, which
+    the spread within folds does not show. To first order that is players/pairs of the variance.
+    """
+    fitted = _enough(pairs * (FOLDS - 1) // FOLDS, players)
+    return float((1 - players / pairs) ** -0.5) if fitted else 1.0
 
 
 def _certified(sample: Sample, law: SizeLaw, ledger: Ledger, error: float) -> Judged:

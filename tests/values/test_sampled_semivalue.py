@@ -79,6 +79,15 @@ def test_semivalue_intervals_cover_93_to_97_percent(solver, weights, kind):
     assert 0.93 - slack <= hits.mean() <= 0.97 + slack
 
 
+def test_intervals_cover_where_the_fitted_control_has_few_pairs():
+    """With three pairs per player the folds' controls share most of what they were fitted to; left out of account, that
+    costs four points here (0.934). Runs are the units: 0.972 ± 0.0045, so 0.95 has a false-alarm rate below 1e-6."""
+    game = TableGame(names(12), np.tanh(members(12) @ np.linspace(-1, 1, 12) / 3**0.5))
+    exact = semivalue_from_table(game.table, banzhaf_weights(12))
+    runs = [SampledBanzhaf(budget=80, seed=seed).solve(game).interval.T for seed in range(250)]
+    assert np.mean([(low <= exact) & (exact <= high) for low, high in runs]) >= 0.95
+
+
 def test_efficiency_is_not_claimed_and_the_rest_is_reported():
     game = KINDS["voting"]()
     found = SampledBanzhaf(budget=1000).solve(game)
