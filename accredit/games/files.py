@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -73,7 +74,24 @@ def _read(source: str | Path | Sheet) -> tuple[list[str], tuple[str, ...], dict[
     else:
         rows, outputs, players = *_table_rows(source if isinstance(source, Sheet) else read_sheet(source)), None
     payoffs = _payoffs(rows, players)
-    return players if players is not None else _names_in_order(payoffs), outputs, payoffs
+    if players is None:
+        players = _names_in_order(payoffs)
+        _refuse_other_separators(players, len(payoffs))
+    return players, outputs, payoffs
+
+
+def _refuse_other_separators(players: list[str], coalitions: int) -> None:
+    """Where coalitions are missing and a name is made of other names, as '1,2' and '12' are, it is a coalition misread."""
+    if coalitions >= 2 ** len(players) - 1:
+        return
+    known = set(players)
+    for name in players:
+        for parts in (tuple(filter(None, re.split(r"[^\w.]+", name))), tuple(name)):
+            if len(parts) > 1 and known.issuperset(parts):
+                raise InvalidInput(
+                    f"coalition {name!r} is read as one player, and {', '.join(map(repr, parts))} are players too; members are "
+                    f"joined by {SEPARATOR}: write {SEPARATOR.join(parts)!r}"
+                )
 
 
 def _payoffs(rows: list[Row], players: list[str] | None) -> dict[frozenset[str], tuple[float, ...]]:

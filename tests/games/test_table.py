@@ -56,6 +56,8 @@ def test_empty_set_may_earn_something(tmp_path):
         (PRICING.replace("A+B,75", "A+A,75"), "twice"),
         (PRICING.replace("A+B,75", "A++B,75"), "empty name"),
         (PRICING.replace("A+B,75", "A+B,75,3"), "3 cells"),
+        (PRICING.replace("A+B,", '"A, B",'), r"'A, B' is read as one player.* write 'A\+B'"),
+        (PRICING.replace("+", ""), r"'AB' is read as one player.* write 'A\+B'"),
         (b"coalition,payoff\n\xff\xfe,0\n", "UTF-8"),
         ("coalition,payoff\n" + "+".join(f"p{i}" for i in range(40)) + ",1\n", "40 players"),
         ('coalition,payoff\n,0\n"A,1\n', "line 3 of .* cannot be split into cells"),
