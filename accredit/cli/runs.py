@@ -6,6 +6,7 @@ import contextlib
 import json
 import shlex
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -41,6 +42,7 @@ def runs(file: str, export_file: str | None, resume: bool, check: bool, new: str
         if check:
             journal.check()
         games, known = journal.games(), journal.runs()
+        remarks = [_remarks(journal.description(run.id)) for run in known]
         if export_file:
             export(journal, export_file)
     if resume:
@@ -50,9 +52,10 @@ def runs(file: str, export_file: str | None, resume: bool, check: bool, new: str
         _go_on(unfinished[-1], Path(file).resolve(), as_json)
     elif as_json:
         shown = [{**game, "players": len(game["players"])} for game in games]
-        click.echo(json.dumps({"games": shown, "runs": [vars(run) for run in known]}, ensure_ascii=False))
+        told = [vars(run) | said for run, said in zip(known, remarks, strict=True)]
+        click.echo(json.dumps({"games": shown, "runs": told}, ensure_ascii=False))
     else:
-        click.echo(_listed(file, games, known))
+        click.echo(_listed(file, games, known, remarks))
     if export_file:
         written(export_file)
 
@@ -79,7 +82,12 @@ def _go_on(run: Run, journal: Path, as_json: bool) -> None:
         value.main(args=words, standalone_mode=False)
 
 
-def _listed(file: str, games: list[dict[str, Any]], known: list[Run]) -> str:
+def _remarks(facts: Mapping[str, Any]) -> dict[str, list[str]]:
+    """What a run said beside its values: what makes them doubtful, and what was cut, not known or odd about the rows."""
+    return {kind: [str(remark) for remark in facts.get(kind, ())] for kind in ("warnings", "notes")}
+
+
+def _listed(file: str, games: list[dict[str, Any]], known: list[Run], remarks: list[dict[str, list[str]]]) -> str:
     from accredit.core import Attribution
     from accredit.views.columns import printable, table
 
@@ -100,6 +108,13 @@ def _listed(file: str, games: list[dict[str, Any]], known: list[Run]) -> str:
         rows.append([str(run.id), when, state, printable(best), printable(line)])
     if rows:
         lines += ["", *table(["run", "began", "took", "highest", "command"], rows, left=True)]
+    said = [
+        f"run {run.id}, {kind[:-1]}: {printable(remark)}"
+        for run, kinds in zip(known, remarks, strict=True)
+        for kind, those in kinds.items()
+        for remark in those
+    ]
+    lines += ["", *said] if said else []
     if any(run.ended is None for run in known):
         lines += ["", "unfinished runs go on with --resume"]
     return "\n".join(lines)

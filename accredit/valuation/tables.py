@@ -67,6 +67,7 @@ class Table:
         is_class = self.data.classes is not None
         return {
             "labels": list(self.labels), "texts": texts, "groups": self.groups, "classes": is_class, "silent": self.silent,
+            "notes": list(self.notes),
         }  # fmt: skip
 
 

@@ -54,6 +54,8 @@ class Watched:
     curves: tuple[Curve, ...]
     labels: WrongLabels | None = None  # which labels are wrong, where the run asked
     unanswered: str = ""  # why that could not be answered
+    notes: tuple[str, ...] = ()  # what was cut, not known or odd about the rows
+    warnings: tuple[str, ...] = ()  # what makes the values doubtful
 
 
 def state_of(path: str) -> str:
@@ -92,6 +94,7 @@ def watch(path: str) -> Watched:
         len(rows), game["ok"], game["failed"] + game["quarantined"], game["seconds"], unfinished, known, values,
         result is None, harmful(values, known), pair_players, square, because, _curves(result, playing),
         WrongLabels.from_plain(facts["wrong labels"]) if facts.get("wrong labels") else None, facts.get("unanswered", ""),
+        tuple(facts.get("notes", ())), tuple(facts.get("warnings", ())),
     )  # fmt: skip
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import html
 import json
 from pathlib import Path
 
@@ -17,6 +18,9 @@ from accredit.cli.runs import runs
 from accredit.cli.value import value
 from accredit.core import AccreditError
 from accredit.store import Journal
+from accredit.views.data_view import data_body
+from accredit.views.words import sentence
+from accredit.web.data import watch
 
 LINE = ["train.csv", "--target", "y", "--method", "shapley", "--model", "ridge", "--store", "run.db", "--no-curves"]
 
@@ -39,6 +43,26 @@ def test_lists_games_and_runs(folder):
     data = json.loads(CliRunner().invoke(runs, ["run.db", "--json"], catch_exceptions=False).output)
     assert data["games"][0]["ok"] == 512
     assert data["runs"][0]["command"][0] == "value"
+
+
+def test_what_a_run_remarked_stands_in_its_journal_and_on_the_page(tmp_path, monkeypatch):
+    """Notes and warnings are part of an answer: whoever opens the journal later reads what the command printed."""
+    monkeypatch.chdir(tmp_path)
+    rows = [f"{i % 5},{i % 3},{['pos', 'neg', 'Neg'][i % 3]}" for i in range(60)]
+    (tmp_path / "train.csv").write_text("p,q,y\n" + "\n".join(rows) + "\n")
+    line = [*LINE, "--only", "values", "--budget", "130", "--json"]
+    report = json.loads(CliRunner().invoke(value, line, catch_exceptions=False).stdout)
+    notes, warnings = report["notes"], report["worth"]["warnings"]
+    assert "capitals" in notes[0] and len(notes) > 1 and "told apart" in warnings[0]
+    shown = CliRunner().invoke(runs, ["run.db"], catch_exceptions=False).output
+    assert [f"run 1, note: {note}" in shown for note in notes] == [True] * len(notes)
+    assert f"run 1, warning: {warnings[0]}" in shown
+    kept = json.loads(CliRunner().invoke(runs, ["run.db", "--json"], catch_exceptions=False).output)["runs"][0]
+    assert (kept["notes"], kept["warnings"]) == (notes, warnings)
+    seen = watch("run.db")
+    assert (list(seen.notes), list(seen.warnings)) == (notes, warnings)
+    page = html.unescape(str(data_body(seen)))
+    assert all(sentence(said) in page for said in (*notes, *warnings))
 
 
 @pytest.mark.slow
