@@ -38,17 +38,19 @@ def runs(file: str, export_file: str | None, resume: bool, check: bool, new: str
     if new:
         _save_what_is_whole(file, new)
         file = new
+    if Path(file).is_file() and not Path(file).stat().st_size:
+        raise InvalidInput(f"{file} is empty, so it is not a journal; a run writes one with --store NAME.db")
     with existing(file) as journal:
         if check:
             journal.check()
         games, known = journal.games(), journal.runs()
         remarks = [_remarks(journal.description(run.id)) for run in known]
+        unfinished = [run for run in known if run.ended is None]
+        if resume and not unfinished:
+            raise InvalidInput(f"{file} holds no unfinished run; all {len(known)} have ended")
         if export_file:
             export(journal, export_file)
     if resume:
-        unfinished = [run for run in known if run.ended is None]
-        if not unfinished:
-            raise InvalidInput(f"{file} holds no unfinished run; all {len(known)} have ended")
         _go_on(unfinished[-1], Path(file).resolve(), as_json)
     elif as_json:
         shown = [{**game, "players": len(game["players"])} for game in games]
@@ -83,15 +85,18 @@ def _go_on(run: Run, journal: Path, as_json: bool) -> None:
 
 
 def _remarks(facts: Mapping[str, Any]) -> dict[str, list[str]]:
-    """What a run said beside its values: what makes them doubtful, and what was cut, not known or odd about the rows."""
-    return {kind: [str(remark) for remark in facts.get(kind, ())] for kind in ("warnings", "notes")}
+    """What a run said beside its values."""
+    from accredit.store.journal import REMARKS
+
+    return {kind: facts.get(kind, []) for kind in REMARKS}
 
 
 def _listed(file: str, games: list[dict[str, Any]], known: list[Run], remarks: list[dict[str, list[str]]]) -> str:
-    from accredit.core import Attribution
     from accredit.views.columns import printable, table
 
     counts = [[str(game[kind]) for kind in ("ok", "failed", "quarantined")] for game in games]
+    if not games and not known:
+        return f"{file} holds no game and no run yet"
     lines = table(
         ["game", "players", "payoffs", "failed", "quarantined", "seconds"],
         [
@@ -102,7 +107,7 @@ def _listed(file: str, games: list[dict[str, Any]], known: list[Run], remarks: l
     rows = []
     for run in known:
         state = "unfinished" if run.ended is None else f"{run.ended - run.began:.1f} s"
-        best = Attribution.from_json(run.result).ranked().players[0] if run.result else ""
+        best = run.values.ranked().players[0] if run.values else ""
         line = "accredit " + shlex.join([*run.command, "--store", file])
         when = time.strftime("%Y-%m-%d %H:%M", time.localtime(run.began))
         rows.append([str(run.id), when, state, printable(best), printable(line)])

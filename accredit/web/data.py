@@ -71,7 +71,7 @@ def watch(path: str) -> Watched:
     with existing(path, verified=False) as journal:
         games, runs = journal.games(), journal.runs()
         unfinished = not runs or runs[-1].ended is None
-        result = None if unfinished or not runs[-1].result else Attribution.from_json(runs[-1].result)
+        result = None if unfinished else runs[-1].values
         game: dict[str, Any] = (
             games[-1] if games else {"players": (), "ok": 0, "failed": 0, "quarantined": 0, "seconds": 0.0}
         )
