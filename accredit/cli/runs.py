@@ -6,6 +6,7 @@ import contextlib
 import json
 import shlex
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,22 +38,26 @@ def runs(file: str, export_file: str | None, resume: bool, check: bool, new: str
     if new:
         _save_what_is_whole(file, new)
         file = new
+    if Path(file).is_file() and not Path(file).stat().st_size:
+        raise InvalidInput(f"{file} is empty, so it is not a journal; a run writes one with --store NAME.db")
     with existing(file) as journal:
         if check:
             journal.check()
         games, known = journal.games(), journal.runs()
+        remarks = [_remarks(journal.description(run.id)) for run in known]
+        unfinished = [run for run in known if run.ended is None]
+        if resume and not unfinished:
+            raise InvalidInput(f"{file} holds no unfinished run; all {len(known)} have ended")
         if export_file:
             export(journal, export_file)
     if resume:
-        unfinished = [run for run in known if run.ended is None]
-        if not unfinished:
-            raise InvalidInput(f"{file} holds no unfinished run; all {len(known)} have ended")
         _go_on(unfinished[-1], Path(file).resolve(), as_json)
     elif as_json:
         shown = [{**game, "players": len(game["players"])} for game in games]
-        click.echo(json.dumps({"games": shown, "runs": [vars(run) for run in known]}, ensure_ascii=False))
+        told = [vars(run) | said for run, said in zip(known, remarks, strict=True)]
+        click.echo(json.dumps({"games": shown, "runs": told}, ensure_ascii=False))
     else:
-        click.echo(_listed(file, games, known))
+        click.echo(_listed(file, games, known, remarks))
     if export_file:
         written(export_file)
 
@@ -79,11 +84,19 @@ def _go_on(run: Run, journal: Path, as_json: bool) -> None:
         value.main(args=words, standalone_mode=False)
 
 
-def _listed(file: str, games: list[dict[str, Any]], known: list[Run]) -> str:
-    from accredit.core import Attribution
+def _remarks(facts: Mapping[str, Any]) -> dict[str, list[str]]:
+    """What a run said beside its values."""
+    from accredit.store.journal import REMARKS
+
+    return {kind: facts.get(kind, []) for kind in REMARKS}
+
+
+def _listed(file: str, games: list[dict[str, Any]], known: list[Run], remarks: list[dict[str, list[str]]]) -> str:
     from accredit.views.columns import printable, table
 
     counts = [[str(game[kind]) for kind in ("ok", "failed", "quarantined")] for game in games]
+    if not games and not known:
+        return f"{file} holds no game and no run yet"
     lines = table(
         ["game", "players", "payoffs", "failed", "quarantined", "seconds"],
         [
@@ -94,12 +107,19 @@ def _listed(file: str, games: list[dict[str, Any]], known: list[Run]) -> str:
     rows = []
     for run in known:
         state = "unfinished" if run.ended is None else f"{run.ended - run.began:.1f} s"
-        best = Attribution.from_json(run.result).ranked().players[0] if run.result else ""
+        best = run.values.ranked().players[0] if run.values else ""
         line = "accredit " + shlex.join([*run.command, "--store", file])
         when = time.strftime("%Y-%m-%d %H:%M", time.localtime(run.began))
         rows.append([str(run.id), when, state, printable(best), printable(line)])
     if rows:
         lines += ["", *table(["run", "began", "took", "highest", "command"], rows, left=True)]
+    said = [
+        f"run {run.id}, {kind[:-1]}: {printable(remark)}"
+        for run, kinds in zip(known, remarks, strict=True)
+        for kind, those in kinds.items()
+        for remark in those
+    ]
+    lines += ["", *said] if said else []
     if any(run.ended is None for run in known):
         lines += ["", "unfinished runs go on with --resume"]
     return "\n".join(lines)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import click
+from click.core import ParameterSource
 
 from accredit.cli.command import Command
 from accredit.cli.options import SEED, Amount, Count, NamedPath
@@ -42,7 +43,9 @@ from accredit.cli.output import NewFile, NewFolder, write_whole, written
 @click.option("--seed", type=SEED, default=0, show_default=True, help="Of the projection.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object with every text.")
 @click.option("--html", "html_file", type=NewFile(), help="Also write the answer as one self-contained HTML file.")
+@click.pass_context
 def trace(
+    context: click.Context,
     answer: str,
     model: str,
     train: str | None,
@@ -71,6 +74,9 @@ def trace(
         raise InvalidInput(
             "there are no training texts: give them with --train FILE, or a folder that holds them with --store"
         )
+    for name in ("text", "seed"):
+        if train is None and context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            raise InvalidInput(f"--{name} goes with --train FILE, and the texts of --store are read already; leave it out")
     texts = None if train is None else read_texts(train, text)
     loaded = finetuned(model)
     if loaded.task != "continue":

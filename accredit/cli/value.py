@@ -185,13 +185,14 @@ def _valued(context: click.Context, read: Table, report: DataReport) -> Valuatio
     given = context.params
     journal = Journal(given["store"]) if given["store"] else None
     run: int | None = None
+    found = None if report.labels is None else report.labels.to_plain()
+    facts = read.facts | {"wrong labels": found, "unanswered": report.unanswered}
 
     def started() -> None:
         nonlocal run
         if journal:
             run = journal.begin_run(_words(context), os.getcwd(), _words(context, shown=True))
-            found = None if report.labels is None else report.labels.to_plain()
-            journal.describe(run, read.facts | {"wrong labels": found, "unanswered": report.unanswered})
+            journal.describe(run, facts)
 
     try:
         with progress(*_steps(given, read)) as bar:
@@ -217,6 +218,7 @@ def _valued(context: click.Context, read: Table, report: DataReport) -> Valuatio
                 curves=given["curves"],
             )
         if journal and run is not None:
+            journal.describe(run, facts | {"warnings": list(worth.warnings)})
             journal.end_run(run, worth.values.to_json())
         return worth
     except KeyboardInterrupt:

@@ -100,6 +100,12 @@ def read_sheet(path: str | Path) -> Sheet:
     return Sheet(file, tuple(names), tuple(tuple(cells) for _, cells in rows), tuple(line for line, _ in rows))
 
 
+def read_lines(path: str | Path) -> list[str]:
+    """The lines of a text file, whether they end as on Linux, Windows or the first Macs; none follows the last end."""
+    whole = read_content(path).replace("\r\n", "\n").replace("\r", "\n")
+    return whole.rstrip("\n").split("\n") if whole.strip() else []
+
+
 def read_content(path: str | Path) -> str:
     """The text of a file in UTF-8, unpacked where its name ends in .gz. No more than `LIMIT` bytes are ever held."""
     raw = read_bytes(path, LIMIT, TOO_LONG)

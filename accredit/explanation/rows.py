@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from accredit.core import AccreditError, InvalidInput
-from accredit.core.tables import is_table, read_content, read_sheet
+from accredit.core.tables import is_table, read_lines, read_sheet
 from accredit.explanation.explainer import LONG, asked_methods, explain, subject_of
 from accredit.explanation.result import Explanation
 from accredit.explanation.subject import Subject
@@ -38,7 +38,7 @@ def read_texts(file: str | Path, column: str | None = None) -> list[str]:
             f"a column {column!r} was named, but {str(file)!r} ends in neither .csv, .tsv nor .jsonl: it has one text per line"
         )
     else:
-        texts = [line for line in read_content(file).replace("\r\n", "\n").split("\n") if line.strip()]
+        texts = [line for line in read_lines(file) if line.strip()]
     if not texts:
         raise InvalidInput(f"{str(file)!r} holds no text; give one per line, or a table with a header")
     return texts

@@ -61,12 +61,18 @@ def _parquet(path: str | Path) -> pandas.DataFrame:
             raise InvalidInput(
                 f"{str(path)!r} unpacks to {held >> 20:,} MiB; at most {PARQUET >> 20:,} are read: keep only the rows you need"
             )
-        frame: pandas.DataFrame = _pandas().read_parquet(path).rename(columns=str)
+        frame = _with_named_index(_pandas().read_parquet(path)).rename(columns=str)
     except AccreditError:
         raise
     except Exception as error:  # pyarrow has its own kinds of errors for damaged files
         raise InvalidInput(f"{str(path)!r} cannot be read as a table: {_first_line(error)}") from error
     return frame
+
+
+def _with_named_index(frame: pandas.DataFrame) -> pandas.DataFrame:
+    """An index that has a name is a column of the file, as it would be of a .csv; one without a name only numbers the rows."""
+    named = [name for name in frame.index.names if name is not None]
+    return frame.reset_index(level=named, allow_duplicates=True) if named else frame
 
 
 def _first_line(error: Exception) -> str:

@@ -21,7 +21,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from accredit.core import InvalidInput
+from accredit.core import Attribution, InvalidInput
 from accredit.core.arguments import checked_arguments
 from accredit.core.files import as_path, check_is_file
 from accredit.core.plain import read_json
@@ -32,6 +32,9 @@ from accredit.store.leases import LEASE_SECONDS, held_by_others, is_lost
 
 LOOKUP_ROWS = 500  # coalitions per query; SQLite allows 999 parameters on old builds
 BLOCK_BYTES = 64 * 1024  # of outputs in one row of the file, so that at most one page in sixteen is part empty
+
+LATEST = 1e11  # seconds since 1970, beyond which no clock was right
+REMARKS = ("warnings", "notes")  # of a run's description: what makes its values doubtful, and what was cut, not known or odd
 
 LEASES = "SELECT id, holder, until, coalitions FROM leases WHERE game = ? AND seed = ?"
 COLUMNS = "coalition, seed, status, value, seconds, attempts, problem, block, start, bytes, proof"
@@ -48,6 +51,14 @@ class Run:
     began: float
     ended: float | None
     result: str | None
+
+    @property
+    def values(self) -> Attribution | None:
+        """What the run found; None before it has ended."""
+        try:
+            return Attribution.from_json(self.result) if self.result else None
+        except InvalidInput as error:
+            raise _damaged(self.id, f"its result cannot be read: {error}") from None
 
 
 class Journal:
@@ -314,9 +325,12 @@ class Journal:
         with self._file.guarded("read"):
             row = self._file.sql.execute("SELECT facts FROM about WHERE run = ?", (run,)).fetchone()
         try:
-            return {} if row is None else dict(read_json(row[0], "its description"))
-        except (InvalidInput, TypeError, ValueError) as error:
-            raise JournalError(f"run {run} of journal {self.path} is damaged: {error}") from None
+            facts = {} if row is None else read_json(row[0], "its description")
+        except InvalidInput as error:
+            raise _damaged(run, str(error)) from None
+        if not isinstance(facts, dict) or not all(_are_words(facts.get(kind, [])) for kind in REMARKS):
+            raise _damaged(run, "its description is not what a run writes")
+        return facts
 
     def runs(self) -> list[Run]:
         """Every run, oldest first."""
@@ -324,19 +338,10 @@ class Journal:
             rows = self._file.sql.execute(
                 "SELECT id, command, shown, folder, began, ended, result FROM runs ORDER BY id"
             ).fetchall()
-        return [Run(r[0], self._words(r[0], r[1]), self._words(r[0], r[2]), *r[3:]) for r in rows]
-
-    def _words(self, run: int, text: Any) -> tuple[str, ...]:
-        """The words of a command line, as a run keeps them."""
-        try:
-            words = read_json(text, "its command")
-            if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
-                raise InvalidInput("its command is not a list of words")
-        except InvalidInput as error:
-            raise JournalError(
-                f"run {run} of journal {self.path} is damaged: {error}; save what is whole with --salvage NEW.db"
-            ) from None
-        return tuple(words)
+        for number, _, _, _, began, ended, _ in rows:
+            if not all(isinstance(at, int | float) and 0 <= at < LATEST for at in (began, ended or 0)):
+                raise _damaged(number, f"it began at {began!r:.40} and ended at {ended!r:.40}")
+        return [Run(r[0], _words(r[0], r[1]), _words(r[0], r[2]), *r[3:]) for r in rows]
 
     def restore(
         self, digest: str, parts: str, players: str, began: float, entries: Mapping[int, Sequence[Entry]]
@@ -376,6 +381,25 @@ class Journal:
 
 def proof_of_game(digest: str, parts: str, players: str) -> bytes:
     return fingerprinted([digest.encode(), parts.encode(), players.encode()])
+
+
+def _words(run: int, text: Any) -> tuple[str, ...]:
+    """The words of a command line, as a run keeps them."""
+    try:
+        words = read_json(text, "its command")
+    except InvalidInput as error:
+        raise _damaged(run, str(error)) from None
+    if not _are_words(words):
+        raise _damaged(run, "its command is not a list of words")
+    return tuple(words)
+
+
+def _are_words(given: Any) -> bool:
+    return isinstance(given, list) and all(isinstance(word, str) for word in given)
+
+
+def _damaged(run: int, why: str) -> JournalError:
+    return JournalError(f"run {run} of the journal is damaged: {why}; save what is whole with --salvage NEW.db")
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from accredit.core import InvalidInput, needs
-from accredit.core.files import read_text
+from accredit.core.tables import ending, is_table, read_lines
 from accredit.store.frames import read_frame
 from accredit.valuation.foretold import Foretold
 from accredit.valuation.influence import moving
@@ -230,15 +230,20 @@ def _foretold(net: Network, queries: Batch) -> Foretold:
 
 def read_texts(file: str | Path, column: str | None = None) -> list[str]:
     """Training texts: the lines of a .txt file, or a column of a table (its only one, where none is named)."""
-    path = Path(file)
-    if path.suffix == ".txt":
+    if ending(file) == ".txt":
         if column is not None:
             raise InvalidInput(f"--text {column!r} names a column, and {file} has one text on each line; leave it out")
-        texts = read_text(path).replace("\r\n", "\n").rstrip("\n").split("\n")
+        texts = read_lines(file)
+        if not texts:
+            raise InvalidInput(f"{file} holds no text; write one on each line")
         if blank := [number for number, line in enumerate(texts, start=1) if not line.strip()]:
             raise InvalidInput(f"line {blank[0]} of {file} is empty; one text on each line is needed")
-    else:
+    elif is_table(file) or ending(file) == ".parquet":
         texts = _column(read_frame(file), file, column)
+    else:
+        raise InvalidInput(
+            f"{str(file)!r} ends in neither .txt (one text on each line) nor .csv, .tsv, .jsonl (.gz may follow) or .parquet"
+        )
     return texts
 
 

@@ -35,6 +35,7 @@ BLOCK, BLOCK_BYTES = 4096, 1 << 25  # rows and bytes of one file, at most: what 
 DAMPING = 0.1  # of the mean eigenvalue of a layer's second moments
 FORMAT = 2
 MEAN = "mean of "  # before the name of a layer: its mean gradient
+AGAIN = "give the training rows again: GradientStore.build, or accredit trace … --train FILE"
 
 
 class GradientStore:
@@ -63,7 +64,7 @@ class GradientStore:
             ) from None
         if self.about.get("format") != FORMAT:
             raise InvalidInput(
-                f"{self.folder} has format {self.about.get('format')!r}, this version reads {FORMAT}; build it again"
+                f"{self.folder} has format {self.about.get('format')!r}, this version reads {FORMAT}; delete it, and {AGAIN}"
             )
 
     def __len__(self) -> int:
@@ -171,7 +172,7 @@ class GradientStore:
         asked = checked_rows(queries, "queries")
         if not self.complete:
             raise InvalidInput(
-                f"the store in {self.folder} is not complete; run GradientStore.build again to finish it"
+                f"the store in {self.folder} is not complete; {AGAIN}"
             )
         if model_digest(net) != self.about["model"]:
             raise InvalidInput(
@@ -238,7 +239,7 @@ class GradientStore:
         try:
             return dict(load_file(file))
         except (OSError, SafetensorError) as error:
-            raise InvalidInput(f"{file} cannot be read: {error}; delete it and run GradientStore.build again") from None
+            raise InvalidInput(f"{file} cannot be read: {error}; delete it, and {AGAIN}") from None
 
 
 def _check_sizes(path: Path, net: Network, rows: int, widths: Mapping[str, int]) -> None:

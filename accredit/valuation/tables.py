@@ -67,6 +67,7 @@ class Table:
         is_class = self.data.classes is not None
         return {
             "labels": list(self.labels), "texts": texts, "groups": self.groups, "classes": is_class, "silent": self.silent,
+            "notes": list(self.notes),
         }  # fmt: skip
 
 
@@ -104,7 +105,7 @@ def table(
     check_target(frame, target, str(file))
     check_target(held, target, held_name or str(file))
     regression = predicts_number(frame[target]) if task is None else task == "number"
-    y, test_y = numbers(train, held, target) if regression else classes(train, held, target)
+    y, test_y = numbers(train, held, target) if regression else classes(train, held, target, within)
     training, testing = _places(frame, train, held, within)
     texts = (
         None

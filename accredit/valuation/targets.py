@@ -56,8 +56,8 @@ def _numbers(column: Any) -> FloatArray:
     return np.asarray(found)
 
 
-def classes(train: Any, held: Any, target: str) -> tuple[list[str], list[str]]:
-    """Labels as words; a whole number is the same class whether it is written 1 or 1.0."""
+def classes(train: Any, held: Any, target: str, within: bool = False) -> tuple[list[str], list[str]]:
+    """Labels as words; a whole number is the same class whether it is written 1 or 1.0. `within`: both are of one file."""
     y, test_y = _words(train[target]), _words(held[target])
     known = set(y)
     if len(known) < 2:
@@ -72,13 +72,23 @@ def classes(train: Any, held: Any, target: str) -> tuple[list[str], list[str]]:
             "repeat. If it is a number, write it as 1234.5, and --task number"
         )
     _check_blanks(known | set(test_y), target)
-    for unknown in sorted(set(test_y) - known):
-        times = test_y.count(unknown)
-        raise InvalidInput(
-            f"--target {target!r} is {unknown!r} in {rows(times, 'test ')} and in no training row; choose other test rows with "
-            "--split-seed or --test, drop that class, or write --task number if the target is one"
-        )
+    _check_taught(held, y, test_y, target, within)
     return y, test_y
+
+
+def _check_taught(held: Any, y: list[str], test_y: list[str], target: str, within: bool) -> None:
+    """Refuse a class that only test rows have."""
+    for unknown in sorted(set(test_y) - set(y)):
+        places = [i for i, label in enumerate(test_y) if label == unknown]
+        if within and len(places) == 1:
+            raise InvalidInput(
+                f"--target {target!r} is {unknown!r} in {named(held.index[places])} alone, so no other row can teach that class "
+                "or vouch for its label; drop or merge it, or write --task number if the target is one"
+            )
+        raise InvalidInput(
+            f"--target {target!r} is {unknown!r} in {rows(len(places), 'test ')} and in no training row; choose other test rows "
+            "with --split-seed or --test, drop that class, or write --task number if the target is one"
+        )
 
 
 def _words(column: Any) -> list[str]:

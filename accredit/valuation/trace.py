@@ -65,7 +65,8 @@ class Trace:
                 "it likelier, not about what made the model say it"
             )
         if self.facts["texts cut"]:
-            found.append(f"{self.facts['texts cut']} training texts were cut to {self.facts['longest']} tokens")
+            cut = f"{self.facts['texts cut']:,} of {len(self.texts):,}"
+            found.append(f"training texts cut to the {self.facts['longest']} tokens that the model reads: {cut}")
         if self.facts["first token not judged"]:
             found.append("without a prompt the first token of the answer follows nothing, so it is not judged")
         return tuple(warning for warning in found if warning)
@@ -146,10 +147,10 @@ def trace(
     filled, `train_texts=None` asks it alone: no training text is read. `relative` divides every text's score by the root of its
     influence on itself, so that long or odd texts do not come first for every answer. Embeddings count among the layers.
     """
-    if not answer.strip() or (train_texts is not None and not len(train_texts)):
-        raise InvalidInput(
-            f"answer is {shown(answer)}, and train_texts must hold one text at least; neither may be empty"
-        )
+    if not answer.strip():
+        raise InvalidInput(f"the answer is {shown(answer)}, which is empty; give the words that the model said")
+    if train_texts is not None and not len(train_texts):
+        raise InvalidInput("train_texts is empty; give one text at least")
     longest = longest or _longest(model)
     query, pieces, first = asked(tokenizer, prompt, answer, longest)
     net = network(model, loss=NextTokens(), layers=layers, embeddings=True, batch_size=batch_size, memory=memory)
@@ -182,8 +183,9 @@ def trace(
 def _keep(store: GradientStore, texts: Sequence[str], cut: int) -> None:
     """Note beside the gradients how the texts begin, so that a later question needs the store alone."""
     file = store.folder / "texts.json"
-    if not file.exists():
-        put(file, json.dumps({"cut": cut, "texts": [text[:BEGINNING] for text in texts]}, ensure_ascii=False).encode())
+    noted = json.dumps({"cut": cut, "texts": [text[:BEGINNING] for text in texts]}, ensure_ascii=False).encode()
+    if not file.exists() or file.read_bytes() != noted:  # a store that nobody may write to is only read
+        put(file, noted)
 
 
 def _kept(folder: str | Path | None) -> tuple[GradientStore, tuple[str, ...], int]:
@@ -201,7 +203,10 @@ def _kept(folder: str | Path | None) -> tuple[GradientStore, tuple[str, ...], in
             f"{store.folder} does not hold the beginnings of its texts; give them again once (train_texts, --train FILE)"
         ) from None
     if len(texts) != len(store):
-        raise InvalidInput(f"{store.folder} holds {len(store)} gradients and {len(texts)} texts; build it again")
+        raise InvalidInput(
+            f"{store.folder} holds {len(store)} gradients and {len(texts)} texts; give the texts again once (train_texts, "
+            "--train FILE)"
+        )
     return store, texts, cut
 
 
@@ -231,10 +236,14 @@ def asked(
             "about words that it knows"
         )
     places = range(max(first, 1), last)
-    if not places or len(whole) > longest:
+    if not places:
         raise InvalidInput(
-            f"prompt and answer have {len(whole)} tokens, of which {len(places)} are the answer's and follow another; "
-            f"at least one must, and {longest} fit: give a prompt, or a shorter text"
+            f"the answer {shown(answer)} is a single token that follows nothing, so its chance is not known; say what the model "
+            "was asked: prompt, --prompt TEXT"
+        )
+    if len(whole) > longest:
+        raise InvalidInput(
+            f"prompt and answer have {len(whole):,} tokens, and the model reads {longest:,}; shorten the prompt or the answer"
         )
     batch = padded([whole] * len(places))
     labels = torch.full_like(batch["labels"], IGNORED)

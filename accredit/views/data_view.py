@@ -15,7 +15,7 @@ from accredit.views.numbers import BRIEF, between, brief
 from accredit.views.page import page
 from accredit.views.parts import Bar, Who, bar, bounds, claims_table, heat, span
 from accredit.views.valuation import curves_svg, linear_words, worst
-from accredit.views.words import interval_word, leaders, shared, spoken
+from accredit.views.words import interval_word, leaders, sentence, shared, spoken
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -53,6 +53,7 @@ def data_body(watched: Watched, run: Mapping[str, Any] | None = None) -> Markup:
         harmful=_harmful(watched, known), silent=watched.known.silent, curves=_curves(watched),
         linear="" if values is None else linear_words(values), pairs=_pairs(watched, known),
         provisional=watched.provisional, claims="" if values is None else claims_table(values),
+        warnings=[sentence(warning) for warning in watched.warnings], notes=[sentence(note) for note in watched.notes],
     )  # fmt: skip
 
 

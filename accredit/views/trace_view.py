@@ -13,7 +13,7 @@ from accredit.views.labels_view import short
 from accredit.views.numbers import BRIEF
 from accredit.views.page import page
 from accredit.views.parts import Bar, Who, bar
-from accredit.views.words import sentence
+from accredit.views.words import counted, sentence
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -52,7 +52,7 @@ def trace_text(found: Trace, shown: int = 10) -> str:
     towards, against = _ends(found, shown)
     largest = float(abs(found.scores).max())
     first = "those that made it likelier first:" if towards else "none of which made it likelier"
-    lines = [printable(headline(found)), f"{len(found.texts):,} training texts, {first}"]
+    lines = [printable(headline(found)), f"{counted(len(found.texts), 'training text')}, {first}"]
     scores = [rounded(float(found.scores[i]), BRIEF) for i in (*towards, *against)]
     wide, rows = max(map(width, scores), default=0), len(str(len(found.texts)))
     for number, (i, score) in enumerate(zip((*towards, *against), scores, strict=True)):

@@ -121,7 +121,8 @@ def report_page(report: DataReport, title: str) -> str:
     asked = report.labels is not None or report.unanswered
     labels = labels_body(report.labels, report.unanswered) if asked else ""
     worth = "" if report.worth is None else _worth(report.worth)
-    body = render("valuation", "body", answer=_answer(report), labels=labels, worth=worth, notes=list(report.notes))
+    notes = [sentence(note) for note in report.notes]
+    body = render("valuation", "body", answer=_answer(report), labels=labels, worth=worth, notes=notes)
     return page(title, body, script_of="sorting")
 
 

@@ -54,6 +54,8 @@ class Watched:
     curves: tuple[Curve, ...]
     labels: WrongLabels | None = None  # which labels are wrong, where the run asked
     unanswered: str = ""  # why that could not be answered
+    notes: tuple[str, ...] = ()  # what was cut, not known or odd about the rows
+    warnings: tuple[str, ...] = ()  # what makes the values doubtful
 
 
 def state_of(path: str) -> str:
@@ -69,7 +71,7 @@ def watch(path: str) -> Watched:
     with existing(path, verified=False) as journal:
         games, runs = journal.games(), journal.runs()
         unfinished = not runs or runs[-1].ended is None
-        result = None if unfinished or not runs[-1].result else Attribution.from_json(runs[-1].result)
+        result = None if unfinished else runs[-1].values
         game: dict[str, Any] = (
             games[-1] if games else {"players": (), "ok": 0, "failed": 0, "quarantined": 0, "seconds": 0.0}
         )
@@ -92,6 +94,7 @@ def watch(path: str) -> Watched:
         len(rows), game["ok"], game["failed"] + game["quarantined"], game["seconds"], unfinished, known, values,
         result is None, harmful(values, known), pair_players, square, because, _curves(result, playing),
         WrongLabels.from_plain(facts["wrong labels"]) if facts.get("wrong labels") else None, facts.get("unanswered", ""),
+        tuple(facts.get("notes", ())), tuple(facts.get("warnings", ())),
     )  # fmt: skip
 
 

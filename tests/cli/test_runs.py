@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import csv
+import html
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -15,8 +17,11 @@ from click.testing import CliRunner
 
 from accredit.cli.runs import runs
 from accredit.cli.value import value
-from accredit.core import AccreditError
+from accredit.core import AccreditError, Attribution
 from accredit.store import Journal
+from accredit.views.data_view import data_body
+from accredit.views.words import sentence
+from accredit.web.data import watch
 
 LINE = ["train.csv", "--target", "y", "--method", "shapley", "--model", "ridge", "--store", "run.db", "--no-curves"]
 
@@ -39,6 +44,26 @@ def test_lists_games_and_runs(folder):
     data = json.loads(CliRunner().invoke(runs, ["run.db", "--json"], catch_exceptions=False).output)
     assert data["games"][0]["ok"] == 512
     assert data["runs"][0]["command"][0] == "value"
+
+
+def test_what_a_run_remarked_stands_in_its_journal_and_on_the_page(tmp_path, monkeypatch):
+    """Notes and warnings are part of an answer: whoever opens the journal later reads what the command printed."""
+    monkeypatch.chdir(tmp_path)
+    rows = [f"{i % 5},{i % 3},{['pos', 'neg', 'Neg'][i % 3]}" for i in range(60)]
+    (tmp_path / "train.csv").write_text("p,q,y\n" + "\n".join(rows) + "\n")
+    line = [*LINE, "--only", "values", "--budget", "130", "--json"]
+    report = json.loads(CliRunner().invoke(value, line, catch_exceptions=False).stdout)
+    notes, warnings = report["notes"], report["worth"]["warnings"]
+    assert "capitals" in notes[0] and len(notes) > 1 and "told apart" in warnings[0]
+    shown = CliRunner().invoke(runs, ["run.db"], catch_exceptions=False).output
+    assert [f"run 1, note: {note}" in shown for note in notes] == [True] * len(notes)
+    assert f"run 1, warning: {warnings[0]}" in shown
+    kept = json.loads(CliRunner().invoke(runs, ["run.db", "--json"], catch_exceptions=False).output)["runs"][0]
+    assert (kept["notes"], kept["warnings"]) == (notes, warnings)
+    seen = watch("run.db")
+    assert (list(seen.notes), list(seen.warnings)) == (notes, warnings)
+    page = html.unescape(str(data_body(seen)))
+    assert all(sentence(said) in page for said in (*notes, *warnings))
 
 
 @pytest.mark.slow
@@ -104,3 +129,41 @@ def test_a_copied_journal_goes_on_as_itself(folder, tmp_path_factory, monkeypatc
 def test_a_missing_journal_is_an_error(tmp_path):
     with pytest.raises(AccreditError, match="no journal"):
         CliRunner().invoke(runs, [str(tmp_path / "none.db")], catch_exceptions=False)
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ("UPDATE about SET facts = '{'", "its description is not JSON"),
+        ("UPDATE about SET facts = '[1, 2]'", "its description is not what a run writes"),
+        ("""UPDATE about SET facts = '{"notes": 5}'""", "its description is not what a run writes"),
+        ("UPDATE runs SET result = '{}'", "its result cannot be read"),
+        ("UPDATE runs SET began = 1e300", "it began at 1e+300"),
+        ("UPDATE runs SET began = 'noon'", "it began at 'noon'"),
+        ("UPDATE runs SET command = '3'", "its command is not a list of words"),
+    ],
+)
+def test_a_run_that_was_written_over_is_said_to_be_damaged(tmp_path, change, why):
+    with Journal(tmp_path / "run.db") as journal:
+        run = journal.begin_run(["value"], "/nowhere")
+        journal.describe(run, {"notes": ["one text was cut"]})
+        journal.end_run(run, Attribution(("a",), [1.0], None, "by hand").to_json())
+        journal._file.sql.execute(change)
+    with pytest.raises(AccreditError, match=f"run 1 of the journal is damaged: {re.escape(why)}.*--salvage NEW.db"):
+        CliRunner().invoke(runs, [str(tmp_path / "run.db")], catch_exceptions=False)
+    with pytest.raises(AccreditError, match="damaged"):
+        watch(str(tmp_path / "run.db"))
+
+
+def test_an_empty_file_stays_empty_and_a_journal_without_runs_says_so(tmp_path):
+    (tmp_path / "empty.db").touch()
+    with pytest.raises(AccreditError, match="is empty, so it is not a journal"):
+        CliRunner().invoke(runs, [str(tmp_path / "empty.db")], catch_exceptions=False)
+    assert (tmp_path / "empty.db").stat().st_size == 0
+    Journal(tmp_path / "new.db").close()
+    assert "no game and no run yet" in CliRunner().invoke(runs, [str(tmp_path / "new.db")]).output
+    with pytest.raises(AccreditError, match="no unfinished run"):
+        CliRunner().invoke(
+            runs, [str(tmp_path / "new.db"), "--resume", "--export", str(tmp_path / "x.csv")], catch_exceptions=False
+        )
+    assert not (tmp_path / "x.csv").exists()

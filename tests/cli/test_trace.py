@@ -64,12 +64,27 @@ def test_the_text_that_taught_it_comes_first_and_a_store_needs_no_texts(run, tmp
         ((*ASKED, "--store", "."), "is not a gradient store"),
         ((*ASKED, "--train", "texts.txt", "--layers", "*.nothing"), "no layer is called '*.nothing'"),
         ((*ASKED, "--train", "texts.txt", "--memory", "0.00001"), "raise memory (--memory GB)"),
-        ((" ", "--train", "texts.txt"), "neither may be empty"),
+        ((" ", "--train", "texts.txt"), "which is empty; give the words"),
+        (("bem", "--train", "texts.txt"), "a single token that follows nothing"),
+        (("bem " * 40, "--prompt", "the", "--train", "texts.txt"), "have 41 tokens, and the model reads 16"),
+        (("xyzzy", "--prompt", "the", "--train", "texts.txt"), "tokenizer does not know"),
+        ((*ASKED, "--train", "nothing.txt"), "nothing.txt holds no text"),
+        ((*ASKED, "--train", "texts.md"), "ends in neither .txt (one text on each line) nor .csv"),
+        ((*ASKED, "--train", "word.txt"), "text 2 of 2 has fewer than two tokens"),
+        ((*ASKED, "--train", "bytes.txt"), "'bytes.txt' is not text in UTF-8"),
+        ((*ASKED, "--train", "cut.jsonl"), "line 2 of 'cut.jsonl' is not JSON"),
+        ((*ASKED, "--store", "kept", "--text", "said"), "--text goes with --train FILE"),
+        ((*ASKED, "--store", "kept", "--seed", "5"), "--seed goes with --train FILE"),
         ((*ASKED, "--train", "texts.txt", "--html", "no/such.html"), "no/such"),
     ],
 )
 def test_bad_input_is_one_line_that_says_what_to_do(run, tmp_path, arguments, why):
     (tmp_path / "gap.txt").write_text("one two\n\nthree four\n")
+    (tmp_path / "nothing.txt").write_text("\n")
+    (tmp_path / "texts.md").write_text("the capital of kelu is bem .\n")
+    (tmp_path / "word.txt").write_text("the capital\nis\n")
+    (tmp_path / "bytes.txt").write_bytes(b"\xe9\xff the\n")
+    (tmp_path / "cut.jsonl").write_text('{"said": "the capital"}\n{"sai')
     code, out, err = run(*arguments)
     assert code == 2
     assert why in err
@@ -90,3 +105,33 @@ def test_another_model_does_not_get_the_stored_gradients(run, typed, tmp_path):
     saved(language_model(steps=2), tmp_path / "other")
     code, _, err = typed("trace", *ASKED, "--model", "other", "--store", "kept")
     assert code == 2 and "other weights or layers" in err
+
+
+@pytest.mark.slow
+def test_texts_are_the_same_however_their_lines_end_and_long_ones_are_said_to_be_cut(run, tmp_path):
+    lines = [*FACTS, " ".join(FACTS)]
+    found = []
+    for name, end in (("a.txt", "\n"), ("b.TXT", "\r\n"), ("c.txt", "\r")):
+        (tmp_path / name).write_bytes(end.join([*lines, ""]).encode())
+        code, out, err = run(*ASKED, "--train", name, "--json")
+        assert code == 0, err
+        found.append(out)
+    assert found[0] == found[1] == found[2] and len(json.loads(found[0])["texts"]) == len(lines)
+    assert "training texts cut to the 16 tokens that the model reads: 1 of 17" in json.loads(found[0])["warnings"]
+
+
+@pytest.mark.slow
+def test_damaged_notes_of_a_store_are_written_again_from_the_texts(run, tmp_path):
+    assert run(*ASKED, "--train", "texts.txt", "--store", "kept")[0] == 0
+    (tmp_path / "kept" / "texts.json").write_text("{")
+    code, _, err = run(*ASKED, "--store", "kept")
+    assert code == 2 and "give them again once (train_texts, --train FILE)" in err
+    assert run(*ASKED, "--train", "texts.txt", "--store", "kept")[0] == 0
+    assert run(*ASKED, "--store", "kept")[0] == 0
+    file = next((tmp_path / "kept").glob("moments*"))
+    file.write_bytes(file.read_bytes()[:100])
+    code, _, err = run(*ASKED, "--store", "kept")
+    assert code == 2 and "delete it, and give the training rows again" in err
+    file.unlink()
+    assert "not complete; give the training rows again" in run(*ASKED, "--store", "kept")[2]
+    assert run(*ASKED, "--train", "texts.txt", "--store", "kept")[0] == 0

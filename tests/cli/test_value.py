@@ -20,8 +20,9 @@ import pytest
 pytest.importorskip("pandas")
 pytest.importorskip("sklearn")
 
-from accredit.core import Attribution
+from accredit.core import Attribution, InvalidInput
 from accredit.store import Journal
+from accredit.store.frames import read_frame
 
 ROWS = 60
 HEADER = "height,width,colour,who,label"
@@ -225,7 +226,12 @@ def test_numbers_are_regressed(run, tmp_path):
         (("train.csv", "--target", "label", "--test", "late.csv"), "'colour of width'"),
         (
             ("rare.csv", "--target", "label"),
-            "in 1 test row and in no training row; choose other test rows with --split-seed",
+            "alone, so no other row can teach that class or vouch for its label; drop or merge it",
+        ),
+        (("rare.csv", "--target", "label", "--only", "labels"), "alone, so no other row can teach that class or vouch"),
+        (
+            ("train.csv", "--target", "label", "--test", "eggs.csv"),
+            "is 'eggs' in 1 test row and in no training row; choose other test rows with --split-seed or --test",
         ),
         ((*BASE, "--seed", "-1"), "--seed"),
         ((*BASE, "--budget", "0"), "--budget"),
@@ -254,6 +260,7 @@ def test_bad_input_is_one_line_that_says_what_to_do(run, tmp_path, arguments, wh
     (tmp_path / "latin.csv").write_bytes("height,label\n1,caf\xe9\n2,b\n".encode("latin-1"))
     (tmp_path / "infinite.csv").write_text("height,label\n1,a\ninf,b\n" + "3,a\n4,b\n" * 8)
     (tmp_path / "late.csv").write_text(HEADER + "\n1,colour of width,red,ann,ham\n")
+    (tmp_path / "eggs.csv").write_text(HEADER + "\n1,2,red,ann,eggs\n")
     (tmp_path / "rare.csv").write_text("height,label\n" + "".join(f"{i},c{i}\n" for i in range(8)))
     code, out, err = run(*arguments)
     assert code == 2
@@ -342,6 +349,21 @@ def test_parquet_rows_are_numbered_whatever_their_index(run, tmp_path):
     code, out, err = run("train.parquet", "--target", "label", "--json", "--no-curves", "--only", "values")
     assert code == 0, err
     assert all(player.startswith("row ") for player in json.loads(out)["worth"]["values"]["players"])
+
+
+def test_a_named_parquet_index_is_a_column_and_one_without_a_name_is_not(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    frame = pandas.DataFrame({"id": [7, 8, 9], "part": list("xyz"), "p": [1.0, 2.0, 3.0]})
+    for index, columns in ((["id"], ["id", "part", "p"]), (["part", "id"], ["part", "id", "p"])):
+        frame.set_index(index).to_parquet(tmp_path / "named.parquet")
+        read = read_frame(tmp_path / "named.parquet")
+        assert list(read.columns) == columns and read["id"].tolist() == [7, 8, 9]
+    frame.set_index("id").rename_axis(index=None).to_parquet(tmp_path / "plain.parquet")
+    assert list(read_frame(tmp_path / "plain.parquet").columns) == ["part", "p"]
+    frame.set_index("id").rename_axis(index="p").to_parquet(tmp_path / "twice.parquet")
+    with pytest.raises(InvalidInput, match="two columns of .* are called 'p'"):
+        read_frame(tmp_path / "twice.parquet")
 
 
 @pytest.mark.slow

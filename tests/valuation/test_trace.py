@@ -76,13 +76,13 @@ def test_padding_changes_nothing(learned: Any, tmp_path: Path) -> None:
 
 def test_what_cannot_be_asked_is_refused(learned: Any) -> None:
     model, tokenizer, texts = learned
-    with pytest.raises(InvalidInput, match="neither may be empty"):
+    with pytest.raises(InvalidInput, match="which is empty; give the words|train_texts is empty"):
         trace(model, tokenizer, texts, "the capital of", " ")
     with pytest.raises(InvalidInput, match="row 1"):
         trace(model, tokenizer, [texts[0], ""], "the capital of", "kelu")
     with pytest.raises(InvalidInput, match="fewer than two tokens"):
         trace(model, tokenizer, ["kelu"], "the capital of", "kelu")
-    with pytest.raises(InvalidInput, match="16 fit"):
+    with pytest.raises(InvalidInput, match="the model reads 16"):
         trace(model, tokenizer, texts, "the " * 20, "kelu")
     with pytest.raises(InvalidInput, match="'zzz' holds a word that this model's tokenizer does not know"):
         trace(model, tokenizer, texts, "the capital of", "zzz")

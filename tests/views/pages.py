@@ -134,7 +134,7 @@ def data(names: Names) -> str:
     known = RowFacts({n: n for n in names}, {n: n for n in names}, None, True, names[8])
     harmful = tuple(Harmful(name, -1.0, Sureness.SURE) for name in names)
     seen = Watched(9, 9, 0, 1.0, True, known, attribution(names), True, harmful, tuple(names[:2]), np.eye(2)[::-1], names[3],
-                   (curve(names),), wrong_labels(names))  # fmt: skip
+                   (curve(names),), wrong_labels(names), "", tuple(names[4:6]), tuple(names[6:8]))  # fmt: skip
     return data_page(seen)
 
 
