@@ -14,7 +14,7 @@ command goes on from there, and with `--minutes 0` only counts again.
 With `--follow`, a report that cannot tell and says that about N rows would, N at most 10,000, is made again with N rows of the
 same world. Prints one line per explainer; the last line is one JSON object with the rates of every detector and of the
 verdict, in all and by rows, classes and worlds, with 95 % intervals (Clopper and Pearson). `--page` writes them into a page,
-between the lines `<!-- rates of the verdict -->` and `<!-- end of rates -->`.
+between `<!-- rates of the verdict -->` and `<!-- end of rates of the verdict -->`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from accredit.audit.verdict import DECIDING
 from benchmarks.leak_zoo import CHEATS, HONEST, NEW_CHEATS, NEW_HONEST, NEW_WORLDS, WORLDS, Shown, World
 from benchmarks.leak_zoo_fresh import FRESH_CHEATS, FRESH_HONEST, FRESH_WORLDS
 from benchmarks.leak_zoo_last import LAST_CHEATS, LAST_HONEST, LAST_WORLDS
-from benchmarks.record import circumstances, record
+from benchmarks.record import command, into_page, record
 
 ANSWERS = ("leaks", "cannot tell", "does not leak")
 GROUPS: dict[str, tuple[Any, Any, tuple[int, ...]]] = {  # worlds, explainers, seeds
@@ -55,7 +55,6 @@ CLASSES = (2, 5, 3, 10)
 HOLES = (  # every other of these meets a black box that reads holes badly
     "strongest", "best", "varying", "noisy", "one", "side", "any_size", "above", "half_blind",
 )  # fmt: skip
-BEGIN, END = "<!-- rates of the verdict -->\n", "<!-- end of rates -->\n"
 
 
 @dataclass(frozen=True)
@@ -184,10 +183,10 @@ def counted(found: list[Judged]) -> dict[str, Any]:
     return told
 
 
-def page(told: dict[str, Any], command: str) -> str:
+def page(told: dict[str, Any], written_by: str) -> str:
     """The rates as tables of Markdown, with the command that wrote them."""
     head = "| | cheats | found | open | acquitted | honest | accused | open | acquitted |"
-    lines = [f"Written by `{command}`:", "", head, "|---" * 9 + "|"]
+    lines = [f"Written by `{written_by}`:", "", head, "|---" * 9 + "|"]
     for where, rate in told.items():
         cells = [
             cell
@@ -244,10 +243,7 @@ def main() -> None:
     told = counted(found)
     record({"leaks": told})
     if asked.page:
-        text = asked.page.read_text(encoding="utf-8")
-        before, _, rest = text.partition(BEGIN)
-        command = circumstances(sys.argv)["command"]
-        asked.page.write_text(before + BEGIN + page(told, command) + END + rest.partition(END)[2], encoding="utf-8")
+        into_page(asked.page, "rates of the verdict", page(told, command(sys.argv)))
 
 
 if __name__ == "__main__":
