@@ -92,7 +92,7 @@ def words_box(x):
     return np.column_stack([1 - one, one])
 
 
-@pytest.mark.parametrize("name", ["l2x", "l2x+answer+pretraining", "l2x+answer+weighting"])
+@pytest.mark.parametrize("name", ["l2x", "realx", "l2x+answer+pretraining", "l2x+answer+weighting"])
 def test_words_that_decide_are_found(name):
     x = telling_words(1500, 20, 0)
     explainer = recipe(name, Words(20, 40), 2, 1, selector_width=16, surrogate_width=16, training=QUICK).fit(
