@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -40,12 +41,20 @@ class World:
         return softmax((self.evidence(x) * mask[:, :, None]).sum(axis=1))
 
     def black_box(self, x: Array) -> FloatArray:
-        """Knows everything; with `holes` it is distracted by replaced players towards one class."""
+        """Knows everything; with `holes` it is distracted towards one class by more of them than its inputs have anyway."""
         said = self.evidence(x).sum(axis=1)
         if self.holes:
-            gone = (self.inputs.keep(x, np.zeros((len(x), self.inputs.n))) == x).reshape(len(x), -1).mean(axis=1)
-            said[:, 0] += self.holes * gone * np.abs(said).max(axis=1)
+            said[:, 0] += self.holes * np.maximum(self.gone(x) - self.usual, 0.0) * np.abs(said).max(axis=1)
         return softmax(said)
+
+    def gone(self, x: Array) -> FloatArray:
+        """Which share of a row looks like a hole; zeros of a picture do, too."""
+        hollow = self.inputs.keep(x, np.zeros((len(x), self.inputs.n)))
+        return np.asarray((hollow == x).reshape(len(x), -1).mean(axis=1))
+
+    @cached_property
+    def usual(self) -> float:
+        return float(self.gone(self.x).max())
 
     @property
     def labels(self) -> IntArray:

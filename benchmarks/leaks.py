@@ -1,23 +1,31 @@
 """How often is the leakage verdict right? Rates over a zoo of explainers that cheat on purpose and of honest ones.
 
-    python -m benchmarks.leaks [--groups fresh] [--worlds table,words] [--rows 40,150,600,1500,4000,10000] [--follow]
-                               [--deciding] [--quick]
+    python -m benchmarks.leaks [--groups fresh] [--worlds table,words] [--rows 40,150,600,1500,4000,10000] [--seeds 11,12]
+                               [--minutes 60] [--kept FILE] [--follow] [--deciding] [--quick] [--page docs/audit.md]
 
 `tuned`, `second`, `new`: the kinds, worlds and seeds by which the rule was chosen and mended. `last`: kinds of cheats, of
 honest explainers, a world and a seed that nothing was chosen by when they were first tried; the mask transplant was mended
-by what they showed. `again`: the same kinds with another seed, tried after that. `fresh`: kinds, a world and a seed that were
+by what they showed. `again`: the same kinds with another seed, tried after that. `fresh`: kinds, a world and seeds that were
 made after the judge and the swaps were improved. Classes (2 to 10) and rows are dealt out in turn, the same whichever
-`--worlds` are asked. With `--follow`, a report that cannot tell and says that about N rows would, N at most 10,000, is made
-again with N rows of the same world. Prints one line per explainer; the last line is one JSON object with the rates of every
-detector and of the verdict, in all and by number of rows, with 95 % intervals (Clopper and Pearson).
+`--worlds` are asked; more than 1,500 rows with the first seed only. Explainers come in a shuffled order, seed by seed, so that
+a run that `--minutes` ends has met a random part of them. `--kept` keeps every report in a file as it is made; the same
+command goes on from there, and with `--minutes 0` only counts again.
+
+With `--follow`, a report that cannot tell and says that about N rows would, N at most 10,000, is made again with N rows of the
+same world. Prints one line per explainer; the last line is one JSON object with the rates of every detector and of the
+verdict, in all and by rows, classes and worlds, with 95 % intervals (Clopper and Pearson). `--page` writes them into a page,
+between `<!-- rates of the verdict -->` and `<!-- end of rates of the verdict -->`.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
+import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -29,7 +37,7 @@ from accredit.audit.verdict import DECIDING
 from benchmarks.leak_zoo import CHEATS, HONEST, NEW_CHEATS, NEW_HONEST, NEW_WORLDS, WORLDS, Shown, World
 from benchmarks.leak_zoo_fresh import FRESH_CHEATS, FRESH_HONEST, FRESH_WORLDS
 from benchmarks.leak_zoo_last import LAST_CHEATS, LAST_HONEST, LAST_WORLDS
-from benchmarks.record import record
+from benchmarks.record import command, into_page, record
 
 ANSWERS = ("leaks", "cannot tell", "does not leak")
 GROUPS: dict[str, tuple[Any, Any, tuple[int, ...]]] = {  # worlds, explainers, seeds
@@ -38,19 +46,15 @@ GROUPS: dict[str, tuple[Any, Any, tuple[int, ...]]] = {  # worlds, explainers, s
     "new": (NEW_WORLDS, NEW_HONEST | NEW_CHEATS, (2,)),
     "last": (LAST_WORLDS, LAST_HONEST | LAST_CHEATS, (7,)),
     "again": (LAST_WORLDS, LAST_HONEST | LAST_CHEATS, (8,)),
-    "fresh": (FRESH_WORLDS, FRESH_HONEST | FRESH_CHEATS, (11,)),
+    "fresh": (FRESH_WORLDS, FRESH_HONEST | FRESH_CHEATS, (11, 12, 13)),
 }
 EVERY_CHEAT = CHEATS | NEW_CHEATS | LAST_CHEATS | FRESH_CHEATS
 FOLLOWED = 10_000  # rows, at most
+LARGE = 1_500  # more rows than these are dealt with the first seed only
 CLASSES = (2, 5, 3, 10)
-HOLES = (
-    "strongest",
-    "best",
-    "varying",
-    "noisy",
-    "one",
-    "side",
-)  # every other of these meets one that reads holes badly
+HOLES = (  # every other of these meets a black box that reads holes badly
+    "strongest", "best", "varying", "noisy", "one", "side", "any_size", "above", "half_blind",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -79,6 +83,11 @@ class Judged:
     """One report, and whether its explainer cheats."""
 
     group: str
+    name: str
+    world: str
+    classes: int
+    seed: int
+    holes: bool
     cheats: bool
     rows: int
     answer: str
@@ -86,37 +95,53 @@ class Judged:
     promised: int | None = None  # rows that would decide
     kept: str | None = None  # the answer with them
 
-
-def cases(group: str, rows: list[int], wanted: list[str]) -> Iterator[tuple[Case, int]]:
-    """Every explainer in every world, with classes and rows dealt out in turn."""
-    worlds, explainers, seeds = GROUPS[group]
-    turn = 0
-    for seed in seeds:
-        for world, made in worlds.items():
-            for name, explainer in explainers.items():
-                classes, many = CLASSES[turn % len(CLASSES)], rows[(turn + turn // 12) % len(rows)]
-                holes = 3.0 if name in HOLES and turn % 2 else 0.0
-                turn += 1
-                if world in wanted:
-                    yield Case(name, made, explainer, classes, seed * 1000 + turn - 1, holes, seed), many
+    @property
+    def key(self) -> tuple[str, str, str, int, int]:
+        return self.group, self.name, self.world, self.seed, self.rows
 
 
-def judged(group: str, rows: list[int], wanted: list[str], tests: tuple[str, ...], follow: bool) -> Iterator[Judged]:
-    for case, many in cases(group, rows, wanted):
-        cheats, began = case.name in EVERY_CHEAT, time.process_time()
-        world, report = case.reported(many, tests)
-        said, kept = report.conclusion, None
-        about = f"{world.classes} classes, {many} rows" + ", holes" * bool(world.holes)
-        kind = "cheat " if cheats else "honest"
-        if follow and said.rows and many < said.rows <= FOLLOWED:
-            kept = str(case.reported(said.rows, tests)[1].conclusion)
-        took = f"{time.process_time() - began:.0f} s"
-        print(f"{group:6} {kind} {case.name:10} {world.name:10} {about:28} {took:5} {said}"[:220], flush=True)
-        if kept:
-            print(f"       with {said.rows} rows: {kept}"[:220], flush=True)
-        yield Judged(
-            group, cheats, many, said.answer, report.flagged, said.rows, kept.partition(":")[0] if kept else None
-        )
+def cases(group: str, rows: list[int], wanted: list[str], seeds: tuple[int, ...]) -> Iterator[tuple[str, Case, int]]:
+    """Every explainer in every world, with classes, rows and holes dealt out in turn, in a shuffled order."""
+    worlds, explainers, _ = GROUPS[group]
+    for nth, seed in enumerate(seeds):
+        sizes = [many for many in rows if not nth or many <= LARGE] or rows
+        dealt = []
+        for row, (world, made) in enumerate(worlds.items()):
+            for column, (name, explainer) in enumerate(explainers.items()):
+                classes, many = CLASSES[(column + row // 2 + nth) % 4], sizes[(column + row + nth) % len(sizes)]
+                holes = 3.0 if name in HOLES and (column + row) % 2 else 0.0
+                world_seed = seed * 1000 + len(dealt)
+                dealt.append((world, Case(name, made, explainer, classes, world_seed, holes, seed), many))
+        for turn in np.random.default_rng(seed).permutation(len(dealt)):
+            if dealt[turn][0] in wanted:
+                yield dealt[turn]
+
+
+def judged(group: str, world_name: str, case: Case, many: int, tests: tuple[str, ...], follow: bool) -> Judged:
+    """The report of one case, printed as one line."""
+    cheats, began = case.name in EVERY_CHEAT, time.process_time()
+    world, report = case.reported(many, tests)
+    said, kept = report.conclusion, None
+    if follow and said.rows and many < said.rows <= FOLLOWED:
+        kept = str(case.reported(said.rows, tests)[1].conclusion)
+    about = f"{world.classes} classes, {many} rows" + ", holes" * bool(world.holes)
+    took = f"{time.process_time() - began:.0f} s"
+    kind = "cheat " if cheats else "honest"
+    print(f"{group:6} {kind} {case.name:11} {world.name:11} {about:28} {took:5} {said}"[:220], flush=True)
+    if kept:
+        print(f"       with {said.rows} rows: {kept}"[:220], flush=True)
+    return Judged(
+        group, case.name, world_name, case.classes, case.seed, case.holes > 0, cheats, many, said.answer, report.flagged,
+        said.rows, kept.partition(":")[0] if kept else None,
+    )  # fmt: skip
+
+
+def remembered(file: Path | None) -> list[Judged]:
+    """The reports that an earlier part of the run kept."""
+    if file is None or not file.exists():
+        return []
+    lines = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+    return [Judged(**line | {"flagged": tuple(line["flagged"])}) for line in lines]
 
 
 def share(found: Iterable[bool]) -> dict[str, Any]:
@@ -147,23 +172,78 @@ def rates(found: list[Judged]) -> dict[str, Any]:
     return told
 
 
+def counted(found: list[Judged]) -> dict[str, Any]:
+    """The rates in all, and by rows, classes and worlds."""
+    told = {"all": rates(found)}
+    for what, key in (("rows", "rows"), ("classes", "classes"), ("world", "world"), ("seed", "seed")):
+        for value in sorted({getattr(one, key) for one in found}):
+            told[f"{value:,} {what}" if what in ("rows", "classes") else f"{what} {value}"] = rates(
+                [one for one in found if getattr(one, key) == value]
+            )
+    return told
+
+
+def page(told: dict[str, Any], written_by: str) -> str:
+    """The rates as tables of Markdown, with the command that wrote them."""
+    head = "| | cheats | found | open | acquitted | honest | accused | open | acquitted |"
+    lines = [f"Written by `{written_by}`:", "", head, "|---" * 9 + "|"]
+    for where, rate in told.items():
+        cells = [
+            cell
+            for kind in ("cheats", "honest")
+            for cell in (
+                [str(rate[kind]["leaks"]["of"]), *(_cell(rate[kind][a]) for a in ANSWERS)]
+                if kind in rate
+                else ["0", "", "", ""]
+            )
+        ]
+        lines.append(f"| {where} | " + " | ".join(cells) + " |")
+    every = told["all"]
+    lines += ["", "| detector | cheats flagged | honest flagged |", "|---|---|---|"]
+    lines += [
+        f"| {test} | {every['cheats']['flagged'][test]} of {every['cheats']['leaks']['of']} | "
+        f"{every['honest']['flagged'][test]} of {every['honest']['leaks']['of']} |"
+        for test in NAMES
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _cell(share: dict[str, Any]) -> str:
+    low, high = (round(100 * bound) for bound in share["interval"])
+    return f"{share['count']} [{low}, {high}] %"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--groups", default="fresh")
     parser.add_argument("--rows", default="40,150,600,1500,4000,10000")
-    parser.add_argument("--quick", action="store_true", help="150 rows")
+    parser.add_argument("--seeds", help="instead of the group's own")
+    parser.add_argument("--quick", action="store_true", help="150 rows, one seed")
     parser.add_argument("--deciding", action="store_true", help="only the detectors that decide: half of the cost")
     parser.add_argument("--worlds", default=",".join(FRESH_WORLDS))
     parser.add_argument("--follow", action="store_true", help="ask again with as many rows as were said to decide")
+    parser.add_argument("--minutes", type=float, help="begin no further report after this time")
+    parser.add_argument("--kept", type=Path, help="keep reports in this file, and go on from it")
+    parser.add_argument("--page", type=Path, help="write the rates into this page")
     asked = parser.parse_args()
-    groups = ["fresh"] if asked.quick else asked.groups.split(",")
     rows = [150] if asked.quick else [int(r) for r in asked.rows.split(",")]
-    began = time.process_time()
     tests, wanted = DECIDING if asked.deciding else NAMES, asked.worlds.split(",")
-    found = [one for group in groups for one in judged(group, rows, wanted, tests, asked.follow)]
-    every = {group: rates([one for one in found if one.group == group]) for group in groups}
-    every |= {f"{many} rows": rates([one for one in found if one.rows == many]) for many in rows}
-    record({"leaks": every, "cpu_seconds": round(time.process_time() - began)})
+    began, found = time.monotonic(), remembered(asked.kept)
+    done = {one.key for one in found}
+    for group in asked.groups.split(","):
+        seeds = tuple(int(s) for s in asked.seeds.split(",")) if asked.seeds else GROUPS[group][2]
+        for world, case, many in cases(group, rows, wanted, seeds[:1] if asked.quick else seeds):
+            late = asked.minutes is not None and time.monotonic() - began >= 60 * asked.minutes
+            if late or (group, case.name, world, case.seed, many) in done:
+                continue
+            found.append(judged(group, world, case, many, tests, asked.follow))
+            if asked.kept:
+                with asked.kept.open("a", encoding="utf-8") as file:
+                    file.write(json.dumps(asdict(found[-1])) + "\n")
+    told = counted(found)
+    record({"leaks": told})
+    if asked.page:
+        into_page(asked.page, "rates of the verdict", page(told, command(sys.argv)))
 
 
 if __name__ == "__main__":

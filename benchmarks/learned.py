@@ -1,6 +1,7 @@
 """Fast Shapley values on a table, on texts and on pictures: how close, how quick, and whether their intervals hold.
 
-    python -m benchmarks.learned [--only table,texts,pictures] [--data FOLDER] [--quick | --coverage]
+    python -m benchmarks.learned [--only table,texts,pictures] [--data FOLDER] [--quick | --coverage | --untuned]
+                                 [--page docs/learned.md]
 
 One thread, CPU seconds. Some inputs are learned from. Of all others every payoff is asked once, so that their values are known
 exactly; five times (`SEEDS`) a network is fitted anew, and they are dealt out anew: some calibrate 90 % intervals, the rest is
@@ -23,7 +24,8 @@ counted.
 The run ends with one JSON object. Texts are SST-2 phrases (sst2.tsv.gz) of four to seven words, pictures are Fashion-MNIST
 (fashion_mnist.npz) in 3 × 3 patches, in FOLDER or $ACCREDIT_DATA, by the built-in models. With `--coverage` phrases have at
 most five words and pictures six patches, and fits are short: values are cheap then, so that a minute of CPU shows whether
-intervals hold, and nothing about accuracy.
+intervals hold, and nothing about accuracy. With `--untuned` three refits are counted on models and data on which nothing was
+chosen (`learned_untuned.py`); `--page` writes their coverage into a page.
 """
 
 from __future__ import annotations
@@ -32,9 +34,11 @@ import argparse
 import gzip
 import json
 import os
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +53,7 @@ from accredit.learned.families import Family, InputFamily, RowFamily
 from accredit.learned.fast import FastShapley, Values, fit_fast
 from accredit.learned.valuers import Seen, raw_credit
 from accredit.values.exact import shapley_from_table
-from benchmarks.record import record
+from benchmarks.record import command, into_page, record
 
 LEVEL, SEEDS = 0.9, 5
 SIZES = {  # learned from, calibrated on, counted, epochs
@@ -59,6 +63,7 @@ SIZES = {  # learned from, calibrated on, counted, epochs
     ("texts", "quick"): (150, 50, 50, 20),
     ("pictures", "full"): (2500, 850, 750, 50), ("pictures", "coverage"): (120, 750, 750, 8),
     ("pictures", "quick"): (120, 50, 50, 20),
+    ("untuned", "full"): (500, 500, 500, 30),
 }  # fmt: skip
 
 
@@ -212,25 +217,26 @@ def judged(
     family: Family,
     learned: int,
     calibration: int,
-    shap: Callable[[], float],
+    shap: Callable[[], float] | None = None,
     *,
+    refits: int = SEEDS,
     budget: int | None = None,
     **settings: Any,
 ) -> dict[str, Any]:
-    """Five refits in one table row."""
+    """Some refits in one table row."""
     pool = Pool(family, learned)
-    runs = [refit(pool, calibration, seed, budget, **settings) for seed in range(SEEDS)]
+    runs = [refit(pool, calibration, seed, budget, **settings) for seed in range(refits)]
     counted, fast = [run[0] for run in runs], runs[0][1]
     by_player, seen = np.mean([one.held for one in counted], axis=0), family.seen(fast.columns)
     reached, by_place = (np.mean([getattr(one, name) for one in counted], axis=0) for name in ("reached", "by_place"))
     known = [one.estimated for one in counted if one.estimated is not None]
     return {
-        "inputs": len(family), "learned_from": learned, "calibration": calibration, "refits": SEEDS,
+        "inputs": len(family), "learned_from": learned, "calibration": calibration, "refits": refits,
         "r2": _mean(one.r2 for one in counted), "top1": _mean(one.top1 for one in counted),
         "coverage": {
             "all": _mean(one.every for one in counted), "refits": sorted(round(one.every, 3) for one in counted),
             "row": _mean(one.row for one in counted), "players": by_player.round(3).tolist(),
-            "se": _standard_error(calibration, len(pool.tabled) - calibration, reached),
+            "se": _standard_error(calibration, len(pool.tabled) - calibration, reached, refits),
             "refits_sd": _mean(np.std([one.held for one in counted], axis=0, ddof=1)),
         } | ({"by_place": by_place.round(3).tolist()} if family.kind == "texts" else {})
         | ({"estimated": _ends(np.mean(known, axis=0)), "budget": budget} if known else {}),
@@ -239,15 +245,16 @@ def judged(
         "us": {
             "network": microseconds(lambda: raw_credit(fast.network, seen), len(family)),
             "in_all": microseconds(lambda: fast.values(_some(family), fallback=0), len(_some(family))),
-            "exact": round(pool.exact, 1), "shap_kernel": round(shap(), 1),
+            "exact": round(pool.exact, 1),
+            **({"shap_kernel": round(shap(), 1)} if shap is not None else {}),
         },
     }  # fmt: skip
 
 
-def _standard_error(calibration: int, counted: int, reached: FloatArray) -> list[float]:
+def _standard_error(calibration: int, counted: int, reached: FloatArray, refits: int) -> list[float]:
     """Of the coverage of every player, over all refits."""
     deciding = calibration - (min(calibration // 3, ASIDE) if calibration >= TUNED else 0)
-    found = np.sqrt(LEVEL * (1 - LEVEL) * (1 / deciding + 1 / counted) / reached / SEEDS)
+    found = np.sqrt(LEVEL * (1 - LEVEL) * (1 / deciding + 1 / counted) / reached / refits)
     return [round(one, 4) for one in found.tolist()]
 
 
@@ -321,6 +328,27 @@ def _on_inputs(
     return judged(family, learned, calibration, kernel, budget=budget, epochs=epochs)
 
 
+def on_the_untuned(folder: Path, name: str) -> dict[str, Any]:
+    """Three refits of one of the models that nothing was chosen by."""
+    from benchmarks.learned_untuned import UNTUNED
+
+    learned, calibration, counted, epochs = SIZES["untuned", "full"]
+    family = UNTUNED[name](folder, learned + calibration + counted)
+    return judged(family, learned, calibration, refits=3, epochs=epochs)
+
+
+def untuned_page(every: dict[str, Any], written_by: str) -> str:
+    """Coverage by player with its standard error, as a table of Markdown."""
+    head = "| | R² | 90 % intervals held | by player, or by rank of a text; standard error |"
+    lines = [f"Written by `{written_by}`:", "", head, "|---|---|---|---|"]
+    for name, found in every.items():
+        held = found["coverage"]
+        players = ", ".join(f"{100 * one:.1f}" for one in held["players"])
+        error = " to ".join(f"{100 * one:.1f}" for one in sorted({min(held["se"]), max(held["se"])}))
+        lines.append(f"| {name} | {found['r2']:.2f} | {100 * held['all']:.1f} % | {players}; {error} points |")
+    return "\n".join(lines) + "\n"
+
+
 def _shap(model: Callable[[Any], Any], background: Any, rows: list[Any], samples: int) -> float:
     import shap  # type: ignore[import-untyped]
 
@@ -339,6 +367,8 @@ def main() -> None:
     parser.add_argument(
         "--coverage", action="store_true", help="few players, short fits, many inputs: do intervals hold?"
     )
+    parser.add_argument("--untuned", action="store_true", help="models and data on which nothing was chosen")
+    parser.add_argument("--page", type=Path, help="with --untuned: write the coverage into this page")
     asked = parser.parse_args()
     mode = "quick" if asked.quick else "coverage" if asked.coverage else "full"
     torch.set_num_threads(1)
@@ -347,12 +377,20 @@ def main() -> None:
         "texts": lambda: on_texts(Path(asked.data), mode),
         "pictures": lambda: on_pictures(Path(asked.data), mode),
     }
+    names = asked.only.split(",")
+    if asked.untuned:
+        from benchmarks.learned_untuned import UNTUNED
+
+        names = [name for name in UNTUNED if name in names] or list(UNTUNED)
+        runs = {name: partial(on_the_untuned, Path(asked.data), name) for name in names}
     every = {}
-    for name in asked.only.split(","):
+    for name in names:
         began = time.process_time()
         every[name] = runs[name]() | {"cpu_seconds": round(time.process_time() - began)}
         print(json.dumps({name: every[name]}), flush=True)
-    record({"learned": every})
+    record({"untuned" if asked.untuned else "learned": every})
+    if asked.page:
+        into_page(asked.page, "coverage on what nothing was chosen by", untuned_page(every, command(sys.argv)))
 
 
 if __name__ == "__main__":

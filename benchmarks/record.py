@@ -43,16 +43,30 @@ def circumstances(words: list[str]) -> dict[str, Any]:
     'python -m benchmarks.shapley --quick'
     """
     name = Path(words[0]).stem
-    given = [Path(word).name if "/" in word else word for word in words[1:]]
     return {
         "benchmark": name,
-        "command": shlex.join(["python", "-m", f"benchmarks.{name}", *given]),
+        "command": command(words),
         "date": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()),
         "accredit": __version__,
         "commit": commit(),
         "machine": machine(),
         "versions": {"python": platform.python_version(), **_installed()},
     }
+
+
+def command(words: list[str]) -> str:
+    """What to type for the same run; of paths only the last part is kept."""
+    given = [Path(word).name if "/" in word else word for word in words[1:]]
+    return shlex.join(["python", "-m", f"benchmarks.{Path(words[0]).stem}", *given])
+
+
+def into_page(page: Path, what: str, text: str) -> None:
+    """Put a table that a run wrote into a page, between the comments `what` and `end of what`."""
+    begin, end = f"<!-- {what} -->\n", f"<!-- end of {what} -->\n"
+    before, found, rest = page.read_text(encoding="utf-8").partition(begin)
+    if not found or end not in rest:
+        raise SystemExit(f"{page} has no lines {begin.strip()} and {end.strip()}; write them where the table belongs")
+    page.write_text(f"{before}{begin}{text}{end}{rest.partition(end)[2]}", encoding="utf-8")
 
 
 def commit() -> str | None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import accredit
-from accredit.core import Attribution, InvalidInput, Selection
+from accredit.core import Attribution, InvalidInput, Precision, Selection
 from accredit.explanation.result import Explanation, Token
 from accredit.explanation.table import TableExplanation
 from accredit.games import TableGames
@@ -31,7 +31,8 @@ RESULTS = {
         tokens=(Token("Good", 0, 4, "Good"), Token(".", 4, 5, ".")),
     ),
     "a table": lambda: TableExplanation(
-        ("age", "pay"), ("price",), [[[2.0], [-1.0]]], base=[3.0], prediction=[[4.0]], values=[[41], [None]], method="m"
+        ("age", "pay"), ("price",), [[[2.0], [-1.0]]], base=[3.0], prediction=[[4.0]], values=[[41], [None]], method="m",
+        apart=[(0, Precision.exact("counted"))],
     ),
 }  # fmt: skip
 

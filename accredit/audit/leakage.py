@@ -184,7 +184,7 @@ def _judge(
         half = len(x) // 2
         try:
             return trained_evalx(inputs, x[:half], labels[:half], classes, k, width, seed)
-        except InvalidInput:  # half of few rows may have one class
+        except InvalidInput:  # half of few rows may be too few to learn from
             return None
 
     whence = f"{len(x):,} {'training' if training is not None else 'audit'} rows"

@@ -76,6 +76,9 @@ class TableExplanation(Drawn):
     pairs_precision: Precision = field(default_factory=Precision.unknown)
     pairs_interval: FloatArray | None = None  # (rows, players, players, outputs, 2)
     level: float = LEVEL  # of the intervals of the credits
+    apart: tuple[
+        tuple[int, Precision], ...
+    ] = ()  # rows, by position, whose numbers are known in another way than the others'
 
     def __post_init__(self) -> None:
         put = object.__setattr__
@@ -110,10 +113,20 @@ class TableExplanation(Drawn):
             put(self, name, checked_text(getattr(self, name), name))
         put(self, "target", self.target or self.outputs[0])
         self.place(self.target)
+        put(self, "apart", self._checked_apart(count))
         put(self, "level", checked_level(real_number(self.level, "level", 0, 1, example=LEVEL)))
         put(self, "claims", checked_claims(self.claims))
         put(self, "notes", tuple(checked_text(note, "notes") for note in self.notes))
         put(self, "provenance", plain_mapping(self.provenance, "provenance"))
+
+    def _checked_apart(self, count: int) -> tuple[tuple[int, Precision], ...]:
+        for row, precision in self.apart:
+            whole_number(row, "a row of apart", 0, count - 1)
+            if not isinstance(precision, Precision) or (precision.known is Known.INTERVAL and self.interval is None):
+                raise InvalidInput(
+                    f"apart says {shown(precision)} of row {row}; write Precision.exact(), or give intervals"
+                )
+        return tuple((int(row), precision) for row, precision in self.apart)
 
     def _check_pairs(self, shape: tuple[int, ...]) -> None:
         put, ends = object.__setattr__, self.pairs_interval
@@ -162,11 +175,16 @@ class TableExplanation(Drawn):
             pairs_interval=None if self.pairs_interval is None else self.pairs_interval[chosen],
             values=tuple(tuple(column[r] for r in chosen.tolist()) for column in self.values),
             rows=tuple(self.rows[r] for r in chosen.tolist()),
+            apart=tuple(
+                (place, dict(self.apart)[r]) for place, r in enumerate(chosen.tolist()) if r in dict(self.apart)
+            ),
         )
 
     def row(self, row: int, output: str | None = None) -> Attribution:
         """One row's credit for one output, with the value of every column beside it."""
         k = self._place_of(row, output)
+        precision = dict(self.apart).get(row % len(self), self.precision)
+        ends = self.interval[row, :, k] if self.interval is not None and precision.known is Known.INTERVAL else None
         facts = {"row": self.rows[row], "model": self.model, "target": self.outputs[k], "payoff": self.payoff,
                  "prediction": float(self.prediction[row, k]), "dependence": self.dependence,
                  "values": {p: column[row] for p, column in zip(self.players, self.values, strict=True)}}  # fmt: skip
@@ -176,9 +194,9 @@ class TableExplanation(Drawn):
             float(self.prediction[row, k] - self.base[k]),
             self.method,
             self.claims,
-            interval=None if self.interval is None else self.interval[row, :, k],
-            level=None if self.interval is None else self.level,
-            precision=self.precision,
+            interval=ends,
+            level=None if ends is None else self.level,
+            precision=precision,
             baseline=float(self.base[k]),
             provenance=facts | dict(self.provenance),
         )
@@ -263,6 +281,7 @@ class TableExplanation(Drawn):
         """Everything as JSON types."""
         data = {f.name: getattr(self, f.name) for f in fields(self)}
         data["precision"], data["pairs_precision"] = self.precision.as_plain(), self.pairs_precision.as_plain()
+        data["apart"] = [[row, precision.as_plain()] for row, precision in self.apart]
         data["claims"] = [[c.axiom, str(c.holds), c.because] for c in self.claims]
         return {"kind": "table explanation", "format": FORMAT, **plain(data, "table explanation")}
 
@@ -275,10 +294,13 @@ class TableExplanation(Drawn):
         """Read what `to_json` wrote; anything else is refused."""
         data = fields_of(cls, read_object(text, "table explanation"), "table explanation", FORMAT)
         with damaged("table explanation"):
-            listed(data, "players", "outputs", "credit", "base", "prediction", "values", "rows", "claims", "notes")
+            listed(
+                data, "players", "outputs", "credit", "base", "prediction", "values", "rows", "claims", "notes", "apart"
+            )
             data["rows"] = [checked_text(name, "rows") for name in data["rows"]]
             for name in ("precision", "pairs_precision"):
                 data[name] = Precision.from_plain(data[name])
+            data["apart"] = tuple((row, Precision.from_plain(precision)) for row, precision in data["apart"])
             data["claims"] = tuple(Claim.from_plain(claim) for claim in data["claims"])
             return cls(**data)
 

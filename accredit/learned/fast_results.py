@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from accredit.core import Attribution, Attributions, InvalidInput, Precision
+from accredit.core import Attribution, Attributions, InvalidInput, Known, Precision
 from accredit.core.arguments import checked_arguments
 from accredit.explanation.row_answers import Answer
 from accredit.explanation.subject import Subject
@@ -94,9 +94,13 @@ def explain_rows_fast(
         seed=seed,
     )
     found = fast.values(family, tolerance=tolerance, fallback=fallback, budget=budget, seed=seed)
+    apart = tuple((row, _precision(fast, found, row)) for row in found.computed.tolist())
+    usual = Precision.interval(fast.calibration.because)
+    if len(apart) == len(found.credit):  # none was predicted
+        usual = next((one for _, one in apart if one.known is Known.INTERVAL), apart[0][1])
     answer = Answer(
-        found.credit, found.nobody[0], f"{METHOD}, learned from {fast.report['trained on']} rows",
-        Precision.interval(fast.calibration.because), CLAIMS, found.interval,
+        found.credit, found.nobody[0], f"{METHOD}, learned from {fast.report['trained on']} rows", usual, CLAIMS,
+        found.interval if usual.known is Known.INTERVAL else None,
     )  # fmt: skip
     explained = explanation_of(family.asked, answer, target)
     notes = (*explained.notes, *said(found, family.asked.rows.names))
@@ -105,7 +109,7 @@ def explain_rows_fast(
         "fast": fast.report,
         "computed": [explained.rows[r] for r in found.computed.tolist()],
     }
-    return replace(explained, notes=notes, provenance=facts, level=fast.calibration.level)
+    return replace(explained, notes=notes, provenance=facts, level=fast.calibration.level, apart=apart)
 
 
 def said(found: Values, names: Sequence[str], what: str = "row") -> tuple[str, ...]:
@@ -140,15 +144,14 @@ def credited(subject: Subject, folder: str) -> Attribution | Attributions:
         )
     found = fast.values(family, budget=subject.budget, seed=subject.seed)
     computed, there = len(found.computed) > 0, len(subject.players)
-    ends = found.interval[0, :there]  # (n, outputs, 2)
-    exact = computed and not np.ptp(ends, axis=2).any()
-    precision = Precision.exact if exact else Precision.interval
+    ends, precision = found.interval[0, :there], _precision(fast, found, 0)  # (n, outputs, 2)
+    exact = precision.known is Known.EXACT
     every = {}
     for k, name in enumerate(family.outputs):
         every[name] = Attribution(
             subject.players, found.credit[0, :there, k], float(found.everybody[0, k] - found.nobody[0, k]),
             f"{METHOD}, learned from {fast.report['trained on']} {fast.kind}", CLAIMS, interval=None if exact else ends[:, k],
-            level=None if exact else fast.calibration.level, precision=precision(_because(fast, found)),
+            level=None if exact else fast.calibration.level, precision=precision,
             baseline=float(found.nobody[0, k]), payoffs=None if computed else 2, seed=subject.seed,
             certificate={"far": bool(found.far[0]), "wide": bool(found.wide[0]), "computed": computed, "fit": fast.report},
         )  # fmt: skip
@@ -160,11 +163,14 @@ def credited(subject: Subject, folder: str) -> Attribution | Attributions:
     return every[wanted]
 
 
-def _because(fast: FastShapley, found: Values) -> str:
-    if not len(found.computed):
-        return fast.calibration.because
-    why = "far from the inputs it learned from" if found.far[0] else "with wide intervals"
-    return f"the fast explainer is unsure of this input ({why}), so it was computed in the usual way"
+def _precision(fast: FastShapley, found: Values, row: int) -> Precision:
+    """How well the credit of one input is known: by the calibration, or, where it was computed, by that."""
+    if row not in found.computed:
+        return Precision.interval(fast.calibration.because)
+    why = "far from the inputs it learned from" if found.far[row] else "with wide intervals"
+    because = f"the fast explainer is unsure of this input ({why}), so it was computed in the usual way"
+    exact = not np.nan_to_num(np.ptp(found.interval[row], axis=-1)).any()
+    return Precision.exact(because) if exact else Precision.interval(because)
 
 
 def _opened(folder: str) -> FastShapley:

@@ -117,13 +117,15 @@ class _SetsOfK:
 class RelaxedTopK(_SetsOfK):
     """k draws of a Gumbel-softmax over all players, and their maximum: a soft set of at most k (Chen et al., 2018).
 
-    The noise is new in every call. One call takes memory for N · k · n numbers.
+    The noise is new in every call. One call takes memory for N · k · n numbers. With several `draws` a row's loss is the mean
+    over as many masks (Bang et al., 2021, take 12).
     """
 
     temperature: float = 0.5
+    draws: int = 1
 
     def __post_init__(self) -> None:
-        _positive(self, "k", "temperature")
+        _positive(self, "k", "temperature", "draws")
 
     def relaxed(self, logits: Tensor, present: Tensor, generator: torch.Generator) -> Tensor:
         """One soft set per row: (N, n) -> (N, n)."""
@@ -134,15 +136,16 @@ class RelaxedTopK(_SetsOfK):
     def draw(
         self, logits: Tensor, present: Tensor, loss: Loss, generator: torch.Generator, baseline: Tensor | None = None
     ) -> Draw:
-        mask = self.relaxed(logits, present, generator)
-        losses = loss(mask)
-        return Draw(mask, losses, losses)
+        masks = [self.relaxed(logits, present, generator) for _ in range(self.draws)]
+        losses = torch.stack([loss(mask) for mask in masks]).mean(dim=0)
+        return Draw(masks[0], losses, losses)
 
     def random(self, present: Tensor, generator: torch.Generator) -> Tensor:
         return self.relaxed(indifferent(present), present, generator)
 
     def describe(self) -> str:
-        return f"relaxed top-{self.k}, temperature {self.temperature:g}"
+        many = f", {self.draws} masks per row" if self.draws > 1 else ""
+        return f"relaxed top-{self.k}, temperature {self.temperature:g}{many}"
 
 
 @final

@@ -23,7 +23,7 @@ from typing import Any
 from accredit.core import InvalidInput
 from accredit.core.arguments import checked_arguments
 from accredit.learned.cxplain import CXPlain
-from accredit.learned.inputs import Inputs, Pixels, Words
+from accredit.learned.inputs import Inputs, Pixels, Words, whole
 from accredit.learned.laws import Bernoulli, DrawnTopK, RelaxedTopK
 from accredit.learned.masks import checked_k
 from accredit.learned.schedules import Joint, RandomFirst, Reinforce, Weighted
@@ -47,10 +47,20 @@ def l2x(
 
 @checked_arguments
 def vibi(
-    inputs: Inputs, classes: int, k: int, *, beta: float = 0.1, temperature: float = 0.5, **settings: Any
+    inputs: Inputs,
+    classes: int,
+    k: int,
+    *,
+    beta: float = 0.1,
+    temperature: float = 0.5,
+    draws: int = 1,
+    **settings: Any,
 ) -> TrainedExplainer:
-    """The variational information bottleneck: L2X with β nats charged for each nat of choice (Bang et al., 2021)."""
-    law = RelaxedTopK(checked_k(k, inputs.n), temperature)
+    """The variational information bottleneck: L2X with β nats charged for each nat of choice (Bang et al., 2021).
+
+    A row's loss is the mean over `draws` masks; the published 12 cost twelve passes of the surrogate.
+    """
+    law = RelaxedTopK(checked_k(k, inputs.n), temperature, whole("draws", draws))
     given = defaults(inputs, k) | {"target": "choices", "price": beta} | settings
     return TrainedExplainer("vibi", inputs, classes, k, law, Joint(), **given)
 
@@ -118,13 +128,18 @@ def l2x_weighted(
     steps: int | None = None,
     cap: float | None = None,
     weigh_selector: bool = False,
+    learn_first: bool = False,
     **settings: Any,
 ) -> TrainedExplainer:
-    """L2X whose surrogate learns from rows weighted by P(y)/P(y|m), its selector from unweighted ones."""
+    """L2X whose surrogate learns from rows weighted by P(y)/P(y|m), its selector from unweighted ones.
+
+    With `learn_first` P(y|m) learns from a batch before it weighs it, which makes weights too small where players are many.
+    """
     pictures = isinstance(inputs, Pixels)
     schedule = Weighted(
-        steps=steps or (2 if pictures else 5), cap=cap or (10.0 if pictures else 50.0), weigh_selector=weigh_selector
-    )
+        steps=steps or (2 if pictures else 5), cap=cap or (10.0 if pictures else 50.0), weigh_selector=weigh_selector,
+        learn_first=learn_first,
+    )  # fmt: skip
     law = RelaxedTopK(checked_k(k, inputs.n), temperature)
     name = "l2x+answer+weighting" if query else "l2x+weighting"
     return TrainedExplainer(name, inputs, classes, k, law, schedule, query=query, **defaults(inputs, k) | settings)
@@ -186,7 +201,8 @@ def published(name: str, inputs: Inputs) -> dict[str, Any]:
             "training": Training(epochs=500, batch=1000, rate=1e-4, optimiser="adam", weight_decay=1e-3, patience=500)
         }
     if name == "vibi":
-        return {"training": Training(epochs=100, batch=50, rate=1e-4, optimiser="adam", patience=100)}
+        training = Training(epochs=100, batch=50, rate=1e-4, optimiser="adam", patience=100, averaging=0.999)
+        return {"draws": 12, "training": training}
     if words:
         return {"training": Training(epochs=5, batch=40, rate=1e-3, optimiser="rmsprop", patience=5)}
     if pictures:

@@ -21,6 +21,7 @@ from torch import Tensor, nn
 from accredit.core import InvalidInput
 from accredit.learned.laws import Draw, MaskLaw, law_from, law_settings
 from accredit.learned.stages import Batch, Stage, Training, chosen_players, descend, surprise
+from accredit.learned.weighting import MaskLabels
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,9 +160,12 @@ class RandomFirst:
 class Weighted:
     r"""Mask-neutral learning: rows are weighted by P(y)/P(y|m), so that the mask alone tells the surrogate nothing.
 
-    In every step the classifier P(Y|M) takes `steps` steps on the drawn masks; then the surrogate descends E[w ℓ] and the
-    selector E[ℓ], through the same pass. Weights are at most `cap`, chances at least `floor`; y is the class the black
-    box chooses. With `weigh_selector` the selector descends E[w ℓ] too, which brought the shortcut back in most trials.
+    In every step the surrogate descends E[w ℓ] and the selector E[ℓ], through the same pass; then the classifier P(Y|M) takes
+    `steps` steps on the drawn masks. So it weighs rows that it has not learned from. An estimate of P(y|m) makes weights too
+    large on average, 1 + χ², so each batch is divided by its mean: the true ones have mean 1. Weights are at most `cap`
+    before that, chances at least `floor`; y is the class the black box chooses. With `weigh_selector` the selector descends
+    E[w ℓ] too, which brought the shortcut back in most trials. With `learn_first` the classifier learns from a batch before
+    it weighs it and nothing is divided: of masks of 400 players that know nothing of y the weights then have mean 0.86.
     """
 
     steps: int = 5
@@ -169,6 +173,7 @@ class Weighted:
     floor: float = 1e-3
     hidden: tuple[int, ...] = (64,)
     weigh_selector: bool = False
+    learn_first: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "hidden", tuple(self.hidden))
@@ -176,19 +181,21 @@ class Weighted:
             raise InvalidInput(f"{self}: steps and cap must be positive, floor between 0 and 1")
 
     def stages(self, job: Job) -> list[Stage]:
-        from accredit.learned.weighting import MaskLabels
-
         mask_labels = MaskLabels(job.players, len(job.prior), self.hidden, seed=job.seed).to(job.training.device)
         reading, choosing = job.training.optimise(job.surrogate), job.training.optimise(job.selector)
         seen: list[Tensor] = []
 
         def weights(batch: Batch, mask: Tensor) -> Tensor:
-            return mask_labels.weights(mask.detach(), batch.choice, job.prior, self.floor, self.cap)
+            w = mask_labels.weights(mask.detach(), batch.choice, job.prior, self.floor, self.cap)
+            return w if self.learn_first else w / w.mean()
 
         def step(batch: Batch) -> float:
             drawn = job.draw(batch, job.generator)
-            mask_labels.learn(drawn.mask, batch.choice, self.steps)
+            if self.learn_first:
+                mask_labels.learn(drawn.mask, batch.choice, self.steps)
             w = weights(batch, drawn.mask)
+            if not self.learn_first:
+                mask_labels.learn(drawn.mask, batch.choice, self.steps)
             seen.append(w)
             weighted = (w * drawn.losses).mean()
             objective = (w * drawn.objective if self.weigh_selector else drawn.objective).mean()

@@ -13,8 +13,8 @@ from torch import Tensor, nn
 
 from accredit.core import InvalidInput
 from accredit.core.arguments import check_fields
+from accredit.learned.epochs import Weights, finite, restore, snapshot, train
 from accredit.learned.epochs import batches as in_order
-from accredit.learned.epochs import finite, train
 from accredit.learned.inputs import whole
 from accredit.learned.masks import top
 from accredit.values.solver import Progress
@@ -31,7 +31,9 @@ class Training:
     """How networks are trained: passes over the rows, rows per step, step size, and when to stop early.
 
     A share `validation` of the rows is kept aside; a stage ends when it has not improved on them for `patience`
-    epochs, and the best weights are kept. Networks and batches are on `device`; what is trained comes back to the CPU.
+    epochs, and the best weights are kept. With `averaging` they are moving averages over steps that forget by this factor
+    (faster in the first steps), which are judged and kept in place of the last weights. Networks and batches are on `device`;
+    what is trained comes back to the CPU.
     """
 
     epochs: int = 5
@@ -42,6 +44,7 @@ class Training:
     validation: float = 0.1
     patience: int = 3
     device: str = "cpu"
+    averaging: float = 0.0
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -58,6 +61,10 @@ class Training:
         if not 0 < self.rate < math.inf or not 0 <= self.weight_decay < math.inf:
             raise InvalidInput(
                 f"rate must be positive and weight_decay not negative, got {self.rate!r} and {self.weight_decay!r}"
+            )
+        if not 0 <= self.averaging < 1:
+            raise InvalidInput(
+                f"averaging must be at least 0 and below 1, got {self.averaging}; write 0.999, or 0 for none"
             )
         if not 0 < self.validation <= 0.5:
             raise InvalidInput(f"validation must be a share of the rows above 0 and at most 0.5, got {self.validation}")
@@ -132,13 +139,18 @@ def run(
 ) -> bool:  # fmt: skip
     """Train one stage; keep the best weights. Returns whether they can be trusted: False after a loss that was not finite."""
 
+    average = Average(stage.trained, training.averaging)
+
     def epoch(_number: int) -> float:
+        average.set_aside()
         for module in everything:
             module.train(module in stage.trained)
         total, seen = 0.0, 0
         for rows in batches(learning, training.batch, rng):
             total, seen = total + finite(stage.step(learning[rows].to(training.device))) * len(rows), seen + len(rows)
+            average.update()
             bar.update(len(history.losses) + seen / len(learning))
+        average.put_in()
         watched_loss = finite(judged(stage, everything, watched, training), "the validation loss")
         history.stages.append(stage.name)
         history.losses.append(total / len(learning))
@@ -154,6 +166,35 @@ def run(
     history.kept.append([stage.name, ended.kept, ended.epochs, steps])
     ended.warn(stage.name, stacklevel=4)
     return ended.finite
+
+
+class Average:
+    """Moving averages of the weights of some modules; with a `factor` of 0 the weights stay what they are.
+
+    Averages are judged and kept (`put_in`); training goes on from the last weights (`set_aside`).
+    """
+
+    def __init__(self, modules: Sequence[nn.Module], factor: float) -> None:
+        self.modules, self.factor, self.steps = modules, factor, 0
+        self.mean = snapshot(modules) if factor else []
+        self.last: Weights = []
+
+    def update(self) -> None:
+        """After a step: mean ← factor · mean + (1 − factor) · weights, with less memory in the first steps."""
+        self.steps += 1
+        kept = min(self.factor, self.steps / (9 + self.steps))
+        for module, mean in zip(self.modules, self.mean, strict=False):
+            for name, value in module.state_dict().items():
+                mean[name] = mean[name].lerp(value, 1 - kept) if value.is_floating_point() else value.clone()
+
+    def put_in(self) -> None:
+        if self.factor:
+            self.last = snapshot(self.modules)
+            restore(self.modules, self.mean)
+
+    def set_aside(self) -> None:
+        if self.last:
+            restore(self.modules, self.last)
 
 
 def batches(rows: Batch, size: int, rng: np.random.Generator) -> Iterator[Tensor]:

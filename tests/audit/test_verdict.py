@@ -366,3 +366,23 @@ def test_a_saved_regression_is_audited_by_its_own_numbers(tmp_path):
     np.savez(tmp_path / "labels.npz", x=x, labels=(x[:, 0] > 0).astype(int))
     with pytest.raises(InvalidInput, match="audited by the black box's own numbers"):
         audit_saved(tmp_path / "l2x", tmp_path / "labels.npz")
+
+
+def test_a_judge_whose_half_is_too_few_rows_is_judged_without_that_trial():
+    """Five training rows make a judge, two of them do not: the gap is unclear, and not left out for it."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(400, 6))
+    answer = (x.sum(axis=1) + 2 * rng.normal(size=400) > 0).astype(int)
+    coded = np.where(rng.random(400) < 0.9, answer, 1 - answer)
+    training = np.array([1.0, -1.0, 1.0, -1.0, -1.0])[:, None] * np.ones(6), np.array([1, 0, 1, 0, 0])
+
+    def reads(rows, mask):
+        yes = np.where(mask[:, 5] > 0, 0.99, 0.01)
+        return np.stack([1 - yes, yes], axis=1)
+
+    report = leakage_report(
+        Tabular(6), x, np.eye(6)[4 + coded], answer, surrogate=reads, training=training, width=64, tests=(EVALX,)
+    )
+    assert not report.not_run
+    (gap,) = report
+    assert gap.verdict == "unclear" and "give it training rows" in gap.reading

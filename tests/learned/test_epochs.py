@@ -85,3 +85,22 @@ def test_a_step_goes_downhill_and_a_finite_loss_is_itself():
     assert finite(2.5) == 2.5
     with pytest.raises(NotFinite, match="the loss was nan"):
         finite(math.nan)
+
+
+def test_moving_averages_are_judged_and_training_goes_on_from_the_last_weights():
+    from accredit.learned.stages import Average
+
+    module = torch.nn.Linear(1, 1, bias=False)
+    with torch.no_grad():
+        module.weight.fill_(0.0)
+    average = Average([module], 0.5)
+    for weight in (10.0, 20.0):
+        with torch.no_grad():
+            module.weight.fill_(weight)
+        average.update()
+    average.put_in()
+    first = 0.1 * 0.0 + 0.9 * 10.0  # one step: a tenth is remembered
+    second = 2 / 11 * first + 9 / 11 * 20.0
+    assert module.weight.item() == pytest.approx(second)
+    average.set_aside()
+    assert module.weight.item() == 20.0

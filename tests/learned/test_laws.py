@@ -198,3 +198,19 @@ def test_settings_round_trip():
 def test_nonsense_is_refused(make):
     with pytest.raises(InvalidInput):
         make()
+
+
+def test_the_loss_of_several_draws_is_their_mean():
+    logits, present = torch.randn(3, 5, generator=torch.Generator().manual_seed(1)), torch.ones(3, 5)
+    pay = torch.arange(5.0)
+
+    def loss(mask):
+        return mask @ pay
+
+    twelve = RelaxedTopK(2, draws=12).draw(logits, present, loss, torch.Generator().manual_seed(0))
+    single, same = RelaxedTopK(2), torch.Generator().manual_seed(0)
+    each = torch.stack([single.draw(logits, present, loss, same).losses for _ in range(12)])
+    torch.testing.assert_close(twelve.losses, each.mean(dim=0))
+    torch.testing.assert_close(twelve.objective, twelve.losses)
+    with pytest.raises(InvalidInput, match="draws"):
+        RelaxedTopK(2, draws=0)

@@ -92,7 +92,7 @@ def words_box(x):
     return np.column_stack([1 - one, one])
 
 
-@pytest.mark.parametrize("name", ["l2x", "l2x+answer+pretraining", "l2x+answer+weighting"])
+@pytest.mark.parametrize("name", ["l2x", "realx", "l2x+answer+pretraining", "l2x+answer+weighting"])
 def test_words_that_decide_are_found(name):
     x = telling_words(1500, 20, 0)
     explainer = recipe(name, Words(20, 40), 2, 1, selector_width=16, surrogate_width=16, training=QUICK).fit(
@@ -494,3 +494,23 @@ def test_the_cures_do_not_show_the_answer_unless_asked():
     from accredit.learned import l2x_pretrained, l2x_weighted
 
     assert not any(made(Tabular(6), 2, 2).query for made in (l2x, l2x_pretrained, l2x_weighted))
+
+
+def test_vibi_as_published_averages_twelve_masks_and_its_weights():
+    from accredit.learned.recipes import published
+
+    asked = recipe("vibi", Tabular(6), 2, 2, preset="paper")
+    assert asked.law.draws == 12 and asked.training.averaging == 0.999
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(120, 6))
+    short = replace(published("vibi", Tabular(6))["training"], epochs=2, rate=0.1)
+
+    def weights(averaging):
+        training = replace(short, averaging=averaging)
+        fitted = recipe("vibi", Tabular(6), 2, 2, preset="paper", training=training).fit(x, two_columns, seed=0)
+        return fitted.scores(x[:5])
+
+    assert np.abs(weights(0.9) - weights(0.0)).max() > 1e-3
+    assert (weights(0.9) == weights(0.9)).all()
+    with pytest.raises(InvalidInput, match=r"averaging must be .* 0\.999"):
+        Training(averaging=1.0)

@@ -103,3 +103,57 @@ def test_effective_sample_size():
             effective_sample_size(wrong)
     with pytest.raises(InvalidInput, match="at least 2"):
         MaskLabels(3, 1)
+
+
+def weighted_steps(batches: int, **settings):
+    """Weights of the rows of some batches, whose masks know nothing of the labels; and the first batch's masks and labels."""
+    from accredit.learned.laws import RelaxedTopK
+    from accredit.learned.schedules import Job, Weighted
+    from accredit.learned.stages import Batch, Training
+
+    players, rows, generator = 400, 40, torch.Generator().manual_seed(0)
+    seen = []
+
+    class Selector(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.scale = torch.nn.Parameter(torch.ones(1))
+
+        def forward(self, x, answer):
+            return self.scale * x
+
+    class Surrogate(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.bias = torch.nn.Parameter(torch.zeros(2))
+
+        def forward(self, x, mask):
+            seen.append(mask.detach())
+            return self.bias + 0 * mask.sum(dim=1, keepdim=True)
+
+    training = Training(batch=rows, rate=1e-9)  # the selector stays as it is
+    job = Job(
+        Selector(), Surrogate(), RelaxedTopK(10), 0.0, training, generator, torch.full((2,), 0.5), Surrogate, players, 0, 10
+    )  # fmt: skip
+    (stage,) = Weighted(**settings).stages(job)
+    labels = []
+    for _ in range(batches):
+        choice = torch.randint(2, (rows,), generator=generator)
+        x = 3 * torch.randn(rows, players, generator=generator)
+        stage.step(Batch(x, torch.ones(rows, players), torch.eye(2)[choice], choice))
+        labels.append(choice)
+    return torch.stack(stage.weights), seen[0], labels[0]
+
+
+def test_masks_that_know_nothing_of_the_label_are_weighted_by_one_on_average():
+    """P(Y|M) of 400 players learns 40 rows by heart in five steps: weights by what it has just learned are too small."""
+    fresh, _, _ = weighted_steps(60)
+    learned, _, _ = weighted_steps(60, learn_first=True)
+    assert_allclose(fresh.mean(), 1, atol=1e-5)
+    assert learned[20:].mean() < 0.92
+
+
+def test_rows_are_weighted_before_p_y_given_m_learns_from_them():
+    weights, masks, labels = weighted_steps(1)
+    untaught = MaskLabels(400, 2, (64,), seed=0).weights(masks, labels, torch.full((2,), 0.5))
+    assert_allclose(weights[0].numpy(), (untaught / untaught.mean()).numpy(), rtol=1e-5)
