@@ -166,7 +166,13 @@ def cached(game: Games) -> CachedGames: ...
 def cached(game: Game) -> Cached: ...
 @checked_arguments
 def cached(game: Game) -> Cached:
-    """`game` with every payoff remembered, so that repeated coalitions, also within one batch, cost nothing."""
+    """`game` with every payoff remembered, so that repeated coalitions, also within one batch, cost nothing.
+
+    >>> from accredit.games import TableGame
+    >>> game = cached(TableGame(("alice", "bob"), [0, 5, 3, 10]))
+    >>> game.payoff(np.array([[True, False]] * 3)), game.remembered
+    (array([5., 5., 5.]), 1)
+    """
     return (CachedGames if isinstance(game, Games) else Cached)(game)
 
 
@@ -212,7 +218,13 @@ def counted(game: Games) -> CountedGames: ...
 def counted(game: Game) -> Counted: ...
 @checked_arguments
 def counted(game: Game) -> Counted:
-    """`game` with a ledger: `.payoffs` counts coalitions asked, `.calls` the batches."""
+    """`game` with a ledger: `.payoffs` counts coalitions asked, `.calls` the batches.
+
+    >>> from accredit.games import TableGame
+    >>> game = counted(TableGame(("alice", "bob"), [0, 5, 3, 10]))
+    >>> game.payoff(np.array([[True, False], [True, True]])), game.payoffs, game.calls
+    (array([ 5., 10.]), 2, 1)
+    """
     return (CountedGames if isinstance(game, Games) else Counted)(game)
 
 

@@ -49,7 +49,12 @@ def l2x(
 def vibi(
     inputs: Inputs, classes: int, k: int, *, beta: float = 0.1, temperature: float = 0.5, **settings: Any
 ) -> TrainedExplainer:
-    """The variational information bottleneck: L2X with β nats charged for each nat of choice (Bang et al., 2021)."""
+    """The variational information bottleneck: L2X with β nats charged for each nat of choice (Bang et al., 2021).
+
+    >>> from accredit.learned import Tabular
+    >>> vibi(Tabular(10), classes=2, k=3)
+    vibi(Tabular, 10 players, k=3, relaxed top-3, temperature 0.5)
+    """
     law = RelaxedTopK(checked_k(k, inputs.n), temperature)
     given = defaults(inputs, k) | {"target": "choices", "price": beta} | settings
     return TrainedExplainer("vibi", inputs, classes, k, law, Joint(), **given)
@@ -63,6 +68,10 @@ def invase(
 
     With k, sets of exactly k are drawn instead, each against a second draw, and nothing is charged. Coins that are charged for
     the share they choose settle where the price says, not at k, and a surrogate that learned from them reads k players badly.
+
+    >>> from accredit.learned import Tabular
+    >>> invase(Tabular(10), classes=2, k=3)
+    invase(Tabular, 10 players, k=3, drawn sets of 3, taught by reinforce)
     """
     if k is not None:
         law = DrawnTopK(checked_k(k, inputs.n))
@@ -82,7 +91,12 @@ def realx(
     random_epochs: int | None = None,
     **settings: Any,
 ) -> TrainedExplainer:
-    """The surrogate learns from fair coins first, so that it knows no code; then the selector (Jethani et al., 2021)."""
+    """The surrogate learns from fair coins first, so that it knows no code; then the selector (Jethani et al., 2021).
+
+    >>> from accredit.learned import Tabular
+    >>> realx(Tabular(10), classes=2, k=3)
+    realx(Tabular, 10 players, k=3, a coin for every player, taught by rebar)
+    """
     schedule = RandomFirst(random_epochs, Bernoulli(rate=0.5))
     given = defaults(inputs, None) | {"price": penalty} | settings
     return TrainedExplainer("realx", inputs, classes, k, Bernoulli(gradient), schedule, **given)
@@ -100,7 +114,12 @@ def l2x_pretrained(
     hard: bool = False,
     **settings: Any,
 ) -> TrainedExplainer:
-    """L2X whose surrogate learns from random masks first, relaxed like its own or (`hard`) exact sets of k."""
+    """L2X whose surrogate learns from random masks first, relaxed like its own or (`hard`) exact sets of k.
+
+    >>> from accredit.learned import Tabular
+    >>> l2x_pretrained(Tabular(10), classes=2, k=3)
+    l2x+pretraining(Tabular, 10 players, k=3, relaxed top-3, temperature 0.5)
+    """
     law = RelaxedTopK(checked_k(k, inputs.n), temperature)
     schedule = RandomFirst(random_epochs, DrawnTopK(law.k) if hard else None)
     name = "l2x+answer+pretraining" if query else "l2x+pretraining"
@@ -120,7 +139,12 @@ def l2x_weighted(
     weigh_selector: bool = False,
     **settings: Any,
 ) -> TrainedExplainer:
-    """L2X whose surrogate learns from rows weighted by P(y)/P(y|m), its selector from unweighted ones."""
+    """L2X whose surrogate learns from rows weighted by P(y)/P(y|m), its selector from unweighted ones.
+
+    >>> from accredit.learned import Tabular
+    >>> l2x_weighted(Tabular(10), classes=2, k=3)
+    l2x+weighting(Tabular, 10 players, k=3, relaxed top-3, temperature 0.5)
+    """
     pictures = isinstance(inputs, Pixels)
     schedule = Weighted(
         steps=steps or (2 if pictures else 5), cap=cap or (10.0 if pictures else 50.0), weigh_selector=weigh_selector

@@ -32,6 +32,9 @@ class Training:
 
     A share `validation` of the rows is kept aside; a stage ends when it has not improved on them for `patience`
     epochs, and the best weights are kept. Networks and batches are on `device`; what is trained comes back to the CPU.
+
+    >>> Training(epochs=10, optimiser="adam")
+    Training(epochs=10, batch=64, rate=0.001, optimiser='adam', weight_decay=0.0, validation=0.1, patience=3, device='cpu')
     """
 
     epochs: int = 5
