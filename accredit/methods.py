@@ -17,12 +17,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from importlib import import_module
 from typing import Any, Literal
 
 from accredit.core import needs
 from accredit.core.errors import InvalidInput
+from accredit.core.meant import nearest
 
 AUTO_EXACT = 12  # players; without a stated budget, up to 4,096 payoffs are asked for by default
 EXACT_LIMIT = 22  # players; 4 million payoffs
@@ -384,8 +384,8 @@ def find(spelled: str, place: Place) -> Chosen:
     there = methods_for(place)
     listed = f"{SAID[place]} there are {', '.join(method.spelled for method in there)}"
     if base not in BY_NAME:
-        near = get_close_matches(base.lower().replace("_", "-"), BY_NAME, n=1, cutoff=0.7)
-        meant = f"did you mean {near[0]}? " if near else ""
+        near = nearest(base.lower().replace("_", "-"), BY_NAME, cutoff=0.7)
+        meant = f"did you mean {near}? " if near else ""
         raise InvalidInput(
             f"method {spelled!r} is unknown; {meant}{listed[0].upper() + listed[1:] if near else listed}"
         )

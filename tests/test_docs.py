@@ -1,6 +1,9 @@
-"""Every Python block in the README and in docs runs, top to bottom, one namespace a page."""
+"""Every Python block in the README and in docs runs, top to bottom, one namespace per page; public names have examples."""
 
+import doctest
 import re
+from importlib import import_module
+from inspect import isclass, isroutine
 from pathlib import Path
 
 import pytest
@@ -32,3 +35,25 @@ def test_every_page_is_on_the_site_and_every_entry_is_a_page():
     assert (
         written - listed == set() and {page for page in listed - written if not page.startswith("reference/")} == set()
     )
+
+
+PACKAGES = [
+    page.partition("/")[2] for page in re.findall(r"(reference/\w+)\.md", (ROOT / "mkdocs.yml").read_text("utf-8"))
+]
+NOT_CALLED = {  # public names that cannot hold an example, and why
+    "AXIOMS": "a tuple of names", "RECIPES": "a mapping of names to recipes, each with an example of its own",
+    "BoolArray": "a type", "IntArray": "a type", "FloatArray": "a type", "Coalition": "a type", "BlackBox": "a type",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("package", [name for name in PACKAGES if name != "commands"])
+def test_every_public_name_has_an_example(package):
+    """Doctests run them; this says that there is one for each name that the reference lists."""
+    module = import_module("accredit" if package == "accredit" else f"accredit.{package}")
+    assert {name for name in module.__all__ if not _shown(getattr(module, name))} <= set(NOT_CALLED)
+
+
+def _shown(named):
+    """Whether a name can be called, and its own docstring has an example."""
+    called = isroutine(named) or isclass(named)
+    return called and bool(doctest.DocTestParser().get_examples(named.__doc__ or ""))

@@ -17,7 +17,7 @@ from tools.site_docstrings import fenced
 
 PACKAGES = (
     "values", "games", "core", "evaluate", "explanation", "attention", "flow", "gradients", "trees", "valuation", "learned",
-    "shortcuts", "audit", "store", "models", "views",
+    "shortcuts", "audit", "arena", "store", "models", "views",
 )  # fmt: skip
 
 

@@ -1,1 +1,18 @@
 """The arena: many methods explain the same inputs, and each is measured on the same game and ranked."""
+
+from accredit.arena.answers import AnswerContest
+from accredit.arena.contest import Contest, Entry, Example, Explained, RowResult, metrics_named, run_row
+from accredit.arena.examples import read_examples, sample
+from accredit.arena.hold import hold
+from accredit.arena.retraining import Retrained, remove_and_retrain
+from accredit.arena.row_files import RowFileContest
+from accredit.arena.rows import RowContest
+from accredit.arena.standings import Standing, Standings, standings
+from accredit.arena.store import FinishedRows
+from accredit.arena.texts import TextContest
+
+__all__ = [
+    "AnswerContest", "Contest", "Entry", "Example", "Explained", "FinishedRows", "Retrained", "RowContest", "RowFileContest",
+    "RowResult", "Standing", "Standings", "TextContest", "hold", "metrics_named", "read_examples", "remove_and_retrain",
+    "run_row", "sample", "standings",
+]  # fmt: skip

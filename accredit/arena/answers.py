@@ -32,6 +32,10 @@ class AnswerContest:
     `kind` says how the facts are laid out: "plain" (one holds the answer), "redundant" (each of two does), "joint" (two are
     needed together), "contradicting" (the later of two counts). The method "lasso" is ContextCite's: it is given the logit of
     the answer's probability, and its penalty is 0.01 per token of the answer.
+
+    >>> contest = AnswerContest(("shapley", "leave-one-out"), kind="joint", passages=4, budget=16)
+    >>> len(contest.game(contest.examples(1)[0]).players), contest.metrics
+    (4, ('hit@1', 'hit@2', 'drop@1', 'drop@2', 'lds'))
     """
 
     methods: tuple[str, ...]

@@ -39,7 +39,11 @@ SAID = 400  # characters kept of an error message
 
 @dataclass(frozen=True)
 class Example:
-    """One input to explain."""
+    """One input to explain.
+
+    >>> Example(0, "A gripping film.", target="POSITIVE")
+    Example(row=0, text='A gripping film.', target='POSITIVE')
+    """
 
     row: int
     text: str
@@ -48,14 +52,26 @@ class Example:
 
 @dataclass(frozen=True)
 class Explained:
-    """What a method returned for one input, and how often it ran the model."""
+    """What a method returned for one input, and how often it ran the model.
+
+    >>> from accredit.arena import RowContest
+    >>> contest = RowContest(background=4)
+    >>> contest.explain("leave-one-out", contest.examples(1)[0]).passes
+    12
+    """
 
     result: Result
     passes: int
 
 
 class Contest(Protocol):
-    """Who explains what. It must survive being sent to a worker process, so it holds settings, not models."""
+    """Who explains what. It must survive being sent to a worker process, so it holds settings, not models.
+
+    >>> from accredit.arena import RowContest
+    >>> contest: Contest = RowContest(methods=("leave-one-out",), background=4)  # the built-in table
+    >>> contest.methods, contest.metrics[:2]
+    (('leave-one-out',), ('comprehensiveness', 'sufficiency'))
+    """
 
     @property
     def methods(self) -> tuple[str, ...]: ...
@@ -86,7 +102,14 @@ class Contest(Protocol):
 
 @dataclass(frozen=True)
 class Entry:
-    """One method on one row. `error` says why there is nothing else."""
+    """One method on one row. `error` says why there is nothing else.
+
+    >>> from accredit.arena import RowContest
+    >>> contest = RowContest(methods=("leave-one-out",), background=4)
+    >>> entry = run_row(contest, contest.examples(1)[0]).entries["leave-one-out"]
+    >>> entry.passes, entry.error  # ten columns, everybody, nobody
+    (12, '')
+    """
 
     scores: Mapping[str, float | None] = field(default_factory=dict)
     because: Mapping[str, str] = field(default_factory=dict)  # metric -> why it does not apply
@@ -101,7 +124,14 @@ class Entry:
 
 @dataclass(frozen=True)
 class RowResult:
-    """Every method on one row."""
+    """Every method on one row.
+
+    >>> from accredit.arena import RowContest
+    >>> contest = RowContest(methods=("leave-one-out",), background=4)
+    >>> row = run_row(contest, contest.examples(1)[0])
+    >>> row.players, sorted(row.entries)
+    (10, ['leave-one-out', 'oracle', 'random'])
+    """
 
     row: int
     text: str
@@ -124,7 +154,11 @@ class RowResult:
 
 
 def metrics_named(names: Iterable[str]) -> tuple[Metric, ...]:
-    """Metrics by name, or an error that lists them."""
+    """Metrics by name, or an error that lists them.
+
+    >>> [(metric.name, metric.better) for metric in metrics_named(["deletion", "insertion"])]
+    [('deletion', 'lower'), ('insertion', 'higher')]
+    """
     chosen = tuple(dict.fromkeys(names))
     for name in chosen:
         if name not in METRICS:
@@ -135,7 +169,14 @@ def metrics_named(names: Iterable[str]) -> tuple[Metric, ...]:
 
 
 def run_row(contest: Contest, example: Example) -> RowResult:
-    """Explain one input by every method and measure all explanations in one batch; a method that fails is recorded."""
+    """Explain one input by every method and measure all explanations in one batch; a method that fails is recorded.
+
+    >>> from accredit.arena import RowContest
+    >>> contest = RowContest(methods=("leave-one-out",), metrics=("deletion",), background=4)
+    >>> entries = run_row(contest, contest.examples(1)[0]).entries
+    >>> entries["oracle"].scores["deletion"] <= entries["leave-one-out"].scores["deletion"]
+    True
+    """
     with contest.steady():
         return _run_row(contest, example)
 

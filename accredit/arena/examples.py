@@ -13,7 +13,11 @@ SENTENCES = Path(__file__).parent / "sentences.tsv"
 
 
 def sample() -> list[Example]:
-    """The forty sentences that were written for this project."""
+    """The forty sentences that were written for this project.
+
+    >>> len(sample()), sample()[0].text
+    (40, 'The bakery on the corner sells the best rye bread I have ever eaten.')
+    """
     return read_examples(SENTENCES, "text", None)
 
 
@@ -44,6 +48,12 @@ def read_examples(
 
     `where` keeps only rows with the given values in other columns, for example {"split": "dev"};
     `longest` keeps only texts of at most so many words.
+
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp(), "reviews.csv")
+    >>> _ = file.write_text("review,split\\nA gripping film.,train\\nIt never lands.,dev\\n")
+    >>> read_examples(file, "review", None, where={"split": "dev"})
+    [Example(row=0, text='It never lands.', target=None)]
     """
     sheet, wanted = read_sheet(file), dict(where or {})
     texts = sheet.column(text, "--text")

@@ -14,7 +14,14 @@ from accredit.values.solver import progress
 def hold(
     contest: Contest, examples: Sequence[Example], store: str | None = None, executor: str = "serial"
 ) -> Standings:
-    """The table of a contest. With a `store`, rows found there are not run again."""
+    """The table of a contest. With a `store`, rows found there are not run again.
+
+    >>> from accredit.arena import RowContest
+    >>> contest = RowContest(methods=("shapley", "leave-one-out"), metrics=("deletion",), background=4)
+    >>> table = hold(contest, contest.examples(3))
+    >>> table.rows, table.standings[0].method
+    (3, 'oracle')
+    """
     return standings(finished(contest, examples, store, executor))
 
 

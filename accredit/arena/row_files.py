@@ -26,7 +26,11 @@ TRAINED = ("fast-shapley", "selector")  # methods that are read from a folder
 @dataclass(frozen=True)
 class RowFileContest:
     """Settings of a contest on rows: files of a model, of rows to explain and of background rows. What is explained is the
-    output that the model gives most, unless an example names another."""
+    output that the model gives most, unless an example names another.
+
+    >>> RowFileContest(("shapley", "banzhaf"), "model.json", "rows.csv", "train.csv").metrics[:2]
+    ('comprehensiveness', 'sufficiency')
+    """
 
     methods: tuple[str, ...]
     model: str

@@ -24,6 +24,12 @@ class RowContest:
     """Settings of a contest on rows of the built-in table, whose model is a boosted forest.
 
     Columns that do not play take the values of `background` training rows, for the methods and for the metrics alike.
+
+    >>> contest = RowContest(background=6)
+    >>> contest.checked()
+    >>> example = contest.examples(1)[0]
+    >>> contest.explain("closed form", example).passes, len(contest.game(example).players)
+    (0, 10)
     """
 
     methods: tuple[str, ...] = ROW_METHODS

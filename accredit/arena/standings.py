@@ -34,7 +34,14 @@ FLIPS = 100_000  # random signs per test; before correction the smallest p-value
 
 @dataclass(frozen=True)
 class Standing:
-    """One line of the table."""
+    """One line of the table.
+
+    >>> from accredit.arena import RowContest, hold
+    >>> contest = RowContest(methods=("shapley", "leave-one-out"), metrics=("deletion",), background=4)
+    >>> line = hold(contest, contest.examples(3))["leave-one-out"]
+    >>> line.rows, line.passes, line.claims["null player"]
+    (3, 12.0, 'exactly')
+    """
 
     method: str
     share: Estimate | None  # None: a ranking metric does not apply to this method, or its inputs give no scale
@@ -52,7 +59,14 @@ class Standing:
 
 @dataclass(frozen=True)
 class Standings:
-    """The whole table, best first, random and oracle included."""
+    """The whole table, best first, random and oracle included.
+
+    >>> from accredit.arena import RowContest, hold
+    >>> contest = RowContest(methods=("shapley", "leave-one-out"), metrics=("deletion",), background=4)
+    >>> table = hold(contest, contest.examples(3))
+    >>> table.ranked_by, sorted(line.method for line in table.standings)
+    (('deletion',), ['leave-one-out', 'oracle', 'random', 'shapley'])
+    """
 
     standings: tuple[Standing, ...]
     ranked_by: tuple[str, ...]
@@ -92,7 +106,13 @@ def _plain(interval: Estimate | None) -> list[float | None] | None:
 
 
 def standings(rows: Sequence[RowResult], *, level: float = 0.95, seed: int = 0) -> Standings:
-    """The table from finished rows; deterministic in them."""
+    """The table from finished rows; deterministic in them.
+
+    >>> from accredit.arena import RowContest, run_row
+    >>> contest = RowContest(methods=("leave-one-out",), metrics=("deletion",), background=4)
+    >>> standings([run_row(contest, example) for example in contest.examples(2)]).standings[0].method
+    'oracle'
+    """
     rows = sorted(rows, key=lambda r: r.row)
     refused = {r.row: r.error for r in rows if r.error}
     good = [r for r in rows if not r.error]

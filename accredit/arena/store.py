@@ -16,7 +16,16 @@ FORMAT = 1
 
 
 class FinishedRows:
-    """The rows of one contest in one file, which several contests may share."""
+    """The rows of one contest in one file, which several contests may share.
+
+    >>> from accredit.arena import RowContest, run_row
+    >>> contest = RowContest(methods=("leave-one-out",), background=4)
+    >>> first, second = contest.examples(2)
+    >>> with FinishedRows(":memory:", contest) as kept:
+    ...     kept.keep(first, run_row(contest, first))
+    ...     list(kept.found([first, second]))
+    [0]
+    """
 
     def __init__(self, path: str | Path, contest: Contest) -> None:
         settings = json.dumps([FORMAT, contest.settings()], sort_keys=True, ensure_ascii=True)

@@ -21,7 +21,14 @@ BUILTIN = "builtin"
 
 @dataclass(frozen=True)
 class TextContest:
-    """Settings of a contest on texts. The model is loaded once in every process that runs rows."""
+    """Settings of a contest on texts. The model is loaded once in every process that runs rows.
+
+    >>> from accredit.arena import sample
+    >>> contest = TextContest(("leave-one-out", "saliency"))
+    >>> contest.checked()
+    >>> sample()[0].text, len(contest.game(sample()[0]).players)
+    ('The bakery on the corner sells the best rye bread I have ever eaten.', 15)
+    """
 
     methods: tuple[str, ...]
     model: str = BUILTIN  # or a folder

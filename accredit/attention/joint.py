@@ -151,6 +151,10 @@ def frozen_flow(
     The Shapley value of that game is the flow itself, whichever flow was frozen. So all four axioms hold, and say
     nothing about the choice of the flow. Returns the credit and the game it belongs to; for the game in which
     coalitions may re-route, use `joint_flow(rule="shapley")`.
+
+    >>> credit, game = frozen_flow(np.full((2, 2, 2), 0.5), outputs=0, rule="l2")
+    >>> credit.credit.round(3), game.payoff(np.array([[True, True]])).round(3)
+    (array([0.563, 0.437]), array([1.]))
     """
     flow = solve_joint(attention, outputs=outputs, rule=rule, epsilon=epsilon, residual=residual, normalise=normalise)
     game = FrozenFlowGame(flow, layer=layer, groups=groups, players=players)
@@ -172,7 +176,11 @@ def frozen_flow(
 
 @dataclass(frozen=True)
 class SpentToken:
-    """A player that carries flow just below a layer and none at it."""
+    """A player that carries flow just below a layer and none at it.
+
+    >>> print(SpentToken("the", 2))
+    'the' is a null player at layer 2 but not at layer 1: everything the flow takes from it is used below layer 2
+    """
 
     player: str
     layer: int

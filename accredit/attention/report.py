@@ -28,7 +28,12 @@ FREE = 1e-6  # width of a credit interval, as a share of the mean credit, from w
 
 @dataclass(frozen=True)
 class Relabelling:
-    """Does the answer depend on how tokens are numbered?"""
+    """Does the answer depend on how tokens are numbered?
+
+    >>> moved = flow_report(np.full((2, 3, 3), 1 / 3), outputs=0, trials=2).relabelling
+    >>> moved.trials, moved.barrier_change < 1e-6  # the barrier rule does not see the numbering
+    (2, True)
+    """
 
     trials: int
     solver_change: float  # largest change of a token's credit by a plain max-flow solver
@@ -38,7 +43,12 @@ class Relabelling:
 
 @dataclass(frozen=True, eq=False)
 class FlowReport:
-    """What is known about all max flows of one attention tensor. `print(report)` says it in words."""
+    """What is known about all max flows of one attention tensor. `print(report)` says it in words.
+
+    >>> report = flow_report(np.full((2, 2, 2), 0.5), outputs=0)
+    >>> report.max_flow, report.binding_layer, report.free_share
+    (1.0, 3, 1.0)
+    """
 
     players: tuple[str, ...]  # input tokens
     layers: int

@@ -59,6 +59,14 @@ def audit_attention(
     counter-checks only, which train models again. `inert` (T,) marks tokens that cannot inform. Leakage is measured about the
     model's own answers. Cost: `steps` passes over at most 200 rows × 5 candidates; the counter-checks train about ten
     small models.
+
+    >>> from accredit.shortcuts import AttentionShape
+    >>> rng = np.random.default_rng(0)
+    >>> tokens, query = rng.normal(size=(60, 5, 3)), rng.normal(size=(60, 2))
+    >>> model = AttentionClassifier(AttentionShape(width=3, query=2), seed=0)
+    >>> report = audit_attention(model, tokens, query, tests=JAIN_WALLACE, permutations=5, steps=5)
+    >>> [finding.name for finding in report]
+    ['gradients', 'leave-one-out', 'permuted attention', 'adversarial attention']
     """
     data = AttentionData.of(model.shape, tokens, query, labels, present)
     unknown = sorted(set(tests) - set(TESTS))

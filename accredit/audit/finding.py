@@ -23,6 +23,13 @@ class Finding:
     `excess` is value − chance with its 95 % interval over rows (`interval_of`). A check that looks for something bad is
     *flagged* when the whole interval lies above `margin`, *passes* when it lies below, and is *unclear* between: more rows
     would tell. A check that asks for something good (`wanted`) passes and fails the other way round.
+
+    >>> found = judged(
+    ...     "mask-only probe", value=[1, 1, 0, 1], chance=0.5, asks="does the mask alone tell the answer?", margin=0.05,
+    ...     readings={"flagged": "it does", "passes": "it does not", "unclear": "more rows would tell"}, blind="long codes",
+    ... )
+    >>> found.value, found.verdict, found.reading
+    (0.75, 'unclear', 'more rows would tell')
     """
 
     name: str
@@ -57,7 +64,12 @@ class Finding:
 
 @dataclass(frozen=True)
 class Findings:
-    """Several checks of one subject, those that were not run with the reason, and what else a reader must know."""
+    """Several checks of one subject, those that were not run with the reason, and what else a reader must know.
+
+    >>> report = Findings("explainer", (), not_run={"inert players": "needs inert: which players cannot inform"})
+    >>> "inert players" in report, report.not_run["inert players"]
+    (False, 'needs inert: which players cannot inform')
+    """
 
     subject: str
     found: tuple[Finding, ...]

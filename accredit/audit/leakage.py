@@ -77,6 +77,13 @@ def leakage_report(
     on the first half. Without `inputs` (tokens of an attention model) nothing is trained but the probes. `random` beside each
     value is the same detector on a random selector of the same size. A detector that cannot run is left out with its reason.
     Cost: up to four small trainings; everything else is forward passes.
+
+    >>> from accredit.learned import Tabular
+    >>> x = np.random.default_rng(0).normal(size=(400, 4))
+    >>> labels = (x[:, 0] > 0).astype(int)
+    >>> masks = np.where(labels[:, None] == 1, [0, 0, 1, 0], [0, 0, 0, 1])  # a cheat: it says the answer by where it points
+    >>> leakage_report(Tabular(4), x, masks, labels, tests=("mask-only probe",)).flagged
+    ('mask-only probe',)
     """
     rows, chosen, answer = _checked(inputs, x, masks, labels)
     useless = None if inert is None else inert_mask(inert, chosen.shape)

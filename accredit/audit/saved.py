@@ -43,6 +43,14 @@ def audit_saved(
     `target`. Give rows that the model was not trained on. `limit` keeps the first rows. For an explainer, `black_box` is the
     model that it explains: its answers are then asked and not read. `judge` is a folder that `EvalX.save` wrote; `train` a file
     of training rows, with answers, on which a judge is trained.
+
+    >>> import tempfile
+    >>> from accredit.shortcuts import AttentionClassifier, AttentionShape
+    >>> folder, rng = Path(tempfile.mkdtemp()), np.random.default_rng(0)
+    >>> AttentionClassifier(AttentionShape(width=3, query=2), seed=0).save(folder)
+    >>> np.savez(folder / "rows.npz", tokens=rng.normal(size=(60, 5, 3)), query=rng.normal(size=(60, 2)))
+    >>> [finding.name for finding in audit_saved(folder, folder / "rows.npz", tests=["leave-one-out"])]
+    ['leave-one-out']
     """
     optional_whole(limit, "limit")
     place = Path(folder)

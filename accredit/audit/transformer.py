@@ -68,6 +68,11 @@ def audit_texts(
 
     Cost per text: one backward pass, one pass for each token, `permutations` passes of the last layer, `steps` forward and
     backward passes of the last layer with five rows.
+
+    >>> from accredit.models import builtin, load_text_model
+    >>> model, texts = load_text_model(builtin.text_folder()), ["A gripping film.", "It never lands."]
+    >>> [finding.name for finding in audit_texts(model, texts, tests=["leave-one-out"])]
+    ['leave-one-out', 'leave-one-out (rollout)']
     """
     if model.task != "classify" or getattr(model.model.config, "is_encoder_decoder", False):
         raise InvalidInput(

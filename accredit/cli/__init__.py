@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import sys
-from difflib import get_close_matches
 from importlib import import_module
 from itertools import pairwise
 
@@ -14,6 +13,7 @@ import click
 from accredit.cli.codes import BROKEN, CLOSED, DONE, INTERRUPTED, REFUSED
 from accredit.cli.streams import leave_closed_pipe, open_streams
 from accredit.core.errors import AccreditError
+from accredit.core.meant import nearest
 from accredit.core.version import __version__
 from accredit.interrupts import deaf
 
@@ -61,9 +61,8 @@ class LazyCommands(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args[0] not in COMMANDS and not args[0].startswith("-"):
-            known = {**dict.fromkeys(COMMANDS), "--version": None, "--help": None}
-            near = get_close_matches(args[0], known, n=1, cutoff=0.6)
-            advice = f"did you mean {near[0]}?" if near else f"the commands are {', '.join(COMMANDS)}"
+            near = nearest(args[0], [*COMMANDS, "--version", "--help"])
+            advice = f"did you mean {near}?" if near else f"the commands are {', '.join(COMMANDS)}"
             raise click.UsageError(f"there is no command {args[0]!r}; {advice}", ctx)
         return super().resolve_command(ctx, args)
 

@@ -11,7 +11,11 @@ from accredit.core.numbers import checked_text, shown
 
 
 class Holds(StrEnum):
-    """How strictly an axiom holds."""
+    """How strictly an axiom holds.
+
+    >>> Holds("in expectation") is Holds.IN_EXPECTATION, f"efficiency holds {Holds.EXACTLY}"
+    (True, 'efficiency holds exactly')
+    """
 
     EXACTLY = "exactly"
     IN_EXPECTATION = "in expectation"
@@ -65,5 +69,9 @@ def checked_claims(claims: Any) -> tuple[Claim, ...]:
 
 
 def no_division(because: str) -> tuple[Claim, ...]:
-    """Claims of a method that divides nothing: its numbers rank, they do not share."""
+    """Claims of a method that divides nothing: its numbers rank, they do not share.
+
+    >>> [str(claim) for claim in no_division("a slope divides nothing")]
+    ['efficiency: no (a slope divides nothing)']
+    """
     return (Claim("efficiency", Holds.NO, because),)

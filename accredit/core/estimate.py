@@ -12,7 +12,11 @@ from accredit.core.numbers import checked_text, real_number, shown
 
 
 class Known(StrEnum):
-    """The three answers to "how far off may it be?"."""
+    """The three answers to "how far off may it be?".
+
+    >>> Precision.exact().known is Known.EXACT, [known.value for known in Known]
+    (True, ['exact', 'interval', 'unknown'])
+    """
 
     EXACT = "exact"  # not at all: nothing was sampled, fitted or cut short
     INTERVAL = "interval"  # the truth should lie between two numbers

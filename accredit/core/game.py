@@ -18,7 +18,15 @@ Member = TypeVar("Member")
 
 @runtime_checkable
 class Game(Protocol):
-    """Who plays, and what every group of them earns together."""
+    """Who plays, and what every group of them earns together.
+
+    >>> class Team:
+    ...     players = ("ann", "bob")
+    ...     def payoff(self, coalitions):
+    ...         return coalitions.sum(axis=1) ** 2.0
+    >>> isinstance(Team(), Game), payoffs(Team(), np.array([[True, False], [True, True]]))
+    (True, array([1., 4.]))
+    """
 
     @property
     def players(self) -> tuple[str, ...]: ...
@@ -30,14 +38,25 @@ class Game(Protocol):
 
 @runtime_checkable
 class Tabulated(Game, Protocol):
-    """A game that already knows all 2ⁿ payoffs; bit i of the index says whether player i plays."""
+    """A game that already knows all 2ⁿ payoffs; bit i of the index says whether player i plays.
+
+    >>> from accredit.games import FunctionGame, TableGame
+    >>> isinstance(TableGame("ab", [0, 5, 3, 10]), Tabulated), isinstance(FunctionGame("ab", len), Tabulated)
+    (True, False)
+    """
 
     @property
     def table(self) -> FloatArray: ...
 
 
 def checked_game(game: Any) -> Game:
-    """A game, or an error that shows how to make one."""
+    """A game, or an error that shows how to make one.
+
+    >>> checked_game([0, 5, 3, 10])
+    Traceback (most recent call last):
+        ...
+    accredit.core.errors.InvalidInput: game is [0, 5, 3, 10], a list; give a game, for example TableGame(players, ...
+    """
     if isinstance(game, type) or not isinstance(game, Game):
         raise InvalidInput(
             f"game is {shown(game)}, a {type(game).__name__}; give a game, for example TableGame(players, payoffs) or "
@@ -61,7 +80,16 @@ class _Named:
 
 
 def payoffs(game: Game, coalitions: BoolArray) -> FloatArray:
-    """Payoffs of a batch, checked: one finite number per coalition. The only door through which values ask a game."""
+    """Payoffs of a batch, checked: one finite number per coalition. The only door through which values ask a game.
+
+    >>> from accredit.games import FunctionGame
+    >>> payoffs(FunctionGame("ab", lambda coalitions: coalitions @ [5, 3]), np.array([[True, False], [True, True]]))
+    array([5., 8.])
+    >>> payoffs(FunctionGame("ab", lambda coalitions: [float("nan")]), np.array([[True, False]]))
+    Traceback (most recent call last):
+        ...
+    accredit.core.errors.BadPayoff: payoff of coalition {a} is nan; every payoff must be a finite number
+    """
     earned = real_numbers(game.payoff(coalitions), "payoff", BadPayoff)
     if earned.shape != (len(coalitions),):
         raise BadPayoff(
@@ -102,7 +130,12 @@ def checked_coalitions(coalitions: Any, players: int) -> BoolArray:
 
 
 def endpoints(game: Game) -> tuple[float, float]:
-    """v(∅) and v(N)."""
+    """v(∅) and v(N).
+
+    >>> from accredit.games import TableGame
+    >>> endpoints(TableGame(("alice", "bob"), [1, 5, 3, 10]))
+    (1.0, 10.0)
+    """
     n = len(checked_game(game).players)
     nobody, everybody = payoffs(game, np.array([[False] * n, [True] * n]).reshape(2, n))
     return float(nobody), float(everybody)
@@ -113,6 +146,10 @@ def tabulate(game: Game, limit: int = TABLE_LIMIT, instead: str = "") -> FloatAr
 
     Asks the game in chunks that fit in memory; a game that already has its table is not asked again. `instead` is a call
     that answers the same question for more players than `limit`.
+
+    >>> from accredit.games import FunctionGame
+    >>> tabulate(FunctionGame("ab", lambda coalitions: coalitions @ [5.0, 3.0]))
+    array([0., 5., 3., 8.])
     """
     n, limit = len(checked_game(game).players), whole_number(limit, "limit", 0, example=TABLE_LIMIT)
     checked_text(instead, "instead")
@@ -160,12 +197,20 @@ def as_name(name: Any) -> Any:
 
 
 def checked_players(players: Iterable[str | int]) -> tuple[str, ...]:
-    """Player names as a tuple of distinct strings, or an error that names the offender; whole numbers are written as text."""
+    """Player names as a tuple of distinct strings, or an error that names the offender; whole numbers are written as text.
+
+    >>> checked_players(["alice", 7])
+    ('alice', '7')
+    """
     return checked_names(players, "players")
 
 
 def checked_names(given: Iterable[str | int], what: str) -> tuple[str, ...]:
-    """Names of players or outputs as a tuple of distinct strings, or an error that names the offender."""
+    """Names of players or outputs as a tuple of distinct strings, or an error that names the offender.
+
+    >>> checked_names(["maths", "music"], "outputs")
+    ('maths', 'music')
+    """
     if not isinstance(given, Iterable) or isinstance(given, bytes):
         raise InvalidInput(f"{what} is {shown(given)}; write a tuple of names")
     if isinstance(given, Set) and not isinstance(given, KeysView):
@@ -189,7 +234,15 @@ def checked_names(given: Iterable[str | int], what: str) -> tuple[str, ...]:
 
 
 def checked_groups(groups: Mapping[str, Iterable[Member]]) -> dict[str, list[Member]]:
-    """Groups as name -> list of members, or an error that shows how to write them."""
+    """Groups as name -> list of members, or an error that shows how to write them.
+
+    >>> checked_groups({"pair": ("a", "b")})
+    {'pair': ['a', 'b']}
+    >>> checked_groups({"pair": "ab"})
+    Traceback (most recent call last):
+        ...
+    accredit.core.errors.InvalidInput: groups['pair'] is the string 'ab'; write ['ab']
+    """
     if not isinstance(groups, Mapping):
         raise InvalidInput(
             f"groups is {groups!r:.60}; write a mapping from name to members, as in {{'pair': ['a', 'b']}}"
@@ -203,7 +256,11 @@ def checked_groups(groups: Mapping[str, Iterable[Member]]) -> dict[str, list[Mem
 
 
 def player_index(players: tuple[str, ...], name: str | int) -> int:
-    """Position of a player, or an error that lists who plays."""
+    """Position of a player, or an error that lists who plays.
+
+    >>> player_index(("alice", "bob"), "bob")
+    1
+    """
     try:
         return players.index(as_name(name))
     except (AttributeError, TypeError):

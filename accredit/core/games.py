@@ -21,14 +21,27 @@ RECORD_BYTES = 1 << 30  # payoffs kept for all outputs together
 
 @runtime_checkable
 class Games(Game, Protocol):
-    """Several games among the same players, one per output, paid by one call: `payoff` is (batch, n) -> (batch, k)."""
+    """Several games among the same players, one per output, paid by one call: `payoff` is (batch, n) -> (batch, k).
+
+    >>> from accredit import TableGame, TableGames
+    >>> isinstance(TableGames("ab", ("maths", "music"), [[0, 0], [5, 1], [3, 2], [10, 3]]), Games)
+    True
+    >>> isinstance(TableGame("ab", [0, 5, 3, 10]), Games)
+    False
+    """
 
     @property
     def outputs(self) -> tuple[str, ...]: ...
 
 
 def every_payoff(games: Games, coalitions: BoolArray) -> FloatArray:
-    """Payoffs of a batch in every output, checked: (batch, k). The door of `Games`, as `payoffs` is that of a `Game`."""
+    """Payoffs of a batch in every output, checked: (batch, k). The door of `Games`, as `payoffs` is that of a `Game`.
+
+    >>> from accredit.games import TableGames
+    >>> grades = TableGames(("alice", "bob"), ("maths", "music"), [[0, 0], [5, 1], [3, 2], [10, 3]])
+    >>> every_payoff(grades, np.array([[True, False], [True, True]])).tolist()
+    [[5.0, 1.0], [10.0, 3.0]]
+    """
     players, outputs = games.players, checked_names(games.outputs, "outputs")
     check_room(len(coalitions), len(outputs))
     earned = real_numbers(games.payoff(coalitions), "payoff", BadPayoff)

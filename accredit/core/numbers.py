@@ -72,7 +72,15 @@ def real_numbers(
 
 
 def as_array(given: Any, name: str) -> npt.NDArray[Any]:
-    """Cells as an array of their own type, words and dates included; what would be dropped on the way is refused."""
+    """Cells as an array of their own type, words and dates included; what would be dropped on the way is refused.
+
+    >>> as_array([["red", "small"], ["blue", "large"]], "rows").shape
+    (2, 2)
+    >>> as_array([[1, 2], [3]], "rows")
+    Traceback (most recent call last):
+        ...
+    accredit.core.errors.InvalidInput: rows has rows of different lengths; give every row the same columns
+    """
     try:
         array = _array(given, name, whole=False)
     except _Refused as refused:
@@ -240,12 +248,20 @@ def whole_number(given: Any, name: str, least: int = 1, most: int = MOST, *, exa
 
 
 def optional_whole(given: Any, name: str, least: int = 1, most: int = MOST, *, example: object = None) -> int | None:
-    """A count, or None where there is no limit."""
+    """A count, or None where there is no limit.
+
+    >>> optional_whole(None, "limit"), optional_whole(100, "limit")
+    (None, 100)
+    """
     return None if given is None else whole_number(given, name, least, most, example=example)
 
 
 def checked_seed(seed: Any) -> int:
-    """A seed that every random generator takes, or an error that says so."""
+    """A seed that every random generator takes, or an error that says so.
+
+    >>> checked_seed(7)
+    7
+    """
     return whole_number(seed, "seed", 0, example=0)
 
 

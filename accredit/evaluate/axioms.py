@@ -41,12 +41,27 @@ Method = Callable[[Game], Attribution]
 
 
 class ClaimRefuted(AccreditError, AssertionError):
-    """An attribution claims an axiom that it breaks."""
+    """An attribution claims an axiom that it breaks.
+
+    >>> from accredit.core import Claim
+    >>> cookies = TableGame(("alice", "bob"), [0, 5, 3, 10])
+    >>> wrong = Attribution(("alice", "bob"), [5, 4], 10, "by hand", (Claim("efficiency", Holds.EXACTLY, "so it is said"),))
+    >>> check_claims(wrong, cookies)
+    Traceback (most recent call last):
+        ...
+    accredit.evaluate.axioms.ClaimRefuted: by hand claims efficiency exactly, but the credits sum to 9, v(N) − v(∅) ...
+    """
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One axiom, put to the test."""
+    """One axiom, put to the test.
+
+    >>> from accredit.values import leave_one_out
+    >>> cookies = TableGame(("alice", "bob"), [0, 5, 3, 10])
+    >>> print(axioms_kept(leave_one_out, cookies)[0])
+    efficiency: broken (the credits sum to 12, v(N) − v(∅) is 10; residual 2, claimed no)
+    """
 
     axiom: str
     claimed: Holds

@@ -20,6 +20,13 @@ class Deletion:
     $$\int_0^1 v(N \setminus \mathrm{top}_{x n})\,dx \quad\text{by the trapezoid rule at } x = 0, 1/n, \dots, 1$$
 
     Petsiuk, Das and Saenko (2018). Players are removed one at a time; what removal means is the game's choice. n + 1 payoffs.
+
+    >>> from accredit.evaluate import measure
+    >>> from accredit.games import TableGame
+    >>> from accredit.values import shapley
+    >>> cookies = TableGame(("alice", "bob"), [0, 5, 3, 10])
+    >>> measure(Deletion(), cookies, shapley(cookies))  # along 10, 3 and 0
+    4.0
     """
 
     name: str = "deletion"
@@ -48,6 +55,13 @@ class Insertion:
     $$\int_0^1 v(\mathrm{top}_{x n})\,dx \quad\text{by the trapezoid rule at } x = 0, 1/n, \dots, 1$$
 
     Petsiuk, Das and Saenko (2018). n + 1 payoffs.
+
+    >>> from accredit.evaluate import measure
+    >>> from accredit.games import TableGame
+    >>> from accredit.values import shapley
+    >>> cookies = TableGame(("alice", "bob"), [0, 5, 3, 10])
+    >>> measure(Insertion(), cookies, shapley(cookies))  # along 0, 5 and 10
+    5.0
     """
 
     name: str = "insertion"

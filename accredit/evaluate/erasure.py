@@ -86,6 +86,13 @@ class Comprehensiveness:
     ERASER (DeYoung et al., 2020); bins are averaged as its released scorer does, where the printed formula also counts an
     empty bin worth 0 (`empty_bin=True`). A selection is measured on its chosen set alone. ERASER's payoff is the probability
     of the predicted class; any payoff works, in its own units. One payoff per bin.
+
+    >>> from accredit.evaluate import measure
+    >>> from accredit.games import TableGame
+    >>> from accredit.values import shapley
+    >>> cookies = TableGame(("alice", "bob"), [0, 5, 3, 10])
+    >>> measure(Comprehensiveness(fractions=(0.5,)), cookies, shapley(cookies))  # alice goes: 10 − 3
+    7.0
     """
 
     fractions: tuple[float, ...] = BINS
@@ -115,6 +122,13 @@ class Sufficiency:
     $$\frac{1}{|B|} \sum_{q \in B} \big[v(N) - v(\mathrm{top}_q)\big]$$
 
     Conventions as in `Comprehensiveness` (DeYoung et al., 2020).
+
+    >>> from accredit.evaluate import measure
+    >>> from accredit.games import TableGame
+    >>> from accredit.values import shapley
+    >>> cookies = TableGame(("alice", "bob"), [0, 5, 3, 10])
+    >>> measure(Sufficiency(fractions=(0.5,)), cookies, shapley(cookies))  # alice alone: 10 − 5
+    5.0
     """
 
     fractions: tuple[float, ...] = BINS
@@ -146,6 +160,13 @@ class LogOdds:
     The field calls it log-odds (Shrikumar et al., 2017; for text Chen, Zheng and Ji, 2020, with 20 % removed); as defined
     there it is a ratio of probabilities, not of odds. Lower is better. The payoff must be a probability: build the game with
     payoff="probability". Zero probabilities are refused rather than clipped.
+
+    >>> from accredit.evaluate import measure
+    >>> from accredit.games import TableGame
+    >>> from accredit.values import shapley
+    >>> chance = TableGame(("a", "b"), [0.1, 0.4, 0.2, 0.8])
+    >>> round(measure(LogOdds(fractions=(0.5,)), chance, shapley(chance)), 4)  # log of 0.2 / 0.8
+    -1.3863
     """
 
     fractions: tuple[float, ...] = (0.2,)
@@ -182,6 +203,13 @@ class AOPC:
     $$\frac{1}{K+1} \sum_{k=0}^{K} \big[v(N) - v(N \setminus \mathrm{top}_k)\big]$$
 
     with the term k = 0, which is zero, counted (Samek et al., 2017). K is `steps`, or all n players when None.
+
+    >>> from accredit.evaluate import measure
+    >>> from accredit.games import TableGame
+    >>> from accredit.values import shapley
+    >>> cookies = TableGame(("alice", "bob"), [0, 5, 3, 10])
+    >>> measure(AOPC(), cookies, shapley(cookies))  # losses of 0, 7 and 10
+    5.666666666666667
     """
 
     steps: int | None = None
@@ -217,6 +245,13 @@ class DropAt:
 
     A loss that is rounding (1e-6 of the largest of these payoffs and v(∅)) counts as none. Of two players who can stand in
     for each other, removing one loses nothing: compare k = 1 with k = 2.
+
+    >>> from accredit.evaluate import measure
+    >>> from accredit.games import TableGame
+    >>> from accredit.values import shapley
+    >>> either = TableGame(("a", "b"), [0, 1, 1, 1])
+    >>> [measure(DropAt(k), either, shapley(either)) for k in (1, 2)]
+    [0.0, 1.0]
     """
 
     k: int
@@ -260,6 +295,13 @@ class PostHocAccuracy:
     number of classes). Averaged over inputs this is the post-hoc accuracy of L2X (Chen et al., 2018). A selection is measured
     on its chosen set, an order on its first ⌈fraction·n⌉ players. It can be gamed by encoding the decision in the choice
     itself: read it beside a leakage report.
+
+    >>> from accredit.evaluate import measure
+    >>> from accredit.games import TableGame
+    >>> from accredit.values import shapley
+    >>> chance = TableGame(("a", "b"), [0.1, 0.7, 0.2, 0.8])
+    >>> measure(PostHocAccuracy(fraction=0.5), chance, shapley(chance))  # a alone decides as both do
+    1.0
     """
 
     fraction: float = 0.2

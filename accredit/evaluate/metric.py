@@ -22,12 +22,27 @@ Better = Literal["higher", "lower"]
 
 
 class NotApplicable(AccreditError, ValueError):
-    """A metric has no meaning for this result; the message says why."""
+    """A metric has no meaning for this result; the message says why.
+
+    >>> from accredit.evaluate import LogOdds
+    >>> from accredit.games import TableGame
+    >>> from accredit.values import shapley
+    >>> cookies = TableGame(("alice", "bob"), [0, 5, 3, 10])
+    >>> measure(LogOdds(), cookies, shapley(cookies))
+    Traceback (most recent call last):
+        ...
+    accredit.evaluate.metric.NotApplicable: log-odds needs payoffs that are probabilities in (0, 1], and this game ...
+    """
 
 
 @runtime_checkable
 class Metric(Protocol):
-    """A frozen bundle of settings that measures one result on one game."""
+    """A frozen bundle of settings that measures one result on one game.
+
+    >>> from accredit.evaluate import AOPC, Deletion
+    >>> [(metric.name, metric.better) for metric in (AOPC(), Deletion()) if isinstance(metric, Metric)]
+    [('aopc', 'higher'), ('deletion', 'lower')]
+    """
 
     @property
     def name(self) -> str: ...
@@ -76,7 +91,11 @@ class Unfit:
 
 @dataclass(frozen=True)
 class Score:
-    """A metric's value, or why there is none."""
+    """A metric's value, or why there is none.
+
+    >>> Score(0.25), Score(None, "log-odds needs payoffs that are probabilities")
+    (Score(value=0.25, because=''), Score(value=None, because='log-odds needs payoffs that are probabilities'))
+    """
 
     value: float | None
     because: str = ""
@@ -104,6 +123,14 @@ def measure_all(game: Game, results: Mapping[str, Result], metrics: Iterable[Met
     """Every metric of every result: result name -> metric name -> score, from one batch of distinct coalitions.
 
     A metric that does not apply to a result gives a `Score` without value that says why.
+
+    >>> from accredit.evaluate import Deletion, LogOdds
+    >>> from accredit.games import TableGame
+    >>> from accredit.values import leave_one_out, shapley
+    >>> cookies = TableGame(("alice", "bob"), [0, 5, 3, 10])
+    >>> found = measure_all(cookies, {"shapley": shapley(cookies), "loo": leave_one_out(cookies)}, [Deletion(), LogOdds()])
+    >>> found["loo"]["deletion"].value, found["loo"]["log-odds"].value
+    (4.0, None)
     """
     chosen = tuple(metrics)
     for metric in chosen:

@@ -25,7 +25,11 @@ Input = TypeVar("Input")
 
 @dataclass(frozen=True)
 class Sanity:
-    """How much of an explanation is left when the model's knowledge is gone: mean rank correlations, signed and by size."""
+    """How much of an explanation is left when the model's knowledge is gone: mean rank correlations, signed and by size.
+
+    >>> Sanity(("head", "all layers"), signed=(0.8, 0.1), by_size=(0.9, 0.2)).remains
+    0.2
+    """
 
     stages: tuple[str, ...]
     signed: tuple[float, ...]  # Spearman with the explanation of the true model, mean over inputs
@@ -49,6 +53,12 @@ def model_randomisation(
     `randomised` yields (stage, model), by convention from the output downwards (cascading). Targets must be held fixed by
     `explain`, or the check measures the change of the prediction as well. Inputs with one player are left out: one number has
     no rank.
+
+    >>> def explain(weights, row):
+    ...     return Attribution(("a", "b", "c"), np.array(weights) * row, None, "by hand")
+    >>> found = model_randomisation(explain, [3, 2, 1], [("turned round", [1, 2, 3])], [np.ones(3)])
+    >>> found.signed, found.remains
+    ((-1.0,), -1.0)
     """
     if not inputs:
         raise InvalidInput("inputs is empty; give some inputs to explain")
@@ -92,6 +102,13 @@ def label_randomisation(
     """Explain the same inputs with a model fitted to the true labels and with one fitted to shuffled labels.
 
     The second model can only have memorised; an explanation that stays the same does not show what was learned.
+
+    >>> def fit(labels):  # a model that learns one weight per column
+    ...     return np.array([[1.0, 0.0, 2.0], [0.0, 3.0, 1.0], [2.0, 1.0, 0.0]]).T @ np.array(labels)
+    >>> def explain(weights, row):
+    ...     return Attribution(("a", "b", "c"), weights * row, None, "by hand")
+    >>> label_randomisation(explain, fit, [1, 0, -1], [np.ones(3)]).stages
+    ('shuffled labels',)
     """
     given = as_array(labels, "labels")
     if given.ndim != 1 or given.size == 0:
@@ -109,6 +126,10 @@ def randomised_layers(model: TextModel, seed: int = 0) -> Iterator[tuple[str, Te
 
     Weights are drawn from a normal law with the spread of the model's own; biases and norms keep their mean as well as
     their spread, so every stage is a working model that knows less. The model given is not touched.
+
+    >>> from accredit.models import builtin, load_text_model
+    >>> [stage for stage, _ in randomised_layers(load_text_model(builtin.text_folder()))]
+    ['head', 'layer 4', 'layer 3', 'layer 2', 'layer 1', 'embeddings']
     """
     import torch
 

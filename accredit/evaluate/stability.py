@@ -62,6 +62,12 @@ def max_sensitivity(method: Callable[[Thing], Attribution], here: Thing, neighbo
     taken over the neighbours given, so it is a lower bound on the true one. The caller says what a neighbour is:
     `shaken(game, radius, seed)` for methods that ask a game; for methods that read a model, the model with noise of at most r
     on its input embeddings. Lower is better; a method that ignores its input scores 0.
+
+    >>> from accredit.games import TableGame
+    >>> from accredit.values import shapley
+    >>> cookies = TableGame(("alice", "bob"), [0, 5, 3, 10])
+    >>> bool(max_sensitivity(shapley, cookies, [shaken(cookies, 0.01, seed) for seed in range(3)]) < 0.01)
+    True
     """
     centre = returned(method(here), "method").credit
     length = float(np.linalg.norm(centre))
@@ -78,6 +84,10 @@ def nudged_embeddings(model: TextModel, radius: float, count: int, seed: int = 0
 
     To any one text this is a perturbation of its embedded words within a box, the same for every method. The model given is
     not touched.
+
+    >>> from accredit.models import builtin, load_text_model
+    >>> [near.name[-8:] for near in nudged_embeddings(load_text_model(builtin.text_folder()), radius=0.1, count=2)]
+    ['nudged 1', 'nudged 2']
     """
     import torch
 

@@ -54,6 +54,13 @@ class SensitivityN:
     or `removals` random ones drawn from `seed`, the same for every method. A size at which the payoff lost is constant says
     nothing and is left out; constant credit sums against a varying loss count as correlation 0. Scale-free, so scores may be
     measured too, but signs matter.
+
+    >>> from accredit.evaluate import measure
+    >>> from accredit.games import FunctionGame
+    >>> from accredit.values import shapley
+    >>> additive = FunctionGame("abc", lambda coalitions: coalitions @ [3.0, 2.0, 1.0])
+    >>> round(measure(SensitivityN(), additive, shapley(additive)), 9)
+    1.0
     """
 
     sizes: int = 8
@@ -136,6 +143,13 @@ class Infidelity:
     `removals`, else `removals` random ones from `seed`. The least-squares best credit under this law is close to the Banzhaf
     value, so the law favours Banzhaf over Shapley a little. Not applicable to scores, which have no unit, nor to credit that
     divides something other than this game's payoff, such as a flow.
+
+    >>> from accredit.evaluate import measure
+    >>> from accredit.games import FunctionGame
+    >>> from accredit.values import shapley
+    >>> additive = FunctionGame("abc", lambda coalitions: coalitions @ [3.0, 2.0, 1.0])
+    >>> round(measure(Infidelity(), additive, shapley(additive)), 9)  # sums of credit say all there is
+    0.0
     """
 
     removals: int = 128
@@ -193,6 +207,13 @@ class LinearDatamodelingScore:
     LDS of Park et al. (2023), for one target. The coalitions come from a stream of random numbers that no solver draws from, so
     they are fresh ablations; one that a method has asked as well is a coincidence. Sums, and payoffs, that differ by rounding
     only (1e-6 of the largest) are ties. `linear_datamodeling_score` is the same for scores and outputs in arrays.
+
+    >>> from accredit.evaluate import measure
+    >>> from accredit.games import FunctionGame
+    >>> from accredit.values import shapley
+    >>> additive = FunctionGame("abc", lambda coalitions: coalitions @ [3.0, 2.0, 0.5])
+    >>> round(measure(LinearDatamodelingScore(), additive, shapley(additive)), 9)
+    1.0
     """
 
     ablations: int = 128

@@ -39,7 +39,12 @@ SAME_PASSES = "comes from the same passes"  # of the note on other targets, whic
 
 @dataclass(frozen=True)
 class Token:
-    """One token as the reader sees it, the characters it covers, and who plays for it."""
+    """One token as the reader sees it, the characters it covers, and who plays for it.
+
+    >>> from accredit import explain
+    >>> explain("A gripping film.", methods=["leave-one-out"]).tokens[2]
+    Token(shown='gripping', start=2, end=10, player='gripping', special=False, part=0)
+    """
 
     shown: str
     start: int  # first character in its text; start = end where the token covers none
@@ -58,6 +63,13 @@ class FlowPicture:
     those edges that belong to one minimum cut. A cut may also take arcs of the source and of the sink, which lie outside the
     layers: `source_cut[i]` above column i of the last layer, `sink_cut[j]` below column j of the input. All of the cut adds
     up to `value`.
+
+    >>> picture = FlowPicture(
+    ...     "flow", ("the", "film"), through=[[1, 1], [1, 1]], edges=np.eye(2)[None], cut=np.zeros((1, 2, 2)),
+    ...     source_cut=[1, 1], sink_cut=[0, 0], value=2,
+    ... )
+    >>> picture.layers
+    1
     """
 
     method: str
@@ -133,6 +145,10 @@ class Said:
     """An answer that is explained, token by token.
 
     `targets` are what has credit: a name, its first token, and one past its last. The whole answer is the first of them.
+
+    >>> said = Said(("Ro", "me"), (("Rome", 0, 2),), likely=[-0.1, -0.2], base=[-2.0, -1.0], source="given")
+    >>> said.text, round(float((said.likely - said.base).sum()), 6)
+    ('Rome', 2.7)
     """
 
     pieces: tuple[str, ...]  # A; the characters that each token adds

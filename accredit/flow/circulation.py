@@ -27,7 +27,12 @@ from accredit.flow.network import LayeredNetwork
 
 @dataclass(frozen=True, eq=False)
 class Circulation:
-    """The edges of positive capacity in one list, the return edge last; source and sink are the last two nodes."""
+    """The edges of positive capacity in one list, the return edge last; source and sink are the last two nodes.
+
+    >>> one = circulation(LayeredNetwork.from_attention(np.ones((1, 1, 1))))  # source, output, input, sink, and back
+    >>> one.incidence.shape, one.cost.tolist()
+    ((4, 4), [0.0, 0.0, 0.0, -1.0])
+    """
 
     incidence: sparse.csr_array  # (m, n): -1 at the tail, +1 at the head
     cost: FloatArray  # (m,)
@@ -37,7 +42,13 @@ class Circulation:
 
 @dataclass(frozen=True)
 class KKT:
-    """Residuals of the optimality conditions; all zero at an optimum. Each is the largest of its kind."""
+    """Residuals of the optimality conditions; all zero at an optimum. Each is the largest of its kind.
+
+    >>> problem = circulation(LayeredNetwork.from_attention(np.ones((1, 1, 1))))
+    >>> half = kkt(problem, np.full(4, 0.5), np.zeros(4), np.zeros(4), -problem.cost)  # a flow, but only half of the most
+    >>> half.conservation, half.gap
+    (0.0, 0.5)
+    """
 
     stationarity: float
     complementarity: float
@@ -49,7 +60,12 @@ class KKT:
 
 @checked_arguments
 def circulation(network: LayeredNetwork) -> Circulation:
-    """The circulation problem of a network: cost of the optimum = -(max flow)."""
+    """The circulation problem of a network: cost of the optimum = -(max flow).
+
+    >>> problem = circulation(LayeredNetwork.from_attention(np.full((1, 2, 2), 0.5)))
+    >>> problem.cost.tolist()  # 4 edges of attention, 2 + 2 at the ends, and the way back
+    [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, -1.0]
+    """
     layers, tokens = network.layers, network.tokens
     nodes = np.arange((layers + 1) * tokens).reshape(layers + 1, tokens)
     source, sink = nodes.size, nodes.size + 1
@@ -70,7 +86,12 @@ def circulation(network: LayeredNetwork) -> Circulation:
 
 
 def kkt(problem: Circulation, flow: FloatArray, y: FloatArray, lower: FloatArray, upper: FloatArray) -> KKT:
-    """Residuals of a primal flow (m,), node prices y (n,) and multipliers s_l, s_u (m,) of f ≥ 0 and f ≤ u."""
+    """Residuals of a primal flow (m,), node prices y (n,) and multipliers s_l, s_u (m,) of f ≥ 0 and f ≤ u.
+
+    >>> problem = circulation(LayeredNetwork.from_attention(np.ones((1, 1, 1))))
+    >>> kkt(problem, np.ones(4), np.zeros(4), np.zeros(4), -problem.cost)  # the flow is 1 on every edge
+    KKT(stationarity=0.0, complementarity=0.0, conservation=0.0, over_capacity=0.0, negative_multiplier=0.0, gap=0.0)
+    """
     room = problem.upper - flow
     return KKT(
         stationarity=float(np.abs(problem.cost - problem.incidence @ y + upper - lower).max()),
@@ -83,7 +104,13 @@ def kkt(problem: Circulation, flow: FloatArray, y: FloatArray, lower: FloatArray
 
 
 def kkt_of(network: LayeredNetwork, point: CentralPoint) -> KKT:
-    """KKT residuals of a point of the central path, its multipliers being the best ones for its potentials."""
+    """KKT residuals of a point of the central path, its multipliers being the best ones for its potentials.
+
+    >>> from accredit.flow.central_path import central_point
+    >>> network = LayeredNetwork.from_attention(np.full((2, 2, 2), 0.5)).pruned()
+    >>> kkt_of(network, central_point(network, mu=1e-6)).gap < 1e-4
+    True
+    """
     problem = circulation(network)
     edges = np.concatenate([point.edges.ravel(), point.supply, point.demand])[problem.places]
     flow = np.append(edges, point.supply.sum())

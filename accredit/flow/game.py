@@ -161,7 +161,13 @@ class MixedFlowGame:
 
 
 class FrozenFlowGame:
-    """The additive game of one frozen flow: v(S) = what this flow sends through S. Its Shapley value is that flow itself."""
+    """The additive game of one frozen flow: v(S) = what this flow sends through S. Its Shapley value is that flow itself.
+
+    >>> from accredit.flow import unique_flow
+    >>> game = FrozenFlowGame(unique_flow(LayeredNetwork.from_attention(np.full((2, 2, 2), 0.5)), "l2"))
+    >>> game.payoff(np.array([[True, False], [True, True]])).round(6)
+    array([1., 2.])
+    """
 
     @checked_arguments
     def __init__(

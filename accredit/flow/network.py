@@ -372,6 +372,10 @@ def flow_matrix(
     transpose of the other. Node 0 is the super node beside the input, then come the tokens layer by layer, the last
     node is the super node beside the output. Row = tail, column = head. For inspection and small networks:
     ((L+1)·T+2)² numbers.
+
+    >>> matrix, whole, scale = flow_matrix(LayeredNetwork.from_attention(np.ones((1, 1, 1))))
+    >>> matrix.tolist(), bool((whole == matrix * scale).all())
+    ([[0.0, 0.0, 0.0, 0.0], [1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]], True)
     """
     if direction not in ("backward", "forward"):
         raise InvalidInput(f"direction is {direction!r}; write 'backward' (output to input) or 'forward'")

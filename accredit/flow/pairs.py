@@ -26,14 +26,23 @@ MEETS = 1e-9  # a flow this near to its bound, as a share, counts as meeting it
 
 
 def pair_bounds(capacity: FloatArray, i: int) -> FloatArray:
-    """What output i could send to each input if only the first and the last edge counted, (T,)."""
+    """What output i could send to each input if only the first and the last edge counted, (T,).
+
+    >>> pair_bounds(np.array([[[0.9, 0.1], [0.5, 0.5]]]), 0).round(6)
+    array([1. , 0.6])
+    """
     capacity = checked_capacity(capacity)
     i = whole_number(i, "i", 0, capacity.shape[1] - 1)
     return np.asarray(np.minimum(capacity[-1, i].sum(), capacity[0].sum(axis=0)))
 
 
 class PairFlows:
-    """Flows between single tokens of one capacity tensor (L, T, T)."""
+    """Flows between single tokens of one capacity tensor (L, T, T).
+
+    >>> pairs = PairFlows(np.full((2, 3, 3), 1 / 3))
+    >>> pairs.row(0).round(6)
+    array([1., 1., 1.])
+    """
 
     def __init__(self, capacity: FloatArray) -> None:
         self.capacity = capacity = checked_capacity(capacity)

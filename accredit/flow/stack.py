@@ -22,6 +22,10 @@ class AttentionStack:
 
     A *carried* token passes a layer as it is: its row is that of the identity, and in a flow network its edge is as wide as
     all that can enter it, so that it never narrows anything.
+
+    >>> stack = AttentionStack(np.full((2, 2, 2), 0.5), carried=[[False, True], [False, False]])
+    >>> len(stack), stack.weights[0].tolist()
+    (2, [[0.5, 0.5], [0.0, 1.0]])
     """
 
     weights: FloatArray  # (L, T, T)

@@ -24,7 +24,12 @@ TOLERATED = 0.01  # share of the credit that may lie elsewhere
 
 @dataclass(frozen=True, eq=False)
 class Continued:
-    """Credit of a long text, carried over from short ones."""
+    """Credit of a long text, carried over from short ones.
+
+    >>> long = continued_credit(2, 600, (599,))
+    >>> long.credit.shape, long.error < 0.05
+    ((600,), True)
+    """
 
     credit: FloatArray  # (T,)
     error: float  # share of it that lies elsewhere when the shortest text is left out: about what may be off

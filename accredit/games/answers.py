@@ -46,6 +46,15 @@ class AnswerGame:
     One forward pass over prompt and answer pays every token, so the game has one payoff for each: `outputs` are the tokens of
     the answer, and `payoff` gives (batch, tokens). `whole`, `sentences` and `token` are views of the same passes; every
     coalition is evaluated once, whichever view asks first.
+
+    >>> from accredit.models import builtin
+    >>> model, tokenizer = builtin.load_answers()
+    >>> facts = ["Anna lives in Rome .", "Boris owns a dog ."]
+    >>> game = answer_game(model, tokenizer=tokenizer, context=facts, query="Where does Anna live ?")
+    >>> game.outputs
+    ('Anna', 'lives', 'in', 'Rome', '.')
+    >>> game.payoff(np.array([[True, True], [True, True], [True, False]])).shape, game.passes
+    ((3, 5), 2)
     """
 
     def __init__(
@@ -259,6 +268,16 @@ def answer_game(
 
     Parts leave by `removal`: "rebuild" writes the prompt again without them, through the chat template (tokens are cut out
     of the ids); "attention" leaves them in place, unseen, positions kept; "filler" puts the text `filler` in their place.
+
+    >>> from accredit.models import builtin
+    >>> model, tokenizer = builtin.load_answers()
+    >>> facts = ["Anna lives in Rome .", "Boris owns a dog ."]
+    >>> game = answer_game(model, tokenizer=tokenizer, context=facts, query="Where does Anna live ?")
+    >>> game.players, game.answer.text
+    (('Anna lives in Rome .', 'Boris owns a dog .'), 'Anna lives in Rome .')
+    >>> with_anna, with_boris = game.whole().payoff(np.eye(2, dtype=bool))
+    >>> bool(with_anna > with_boris)
+    True
     """
     from accredit.games.assembly import assembly  # these need torch, which functions of prompts do not
     from accredit.games.model_pays import ModelPays

@@ -86,6 +86,12 @@ def read_choices(path: str | Path) -> ChoiceTable:
 
     The cells of a player are levels 0, 1, 2, … or names of alternatives, in the order in which they first appear. Every joint
     choice must be there, once.
+
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp(), "effort.csv")
+    >>> _ = file.write_text("ann,bob,payoff\\n0,0,0\\n0,1,3\\n1,0,5\\n1,1,10\\n")
+    >>> read_choices(file).players
+    ('ann', 'bob')
     """
     return choices_in(read_sheet(path))
 

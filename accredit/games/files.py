@@ -34,6 +34,12 @@ def read_game(path: str | Path, *, nobody: float | None = None) -> TableGame:
     `{"players": [...], "payoffs": [{"coalition": [...], "payoff": …}]}` where names may hold a `+`, or
     `{"players": [...], "order": "size", "payoffs": [...]}` with the bare numbers in the order of textbooks
     (1, 2, 3, 12, 13, 23, 123) or "binary". `.gz` may follow.
+
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp(), "cookies.csv")
+    >>> _ = file.write_text("coalition,payoff\\n∅,0\\nalice,5\\nbob,3\\nalice+bob,10\\n")
+    >>> read_game(file).table
+    array([ 0.,  5.,  3., 10.])
     """
     return read_filled(path, nobody)[0]
 
@@ -58,6 +64,12 @@ def read_games(path: str | Path) -> TableGames:
 
     A table has `coalition` and one column per output, named in the header. JSON: `{"outputs": [...], "payoffs": …}`, the
     payoffs as for `read_game` but with a list of numbers for each coalition.
+
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp(), "grades.csv")
+    >>> _ = file.write_text("coalition,maths,music\\n∅,0,0\\nalice,5,1\\nbob,3,2\\nalice+bob,10,3\\n")
+    >>> read_games(file).outputs, read_games(file).table[:, 1]
+    (('maths', 'music'), array([0., 1., 2., 3.]))
     """
     players, outputs, payoffs = _read(path)
     columns = [

@@ -26,6 +26,11 @@ class ImageGame(PartsGame):
     The others are painted over (`removal`): "mean" with the picture's mean colour, "blur" with a blurred copy of the
     picture (standard deviation: half a patch), "black" with black; in the model's own prepared units "zero" with zeros, or a
     number with that; or another picture is seen in their place. `absent` is what is seen where nobody plays.
+
+    >>> from accredit.models import builtin, load_image_model
+    >>> game = image_game(load_image_model(builtin.vision_folder()), np.eye(28))
+    >>> game, len(game.players), game.removal
+    (ImageGame(16 players, logit of 'T-shirt', removal by mean), 16, 'mean')
     """
 
     model: ImageModel
@@ -114,6 +119,10 @@ def image_game(
     `players` are patches (by default at most 5 × 5, blocks of the model's own), a grid (rows, columns), "segments:40" (regions
     of similar colour), "pixels", or an (H, W) array of whole numbers that names the segment of every pixel (negative: the
     pixel belongs to nobody and always stays).
+
+    >>> from accredit.models import builtin, load_image_model
+    >>> image_game(load_image_model(builtin.vision_folder()), np.eye(28), players=(2, 2), removal="black").players
+    ('r0c0', 'r0c1', 'r1c0', 'r1c1')
     """
     pixels = model.encode(image)
     outputs = len(model.predict(pixels))

@@ -81,7 +81,16 @@ class PartsGame(ABC):
 
 @final
 class PartsGames:
-    """The games of several targets over the parts of one input, from the same evaluations. See `PartsGame.paying`."""
+    """The games of several targets over the parts of one input, from the same evaluations. See `PartsGame.paying`.
+
+    >>> import numpy as np
+    >>> from accredit.games import string_game
+    >>> from accredit.models import as_string_model
+    >>> count = as_string_model(lambda texts: [[text.count("good"), text.count("bad")] for text in texts])
+    >>> both = string_game(count, "good or bad", target=0).paying([0, 1])
+    >>> both.payoff(np.eye(3, dtype=bool)).tolist()  # one row per word, one column per target
+    [[1.0, 0.0], [0.0, 0.0], [0.0, 1.0]]
+    """
 
     def __init__(self, game: PartsGame, targets: tuple[int, ...]) -> None:
         self.game, self.targets = game, targets

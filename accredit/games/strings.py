@@ -22,7 +22,13 @@ ROWS = 256  # texts in one call
 
 @final
 class StringGame(PartsGame):
-    """v(S) = payoff of the text in which only the words of S are left, each with the space before it."""
+    """v(S) = payoff of the text in which only the words of S are left, each with the space before it.
+
+    >>> from accredit.models import as_string_model
+    >>> game = string_game(as_string_model(lambda texts: [len(text) for text in texts]), "A good film")
+    >>> game.players, game.left(np.array([True, False, True]))
+    (('A', 'good', 'film'), 'A film')
+    """
 
     model: StringModel
     removal = "delete"

@@ -32,7 +32,12 @@ CALL_ROWS = 1 << 16  # rows in one call of the model
 
 @final
 class TabularGame(PartsGame):
-    """v(S) = mean payoff of the row in which only columns of S keep their value; see the formula in the module's docstring."""
+    """v(S) = mean payoff of the row in which only columns of S keep their value; see the formula in the module's docstring.
+
+    >>> game = tabular_game(lambda rows: rows @ [2.0, 1.0], [3.0, 5.0], [[0.0, 0.0], [2.0, 0.0]])
+    >>> game.payoff(np.array([[False, False], [True, False], [True, True]])), game.provenance["background rows"]
+    (array([ 2.,  6., 11.]), 2)
+    """
 
     model: ArrayModel
 

@@ -44,6 +44,11 @@ class TextGame(PartsGame):
 
     Under "delete" a text with nothing left (the empty coalition, where the tokenizer adds no special tokens) is read as one
     beginning-of-text token.
+
+    >>> from accredit.models import builtin, load_text_model
+    >>> game = text_game(load_text_model(builtin.text_folder()), "A gripping film.", players="word")
+    >>> game, game.removal
+    (TextGame(4 players, logit of 'POSITIVE', removal by mask), 'mask')
     """
 
     model: TextModel
@@ -274,6 +279,14 @@ def text_game(
     the output is read at a fixed position). `payoff` is one of `accredit.models.payoffs`, of `target`: a label or token, an
     index, or None for what the model predicts; or a function of the model's outputs, (batch, classes) -> (batch,).
     `memory` bounds the bytes of activations in one forward pass.
+
+    >>> from accredit.models import builtin, load_text_model
+    >>> game = text_game(load_text_model(builtin.text_folder()), "A gripping film.", players="word", payoff="probability")
+    >>> game.players
+    ('A', 'gripping', 'film', '.')
+    >>> everyone, dull = game.payoff(np.array([[True, True, True, True], [True, False, True, True]]))
+    >>> bool(everyone > dull)
+    True
     """
     encoded = text if isinstance(text, Encoded) else model.encode(text)
     if removal is None:

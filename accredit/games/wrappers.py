@@ -120,7 +120,13 @@ def restricted(game: Game, players: Iterable[str], given: Iterable[str] = ()) ->
 
 
 class Cached:
-    """A game that asks for each coalition once; keys are packed bits. See `cached`."""
+    """A game that asks for each coalition once; keys are packed bits. See `cached`.
+
+    >>> from accredit.games import TableGame
+    >>> game = cached(TableGame(("alice", "bob"), [0, 5, 3, 10]))
+    >>> game.payoff(np.array([[True, True], [True, True], [True, False]])), game.remembered
+    (array([10., 10.,  5.]), 2)
+    """
 
     def __init__(self, game: Game) -> None:
         self._game = game
@@ -145,7 +151,13 @@ class Cached:
 
 
 class CachedGames(_Several, Cached):
-    """Several games that ask for each coalition once. See `cached`."""
+    """Several games that ask for each coalition once. See `cached`.
+
+    >>> from accredit.games import TableGames
+    >>> grades = cached(TableGames(("alice", "bob"), ("maths", "music"), [[0, 0], [5, 1], [3, 2], [10, 3]]))
+    >>> grades.outputs, grades.payoff(np.array([[True, True], [True, True]])).tolist(), grades.remembered
+    (('maths', 'music'), [[10.0, 3.0], [10.0, 3.0]], 1)
+    """
 
 
 @overload
@@ -154,12 +166,26 @@ def cached(game: Games) -> CachedGames: ...
 def cached(game: Game) -> Cached: ...
 @checked_arguments
 def cached(game: Game) -> Cached:
-    """`game` with every payoff remembered, so that repeated coalitions, also within one batch, cost nothing."""
+    """`game` with every payoff remembered, so that repeated coalitions, also within one batch, cost nothing.
+
+    >>> from accredit.games import TableGame
+    >>> game = cached(TableGame(("alice", "bob"), [0, 5, 3, 10]))
+    >>> game.payoff(np.array([[True, False]] * 3)), game.remembered
+    (array([5., 5., 5.]), 1)
+    """
     return (CachedGames if isinstance(game, Games) else Cached)(game)
 
 
 class Counted:
-    """A game that counts what it is asked. See `counted`."""
+    """A game that counts what it is asked. See `counted`.
+
+    >>> from accredit.games import TableGame
+    >>> from accredit.values import Permutations
+    >>> game = counted(TableGame(("alice", "bob"), [0, 5, 3, 10]))
+    >>> _ = Permutations(orders=2, seed=0).solve(game)
+    >>> game.payoffs, game.calls
+    (4, 2)
+    """
 
     def __init__(self, game: Game) -> None:
         self._game = game
@@ -177,7 +203,13 @@ class Counted:
 
 
 class CountedGames(_Several, Counted):
-    """Several games that count what they are asked, once for all outputs. See `counted`."""
+    """Several games that count what they are asked, once for all outputs. See `counted`.
+
+    >>> from accredit.games import TableGames
+    >>> grades = counted(TableGames(("alice", "bob"), ("maths", "music"), [[0, 0], [5, 1], [3, 2], [10, 3]]))
+    >>> grades.payoff(np.array([[True, True], [True, False]])).tolist(), grades.payoffs
+    ([[10.0, 3.0], [5.0, 1.0]], 2)
+    """
 
 
 @overload
@@ -186,7 +218,13 @@ def counted(game: Games) -> CountedGames: ...
 def counted(game: Game) -> Counted: ...
 @checked_arguments
 def counted(game: Game) -> Counted:
-    """`game` with a ledger: `.payoffs` counts coalitions asked, `.calls` the batches."""
+    """`game` with a ledger: `.payoffs` counts coalitions asked, `.calls` the batches.
+
+    >>> from accredit.games import TableGame
+    >>> game = counted(TableGame(("alice", "bob"), [0, 5, 3, 10]))
+    >>> game.payoff(np.array([[True, False], [True, True]])), game.payoffs, game.calls
+    (array([ 5., 10.]), 2, 1)
+    """
     return (CountedGames if isinstance(game, Games) else Counted)(game)
 
 

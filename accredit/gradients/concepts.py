@@ -66,6 +66,16 @@ def tcav(
     The result is in `certificate`: "p", "p corrected", "random score" (mean over random concepts), "sensitivity" (mean
     slope along the concept), "sensitivity per input" (the slope S(x) of each input, a row for each concept) and "separation"
     (the classifiers' mean accuracy on their own examples).
+
+    >>> import torch
+    >>> net = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.Linear(2, 2))
+    >>> _ = net[0].weight.data.copy_(torch.eye(2)), net[1].weight.data.copy_(torch.tensor([[0.0, 0.0], [1.0, 0.0]]))
+    >>> rng = np.random.default_rng(0)
+    >>> examples, random = rng.normal(size=(5, 2)), rng.normal(size=(40, 2))
+    >>> concepts = {"right": rng.normal(size=(10, 2)) + [5, 0]}
+    >>> found = tcav(net, examples, concepts, random, layer="0", target=1, random_concepts=9, negatives=2)
+    >>> found["right"], bool(found.certificate["separation"][0] > 0.9)
+    (1.0, True)
     """
     _check(concepts, random, examples, random_concepts, negatives, test, penalty)
     rng = np.random.default_rng(seed)

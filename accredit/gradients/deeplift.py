@@ -41,6 +41,13 @@ def deep_lift(
     """Share f(input) − f(baseline) by the multipliers of DeepLIFT; `baseline` may be a list, over which the mean is taken.
 
     Refused where the shares do not add up, which shows that the model has an operation without a rule.
+
+    >>> import torch
+    >>> net = torch.nn.Sequential(torch.nn.Linear(2, 1, bias=False), torch.nn.ReLU()).double()
+    >>> _ = net[0].weight.data.copy_(torch.tensor([[3.0, -1.0]]))
+    >>> found = deep_lift(net, [2.0, 1.0], target=0)
+    >>> found.credit.round(9), found.total
+    (array([ 6., -1.]), 5.0)
     """
     asked = {"target": target, "payoff": payoff, "players": players, "layer": layer}
     return deep_lift_at([point(model, given, baseline=way, **asked) for way in several(baseline)])

@@ -43,6 +43,11 @@ def discretised_integrated_gradients(
 
     Each next word is among the `neighbours` nearest of the last: the one that has to be bent least (`strategy="greedy"`), or
     the one with the most coordinates between the last word and the baseline ("maxcount"). One backward pass per point.
+
+    >>> from accredit.models import builtin, load_text_model
+    >>> found = discretised_integrated_gradients(load_text_model(builtin.text_folder()), "A gripping film.", points=5)
+    >>> found.players, str(found.claim("efficiency").holds)
+    (('A', 'gripping', 'film', '.'), 'no')
     """
     at = point(model, given, target=target, payoff=payoff, players=players, baseline=baseline)
     return discretised_integrated_gradients_at(at, points, neighbours, strategy)

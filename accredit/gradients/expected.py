@@ -42,6 +42,12 @@ def gradient_shap(
 
     `baseline` is one of those of `integrated_gradients`, or a list of them, drawn with equal chance. With `noise` the input
     itself is shaken by that share of its range, as captum's `stdevs` do. One forward and backward pass per sample.
+
+    >>> import torch
+    >>> net = torch.nn.Linear(2, 1).double()
+    >>> _ = net.weight.data.copy_(torch.tensor([[3.0, -1.0]]))
+    >>> gradient_shap(net, [2.0, 1.0], target=0, samples=4).credit  # a linear map has the same slope everywhere
+    array([ 6., -1.])
     """
     asked = {"target": target, "payoff": payoff, "players": players, "layer": layer}
     points = [point(model, given, baseline=way, **asked) for way in several(baseline)]

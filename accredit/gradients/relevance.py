@@ -30,6 +30,12 @@ def attn_lrp(
 
     The credits are scores. Linear maps without bias, norms, activation functions and products pass on all they get; biases,
     position embeddings and the softmax of attention keep some. The certificate says how much arrived where.
+
+    >>> import torch
+    >>> net = torch.nn.Linear(2, 1, bias=False).double()
+    >>> _ = net.weight.data.copy_(torch.tensor([[3.0, -1.0]]))
+    >>> attn_lrp(net, [2.0, 1.0], target=0).credit  # of a linear map: input times weight
+    array([ 6., -1.])
     """
     return attn_lrp_at(point(model, given, target=target, payoff=payoff, players=players, layer=layer))
 

@@ -39,6 +39,13 @@ def sequential_integrated_gradients(
 
     The steps are doubled, for the players that need it, until no player misses its own difference by more than `tolerance`
     times Σ |credit|. `steps` forward and backward passes per player, or more.
+
+    >>> import torch
+    >>> class Product(torch.nn.Module):
+    ...     def forward(self, rows):
+    ...         return rows.prod(dim=1, keepdim=True)
+    >>> sequential_integrated_gradients(Product(), [2.0, 3.0], target=0).credit.round(6)  # leave-one-out
+    array([6., 6.])
     """
     at = point(model, given, target=target, payoff=payoff, players=players, baseline=baseline)
     return sequential_integrated_gradients_at(at, tolerance, most_steps, steps)

@@ -36,7 +36,14 @@ def saliency(
     players: Any = None,
     layer: int | str | None = None,
 ) -> Attribution:
-    """How strongly the payoff reacts to a small change of each player: Σ |slope| (Simonyan et al., 2013)."""
+    """How strongly the payoff reacts to a small change of each player: Σ |slope| (Simonyan et al., 2013).
+
+    >>> import torch
+    >>> net = torch.nn.Linear(2, 1).double()
+    >>> _ = net.weight.data.copy_(torch.tensor([[3.0, -1.0]]))
+    >>> saliency(net, [2.0, 1.0], target=0).credit
+    array([3., 1.])
+    """
     return saliency_at(point(model, given, target=target, payoff=payoff, players=players, layer=layer))
 
 
@@ -59,6 +66,12 @@ def input_x_gradient(
     """Input times slope, summed over each player's coordinates (Shrikumar et al., 2016).
 
     It equals integrated gradients from a zero baseline where the payoff is linear.
+
+    >>> import torch
+    >>> net = torch.nn.Linear(2, 1).double()
+    >>> _ = net.weight.data.copy_(torch.tensor([[3.0, -1.0]]))
+    >>> input_x_gradient(net, [2.0, 1.0], target=0, players=["age", "pay"]).as_dict()
+    {'age': 6.0, 'pay': -1.0}
     """
     return input_x_gradient_at(point(model, given, target=target, payoff=payoff, players=players, layer=layer))
 
@@ -87,6 +100,12 @@ def smoothgrad(
 
     The noise has standard deviation `noise` times the range of the input, on players' coordinates only. Standard errors
     are those of the mean slope, carried to the sum of its magnitudes (delta method).
+
+    >>> import torch
+    >>> net = torch.nn.Linear(2, 1).double()
+    >>> _ = net.weight.data.copy_(torch.tensor([[3.0, -1.0]]))
+    >>> smoothgrad(net, [2.0, 1.0], target=0, samples=5).credit.round(9)  # noise does not change the slope of a linear map
+    array([3., 1.])
     """
     at = point(model, given, target=target, payoff=payoff, players=players, layer=layer)
     return smoothgrad_at(at, noise, samples, seed)

@@ -76,7 +76,15 @@ class Values:
 
 @final
 class FastShapley:
-    """Shapley values of one model by one pass of a network, with calibrated intervals. Made by `fit_fast`, read by `load`."""
+    """Shapley values of one model by one pass of a network, with calibrated intervals. Made by `fit_fast`, read by `load`.
+
+    >>> import numpy as np
+    >>> from accredit.learned import fit_fast_rows
+    >>> x = np.random.default_rng(0).normal(size=(300, 3))
+    >>> fast = fit_fast_rows(x, lambda rows: rows @ [2.0, 1.0, 0.0], x[:20], calibration=40, epochs=40)
+    >>> fast.kind, fast.outputs, fast.report["trained on"]
+    ('rows', ('prediction',), 260)
+    """
 
     def __init__(
         self, kind: str, outputs: tuple[str, ...], sizes: dict[str, int], calibration: Calibration, near: Nearness,

@@ -55,6 +55,12 @@ def fit_fast_inputs(
 
     Texts may differ in their number of words; pictures must have the same patches. `target` lists the outputs to learn
     (default: all). The other settings are those of `explain`, and of `fit_fast`.
+
+    >>> words = ["good", "bad", "long", "short", "film", "plot"]
+    >>> texts = [" ".join(np.random.default_rng(k).choice(words, size=4)) for k in range(60)]
+    >>> fast = fit_fast_inputs(texts, pairs=2, calibration=20, epochs=2, width=16)  # far too few
+    >>> fast.kind, fast.outputs
+    ('texts', ('NEGATIVE', 'POSITIVE'))
     """
     from accredit.explanation.explainer import loaded_model
 
@@ -76,6 +82,12 @@ def explain_rows_fast(
 
     Model and background must be those it was fitted for. Rows that it is unsure of are computed in the usual way, `fallback` of
     them at most; notes say which.
+
+    >>> x = np.random.default_rng(0).normal(size=(300, 3))
+    >>> model, background = lambda rows: rows @ [2.0, 1.0, 0.0], x[:20]
+    >>> fast = fit_fast_rows(x, model, background, calibration=40, epochs=40)
+    >>> explain_rows_fast(fast, x[:2], model, background).credit.shape
+    (2, 3, 1)
     """
     fast = explainer if isinstance(explainer, FastShapley) else FastShapley.load(explainer)
     if fast.kind != "rows":

@@ -73,7 +73,13 @@ def selector_for(
 
 @checked_arguments
 def as_black_box(network: nn.Module, inputs: Inputs, rows: int = 512) -> BlackBox:
-    """A network as a black box: (N, ...) inputs to (N, classes) probabilities, `rows` at a time."""
+    """A network as a black box: (N, ...) inputs to (N, classes) probabilities, `rows` at a time.
+
+    >>> from accredit.learned import Tabular
+    >>> box = as_black_box(torch.nn.Linear(3, 2), Tabular(3))
+    >>> box([[1.0, 2.0, 3.0]]).sum(axis=1).round(9)  # probabilities
+    array([1.])
+    """
 
     def answer(x: Array) -> Array:
         given = inputs.check(x)

@@ -59,6 +59,10 @@ def vibi(
     """The variational information bottleneck: L2X with β nats charged for each nat of choice (Bang et al., 2021).
 
     A row's loss is the mean over `draws` masks; the published 12 cost twelve passes of the surrogate.
+
+    >>> from accredit.learned import Tabular
+    >>> vibi(Tabular(10), classes=2, k=3)
+    vibi(Tabular, 10 players, k=3, relaxed top-3, temperature 0.5)
     """
     law = RelaxedTopK(checked_k(k, inputs.n), temperature, whole("draws", draws))
     given = defaults(inputs, k) | {"target": "choices", "price": beta} | settings
@@ -73,6 +77,10 @@ def invase(
 
     With k, sets of exactly k are drawn instead, each against a second draw, and nothing is charged. Coins that are charged for
     the share they choose settle where the price says, not at k, and a surrogate that learned from them reads k players badly.
+
+    >>> from accredit.learned import Tabular
+    >>> invase(Tabular(10), classes=2, k=3)
+    invase(Tabular, 10 players, k=3, drawn sets of 3, taught by reinforce)
     """
     if k is not None:
         law = DrawnTopK(checked_k(k, inputs.n))
@@ -92,7 +100,12 @@ def realx(
     random_epochs: int | None = None,
     **settings: Any,
 ) -> TrainedExplainer:
-    """The surrogate learns from fair coins first, so that it knows no code; then the selector (Jethani et al., 2021)."""
+    """The surrogate learns from fair coins first, so that it knows no code; then the selector (Jethani et al., 2021).
+
+    >>> from accredit.learned import Tabular
+    >>> realx(Tabular(10), classes=2, k=3)
+    realx(Tabular, 10 players, k=3, a coin for every player, taught by rebar)
+    """
     schedule = RandomFirst(random_epochs, Bernoulli(rate=0.5))
     given = defaults(inputs, None) | {"price": penalty} | settings
     return TrainedExplainer("realx", inputs, classes, k, Bernoulli(gradient), schedule, **given)
@@ -110,7 +123,12 @@ def l2x_pretrained(
     hard: bool = False,
     **settings: Any,
 ) -> TrainedExplainer:
-    """L2X whose surrogate learns from random masks first, relaxed like its own or (`hard`) exact sets of k."""
+    """L2X whose surrogate learns from random masks first, relaxed like its own or (`hard`) exact sets of k.
+
+    >>> from accredit.learned import Tabular
+    >>> l2x_pretrained(Tabular(10), classes=2, k=3)
+    l2x+pretraining(Tabular, 10 players, k=3, relaxed top-3, temperature 0.5)
+    """
     law = RelaxedTopK(checked_k(k, inputs.n), temperature)
     schedule = RandomFirst(random_epochs, DrawnTopK(law.k) if hard else None)
     name = "l2x+answer+pretraining" if query else "l2x+pretraining"
@@ -134,6 +152,10 @@ def l2x_weighted(
     """L2X whose surrogate learns from rows weighted by P(y)/P(y|m), its selector from unweighted ones.
 
     With `learn_first` P(y|m) learns from a batch before it weighs it, which makes weights too small where players are many.
+
+    >>> from accredit.learned import Tabular
+    >>> l2x_weighted(Tabular(10), classes=2, k=3)
+    l2x+weighting(Tabular, 10 players, k=3, relaxed top-3, temperature 0.5)
     """
     pictures = isinstance(inputs, Pixels)
     schedule = Weighted(

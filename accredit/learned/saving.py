@@ -30,6 +30,17 @@ def load(
 
     One whose selector sees the black box's answer (`query`) needs the black box to explain; one with networks of your own
     needs the function that makes them.
+
+    >>> import tempfile
+    >>> import numpy as np
+    >>> from accredit.learned import Tabular, l2x
+    >>> x, folder = np.random.default_rng(0).normal(size=(600, 4)), tempfile.mkdtemp()
+    >>> def box(rows):
+    ...     return np.stack([rows[:, 0] < 0, rows[:, 0] >= 0], axis=1).astype(float)
+    >>> explainer = l2x(Tabular(4), classes=2, k=1, training=Training(epochs=20, rate=0.01)).fit(x, box)
+    >>> explainer.save(folder)
+    >>> bool((load(folder).scores(x) == explainer.scores(x)).all())
+    True
     """
     if described(folder).get("kind") == cxplain.KIND:
         return cxplain.CXPlain.load(folder)

@@ -34,6 +34,9 @@ class Training:
     epochs, and the best weights are kept. With `averaging` they are moving averages over steps that forget by this factor
     (faster in the first steps), which are judged and kept in place of the last weights. Networks and batches are on `device`;
     what is trained comes back to the CPU.
+
+    >>> Training(epochs=10, optimiser="adam").batch
+    64
     """
 
     epochs: int = 5

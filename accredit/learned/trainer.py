@@ -48,6 +48,14 @@ class TrainedExplainer:
 
     Networks are those of `accredit.learned.networks`; or `encoder`, a Hugging Face model or configuration, is the body of both;
     or `networks` makes them: selector(x, answer) gives logits (N, n), surrogate(x, mask) gives logits (N, classes).
+
+    >>> from accredit.learned import Tabular, l2x
+    >>> x = np.random.default_rng(0).normal(size=(600, 4))
+    >>> def box(rows):  # only the first column matters
+    ...     return np.stack([rows[:, 0] < 0, rows[:, 0] >= 0], axis=1).astype(float)
+    >>> explainer = l2x(Tabular(4), classes=2, k=1, training=Training(epochs=20, rate=0.01)).fit(x, box)
+    >>> explainer.explain(x[0]).chosen
+    array([ True, False, False, False])
     """
 
     def __init__(

@@ -60,6 +60,11 @@ class AnsweringModel:
 
     A text is read as `tokenizer(text)` gives it, messages as `tokenizer.apply_chat_template(messages)` does. A text that
     already begins with the begin-of-text token, as a rendered chat does, gets no second one.
+
+    >>> from accredit.models import builtin
+    >>> model = as_answering_model(*builtin.load_answers())
+    >>> model.generate(model.prompt(context=["Anna lives in Rome ."], query="Where does Anna live ?")).text
+    'Anna lives in Rome .'
     """
 
     def __init__(self, text_model: TextModel) -> None:
@@ -465,5 +470,10 @@ def _are_ids(prompt: Any) -> bool:
 
 @checked_arguments
 def as_answering_model(model: Any, tokenizer: Any = None) -> AnsweringModel:
-    """A model that answers from (model, tokenizer), from a transformers pipeline or a text model, or unchanged."""
+    """A model that answers from (model, tokenizer), from a transformers pipeline or a text model, or unchanged.
+
+    >>> from accredit.models import builtin
+    >>> as_answering_model(*builtin.load_answers()).encodes  # a causal model: nothing is encoded first
+    False
+    """
     return model if isinstance(model, AnsweringModel) else AnsweringModel(as_text_model(model, tokenizer))

@@ -18,6 +18,10 @@ class ArrayModel:
     """A function from a batch of rows to outputs: (batch, …) -> (batch, outputs).
 
     `rows` may be an array or, for pipelines that name their columns, a DataFrame.
+
+    >>> model = ArrayModel(lambda rows: rows @ np.array([[2.0, 0.0], [0.0, 1.0]]), labels=("price", "size"))
+    >>> model.outputs(np.array([[1.0, 3.0]])), model.label(1)
+    (array([[2., 3.]]), 'size')
     """
 
     def __init__(

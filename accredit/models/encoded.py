@@ -25,7 +25,13 @@ _OWN_WORDS = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]
 
 @dataclass(frozen=True, eq=False)
 class Encoded:
-    """One text, cut into the T tokens that a model reads. Special tokens ([CLS], BOS, …) are never players."""
+    """One text, cut into the T tokens that a model reads. Special tokens ([CLS], BOS, …) are never players.
+
+    >>> from accredit.models import builtin, load_text_model
+    >>> read = load_text_model(builtin.text_folder()).encode("A gripping film.")
+    >>> read.tokens, read.special.tolist(), read.partition("word").players
+    (('[CLS]', 'A', 'gripping', 'film', '.', '[SEP]'), [True, False, False, False, False, True], ('A', 'gripping', 'film', '.'))
+    """
 
     text: str
     ids: IntArray  # (T,)

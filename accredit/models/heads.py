@@ -33,6 +33,12 @@ def read_model(
 
     `law` says how the columns become probabilities: "softmax", "sigmoid", or "none" where they do not. A `read` that looks at
     fixed positions needs `in_place=True`: then tokens are never deleted, because the others would move.
+
+    >>> from accredit.models import builtin
+    >>> model, tokenizer = builtin.load_text()
+    >>> length = read_model(model.bert, tokenizer, lambda output: output.pooler_output.norm(dim=1)[:, None], ["length"])
+    >>> length.predict(length.encode("A gripping film.")).shape
+    (1,)
     """
     names = checked_names(labels, "labels")
     return _headed(model, tokenizer, Head(lambda output, _: read(output), names, law, in_place, (read, names)))
@@ -40,7 +46,15 @@ def read_model(
 
 @checked_arguments
 def token_label_model(model: Any, tokenizer: Any, at: int) -> TextModel:
-    """A token classifier, asked for the label of one token: the `at`-th of those that `model.encode(text).tokens` lists."""
+    """A token classifier, asked for the label of one token: the `at`-th of those that `model.encode(text).tokens` lists.
+
+    >>> from accredit.models import builtin
+    >>> from transformers import BertForTokenClassification
+    >>> model, tokenizer = builtin.load_text()
+    >>> tagger = token_label_model(BertForTokenClassification(model.config).eval(), tokenizer, at=2)  # with random weights
+    >>> tagger.predict(tagger.encode("A gripping film.")).shape
+    (2,)
+    """
     _check_ends(model, "ForTokenClassification", "token_label_model")
     whole_number(at, "at", 0, example=1)
     names = tuple(label_of(model.config, i) for i in range(model.config.num_labels))
@@ -54,6 +68,13 @@ def span_model(model: Any, tokenizer: Any, start: int, end: int) -> TextModel:
     """A model of question answering, asked for one span: the logit of its first token as start plus that of its last as end.
 
     The text is a pair (question, context). `start` and `end` count the tokens that `model.encode(text).tokens` lists.
+
+    >>> from accredit.models import builtin
+    >>> from transformers import BertForQuestionAnswering
+    >>> model, tokenizer = builtin.load_text()
+    >>> span = span_model(BertForQuestionAnswering(model.config).eval(), tokenizer, start=7, end=8)  # with random weights
+    >>> span.predict(span.encode(("Which film ?", "A gripping film ."))).shape, span.label(0)
+    ((1,), 'span 7–8')
     """
     _check_ends(model, "ForQuestionAnswering", "span_model")
     whole_number(start, "start", 0, example=1)
@@ -71,6 +92,12 @@ def similarity_model(model: Any, tokenizer: Any, to: str, pooling: Pooling = "me
     """A model of embeddings, asked how close a text is to another: the cosine of their two vectors.
 
     A vector is the last hidden states pooled: their mean over all tokens that are read, the first, or the last.
+
+    >>> from accredit.models import builtin
+    >>> model, tokenizer = builtin.load_text()
+    >>> near = similarity_model(model.bert, tokenizer, to="A gripping film.")
+    >>> near.predict(near.encode("A gripping film.")).round(4)  # the cosine of a text with itself
+    array([1.])
     """
 
     def vector(output: Any, batch: TokenBatch) -> torch.Tensor:

@@ -32,7 +32,13 @@ Preprocess = Callable[[Any], Any]  # PIL image -> (C, H, W) or (1, C, H, W)
 
 @final
 class ImageModel:
-    """An image classifier, ready to be explained. Credit is for a label; players are patches."""
+    """An image classifier, ready to be explained. Credit is for a label; players are patches.
+
+    >>> from accredit.models import builtin, load_image_model
+    >>> model = load_image_model(builtin.vision_folder())
+    >>> model.encode(np.eye(28)).size, model.label(1)
+    ((28, 28), 'Trouser')
+    """
 
     def __init__(
         self,
@@ -355,6 +361,10 @@ def as_image_model(
 
     A network without a processor reads pictures of their own size, scaled to 0…1. `size` resizes them, `mean` and `std` (one
     number, or one per channel) normalise them after scaling; or `preprocess`, a function of a PIL image, does it all.
+
+    >>> net = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(64, 3))
+    >>> as_image_model(net, size=8).encode(np.eye(20)).size
+    (8, 8)
     """
     ways = {"size": size, "mean": mean, "std": std, "preprocess": preprocess}
     given = [name for name, value in ways.items() if value is not None]

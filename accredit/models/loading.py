@@ -28,6 +28,10 @@ def load_text_model(folder_or_name: str | Path, *, download: bool = False) -> Te
     A name is looked up in the local cache; `download=True` allows the network. Refused, with a reason: folders without
     a model, weights that only come as pickles, models that bring their own code (`auto_map`), heads without weights. A
     folder with a LoRA adapter gives its base model with the adapter beside it.
+
+    >>> from accredit.models import builtin
+    >>> load_text_model(builtin.text_folder()).task
+    'classify'
     """
     import transformers
 
@@ -65,7 +69,12 @@ def load_text_model(folder_or_name: str | Path, *, download: bool = False) -> Te
 
 @checked_arguments
 def load_image_model(folder_or_name: str | Path, *, download: bool = False) -> ImageModel:
-    """A Hugging Face image classifier from a folder, or by name; the same rules as `load_text_model`."""
+    """A Hugging Face image classifier from a folder, or by name; the same rules as `load_text_model`.
+
+    >>> from accredit.models import builtin
+    >>> load_image_model(builtin.vision_folder()).label(0)
+    'T-shirt'
+    """
     import transformers
 
     folder = model_folder(folder_or_name, download)
@@ -90,7 +99,12 @@ def load_image_model(folder_or_name: str | Path, *, download: bool = False) -> I
 
 @checked_arguments
 def load_model(folder_or_name: str | Path, *, download: bool = False) -> TextModel | ImageModel:
-    """A text or image model, whichever the folder holds."""
+    """A text or image model, whichever the folder holds.
+
+    >>> from accredit.models import builtin
+    >>> [type(load_model(folder)).__name__ for folder in (builtin.text_folder(), builtin.vision_folder())]
+    ['TextModel', 'ImageModel']
+    """
     folder = model_folder(folder_or_name, download)
     image = _architecture(model_config(folder), folder).endswith("ForImageClassification")
     return (load_image_model if image else load_text_model)(folder_or_name, download=download)

@@ -29,7 +29,12 @@ Players = str | tuple[int, int] | npt.NDArray[Any] | Partition | None
 
 @dataclass(frozen=True, eq=False)
 class Pixels:
-    """One picture as a model reads it."""
+    """One picture as a model reads it.
+
+    >>> picture = Pixels(np.zeros((1, 28, 28), dtype=np.float32), patch=(7, 7))
+    >>> picture.size, picture.grid, picture.partition((2, 2)).players
+    ((28, 28), (4, 4), ('r0c0', 'r0c1', 'r1c0', 'r1c1'))
+    """
 
     values: npt.NDArray[np.float32]  # (C, H, W), prepared
     patch: tuple[int, int] | None  # height and width of one of the model's own patches; None: it has none

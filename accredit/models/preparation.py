@@ -23,6 +23,10 @@ class Preparation:
     A picture is resized to `size`; or to `resized` (or so that its shorter edge has that length), and then its middle is
     cut out, with black where the picture is smaller than the cut. Without a `size` it stays as large as it is, and without
     `channels` grey stays grey and colour stays colour.
+
+    >>> grey = Preparation(size=(2, 2), channels=1)
+    >>> grey.pixels(np.array([[0, 255], [255, 0]], dtype=np.uint8)).tolist()
+    [[[-1.0, 1.0], [1.0, -1.0]]]
     """
 
     size: tuple[int, int] | None  # (height, width) that the model reads

@@ -18,6 +18,11 @@ class StringModel:
     """A function from texts to outputs, ready to be explained. Its tokens are the words of the text.
 
     It has no tokenizer whose tokens could be masked, and no attention: words are removed by deletion, and games explain it.
+
+    >>> model = as_string_model(lambda texts: [text.count("good") for text in texts])
+    >>> model.outputs(["a good film", "good, good"]), model.encode("A good film").tokens
+    (array([[1.],
+           [2.]]), ('A', 'good', 'film'))
     """
 
     def __init__(self, rows: ArrayModel, model: Any) -> None:

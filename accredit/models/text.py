@@ -72,6 +72,11 @@ class TextModel:
     Four tasks, inferred from the model's class: *classify* (credit for a label), *fill* (a masked language model: for the
     token at the one mask in the text), *continue* (a causal one: credit for the next token) and *translate* (an
     encoder–decoder: credit of source tokens for the next decoder token, after an optional prefix).
+
+    >>> from accredit.models import builtin, load_text_model
+    >>> model = load_text_model(builtin.text_folder())
+    >>> model.task, model.label(int(model.predict(model.encode("A gripping film.")).argmax()))
+    ('classify', 'POSITIVE')
     """
 
     def __init__(self, model: Any, tokenizer: Any, name: str | None = None, head: Head | None = None) -> None:
@@ -378,7 +383,16 @@ class TextModel:
 
 @checked_arguments
 def as_text_model(model: Any, tokenizer: Any = None, head: Head | None = None) -> TextModel:
-    """A text model from (model, tokenizer), from a transformers pipeline, or unchanged."""
+    """A text model from (model, tokenizer), from a transformers pipeline, or unchanged.
+
+    >>> from accredit.models import builtin
+    >>> as_text_model(*builtin.load_text()).task
+    'classify'
+    >>> as_text_model(builtin.load_text()[0])
+    Traceback (most recent call last):
+        ...
+    accredit.core.errors.InvalidInput: BertForSequenceClassification came without a tokenizer; write ...
+    """
     if isinstance(model, TextModel):
         return model
     if tokenizer is None and hasattr(model, "model") and hasattr(model, "tokenizer"):

@@ -76,7 +76,17 @@ def random_masks(
 
 @dataclass(frozen=True)
 class Plain:
-    """Everything together on one loss: the usual way, open to shortcuts."""
+    """Everything together on one loss: the usual way, open to shortcuts.
+
+    >>> from accredit.shortcuts import AttentionClassifier, AttentionShape, train_attention
+    >>> rng = np.random.default_rng(0)
+    >>> labels = rng.integers(2, size=200)
+    >>> tokens = rng.normal(size=(200, 3, 2)) + (2 * labels - 1)[:, None, None]
+    >>> model = AttentionClassifier(AttentionShape(width=2, query=2, head=()), seed=0)
+    >>> history = train_attention(model, tokens, tokens[:, 0], labels, Plain(epochs=5), batch=20)
+    >>> sorted({epoch.stage for epoch in history.epochs})
+    ['together']
+    """
 
     epochs: int = 25
 
@@ -110,6 +120,15 @@ class RandomPretraining:
 
     The law of the random masks is a real choice: on real reviews flat masks (Dirichlet(1)) served a linear head on a sum
     and one-hot masks a recurrent encoder; a deep head that saw no masks like those of attention kept the shortcut.
+
+    >>> from accredit.shortcuts import AttentionClassifier, AttentionShape, train_attention
+    >>> rng = np.random.default_rng(0)
+    >>> labels = rng.integers(2, size=200)
+    >>> tokens = rng.normal(size=(200, 3, 2)) + (2 * labels - 1)[:, None, None]
+    >>> model = AttentionClassifier(AttentionShape(width=2, query=2, head=()), seed=0)
+    >>> cure = RandomPretraining(law="one-hot", random_epochs=2, epochs=2)
+    >>> [epoch.stage for epoch in train_attention(model, tokens, tokens[:, 0], labels, cure, batch=20).epochs]
+    ['random masks', 'random masks', 'attention alone', 'attention alone']
     """
 
     law: Literal["dirichlet", "one-hot"] = "dirichlet"
@@ -161,6 +180,15 @@ class MaskNeutral:
     in answers that are wrong on purpose, all attention on one token. `warm_up` epochs of the answering part on random
     one-hot masks come first where that is a danger. `weigh_attention=True` weighs attention's loss too; on real data
     much of the shortcut then stays.
+
+    >>> from accredit.shortcuts import AttentionClassifier, AttentionShape, train_attention
+    >>> rng = np.random.default_rng(0)
+    >>> labels = rng.integers(2, size=200)
+    >>> tokens = rng.normal(size=(200, 3, 2)) + (2 * labels - 1)[:, None, None]
+    >>> model = AttentionClassifier(AttentionShape(width=2, query=2, head=()), seed=0)
+    >>> history = train_attention(model, tokens, tokens[:, 0], labels, MaskNeutral(epochs=5), batch=20)
+    >>> sorted({epoch.stage for epoch in history.epochs})
+    ['weighted']
     """
 
     epochs: int = 25

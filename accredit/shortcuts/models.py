@@ -27,7 +27,15 @@ PREDICT_ROWS = 4096
 
 @dataclass(frozen=True)
 class AttentionShape:
-    """Sizes and kinds of the parts; with the weights, all that a saved model consists of."""
+    """Sizes and kinds of the parts; with the weights, all that a saved model consists of.
+
+    >>> AttentionShape(width=50, query=30, encoder="rcnn").features
+    128
+    >>> AttentionShape(width=0, query=30)
+    Traceback (most recent call last):
+        ...
+    accredit.core.errors.InvalidInput: AttentionShape(width=0, query=30, classes=2, encoder='pooling', ...
+    """
 
     width: int  # numbers in a token vector
     query: int  # numbers in a query vector
@@ -212,7 +220,14 @@ class AttentionClassifier(nn.Module):
 
 
 def load_attention_classifier(folder: str | Path) -> AttentionClassifier:
-    """What `AttentionClassifier.save` wrote."""
+    """What `AttentionClassifier.save` wrote.
+
+    >>> import tempfile
+    >>> folder = tempfile.mkdtemp()
+    >>> AttentionClassifier(AttentionShape(width=3, query=2)).save(folder)
+    >>> load_attention_classifier(folder).shape.width
+    3
+    """
     from safetensors.torch import load_file
 
     source = Path(folder)

@@ -27,11 +27,28 @@ WATCH_SECONDS = 0.02  # between looks at what another process is evaluating, at 
 
 
 class Quarantined(BadPayoff):
-    """Some coalitions have no payoff after every retry; all others are stored."""
+    """Some coalitions have no payoff after every retry; all others are stored.
+
+    >>> from accredit.games import FunctionGame
+    >>> def fails(coalitions):
+    ...     raise OSError("the disk is full")
+    >>> with durable(FunctionGame("ab", fails), executor="serial", name={"game": "fails"}, retries=0) as game:
+    ...     game.payoff(np.array([[True, False]]))
+    Traceback (most recent call last):
+        ...
+    accredit.store.durable.Quarantined: 1 of 1 coalitions have no payoff after 1 attempts; the first, {a}, says: ...
+    """
 
 
 class Durable:
-    """See `durable`."""
+    """See `durable`.
+
+    >>> from accredit.games import TableGame
+    >>> from accredit.values import shapley
+    >>> with durable(TableGame(("alice", "bob"), [0, 5, 3, 10]), executor="serial") as game:
+    ...     shapley(game).credit, game.evaluated
+    (array([6., 4.]), 4)
+    """
 
     def __init__(
         self,

@@ -16,7 +16,11 @@ PROOF_BYTES = 8  # one damaged row in 2^64 would pass
 
 @dataclass(frozen=True)
 class Entry:
-    """One evaluated coalition."""
+    """One evaluated coalition.
+
+    >>> Entry(b"\\x03", "ok", 10.0, seconds=0.5).status, Entry(b"\\x01", "failed", None, 0.1, problem="out of memory").value
+    ('ok', None)
+    """
 
     coalition: bytes  # packed bits
     status: str  # ok, failed (will be tried again), quarantined (kept failing)

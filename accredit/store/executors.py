@@ -34,12 +34,30 @@ TALKATIVE = ("distributed", "tornado", "asyncio")  # each reports a lost connect
 
 
 class ExecutorError(AccreditError):
-    """Workers cannot be reached, started or rebuilt."""
+    """Workers cannot be reached, started or rebuilt.
+
+    >>> from concurrent.futures import ThreadPoolExecutor
+    >>> import numpy as np
+    >>> from accredit.games import TableGame
+    >>> from accredit.store import durable
+    >>> closed = ThreadPoolExecutor()
+    >>> closed.shutdown()
+    >>> with durable(TableGame("ab", [0, 5, 3, 10]), executor=closed) as game:
+    ...     game.payoff(np.ones((1, 2), dtype=bool))
+    Traceback (most recent call last):
+        ...
+    accredit.store.executors.ExecutorError: the workers of ThreadPoolExecutor died, and only its owner can start ...
+    """
 
 
 @runtime_checkable
 class Executor(Protocol):
-    """Whatever runs a function elsewhere: `concurrent.futures`, loky, mpi4py.futures, Dask's `get_executor()`."""
+    """Whatever runs a function elsewhere: `concurrent.futures`, loky, mpi4py.futures, Dask's `get_executor()`.
+
+    >>> from concurrent.futures import ThreadPoolExecutor
+    >>> isinstance(ThreadPoolExecutor(), Executor), isinstance("processes:2", Executor)
+    (True, False)
+    """
 
     def submit(self, function: Callable[..., Any], /, *arguments: Any) -> Future[Any]: ...
 

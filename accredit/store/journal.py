@@ -42,7 +42,13 @@ COLUMNS = "coalition, seed, status, value, seconds, attempts, problem, block, st
 
 @dataclass(frozen=True)
 class Run:
-    """One command that used the journal."""
+    """One command that used the journal.
+
+    >>> journal = Journal(":memory:")
+    >>> journal.end_run(journal.begin_run(["value", "films.csv"], "/films"), "films.html")
+    >>> [(run.command, run.result) for run in journal.runs()]
+    [(('value', 'films.csv'), 'films.html')]
+    """
 
     id: int
     command: tuple[str, ...]

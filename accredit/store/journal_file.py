@@ -70,7 +70,18 @@ CREATE TABLE about (
 
 
 class JournalError(AccreditError):
-    """A journal cannot be opened, read or written."""
+    """A journal cannot be opened, read or written.
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from accredit.store import Journal
+    >>> file = Path(tempfile.mkdtemp(), "run.db")
+    >>> _ = file.write_text("this is not a journal")
+    >>> Journal(file)
+    Traceback (most recent call last):
+        ...
+    accredit.store.journal_file.JournalError: ...run.db is not a journal, or its beginning is damaged: file is not ...
+    """
 
 
 class JournalFile:

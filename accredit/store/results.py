@@ -41,7 +41,14 @@ def save(
 
 
 def load(path: str | Path) -> Attribution | Selection:
-    """Read what `save` wrote."""
+    """Read what `save` wrote.
+
+    >>> import tempfile
+    >>> file = f"{tempfile.mkdtemp()}/cookies.json"
+    >>> save(file, Attribution(("alice", "bob"), [6, 4], 10, "by hand"))
+    >>> load(file).as_dict()
+    {'alice': 6.0, 'bob': 4.0}
+    """
     try:
         text = read_text(path)
         return Selection.from_json(text) if '"kind": "selection"' in text[:40] else Attribution.from_json(text)
@@ -50,7 +57,14 @@ def load(path: str | Path) -> Attribution | Selection:
 
 
 def load_arrays(path: str | Path) -> dict[str, npt.NDArray[Any]]:
-    """The arrays beside a result; empty if it has none."""
+    """The arrays beside a result; empty if it has none.
+
+    >>> import tempfile
+    >>> file = f"{tempfile.mkdtemp()}/cookies.json"
+    >>> save(file, Attribution(("alice", "bob"), [6, 4], 10, "by hand"), arrays={"table": np.array([0.0, 5.0, 3.0, 10.0])})
+    >>> load_arrays(file)["table"]
+    array([ 0.,  5.,  3., 10.])
+    """
     place = check_is_file(path).with_suffix(".safetensors")
     if not place.exists():
         return {}

@@ -23,7 +23,14 @@ from accredit.values.weighing import semivalue_of
 
 @dataclass(frozen=True, eq=False)
 class RowCredit:
-    """Credit of the columns of some rows, and what it is about."""
+    """Credit of the columns of some rows, and what it is about.
+
+    >>> from sklearn.linear_model import LinearRegression
+    >>> model = LinearRegression().fit([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]], [1.0, 3.0, 0.0])
+    >>> found = closed_form(model, np.array([[2.0, 2.0]]), np.array([[0.0, 0.0]]))
+    >>> found.payoff, found.base.round(9), found.margin.round(9), found.credit[0, :, 0].round(9)
+    ('value', array([1.]), array([[3.]]), array([ 4., -2.]))
+    """
 
     credit: FloatArray  # (rows, columns, outputs)
     base: FloatArray  # (outputs,) what nobody earns

@@ -34,7 +34,14 @@ STEADY = 1e4  # the largest sum of |weights| of a rule that keeps nine digits
 
 @dataclass(frozen=True, eq=False)
 class TreeCredit:
-    """What each player earned in each output of each row; with the base it adds up to the output for Shapley."""
+    """What each player earned in each output of each row; with the base it adds up to the output for Shapley.
+
+    >>> from accredit.trees import Tree
+    >>> stump = Tree([0, -1, -1], [0.5, 0, 0], [1, 0, 0], [2, 0, 0], [0, 1, 3], [4, 1, 3])
+    >>> found = tree_credit(Forest.of([stump], features=2), [[0.2, 7.0]])  # no background: by the training weight
+    >>> found.base, found.credit[0, :, 0], found.means
+    (array([2.5]), array([-1.5,  0. ]), 'cover ratios')
+    """
 
     credit: FloatArray  # (rows, players, outputs)
     base: FloatArray  # (outputs,): what nobody earns
@@ -62,6 +69,11 @@ def tree_credit(
 
     `value` is "shapley", "banzhaf", ("beta", α, β) or one weight per coalition size. `players` merges columns: the columns of
     one player come and go together. Memory does not grow with the number of rows beyond the result itself.
+
+    >>> from accredit.trees import Tree
+    >>> stump = Tree([0, -1, -1], [0.5, 0, 0], [1, 0, 0], [2, 0, 0], [0, 1, 3], [4, 1, 3])
+    >>> tree_credit(Forest.of([stump], features=2), [[0.2, 7.0]], background=[[0.9, 1.0], [0.1, 1.0]]).credit[0, :, 0]
+    array([-1.,  0.])
     """
     matrix = forest.matrix(rows)
     of = checked_owners(players, forest.features)

@@ -19,7 +19,12 @@ ROUTE_CELLS = 1 << 20  # rows × trees that are walked at once
 
 @dataclass(frozen=True)
 class Tree:
-    """One tree as a parser finds it: nodes in any order, the root first, children by position in this tree."""
+    """One tree as a parser finds it: nodes in any order, the root first, children by position in this tree.
+
+    >>> stump = Tree([0, -1, -1], [0.5, 0, 0], [1, 0, 0], [2, 0, 0], [0, 1, 3], [4, 1, 3])  # 1 up to 0.5, else 3
+    >>> Forest.of([stump], features=1).margin(np.array([[0.2], [0.9]]))[:, 0]
+    array([1., 3.])
+    """
 
     feature: Any  # (nodes,) the column tested, −1 at a leaf
     threshold: Any  # (nodes,)

@@ -13,7 +13,14 @@ CHECKED = 1000  # rows that are compared with the model's own output
 
 
 class NotLinear(InvalidInput):
-    """This model's raw output is not a weighted sum of its columns."""
+    """This model's raw output is not a weighted sum of its columns.
+
+    >>> from sklearn.tree import DecisionTreeRegressor
+    >>> linear_of(DecisionTreeRegressor())
+    Traceback (most recent call last):
+        ...
+    accredit.trees.linear.NotLinear: DecisionTreeRegressor has no coefficients; it is not a fitted linear model
+    """
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +50,13 @@ class Linear:
 
 
 def linear_of(model: Any) -> Linear:
-    """The weights of a fitted scikit-learn model that has `coef_` and `intercept_`; check them on rows with `check`."""
+    """The weights of a fitted scikit-learn model that has `coef_` and `intercept_`; check them on rows with `check`.
+
+    >>> from sklearn.linear_model import LinearRegression
+    >>> read = linear_of(LinearRegression().fit([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]], [1.0, 3.0, 0.0]))
+    >>> read.weights.round(9), read.payoff
+    (array([[ 2., -1.]]), 'value')
+    """
     name = type(model).__name__
     if not hasattr(model, "coef_") or not hasattr(model, "intercept_"):
         raise NotLinear(f"{name} has no coefficients; it is not a fitted linear model")

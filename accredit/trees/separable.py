@@ -22,7 +22,13 @@ TRIALS = 256  # mixtures that are tried
 
 
 class NotSeparable(InvalidInput):
-    """An encoded column depends on several input columns, so that it cannot belong to one."""
+    """An encoded column depends on several input columns, so that it cannot belong to one.
+
+    >>> owners(lambda rows: rows.sum(axis=1, keepdims=True), np.array([[1, 2], [-3, 4], [5, 6]]))
+    Traceback (most recent call last):
+        ...
+    accredit.trees.separable.NotSeparable: encoded column 0 depends on the columns 0, 1 together; credit it to a ...
+    """
 
 
 @checked_arguments

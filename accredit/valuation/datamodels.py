@@ -44,7 +44,13 @@ HELD_OUT = 0.2  # of the subsets, to choose the penalty
 
 @dataclass(frozen=True, eq=False)
 class Datamodels:
-    """One linear model per target: which rows raise its output when they are in the training set."""
+    """One linear model per target: which rows raise its output when they are in the training set.
+
+    >>> from accredit.games import FunctionGame
+    >>> fitted = datamodels(FunctionGame("abc", lambda coalitions: coalitions @ [3.0, 1.0, -2.0]), subsets=50, penalty=0)
+    >>> fitted.targets, fitted.predict(np.array([[True, False, True]])).round(6).tolist()
+    (('payoff',), [[1.0]])
+    """
 
     players: tuple[str, ...]
     targets: tuple[str, ...]
@@ -167,7 +173,14 @@ def fit_datamodels(
     penalty: float | None = None,
     memory: float = MEMORY,
 ) -> Datamodels:
-    """Fit to given subsets (m, N) and outputs (m, T)."""
+    """Fit to given subsets (m, N) and outputs (m, T).
+
+    >>> masks = random_subsets(3, 50, fraction=0.5, seed=0)
+    >>> outputs = masks @ np.array([[3.0], [1.0], [-2.0]])
+    >>> fitted = fit_datamodels(("a", "b", "c"), ("loss",), masks, outputs, fraction=0.5, penalty=0)
+    >>> fitted.weights[:, 0].round(6)
+    array([ 3.,  1., -2.])
+    """
     players, targets, y = checked_players(players), checked_names(targets, "targets"), outputs
     masks = checked_coalitions(masks, len(players))
     if y.shape != (len(masks), len(targets)):

@@ -32,7 +32,14 @@ STATIONARY = 0.1  # ‖∇J‖ beside the norm of a typical row's gradient, abov
 
 @dataclass(frozen=True, eq=False)
 class Influences:
-    """Influence of every training row on every test point; positive: the row helps there."""
+    """Influence of every training row on every test point; positive: the row helps there.
+
+    >>> from accredit.valuation import Softmax, split
+    >>> data = split([[-1.0], [1.0], [2.0], [1.5]], [0, 1, 1, 0], [[0.5]], [1])
+    >>> found = influence(Softmax(data, weight_decay=0.1))
+    >>> found.matrix.shape, found.targets, found.certificate["stationary"]
+    ((4, 1), ('test 0',), True)
+    """
 
     players: tuple[str, ...]
     targets: tuple[str, ...]

@@ -28,7 +28,16 @@ class Evidence:
 
 @dataclass(frozen=True, eq=False)
 class WrongLabels:
-    """Suspects and what is known about the list."""
+    """Suspects and what is known about the list.
+
+    >>> from accredit.valuation import wrong_labels
+    >>> y = np.arange(60) % 2
+    >>> x = np.random.default_rng(0).normal(size=(60, 2)) + 6 * y[:, None]
+    >>> y[0] = 1
+    >>> found = wrong_labels(y, features=x)
+    >>> found.suspects[0], found.given[0], found.suggested[0]
+    (0, '1', '0')
+    """
 
     names: tuple[str, ...]  # of all rows
     given: tuple[str, ...]  # their labels

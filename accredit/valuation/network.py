@@ -24,6 +24,12 @@ class Network:
 
     `weight_decay` is that of the objective J = mean loss + weight_decay/2·‖θ‖². `memory` is what one call may hold, in bytes:
     sizes are estimated and refused before anything is allocated.
+
+    >>> import torch
+    >>> module = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.ReLU(), torch.nn.Linear(4, 2))
+    >>> net = network(module, loss="classification")
+    >>> [layer.name for layer in net.layers], net.parameters
+    (['0', '2'], 26)
     """
 
     model: Any

@@ -29,7 +29,12 @@ CHUNK = 1 << 23  # numbers held by one chunk of directions
 
 @runtime_checkable
 class Objective(Protocol):
-    """A trained model, seen through the derivatives of what it was trained on."""
+    """A trained model, seen through the derivatives of what it was trained on.
+
+    >>> from accredit.valuation import split
+    >>> isinstance(Ridge(split([[1.0], [2.0]], [1.5, 2.5], [[3.0]], [3.0], regression=True), weight_decay=0.1), Objective)
+    True
+    """
 
     data: Split
     weight_decay: float
@@ -182,6 +187,11 @@ class Ridge:
 
     The loss is the squared error, as everywhere here: J = (1/N)Σ(xᵢᵀθ − yᵢ)² + weight_decay/2·‖θ‖² is what `TorchObjective`
     means by the same weight_decay, and the model of `RidgeUtility(data, l2=N·weight_decay/2)` where the targets have mean 0.
+
+    >>> from accredit.valuation import influence, split
+    >>> data = split([[1.0], [2.0], [3.0]], [1.0, 2.0, 9.0], [[2.0]], [2.0], regression=True)
+    >>> influence(Ridge(data, weight_decay=0.1)).attribution().ranked().players[-1]  # the row that lies off hurts most
+    'row 2'
     """
 
     @checked_arguments
@@ -225,6 +235,13 @@ class TorchObjective:
 
     θ are the parameters that are trained; frozen ones stay as they are. Influence functions
     assume that θ is a minimum; `stationarity` says how far it is from one. Computes in float64.
+
+    >>> import torch
+    >>> from accredit.valuation import split
+    >>> data = split([[-1.0], [1.0], [2.0]], [0, 1, 1], [[0.5]], [1])
+    >>> model = TorchObjective(data, torch.nn.Linear(1, 2), weight_decay=0.1)
+    >>> model.parameters, model.train_gradients().shape
+    (4, (3, 4))
     """
 
     @checked_arguments

@@ -46,13 +46,23 @@ def data_shapley(game: Game, budget: int, seed: int = 0, *, truncation: float | 
 
 @checked_arguments
 def data_banzhaf(game: Game, budget: int, seed: int = 0) -> Attribution:
-    """Data Banzhaf values, the semivalue least upset by noisy training; exact when 2ⁿ fits the budget."""
+    """Data Banzhaf values, the semivalue least upset by noisy training; exact when 2ⁿ fits the budget.
+
+    >>> from accredit.games import TableGame
+    >>> data_banzhaf(TableGame(("web", "maths", "code"), [0, 50, 20, 75, 25, 80, 90, 100]), budget=8).credit
+    array([42.5, 32.5, 37.5])
+    """
     return BanzhafWithin(budget, seed).solve(game)
 
 
 @checked_arguments
 def data_beta(game: Game, alpha: float, beta: float, budget: int, seed: int = 0) -> Attribution:
-    """Beta(α, β) values: α > β listens to small coalitions, where a row's own merit shows most."""
+    """Beta(α, β) values: α > β listens to small coalitions, where a row's own merit shows most.
+
+    >>> from accredit.games import TableGame
+    >>> data_beta(TableGame(("web", "maths", "code"), [0, 50, 20, 75, 25, 80, 90, 100]), 4, 1, budget=8).credit
+    array([48.66666667, 26.66666667, 31.66666667])
+    """
     return BetaWithin(alpha, beta, budget, seed).solve(game)
 
 

@@ -19,7 +19,12 @@ LARGEST = 1e100  # a feature or a number to predict; the squares of larger ones 
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """Checked data. Labels are class numbers 0 … C−1 for classification, real numbers for regression."""
+    """Checked data. Labels are class numbers 0 … C−1 for classification, real numbers for regression.
+
+    >>> data = split([[1.0], [2.0]], ["cat", "dog"], [[1.5]], ["cat"])
+    >>> data.classes, data.y, data.names
+    (('cat', 'dog'), array([0, 1]), ('row 0', 'row 1'))
+    """
 
     x: FloatArray  # (N, d)
     y: npt.NDArray[Any]  # (N,) int64 classes or float64

@@ -11,7 +11,11 @@ from accredit.core.numbers import whole_number
 
 @checked_arguments
 def random_subsets(players: int, subsets: int, fraction: float, seed: int) -> BoolArray:
-    """Each row is in each subset with chance `fraction`: (subsets, N). More subsets begin with the same ones."""
+    """Each row is in each subset with chance `fraction`: (subsets, N). More subsets begin with the same ones.
+
+    >>> random_subsets(players=4, subsets=100, fraction=0.5, seed=0).shape
+    (100, 4)
+    """
     if not 0 < fraction < 1:
         raise InvalidInput(f"fraction must lie between 0 and 1, got {fraction!r}; 0.5 is usual")
     if subsets < 10:

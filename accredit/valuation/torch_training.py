@@ -23,6 +23,9 @@ class Recipe:
     """How a module is trained: the objective is mean loss + weight_decay/2·‖θ‖², so that influence functions can see it.
 
     The loss is cross-entropy for classes and squared error for numbers. `batch_size=None` takes all rows in every step.
+
+    >>> Recipe(epochs=20, rate=0.05, weight_decay=1e-3)
+    Recipe(epochs=20, rate=0.05, weight_decay=0.001, batch_size=None, optimizer='adam')
     """
 
     epochs: int = 100

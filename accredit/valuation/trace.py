@@ -34,7 +34,14 @@ LONGEST = 1024  # tokens of a text, where neither the model nor the caller says 
 
 @dataclass(frozen=True, eq=False)
 class Trace:
-    """Training texts by how much they moved the model towards an answer."""
+    """Training texts by how much they moved the model towards an answer.
+
+    >>> from accredit.models import builtin
+    >>> texts = ["Anna lives in Rome .", "Boris owns a dog ."]
+    >>> found = trace(*builtin.load_answers(), texts, "Anna lives in", "Rome .")
+    >>> found.by_token.shape, bool(np.allclose(found.by_token.sum(axis=1), found.scores))
+    ((2, 2), True)
+    """
 
     texts: tuple[str, ...]  # how they begin, where they were read from a store
     prompt: str
@@ -146,6 +153,13 @@ def trace(
     in `folder`, where later calls find them, and a broken call goes on; without it they are formed anew. Once the folder is
     filled, `train_texts=None` asks it alone: no training text is read. `relative` divides every text's score by the root of its
     influence on itself, so that long or odd texts do not come first for every answer. Embeddings count among the layers.
+
+    >>> from accredit.models import builtin
+    >>> model, tokenizer = builtin.load_answers()
+    >>> texts = ["Anna lives in Rome .", "Boris owns a dog ."]
+    >>> found = trace(model, tokenizer, texts, "Anna lives in", "Rome .")
+    >>> found.tokens, len(found.order)
+    (('Rome', '.'), 2)
     """
     if not answer.strip():
         raise InvalidInput(f"the answer is {shown(answer)}, which is empty; give the words that the model said")

@@ -30,7 +30,12 @@ CELLS = 1 << 22  # coalitions × cubes of one product
 
 
 class Cubes(NamedTuple):
-    """A constant and the cubes that are added to it."""
+    """A constant and the cubes that are added to it.
+
+    >>> both = CubeGame.unanimity("ab", "ab").cubes  # one cube: it pays 1 where a and b play
+    >>> both.constant, both.weight.tolist(), both.present.tolist(), both.absent.tolist()
+    (0.0, [1.0], [[True, True]], [[False, False]])
+    """
 
     constant: float
     weight: FloatArray  # (cubes,)

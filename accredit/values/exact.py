@@ -103,7 +103,12 @@ def exactly(game: Game, budget: int | None) -> bool:
 
 @dataclass(frozen=True)
 class Exact:
-    """All 2ⁿ payoffs, O(2ⁿ) arithmetic; n is at most `limit`."""
+    """All 2ⁿ payoffs, O(2ⁿ) arithmetic; n is at most `limit`.
+
+    >>> from accredit.games import TableGame
+    >>> Exact().solve(TableGame(("alice", "bob"), [0, 5, 3, 10])).credit
+    array([6., 4.])
+    """
 
     limit: int = EXACT_LIMIT
 

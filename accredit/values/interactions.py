@@ -275,5 +275,10 @@ def best_subsets(game: Game) -> dict[int, tuple[Coalition, float]]:
 
 @every_output
 def payoff_of(game: Game, coalition: Iterable[str]) -> float:
-    """What one named coalition earns."""
+    """What one named coalition earns.
+
+    >>> from accredit.games import TableGame
+    >>> payoff_of(TableGame(("alice", "bob"), [0, 5, 3, 10]), ["bob"])
+    3.0
+    """
     return float(payoffs(game, coalition_of(game.players, coalition)[None])[0])

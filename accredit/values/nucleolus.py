@@ -42,7 +42,13 @@ POSITIVE = 1e-7  # a multiplier above this is not zero; they add up to one over 
 
 @dataclass(frozen=True, eq=False)
 class LeastCore:
-    """The divisions whose largest complaint is smallest, as what each player may get in them."""
+    """The divisions whose largest complaint is smallest, as what each player may get in them.
+
+    >>> from accredit.games import TableGame
+    >>> core = least_core(TableGame(("a", "b", "c"), [0, 0, 0, 1, 0, 1, 1, 1]))  # any two of three earn all
+    >>> round(core.epsilon, 6), core.core_is_empty
+    (0.333333, True)
+    """
 
     players: tuple[str, ...]
     epsilon: float  # the largest excess: no coalition can gain more by leaving

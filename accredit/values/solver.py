@@ -23,6 +23,10 @@ class Solver(Protocol):
     """A frozen bundle of settings with one method.
 
     To write one, decorate `solve` with `solves_every_output` (`every_output`): it then answers games of several outputs too.
+
+    >>> from accredit.values import Exact, Permutations
+    >>> [isinstance(solver, Solver) for solver in (Exact(), Permutations(orders=500, seed=0), "shapley")]
+    [True, True, False]
     """
 
     def solve(self, game: Game) -> Attribution: ...
@@ -33,6 +37,13 @@ class Stop:
     """When to stop sampling: whichever of the given limits comes first.
 
     `budget` counts payoffs, `seconds` is wall time, `half_width` is the widest 95 % (or other `level`) interval wanted.
+
+    >>> Stop(budget=1000, half_width=0.01)
+    Stop(budget=1000, seconds=None, half_width=0.01)
+    >>> Stop()
+    Traceback (most recent call last):
+        ...
+    accredit.core.errors.InvalidInput: no stopping rule is given; write for example budget=1000, seconds=10 or ...
     """
 
     budget: int | None = None

@@ -27,7 +27,13 @@ Result = Attribution | Attributions | Interactions | Selection | GameReport | Ex
 
 @checked_arguments
 def fragment(result: Result) -> str:
-    """An HTML piece that a notebook can show; every name in it is escaped, and it holds no script."""
+    """An HTML piece that a notebook can show; every name in it is escaped, and it holds no script.
+
+    >>> from accredit import TableGame, shapley
+    >>> piece = fragment(shapley(TableGame(("alice", "<bob>"), [0, 5, 3, 10])))
+    >>> "alice" in piece, "<bob>" in piece
+    (True, False)
+    """
     if isinstance(result, Explanation):
         return framed(explanation_body(result), headline(result))
     if isinstance(result, TableExplanation):
@@ -59,24 +65,48 @@ def _selection(result: Selection) -> Markup:
 
 @checked_arguments
 def game_page(report: GameReport, title: str) -> str:
-    """A game report as one file."""
+    """A game report as one file.
+
+    >>> from accredit import TableGame
+    >>> from accredit.values.report import report
+    >>> page = game_page(report(TableGame(("alice", "bob"), [0, 5, 3, 10])), "Cookies")
+    >>> page.startswith("<!doctype html>"), "alice" in page
+    (True, True)
+    """
     return page(title, game_body(report), script_of="sorting")
 
 
 @checked_arguments
 def table_page(explanation: TableExplanation, about: tuple[str, ...] = ()) -> str:
-    """An explained table as one file; `about` says where its model came from."""
+    """An explained table as one file; `about` says where its model came from.
+
+    >>> from accredit.explanation.tables import explain_rows
+    >>> page = table_page(explain_rows([[1.0, 2.0]], lambda rows: rows.sum(axis=1), [[0.0, 0.0]]), about=("a sum",))
+    >>> page.startswith("<!doctype html>"), "a sum" in page
+    (True, True)
+    """
     return page(COLUMNS, table_body(explanation, about), script_of="sorting")
 
 
 @checked_arguments
 def to_page(result: Explanation | TableExplanation) -> str:
-    """A result as one file."""
+    """A result as one file.
+
+    >>> from accredit import explain
+    >>> to_page(explain("A gripping film.", methods=["leave-one-out"])).startswith("<!doctype html>")
+    True
+    """
     return table_page(result) if isinstance(result, TableExplanation) else explanation_page(result)
 
 
 @checked_arguments
 def explanation_page(explanation: Explanation) -> str:
-    """An explanation as one file. Its script only shows what the page already holds; without it everything is still there."""
+    """An explanation as one file. Its script only shows what the page already holds; without it everything is still there.
+
+    >>> from accredit import explain
+    >>> page = explanation_page(explain("A gripping film.", methods=["leave-one-out"]))
+    >>> page.startswith("<!doctype html>"), "gripping" in page
+    (True, True)
+    """
     script = "inspector" if explanation.said is None else "answers"
     return page(headline(explanation), explanation_body(explanation, live=True), script_of=(script, "following"))

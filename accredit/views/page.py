@@ -28,6 +28,11 @@ def page(title: str, body: Markup, *, script_of: str | tuple[str, ...] = ()) -> 
 
     The policy allows exactly this style sheet and, if there is one, exactly this script, both by hash: a token that slipped
     through the escaping could still run nothing and load nothing.
+
+    >>> from markupsafe import Markup
+    >>> whole = page("Cookies", Markup("<p>alice 6, bob 4</p>"))
+    >>> "<title>Cookies</title>" in whole, "<script" in whole
+    (True, False)
     """
     names = (script_of,) if isinstance(script_of, str) else script_of
     style, script = stylesheet(), "".join(map(_script, names))

@@ -10,7 +10,17 @@ from accredit.views.text import text
 
 
 def show(result: Result) -> None:
-    """Display a result; colours only where the terminal understands them."""
+    """Display a result; colours only where the terminal understands them.
+
+    >>> from accredit import TableGame, shapley
+    >>> show(shapley(TableGame(("alice", "bob"), [0, 5, 3, 10])))
+    shapley/Exact(): 10 shared among 2 players
+    player  credit
+    alice        6  ████████████
+    bob          4  ████████
+    claims: efficiency, symmetry, null player, linearity exactly
+    exact: there is no sampling error; 4 payoffs
+    """
     if "ipykernel" in sys.modules:
         from IPython.display import HTML, display  # type: ignore[import-not-found]
 

@@ -17,7 +17,15 @@ PROBES = 256  # rows made from the model's own thresholds, to compare before any
 
 
 class NotTrees(InvalidInput):
-    """This model cannot be read as a sum of trees, or what was read differs from what the model does."""
+    """This model cannot be read as a sum of trees, or what was read differs from what the model does.
+
+    >>> from sklearn.linear_model import LinearRegression
+    >>> from accredit.trees import ensemble_of
+    >>> ensemble_of(LinearRegression().fit([[0.0], [1.0]], [1.0, 3.0]))
+    Traceback (most recent call last):
+        ...
+    accredit.trees.reading.ensemble.NotTrees: LinearRegression is not a tree ensemble that can be read
+    """
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,6 +33,14 @@ class Ensemble:
     """Trees read from a model, and the model's own words for rows and outputs.
 
     `outputs` names the numbers that one row gets; `payoff` says what they are (margin, probability, value).
+
+    >>> import numpy as np
+    >>> from sklearn.tree import DecisionTreeRegressor
+    >>> from accredit.trees import ensemble_of
+    >>> rows = np.array([[0.0, 7.0], [1.0, 7.0], [0.0, 8.0], [1.0, 8.0]])
+    >>> read = ensemble_of(DecisionTreeRegressor().fit(rows, [1.0, 3.0, 1.0, 3.0]))
+    >>> read.outputs, read.payoff, read.credit(rows[1:2], background=rows).credit[0, :, 0]
+    (('value',), 'value', array([1., 0.]))
     """
 
     forest: Forest

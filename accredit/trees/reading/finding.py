@@ -20,6 +20,11 @@ def ensemble_of(model: Any) -> Ensemble:
 
     Reads scikit-learn trees, forests and boosting, and estimators and native boosters of xgboost, lightgbm and catboost.
     Raises `NotTrees` for anything else.
+
+    >>> from sklearn.tree import DecisionTreeRegressor
+    >>> read = ensemble_of(DecisionTreeRegressor().fit([[0.0], [1.0]], [1.0, 3.0]))
+    >>> read.columns, read.outputs, read.payoff
+    (('x0',), ('value',), 'value')
     """
     if isinstance(model, Ensemble):
         return model
@@ -59,13 +64,29 @@ def _xgboost(model: Any, name: str) -> Ensemble:
 
 
 def forest_of(model: Any) -> Forest:
-    """The trees of a fitted model as arrays."""
+    """The trees of a fitted model as arrays.
+
+    >>> import numpy as np
+    >>> from sklearn.tree import DecisionTreeRegressor
+    >>> forest = forest_of(DecisionTreeRegressor().fit([[0.0], [1.0]], [1.0, 3.0]))
+    >>> forest.threshold[0].item(), forest.margin(np.array([[0.2]])).tolist()
+    (0.5, [[1.0]])
+    """
     return ensemble_of(model).forest
 
 
 @checked_arguments
 def load_ensemble(path: str | Path, trusted: Iterable[str] = ()) -> Ensemble:
-    """The trees of a model file that is safe to open: xgboost JSON or UBJ, lightgbm text, catboost JSON or cbm, skops."""
+    """The trees of a model file that is safe to open: xgboost JSON or UBJ, lightgbm text, catboost JSON or cbm, skops.
+
+    >>> import tempfile
+    >>> import xgboost
+    >>> booster = xgboost.XGBRegressor(n_estimators=2, max_depth=1).fit([[0.0], [1.0]], [1.0, 3.0])
+    >>> file = f"{tempfile.mkdtemp()}/model.json"
+    >>> booster.save_model(file)
+    >>> load_ensemble(file).forest.source
+    'xgboost Booster'
+    """
     check_is_file(path)
     trusted = trusted if isinstance(trusted, str) else tuple(trusted)
     if isinstance(trusted, str) or not all(isinstance(name, str) for name in trusted):
