@@ -302,6 +302,32 @@ def test_what_a_link_asks_for_and_is_not_there_is_named_in_every_view(browser, s
     visit.close()
 
 
+def test_a_first_result_is_laid_out_some_at_a_time_and_a_next_one_at_once(browser, server):
+    """No frame lays out more than a few hundred elements of what just arrived, however the result is nested."""
+    visit = Visit(browser, server)
+    drawn = visit.page.evaluate(
+        """async () => {
+          const { element, put } = await import("/static/page-parts.js");
+          const rows = (count) => [...Array(count)].map(() => element("tr", {}, element("td", {}, "one"), element("td", {}, "two")));
+          const result = () => [element("p", {}, "The answer."), element("section", {}, element("table", {}, element("tbody", {}, ...rows(1000))))];
+          const place = document.getElementById("explain-result");
+          const shown = (main) => [...main.querySelectorAll("*")].filter((node) => !node.closest(".later")).length;
+          const main = put(place, ...result());
+          const counts = [shown(main)];
+          while (main.querySelector(".later")) {
+            await new Promise(requestAnimationFrame);
+            counts.push(shown(main));
+          }
+          return [counts, shown(put(place, ...result())), main.querySelectorAll("*").length];
+        }"""
+    )
+    counts, at_once, whole = drawn
+    steps = [b - a for a, b in zip(counts, counts[1:], strict=False)]
+    assert counts[0] < 300 and max(steps) <= 250 and counts[-1] == whole
+    assert at_once == whole  # what is being looked at does not flicker
+    visit.close()
+
+
 def test_a_long_list_is_sorted_whole_and_the_last_click_wins(browser, server):
     visit = Visit(browser, server, "#tables")
     page = visit.page
