@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -308,8 +309,9 @@ def test_a_first_result_is_laid_out_some_at_a_time_and_a_next_one_at_once(browse
     drawn = visit.page.evaluate(
         """async () => {
           const { element, put } = await import("/static/page-parts.js");
-          const rows = (count) => [...Array(count)].map(() => element("tr", {}, element("td", {}, "one"), element("td", {}, "two")));
-          const result = () => [element("p", {}, "The answer."), element("section", {}, element("table", {}, element("tbody", {}, ...rows(1000))))];
+          const row = () => element("tr", {}, element("td", {}, "one"), element("td", {}, "two"));
+          const body = () => element("tbody", {}, ...[...Array(1000)].map(row));
+          const result = () => [element("p", {}, "Answer."), element("section", {}, element("table", {}, body()))];
           const place = document.getElementById("explain-result");
           const shown = (main) => [...main.querySelectorAll("*")].filter((node) => !node.closest(".later")).length;
           const main = put(place, ...result());
@@ -322,7 +324,7 @@ def test_a_first_result_is_laid_out_some_at_a_time_and_a_next_one_at_once(browse
         }"""
     )
     counts, at_once, whole = drawn
-    steps = [b - a for a, b in zip(counts, counts[1:], strict=False)]
+    steps = [b - a for a, b in pairwise(counts)]
     assert counts[0] < 300 and max(steps) <= 250 and counts[-1] == whole
     assert at_once == whole  # what is being looked at does not flicker
     visit.close()
