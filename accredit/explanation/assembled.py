@@ -15,6 +15,8 @@ from accredit.explanation.result import SAME_PASSES, Explanation, FlowPicture
 from accredit.explanation.subject import Subject, picture_of, tokens_of
 from accredit.methods import Chosen
 
+NOTHING_KNOWN = "The model knows no token of this text: it tells their places apart, and not their words."
+
 
 def explanation_of(
     subject: Subject | AnswerSubject,
@@ -127,13 +129,10 @@ def _unknown_words(subject: Subject) -> Iterator[str]:
         return
     own = subject.seen.ids[~subject.seen.special]
     count = int((own == unknown).sum())
-    if 2 * count >= len(own) > 0:
-        of = (
-            f"{count} of the {len(own)} tokens: it cannot tell them apart"
-            if len(own) > 1
-            else "the only token of this text"
-        )
-        yield f"The model does not know {of}."
+    if count == len(own) > 0:
+        yield NOTHING_KNOWN
+    elif 2 * count >= len(own) > 0:
+        yield f"The model does not know {count} of the {len(own)} tokens: it cannot tell them apart."
 
 
 def notes_on(seen: Any) -> Iterator[str]:

@@ -11,7 +11,7 @@ from accredit.core import Attribution
 from accredit.valuation.suspects import suspects
 from accredit.views.engine import render
 from accredit.views.labels_view import labels_body, stated
-from accredit.views.numbers import BRIEF, between, brief
+from accredit.views.numbers import BRIEF, between, brief, column
 from accredit.views.page import page
 from accredit.views.parts import Bar, Who, bar, bounds, claims_table, heat, span
 from accredit.views.valuation import curves_svg, linear_words, worst
@@ -144,18 +144,23 @@ def _ranking(watched: Watched, values: Attribution, known: Mapping[str, Who]) ->
 def _places(values: Attribution, order: list[int], known: Mapping[str, Who]) -> list[Place]:
     low, high = bounds(values)
     reach, places = span(values), []
-    for k in order:
+    written = column(values.credit[order].tolist(), signed=True)
+    for k, number in zip(order, written, strict=True):
         credit = float(values.credit[k])
         ends = between(low[k], high[k], BRIEF) if values.interval is not None else ""
         drawn = bar(credit, reach, (low[k], high[k]))
-        places.append(Place(known[values.players[k]], brief(credit), ends, drawn))
+        places.append(Place(known[values.players[k]], number, ends, drawn))
     return places
 
 
 def _harmful(watched: Watched, known: Mapping[str, Who]) -> dict[str, object] | None:
     if not watched.harmful:
         return None
-    rows = [(known[s.player]._replace(facts=()), brief(s.credit), str(s.surely)) for s in watched.harmful]
+    numbers = column([s.credit for s in watched.harmful], signed=True)
+    rows = [
+        (known[s.player]._replace(facts=()), number, str(s.surely))
+        for s, number in zip(watched.harmful, numbers, strict=True)
+    ]
     return {"rows": rows, "described": bool(watched.known.labels)}
 
 

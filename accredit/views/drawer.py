@@ -10,7 +10,7 @@ from accredit.core import Attribution
 from accredit.explanation.result import Explanation
 from accredit.views.columns import width
 from accredit.views.engine import render
-from accredit.views.numbers import brief, rounding
+from accredit.views.numbers import brief, column, rounding, unnoticed
 from accredit.views.palette import level
 from accredit.views.parts import Bar, bar, bounds, span
 from accredit.views.picture import outlines
@@ -74,7 +74,7 @@ class _Scale:
         credit, (low, high) = result.credit.tolist(), bounds(result)
         place = {player: k for k, player in enumerate(result.players)}
         largest = max(*map(abs, credit), least, darkest)
-        text = [brief(x if abs(x) > least else 0.0, signed) for x in credit]
+        text = column([x if abs(x) > least else 0.0 for x in credit], signed)
         colour = [level(x, largest, signed) for x in credit]
         lowest, highest = span(result)
         return cls(place, credit, low, high, (lowest, max(highest, least)), signed, text, colour)
@@ -91,7 +91,7 @@ class Drawer:
         self.number = {player: k for k, player in enumerate(self.everyone)}
         answers = explanation.said is not None
         self.scales = {
-            m: _Scale.of(a, m not in explanation.unsigned, rounding(a) if answers else 0.0, largest)
+            m: _Scale.of(a, m not in explanation.unsigned, rounding(a) if answers else 0.0, max(largest, unnoticed(a)))
             for m, a in explanation
         }
         self.direction = direction(explanation.text) if explanation.picture is None else "ltr"

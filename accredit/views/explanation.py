@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from accredit.core import AXIOMS, Attribution
 from accredit.core.plain import rounded
+from accredit.explanation.assembled import NOTHING_KNOWN
 from accredit.explanation.result import WHOLE, Explanation
 from accredit.models.prompt import visible
 from accredit.views.answer_page import answer_blocks
@@ -16,7 +17,7 @@ from accredit.views.drawer import Drawer
 from accredit.views.engine import render
 from accredit.views.flow import flow_svg, left_out
 from accredit.views.notation import mark
-from accredit.views.numbers import percent, rounding
+from accredit.views.numbers import percent, unnoticed
 from accredit.views.palette import LEVELS
 from accredit.views.running import running_sum
 from accredit.views.words import duration, error_bars, leaders, place_name, spoken, title, without_folders
@@ -47,7 +48,7 @@ def explanation_body(explanation: Explanation, live: bool = False) -> Markup:
 def explanation_blocks(explanation: Explanation, live: bool = False) -> dict[str, str]:
     """The body in pieces, by name and in order, so that a page that is shown can renew only what has changed."""
     drawer = Drawer(explanation, live)
-    notes = render("explanation", "notes", lines=explanation.notes)
+    notes = render("explanation", "notes", lines=[line for line in explanation.notes if line != NOTHING_KNOWN])
     blocks: dict[str, str] = {"intro": _intro(explanation), "prediction": _prediction(explanation), "notes": notes}
     if explanation.said is not None:
         del blocks["prediction"], blocks["notes"]
@@ -88,8 +89,12 @@ def _intro(explanation: Explanation) -> Markup:
 def _answer(explanation: Explanation) -> str:
     """What raises the output most and what lowers it most, by the first method that can tell which way."""
     signed = [result for method, result in explanation if method not in explanation.unsigned]
-    if not signed or float(abs(signed[0].credit).max(initial=0.0)) <= rounding(signed[0]):
+    if NOTHING_KNOWN in explanation.notes:
+        return NOTHING_KNOWN
+    if not signed:
         return ""
+    if (most := float(abs(signed[0].credit).max(initial=0.0))) <= unnoticed(signed[0]):
+        return f"Nothing stands out: no credit is larger than {rounded(most, 1)}."
     if explanation.said is not None:
         most = "earned most of it" if (signed[0].total or 0) > 0 else "speaks for it most"
         return leaders(signed[0], most, "speaks against it most", quoted=True)

@@ -14,7 +14,7 @@ from accredit.explanation.flows import on_the_mask
 from accredit.explanation.result import FlowPicture
 from accredit.views.engine import render
 from accredit.views.flow import flow_svg, left_out
-from accredit.views.numbers import BRIEF, between, brief, percent
+from accredit.views.numbers import BRIEF, between, brief, column, percent
 from accredit.views.page import page
 from accredit.views.palette import level
 from accredit.views.parts import Bar, bar, claims_table
@@ -122,14 +122,15 @@ def _strip(credit: Attribution, tokens: Sequence[tuple[str, str]]) -> list[tuple
 def _rows(credit: Attribution, ranges: FloatArray | None, places: Sequence[int]) -> list[Credited]:
     top = float(max(credit.credit.max(), 0.0 if ranges is None else ranges.max())) or 1.0
     even = credit.certificate.get("uniform")
+    written = column(credit.credit[list(places)].tolist())
+    masks = column([float(even[k]) for k in places]) if even is not None else []
     rows = []
-    for k in places:
+    for at, k in enumerate(places):
         value = float(credit.credit[k])
         low, high = (value, value) if ranges is None else ranges[k].tolist()
         drawn = bar(value, (0.0, top), (low, high), signed=False)
         ends = "" if ranges is None else between(low, high, BRIEF)
-        mask = brief(float(even[k]), False) if even is not None else ""
-        rows.append(Credited(credit.players[k], brief(value, False), drawn, ends, mask))
+        rows.append(Credited(credit.players[k], written[at], drawn, ends, masks[at] if masks else ""))
     return rows
 
 

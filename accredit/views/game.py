@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from accredit.core.plain import rounded
 from accredit.values.report import GameReport
 from accredit.views.engine import render
-from accredit.views.numbers import BRIEF
+from accredit.views.numbers import BRIEF, column
 from accredit.views.parts import attribution_table, claims_table, heat
 from accredit.views.words import leaders, together
 
@@ -24,15 +23,22 @@ def game_body(report: GameReport) -> Markup:
         claims=claims_table(report.values),
         interactions=heat(report.values.players, pairs.matrix(), BRIEF) if pairs else None,
         conditional=_conditional(report) if pairs else None,
-        best=[(size, together(who), rounded(x)) for size, (who, x) in report.best.items()],
+        best=_best(report),
     )  # fmt: skip
+
+
+def _best(report: GameReport) -> list[tuple[int, str, str]]:
+    """Of every size the coalition that earns most, and what it earns."""
+    worth = column([x for _, x in report.best.values()])
+    return [(size, together(who), x) for (size, (who, _)), x in zip(report.best.items(), worth, strict=True)]
 
 
 def _conditional(report: GameReport) -> tuple[list[str], list[list[str]]]:
     """Header and rows: what each player adds to nobody, to each other player, to all others."""
     players = report.values.players
-    rows = []
-    for i in players:
-        given = ["—" if i == j else rounded(report.given[i][j]) for j in players]
-        rows.append([i, rounded(report.alone[i]), *given, rounded(report.last[i])])
+    given = [column([report.given[i][j] for i in players if i != j]) for j in players]
+    for k, numbers in enumerate(given):
+        numbers.insert(k, "—")
+    columns = [players, column([report.alone[i] for i in players]), *given, column([report.last[i] for i in players])]
+    rows = [list(row) for row in zip(*columns, strict=True)]
     return ["what it adds", "to nobody", *(f"given {j}" for j in players), "to all others"], rows

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from accredit.core import FloatArray, Interactions
-from accredit.core.plain import rounded
 from accredit.views.engine import render
-from accredit.views.numbers import BRIEF, between
+from accredit.views.numbers import BRIEF, between, column
 from accredit.views.parts import Heat, bar, claims_table, heat
 from accredit.views.words import interactions_headline, interval_word, notes, together
 
@@ -28,8 +27,8 @@ def interactions_body(result: Interactions) -> Markup:
     reach = float(ends.min(initial=0.0)), float(ends.max(initial=0.0))
     header = ["coalition", result.index, *[interval_word(result)] * known, ""]
     rows = []
-    for (who, value), (low, high) in zip(shown, ends.tolist(), strict=True):
-        cells = [together(who), rounded(value), *[between(low, high)] * known]
+    for (who, value), written, (low, high) in zip(shown, column(x), ends.tolist(), strict=True):
+        cells = [together(who), written, *[between(low, high)] * known]
         rows.append((cells, bar(value, reach, (low, high))))
     more = sum(bool(who) for who, _ in result) - len(shown)
     listed = f"{more:,} more coalitions of smaller interaction" if more else ""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from math import floor, log10
+
 from accredit.core import Attribution
 from accredit.core.plain import rounded
 
@@ -29,10 +32,33 @@ def credit_number(value: float, largest: float) -> str:
     return fixed(value, 3, signed=True) if 0.01 <= largest < 1e4 else brief(value)
 
 
+def column(values: Sequence[float], signed: bool = False) -> list[str]:
+    """Numbers that stand below one another, all with the decimals that the largest needs for four digits, or with fewer where
+    all of them end in zeros. A number that would read 0 and is more than rounding keeps digits of its own.
+
+    >>> column([1.25, 1.2, -0.5, 2e-05, 1e-17]), column([60, -20], signed=True)
+    (['1.25', '1.20', '−0.50', '2e-05', '0.00'], ['+60', '−20'])
+    """
+    largest = max(map(abs, values), default=0.0)
+    values = [x if abs(x) > largest * ROUNDING else 0.0 for x in values]
+    if not 1e-4 <= largest < 1e7:
+        return [brief(x, signed) for x in values]
+    decimals = max(0, 3 - floor(log10(largest)))
+    written = [f"{x:.{decimals}f}" for x in values]
+    decimals -= min(len(text) - len(text.rstrip("0")) for text in written) if decimals else 0
+    texts = [fixed(x, max(decimals, 0), signed) for x in values]
+    return [text if x == 0 or text.strip("0.") else brief(x, signed) for x, text in zip(values, texts, strict=True)]
+
+
 def rounding(result: Attribution) -> float:
     """What payoffs of this size may differ by in single precision: credit below it is drawn as none."""
     ends = (result.baseline or 0.0, (result.baseline or 0.0) + (result.total or 0.0))
     return 0.0 if result.total is None else ROUNDING * max(1.0, *map(abs, ends))
+
+
+def unnoticed(result: Attribution) -> float:
+    """Credit up to which nothing stands out: no leader is named, and colours stay pale. None where scores have no unit."""
+    return 100 * rounding(result)
 
 
 def fixed(value: float, decimals: int, signed: bool = False) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from accredit.core import Attribution, FloatArray, Interactions
 from accredit.core.plain import rounded
 from accredit.views.engine import render
-from accredit.views.numbers import between
+from accredit.views.numbers import between, column
 from accredit.views.palette import level
 from accredit.views.words import credit_word, interval_word, shared, spoken
 
@@ -119,11 +119,11 @@ def attribution_table(
     low, high = bounds(result)
     reach, known = span(result), result.interval is not None
     named = [*(header or ("player", credit_word(result))), *[interval_word(result)] * known, ""]
-    rows = []
-    for i, (name, credit) in enumerate(zip(result.players, result.credit.tolist(), strict=True)):
+    credits, rows = result.credit.tolist(), []
+    for i, (name, credit, written) in enumerate(zip(result.players, credits, column(credits), strict=True)):
         ends = [between(low[i], high[i])] if known else []
         drawn = bar(credit, reach, (low[i], high[i]), signed=signed)
-        rows.append(((who or {}).get(name, Who(name)), [rounded(credit), *ends], drawn))
+        rows.append(((who or {}).get(name, Who(name)), [written, *ends], drawn))
     cost = f"{result.payoffs:,} payoffs" if result.payoffs is not None else ""
     notes = " · ".join(note for note in (result.interval_because, result.stopped, cost) if note)
     return render(

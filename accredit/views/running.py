@@ -10,7 +10,7 @@ from accredit.core import Attribution
 from accredit.core.plain import rounded
 from accredit.explanation.result import Explanation
 from accredit.views.engine import render
-from accredit.views.numbers import brief
+from accredit.views.numbers import column
 from accredit.views.steps import Step, climb, largest, step_bar
 from accredit.views.words import ALL, title
 
@@ -39,7 +39,9 @@ def running_sum(explanation: Explanation, names: dict[str, str]) -> Markup | Non
     base, end = float(result.baseline or 0.0), float((result.baseline or 0.0) + (result.total or 0.0))
     steps = _steps(result, base, names)
     places = [base, *(step.end for step in steps)]
-    lines = [(s.name, brief(s.credit), rounded(s.end, 3), step_bar(s, (min(places), max(places)))) for s in steps]
+    reach, added = (min(places), max(places)), column([s.credit for s in steps], signed=True)
+    reached = column(places)[1:]
+    lines = [(s.name, a, b, step_bar(s, reach)) for s, a, b in zip(steps, added, reached, strict=True)]
     return render(
         "running", "running", lines=lines, base=rounded(base), end=rounded(end),
         payoff=f"{explanation.payoff} of {explanation.target}", method=title(method),

@@ -11,7 +11,7 @@ from accredit.core.plain import rounded
 from accredit.explanation.table import TableExplanation
 from accredit.views.engine import render
 from accredit.views.interactions import left_out, pair_heat
-from accredit.views.numbers import BRIEF, brief
+from accredit.views.numbers import BRIEF, brief, column
 from accredit.views.parts import attribution_table, claims_table
 from accredit.views.steps import HEIGHT, WIDTH, mark, step_bar
 from accredit.views.table_view import PAIRS, asked, facts, headline, shown, steps
@@ -64,7 +64,7 @@ def table_body(explanation: TableExplanation, about: tuple[str, ...] = (), live:
         answer=headline(explanation), asked=asked(explanation), about=list(about), facts=facts(explanation),
         overall=_overall(explanation) if several else "",
         swarms=_swarms(explanation) if several else [], drawn=min(POINTS, len(explanation)), count=len(explanation),
-        listed=[_listed(explanation, r) for r in kept] if several else [], steps=[row_body(explanation, r) for r in held],
+        listed=_list(explanation, kept) if several else [], steps=[row_body(explanation, r) for r in held],
         more=len(explanation) - len(kept), claims=claims_table(explanation.row(0)),
         pairs=_pairs(explanation, several),
     )  # fmt: skip
@@ -82,25 +82,30 @@ def row_body(explanation: TableExplanation, row: int) -> Markup:
     base, output = float(explanation.base[k]), float(explanation.prediction[row, k])
     ends = [base, output, *(s.end for s in found)]
     reach = min(ends), max(ends)
-    lines = [(s.name, s.value, brief(s.credit), rounded(s.end), step_bar(s, reach)) for s in found]
+    credits, (first, last, *so_far) = column([s.credit for s in found], signed=True), column(ends)
+    lines = [(s.name, s.value, a, b, step_bar(s, reach)) for s, a, b in zip(found, credits, so_far, strict=True)]
     pairs = [] if explanation.pairs is None else explanation.interactions(row).strongest(PAIRS)
     unshared = float(explanation.unshared[row, k])
     return render(
         "table", "row",
-        place=row, name=explanation.rows[row], target=explanation.target, base=rounded(base), output=rounded(output),
+        place=row, name=explanation.rows[row], target=explanation.target, base=first, output=last,
         lines=lines, ends=[mark(x, reach) for x in (base, output)],
         pairs=", ".join(f"{together(who)} {brief(x)}" for who, x in pairs),
         unshared=rounded(unshared, BRIEF) if abs(unshared) > 1e-6 * max(1.0, *map(abs, ends)) else "",
     )  # fmt: skip
 
 
-def _listed(explanation: TableExplanation, row: int) -> Listed:
+def _list(explanation: TableExplanation, rows: range) -> list[Listed]:
+    outputs = column(explanation.prediction[rows, explanation.place()].tolist())
+    return [_listed(explanation, row, output) for row, output in zip(rows, outputs, strict=True)]
+
+
+def _listed(explanation: TableExplanation, row: int, output: str) -> Listed:
     credit = explanation.credit[row, :, explanation.place()]
     largest = np.argsort(-np.abs(credit), kind="stable")[:NAMED].tolist()
     most = ", ".join(
         f"{explanation.players[i]} {shown(explanation.values[i][row])}: {brief(float(credit[i]))}" for i in largest
     )
-    output = rounded(float(explanation.prediction[row, explanation.place()]))
     return Listed(row, explanation.rows[row], output, most)
 
 

@@ -10,10 +10,19 @@ from accredit.explanation.table import TableExplanation
 from accredit.values.report import GameReport
 from accredit.views.answer_text import answer_text
 from accredit.views.columns import printable, table
-from accredit.views.numbers import between
+from accredit.views.numbers import between, column
 from accredit.views.table_view import table_text
 from accredit.views.terminal import explanation_text
-from accredit.views.words import PAIRS, credit_word, error_bars, interactions_headline, notes, shared, together
+from accredit.views.words import (
+    PAIRS,
+    credit_word,
+    credited,
+    error_bars,
+    interactions_headline,
+    notes,
+    shared,
+    together,
+)
 
 ROWS = 40  # players shown before the table is cut
 COLUMNS = 10  # outputs shown beside one another
@@ -57,35 +66,36 @@ def text(
 
 
 def _attribution(result: Attribution, rows: int) -> str:
-    lines = [f"{result.method}: {shared(result)} among {len(result)} player{'s' * (len(result) > 1)}"]
+    one = credited(result)
+    lines = [f"{result.method}: {shared(result)} among {len(result)} {one}{'s' * (len(result) > 1)}"]
     shown = result if len(result) <= rows else result.top(rows)
     lines += table(*_columns(shown), bars=shown.credit.tolist())
     if len(result) > rows:
-        lines.append(f"… {len(result) - rows} more players of smaller credit")
+        lines.append(f"… {len(result) - rows} more {one}s of smaller credit")
     return "\n".join(lines + facts(result))
 
 
 def _attributions(result: Attributions, rows: int) -> str:
     """One column of credit per output, as many as fit; what is known about it once, where it is the same for all."""
     outputs, one = result.outputs, result[result.outputs[0]]
-    n, k = len(result.players), len(outputs)
-    shared = "scores; nothing is divided" if one.total is None else "shared"
-    lines = [f"{one.method}: {k} output{'s' * (k > 1)} {shared} among {n} player{'s' * (n > 1)}"]
+    n, k, who = len(result.players), len(outputs), credited(one)
+    rules = len({each.method for _, each in result.items()}) > 1  # the same payoff shared in several ways
+    what, each = (one.method.partition("/")[0], "rule") if rules else (one.method, "output")
+    divided = shared(one) if rules or one.total is None else "shared"
+    lines = [f"{what}: {k} {each}{'s' * (k > 1)}{':' * rules} {divided} among {n} {who}{'s' * (n > 1)}"]
     shown = result if n <= rows else result.top(rows)
-    header = ["player", *(printable(name) for name in outputs[:COLUMNS])]
-    lines += table(
-        header,
-        [[printable(p), *map(rounded, row[:COLUMNS])] for p, row in zip(shown.players, shown.credit, strict=True)],
-    )
+    header = [who, *(printable(name) for name in outputs[:COLUMNS])]
+    numbers = [column(credit.tolist()) for credit in shown.credit.T[:COLUMNS]]
+    lines += table(header, [list(row) for row in zip(map(printable, shown.players), *numbers, strict=True)])
     if n > rows:
-        lines.append(f"… {n - rows} more players of smaller credit")
+        lines.append(f"… {n - rows} more {who}s of smaller credit")
     if k > COLUMNS:
-        lines.append(f"… {k - COLUMNS} more outputs; one by one: result[{printable(repr(outputs[COLUMNS]))}]")
+        lines.append(f"… {k - COLUMNS} more {each}s; one by one: result[{printable(repr(outputs[COLUMNS]))}]")
     lines += _claims(one) if all(each.claims == one.claims for _, each in result.items()) else []
     if one.interval is not None or one.stderr is not None:
-        lines.append(f"errors and intervals of one output: result[{printable(repr(outputs[0]))}]")
+        lines.append(f"errors and intervals of one {each}: result[{printable(repr(outputs[0]))}]")
     if result.payoffs is not None:
-        lines.append(f"{result.payoffs:,} payoffs, asked once for all outputs")
+        lines.append(f"{result.payoffs:,} payoffs, asked once for all {each}s")
     return "\n".join(lines)
 
 
@@ -106,7 +116,7 @@ def _interactions(result: Interactions, rows: int) -> str:
 
 
 def _columns(result: Attribution) -> tuple[list[str], list[list[str]]]:
-    header = ["player", credit_word(result)]
+    header = [credited(result), credit_word(result)]
     rows = [[printable(p), rounded(x)] for p, x in zip(result.players, result.credit.tolist(), strict=True)]
     if result.interval is not None:
         header.append(error_bars(result))

@@ -10,7 +10,7 @@ from accredit.views.columns import bar as cells
 from accredit.views.columns import printable, width
 from accredit.views.engine import render
 from accredit.views.labels_view import short
-from accredit.views.numbers import BRIEF
+from accredit.views.numbers import BRIEF, column
 from accredit.views.page import page
 from accredit.views.parts import Bar, Who, bar
 from accredit.views.words import counted, sentence
@@ -93,12 +93,14 @@ def trace_body(found: Trace, shown: int = 10) -> Markup:
     towards, against = _ends(found, shown)
     low, high = min(0.0, float(found.scores.min())), max(0.0, float(found.scores.max()))
 
+    written = dict(zip((*towards, *against), column(found.scores[[*towards, *against]].tolist()), strict=True))
+
     def line(i: int) -> tuple[Who, str, Bar, str]:
         score = float(found.scores[i])
         strongest = found.tokens[int(found.by_token[i].argmax())].strip() if len(found.tokens) > 1 else ""
         return (
             Who(f"row {i + 1}", "", found.texts[i]),
-            rounded(score, BRIEF),
+            written[i],
             bar(score, (low, high), (score, score)),
             strongest,
         )

@@ -16,7 +16,7 @@ from accredit.valuation.suspects import Harmful
 from accredit.views.columns import printable, table
 from accredit.views.engine import render
 from accredit.views.labels_view import labels_body, labels_text, short, stated
-from accredit.views.numbers import BRIEF, between
+from accredit.views.numbers import BRIEF, between, column
 from accredit.views.page import page
 from accredit.views.parts import Who, attribution_table, claims_table
 from accredit.views.text import facts, text
@@ -157,8 +157,12 @@ def people(report: Valuation) -> dict[str, Who]:
 def _worth(report: Valuation) -> Markup:
     """What the rows are worth, as a piece of a page."""
     known = people(report)
-    pairs = [(" + ".join(pair), rounded(index)) for pair, index in report.synergy]
-    rows = [(Who(h.player, h.label, short(h.text, ROW_TEXT)), rounded(h.credit), str(h.surely)) for h in report.harmful]
+    together = column([index for _, index in report.synergy])
+    pairs = [(" + ".join(pair), index) for (pair, _), index in zip(report.synergy, together, strict=True)]
+    rows = [
+        (Who(h.player, h.label, short(h.text, ROW_TEXT)), credit, str(h.surely))
+        for h, credit in zip(report.harmful, column([h.credit for h in report.harmful]), strict=True)
+    ]
     return render(
         "valuation", "worth",
         question=QUESTION, payoff=sentence(report.payoff), warnings=[sentence(warning) for warning in report.warnings],

@@ -88,6 +88,11 @@ def shared(result: Attribution) -> str:
     return "scores; nothing is divided" if result.total is None else f"{rounded(result.total)} shared"
 
 
+def credited(result: Attribution) -> str:
+    """What one credit is of: in a game of several choices every level of a player has its own."""
+    return "level" if result.method.startswith("multichoice/") else "player"
+
+
 def leaders(result: Attribution, most: str = "earned most", least: str = "costs most", quoted: bool = False) -> str:
     """Who got most and, where somebody's credit is below zero, who least, with what is known of the error: one sentence.
 

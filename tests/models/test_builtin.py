@@ -221,5 +221,5 @@ def test_a_text_that_the_model_does_not_know_says_so():
     from accredit import explain
 
     (note,) = explain("这部电影很好", methods="loo").notes
-    assert note == "The model does not know 6 of the 6 tokens: it cannot tell them apart."
+    assert note == "The model knows no token of this text: it tells their places apart, and not their words."
     assert explain("A good film.", methods="loo").notes == ()

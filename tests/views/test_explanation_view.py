@@ -12,6 +12,7 @@ from accredit.explanation import Explanation
 from accredit.views.explanation import explanation_blocks, explanation_body
 from accredit.views.flow import MOST, drawn, flow_svg, left_out
 from accredit.views.notation import claim_letters
+from accredit.views.numbers import column
 from accredit.views.page import asset, stylesheet
 from accredit.views.running import STEPS
 from accredit.views.sky import sky
@@ -39,8 +40,7 @@ def test_every_method_and_number_is_on_the_page(make):
     page = views.explanation_page(explanation)
     for method, result in explanation:
         assert page.count(title(method)) >= 3  # its strip, its column, its row of claims
-        for player in explanation.players:
-            shown = f"{abs(result[player]):.3g}"
+        for shown in column([abs(result[player]) for player in explanation.players]):
             assert shown in page
 
 

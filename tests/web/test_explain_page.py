@@ -181,7 +181,7 @@ def test_texts_are_drawn_in_the_direction_in_which_they_are_read(browser, server
     visit.see(".inspector h2").to_have_text("رائع")
     visit.explain("这部电影很好。", "leave-one-out")
     visit.see(".lead .t").to_have_count(7)
-    visit.see("#explain-result").to_contain_text("does not know 7 of the 7 tokens")
+    visit.see("#explain-result").to_contain_text("The model knows no token of this text")
     visit.close()
 
 
@@ -304,13 +304,12 @@ def test_what_is_out_of_sight_is_not_laid_out_and_is_there_all_the_same(browser,
           window.requestAnimationFrame = (call) => ((pauses += 1), frame(call));
           const event = await parsed({ title: "Why?", order, blocks });
           new Blocks(document.getElementById("explain-result")).take(event, true);
-          return [pauses, document.querySelectorAll(".piece.later").length];
+          return [pauses, document.querySelectorAll(".lead .piece.later").length];
         }""",
         [blocks, list(blocks)],
     )
-    first = page.locator(".strip").count()  # of every text one paragraph is laid out at once
-    assert later == page.locator(".piece").count() - first > 0
-    visit.see(".piece.later").to_have_count(0)
+    assert later >= page.locator(".lead .piece").count() - 1 > 0
+    visit.see(".later").to_have_count(0)
     assert pauses >= sum(map(len, blocks.values())) // 100_000 > 5  # frames that were drawn while it was parsed
     hidden = "e => !e.checkVisibility({ contentVisibilityAuto: true })"
     far = page.locator(".lead .t").nth(words - 10)

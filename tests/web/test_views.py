@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -299,6 +300,33 @@ LONG = "This link holds a text of 20,001 characters, and this page takes up to 2
 def test_what_a_link_asks_for_and_is_not_there_is_named_in_every_view(browser, server, fragment, said):
     visit = Visit(browser, server, fragment)
     visit.see(".view:visible .problem:visible").to_have_text(said)
+    visit.close()
+
+
+def test_a_first_result_is_laid_out_some_at_a_time_and_a_next_one_at_once(browser, server):
+    """No frame lays out more than a few hundred elements of what just arrived, however the result is nested."""
+    visit = Visit(browser, server)
+    drawn = visit.page.evaluate(
+        """async () => {
+          const { element, put } = await import("/static/page-parts.js");
+          const row = () => element("tr", {}, element("td", {}, "one"), element("td", {}, "two"));
+          const body = () => element("tbody", {}, ...[...Array(1000)].map(row));
+          const result = () => [element("p", {}, "Answer."), element("section", {}, element("table", {}, body()))];
+          const place = document.getElementById("explain-result");
+          const shown = (main) => [...main.querySelectorAll("*")].filter((node) => !node.closest(".later")).length;
+          const main = put(place, ...result());
+          const counts = [shown(main)];
+          while (main.querySelector(".later")) {
+            await new Promise(requestAnimationFrame);
+            counts.push(shown(main));
+          }
+          return [counts, shown(put(place, ...result())), main.querySelectorAll("*").length];
+        }"""
+    )
+    counts, at_once, whole = drawn
+    steps = [b - a for a, b in pairwise(counts)]
+    assert counts[0] < 300 and max(steps) <= 250 and counts[-1] == whole
+    assert at_once == whole  # what is being looked at does not flicker
     visit.close()
 
 

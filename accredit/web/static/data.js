@@ -34,7 +34,7 @@ export function dataView(about, frame) {
     const main = put(result, ...made);
     for (const d of main.querySelectorAll("details")) d.open = shown.get(named(d)) ?? d.open;
     sortable(main, memory);
-    main.querySelectorAll(".wide").forEach((d, k) => (d.scrollTop = down[k] ?? 0));
+    main.querySelectorAll(".wide").forEach((d, k) => down[k] && (d.scrollTop = down[k])); // which asks for a layout
     if (place >= 0) fields()[place]?.focus();
     by("data-live").textContent = `Updated ${new Date().toLocaleTimeString()}; this view follows the file.`;
     by("exports").hidden = false;

@@ -58,22 +58,47 @@ function reach(root) {
   }
 }
 
-// A long text is laid out paragraph by paragraph, one more in every frame; its first one is there at once. Those after the first
-// few are out of sight, and cost nothing.
-const NEAR = 8;
-function folded(made) {
-  const pieces = made.flatMap((node) => [...(node.querySelectorAll?.(".piece ~ .piece") ?? [])]);
-  for (const piece of pieces) piece.classList.add("later");
-  return pieces;
+// A result is laid out from its top, so many elements in every frame; the first of them are there at once. Long texts are cut
+// between paragraphs, long tables between rows. What is far down lays itself out when it comes into sight, if it can.
+const AT_ONCE = 250; // elements
+const FAR = 8; // groups
+const WHOLE = ".piece, .strip:not(:has(.piece)), tr, svg, details:not([open])";
+const SELF = ".piece, .aside";
+function grouped(made) {
+  const groups = [[]];
+  let size = 0;
+  function take(node) {
+    const own = groups.length > FAR && node.matches(SELF) ? 1 : node.querySelectorAll("*").length + 1;
+    if (own > AT_ONCE && !node.matches(WHOLE)) return [...node.children].forEach(take);
+    if (size + own > AT_ONCE) {
+      groups.push([]);
+      size = 0;
+    }
+    groups.at(-1).push(node);
+    size += own;
+  }
+  made.filter((node) => node.nodeType === Node.ELEMENT_NODE).forEach(take);
+  return groups;
 }
-function unfold(pieces, at = 0) {
-  for (const piece of at < NEAR ? pieces.slice(at, at + 1) : pieces.slice(at)) piece.classList.remove("later");
-  if (at < Math.min(NEAR, pieces.length)) requestAnimationFrame(() => unfold(pieces, at + 1));
+// Hides all groups but the first; `unfold` shows one more in every frame.
+function folded(made, foldable = "*") {
+  const groups = grouped(made).slice(1).map((group) => group.filter((node) => node.matches(foldable)));
+  for (const node of groups.flat()) node.classList.add("later");
+  return groups.filter((group) => group.length);
+}
+function unfold(main, [group, ...rest]) {
+  main.classList.toggle("unfolding", Boolean(group));
+  if (!group) return;
+  requestAnimationFrame(() => {
+    for (const node of group) node.classList.remove("later");
+    unfold(main, rest);
+  });
 }
 
-// A fresh element replaces the previous result.
+// A fresh element replaces the previous result; at once, if there was one, so that what is looked at does not flicker.
 export function put(container, ...children) {
   const main = element("div", { className: "accredit" }, ...children);
+  if (!container.querySelector(":scope > .accredit")) unfold(main, folded([...main.children]));
   container.replaceChildren(main);
   container.classList.remove("stale");
   reach(main);
@@ -100,14 +125,13 @@ export class Blocks {
     this.title.textContent = event.title;
     for (const [name, old] of this.own) if (name in event.blocks || !order.includes(name)) for (const node of old) node.remove();
     for (const name of order) if (name in event.blocks) this.own.set(name, this.renewed(this.own.get(name) ?? [], event.blocks[name]));
-    const pieces = folded(Object.values(event.blocks).flat());
+    unfold(this.main, folded(Object.values(event.blocks).flat(), first ? "*" : ".piece")); // what is being read stays in its place
     this.arrange((this.order = order));
-    requestAnimationFrame(() => unfold(pieces));
     reach(this.main);
     if (this.inspected) this.main.dispatchEvent(new Event("renewed"));
     else if ((this.inspected = event.order.includes("inspector"))) inspect(this.main);
     const token = back && this.main.querySelectorAll(".strip")[back[0]]?.querySelector(`.t[data-p="${back[1]}"]`);
-    token?.closest(".piece")?.classList.remove("later"); // what is hidden cannot have the focus
+    token?.closest(".later")?.classList.remove("later"); // what is hidden cannot have the focus
     token?.focus({ preventScroll: true });
   }
 
