@@ -14,7 +14,7 @@ from accredit.explanation.result import Explanation
 from accredit.models.prompt import visible
 from accredit.views.columns import printable, short, width
 from accredit.views.notation import LEGEND, claim_letters
-from accredit.views.numbers import fixed, percent
+from accredit.views.numbers import ROUNDING, fixed, percent
 from accredit.views.palette import DARK_INK, LIGHT_INK, shade
 from accredit.views.picture import picture_map
 from accredit.views.segments import segments
@@ -167,7 +167,8 @@ def _number(result: Attribution, name: str) -> str:
     if name not in result.places:
         return "—"
     at = result.place(name)
-    shown = _fixed(float(result.credit[at]))
+    credit, largest = float(result.credit[at]), float(np.abs(result.credit).max())
+    shown = _fixed(credit if abs(credit) > largest * ROUNDING else 0.0)
     if result.interval is not None:
         low, high = result.interval[at].tolist()
         return f"{shown} ±{rounded((high - low) / 2, 2)}"

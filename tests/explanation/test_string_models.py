@@ -63,7 +63,10 @@ def test_values_are_those_of_the_texts_that_are_left():
 def test_decisions_regressions_and_functions_have_their_own_numbers(counts):
     svm = make_pipeline(TfidfVectorizer(), LinearSVC()).fit(TEXTS, LABELS)
     decided, value = explain(TEXT, svm), svm.decision_function([TEXT])[0]
-    assert (decided.unit, decided.payoff) == ("value", "logit")  # decision values are not logits, so there are no chances
+    assert (decided.unit, decided.payoff) == (
+        "value",
+        "logit",
+    )  # decision values are not logits, so there are no chances
     assert dict(decided.prediction) == pytest.approx({"neg": -value, "pos": value})
     with pytest.raises(InvalidInput, match="gives none; use payoff='logit'"):
         explain(TEXT, svm, payoff="probability")
@@ -136,3 +139,11 @@ def test_a_plain_module_explains_a_picture():
 def test_players_may_be_named_in_the_plural(counts):
     one, many = (explain(TEXT, counts, methods="shapley", players=players) for players in ("word", "words"))
     assert one["shapley"] == many["shapley"]
+
+
+def test_credit_that_is_rounding_is_printed_as_none():
+    """A word that the model does not know adds sums of the same payoffs in another order: 1e-16 is no credit."""
+    found = explain(
+        "nie gehört " + TEXT, lambda texts: [0.1 * text.count("good") + 0.7 * len(text.split("film")) for text in texts]
+    )
+    assert "e-1" not in str(found) and "good" in str(found)
