@@ -76,7 +76,9 @@ def trace(
         )
     for name in ("text", "seed"):
         if train is None and context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
-            raise InvalidInput(f"--{name} goes with --train FILE, and the texts of --store are read already; leave it out")
+            raise InvalidInput(
+                f"--{name} goes with --train FILE, and the texts of --store are read already; leave it out"
+            )
     texts = None if train is None else read_texts(train, text)
     loaded = finetuned(model)
     if loaded.task != "continue":

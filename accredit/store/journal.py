@@ -34,7 +34,10 @@ LOOKUP_ROWS = 500  # coalitions per query; SQLite allows 999 parameters on old b
 BLOCK_BYTES = 64 * 1024  # of outputs in one row of the file, so that at most one page in sixteen is part empty
 
 LATEST = 1e11  # seconds since 1970, beyond which no clock was right
-REMARKS = ("warnings", "notes")  # of a run's description: what makes its values doubtful, and what was cut, not known or odd
+REMARKS = (
+    "warnings",
+    "notes",
+)  # of a run's description: what makes its values doubtful, and what was cut, not known or odd
 
 LEASES = "SELECT id, holder, until, coalitions FROM leases WHERE game = ? AND seed = ?"
 COLUMNS = "coalition, seed, status, value, seconds, attempts, problem, block, start, bytes, proof"

@@ -171,9 +171,7 @@ class GradientStore:
 
         asked = checked_rows(queries, "queries")
         if not self.complete:
-            raise InvalidInput(
-                f"the store in {self.folder} is not complete; {AGAIN}"
-            )
+            raise InvalidInput(f"the store in {self.folder} is not complete; {AGAIN}")
         if model_digest(net) != self.about["model"]:
             raise InvalidInput(
                 "the store was built with other weights or layers; give the model that it was built with"
