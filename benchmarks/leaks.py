@@ -11,10 +11,10 @@ made after the judge and the swaps were improved. Classes (2 to 10) and rows are
 a run that `--minutes` ends has met a random part of them. `--kept` keeps every report in a file as it is made; the same
 command goes on from there, and with `--minutes 0` only counts again.
 
-With `--follow`, a report that cannot tell and says that about N rows would, N at most 10,000, is made again with N rows of the
-same world. Prints one line per explainer; the last line is one JSON object with the rates of every detector and of the
-verdict, in all and by rows, classes and worlds, with 95 % intervals (Clopper and Pearson). `--page` writes them into a page,
-between `<!-- rates of the verdict -->` and `<!-- end of rates of the verdict -->`.
+With `--follow`, when all reports are made, those that cannot tell and say that about N rows would, N at most 25,000, are made
+again with N rows of the same world. Prints one line per explainer; the last line is one JSON object with the rates of every
+detector and of the verdict, in all and by rows, classes, worlds and seeds, with 95 % intervals (Clopper and Pearson). `--page`
+writes them into a page, between `<!-- rates of the verdict -->` and `<!-- end of rates of the verdict -->`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import json
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +49,7 @@ GROUPS: dict[str, tuple[Any, Any, tuple[int, ...]]] = {  # worlds, explainers, s
     "fresh": (FRESH_WORLDS, FRESH_HONEST | FRESH_CHEATS, (11, 12, 13)),
 }
 EVERY_CHEAT = CHEATS | NEW_CHEATS | LAST_CHEATS | FRESH_CHEATS
-FOLLOWED = 10_000  # rows, at most
+FOLLOWED = 25_000  # rows, at most
 LARGE = 1_500  # more rows than these are dealt with the first seed only
 CLASSES = (2, 5, 3, 10)
 HOLES = (  # every other of these meets a black box that reads holes badly
@@ -117,23 +117,28 @@ def cases(group: str, rows: list[int], wanted: list[str], seeds: tuple[int, ...]
                 yield dealt[turn]
 
 
-def judged(group: str, world_name: str, case: Case, many: int, tests: tuple[str, ...], follow: bool) -> Judged:
+def judged(group: str, world_name: str, case: Case, many: int, tests: tuple[str, ...]) -> Judged:
     """The report of one case, printed as one line."""
     cheats, began = case.name in EVERY_CHEAT, time.process_time()
     world, report = case.reported(many, tests)
-    said, kept = report.conclusion, None
-    if follow and said.rows and many < said.rows <= FOLLOWED:
-        kept = str(case.reported(said.rows, tests)[1].conclusion)
+    said = report.conclusion
     about = f"{world.classes} classes, {many} rows" + ", holes" * bool(world.holes)
     took = f"{time.process_time() - began:.0f} s"
     kind = "cheat " if cheats else "honest"
     print(f"{group:6} {kind} {case.name:11} {world.name:11} {about:28} {took:5} {said}"[:220], flush=True)
-    if kept:
-        print(f"       with {said.rows} rows: {kept}"[:220], flush=True)
     return Judged(
         group, case.name, world_name, case.classes, case.seed, case.holes > 0, cheats, many, said.answer, report.flagged,
-        said.rows, kept.partition(":")[0] if kept else None,
+        said.rows,
     )  # fmt: skip
+
+
+def followed(one: Judged, case: Case, tests: tuple[str, ...]) -> Judged:
+    """The same with what became of its promise."""
+    assert one.promised is not None
+    said = case.reported(one.promised, tests)[1].conclusion
+    kind = "cheat " if one.cheats else "honest"
+    print(f"{kind} {one.name:11} {one.world:9} {one.rows} rows, then {one.promised}: {said}"[:220], flush=True)
+    return replace(one, kept=said.answer)
 
 
 def remembered(file: Path | None) -> list[Judged]:
@@ -141,7 +146,8 @@ def remembered(file: Path | None) -> list[Judged]:
     if file is None or not file.exists():
         return []
     lines = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
-    return [Judged(**line | {"flagged": tuple(line["flagged"])}) for line in lines]
+    found = [Judged(**line | {"flagged": tuple(line["flagged"])}) for line in lines]
+    return list({one.key: one for one in found}.values())  # a report that was followed is there twice
 
 
 def share(found: Iterable[bool]) -> dict[str, Any]:
@@ -228,19 +234,30 @@ def main() -> None:
     asked = parser.parse_args()
     rows = [150] if asked.quick else [int(r) for r in asked.rows.split(",")]
     tests, wanted = DECIDING if asked.deciding else NAMES, asked.worlds.split(",")
-    began, found = time.monotonic(), remembered(asked.kept)
-    done = {one.key for one in found}
+    began, done = time.monotonic(), {one.key: one for one in remembered(asked.kept)}
+
+    def late() -> bool:
+        return asked.minutes is not None and time.monotonic() - began >= 60 * asked.minutes
+
+    def keep(one: Judged) -> None:
+        done[one.key] = one
+        if asked.kept:
+            with asked.kept.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(asdict(one)) + "\n")
+
+    dealt = []
     for group in asked.groups.split(","):
         seeds = tuple(int(s) for s in asked.seeds.split(",")) if asked.seeds else GROUPS[group][2]
-        for world, case, many in cases(group, rows, wanted, seeds[:1] if asked.quick else seeds):
-            late = asked.minutes is not None and time.monotonic() - began >= 60 * asked.minutes
-            if late or (group, case.name, world, case.seed, many) in done:
-                continue
-            found.append(judged(group, world, case, many, tests, asked.follow))
-            if asked.kept:
-                with asked.kept.open("a", encoding="utf-8") as file:
-                    file.write(json.dumps(asdict(found[-1])) + "\n")
-    told = counted(found)
+        dealt += [(group, *one) for one in cases(group, rows, wanted, seeds[:1] if asked.quick else seeds)]
+    for group, world, case, many in dealt:
+        if not late() and (group, case.name, world, case.seed, many) not in done:
+            keep(judged(group, world, case, many, tests))
+    for group, world, case, many in dealt:
+        one = done.get((group, case.name, world, case.seed, many))
+        promising = one is not None and one.kept is None and one.promised is not None
+        if asked.follow and one is not None and promising and many < (one.promised or 0) <= FOLLOWED and not late():
+            keep(followed(one, case, tests))
+    told = counted(list(done.values()))
     record({"leaks": told})
     if asked.page:
         into_page(asked.page, "rates of the verdict", page(told, command(sys.argv)))

@@ -42,8 +42,9 @@ from accredit.audit.swaps import mask_transplant, value_scramble
 from accredit.audit.verdict import concluded
 from accredit.core import FloatArray, IntArray, InvalidInput, MissingExtra, real_numbers, shown
 from accredit.core.arguments import checked_arguments
+from accredit.learned.black_boxes import BlackBox, checked_labels
 from accredit.learned.evalx import EvalX
-from accredit.learned.inputs import Array, BlackBox, Inputs, checked_labels
+from accredit.learned.inputs import Array, Inputs
 from accredit.learned.masks import random_masks
 from accredit.values.solver import progress as progress_bar
 

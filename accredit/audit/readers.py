@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from accredit.core import FloatArray, IntArray, InvalidInput
-from accredit.learned.inputs import Array, BlackBox, Inputs, checked_answers
+from accredit.learned.black_boxes import BlackBox, checked_answers
+from accredit.learned.inputs import Array, Inputs
 
 Reader = Callable[[Array, FloatArray], npt.ArrayLike]  # inputs (N, ...), masks (N, n) -> probabilities (N, classes)
 TOSS = 0.1  # lead below which two answers of a reader count as a toss

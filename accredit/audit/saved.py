@@ -15,7 +15,8 @@ from accredit.core import FloatArray, InvalidInput, optional_whole
 from accredit.core.arguments import checked_arguments
 from accredit.core.arrays import read_arrays as arrays_in
 from accredit.core.tables import is_table, number, read_sheet
-from accredit.learned.inputs import Array, BlackBox, answers_of, checked_answers, numbers_of
+from accredit.learned.black_boxes import BlackBox, answers_of, checked_answers, numbers_of
+from accredit.learned.inputs import Array
 
 ARRAYS = (
     "arrays 'x' and 'labels' (or 'answers', the black box's probabilities) for an explainer; 'tokens', 'query' and, if "

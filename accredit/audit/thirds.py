@@ -12,7 +12,8 @@ import numpy.typing as npt
 from accredit.audit.readers import Reader
 from accredit.core import FloatArray, IntArray, InvalidInput, real_numbers
 from accredit.learned.batches import third_ends, thirds
-from accredit.learned.inputs import Array, BlackBox
+from accredit.learned.black_boxes import BlackBox
+from accredit.learned.inputs import Array
 
 
 @dataclass(frozen=True)

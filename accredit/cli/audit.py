@@ -80,7 +80,7 @@ def _saved(
     train: str | None, judge: str | None,
 ) -> Findings:  # fmt: skip
     from accredit.audit import audit_saved
-    from accredit.learned.inputs import row_black_box
+    from accredit.learned.black_boxes import row_black_box
 
     black_box = None if model is None else row_black_box(model)[0]
     return audit_saved(

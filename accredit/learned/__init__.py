@@ -1,7 +1,8 @@
 """Trained explainers: a network learns to choose the players that reveal the black box's answer, and how to keep it honest."""
 
 from accredit.core.lazy import lazy
-from accredit.learned.inputs import BlackBox, Inputs, Pixels, Tabular, Words
+from accredit.learned.black_boxes import BlackBox
+from accredit.learned.inputs import Inputs, Pixels, Tabular, Words
 
 HOMES = {
     "CXPlain": "accredit.learned.cxplain",

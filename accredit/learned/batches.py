@@ -7,7 +7,8 @@ import numpy.typing as npt
 import torch
 
 from accredit.core import FloatArray, IntArray, InvalidInput
-from accredit.learned.inputs import Array, BlackBox, Inputs, answers_of, checked_labels, numbers_of
+from accredit.learned.black_boxes import BlackBox, answers_of, checked_labels, numbers_of
+from accredit.learned.inputs import Array, Inputs
 from accredit.learned.stages import Batch
 
 ASKED = 512  # rows asked of a black box at once

@@ -21,20 +21,10 @@ import torch
 from torch import nn
 
 from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput, Selection
+from accredit.learned.black_boxes import BlackBox, answers_of, checked_labels
 from accredit.learned.epochs import batches, downhill, finite, train
 from accredit.learned.folders import DAMAGE, read, tensors, write
-from accredit.learned.inputs import (
-    SEEDS,
-    Array,
-    BlackBox,
-    Inputs,
-    Pixels,
-    answers_of,
-    checked_labels,
-    inputs_from,
-    one_input,
-    whole,
-)
+from accredit.learned.inputs import SEEDS, Array, Inputs, Pixels, inputs_from, one_input, whole
 from accredit.learned.masks import checked_k, top
 from accredit.learned.networks import selector_for
 from accredit.values.solver import progress as progress_bar

@@ -17,19 +17,10 @@ import torch
 from torch import Tensor, nn
 
 from accredit.core import FloatArray, IntArray, InvalidInput
+from accredit.learned.black_boxes import BlackBox, answers_of, checked_answers, checked_labels
 from accredit.learned.epochs import batches, downhill, finite, train
 from accredit.learned.folders import DAMAGE, read, tensors, write
-from accredit.learned.inputs import (
-    SEEDS,
-    Array,
-    BlackBox,
-    Inputs,
-    answers_of,
-    checked_answers,
-    checked_labels,
-    inputs_from,
-    whole,
-)
+from accredit.learned.inputs import SEEDS, Array, Inputs, inputs_from, whole
 from accredit.learned.masks import checked_k, checked_mask
 from accredit.learned.networks import network_for
 from accredit.values.solver import progress as progress_bar

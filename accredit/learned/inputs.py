@@ -15,7 +15,6 @@ import numpy.typing as npt
 from accredit.core import (
     BoolArray,
     FloatArray,
-    IntArray,
     InvalidInput,
     checked_names,
     distinct_names,
@@ -26,7 +25,6 @@ from accredit.core import (
 from accredit.learned.masks import checked_mask
 
 Array = npt.NDArray[Any]
-BlackBox = Callable[[Array], Array]  # (N, ...) inputs -> (N, classes) probabilities
 LARGEST = 1 << 24  # players, words of a vocabulary: more than this in a saved file is damage, not data
 SEEDS = 2**62  # seeds lie below this: torch takes 63 bits, and some seeds are made from others
 
@@ -109,14 +107,14 @@ class Tabular:
             raise InvalidInput("centre and spread belong together; give both or neither")
         for name in ("centre", "spread"):
             given = getattr(self, name)
-            values = None if given is None else _array(given, np.float64)
+            values = None if given is None else as_array(given, np.float64)
             if given is not None and (values is None or values.shape != (self.n,) or not np.isfinite(values).all()):
                 raise InvalidInput(f"{name} must be {self.n} finite numbers, got {given!r:.60}")
             if values is not None:
                 object.__setattr__(self, name, tuple(values.tolist()))
         if self.spread is not None and min(self.spread) <= 0:
             raise InvalidInput(f"spread must be positive, got {min(self.spread):g}")
-        replace = _array(self.replace, np.float64)
+        replace = as_array(self.replace, np.float64)
         if replace is None or replace.shape not in ((), (self.n,)) or not np.isfinite(replace).all():
             raise InvalidInput(f"replace must be one finite number or {self.n} of them, got {self.replace!r}")
         object.__setattr__(self, "replace", float(replace) if replace.ndim == 0 else tuple(replace.tolist()))
@@ -181,7 +179,7 @@ class Words:
         return (self.length,)
 
     def check(self, x: npt.ArrayLike) -> Array:
-        ids = _array(x)
+        ids = as_array(x)
         if ids is None or ids.shape[1:] != self.shape or ids.ndim != 2:
             seen = "rows of different lengths" if ids is None else ids.shape
             raise InvalidInput(
@@ -313,103 +311,6 @@ def inputs_from(settings: Mapping[str, Any]) -> Tabular | Words | Pixels:
         raise InvalidInput(f"settings of {kind} inputs are damaged: {error}") from None
 
 
-def answers_of(black_box: BlackBox, x: Array) -> FloatArray:
-    """What a black box answers to some inputs: (N, ...) -> (N, classes)."""
-    if not callable(black_box):
-        raise InvalidInput(f"black_box must be a function from inputs to probabilities, got {black_box!r:.60}")
-    return checked_answers(black_box(x), len(x))
-
-
-def numbers_of(black_box: BlackBox, x: Array) -> FloatArray:
-    """The numbers that a regression says of some inputs: (N, ...) -> (N, 1)."""
-    if not callable(black_box):
-        raise InvalidInput(f"black_box must be a function from inputs to numbers, got {black_box!r:.60}")
-    said = real_numbers(black_box(x), "black_box's answers")
-    if said.shape not in ((len(x),), (len(x), 1)) or not np.isfinite(said).all():
-        raise InvalidInput(
-            f"with classes=1 black_box must give one finite number for each of {len(x)} inputs, got shape {said.shape}"
-        )
-    return said.reshape(-1, 1)
-
-
-def row_black_box(
-    file: str, trusted: tuple[str, ...] = (), columns: Sequence[str] | None = None
-) -> tuple[BlackBox, bool]:
-    """A model of rows in a file (xgboost, lightgbm, catboost, skops, ONNX) as a black box, and whether it is a regression.
-
-    A classifier gives probabilities, a regression one number per row. With `columns` it is given data frames.
-    """
-    from accredit.models.row_files import load_row_model
-    from accredit.models.rows import as_row_model
-
-    model = as_row_model(load_row_model(file, trusted))
-    unit = next((name for name in ("probability", "logit") if name in model.units), "")
-    if model.classifies and not unit:
-        raise InvalidInput(f"{file!r} gives {', '.join(model.units)}; a black box must give probabilities of classes")
-
-    def answer(x: Array) -> Array:
-        rows: Any = np.asarray(x, dtype=np.float64)
-        if columns is not None:
-            import pandas
-
-            rows = pandas.DataFrame(rows, columns=list(columns))
-        found = model.outputs(rows, unit if model.classifies else next(iter(model.units)))
-        if unit == "probability" or not model.classifies:
-            return found
-        raised = np.exp((found - found.max(axis=1, keepdims=True)) / (2 if found.shape[1] == 2 else 1))  # two: (−d, d)
-        return np.asarray(raised / raised.sum(axis=1, keepdims=True))
-
-    return answer, not model.classifies
-
-
-def checked_answers(answers: Any, rows: int, name: str = "black_box's answers") -> FloatArray:
-    """What a black box said, as probabilities (rows, classes); arrays, lists and torch tensors will do.
-
-    >>> checked_answers([[0.25, 0.75]], rows=1)
-    array([[0.25, 0.75]])
-    """
-    given = real_numbers(answers, name)
-    if given.ndim != 2 or len(given) != rows or given.shape[1] < 2:
-        seen = type(answers).__name__ if given.ndim == 0 else f"shape {given.shape}"
-        raise InvalidInput(
-            f"{name} must be probabilities of shape ({rows}, classes) with at least two classes, got {seen}; for the "
-            "chance p of one class, write np.column_stack([1 - p, p])"
-        )
-    sums = given.sum(axis=1)
-    bad = ~(np.isfinite(given).all(axis=1) & (given >= 0).all(axis=1) & (np.abs(sums - 1) <= 1e-3))
-    if bad.any():
-        row = int(bad.argmax())
-        raise InvalidInput(
-            f"{name} must be probabilities: no NaN, none negative, every row summing to 1; row {row} is "
-            f"{np.array2string(given[row], precision=3, threshold=6)} with sum {sums[row]:.3g}; apply softmax to logits"
-        )
-    return given
-
-
-def checked_labels(labels: npt.ArrayLike, rows: int, classes: int | None = None) -> IntArray:
-    """Class numbers (rows,) from 0, whole or boolean, with at least two classes among them.
-
-    >>> checked_labels([True, False, True], rows=3)
-    array([1, 0, 1])
-    """
-    given = _array(labels)
-    if given is None or given.shape != (rows,):
-        seen = "rows of different lengths" if given is None else f"shape {given.shape}"
-        raise InvalidInput(f"labels must be {rows} class numbers, one per row, got {seen}")
-    if given.dtype.kind not in "iub":
-        raise InvalidInput(
-            f"labels must be whole numbers 0, 1, …, got {given.dtype}; number the classes with "
-            "np.unique(labels, return_inverse=True)[1]"
-        )
-    if rows and (given.min() < 0 or (classes is not None and given.max() >= classes)):
-        most = "" if classes is None else f"..{classes - 1}"
-        raise InvalidInput(f"labels must be class numbers from 0{most}, got {given.min()}..{given.max()}")
-    if len(np.unique(given)) < 2:
-        found = f"all {given[0]}" if rows else "missing"
-        raise InvalidInput(f"labels are {found}: with one class there is nothing to learn; give rows of two classes")
-    return given.astype(np.int64)
-
-
 def whole(name: str, value: Any, least: int = 1, most: int = LARGEST) -> int:
     """A whole number within bounds, or an error that names it."""
     return whole_number(value, name, least, most)
@@ -436,7 +337,7 @@ def one_input(
     return row, distinct_names(given), present
 
 
-def _array(x: Any, dtype: Any = None) -> Array | None:
+def as_array(x: Any, dtype: Any = None) -> Array | None:
     """`x` as an array, or None where it cannot be one."""
     try:
         with np.errstate(over="ignore"):

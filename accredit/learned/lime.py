@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from accredit.core import BoolArray, FloatArray, InvalidInput, Selection
-from accredit.learned.inputs import Array, BlackBox, Inputs, answers_of, one_input
+from accredit.learned.black_boxes import BlackBox, answers_of
+from accredit.learned.inputs import Array, Inputs, one_input
 from accredit.learned.masks import checked_k, top
 from accredit.values.lime import LAWS, Lime, drawn, fit_of, proximity, ridge_readout
 from accredit.values.sampling import described

@@ -19,7 +19,8 @@ from torch import Tensor, nn
 
 from accredit.core import InvalidInput
 from accredit.core.arguments import checked_arguments
-from accredit.learned.inputs import Array, BlackBox, Inputs, Pixels, Tabular, Words, whole
+from accredit.learned.black_boxes import BlackBox
+from accredit.learned.inputs import Array, Inputs, Pixels, Tabular, Words, whole
 
 LOWEST = -1e9  # the logit of an absent player: finite, so that no gradient is NaN
 EMBEDDING = 50  # numbers per word

@@ -14,8 +14,9 @@ from torch import nn
 from accredit.core import InvalidInput
 from accredit.core.arguments import checked_arguments
 from accredit.learned import cxplain
+from accredit.learned.black_boxes import BlackBox
 from accredit.learned.folders import DAMAGE, described, read, tensors
-from accredit.learned.inputs import SEEDS, BlackBox, inputs_from, whole
+from accredit.learned.inputs import SEEDS, inputs_from, whole
 from accredit.learned.laws import law_from
 from accredit.learned.schedules import schedule_from
 from accredit.learned.stages import History, Training

@@ -12,18 +12,9 @@ from accredit.core import Attribution, FloatArray, InvalidInput, Precision
 from accredit.core.claims import no_division
 from accredit.core.files import read_bytes
 from accredit.explanation.subject import Subject
+from accredit.learned.black_boxes import BlackBox, answers_of, numbers_of, row_black_box
 from accredit.learned.cxplain import CXPlain
-from accredit.learned.inputs import (
-    Array,
-    BlackBox,
-    Inputs,
-    Pixels,
-    Tabular,
-    Words,
-    answers_of,
-    numbers_of,
-    row_black_box,
-)
+from accredit.learned.inputs import Array, Inputs, Pixels, Tabular, Words
 from accredit.learned.recipes import recipe
 from accredit.learned.saving import load
 from accredit.learned.trainer import TrainedExplainer

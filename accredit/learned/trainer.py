@@ -16,10 +16,11 @@ from torch import Tensor, nn
 
 from accredit.core import BoolArray, FloatArray, InvalidInput, Selection
 from accredit.learned.batches import asked, rows_of
+from accredit.learned.black_boxes import BlackBox
 from accredit.learned.doubts import doubts, uneven_columns
 from accredit.learned.encoders import Encoder
 from accredit.learned.folders import write
-from accredit.learned.inputs import SEEDS, Array, BlackBox, Inputs, one_input, whole
+from accredit.learned.inputs import SEEDS, Array, Inputs, one_input, whole
 from accredit.learned.laws import MaskLaw, law_settings
 from accredit.learned.masks import checked_k, checked_mask
 from accredit.learned.networks import network_for, selector_for

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from accredit.core import BoolArray, FloatArray, IntArray
-from accredit.learned.inputs import Array, BlackBox, Pixels
+from accredit.learned.black_boxes import BlackBox
+from accredit.learned.inputs import Array, Pixels
 from accredit.learned.masks import top
 from accredit.papers.selection_data import Task, task, with_padding
 

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from accredit.core import InvalidInput
-from accredit.learned.inputs import Pixels, Tabular, Words, checked_answers, checked_labels, inputs_from
+from accredit.learned.black_boxes import checked_answers, checked_labels
+from accredit.learned.inputs import Pixels, Tabular, Words, inputs_from
 from accredit.learned.masks import checked_mask, top
 
 ALL = (
