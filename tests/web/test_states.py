@@ -63,6 +63,7 @@ def test_states_that_are_seen_rarely_put_no_barrier_in_the_way(browser, server, 
         check("running, above an earlier result")
         page.click("#explain-form .cancel")
         check("cancelled")
+    page.click("#pair-add")  # without the second text
     visit.write(LONG)
     page.click("#explain-form .primary")
     visit.see("#explain-form .problem button").to_have_count(2)
