@@ -94,7 +94,7 @@ def _answer(explanation: Explanation) -> str:
     if not signed:
         return ""
     if (most := float(abs(signed[0].credit).max(initial=0.0))) <= unnoticed(signed[0]):
-        return f"Nothing stands out: no credit is larger than {rounded(most, 1)}."
+        return f"Nothing stands out: {f'no credit is larger than {rounded(most, 1)}' if most else 'all credit is 0'}."
     if explanation.said is not None:
         most = "earned most of it" if (signed[0].total or 0) > 0 else "speaks for it most"
         return leaders(signed[0], most, "speaks against it most", quoted=True)

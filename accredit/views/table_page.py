@@ -15,7 +15,7 @@ from accredit.views.numbers import BRIEF, brief, column
 from accredit.views.parts import attribution_table, claims_table
 from accredit.views.steps import HEIGHT, WIDTH, mark, step_bar
 from accredit.views.table_view import PAIRS, asked, facts, headline, shown, steps
-from accredit.views.words import interactions_headline, together
+from accredit.views.words import interactions_headline, sentence, together
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -61,7 +61,7 @@ def table_body(explanation: TableExplanation, about: tuple[str, ...] = (), live:
     kept, held = rows[: LISTED if live else PAGE_ROWS], rows[:1] if live else rows[:PAGE_ROWS]
     return render(
         "table", "body",
-        answer=headline(explanation), asked=asked(explanation), about=list(about), facts=facts(explanation),
+        answer=headline(explanation), asked=sentence(asked(explanation)), about=list(about), facts=facts(explanation),
         overall=_overall(explanation) if several else "",
         swarms=_swarms(explanation) if several else [], drawn=min(POINTS, len(explanation)), count=len(explanation),
         listed=_list(explanation, kept) if several else [], steps=[row_body(explanation, r) for r in held],

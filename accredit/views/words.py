@@ -125,9 +125,18 @@ def _first(result: Attribution, sign: int, quoted: bool, words: str) -> str:
     who = f"{len(shown)} players" if len(shown) > TIED else who
     told = rounded(float(result.credit[best]), 3) + " each" * (len(names) > 1)
     if result.interval is not None and len(names) == 1:
-        low, high = result.interval[best].tolist()
-        told += f" ({interval_word(result)} {between(low, high, 3)})"
+        told += f" ({interval_word(result)} {_around(*result.interval[best].tolist())})"
     return f"{who} {_of_several(words) if len(names) > 1 else words}: {told}"
+
+
+def _around(low: float, high: float) -> str:
+    """An interval in a sentence; of one that is narrower than its digits, half its width.
+
+    >>> _around(1.62, 1.64), _around(1.6301, 1.6304)
+    ('1.62 … 1.64', '±0.0002')
+    """
+    narrow = high > low and rounded(low, 3) == rounded(high, 3)
+    return f"±{rounded((high - low) / 2, 1)}" if narrow else between(low, high, 3)
 
 
 def _of_several(words: str) -> str:

@@ -45,7 +45,8 @@ from accredit.web.safety import Gate
 from accredit.web.worker import Worker
 
 KINDS = {"html": "text/html; charset=utf-8", "js": "text/javascript; charset=utf-8", "css": "text/css; charset=utf-8",
-         "svg": "image/svg+xml"}  # fmt: skip
+         "svg": "image/svg+xml", "csv": "text/csv; charset=utf-8"}  # fmt: skip
+EXAMPLE = "reviews.csv"  # rows to value, one of the files that `accredit examples` writes
 EVENTS: dict[int | str, dict[str, Any]] = {
     200: {"description": "Events, one JSON object per line", "content": {"application/x-ndjson": {}}},
     422: {"description": "The request is not understood"},
@@ -64,6 +65,7 @@ def page_files() -> dict[str, bytes]:
     own = {file.name: file.read_bytes() for file in files(__package__).joinpath("static").iterdir()}
     return own | {
         "page.css": stylesheet().encode(),
+        EXAMPLE: files("accredit").joinpath("cli", "samples", EXAMPLE).read_bytes(),
         **{name: asset(name).encode() for name in ("inspector.js", "answers.js", "sorting.js", "following.js")},
     }
 

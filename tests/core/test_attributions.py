@@ -102,6 +102,17 @@ def test_prints_a_table_with_one_column_per_output():
     assert "&lt;b&gt;0" in many._repr_html_() and "<b>0" not in many._repr_html_()
 
 
+def test_levels_of_a_choice_and_rules_are_called_so():
+    from accredit.games import ChoiceTable
+    from accredit.values import multichoice, multichoices
+
+    effort = ChoiceTable(("ann", "bob"), [[0, 1, 4], [2, 5, 9]])
+    first, header, *_ = str(multichoices(effort)).splitlines()
+    assert first == "multichoice: 4 rules: 9 shared among 3 levels" and header.startswith("level ")
+    first, header, *_ = str(multichoice(effort, "orders")).splitlines()
+    assert first == "multichoice/orders: 9 shared among 3 levels" and header.startswith("level ")
+
+
 def test_is_a_data_frame_of_players_by_outputs():
     frame = grades().to_pandas()
     assert frame.loc["carol", "music"] == -9

@@ -9,11 +9,13 @@ import pytest
 from accredit import views
 from accredit.core import Attribution
 from accredit.explanation import Explanation
+from accredit.explanation.assembled import NOTHING_KNOWN
 from accredit.views.explanation import explanation_blocks, explanation_body
 from accredit.views.flow import MOST, drawn, flow_svg, left_out
 from accredit.views.notation import claim_letters
 from accredit.views.numbers import column
 from accredit.views.page import asset, stylesheet
+from accredit.views.parts import attribution_table
 from accredit.views.running import STEPS
 from accredit.views.sky import sky
 from accredit.views.terminal import wants_colour
@@ -220,3 +222,27 @@ def test_only_credit_that_is_shared_has_a_sum():
     assert block.count("—") == 1 and len(block.split()) == 6  # attention divides nothing; the other four do
     scores = replace(sample(), methods=("attention",), attributions={"attention": sample()["attention"]}, refused={})
     assert not any(line.startswith("sum") for line in views.text(scores).splitlines())
+
+
+def test_no_leader_is_named_and_nothing_is_coloured_where_nothing_stands_out():
+    """A uniform picture has credit of the size of rounding; its largest is not the reason of anything."""
+    found = sample()
+    for size, said in ((1e-6, "Nothing stands out: no credit is larger than 1e-06."), (0.0, "all credit is 0.")):
+        credit = size * np.linspace(1, -1, len(found.players))
+        still = Attribution(found.players, credit, float(credit.sum()), "shapley/Exact()", baseline=1.7)
+        blocks = explanation_blocks(
+            replace(found, attributions={"shapley": still}, methods=("shapley",), refused={}, unsigned=())
+        )
+        assert said in blocks["intro"] and "raises it most" not in blocks["intro"]
+        assert not re.search(r'class="[^"]*\b[ud][3-9]', blocks["lead"])
+
+
+def test_no_leader_is_named_where_the_model_knows_no_token():
+    blocks = explanation_blocks(replace(sample(), notes=(NOTHING_KNOWN, "Another note.")))
+    assert NOTHING_KNOWN in blocks["intro"] and "raises it most" not in blocks["intro"]
+    assert NOTHING_KNOWN not in blocks["notes"] and "Another note." in blocks["notes"]
+
+
+def test_numbers_in_a_column_share_their_decimals():
+    body = attribution_table(Attribution(("a", "b", "c"), [1.25, 1.2, -0.5], 1.95, "by hand"))
+    assert re.findall(r"<td>([−\d.]+)</td>", body) == ["1.25", "1.20", "−0.50"]

@@ -1,11 +1,12 @@
 // Data: a journal, looked at again every second while this view is open: the one that the server was started with, or that of a
 // run started here.
 import { sortable } from "/static/sorting.js";
-import { get, Problem, send, UNREACHABLE } from "/static/stream.js";
+import { file as fetched, get, Problem, send, UNREACHABLE } from "/static/stream.js";
 import { element, nodes, put, sentence } from "/static/page-parts.js";
-import { columnsOf, tableFile, takesFiles } from "/static/table.js";
+import { columnsOf, reveal, tableFile, takesFiles } from "/static/table.js";
 
 const EVERY = 1000;
+const EXAMPLE = { name: "reviews.csv", target: "mood", text: "review" };
 
 export function dataView(about, frame) {
   const by = (id) => document.getElementById(id);
@@ -17,6 +18,7 @@ export function dataView(about, frame) {
   let following = null; // ends with the visit
   let state = "";
   let file = null;
+  let started = false; // here, and nothing of it was shown yet
   let open = about.store || about.run; // is there a journal to look at?
 
   function tell(message) {
@@ -37,6 +39,8 @@ export function dataView(about, frame) {
     main.querySelectorAll(".wide").forEach((d, k) => down[k] && (d.scrollTop = down[k])); // which asks for a layout
     if (place >= 0) fields()[place]?.focus();
     by("data-live").textContent = `Updated ${new Date().toLocaleTimeString()}; this view follows the file.`;
+    if (started) reveal(result);
+    started = false;
     by("exports").hidden = false;
     by("export").hidden = news.payoffs === null; // a trace was not paid for
     view.page = () => news.page;
@@ -49,6 +53,7 @@ export function dataView(about, frame) {
     by("run-cancel").hidden = !run || (!going && !about.store);
     by("run-cancel").textContent = going ? "Cancel" : "Back to the journal";
     form.querySelector(".primary").disabled = going || !file;
+    by("run-example").disabled = going;
     if (!run) return;
     by("run-name").textContent = run.name;
     const said = { running: `${run.name} is being valued.`, finished: `${run.name} is valued.`, cancelled: "Cancelled. What was trained is below.", failed: "" };
@@ -119,7 +124,9 @@ export function dataView(about, frame) {
       view.page = null;
       frame.savable();
       by("data-live").textContent = "";
+      by("exports").hidden = true; // those of the journal before
       result.replaceChildren();
+      started = true;
       report(run);
       watch();
     } catch (error) {
@@ -128,6 +135,16 @@ export function dataView(about, frame) {
   }
 
   takesFiles(by("view-data"), by("run-file"), take);
+  by("run-example").addEventListener("click", async () => {
+    try {
+      await take(new File([await fetched(`/static/${EXAMPLE.name}`)], EXAMPLE.name));
+    } catch (error) {
+      return tell(error instanceof Problem ? error.message : UNREACHABLE);
+    }
+    by("run-target").value = EXAMPLE.target;
+    by("run-text").value = EXAMPLE.text;
+    start();
+  });
   by("run-method").append(...(about.valuations ?? []).map(({ name, trains }) => element("option", { value: name }, trains ? name : `${name} (no training)`)));
   by("run-method").value = untrained[0];
   const trains = () => {

@@ -140,6 +140,7 @@ export function tableView(about, frame) {
   }
 
   function draw(event, asked) {
+    result.replaceChildren(); // it was asked for in the form above, so nothing of the earlier one is being read
     const main = put(result, ...event.made);
     sortable(main);
     shown.replaceChildren(...event.outputs.map((name) => element("option", { value: name }, name)));
