@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from accredit.core import Attribution
-from accredit.valuation.suspects import suspects
+from accredit.valuation.suspects import MOST, suspects
 from accredit.views.engine import render
 from accredit.views.labels_view import labels_body, stated
 from accredit.views.numbers import BRIEF, between, brief
@@ -156,7 +156,7 @@ def _harmful(watched: Watched, known: Mapping[str, Who]) -> dict[str, object] | 
     if not watched.harmful:
         return None
     rows = [(known[s.player]._replace(facts=()), brief(s.credit), str(s.surely)) for s in watched.harmful]
-    return {"rows": rows, "described": bool(watched.known.labels)}
+    return {"rows": rows, "most": MOST, "described": bool(watched.known.labels)}
 
 
 def _pairs(watched: Watched, known: Mapping[str, Who]) -> dict[str, object] | None:
