@@ -18,12 +18,7 @@ DENSE_C = (0.001, 0.01, 0.1, 1.0)  # of which dense views choose by likelihood
 SMOOTHING = 0.1  # of naive Bayes
 BUMPS, WIDTH, KERNEL_C = 300, 0.3, 10.0  # of the kernel model: how many, their width times columns, inverse penalty
 SUREST = 4.0  # the most that one model may have to say
-NEAREST, AROUND, WARMTH = (
-    15,
-    30,
-    0.1,
-)  # neighbours that vote by their angle: few by distance, more by exp(cosine / warmth)
-DOUBT = 0.02  # what they leave to all classes alike
+NEAREST, DOUBT = 15, 0.02  # neighbours that vote by their angle, and what they leave to all classes alike
 
 Model = Callable[[View, IntArray, FloatArray, View], FloatArray]  # rows, labels, weights, others -> (others, classes)
 
@@ -53,8 +48,7 @@ def out_of_fold(
             found["naive Bayes"] = predicted(_naive_bayes)
         return found
     c = penalty or likeliest_penalty(view, y, seed, copies) or DENSE_C[0]
-    models = {"confidence": _softmax(c), "kernel": _kernel(seed), "nearest": _nearest, "around": _around}
-    return {name: predicted(model) for name, model in models.items()}
+    return {"confidence": predicted(_softmax(c)), "kernel": predicted(_kernel(seed)), "nearest": predicted(_nearest)}
 
 
 def likeliest_penalty(view: View, y: IntArray, seed: int = 0, copies: IntArray | None = None) -> float | None:
@@ -181,24 +175,12 @@ def _kernel(seed: int) -> Model:
 
 def _nearest(x: View, y: IntArray, weights: FloatArray, others: View) -> FloatArray:
     """The labels of the rows in nearly the same direction from the middle; the nearer count more."""
-    return _voted(NEAREST, lambda far: 1 / np.maximum(far, 1e-6), x, y, weights, others)
-
-
-def _around(x: View, y: IntArray, weights: FloatArray, others: View) -> FloatArray:
-    """The same of more rows, each counting exp(cosine / WARMTH): vectors of an encoder gather classes in wide clouds."""
-    return _voted(AROUND, lambda far: np.exp(-(far**2) / (2 * WARMTH)), x, y, weights, others)
-
-
-def _voted(
-    count: int, say: Callable[[FloatArray], FloatArray], x: View, y: IntArray, weights: FloatArray, others: View
-) -> FloatArray:
-    """What the nearest rows by angle say together; `say` tells how much a row counts from its distance on the unit sphere."""
     from sklearn.neighbors import NearestNeighbors
 
     middle = x.mean(axis=0)
     taught, asked = unit(x - middle), unit(others - middle)
-    far, rows = NearestNeighbors(n_neighbors=min(count, len(y))).fit(taught).kneighbors(asked)
-    votes = weights[rows] * say(far)  # (others, neighbours)
-    shares = np.stack([(votes * (y[rows] == k)).sum(axis=1) for k in range(int(y.max()) + 1)], axis=1)
+    far, rows = NearestNeighbors(n_neighbors=min(NEAREST, len(y))).fit(taught).kneighbors(asked)
+    count = weights[rows] / np.maximum(far, 1e-6)  # (others, neighbours)
+    shares = np.stack([(count * (y[rows] == k)).sum(axis=1) for k in range(int(y.max()) + 1)], axis=1)
     shares /= np.maximum(shares.sum(axis=1, keepdims=True), 1e-300)
     return np.asarray((1 - DOUBT) * shares + DOUBT / shares.shape[1])

@@ -82,12 +82,12 @@ def _check_taught(held: Any, y: list[str], test_y: list[str], target: str, withi
         places = [i for i, label in enumerate(test_y) if label == unknown]
         if within and len(places) == 1:
             raise InvalidInput(
-                f"--target {target!r} is {unknown!r} in {named(held.index[places])} alone, so no other row can teach that class "
-                "or vouch for its label; drop or merge it, or write --task number if the target is one"
+                f"--target {target!r} is {unknown!r} in {named(held.index[places])} alone, so no other row can teach that "
+                "class or vouch for its label; drop or merge it, or write --task number if the target is one"
             )
         raise InvalidInput(
-            f"--target {target!r} is {unknown!r} in {rows(len(places), 'test ')} and in no training row; choose other test rows "
-            "with --split-seed or --test, drop that class, or write --task number if the target is one"
+            f"--target {target!r} is {unknown!r} in {rows(len(places), 'test ')} and in no training row; choose other test "
+            "rows with --split-seed or --test, drop that class, or write --task number if the target is one"
         )
 
 

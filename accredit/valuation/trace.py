@@ -252,8 +252,8 @@ def asked(
     places = range(max(first, 1), last)
     if not places:
         raise InvalidInput(
-            f"the answer {shown(answer)} is a single token that follows nothing, so its chance is not known; say what the model "
-            "was asked: prompt, --prompt TEXT"
+            f"the answer {shown(answer)} is a single token that follows nothing, so its chance is not known; say what the "
+            "model was asked: prompt, --prompt TEXT"
         )
     if len(whole) > longest:
         raise InvalidInput(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from accredit.core import Attribution
-from accredit.valuation.suspects import suspects
+from accredit.valuation.suspects import MOST, suspects
 from accredit.views.engine import render
 from accredit.views.labels_view import labels_body, stated
 from accredit.views.numbers import BRIEF, between, brief, column
@@ -161,7 +161,7 @@ def _harmful(watched: Watched, known: Mapping[str, Who]) -> dict[str, object] | 
         (known[s.player]._replace(facts=()), number, str(s.surely))
         for s, number in zip(watched.harmful, numbers, strict=True)
     ]
-    return {"rows": rows, "described": bool(watched.known.labels)}
+    return {"rows": rows, "most": MOST, "described": bool(watched.known.labels)}
 
 
 def _pairs(watched: Watched, known: Mapping[str, Who]) -> dict[str, object] | None:

@@ -12,7 +12,7 @@ from accredit.core.plain import rounded
 from accredit.evaluate.data import Curve
 from accredit.valuation.harmonics import READING
 from accredit.valuation.report import DataReport, Valuation
-from accredit.valuation.suspects import Harmful
+from accredit.valuation.suspects import MOST, Harmful
 from accredit.views.columns import printable, table
 from accredit.views.engine import render
 from accredit.views.labels_view import labels_body, labels_text, short, stated
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 QUESTION = "What is each row worth?"
-HARMFUL = "rows that the model does better without (which need not be labelled wrongly)"
+HARMFUL = f"rows that the model does better without, {MOST} at most (which need not be labelled wrongly)"
 SHOWN = 20  # players in the terminal
 TEXT, ROW_TEXT = 48, 160  # characters of a row's text in the terminal, and on a page
 DOTS = "▁▂▃▄▅▆▇█"
