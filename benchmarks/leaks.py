@@ -1,7 +1,7 @@
 """How often is the leakage verdict right? Rates over a zoo of explainers that cheat on purpose and of honest ones.
 
     python -m benchmarks.leaks [--groups fresh] [--worlds table,words] [--rows 40,150,600,1500,4000,10000] [--seeds 11,12]
-                               [--minutes 60] [--kept FILE] [--follow] [--deciding] [--quick] [--page docs/audit.md]
+                               [--minutes 60] [--kept FILE] [--follow] [--deciding] [--quick] [--page docs/audit.md [--mark "rates of the verdict"]]
 
 `tuned`, `second`, `new`: the kinds, worlds and seeds by which the rule was chosen and mended. `last`: kinds of cheats, of
 honest explainers, a world and a seed that nothing was chosen by when they were first tried; the mask transplant was mended
@@ -14,7 +14,7 @@ command goes on from there, and with `--minutes 0` only counts again.
 With `--follow`, when all reports are made, those that cannot tell and say that about N rows would, N at most 25,000, are made
 again with N rows of the same world. Prints one line per explainer; the last line is one JSON object with the rates of every
 detector and of the verdict, in all and by rows, classes, worlds and seeds, with 95 % intervals (Clopper and Pearson). `--page`
-writes them into a page, between `<!-- rates of the verdict -->` and `<!-- end of rates of the verdict -->`.
+writes them into a page, between the comments `<!-- MARK -->` and `<!-- end of MARK -->` (`--mark`).
 """
 
 from __future__ import annotations
@@ -194,6 +194,8 @@ def page(told: dict[str, Any], written_by: str) -> str:
     head = "| | cheats | found | open | acquitted | honest | accused | open | acquitted |"
     lines = [f"Written by `{written_by}`:", "", head, "|---" * 9 + "|"]
     for where, rate in told.items():
+        if where.startswith(("world", "seed")):  # these are in the JSON line
+            continue
         cells = [
             cell
             for kind in ("cheats", "honest")
@@ -231,6 +233,7 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, help="begin no further report after this time")
     parser.add_argument("--kept", type=Path, help="keep reports in this file, and go on from it")
     parser.add_argument("--page", type=Path, help="write the rates into this page")
+    parser.add_argument("--mark", default="rates of the verdict", help="the comment between which they stand there")
     asked = parser.parse_args()
     rows = [150] if asked.quick else [int(r) for r in asked.rows.split(",")]
     tests, wanted = DECIDING if asked.deciding else NAMES, asked.worlds.split(",")
@@ -260,7 +263,7 @@ def main() -> None:
     told = counted(list(done.values()))
     record({"leaks": told})
     if asked.page:
-        into_page(asked.page, "rates of the verdict", page(told, command(sys.argv)))
+        into_page(asked.page, asked.mark, page(told, command(sys.argv)))
 
 
 if __name__ == "__main__":

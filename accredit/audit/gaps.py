@@ -55,6 +55,7 @@ def surrogate_gap(
         margin=MARGIN,
         details=details,
     )
+    found = _beyond_the_commonest(found, ours, float(common))
     if found.verdict == "flagged" and len(drawn) and share is None:
         return replace(
             found,
@@ -62,6 +63,17 @@ def surrogate_gap(
             reading="nobody reads random holes here, so the black box may just read them badly",
         )
     return found
+
+
+def _beyond_the_commonest(found: Finding, ours: FloatArray, common: float) -> Finding:
+    """Where the surrogate is not surely better than always naming the commonest answer, a gap shows a bad outsider, no code."""
+    if found.verdict != "flagged" or interval_of(ours - common).above(0.0):
+        return found
+    return replace(
+        found,
+        verdict="unclear",
+        reading="the surrogate finds no more than the commonest answer; the outsider finds even less",
+    )
 
 
 def _share_read(reader: FloatArray, *others: FloatArray, common: float) -> float | None:
@@ -104,6 +116,7 @@ def evalx_gap(
         blind="EVAL-X may be weaker on masks unlike its own, which widens the gap; it need not rank honest above encoding",
         margin=MARGIN, details={"EVAL-X on whole inputs": float(best.mean())},
     )  # fmt: skip
+    found = _beyond_the_commonest(found, ours, common)
     if found.verdict != "flagged":
         return found
     gained = max(0.0, float(ours.mean()) - min(common, float(theirs.mean())))

@@ -386,3 +386,25 @@ def test_a_judge_whose_half_is_too_few_rows_is_judged_without_that_trial():
     assert not report.not_run
     (gap,) = report
     assert gap.verdict == "unclear" and "give it training rows" in gap.reading
+
+
+@pytest.mark.parametrize("gap", [evalx_gap, surrogate_gap])
+def test_a_surrogate_that_guesses_has_no_code_however_bad_the_outsider_is(gap):
+    """With 20 rows a judge can be wrong nearly always; an honest reader that finds 52 % was accused for it."""
+    rng = np.random.default_rng(0)
+    labels = rng.integers(2, size=400)
+    x, masks = rng.normal(size=(400, 3)), np.ones((400, 3))
+    guess = rng.integers(2, size=400)
+
+    def guesses(rows, mask):
+        return 0.8 * np.eye(2)[guess] + 0.1
+
+    def contrary(rows, mask):
+        return 0.8 * np.eye(2)[1 - labels] + 0.1
+
+    def knows(rows, mask):
+        return 0.8 * np.eye(2)[labels] + 0.1
+
+    found = gap(x, masks, labels, guesses, contrary)
+    assert found.verdict == "unclear" and "commonest answer" in found.reading
+    assert surrogate_gap(x, masks, labels, knows, contrary).verdict == "flagged"
