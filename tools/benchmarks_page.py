@@ -25,7 +25,7 @@ WIDTH, NAMES, HEIGHT = 480, 190, 20  # of a drawing, of its labels, of one bar
 
 @dataclass(frozen=True)
 class Ratio:
-    """Figures that compare with a peer: what they say, the words of a bar, and whether they are upside down (ours over theirs)."""
+    """Figures beside a peer: what they say, the words of a bar, and whether they are upside down (ours over theirs)."""
 
     benchmark: str
     pattern: str
