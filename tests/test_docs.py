@@ -2,11 +2,17 @@
 
 import doctest
 import re
+import shlex
 from importlib import import_module
 from inspect import isclass, isroutine
 from pathlib import Path
 
 import pytest
+
+from accredit.cli import accredit
+from accredit.cli.man import commands
+from tools.command_page import options
+from tools.docs_commands import commands as written
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("[!r]*/*.md")), *sorted((ROOT / "docs").glob("*.md"))]
@@ -57,3 +63,17 @@ def _shown(named):
     """Whether a name can be called, and its own docstring has an example."""
     called = isroutine(named) or isclass(named)
     return called and bool(doctest.DocTestParser().get_examples(named.__doc__ or ""))
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if any(written(page))], ids=lambda p: p.name)
+def test_every_command_that_a_page_writes_has_the_options_that_it_uses(page):
+    """`python -m tools.docs_commands` also runs those that can be run here."""
+    known = {context.command_path: options(context) | {"--help"} for context in commands(accredit)}
+    for command in written(page):
+        words = shlex.split(command.split(" && ")[-1].split(" | ")[0].split(" > ")[0].split(" >> ")[0])
+        if words[0] != "accredit" or words[1:] in (["--help"], ["--version"]):
+            continue
+        path = next((" ".join(words[:n]) for n in (3, 2) if " ".join(words[:n]) in known), None)
+        assert path is not None, command
+        if path != "accredit reproduce":  # whose options belong to its reports
+            assert {word.partition("=")[0] for word in words if re.match("--?[a-z]", word)} <= known[path], command

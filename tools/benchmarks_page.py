@@ -20,37 +20,103 @@ from accredit.core.plain import rounded
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "benchmarks.md"
-WIDTH, NAMES, HEIGHT = 480, 190, 20  # of a drawing, of its labels, of one bar
+WIDTH, NUMBER, HEIGHT = 330, 56, 34  # of a drawing, of the number beside a bar, of a bar with its words above it
 
 
 @dataclass(frozen=True)
 class Ratio:
-    """Figures that compare with a peer: what they say, and whether they are upside down (ours over theirs)."""
+    """Figures beside a peer: what they say, the words of a bar, and whether they are upside down (ours over theirs)."""
 
     benchmark: str
     pattern: str
     says: str
+    bar: str  # of the groups of the pattern
     inverse: bool = False
 
+    def words(self, key: str) -> str | None:
+        """What one figure is called on the page, or None if it is another kind.
 
+        >>> RATIOS[0].words("exact_shap_over_ours"), RATIOS[0].words("exact_payoffs")
+        ('shap', None)
+        """
+        found = re.fullmatch(self.pattern, key)
+        return self.bar.format(*(WORDS.get(group, group) for group in found.groups())) if found else None
+
+
+WORDS: dict[str | Any, str] = {  # groups of the patterns below that are not words yet
+    "all": "all games", "n<=16": "up to 16 players", "n>=30": "30 players or more", "development": "games to develop on",
+    "held_out": "held-out games", "orders": "random orders", "leverage": "leverage scores",
+    "pairwise": "all pairs", "barrier": "barrier rule", "l2": "l2 rule", "ortools": "OR-tools",
+    "clarabel": "Clarabel", "eight": "8", "twelve": "12", "sensitivity_n": "sensitivity-n", "_with_solver": ", with the solver",
+    "_cpu": ", CPU", "_clock": ", on the clock", "_batched": ", in batches", None: "",
+}  # fmt: skip
 RATIOS = (
-    Ratio("shapley", r"exact_(?!accredit)\w+_over_ours", "Exact values of 20 players: a peer's CPU seconds over ours"),
     Ratio(
-        "shapley", r"mse_\d+_.+\.ours_over_best_peer", "Squared error of the best peer over ours, equal payoffs", True
+        "shapley",
+        r"exact_(?!accredit)(\w+)_over_ours",
+        "Exact values of 20 players: a peer's CPU seconds over ours",
+        "{}",
     ),
-    Ratio("shapley", r"mse_\d+_worst_over_\w+\.ratio", "The same beside our own regressions, in the worst game", True),
     Ratio(
-        "estimation", r"(regression|orders)_over_ours_\d+us", "Squared error of other solvers over ours, in equal time"
+        "shapley",
+        r"mse_(\d+)_(.+)\.ours_over_best_peer",
+        "Squared error of the best peer over ours, equal payoffs",
+        "{1}, {0} payoffs",
+        inverse=True,
     ),
-    Ratio("flow", r"\w+_T\d+_vs_\w+", "A peer's CPU seconds over ours"),
     Ratio(
-        "tables", r"(cover|background_\d+|unpruned)\w*_(shap|woodelf|xgboost)(\.\d+)?", "A peer's CPU seconds over ours"
+        "shapley",
+        r"mse_(\d+)_worst_over_(\w+)\.ratio",
+        "The same beside our own regressions, in the worst game",
+        "{1}, {0} payoffs",
+        inverse=True,
     ),
-    Ratio("explain", r"shap_ratio\w*(\.\d+)?", "Seconds of shap's text explainer over ours, equal evaluations"),
-    Ratio("explain", r"payoff_throughput\w*", "Payoffs per second beside the bare model's"),
-    Ratio("answers", r"equal_error\.\d+|(eight|twelve)_passages", "A peer's CPU seconds over ours"),
-    Ratio("arena", r"quantus\.\w+_speedup", "CPU seconds of Quantus over ours, equal passes"),
-    Ratio("valuation", r".*(ratio|speed-?up|times faster).*", "A peer's cost over ours"),
+    Ratio(
+        "estimation",
+        r"(regression|orders)_over_ours_(\d+)us",
+        "Squared error of our other solvers over the default's, in equal time",
+        "{}, payoffs of {} µs",
+    ),
+    Ratio("flow", r"(pairwise|barrier|l2)_T(\d+)_vs_(\w+)", "A peer's CPU seconds over ours", "{2}: {0}, {1} tokens"),
+    Ratio(
+        "flow",
+        r"prompt_T(\d+)_vs_shuffled",
+        "Seconds of a prompt whose tokens are shuffled over those as it is",
+        "{} tokens",
+    ),
+    Ratio(
+        "tables",
+        r"cover_(shap|woodelf|xgboost)\.(\d+)",
+        "By cover ratios: a peer's CPU seconds over ours",
+        "{}, depth {}",
+    ),
+    Ratio(
+        "tables",
+        r"background_(\d+)_(shap|woodelf)\.(\d+)",
+        "With a background: a peer's CPU seconds over ours",
+        "{1}, {0} rows, depth {2}",
+    ),
+    Ratio("tables", r"unpruned_(shap)", "Unpruned forests, by cover ratios: a peer's CPU seconds over ours", "{}"),
+    Ratio(
+        "tables",
+        r"unpruned_background_(shap)\.(\d+)",
+        "Unpruned forests, with a background of 100 rows: a peer's CPU seconds over ours",
+        "{}, {} columns",
+    ),
+    Ratio(
+        "explain",
+        r"shap_ratio(_\w+)?(?:\.(\d+))?",
+        "Seconds of shap's text explainer over ours, equal evaluations",
+        "shap{0} {1}",
+    ),
+    Ratio("explain", r"payoff_throughput(\w*)", "Payoffs per second beside the bare model's", "payoffs{}"),
+    Ratio(
+        "answers", r"equal_error\.(\d+)", "CPU seconds of shap's permutations over ours, at equal error", "{} tokens"
+    ),
+    Ratio("answers", r"(eight|twelve)_passages", "CPU seconds of plain passes over ours", "{} passages"),
+    Ratio("arena", r"quantus\.(\w+)_speedup", "CPU seconds of Quantus over ours, equal passes", "{}"),
+    Ratio("valuation", r"(.*), speed-?up(.*)", "Speed of two processes over that of one", "{}{}"),
+    Ratio("valuation", r"(.*(?:ratio|times faster).*)", "A peer's cost over ours", "{}"),
 )
 Line = dict[str, Any]
 
@@ -89,23 +155,36 @@ def flat(figures: Any, path: str = "") -> Iterator[tuple[str, Any]]:
             yield inner, value
 
 
-def drawing(says: str, bars: dict[str, float]) -> str:
+@dataclass(frozen=True)
+class Bar:
+    """One ratio: its key in the kept line, its words on the page."""
+
+    key: str
+    words: str
+    ratio: float
+
+
+def drawing(says: str, bars: list[Bar]) -> str:
     """Bars from 1 on a logarithmic scale: to the right where accredit is ahead, to the left where it is behind."""
-    low, high = min(0.0, *(log10(x) for x in bars.values())), max(0.3, *(log10(x) for x in bars.values()))
-    scale = (WIDTH - NAMES - 56) / (high - low)
-    one = NAMES + (0.0 - low) * scale
+    low, high = min(0.0, *(log10(bar.ratio) for bar in bars)), max(0.3, *(log10(bar.ratio) for bar in bars))
+    scale = (WIDTH - NUMBER) / (high - low)
+    one = (0.0 - low) * scale
     marks = []
-    for place, (name, ratio) in enumerate(bars.items()):
-        y, end = place * HEIGHT, NAMES + (log10(ratio) - low) * scale
+    for place, bar in enumerate(bars):
+        y, end = place * HEIGHT, (log10(bar.ratio) - low) * scale
         left, right = sorted((one, end))
-        colour = "#1f6fb2" if ratio >= 1 else "#c2571a"
+        colour = "#1f6fb2" if bar.ratio >= 1 else "#c2571a"
         marks.append(
-            f'<text x="{NAMES - 10}" y="{y + 14}" text-anchor="end">{html.escape(name)}</text>'
-            f'<rect x="{left:.1f}" y="{y + 4}" width="{max(right - left, 1):.1f}" height="14" fill="{colour}"/>'
-            f'<text x="{right + 6:.1f}" y="{y + 14}">{rounded(ratio, 3)}×</text>'
+            f"<g><title>{html.escape(bar.key)}</title>"
+            f'<text y="{y + 12}">{html.escape(bar.words)}</text>'
+            f'<rect x="{left:.1f}" y="{y + 17}" width="{max(right - left, 1):.1f}" height="12" fill="{colour}"/>'
+            f'<text x="{right + 6:.1f}" y="{y + 27}">{rounded(bar.ratio, 3)}×</text></g>'
         )
     tall = HEIGHT * len(bars)
-    axis = f'<path d="M{one:.1f} 0V{tall}" stroke="currentColor" stroke-opacity=".4"/>'
+    ones = "".join(
+        f"M{one:.1f} {y + 14}v18" for y in range(0, tall, HEIGHT)
+    )  # a line at 1 beside every bar, not through its words
+    axis = f'<path d="{ones}" stroke="currentColor" stroke-opacity=".4"/>'
     return (
         f'<svg class="ratios" viewBox="0 0 {WIDTH} {tall}" role="img" aria-label="{html.escape(says)}" '
         f'font-size="11.5" fill="currentColor">{axis}{"".join(marks)}</svg>'
@@ -124,13 +203,16 @@ def run(name: str, line: Line) -> str:
     drawn: set[str] = set()
     parts = [circumstances(line)]
     for ratio in (ratio for ratio in RATIOS if ratio.benchmark == name):
-        bars = {
-            key: 1 / value if ratio.inverse else value
+        bars = [
+            Bar(key, words.strip(), 1 / value if ratio.inverse else value)
             for key, value in figures.items()
-            if re.fullmatch(ratio.pattern, key) and isinstance(value, int | float) and value > 0 and key not in drawn
-        }
+            if (words := ratio.words(key)) is not None
+            and isinstance(value, int | float)
+            and value > 0
+            and key not in drawn
+        ]
         if bars:
-            drawn |= bars.keys()
+            drawn |= {bar.key for bar in bars}
             parts += [f"**{ratio.says}**", drawing(ratio.says, bars)]
     rest = [f"| `{key}` | {_cell(value)} |" for key, value in figures.items() if key not in drawn]
     if rest:

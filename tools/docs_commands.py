@@ -36,13 +36,13 @@ def commands(page: Path) -> Iterator[str]:
     for block in BLOCK.findall(page.read_text(encoding="utf-8")):
         for line in block.replace("\\\n", " ").splitlines():
             written = line.removeprefix("$ ").split("  #")[0].strip()
-            if re.match(r"(accredit|pip|make|python|dask) ?", written):
+            if re.match(r"(mkdir|accredit|pip|make|python|dask)\b", written):
                 yield written
 
 
 def skipped(command: str, folder: Path) -> str:
     """Why a command is not run, or nothing."""
-    program = command.split()[0]
+    program = command.split(" && ")[-1].split()[0]
     if program != "accredit":
         return f"{program} is not this project's command"
     if command.startswith(ENDLESS):

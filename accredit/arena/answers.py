@@ -49,13 +49,13 @@ class AnswerContest:
 
     def checked(self) -> None:
         """Refuse what would fail on every row."""
-        from accredit.games.assembly import REMOVALS
-
         find_all(self.methods, "answer")
+        answering(self.model)
+        from accredit.games.assembly import REMOVALS  # after the model, which says what it needs
+
         if self.removal not in REMOVALS or self.removal == "filler":
             raise InvalidInput(f"removal is {self.removal!r}; write rebuild or attention")
         facts(self.kind, self.passages)
-        answering(self.model)
 
     def settings(self) -> Mapping[str, Any]:
         from accredit.core.version import __version__

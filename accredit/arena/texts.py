@@ -42,14 +42,14 @@ class TextContest:
 
     def checked(self) -> None:
         """Refuse what would fail on every row: unknown names, a model that cannot be loaded or does not classify."""
-        from accredit.games.text import REMOVALS
+        find_all(self.methods, "text")
+        model = loaded(self.model)
+        from accredit.games.text import REMOVALS  # after the model, which says what it needs
         from accredit.models.payoffs import check_payoff
 
-        find_all(self.methods, "text")
         for name, removal in (("removal", self.removal), ("judge", self.judge)):
             if removal is not None and removal not in REMOVALS:
                 raise InvalidInput(f"{name} is {removal!r}; write one of {', '.join(REMOVALS)}")
-        model = loaded(self.model)
         if model.task != "classify":
             raise InvalidInput(f"model {self.model} does not classify texts ({model.task}); give a sequence classifier")
         check_payoff(self.payoff, model.law, model.classes)

@@ -10,6 +10,7 @@ import click
 from accredit.cli.command import Command
 from accredit.cli.options import SEED, Count, NamedPath
 from accredit.cli.output import NewFile, write_whole, written
+from accredit.core import needs
 from accredit.core.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -92,6 +93,8 @@ def _saved(
 def _texts(
     subject: str, model: str, tests: list[str] | None, limit: int | None, column: str | None, steps: int, seed: int
 ) -> Findings:
+    with needs("text", "auditing attention"):
+        import torch  # noqa: F401  the tests ask a network
     from accredit.arena.texts import loaded
     from accredit.audit import audit_texts
     from accredit.audit.finding import named

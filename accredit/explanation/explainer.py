@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard, cast, overload
 
 import numpy as np
 
-from accredit.core import InvalidInput, checked_seed, optional_whole
+from accredit.core import InvalidInput, checked_seed, needs, optional_whole
 from accredit.core.meant import singular
 from accredit.core.numbers import checked_text, shown
 from accredit.explanation.answers import ANSWERS, answer_subject
@@ -234,6 +234,8 @@ def answering_model(model: Any, tokenizer: Any = None) -> Any:
     """The model to ask, from whatever names it; a function of prompts stays as it is."""
     if tokenizer is None and reads_strings(model):
         return model
+    with needs("text", "explaining an answer"):
+        import torch  # noqa: F401  what loads and asks models needs it
     from accredit.models import as_answering_model, load_text_model
     from accredit.models.builtin import answers_folder
 
@@ -338,6 +340,8 @@ def _loaded_model(
     text = isinstance(subject, str | tuple)
     if text and tokenizer is None and reads_strings(model):
         return as_string_model(model)
+    with needs("text", "explaining a text or a picture"):
+        import torch  # noqa: F401  what loads and asks models needs it
     from accredit.models import ImageModel, TextModel, as_image_model, as_text_model, load_model, load_text_model
 
     if isinstance(model, TextModel):

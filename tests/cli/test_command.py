@@ -193,3 +193,17 @@ def test_the_doctor_says_what_to_type_for_what_is_missing(typed, monkeypatch):
     assert "pip install 'accredit[text]'" in out and "pip install 'accredit[data]'" in out
     assert "accredit[plot]" not in out and "pip install 'accredit[all]'" in out
     assert json.loads(typed("doctor", "--json")[1])["missing"] == ["text", "data"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "words", [["explain", "A film."], ["explain", "--answer"], ["audit", "A film."], ["compare"]], ids=" ".join
+)
+def test_without_torch_a_command_says_in_its_own_words_what_to_install(words):
+    code = "import sys; sys.modules['torch'] = None; from accredit.cli import main; main()"
+    done = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True)
+    assert done.returncode == 2 and "Traceback" not in done.stderr
+    last = done.stderr.strip().splitlines()[-1]
+    assert (
+        last.endswith("needs torch, which is not installed: pip install 'accredit[text]'") and "accredit." not in last
+    )

@@ -44,7 +44,8 @@ def test_parts_run_one_by_one_all_have_a_place_until_the_whole_is_run(tmp_path):
 
 
 def test_bars_left_and_right_of_one_are_told_apart_and_names_are_escaped():
-    drawn = benchmarks_page.drawing("says", {"<ahead>": 10.0, "behind": 0.1})
+    bars = [benchmarks_page.Bar("a", "<ahead>", 10.0), benchmarks_page.Bar("b", "behind", 0.1)]
+    drawn = benchmarks_page.drawing("says", bars)
     ahead, behind = (float(x) for x in re.findall(r'<rect x="([\d.]+)"', drawn))
     assert behind < ahead and "&lt;ahead&gt;" in drawn and "<ahead>" not in drawn
 
