@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from accredit.core import Attribution
-from accredit.core.plain import rounded
 from accredit.explanation.result import Explanation
 from accredit.views.engine import render
 from accredit.views.numbers import column
@@ -40,10 +39,10 @@ def running_sum(explanation: Explanation, names: dict[str, str]) -> Markup | Non
     steps = _steps(result, base, names)
     places = [base, *(step.end for step in steps)]
     reach, added = (min(places), max(places)), column([s.credit for s in steps], signed=True)
-    reached = column(places)[1:]
+    first, last, *reached = column([base, end, *(step.end for step in steps)])
     lines = [(s.name, a, b, step_bar(s, reach)) for s, a, b in zip(steps, added, reached, strict=True)]
     return render(
-        "running", "running", lines=lines, base=rounded(base), end=rounded(end),
+        "running", "running", lines=lines, base=first, end=last,
         payoff=f"{explanation.payoff} of {explanation.target}", method=title(method),
     )  # fmt: skip
 

@@ -105,7 +105,7 @@ def leaders(result: Attribution, most: str = "earned most", least: str = "costs 
     >>> leaders(shapley(TableGame("ab", [0, -1, -1, -2])))
     'a and b cost most: −1 each.'
     """
-    of = "" if result.total is None else f" of {rounded(result.total, 3)}"
+    of = f" of {rounded(result.total, 3)}" if result.total is not None and result.total > 0 else ""
     parts = [f"{_first(result, 1, quoted, most)}{of}"] if result.credit.max() > 0 else []
     parts += [_first(result, -1, quoted, least)] if result.credit.min() < -ROUNDING * abs(result.credit).max() else []
     doubt = "" if result.interval is not None or result.exact else " The error of these numbers is not known."

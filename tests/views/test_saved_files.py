@@ -133,6 +133,12 @@ def test_bars_have_their_true_lengths_on_a_phone_and_nothing_is_cut(browser, tmp
     right = page.locator(".bars td.drawn svg").evaluate_all("b => b.map(x => x.getBoundingClientRect().right)")
     assert widths[1] / widths[0] == pytest.approx(33.3 / 38.3, abs=0.01) and widths[0] - widths[1] > 5
     assert widths[2] / widths[0] == pytest.approx(20 / 38.3, abs=0.01) and max(right) <= 360
+    columns = (
+        page.locator(".bars >> nth=0")
+        .locator("tr > :nth-child(2)")
+        .evaluate_all("all => all.map((e) => e.getBoundingClientRect().right)")
+    )
+    assert len(columns) == 4 and max(columns) - min(columns) < 1  # numbers stand below their name
     page.context.close()
 
 
@@ -154,8 +160,8 @@ def test_files_fit_every_width_and_paper(browser, tmp_path, view):
         "all => all.every((e) => getComputedStyle(e).display === 'none')"
     )
     assert page.locator(".list > .wide").evaluate_all(
-        "all => all.every((e) => getComputedStyle(e).overflowY === 'visible')"
-    )
+        "all => all.map(getComputedStyle).every((style) => style.overflowY === 'visible' && style.maxHeight === 'none')"
+    )  # or a list would lie over what follows
     assert page.locator(".accredit *").evaluate_all(
         "all => all.every((e) => getComputedStyle(e).contentVisibility === 'visible')"
     )  # what is not in sight is printed

@@ -158,3 +158,36 @@ def test_everything_that_moves_stands_still_for_whoever_asked(browser, server):
         for name in ("page.css", "app.css"):
             style = client.get(f"/static/{name}").text
             assert not any(word in style for word in ("animation", "transition", "smooth")), name
+
+
+@pytest.mark.slow
+def test_the_first_minute_is_as_the_docs_tell_it(browser, server, tmp_path):
+    visit = Visit(browser, server)
+    page = visit.page
+    visit.see("#h-explain").to_have_text("Which words earned the answer?")
+    visit.see("#text-card").to_contain_text("It answers NEGATIVE or POSITIVE. Trained on: English opinions")
+    with visit.working():
+        page.click("#explain-form .primary")
+    visit.see("#explain-result h1").to_have_text("Why POSITIVE?")
+    visit.see("#explain-result .prediction").to_contain_text("87.4%")
+    visit.see("#explain-result .answer").to_contain_text("“beautifully” raises it most")
+    visit.see("#explain-result .answer").to_contain_text("“never” lowers it most")
+    page.locator(".lead .t", has_text="never").hover()
+    visit.see(".inspector h2").to_have_text("never")
+    visit.see(".inspector dt").to_have_count(6)
+    page.locator(".lead .t", has_text="never").click()
+    page.click(".inspector button:has-text('Without it')")
+    visit.see("#what-if-result .verdict").to_contain_text("POSITIVE rises from 87.4% to")
+    visit.see("#what-if-result .side").to_have_count(2)
+    with visit.working():
+        page.click("#explain-result > .accredit > .prediction button:has-text('NEGATIVE')")
+    visit.see("#explain-result h1").to_have_text("What supports NEGATIVE?")
+    asked = len(visit.asked)
+    page.go_back()
+    visit.see("#explain-result h1").to_have_text("Why POSITIVE?")
+    assert len(visit.asked) == asked  # at once
+    seen = page.locator("#explain-result h2:visible").all_inner_texts()
+    below = ["Side by side", "How attention flows", "Every number", "Why trust this?"]
+    assert seen[0].startswith("From −0.010 to 1.937") and [title for title in seen if title in below] == below
+    assert visit.saved(tmp_path).stat().st_size > 10_000
+    visit.close()
