@@ -117,9 +117,9 @@ def _figures(folder: Path, name: str, label: str, features: Callable[[list[str]]
     for seed in draws:
         texts, y, wrong = drawn(file, ROWS, seed)
         found = wrong_labels(y, texts=texts, features=features(texts), seed=seed)
-        each.append(judged(found, wrong) | {"chosen": found.chosen})
-        print(f"  {name}, {label}, draw {seed}: {each[-1]}", flush=True)
-    mean = {key: float(np.mean([e[key] for e in each])) for key in each[0] if key != "chosen"}
+        each.append(judged(found, wrong))
+        print(f"  {name}, {label}, draw {seed}: {each[-1]}, by {found.chosen}", flush=True)
+    mean = {key: float(np.mean([e[key] for e in each])) for key in each[0]}
     spent = (time.process_time() - began) / len(each)
     print(f"{name}, {label}: " + ", ".join(f"{k} {v:.3f}" for k, v in mean.items()) + f", {spent:.1f} CPU s each")
     return {
