@@ -1,7 +1,8 @@
 """How often is the leakage verdict right? Rates over a zoo of explainers that cheat on purpose and of honest ones.
 
     python -m benchmarks.leaks [--groups fresh] [--worlds table,words] [--rows 40,150,600,1500,4000,10000] [--seeds 11,12]
-                               [--minutes 60] [--kept FILE] [--follow] [--deciding] [--quick] [--page docs/audit.md [--mark "rates of the verdict"]]
+                               [--minutes 60] [--kept FILE] [--follow] [--deciding] [--quick]
+                               [--page docs/audit.md [--mark "rates of the verdict"]]
 
 `tuned`, `second`, `new`: the kinds, worlds and seeds by which the rule was chosen and mended. `last`: kinds of cheats, of
 honest explainers, a world and a seed that nothing was chosen by when they were first tried; the mask transplant was mended

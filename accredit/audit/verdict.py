@@ -69,7 +69,7 @@ def concluded(found: Sequence[Finding], not_run: Mapping[str, str], total: int) 
         unclear = [finding for finding in unclear if finding.name != EVALX]
     if unclear:
         rows = rows_to_decide(unclear, total)
-        more = f"about {rows:,} rows would decide" if rows else _not_by_rows(unclear)
+        more = f"about {rows:,} rows might decide" if rows else _not_by_rows(unclear)
         names = tuple(finding.name for finding in unclear)
         blocked = f" whether it leaks; {hint} keeps it from being acquitted" if rows and hint else ""
         return Conclusion("cannot tell", f"{', '.join(names)} unclear on {total:,} rows; {more}{blocked}", names, rows)

@@ -126,12 +126,12 @@ def test_how_many_rows_would_decide():
     assert said.rows is None and said.because.endswith("unclear on 1,000 rows; EVAL-X gap: give it training rows")
     said = concluded([finding(n, "passes") for n in DECIDE[1:]] + [finding(SURROGATE, "unclear", 0.03, 0.04)], {}, 1000)
     assert (
-        said.answer == "cannot tell" and said.because.endswith("about 34,100 rows would decide") and said.rows == 34_100
+        said.answer == "cannot tell" and said.because.endswith("about 34,100 rows might decide") and said.rows == 34_100
     )
     blocked = concluded([finding(SURROGATE, "unclear", 0.03, 0.04), finding(METER, "flagged"),
                          *(finding(n, "passes") for n in DECIDE[1:])], {}, 1000)  # fmt: skip
     assert (
-        "would decide whether it leaks; encode-meter 50% against 50% keeps it from being acquitted" in blocked.because
+        "might decide whether it leaks; encode-meter 50% against 50% keeps it from being acquitted" in blocked.because
     )
 
 
