@@ -15,7 +15,7 @@ def edges_page(title: str, said: str, edges: Sequence[tuple[str, float, float]])
     """What was found, and every edge as (name, flow, capacity) with a bar of its flow."""
     found, _, proof = said.partition("; ")
     low, high = min([0.0, *(flow for _, flow, _ in edges)]), max([0.0, *(flow for _, flow, _ in edges)])
-    flows, rooms = (column([edge[k] for edge in edges]) for k in (1, 2))
+    flows, rooms = column([flow for _, flow, _ in edges]), column([room for _, _, room in edges])
     rows = [
         (name, a, b, bar(flow, (low, high), (flow, flow)))
         for (name, flow, _), a, b in zip(edges, flows, rooms, strict=True)

@@ -93,8 +93,9 @@ def _answer(explanation: Explanation) -> str:
         return NOTHING_KNOWN
     if not signed:
         return ""
-    if (most := float(abs(signed[0].credit).max(initial=0.0))) <= unnoticed(signed[0]):
-        return f"Nothing stands out: {f'no credit is larger than {rounded(most, 1)}' if most else 'all credit is 0'}."
+    if (largest := float(abs(signed[0].credit).max(initial=0.0))) <= unnoticed(signed[0]):
+        said = f"no credit is larger than {rounded(largest, 1)}" if largest else "all credit is 0"
+        return f"Nothing stands out: {said}."
     if explanation.said is not None:
         most = "earned most of it" if (signed[0].total or 0) > 0 else "speaks for it most"
         return leaders(signed[0], most, "speaks against it most", quoted=True)
