@@ -127,7 +127,7 @@ def leakage_report(
                 )
             if ranked is not None:
                 ready[SCORES] = lambda: score_code(
-                    ranked, masks, answer, _readings((outside, surrogate), rows, masks, answer), fit=fit, score=score,
+                    ranked, masks, answer, _told(inputs, (outside, surrogate), rows, masks, answer), fit=fit, score=score,
                     seed=seed,
                 )  # fmt: skip
             if useless is not None:
@@ -211,10 +211,18 @@ def _taught(inputs: Inputs | None, training: Any, answer: IntArray) -> tuple[Arr
     return x, labels
 
 
-def _readings(readers: Sequence[Reader | None], x: Array, masks: FloatArray, labels: IntArray) -> FloatArray | None:
-    """What readers say about what is shown, side by side: (N, readers · classes)."""
-    said = [ask(reader, x, masks, labels) for reader in readers if reader is not None]
-    return np.concatenate(said, axis=1) if said else None
+def _told(
+    inputs: Inputs | None, readers: Sequence[Reader | None], x: Array, masks: FloatArray, labels: IntArray
+) -> FloatArray | None:
+    """What is shown, where it is numbers, and what readers say about it, side by side: (N, numbers).
+
+    Scores may honestly be a function of what is shown, as the values themselves are: what those tell is not the scores' doing.
+    """
+    told = [ask(reader, x, masks, labels) for reader in readers if reader is not None]
+    kept = None if inputs is None else inputs.keep(x, masks > 0)
+    if kept is not None and np.issubdtype(kept.dtype, np.floating):
+        told.append(kept.reshape(len(kept), -1))
+    return np.concatenate(told, axis=1) if told else None
 
 
 def _scores(scores: npt.ArrayLike, shape: tuple[int, ...]) -> FloatArray:

@@ -70,13 +70,13 @@ def _trees(x: FloatArray, y: IntArray, new: FloatArray, classes: int, seed: int)
 
 
 def score_code(
-    scores: FloatArray, masks: FloatArray, labels: IntArray, believed: FloatArray | None = None, *,
+    scores: FloatArray, masks: FloatArray, labels: IntArray, told: FloatArray | None = None, *,
     fit: IntArray | None = None, score: IntArray | None = None, seed: int = 0,
 ) -> Finding:  # fmt: skip
     """What the order and size of the shown players' scores say about ŷ, beyond which players are shown and what they say.
 
-    Boosted trees read the mask (N, n) and what readers answer to what is shown, `believed` (N, numbers): a judge, and the
-    explainer's own surrogate; others also read each shown player's rank and its score, centred and scaled in its row. Chance
+    Boosted trees read the mask (N, n) and `told` (N, numbers): what is shown, and what readers answer to it, a judge and the
+    explainer's own surrogate. Others also read each shown player's rank and its score, centred and scaled in its row. Chance
     is the accuracy of the first.
 
     >>> rng = np.random.default_rng(0)
@@ -89,14 +89,14 @@ def score_code(
     if scores.shape != masks.shape or not np.isfinite(scores).all():
         raise InvalidInput(f"scores must be finite and have the shape of the masks, {masks.shape}, got {scores.shape}")
     shown = masks > 0
-    plain = masks if believed is None else np.concatenate([masks, believed], axis=1)
+    plain = masks if told is None else np.concatenate([masks, told], axis=1)
     classes = int(labels.max()) + 1
     both = np.concatenate([plain, *_order_and_size(scores, shown)], axis=1)
-    told, chance = (right(_trees(x[fit], labels[fit], x[score], classes, seed), labels[score]) for x in (both, plain))
+    found, chance = (right(_trees(x[fit], labels[fit], x[score], classes, seed), labels[score]) for x in (both, plain))
     return judged(
-        SCORES, told, chance,
-        asks="accuracy of the answer predicted from the order and size of scores, the mask and the readers' answers to what is "
-        "shown; chance column: without the scores",
+        SCORES, found, chance,
+        asks="accuracy of the answer predicted from the order and size of scores, the mask, what is shown and the readers' "
+        "answers to it; chance column: without the scores",
         readings={
             "flagged": "the order or size of the scores gives the answer away",
             "passes": "the scores say no more about the answer than what is shown",

@@ -180,8 +180,16 @@ def test_a_code_in_the_order_of_scores_is_seen_and_an_honest_order_is_not():
     told = knows(X, masks)  # what is shown says it already
     assert score_code(order, masks, ANSWER, told).verdict == "passes"
     blind = lambda x, m: half[: len(x)]  # noqa: E731
-    report = leakage_report(Tabular(4), X, masks, ANSWER, None, blind, blind, scores=order, tests=(SCORES, EVALX))
+    mute, coded = np.tile([0.0, 1.0, 1.0, 0.0], (600, 1)), np.roll(order, 1, axis=1)  # what is shown says nothing
+    report = leakage_report(Tabular(4), X, mute, ANSWER, None, blind, blind, scores=coded, tests=(SCORES, EVALX))
     assert report.conclusion.answer == "leaks" and report.conclusion.evidence == (SCORES,)
+
+
+def test_scores_that_are_the_shown_values_are_no_code():
+    """Readers may make less of what is shown than trees make of scores that repeat it: what is shown is held against them."""
+    masks, blind = np.tile([1.0, 1.0, 1.0, 0.0], (600, 1)), lambda x, m: np.full((len(x), 2), 0.5)
+    report = leakage_report(Tabular(4), X, masks, ANSWER, None, blind, blind, scores=X, tests=(SCORES,))
+    assert next(iter(report)).verdict == "passes"
 
 
 def test_a_code_in_the_size_of_scores_is_seen():
