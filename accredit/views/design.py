@@ -19,7 +19,7 @@ from accredit.explanation.table import TableExplanation
 from accredit.views.engine import render
 from accredit.views.explanation import SIGNED, UNSIGNED
 from accredit.views.flow import flow_svg
-from accredit.views.numbers import between, brief, credit_number, percent
+from accredit.views.numbers import between, brief, column, credit_number, percent
 from accredit.views.page import page
 from accredit.views.parts import Who, attribution_table, claims_table, heat
 from accredit.views.table_page import row_body, table_body
@@ -34,6 +34,7 @@ NUMBERS = [
     ("below zero: a true minus", "brief", brief(-20.0)),
     ("nothing", "brief", brief(0.0)),
     ("a column to read down", "credit_number", credit_number(1.2406, 2.0)),
+    ("numbers below one another", "column", " · ".join(column([1.25, 1.2, -0.5]))),
     ("a range", "between", between(-0.5, 0.25)),
     ("a share", "percent", percent(0.931)),
     ("a time", "duration", duration(75.3)),
