@@ -11,7 +11,7 @@ export OMP_NUM_THREADS ?= 1
 export TOKENIZERS_PARALLELISM ?= false
 export HF_HUB_OFFLINE ?= 1
 
-.PHONY: demo test quick check bench soak soak-page soak-trees matrix fuzz truth trace site notebooks release-check oldest clean
+.PHONY: demo test quick check bench soak soak-page soak-trees matrix fuzz truth trace site notebooks commands release-check oldest clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -90,6 +90,9 @@ site: $(VENV)/docs.done  ## the documentation site, into out/site; look at it wi
 
 notebooks: $(VENV)/test.done  ## the tutorials as notebooks, each cell run, into out/notebooks
 	$(BIN)/python tools/notebooks.py --run --out out/notebooks
+
+commands: $(VENV)/test.done  ## every command that the README and the docs write, run as it stands where it can be
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m tools.docs_commands
 
 release-check: $(VENV)/docs.done  ## build the wheel and try each extra of it in an empty environment, on every Python found here
 	$(BIN)/python tools/release_check.py --lines benchmarks/results/wheels.jsonl; code=$$?; $(BIN)/python -m tools.wheel_page; exit $$code

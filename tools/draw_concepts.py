@@ -28,7 +28,7 @@ def intervals() -> plt.Figure:
     exact = accredit.shapley(game).credit
     found = accredit.shapley(game, accredit.values.Permutations(budget=400, seed=0))
     figure, ax = plt.subplots(figsize=(7, 2.8))
-    ax.vlines(range(12), *found.interval.T, color=PLUS, linewidth=4, alpha=0.5, label="interval, 90 %")
+    ax.vlines(range(12), *found.interval.T, color=PLUS, linewidth=4, alpha=0.5, label=f"interval, {found.level:.0%}")
     ax.plot(found.credit, "o", color=PLUS, markersize=4, label="estimate")
     ax.plot(exact, "x", color=INK, label="exact")
     ax.set(xticks=range(12), xticklabels=found.players, ylabel="credit")

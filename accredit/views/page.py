@@ -56,7 +56,39 @@ def page(title: str, body: Markup, *, script_of: str | tuple[str, ...] = ()) -> 
 
 def framed(body: Markup, title: str = "") -> str:
     """Pieces as a notebook shows them in a cell: with their style, without any script."""
-    return str(render("page", "fragment", title=title, body=body, style=_verbatim(stylesheet())))
+    return str(render("page", "fragment", title=title, body=body, style=_verbatim(in_a_cell(stylesheet()))))
+
+
+DARK = "@media(prefers-color-scheme:dark){"
+LAB = "data-jp-theme-light"  # what JupyterLab writes on its body: true or false
+
+
+def in_a_cell(style: str) -> str:
+    """The same style for a cell of a notebook: in JupyterLab its theme decides what is dark, elsewhere the browser.
+
+    >>> style = in_a_cell("p{color:black}@media(prefers-color-scheme:dark){p{color:white}}")
+    >>> "body[data-jp-theme-light=false]{p{color:white}}" in style
+    True
+    """
+    before, dark, rest = style.partition(DARK)
+    if not dark:
+        return (
+            f"{before}body[{LAB}=true] .accredit{{color-scheme:light}}body[{LAB}=false] .accredit{{color-scheme:dark}}"
+        )
+    end = _closing(rest)
+    rules = rest[:end]
+    followed = f"{DARK}body:not([{LAB}]){{{rules}}}}}body[{LAB}=false]{{{rules}}}"
+    return before + followed + in_a_cell(rest[end + 1 :])
+
+
+def _closing(text: str) -> int:
+    """Where the brace is that closes one opened before the text."""
+    depth = 1
+    for place, letter in enumerate(text):
+        depth += {"{": 1, "}": -1}.get(letter, 0)
+        if not depth:
+            return place
+    raise ValueError("a brace of the style sheet is never closed")
 
 
 @cache
