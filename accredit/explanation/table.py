@@ -300,7 +300,7 @@ class TableExplanation(Drawn):
             data["rows"] = [checked_text(name, "rows") for name in data["rows"]]
             for name in ("precision", "pairs_precision"):
                 data[name] = Precision.from_plain(data[name])
-            data["apart"] = tuple((row, Precision.from_plain(precision)) for row, precision in data["apart"])
+            data["apart"] = tuple(_row_apart(entry) for entry in data["apart"])
             data["claims"] = tuple(Claim.from_plain(claim) for claim in data["claims"])
             return cls(**data)
 
@@ -324,3 +324,10 @@ def _over_rows(sizes: FloatArray) -> tuple[FloatArray, FloatArray | None, Precis
     reach = t.ppf((1 + LEVEL) / 2, count - 1) * sizes.std(axis=0, ddof=1) / np.sqrt(count)
     because = f"Student's t over {count} rows, as if they were drawn at random"
     return mean, np.stack([np.maximum(mean - reach, 0.0), mean + reach], axis=-1), Precision.interval(because)
+
+
+def _row_apart(entry: Any) -> tuple[int, Precision]:
+    """A row whose numbers are known in another way, as it is written: its position, and how."""
+    if not isinstance(entry, list) or len(entry) != 2:
+        raise InvalidInput(f"apart holds {shown(entry)}; an entry is a row's position and how its numbers are known")
+    return entry[0], Precision.from_plain(entry[1])

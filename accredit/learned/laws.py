@@ -308,7 +308,7 @@ def law_from(settings: Mapping[str, Any]) -> Any:
     """Inverse of `law_settings`.
 
     >>> law_from({"kind": "relaxed top-k", "k": 10})
-    RelaxedTopK(k=10, temperature=0.5)
+    RelaxedTopK(k=10, temperature=0.5, draws=1)
     """
     given = dict(settings) if isinstance(settings, Mapping) else {}
     kind = given.pop("kind", None)

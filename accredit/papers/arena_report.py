@@ -226,7 +226,7 @@ def _draw(axes: Any, table: Standings, curve: str) -> None:
 def within_intervals(held: Sequence[BoolArray]) -> Judgement:
     """Do 95 % intervals hold nine of ten exact values? Sentence by sentence, and not from fewer credits than could tell.
 
-    >>> within_intervals([np.ones(8, dtype=bool)] * 3).needs, within_intervals([np.ones(8, dtype=bool)] * 8).found
+    >>> within_intervals([np.ones(4, dtype=bool)] * 6).needs, within_intervals([np.ones(8, dtype=bool)] * 8).found
     ('about 36 credits, if mean and spread stay as they are', <Found.HOLDS: 'holds'>)
     """
     every = np.concatenate(held)

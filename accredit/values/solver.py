@@ -14,6 +14,7 @@ import numpy as np
 
 from accredit.core import Attribution, Game, InvalidInput
 from accredit.core.arguments import check_fields
+from accredit.core.notebook import in_notebook
 
 PROGRESS_AFTER = 2.0  # seconds a run must last before it draws a bar
 
@@ -121,7 +122,7 @@ def _in_notebook() -> Callable[[str], None]:
 
 def _screen() -> Callable[[str], None] | None:
     """Where a line can be shown: under the cell of a notebook, on a terminal, or nowhere."""
-    if "ipykernel" in sys.modules:
+    if in_notebook():
         return _in_notebook()
     return _on_terminal if sys.stderr.isatty() else None
 

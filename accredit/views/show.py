@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+from accredit.core.notebook import in_notebook
 from accredit.views.html import Result, fragment
 from accredit.views.terminal import wants_colour
 from accredit.views.text import text
@@ -21,7 +22,7 @@ def show(result: Result) -> None:
     claims: efficiency, symmetry, null player, linearity exactly
     exact: there is no sampling error; 4 payoffs
     """
-    if "ipykernel" in sys.modules:
+    if in_notebook():
         from IPython.display import HTML, display  # type: ignore[import-not-found]
 
         display(HTML(fragment(result)))

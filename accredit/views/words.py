@@ -132,7 +132,7 @@ def _first(result: Attribution, sign: int, quoted: bool, words: str) -> str:
 def _around(low: float, high: float) -> str:
     """An interval in a sentence; of one that is narrower than its digits, half its width.
 
-    >>> _around(1.62, 1.64), _around(1.6301, 1.6304)
+    >>> _around(1.62, 1.64), _around(1.6301, 1.6305)
     ('1.62 … 1.64', '±0.0002')
     """
     narrow = high > low and rounded(low, 3) == rounded(high, 3)

@@ -138,10 +138,11 @@ def small_job(schedule, training=Training(optimiser="adam")):
     return job, batch, schedule.stages(job)
 
 
+@pytest.mark.parametrize("learn_first", [False, True])
 @pytest.mark.parametrize("weigh_selector", [False, True])
-def test_weights_teach_the_surrogate_and_not_the_selector(weigh_selector):
+def test_weights_teach_the_surrogate_and_not_the_selector(weigh_selector, learn_first):
     """In one step: slope of mean(w L) for the surrogate, of mean(L) for the selector (mean(w L) if asked)."""
-    schedule = Weighted(steps=3, weigh_selector=weigh_selector)
+    schedule = Weighted(steps=3, weigh_selector=weigh_selector, learn_first=learn_first)
     job, batch, (stage,) = small_job(schedule)
     selector, surrogate = copy.deepcopy(job.selector), copy.deepcopy(job.surrogate)
     stage.step(batch)
@@ -149,8 +150,10 @@ def test_weights_teach_the_surrogate_and_not_the_selector(weigh_selector):
     law, noise = RelaxedTopK(2), torch.Generator().manual_seed(5)
     drawn = law.draw(selector(batch.x), batch.present, lambda m: surprise(surrogate(batch.x, m), batch.target), noise)
     told = MaskLabels(6, 2, schedule.hidden, seed=0)
-    told.learn(drawn.mask, batch.choice, 3)
+    if learn_first:
+        told.learn(drawn.mask, batch.choice, 3)
     w = told.weights(drawn.mask, batch.choice, job.prior)
+    w = w if learn_first else w / w.mean()
     assert w.std() > 0.01 and not w.requires_grad
     weighted, plain = (w * drawn.losses).mean(), drawn.losses.mean()
     expected = torch.autograd.grad(weighted, list(surrogate.parameters()), retain_graph=True)

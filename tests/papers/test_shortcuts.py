@@ -150,7 +150,7 @@ def test_the_lowest_neutral_loss_is_chosen_whatever_the_mass():
     assert len(firsts(CANDIDATES)) == 4
 
 
-def report_of(changes, seeds=3):
+def report_of(changes, seeds=6):
     """A report as written from runs that came to `changes`, by method."""
     settings = [*BASELINES, *PLAIN, *firsts(CANDIDATES)]
     texts = shortcuts.ReviewTexts(
