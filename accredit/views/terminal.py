@@ -115,9 +115,9 @@ class _Column:
 
     def __init__(self, explanation: Explanation, method: str, result: Attribution, names: list[str]) -> None:
         self.head = textwrap.wrap(title(method).lower(), HEAD)
-        self.cells = [_number(result, name) for name in names]
-        self.values = [result[name] if name in result.places else 0.0 for name in names]
         self.largest = float(np.abs(result.credit).max())
+        self.cells = [_number(result, name, self.largest) for name in names]
+        self.values = [result[name] if name in result.places else 0.0 for name in names]
         self.signed = method not in explanation.unsigned
         self.feet = ["—" if result.total is None else _fixed(float(result.credit.sum())), claim_letters(result)]
         self.width = max(width(cell) for cell in [*self.head, *self.cells, *self.feet])
@@ -163,11 +163,11 @@ def _shown_players(explanation: Explanation, rows: int) -> list[str]:
     return names + list(dict.fromkeys(p for _, a in explanation for p in a.players if p not in playing))
 
 
-def _number(result: Attribution, name: str) -> str:
+def _number(result: Attribution, name: str, largest: float) -> str:
     if name not in result.places:
         return "—"
     at = result.place(name)
-    credit, largest = float(result.credit[at]), float(np.abs(result.credit).max())
+    credit = float(result.credit[at])
     shown = _fixed(credit if abs(credit) > largest * ROUNDING else 0.0)
     if result.interval is not None:
         low, high = result.interval[at].tolist()
