@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from accredit.core.coalitions import BoolArray, IntArray
+from accredit.core.threads import one_thread
 from accredit.valuation import label_scores
 from accredit.valuation.label_scores import View
 from accredit.valuation.labels import COMBINED, WANTED, _listed, _Scored
@@ -63,7 +64,7 @@ def one(name: str, rate: float, seed: int) -> dict[str, float]:
     wrong[rng.permutation(len(true))[: round(rate * len(true))]] = True
     classes = int(true.max()) + 1
     y = np.where(wrong, (true + rng.integers(1, classes, size=len(true))) % classes, true)
-    with label_scores.one_thread():
+    with one_thread():
         penalty = likeliest_penalty(view, y, seed)
         first = list(out_of_fold(view, y, seed, penalty=penalty).values())
         shares = pool_shares(first, y)

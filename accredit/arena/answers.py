@@ -15,11 +15,11 @@ from typing import Any
 from accredit.arena.contest import ANSWER_METRICS, METRICS, Example, Explained
 from accredit.arena.texts import BUILTIN, among, counted_passes, weights_digest
 from accredit.core import Game, InvalidInput
+from accredit.core.threads import one_torch_thread
 from accredit.evaluate.known import HitAt
 from accredit.evaluate.metric import Metric, Unfit
 from accredit.methods import find, find_all
 from accredit.models.builtin.facts import Facts, facts
-from accredit.store.workers import one_thread
 
 BUDGET = 64  # ablations, as in ContextCite
 ROWS = 1_000_003  # contexts of one seed, at most
@@ -63,7 +63,7 @@ class AnswerContest:
         return {**vars(self), "model": weights_digest(answering(self.model).model), "accredit": __version__}
 
     def steady(self) -> AbstractContextManager[None]:
-        return one_thread()
+        return one_torch_thread()
 
     def examples(self, count: int) -> list[Example]:
         """That many fresh contexts."""

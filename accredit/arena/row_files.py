@@ -12,12 +12,12 @@ from accredit.arena.contest import DEFAULT_METRICS, METRICS, Example, Explained
 from accredit.core import Attribution, Game
 from accredit.core.files import read_bytes
 from accredit.core.games import output
+from accredit.core.threads import one_torch_thread
 from accredit.evaluate.erasure import PostHocAccuracy
 from accredit.evaluate.metric import Metric, Unfit
 from accredit.games import counted
 from accredit.methods import find
 from accredit.store.fingerprint import fingerprint
-from accredit.store.workers import one_thread
 
 COMPARED_ROWS = ("shapley", "banzhaf", "leave-one-out")  # where no methods are named
 TRAINED = ("fast-shapley", "selector")  # methods that are read from a folder
@@ -63,7 +63,7 @@ class RowFileContest:
         return {**vars(self), **files, "accredit": __version__}
 
     def steady(self) -> AbstractContextManager[None]:
-        return one_thread()
+        return one_torch_thread()
 
     def game(self, example: Example) -> Game:
         return output(self._family().game(example.row), self._output(example))

@@ -9,10 +9,10 @@ from typing import Any
 
 from accredit.arena.contest import METRICS, Example, Explained
 from accredit.core import Game, InvalidInput
+from accredit.core.threads import one_torch_thread
 from accredit.evaluate.metric import Metric
 from accredit.games import cached, counted
 from accredit.methods import find
-from accredit.store.workers import one_thread
 
 CLOSED_FORM = "closed form"  # Shapley values of a forest, which need no payoffs
 ROW_METHODS = (CLOSED_FORM, "shapley", "banzhaf", "lime", "leave-one-out")
@@ -53,7 +53,7 @@ class RowContest:
         return {**vars(self), "table": "builtin", "accredit": __version__}
 
     def steady(self) -> AbstractContextManager[None]:
-        return one_thread()
+        return one_torch_thread()
 
     def examples(self, count: int) -> list[Example]:
         """The first rows that the model was not fitted on."""

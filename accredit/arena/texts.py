@@ -11,10 +11,10 @@ from typing import Any
 
 from accredit.arena.contest import DEFAULT_METRICS, METRICS, Example, Explained
 from accredit.core import Attribution, Game, InvalidInput, Selection
+from accredit.core.threads import one_torch_thread
 from accredit.evaluate.erasure import PostHocAccuracy
 from accredit.evaluate.metric import Metric, Unfit
 from accredit.methods import find, find_all
-from accredit.store.workers import one_thread
 
 BUILTIN = "builtin"
 
@@ -61,7 +61,7 @@ class TextContest:
         return {**chosen, "model": weights_digest(loaded(self.model).model), "accredit": __version__}
 
     def steady(self) -> AbstractContextManager[None]:
-        return one_thread()
+        return one_torch_thread()
 
     def game(self, example: Example) -> Game:
         game: Game = self._subject(example, self.judge or self.removal).game

@@ -26,7 +26,6 @@ from accredit.methods import SETTINGS
 if TYPE_CHECKING:
     from accredit.explanation import Explanation
 
-LONG = 10.0  # seconds from which a run over many rows is announced
 SECTIONS = {  # of the help
     "Answers of language models": ONLY_HERE,
     "Rows of a table": ("table", "background", "most_background", "background_by", "dependence", "interactions", "trust",
@@ -291,7 +290,7 @@ def _one(
 def _rows(
     file: str, column: str | None, pair: str | None, out: str | None, model: str | None, settings: dict[str, Any]
 ) -> None:
-    from accredit.explanation.explainer import loaded_model
+    from accredit.explanation.explainer import LONG, loaded_model
     from accredit.explanation.rows import (
         check_settings,
         expected_seconds,
@@ -303,6 +302,7 @@ def _rows(
         run_name,
     )
     from accredit.values.solver import progress
+    from accredit.views.words import duration
 
     texts: list[Any]
     if Path(file).is_dir():
@@ -317,7 +317,8 @@ def _rows(
     done = finished(Path(out), texts, run) if out else 0
     expected = expected_seconds(texts[done:], loaded, settings)
     if expected > LONG:
-        click.echo(f"{len(texts) - done} rows; their payoffs alone take about {expected:.0f} s", err=True)
+        sooner = "" if settings.get("budget") else "; sooner, and with intervals: --budget 200"
+        click.echo(f"{len(texts) - done} rows; their payoffs alone take about {duration(expected)}{sooner}", err=True)
     failed = 0
     with (
         open(out, "a", encoding="utf-8", newline="\n") if out else nullcontext(sys.stdout) as target,

@@ -6,7 +6,6 @@ import contextlib
 import json
 import shlex
 import time
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -44,7 +43,7 @@ def runs(file: str, export_file: str | None, resume: bool, check: bool, new: str
         if check:
             journal.check()
         games, known = journal.games(), journal.runs()
-        remarks = [_remarks(journal.description(run.id)) for run in known]
+        remarks = [journal.remarks(run.id) for run in known]
         unfinished = [run for run in known if run.ended is None]
         if resume and not unfinished:
             raise InvalidInput(f"{file} holds no unfinished run; all {len(known)} have ended")
@@ -82,13 +81,6 @@ def _go_on(run: Run, journal: Path, as_json: bool) -> None:
     click.echo(f"resuming: accredit value {shlex.join(words)}", err=True)
     with contextlib.chdir(run.folder):
         value.main(args=words, standalone_mode=False)
-
-
-def _remarks(facts: Mapping[str, Any]) -> dict[str, list[str]]:
-    """What a run said beside its values."""
-    from accredit.store.journal import REMARKS
-
-    return {kind: facts.get(kind, []) for kind in REMARKS}
 
 
 def _listed(file: str, games: list[dict[str, Any]], known: list[Run], remarks: list[dict[str, list[str]]]) -> str:

@@ -15,13 +15,13 @@ import numpy as np
 
 from accredit.core import AccreditError, InvalidInput
 from accredit.core.tables import is_table, read_lines, read_sheet
+from accredit.core.threads import one_torch_thread
 from accredit.explanation.explainer import LONG, asked_methods, explain, subject_of
 from accredit.explanation.result import Explanation
 from accredit.explanation.subject import Subject
 from accredit.methods import SETTINGS, settings_for
 from accredit.models.pictures import open_picture, pictures_in
 from accredit.store.lines import finished_lines
-from accredit.store.workers import one_thread
 
 PROBE = 8  # payoffs that are timed to estimate how long a run will take
 # What differs between equal runs, and what only drawings need
@@ -136,7 +136,7 @@ def explained(
     for row in range(start, len(texts)):
         line: dict[str, Any] = {"row": row, "run": run}
         try:
-            with one_thread() if "torch" in sys.modules else nullcontext():
+            with one_torch_thread() if "torch" in sys.modules else nullcontext():
                 line |= _kept(explain(texts[row], model, **settings)) | _named(texts[row])
         except AccreditError as error:
             line |= _named(texts[row]) | {"error": str(error)}

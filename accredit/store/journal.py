@@ -341,6 +341,31 @@ class Journal:
             raise _damaged(run, "its description is not what a run writes")
         return facts
 
+    def remarks(self, run: int) -> dict[str, list[str]]:
+        """What a run said beside its values. The rest of its description, which has a text for every player, stays in the file.
+
+        >>> journal = Journal(":memory:")
+        >>> run = journal.begin_run(["value", "films.csv"], "/films")
+        >>> journal.describe(run, {"texts": ["a long one"] * 3, "notes": ["two rows were cut"]})
+        >>> journal.remarks(run)
+        {'warnings': [], 'notes': ['two rows were cut']}
+        """
+        asked = ", ".join(f"json_extract(facts, '$.{kind}')" for kind in REMARKS)
+        with self._file.guarded("read"):
+            row = self._file.sql.execute(
+                f"SELECT CASE WHEN json_valid(facts) THEN json_array(json_type(facts), {asked}) END FROM about WHERE run = ?",
+                (run,),
+            ).fetchone()
+        if row is None:
+            return {kind: [] for kind in REMARKS}
+        if row[0] is None:
+            raise _damaged(run, "its description is not JSON")
+        kind_of, *given = json.loads(row[0])
+        said = {kind: [] if those is None else those for kind, those in zip(REMARKS, given, strict=True)}
+        if kind_of != "object" or not all(map(_are_words, said.values())):
+            raise _damaged(run, "its description is not what a run writes")
+        return said
+
     def runs(self) -> list[Run]:
         """Every run, oldest first."""
         with self._file.guarded("read"):

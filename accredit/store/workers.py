@@ -82,19 +82,3 @@ def _dask(address: str) -> Iterator[Submit]:
         ) from None
     finally:
         client.close()
-
-
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """One torch thread: sums come out in one order, so a row gives the same digits wherever it runs. Without torch, nothing."""
-    try:
-        import torch
-    except ModuleNotFoundError:
-        yield
-        return
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)

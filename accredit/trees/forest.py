@@ -177,8 +177,9 @@ class Forest:
             tree, row = tree[inner], row[inner]
         return at
 
-    def margin(self, matrix: FloatArray) -> FloatArray:
+    def margin(self, rows: Any) -> FloatArray:
         """The model's raw output: (rows, outputs)."""
+        matrix = self.matrix(rows)
         total = np.repeat(self.base[None, :], len(matrix), axis=0)
         step = max(1, ROUTE_CELLS // self.trees)
         for start in range(0, len(matrix), step):

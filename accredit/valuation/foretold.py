@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from accredit.core import IntArray, needs
-from accredit.valuation.label_scores import View, one_thread
+from accredit.core.threads import one_thread
+from accredit.valuation.label_scores import View
 from accredit.valuation.out_of_fold import out_of_fold
 
 CHANCE = 0.00135  # of foretelling so many labels by the largest class alone, that of three standard errors

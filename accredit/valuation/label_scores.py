@@ -6,8 +6,7 @@ labels into numbers; no scorer is best on all data, so `labels.py` tries them on
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,15 +21,6 @@ NEIGHBOURS = 10
 
 View = Any  # (N, d) array of finite numbers, or a scipy sparse matrix
 Views = Mapping[str, View]
-
-
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """Many small problems are solved faster on one thread, and to the same digits on every machine."""
-    from threadpoolctl import threadpool_limits
-
-    with threadpool_limits(1):
-        yield
 
 
 def text_views(texts: Sequence[str]) -> dict[str, View]:

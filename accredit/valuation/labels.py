@@ -16,6 +16,7 @@ from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput, needs
 from accredit.core.arguments import checked_arguments
 from accredit.core.game import as_name
 from accredit.core.numbers import as_array, checked_text, shown
+from accredit.core.threads import one_thread
 from accredit.valuation import label_scores as scores
 from accredit.valuation.foretold import Foretold
 from accredit.valuation.label_precision import precision_by_planting, precision_in_thought, share_interval
@@ -72,7 +73,7 @@ def wrong_labels(
         raise InvalidInput(f"names holds {len(rows)} for {len(y)} labels; give one name per label")
     if not 0 < wanted < 1:
         raise InvalidInput(f"wanted is {wanted!r}; it must lie between 0 and 1, for example wanted={WANTED:.2f}")
-    with scores.one_thread():
+    with one_thread():
         near = {name: nearest(view) for name, view in views.items()}
         copies = None if texts is None else copies_of(texts, y)
         penalties = {name: likeliest_penalty(view, y, seed, copies) for name, view in views.items()}
@@ -106,7 +107,7 @@ def wrong_labels(
     }
     about: dict[str, Any] = {"suspects": (), "rate": None, "verdict": refused}
     if not refused:
-        with scores.one_thread():
+        with one_thread():
             about = _listed(order, seen, y, chosen, kept, wanted)
     said = tuple(classes[i] for i in _instead(seen.logs, y, about["suspects"]))
     return with_excerpts(WrongLabels(**common, **about, suggested=said), texts)

@@ -173,7 +173,8 @@ def score_bounds(law: SizeLaw, control: Control, low: float, high: float) -> tup
 class Judged:
     """An estimate, how far it may be off, and what that rests on."""
 
-    moments: Moments
+    credit: FloatArray  # (n,)
+    stderr: FloatArray | None  # (n,); None after a single score
     half_widths: FloatArray | None
     because: str
     freedom: float | None = None
@@ -187,22 +188,21 @@ def judged(sample: Sample, law: SizeLaw, ledger: Ledger, confidence: Confidence,
     controls, scores = fold_controls(sample, ledger), Scores(law, ledger)
     for fold, control in enumerate(controls[: len(sample)]):
         scores.add(sample[fold::FOLDS], control)
-    moments, stderr = scores.moments, scores.moments.stderr
-    if stderr is None or moments.count < FEW_DRAWS:
-        return Judged(moments, None, f"{len(sample)} pairs are too few for a Student t; {FEW_DRAWS} are needed")
+    credit, within = scores.moments.mean, scores.moments.stderr
+    stderr = None if within is None else within * _shared(len(sample), law.players)
+    if stderr is None or scores.moments.count < FEW_DRAWS:
+        return Judged(credit, stderr, None, f"{len(sample)} pairs are too few for a Student t; {FEW_DRAWS} are needed")
     if ledger.spread == 0:
-        return Judged(moments, None, "every payoff seen is the same, so there is no scale for what was not seen")
+        return Judged(credit, stderr, None, "every payoff seen is the same, so there is no scale for what was not seen")
     if stderr.max() <= ROUNDING * ledger.spread:
         event = max(abs(bound) for control in controls for bound in score_bounds(law, control, *ledger.bounds))
         m = len(sample)
         because = f"rule of three: the control fits all {m} pairs, so at most about 3 in {m} others do not fit"
-        return Judged(moments, np.full(law.players, unseen_chance(len(sample), error) * event), because)
+        return Judged(credit, stderr, np.full(law.players, unseen_chance(len(sample), error) * event), because)
     because = (
         f"Student t on {len(sample)} independent pair scores, each with a control fitted to other pairs (asymptotic)"
     )
-    return Judged(
-        moments, student_t(stderr * _shared(len(sample), law.players), scores.freedom, error), because, scores.freedom
-    )
+    return Judged(credit, stderr, student_t(stderr, scores.freedom, error), because, scores.freedom)
 
 
 def _shared(pairs: int, players: int) -> float:
@@ -220,12 +220,13 @@ def _certified(sample: Sample, law: SizeLaw, ledger: Ledger, error: float) -> Ju
     first = len(sample) // FOLDS
     control, scores = fitted_control(sample[:first], ledger), Scores(law, ledger)
     scores.add(sample[first:], control)
-    if scores.moments.count < 2:
-        return Judged(scores.moments, None, "one score has no spread; give a larger budget")
+    moments = scores.moments
+    if moments.count < 2:
+        return Judged(moments.mean, None, None, "one score has no spread; give a larger budget")
     low, high = score_bounds(law, control, *ledger.bounds)
-    widths = empirical_bernstein(scores.moments.variance, scores.moments.count, high - low, error)
+    widths = empirical_bernstein(moments.variance, moments.count, high - low, error)
     because = "empirical Bernstein on pair scores within the declared payoff range: holds at every number of pairs"
-    return Judged(scores.moments, widths, because)
+    return Judged(moments.mean, moments.stderr, widths, because)
 
 
 def semivalue_of_pairs(
@@ -255,7 +256,8 @@ def semivalue_of_pairs(
         ledger,
         method,
         claims,
-        found.moments,
+        found.credit,
+        found.stderr,
         found.half_widths,
         found.because,
         confidence,

@@ -142,7 +142,18 @@ class DifferencesHint(Sampled):
             linearity(self),
         )
         return reported(
-            game, ledger, method, claims, moments, widths, because, confidence, ended, self.seed, {"draws": ended.units}
+            game,
+            ledger,
+            method,
+            claims,
+            moments.mean,
+            moments.stderr,
+            widths,
+            because,
+            confidence,
+            ended,
+            self.seed,
+            {"draws": ended.units},
         )
 
 

@@ -133,7 +133,18 @@ def _solved(game: Game, settings: Permutations | Antithetic, units: int | None, 
     widths, because = half_widths(ended.share), mean_because(moments, confidence, unit)
     claims, certificate = _claims(settings), {"draws": moments.count}
     return reported(
-        game, ledger, method, claims, moments, widths, because, confidence, ended, settings.seed, certificate
+        game,
+        ledger,
+        method,
+        claims,
+        moments.mean,
+        moments.stderr,
+        widths,
+        because,
+        confidence,
+        ended,
+        settings.seed,
+        certificate,
     )
 
 

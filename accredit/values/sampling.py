@@ -348,7 +348,8 @@ def reported(
     ledger: Ledger,
     method: str,
     claims: tuple[Claim, ...],
-    moments: Moments,
+    credit: FloatArray,
+    stderr: FloatArray | None,
     half_widths: FloatArray | None,
     because: str,
     confidence: Confidence,
@@ -358,7 +359,7 @@ def reported(
 ) -> Attribution:
     """The result of a sampled value."""
     check_spread(ledger.spread)
-    credit, kept = moments.mean, half_widths is not None
+    kept = half_widths is not None
     if kept and confidence.simultaneous:
         because += (
             "; simultaneous: the error is divided among the players, so all intervals hold together at this level"
@@ -371,7 +372,7 @@ def reported(
         ledger.total,
         method,
         claims,
-        stderr=moments.stderr,
+        stderr=stderr,
         interval=None if half_widths is None else np.stack([credit - half_widths, credit + half_widths], axis=1),
         level=confidence.level if kept else None,
         precision=Precision.interval(because) if kept else Precision.unknown(because),

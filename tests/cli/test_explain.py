@@ -18,8 +18,8 @@ pytest.importorskip("transformers")
 Image = pytest.importorskip("PIL.Image")
 
 from accredit.core import InvalidInput  # noqa: E402
+from accredit.core.threads import one_torch_thread  # noqa: E402
 from accredit.explanation import Explanation  # noqa: E402
-from accredit.store.workers import one_thread  # noqa: E402
 from tests.models.small_models import TEXT, image_model, text_model  # noqa: E402
 
 FAST = ("--methods", "leave-one-out,attention")
@@ -112,7 +112,7 @@ def test_a_file_is_explained_row_by_row(run, folders, tmp_path):
     assert code == 0 and out == "" and "5 rows" in err
     rows = rows_of(tmp_path / "rows.jsonl")
     assert [row["text"] for row in rows] == TEXTS and [row["row"] for row in rows] == list(range(5))
-    with one_thread():  # as rows of a file are: with more, the last digits of sums depend on their order
+    with one_torch_thread():  # as rows of a file are: with more, the last digits of sums depend on their order
         _, alone, _ = run(TEXTS[3], "--model", folders / "text", *FAST, "--json")
     assert rows[3]["attributions"] == json.loads(alone)["attributions"]  # a row does not depend on the others
 
@@ -177,7 +177,7 @@ def test_pairs_of_a_table_are_explained_and_resumed(run, folders, tmp_path):
 
 def test_a_long_run_over_rows_is_announced_before_its_first_row(run, folders, tmp_path, monkeypatch):
     (tmp_path / "texts.txt").write_text("\n".join(TEXTS), encoding="utf-8")
-    monkeypatch.setattr("accredit.cli.explain.LONG", 0.0)
+    monkeypatch.setattr("accredit.explanation.explainer.LONG", 0.0)
     told: list[str] = []
 
     def refused(*_, **__):
@@ -187,7 +187,8 @@ def test_a_long_run_over_rows_is_announced_before_its_first_row(run, folders, tm
     monkeypatch.setattr("accredit.explanation.rows.explain", refused)
     monkeypatch.setattr("accredit.cli.explain.click.echo", lambda message, **_: told.append(message))
     assert run("texts.txt", "--model", folders / "text", *FAST)[0] == 0
-    assert told[0].startswith("5 rows; their payoffs alone take about") and told[1:6] == ["a row"] * 5
+    assert told[0].startswith("5 rows; their payoffs alone take about") and "--budget 200" in told[0]
+    assert told[1:6] == ["a row"] * 5
 
 
 @pytest.mark.slow

@@ -155,6 +155,14 @@ def test_a_run_that_was_written_over_is_said_to_be_damaged(tmp_path, change, why
         watch(str(tmp_path / "run.db"))
 
 
+def test_notes_are_listed_without_reading_what_else_a_run_describes(tmp_path, monkeypatch):
+    with Journal(tmp_path / "run.db") as journal:
+        run = journal.begin_run(["value"], "/nowhere")
+        journal.describe(run, {"texts": ["a long text"] * 3, "notes": ["one text was cut"]})
+    monkeypatch.setattr(Journal, "description", None)
+    assert "run 1, note: one text was cut" in CliRunner().invoke(runs, [str(tmp_path / "run.db")]).stdout
+
+
 def test_an_empty_file_stays_empty_and_a_journal_without_runs_says_so(tmp_path):
     (tmp_path / "empty.db").touch()
     with pytest.raises(AccreditError, match="is empty, so it is not a journal"):

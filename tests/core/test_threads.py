@@ -4,9 +4,9 @@ import threading
 
 import numpy as np
 import pytest
-from threadpoolctl import ThreadpoolController
+from threadpoolctl import ThreadpoolController, threadpool_info
 
-from accredit.core.threads import one_blas_thread
+from accredit.core.threads import one_blas_thread, one_thread
 from accredit.games import FunctionGame
 from accredit.values.surrogate import Surrogate, estimator
 
@@ -42,6 +42,12 @@ def test_threads_are_given_back_also_after_an_error(two_threads):
     with pytest.raises(ZeroDivisionError), one_blas_thread():
         assert threads() == {1}
         raise ZeroDivisionError
+    assert threads() == {2}
+
+
+def test_many_small_fits_keep_every_pool_to_one_thread_and_give_them_back(two_threads):
+    with one_thread():
+        assert {pool["num_threads"] for pool in threadpool_info()} == {1}
     assert threads() == {2}
 
 

@@ -15,6 +15,7 @@ pytest.importorskip("ortools")
 
 import accredit.flow.unique
 from accredit.core import InvalidInput
+from accredit.core.threads import one_torch_thread
 from accredit.explanation import explain
 from accredit.explanation.explainer import subject_of
 from accredit.explanation.graph import graph_of
@@ -22,7 +23,6 @@ from accredit.explanation.stream import Done, Explained, Progress, Refused, Star
 from accredit.explanation.subject import Memo
 from accredit.games.wrappers import watched
 from accredit.methods import find, find_all
-from accredit.store.workers import one_thread
 from accredit.values.solver import progress
 from tests.models.small_models import TEXT, text_model
 
@@ -189,7 +189,7 @@ def test_a_watched_game_tells_every_batch_and_every_call(bert):
 def test_the_page_and_the_command_say_the_same():
     """One loop: the page's task and the command give the same explanation of the same input, to the bit on one thread."""
     pytest.importorskip("fastapi")
-    with one_thread():
+    with one_torch_thread():
         page_and_command_agree()
 
 

@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 
 from accredit.core import InvalidInput
 from accredit.models.categories import with_categories
-from accredit.trees import NotTrees, ensemble_of, forest_of, load_ensemble, tree_credit
+from accredit.trees import Forest, NotTrees, Tree, ensemble_of, forest_of, load_ensemble, tree_credit
 from accredit.trees.reading.ensemble import probes
 from tests.trees.families import FAMILIES, frame, numbers, three
 
@@ -164,3 +164,13 @@ def test_cover_ratios_without_cover_are_refused():
     bare = replace(forest, cover=np.zeros_like(forest.cover))
     with pytest.raises(InvalidInput, match="give a background"):
         tree_credit(bare, np.zeros((1, 5)))
+
+
+def test_a_forest_takes_rows_of_any_kind_and_refuses_other_shapes_in_words():
+    stump = Tree([0, -1, -1], [0.1, 0, 0], [1, 0, 0], [2, 0, 0], [0, 1, 3], [4, 1, 3])
+    forest = Forest.of([stump], features=1, single=True)
+    assert forest.margin([[0.2], [0.05]]).tolist() == [[3.0], [1.0]]
+    assert forest.margin(np.array([[0.1 - 1e-12]])).tolist() == [[3.0]]  # in single precision 0.1 lies above 0.1
+    for rows, why in (([0.2], "shape"), ("0.2", "rows"), ([["a"]], "rows")):
+        with pytest.raises(InvalidInput, match=why):
+            forest.margin(rows)

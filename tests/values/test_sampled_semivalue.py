@@ -3,6 +3,7 @@ from math import comb
 import numpy as np
 import pytest
 import scipy.special
+import scipy.stats
 from numpy.testing import assert_allclose
 
 from accredit.core import Holds, InvalidInput
@@ -77,6 +78,13 @@ def test_semivalue_intervals_cover_93_to_97_percent(solver, weights, kind):
     hits = np.array([((low <= exact) & (exact <= high)).mean() for low, high in (run.T for run in runs)])
     slack = 5.5 * hits.std(ddof=1) / np.sqrt(len(hits))
     assert 0.93 - slack <= hits.mean() <= 0.97 + slack
+
+
+def test_the_standard_error_beside_a_credit_is_the_one_its_interval_is_made_of():
+    game = TableGame(names(8), np.random.default_rng(3).normal(size=256))
+    found = SampledBanzhaf(budget=80, seed=0, level=0.9).solve(game)
+    half, freedom = (found.interval[:, 1] - found.interval[:, 0]) / 2, found.certificate["degrees of freedom"]
+    assert_allclose(half, found.stderr * scipy.stats.t.ppf(0.95, freedom))
 
 
 def test_intervals_cover_where_the_fitted_control_has_few_pairs():

@@ -128,7 +128,7 @@ def _labels(model: Any, outputs: int) -> tuple[str, ...]:
 def _with_base(read: Ensemble) -> Ensemble:
     """The constant start is what the model says beyond its trees on one row; the check then tries it on many."""
     row = np.zeros((1, read.forest.features))
-    base = read.raw(row)[0] - read.forest.margin(read.forest.matrix(row))[0]
+    base = read.raw(row)[0] - read.forest.margin(row)[0]
     return replace(read, forest=replace(read.forest, base=base))
 
 
