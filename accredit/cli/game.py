@@ -103,6 +103,9 @@ def _of_choices(sheet: Sheet, rule: str | None, given: dict[str, object]) -> Att
     if rule == "roll-calls":
         return roll_calls(game)
     name, colon, numbers = rule.partition(":")
+    if name == "weights" and not colon:
+        some = ",".join(str(k) for k in range(1, max(len(levels) for levels in game.levels)))
+        raise InvalidInput(f"--rule weights needs a weight for every level; write for example --rule weights:{some}")
     try:
         weights = [float(word) for word in numbers.split(",")] if colon else None
     except ValueError:

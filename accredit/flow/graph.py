@@ -30,8 +30,10 @@ from accredit.flow.circulation import KKT
 
 TIGHT = 1e-9  # of the widest path: room below this is none
 PROVEN = 1e-8  # how far a proof may be from what it proves, relative
+EPSILON = float(np.finfo(float).eps)
 ROUNDING = 1e-13  # of the largest product of a capacity and a cost
 STRICT = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}  # the least that HiGHS takes
+UNBOUNDED = "the flow is unbounded: a path or a cycle of negative cost has no limit; give it a capacity"
 COLUMNS = ("from", "to", "capacity", "lower", "cost")
 
 
@@ -155,7 +157,7 @@ class ManyFlows:
     value: float  # of all together
     values: FloatArray  # (commodities,)
     edges: FloatArray  # (commodities, m)
-    gap: float  # dual minus primal value
+    gap: float  # least bound that was found, minus the value: zero proves both
 
 
 @checked_arguments
@@ -170,16 +172,18 @@ def graph_flow(graph: Graph, source: str | int, sink: str | int) -> GraphFlow:
     s, t = graph.node(source), graph.node(sink)
     if s == t:
         raise InvalidInput(f"source and sink are both {source!r}; name two nodes")
-    m = len(graph.tail)
+    m, asked = len(graph.tail), float(np.abs(graph.lower).sum())
     narrow, unit = _in_units(graph, s, t)
-    found = _circulated(_closed(narrow, [(t, s)], [-1.0]), "a flow that respects the lower bounds")
+    least = -np.inf if asked else 0.0  # lower bounds may ask for more to return than can leave
+    found = _circulated(_closed(narrow, (t, s), least), "a flow that respects the lower bounds")
     edges, value = np.asarray(found.x[:m]) * unit + 0.0, float(found.x[m]) * unit + 0.0  # and never −0
     side = _reachable(narrow, found.x[:m], s)
     leaves, enters = side[graph.tail] & ~side[graph.head], ~side[graph.tail] & side[graph.head]
     out, back = float(graph.capacity[leaves].sum()), float(graph.lower[enters].sum())
     net = graph.incidence.T @ edges
     net[[s, t]] = 0.0
-    if abs(out - back - value) + np.abs(net).sum() > PROVEN * (out + abs(back)):  # what is lost on the way counts too
+    off = abs(out - back - value) + float(np.abs(net).sum())  # what is lost on the way counts too
+    if side[t] or off > PROVEN * (out + abs(back)) + m * EPSILON * asked:
         raise NotConverged(
             f"a flow of {value:g} was found and no cut that proves it, but {out - back:g}: capacities are too far apart"
         )
@@ -189,23 +193,29 @@ def graph_flow(graph: Graph, source: str | int, sink: str | int) -> GraphFlow:
 
 def _in_units(graph: Graph, source: int, sink: int) -> tuple[Graph, float]:
     """The graph in units of its widest path, and that unit. No edge needs more than the max flow, which is at most the widest
-    path times the edges, and what lower bounds ask for: so wider ones are narrowed, and every scale looks the same."""
+    path times the edges, and twice what lower bounds ask for: so edges wider than twice that are narrowed to it, and every
+    scale looks the same. An edge that is full only because it was narrowed lies on a cycle that can be emptied, and so is in
+    no cut: hence the second *twice*."""
+    widest, asked = float(_widest(graph, source)[sink]), float(np.abs(graph.lower).sum())
+    unit = max(widest, asked)
+    if unit == np.inf:
+        return graph, 1.0
+    if unit == 0:  # no path and nothing that must flow: all that matters is which edges are open
+        return Graph(graph.nodes, graph.tail, graph.head, np.sign(graph.capacity), graph.lower, graph.cost), 0.0
+    most = np.minimum(graph.capacity, 2 * (len(graph.tail) * widest + 2 * asked))
+    return Graph(graph.nodes, graph.tail, graph.head, most / unit, graph.lower / unit, graph.cost), unit
+
+
+def _widest(graph: Graph, source: int) -> FloatArray:
+    """How much one path from the source can carry to each node: (n,)."""
     carries = np.zeros(len(graph.nodes))
     carries[source] = np.inf
     while True:
         wider = carries.copy()
         np.maximum.at(wider, graph.head, np.minimum(carries[graph.tail], graph.capacity))
         if (wider == carries).all():
-            break
+            return carries
         carries = wider
-    widest, asked = float(carries[sink]), float(np.abs(graph.lower).sum())
-    unit = max(widest, asked)
-    if unit == np.inf:
-        return graph, 1.0
-    if unit == 0:  # no path and nothing that must flow: all that matters is which edges are open
-        return Graph(graph.nodes, graph.tail, graph.head, np.sign(graph.capacity), graph.lower, graph.cost), 0.0
-    most = np.minimum(graph.capacity, len(graph.tail) * widest + asked)
-    return Graph(graph.nodes, graph.tail, graph.head, most / unit, graph.lower / unit, graph.cost), unit
 
 
 @checked_arguments
@@ -224,7 +234,9 @@ def least_cost(graph: Graph) -> LeastCost:
     found = _circulated(even, "a circulation")
     edges, prices = np.asarray(found.x) * width, np.asarray(found.eqlin.marginals) * price
     certificate = _optimality(graph, edges, prices)
-    if certificate["gap"] > PROVEN * float(np.abs(graph.cost) @ np.abs(edges)) + ROUNDING * width * price:
+    dear = certificate["gap"] > PROVEN * float(np.abs(graph.cost) @ np.abs(edges)) + ROUNDING * width * price
+    lost = max(certificate["conservation"], certificate["over_capacity"])
+    if dear or lost > PROVEN * float(np.abs(edges).max()) + ROUNDING * width:
         raise NotConverged("a circulation was found and no prices that prove it: capacities or costs are too far apart")
     return LeastCost(float(graph.cost @ edges), edges, prices, certificate)
 
@@ -248,15 +260,22 @@ def multi_commodity(graph: Graph, pairs: Sequence[tuple[str | int, str | int]]) 
     if not all(isinstance(pair, list | tuple) and len(pair) == 2 for pair in pairs):
         raise InvalidInput(f"pairs is {shown(pairs)}; give a source and a sink each, as in [('s', 't')]")
     ends = [(graph.node(a), graph.node(b)) for a, b in pairs]
+    for (a, _), (s, t) in zip(pairs, ends, strict=True):
+        if s == t:
+            raise InvalidInput(f"pairs has {shown(a)} for source and sink; name two nodes")
     m, k = len(graph.tail), len(pairs)
-    closed = [_closed(graph, [(t, s)], [-1.0]) for s, t in ends]
+    unit = max(float(_widest(graph, s)[t]) for s, t in ends)
+    if unit == np.inf:
+        raise InvalidInput(UNBOUNDED)
+    if unit == 0:
+        return ManyFlows(0.0, np.zeros(k), np.zeros((k, m)), 0.0)
+    most = np.minimum(graph.capacity / unit, 2.0 * k * m)  # all flows together are at most k·m widest paths
+    closed = [_closed(graph, (t, s)) for s, t in ends]
     conserved = sparse.block_diag([one.incidence.T for one in closed], format="csr")
-    bounded = np.isfinite(graph.capacity)
-    shared = sparse.hstack([sparse.eye_array(m, m + 1, format="csr")] * k, format="csr")[bounded]
     found = linprog(
         np.tile(np.append(np.zeros(m), -1.0), k),
-        A_ub=shared,
-        b_ub=graph.capacity[bounded],
+        A_ub=sparse.hstack([sparse.eye_array(m, m + 1, format="csr")] * k, format="csr"),
+        b_ub=most,
         A_eq=conserved,
         b_eq=np.zeros(conserved.shape[0]),
         bounds=(0, None),
@@ -264,23 +283,40 @@ def multi_commodity(graph: Graph, pairs: Sequence[tuple[str | int, str | int]]) 
         options=STRICT,
     )
     _check_solved(found, "a bounded flow")
-    flows = np.asarray(found.x).reshape(k, m + 1)
-    dual = float(-graph.capacity[bounded] @ found.ineqlin.marginals)
-    if abs(dual - float(flows[:, -1].sum())) > PROVEN * dual:
+    flows = np.asarray(found.x).reshape(k, m + 1) + 0.0
+    value, bound = float(flows[:, -1].sum()), _bound(graph, ends, most, -found.ineqlin.marginals)
+    lost = float(np.abs(conserved @ found.x).sum()) + float(np.maximum(flows[:, :-1].sum(axis=0) - most, 0).sum())
+    if not abs(bound - value) + lost <= PROVEN * value:
         raise NotConverged(
-            f"a flow of {flows[:, -1].sum():g} was found and no proof below {dual:g}; rescale the capacities"
+            f"a flow of {value * unit:g} was found and no proof below {bound * unit:g}: capacities are too far apart"
         )
-    return ManyFlows(float(flows[:, -1].sum()), flows[:, -1], flows[:, :-1], dual - float(flows[:, -1].sum()))
+    return ManyFlows(unit * value, unit * flows[:, -1], unit * flows[:, :-1], unit * (bound - value))
 
 
-def _closed(graph: Graph, returns: list[tuple[int, int]], costs: list[float]) -> Graph:
-    """The graph with return edges of no limit, whose costs are the only ones."""
-    tails, heads = (np.array(ends, dtype=np.int64) for ends in zip(*returns, strict=True))
-    more = len(returns)
+def _bound(graph: Graph, ends: Sequence[tuple[int, int]], capacity: FloatArray, lengths: FloatArray) -> float:
+    """What no flow of several commodities exceeds, if edges have any lengths: capacity times length, over the shortest way."""
+    lengths = np.maximum(lengths, 0.0)
+    shortest = min(float(_nearest(graph, lengths, s)[t]) for s, t in ends)
+    return float(capacity @ lengths) / shortest if shortest > 0 else np.inf
+
+
+def _nearest(graph: Graph, lengths: FloatArray, source: int) -> FloatArray:
+    """How far each node is from the source: (n,)."""
+    away = np.full(len(graph.nodes), np.inf)
+    away[source] = 0.0
+    while True:
+        nearer = away.copy()
+        np.minimum.at(nearer, graph.head, away[graph.tail] + lengths)
+        if (nearer == away).all():
+            return away
+        away = nearer
+
+
+def _closed(graph: Graph, back: tuple[int, int], least: float = 0.0) -> Graph:
+    """The graph with a return edge of no limit that pays 1 per unit, the only cost; at least so much returns."""
     return Graph(
-        graph.nodes, np.append(graph.tail, tails), np.append(graph.head, heads),
-        np.append(graph.capacity, np.full(more, np.inf)), np.append(graph.lower, np.zeros(more)),
-        np.append(np.zeros(len(graph.tail)), costs),
+        graph.nodes, np.append(graph.tail, back[0]), np.append(graph.head, back[1]), np.append(graph.capacity, np.inf),
+        np.append(graph.lower, least), np.append(np.zeros(len(graph.tail)), -1.0),
     )  # fmt: skip
 
 
@@ -303,7 +339,7 @@ def _check_solved(found: Any, what: str) -> None:
     if found.status == 2:
         raise InvalidInput(f"there is not {what}: lower bounds and capacities contradict each other")
     if found.status == 3:
-        raise InvalidInput("the flow is unbounded: a path or a cycle of negative cost has no limit; give it a capacity")
+        raise InvalidInput(UNBOUNDED)
     if found.status != 0:
         raise NotConverged(f"HiGHS ended with {found.message!r:.80}; rescale the capacities")
 

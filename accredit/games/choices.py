@@ -84,8 +84,8 @@ def ordered(game: Any) -> bool:
 def read_choices(path: str | Path) -> ChoiceTable:
     """A game of several choices from a .csv, .tsv or .jsonl file: one column per player, then `payoff`.
 
-    The cells of a player are levels 0, 1, 2, … or names of alternatives, in the order in which they first appear. Every joint
-    choice must be there, once.
+    The cells of a player are levels 0, 1, 2, … or names of alternatives, in the order in which they first appear; players with
+    the same names have them in the order of the first of these players. Every joint choice must be there, once.
 
     >>> import tempfile
     >>> file = Path(tempfile.mkdtemp(), "effort.csv")
@@ -106,7 +106,12 @@ def choices_in(sheet: Sheet) -> ChoiceTable:
             f"the columns of {sheet.file!r} are {','.join(header)!r:.80}; one per player and one named payoff are needed"
         )
     cells = [[cell.strip() for at, cell in enumerate(row) if at != pays[0]] for row in sheet.rows]
+    if not cells:
+        raise InvalidInput(
+            f"{sheet.file!r} has no line below the names of its columns; give a payoff for every joint choice"
+        )
     levels = [_choices(players[at], [row[at] for row in cells]) for at in range(len(players))]
+    levels = [levels[0] if set(each) == set(levels[0]) else each for each in levels]  # the same names in the same order
     if prod(len(each) for each in levels) > MOST_CELLS:
         raise InvalidInput(f"{sheet.file!r} has more than {MOST_CELLS:,} joint choices; that is too many for a table")
     return _filled(sheet, players, levels, cells, pays[0])
@@ -115,14 +120,15 @@ def choices_in(sheet: Sheet) -> ChoiceTable:
 def _filled(
     sheet: Sheet, players: list[str], levels: list[list[str]], cells: list[list[str]], pays: int
 ) -> ChoiceTable:
-    table = np.full([len(each) for each in levels], np.nan)
+    table = np.zeros([len(each) for each in levels])
+    filled = np.zeros(table.shape, dtype=bool)
     for line, row, whole in zip(sheet.lines, cells, sheet.rows, strict=True):
         at = tuple(each.index(cell) for each, cell in zip(levels, row, strict=True))
         where = f"line {line} of {sheet.file!r}"
-        if not np.isnan(table[at]):
+        if filled[at]:
             raise InvalidInput(f"{where} gives {', '.join(row)} a second payoff; keep one line for it")
-        table[at] = number(whole[pays], f"the payoff of {where}")
-    missing = np.argwhere(np.isnan(table))
+        table[at], filled[at] = number(whole[pays], f"the payoff of {where}"), True
+    missing = np.argwhere(~filled)
     if len(missing):
         first = ", ".join(each[k] for each, k in zip(levels, missing[0].tolist(), strict=True))
         raise InvalidInput(
@@ -136,7 +142,7 @@ def _choices(player: str, cells: list[str]) -> list[str]:
     seen = list(dict.fromkeys(cells))
     if "" in seen:
         raise InvalidInput(f"the column of {player!r} has an empty cell; write 0 for a player who does not take part")
-    if all(cell.isdigit() for cell in seen):
+    if all(cell.isascii() and cell.isdigit() for cell in seen):
         most = max(int(cell) for cell in seen)
         if {int(cell) for cell in seen} != set(range(most + 1)) or len(seen) != most + 1:
             raise InvalidInput(

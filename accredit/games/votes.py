@@ -11,6 +11,8 @@ from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput, checked
 from accredit.core.game import checked_coalitions
 from accredit.core.numbers import finite_numbers, whole_number
 
+MOST_VOTES = 1 << 53  # beyond it a float64 is not every whole number
+
 
 @final
 class WeightedVote:
@@ -32,6 +34,11 @@ class WeightedVote:
         if self.weights.shape != (len(self._players),) or (self.weights < 0).any() or not self.weights.any():
             raise InvalidInput(
                 f"weights is {weights!r:.60}; {len(self._players)} players need one vote count each, none negative, some not 0"
+            )
+        if sum(self.weights.tolist()) > MOST_VOTES:
+            raise InvalidInput(
+                f"weights add up to {sum(self.weights.tolist()):.3g} votes, more than are counted exactly ({MOST_VOTES:.3g}); "
+                "divide weights and quota by a common number"
             )
         self.quota = whole_number(quota, "quota", 1, int(self.weights.sum()))
 

@@ -37,7 +37,8 @@ def bolger(game: ChoiceGame, *, budget: int | None = None, seed: int = 0, level:
     other = next((p for p, levels in zip(game.players, game.levels, strict=True) if levels != names), None)
     if other is not None:
         raise InvalidInput(
-            f"players {game.players[0]!r} and {other!r} have different alternatives; Bolger's value needs the same"
+            f"players {game.players[0]!r} and {other!r} have different alternatives; Bolger's value needs the same. If choices "
+            "are levels in order, call them 0, 1, 2, … for each player, and use the rules for levels"
         )
     checked(Sampled(level=level), DEFAULT_BUDGET if budget is None else budget, seed)
     cells = int(np.prod(shape_of(game), dtype=object))

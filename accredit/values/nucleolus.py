@@ -37,6 +37,7 @@ from accredit.values.every_output import every_output
 
 LIMIT = 15  # players: programs of 2^15 rows
 TIGHT = 1e-9  # of the spread of payoffs: excesses that differ by less are equal
+ROUNDING = 1e-15  # of the largest payoff, per player: earned beyond what is earned alone, it is nothing
 POSITIVE = 1e-7  # a multiplier above this is not zero; they add up to one over at most n + 1 coalitions
 
 
@@ -59,7 +60,7 @@ class LeastCore:
     @property
     def core_is_empty(self) -> bool:
         """Whether some coalition would gain by leaving, whatever the division."""
-        return self.epsilon > TIGHT * max(1.0, float(np.abs([self.low, self.high]).max()))
+        return self.epsilon > 0
 
 
 @every_output
@@ -72,17 +73,19 @@ def least_core(game: Game) -> LeastCore:
     >>> found.core_is_empty, found.low.round(6) + 0.0, found.high.round(6) + 0.0
     (False, array([1., 0., 0.]), array([1., 0., 0.]))
     """
-    v, rows = _asked(game)
-    if len(game.players) == 1:
-        return LeastCore(game.players, 0.0, v[-1:], v[-1:], 0.0)
-    n, some = len(game.players), slice(1, -1)
+    asked = _asked(game)
+    n, v, rows, some = len(game.players), asked.beyond, asked.rows, slice(1, -1)
+    if n == 1:
+        return LeastCore(game.players, 0.0, asked.alone, asked.alone, 0.0)
     first = _solve(np.r_[np.zeros(n), 1.0], rows[some], v[some], rows[-1:], v[-1:])
     epsilon = float(first.fun)
     ends = np.array(
         [[s * _solve(np.r_[s * np.eye(n)[i], 0.0], rows[some], v[some], rows[-1:], v[-1:], (None, epsilon)).fun
           for s in (1, -1)] for i in range(n)]
     )  # fmt: skip
-    return LeastCore(game.players, epsilon, ends[:, 0], ends[:, 1], _gap(first, v[some], v[-1:]))
+    low, high = (asked.alone + asked.unit * end + 0.0 for end in ends.T)
+    largest = asked.unit * epsilon if abs(epsilon) > TIGHT else 0.0  # rounding makes no core empty
+    return LeastCore(game.players, largest, low, high, asked.unit * _gap(first, v[some], v[-1:]))
 
 
 @every_output
@@ -96,22 +99,24 @@ def nucleolus(game: Game, *, imputations: bool = True) -> Attribution:
     >>> nucleolus(bankruptcy(200, {"a": 100, "b": 200, "c": 300})).credit.round(6)  # as the Talmud divides
     array([50., 75., 75.])
     """
-    v, rows = _asked(game)
-    n = len(game.players)
-    alone = v[1 << np.arange(n)]
-    if imputations and alone.sum() > v[-1] + TIGHT * max(1.0, float(np.ptp(v))):
+    asked = _asked(game)
+    n, v, rows, alone = len(game.players), asked.beyond, asked.rows, asked.alone
+    total = float(asked.payoffs[-1])
+    if imputations and v[-1] < -TIGHT:
         raise InvalidInput(
-            f"the players earn {alone.sum():.6g} alone and {v[-1]:.6g} together, so no division gives everybody v({{i}}); "
+            f"the players earn {alone.sum():.6g} alone and {total:.6g} together, so no division gives everybody v({{i}}); "
             "write nucleolus(game, imputations=False) for the prenucleolus"
         )
-    x, programs = _by_programs(v, rows, alone if imputations else None)
+    x, programs = _by_programs(v, rows, imputations)
     balance, levels = kohlberg(v, x, imputations)
     if not balance > 0:
-        raise NotConverged(f"the division found fails Kohlberg's test (balance {balance:.1e}); rescale the payoffs")
+        raise NotConverged(
+            f"the division found fails Kohlberg's test (balance {balance:.1e}): payoffs are too far apart"
+        )
     return Attribution(
         game.players,
-        x,
-        float(v[-1]),
+        alone + asked.unit * x + 0.0,
+        total,
         "nucleolus" if imputations else "prenucleolus",
         (
             Claim("efficiency", Holds.EXACTLY, "every division considered adds up to v(N) − v(∅)"),
@@ -120,11 +125,11 @@ def nucleolus(game: Game, *, imputations: bool = True) -> Attribution:
             Claim("linearity", Holds.NO, "the largest complaint of a sum of games is not the sum of their largest"),
         ),
         precision=Precision.exact("linear programs, proved by Kohlberg's test"),
-        baseline=float(tabulate(game)[0]),
+        baseline=asked.nobody,
         payoffs=v.size,
         stopped="every coalition's complaint is settled",
         certificate={"balance": balance, "levels": levels, "programs": programs,
-                     "largest excess": float((v - rows @ x)[1:-1].max(initial=0.0)) if n > 1 else 0.0},
+                     "largest excess": asked.unit * float((v - rows @ x)[1:-1].max()) if n > 1 else 0.0},
     )  # fmt: skip
 
 
@@ -139,7 +144,7 @@ def kohlberg(v: FloatArray, x: FloatArray, imputations: bool = True) -> tuple[fl
         return 1.0, 0
     excess = (v - rows @ x)[1:-1]
     inside = rows[1:-1]
-    room = TIGHT * max(1.0, float(np.ptp(v)))
+    room = TIGHT * (float(np.ptp(v)) or 1.0)
     held = np.flatnonzero(x - v[1 << np.arange(n)] <= room) if imputations else np.array([], dtype=int)
     order = np.argsort(-excess, kind="stable")
     balance, levels, at = np.inf, 0, 0
@@ -163,20 +168,19 @@ def _balance(family: FloatArray, held: FloatArray) -> float:
     return -float(found.fun) if found.status == 0 and -found.fun > POSITIVE / m else -1.0
 
 
-def _by_programs(v: FloatArray, rows: FloatArray, alone: FloatArray | None) -> tuple[FloatArray, int]:
-    """The nucleolus and the number of programs solved."""
+def _by_programs(v: FloatArray, rows: FloatArray, imputations: bool) -> tuple[FloatArray, int]:
+    """The nucleolus, of a game in which nobody earns anything alone, and the number of programs solved."""
     n = rows.shape[1]
     settled, worth = rows[-1:], v[-1:]
     free = np.ones(v.size, dtype=bool)
     free[[0, -1]] = False
     programs = 0
     while free.any():
-        least = None if alone is None else alone
-        found = _solve(np.r_[np.zeros(n), 1.0], rows[free], v[free], settled, worth, least=least)
+        found = _solve(np.r_[np.zeros(n), 1.0], rows[free], v[free], settled, worth, least=0.0 if imputations else None)
         programs += 1
         tight = np.flatnonzero(free)[-found.ineqlin.marginals > POSITIVE]
         if not len(tight):
-            raise NotConverged("no coalition is tight in a program of the nucleolus; rescale the payoffs")
+            raise NotConverged("no coalition is tight in a program of the nucleolus: payoffs are too far apart")
         settled = np.vstack([settled, rows[tight]])
         worth = np.append(worth, v[tight] - found.fun)
         basis = _basis(settled)
@@ -198,26 +202,23 @@ def _solve(
     settled: FloatArray,
     worth: FloatArray,
     epsilon: tuple[float | None, float | None] = (None, None),
-    least: FloatArray | None = None,
+    least: float | None = None,
 ) -> Any:
     """min cost·(x, ε) with x(S) + ε ≥ v(S) for `rows`, x(S) = worth for `settled` and x ≥ least."""
     from scipy.optimize import linprog
 
     n = rows.shape[1]
-    bounds = [
-        (None, None) if least is None else (float(low), None) for low in (least if least is not None else np.zeros(n))
-    ]
     found = linprog(
         cost,
         A_ub=-np.hstack([rows, np.ones((len(rows), 1))]),
         b_ub=-v,
         A_eq=np.hstack([settled, np.zeros((len(settled), 1))]),
         b_eq=worth,
-        bounds=[*bounds, epsilon],
+        bounds=[*[(least, None)] * n, epsilon],
         method="highs",
     )
     if found.status != 0:
-        raise NotConverged(f"HiGHS ended with {found.message!r:.80}; rescale the payoffs")
+        raise NotConverged(f"HiGHS ended with {found.message!r:.80}: payoffs are too far apart")
     return found
 
 
@@ -227,13 +228,33 @@ def _gap(found: Any, v: FloatArray, worth: FloatArray) -> float:
     return abs(float(found.fun) - dual)
 
 
-def _asked(game: Game) -> tuple[FloatArray, FloatArray]:
-    """All payoffs beyond v(∅), and the coalitions as rows of numbers."""
+@dataclass(frozen=True, eq=False)
+class _Asked:
+    """All payoffs, and what coalitions earn beyond what their members earn alone, in units of its spread.
+
+    Adding to every division what players earn alone, and changing the unit, moves least core and nucleolus along; so programs
+    and certificate are those of a game whose numbers are about 1, whatever the payoffs are.
+    """
+
+    nobody: float  # v(∅)
+    payoffs: FloatArray  # (2ⁿ,), beyond v(∅)
+    rows: FloatArray  # (2ⁿ, n): coalitions
+    alone: FloatArray  # (n,)
+    beyond: FloatArray  # (2ⁿ,), in units
+    unit: float
+
+
+def _asked(game: Game) -> _Asked:
     n = len(game.players)
     if n > LIMIT:
         raise TooManyPlayers(
             f"programs over the 2^{n} coalitions of {n} players are too large; the limit is {LIMIT}. Merge players with "
             "grouped(game, groups), or use shapley(game, budget=2000)"
         )
-    v = tabulate(game, LIMIT)
-    return v - v[0], from_index(np.arange(v.size), n).astype(np.float64)
+    paid = tabulate(game, LIMIT)
+    v, rows = paid - paid[0], from_index(np.arange(paid.size), n).astype(np.float64)
+    alone = v[1 << np.arange(n)]
+    beyond = v - rows @ alone
+    beyond[np.abs(beyond) <= ROUNDING * n * float(np.abs(paid).max())] = 0.0
+    unit = float(np.ptp(beyond)) or 1.0
+    return _Asked(float(paid[0]), v, rows, alone, beyond / unit, unit)

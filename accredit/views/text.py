@@ -79,8 +79,12 @@ def _attributions(result: Attributions, rows: int) -> str:
     """One column of credit per output, as many as fit; what is known about it once, where it is the same for all."""
     outputs, one = result.outputs, result[result.outputs[0]]
     n, k, who = len(result.players), len(outputs), credited(one)
-    rules = len({each.method for _, each in result.items()}) > 1  # the same payoff shared in several ways
-    what, each = (one.method.partition("/")[0], "rule") if rules else (one.method, "output")
+    several = len({each.method for _, each in result.items()}) > 1
+    what = one.method.partition("/")[0] if several else one.method
+    rules = (
+        several and what != "bolger"
+    )  # the same payoff shared in several ways; an alternative has a payoff of its own
+    each = "rule" if rules else "alternative" if several else "output"
     divided = shared(one) if rules or one.total is None else "shared"
     lines = [f"{what}: {k} {each}{'s' * (k > 1)}{':' * rules} {divided} among {n} {who}{'s' * (n > 1)}"]
     shown = result if n <= rows else result.top(rows)

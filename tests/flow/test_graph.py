@@ -198,3 +198,95 @@ def test_no_path_is_a_flow_of_nothing_whatever_the_capacities():
     found = graph_flow(Graph.of(edges), "s", "t")
     assert (str(found.value), found.cut, found.gap, found.source_side) == ("0.0", 0.0, 0.0, ("s", "a", "b"))
     assert not found.edges.any()
+
+
+def net_flow(rows, nodes, source, sink):
+    """The largest net flow by a program of one's own: what the sink keeps, where it may also have to give."""
+    from scipy.optimize import linprog
+
+    leaves, enters = (np.equal.outer(np.arange(nodes), [row[end] for row in rows]) * 1.0 for end in (0, 1))
+    kept = enters - leaves
+    inside = [node for node in range(nodes) if node not in (source, sink)]
+    bounds = [(low, high) for _, _, high, low in rows]
+    return linprog(-kept[sink], A_eq=kept[inside] if inside else None, b_eq=np.zeros(len(inside)), bounds=bounds)
+
+
+def test_lower_bounds_may_ask_for_more_to_return_than_can_leave():
+    back = graph_flow(Graph.of([("s", "t", 1), ("t", "s", 4, 3)]), "s", "t")
+    assert back.value == pytest.approx(-2) and back.cut == pytest.approx(-2)
+    no_path = graph_flow(Graph.of([("a", "s", 3.7, 2), ("t", "s", 2.4), ("s", "a", 3.0)]), "s", "t")
+    assert (no_path.value, no_path.gap) == (0.0, 0.0) and "t" not in no_path.source_side
+
+
+def test_bounds_loops_and_parallel_edges_at_random():
+    rng = np.random.default_rng(7)
+    statuses = set()
+    for _ in range(120):
+        nodes = int(rng.integers(2, 7))
+        rows = [
+            (*map(int, rng.integers(nodes, size=2)), high, min(high, float(rng.integers(-2, 3) * (rng.random() < 0.3))))
+            for high in rng.uniform(0, 5, size=int(rng.integers(2, 14))).tolist()
+        ]
+        rows += [(0, 1, 0.0, 0.0)]  # names both ends
+        known = net_flow(rows, nodes, 0, 1)
+        statuses.add(known.status)
+        graph = Graph.of(rows)
+        if known.status == 2:
+            with pytest.raises(InvalidInput, match="contradict"):
+                graph_flow(graph, 0, 1)
+        else:
+            found = graph_flow(graph, 0, 1)
+            assert found.value == pytest.approx(-known.fun, abs=1e-8) and abs(found.gap) < 1e-7
+            assert (graph.lower - 1e-9 <= found.edges).all() and (found.edges <= graph.capacity + 1e-9).all()
+    assert statuses == {0, 2}
+
+
+def tampered(x, how):
+    """A wrong answer: nothing flows, some is lost on the way, too much flows, too little is said to arrive."""
+    wrong = {"nothing": 0 * x, "lost": x + 0.3 * (np.arange(len(x)) == 0), "too much": 1.2 * x, "too little": x.copy()}
+    wrong["too little"][-1] *= 0.9
+    return wrong[how]
+
+
+@pytest.mark.parametrize("how", ["nothing", "lost", "too much", "too little"])
+@pytest.mark.parametrize(
+    "solve",
+    [
+        lambda: graph_flow(Graph.of(PIPES), "s", "t"),
+        lambda: multi_commodity(Graph.of(PIPES), [("s", "t"), ("a", "b")]),
+        lambda: least_cost(Graph.of([("a", "b", 4, 1, 0), ("b", "a", 9, 2, 0), ("b", "a", 3, 1, -1)])),
+    ],
+    ids=["flow", "commodities", "cost"],
+)
+def test_certificates_refuse_wrong_answers(monkeypatch, solve, how):
+    import scipy.optimize
+
+    solve()
+    honest = scipy.optimize.linprog
+
+    def lying(cost, **given):
+        found = honest(cost, **given)
+        found["x"] = tampered(np.array(found.x), how)
+        found["fun"] = float(cost @ found.x)
+        return found
+
+    monkeypatch.setattr(scipy.optimize, "linprog", lying)
+    with pytest.raises(NotConverged):
+        solve()
+
+
+PIPES = [("s", "a", 3), ("s", "b", 2), ("a", "b", 1), ("a", "t", 2), ("b", "t", 3)]
+
+
+@pytest.mark.parametrize("unit", [1e-300, 1e-12, 1e12, 1e100])
+def test_several_commodities_in_capacities_of_any_size(unit):
+    """A solver's tolerance is 1e-10: through pipes of 1e-12 it sent a sixth more than they hold, and called it proved."""
+    graph = Graph.of([(a, b, unit * wide) for a, b, wide in PIPES])
+    found = multi_commodity(graph, [("s", "t"), ("a", "b")])
+    assert found.value == pytest.approx(5 * unit) and found.edges.sum(axis=0).max() <= 3 * unit * (1 + 1e-9)
+    wide = Graph.of([*((a, b, wide) for a, b, wide in PIPES), ("x", "y", 1e15), ("y", "x", float("inf"))])
+    assert multi_commodity(wide, [("s", "t"), ("a", "b")]).value == pytest.approx(5)
+    with pytest.raises(InvalidInput, match="unbounded"):
+        multi_commodity(wide, [("s", "t"), ("y", "x")])
+    with pytest.raises(InvalidInput, match="name two nodes"):
+        multi_commodity(wide, [("s", "t"), ("y", "y")])

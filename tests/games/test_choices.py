@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from accredit.core import InvalidInput
+from accredit.core import BadPayoff, InvalidInput
 from accredit.core.tables import read_sheet
 from accredit.games.choices import has_choices, ordered, read_choices
 from accredit.values import bolger
@@ -37,11 +37,23 @@ def test_a_table_with_one_column_per_player(tmp_path):
         (LEVELS.replace("1,2,9", ",2,9"), "empty cell"),
         (LEVELS.replace("1,2,9", "1,2,many"), "not a number"),
         ("payoff\n1\n", "one per player"),
+        ("ann,bob,payoff\n", "no line below"),
+        (LEVELS.replace("1,2,9", "1,2,nan"), "payoff of coalition {ann: 1, bob: 2} is nan"),
     ],
 )
 def test_bad_tables_of_choices_are_named(tmp_path, text, word):
-    with pytest.raises(InvalidInput, match=word):
+    with pytest.raises((InvalidInput, BadPayoff), match=word):
         read_choices(write(tmp_path, text))
+
+
+def test_the_same_names_are_in_the_same_order_whoever_chooses_them_first(tmp_path):
+    read = read_choices(write(tmp_path, "a,b,payoff\nyes,no,5\nno,no,0\nno,yes,3\nyes,yes,10\n"))
+    assert read.levels == (("yes", "no"), ("yes", "no")) and read.table.tolist() == [[10, 5], [3, 0]]
+    assert bolger(read)["yes"].credit.tolist() == [6, 4]
+
+
+def test_digits_of_other_scripts_are_names(tmp_path):
+    assert read_choices(write(tmp_path, "a,payoff\n0,5\n²,1\n")).levels == (("0", "²"),)
 
 
 @pytest.mark.slow

@@ -84,6 +84,37 @@ def test_the_least_core_holds_the_nucleolus_and_proves_its_epsilon():
     assert not least_core(convex).core_is_empty and least_core(TableGame("a", [0, 3.0])).high.tolist() == [3]
 
 
+@pytest.mark.parametrize("unit", [1e-300, 1e-12, 1e-9, 1e9, 1e100])
+def test_the_unit_of_the_payoffs_and_what_players_earn_alone_move_both_along(unit):
+    """Tolerances of the programs are absolute: in payoffs of 1e-9 a vote by majority had an empty core that was called full."""
+    majority = np.array([0, 0, 0, 1, 0, 1, 1, 1.0])
+    alone = from_index(np.arange(8), 3) @ np.array([5e6, -3e6, 1e6])
+    assert least_core(TableGame("abc", unit * majority)).core_is_empty
+    for table in (majority, majority + alone, *(game.table for game in random_games(3, count=3, seed=6))):
+        one, other = TableGame("abc", table), TableGame("abc", unit * table)
+        assert_allclose(
+            nucleolus(other, imputations=False).credit, unit * nucleolus(one, imputations=False).credit, 1e-9
+        )
+        assert_allclose(least_core(other).high, unit * least_core(one).high, 1e-9)
+        assert least_core(other).core_is_empty == least_core(one).core_is_empty
+    assert_allclose(
+        nucleolus(TableGame("abc", majority + alone)).credit, 1 / 3 + np.array([5e6, -3e6, 1e6]), rtol=1e-12
+    )
+
+
+def test_a_sum_of_shares_has_itself_for_a_core_however_it_is_rounded():
+    shares = np.array([0.1, 0.2, 0.3, 0.7])
+    additive = TableGame("abcd", from_index(np.arange(16), 4) @ shares)
+    assert_allclose(nucleolus(additive).credit, shares)
+    assert not least_core(additive).core_is_empty and least_core(additive).epsilon == 0
+
+
+def test_every_payoff_is_asked_once():
+    asked = []
+    game = FunctionGame("abc", lambda c: asked.append(len(c)) or c.sum(axis=1) ** 2.0)
+    assert nucleolus(game).payoffs == 8 == sum(asked)
+
+
 def test_a_single_player_and_too_many():
     assert_allclose(nucleolus(TableGame("a", [1, 5.0])).credit, [4])
     with pytest.raises(TooManyPlayers, match="limit is 15"):

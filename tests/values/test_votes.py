@@ -96,6 +96,8 @@ def test_gloves_and_unanimity():
         (lambda: WeightedVote("ab", [1, -1], 1), "none negative"),
         (lambda: WeightedVote("ab", [1], 1), "2 players"),
         (lambda: WeightedVote("ab", [1, 1], 3), "quota must be a whole number from 1 to 2, got 3"),
+        (lambda: WeightedVote("ab", [2**53 + 1, 1], 1), "more than are counted exactly"),
+        (lambda: WeightedVote("ab", [2**62, 2**62], 1), "more than are counted exactly"),
         (lambda: WeightedVote("ab", ["x", 1], 1), "weights must be real numbers, and holds 'x'"),
         (lambda: t.bankruptcy(700, {"a": 100, "b": 200}), "between 0 and the sum"),
         (lambda: t.airport({"a": -1}), "at least 0"),
