@@ -11,7 +11,7 @@ export OMP_NUM_THREADS ?= 1
 export TOKENIZERS_PARALLELISM ?= false
 export HF_HUB_OFFLINE ?= 1
 
-.PHONY: demo test quick check bench soak soak-page soak-trees matrix fuzz truth trace site notebooks commands release-check oldest clean
+.PHONY: demo test quick check bench soak soak-page soak-trees matrix fuzz truth trace site outputs notebooks commands release-check oldest clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -87,6 +87,9 @@ trace: $(VENV)/test.done  ## plant facts in a language model's texts and find th
 
 site: $(VENV)/docs.done  ## the documentation site, into out/site; look at it with python -m http.server --bind 127.0.0.1 --directory out/site
 	PYTHONPATH=. DISABLE_MKDOCS_2_WARNING=true NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
+
+outputs: $(VENV)/test.done  ## what the blocks of tutorials and concept pages print and draw, for the site, into docs/site/outputs
+	$(BIN)/python -m tools.tutorial_outputs
 
 notebooks: $(VENV)/test.done  ## the tutorials as notebooks, each cell run, into out/notebooks
 	$(BIN)/python tools/notebooks.py --run --out out/notebooks

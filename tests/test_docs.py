@@ -13,6 +13,8 @@ from accredit.cli import accredit
 from accredit.cli.man import commands
 from tools.command_page import options
 from tools.docs_commands import commands as written
+from tools.tutorial_outputs import KEPT, kept, name_of, shown
+from tools.tutorial_outputs import PAGES as WITH_OUTPUTS
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("[!r]*/*.md")), *sorted((ROOT / "docs").glob("*.md"))]
@@ -27,6 +29,15 @@ def test_python_blocks_run(page, tmp_path, monkeypatch):
     names = {"__name__": "docs"}
     for block in BLOCK.findall(page.read_text(encoding="utf-8")):
         exec(compile(block, str(page), "exec"), names)
+
+
+@pytest.mark.parametrize("page", WITH_OUTPUTS, ids=name_of)
+def test_outputs_on_the_site_are_those_of_the_code_above_them(page):
+    blocks = BLOCK.findall(page.read_text(encoding="utf-8"))
+    assert [output.code for output in kept(page)] == blocks, f"run it: python -m tools.tutorial_outputs {page.name}"
+    pictures = {picture for output in kept(page) for picture in output.pictures}
+    assert {path.name for path in KEPT.glob(f"{name_of(page)}_*.png")} == pictures
+    assert all(output.text.rstrip() in shown(page) for output in kept(page))
 
 
 def test_links_point_at_files():

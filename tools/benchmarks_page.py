@@ -118,6 +118,10 @@ RATIOS = (
     Ratio("valuation", r"(.*), speed-?up(.*)", "Speed of two processes over that of one", "{}{}"),
     Ratio("valuation", r"(.*(?:ratio|times faster).*)", "A peer's cost over ours", "{}"),
 )
+ELSEWHERE = {  # benchmarks whose figures have a page of their own, written by themselves
+    "leaks": "Rates, not ratios: `python -m benchmarks.leaks --page docs/audit.md` writes them into [audits](audit.md); the "
+    "reports are in `benchmarks/results/leaks`.",
+}
 Line = dict[str, Any]
 
 
@@ -178,7 +182,7 @@ def drawing(says: str, bars: list[Bar]) -> str:
             f"<g><title>{html.escape(bar.key)}</title>"
             f'<text y="{y + 12}">{html.escape(bar.words)}</text>'
             f'<rect x="{left:.1f}" y="{y + 17}" width="{max(right - left, 1):.1f}" height="12" fill="{colour}"/>'
-            f'<text x="{right + 6:.1f}" y="{y + 27}">{rounded(bar.ratio, 3)}×</text></g>'
+            f'<text x="{right + 6:.1f}" y="{y + 27}">{_times(bar.ratio)}</text></g>'
         )
     tall = HEIGHT * len(bars)
     ones = "".join(
@@ -191,9 +195,19 @@ def drawing(says: str, bars: list[Bar]) -> str:
     )
 
 
+def _times(ratio: float) -> str:
+    """A ratio in three digits, and never with an exponent.
+
+    >>> _times(0.0174), _times(7.7), _times(1962.3)
+    ('0.0174×', '7.7×', '1,962×')
+    """
+    return f"{ratio:,.0f}×" if ratio >= 100 else f"{rounded(ratio, 3)}×"
+
+
 def section(name: str, about: str, lines: list[Line]) -> str:
     """One benchmark: its runs, their drawings, all else that they printed."""
-    shown = [run(name, line) for line in lines] or [f"Not run for this page yet: `python -m benchmarks.{name}`."]
+    missing = ELSEWHERE.get(name, f"Not run for this page yet: `python -m benchmarks.{name}`.")
+    shown = [run(name, line) for line in lines] or [missing]
     return "\n\n".join([f"## {name}", about, *shown])
 
 
@@ -241,9 +255,9 @@ def page(folder: Path = ROOT / "benchmarks" / "results") -> str:
     """The whole page."""
     head = (
         "# Benchmarks\n\nMade by `python -m tools.benchmarks_page` from the lines that runs kept in `benchmarks/results`; no "
-        "number was typed. A bar to the right of the line is a ratio above 1: accredit is ahead; to the left, behind. Times "
-        "are CPU seconds on one thread unless a name says otherwise, and both sides of a ratio come from one run. `make bench` "
-        "runs all of them."
+        "number was typed. A bar to the right of the line is a ratio above 1: accredit is ahead; to the left, behind. Bars are "
+        "as long as the logarithm of the ratio, each drawing on its own scale. Times are CPU seconds on one thread unless a "
+        "name says otherwise, and both sides of a ratio come from one run. `make bench` runs all of them."
     )
     lines = {name: newest(name, folder) for name in benchmarks()}
     order = sorted(benchmarks().items(), key=lambda named: not lines[named[0]])  # those that were run come first

@@ -1,4 +1,5 @@
-"""Pages of the site that are made, not written: every public name with its docstring, package by package.
+"""Pages of the site that are made, not written: every public name with its docstring, package by package; every command with
+its help; tutorials with what their blocks print and draw.
 
 Run by MkDocs. A package's public names are its `__all__`. Each is documented once, where it is defined, because names that are
 imported on first use can be read only there; further packages link to it.
@@ -14,17 +15,20 @@ import mkdocs_gen_files
 
 from tools.command_page import helps
 from tools.site_docstrings import fenced
+from tools.tutorial_outputs import DOCS, PAGES, shown
 
 PACKAGES = (
     "values", "games", "core", "evaluate", "explanation", "attention", "flow", "gradients", "trees", "valuation", "learned",
     "shortcuts", "audit", "arena", "store", "models", "views",
 )  # fmt: skip
+RESULTS = {"accredit.explanation": ("accredit.explanation.table.TableExplanation",)}  # what a public call returns
 
 
 def reference(path: str, documented: set[str]) -> str:
     """The page of one package: what it says of itself, then each name."""
     module = import_module(path)
-    return "\n\n".join([f"# {path}", fenced(module.__doc__ or ""), *_entries(module, documented)]) + "\n"
+    results = [f"::: {place}" for place in RESULTS.get(path, ())]
+    return "\n\n".join([f"# {path}", fenced(module.__doc__ or ""), *_entries(module, documented), *results]) + "\n"
 
 
 def _entries(module: object, documented: set[str]) -> Iterator[str]:
@@ -35,12 +39,16 @@ def _entries(module: object, documented: set[str]) -> Iterator[str]:
             yield f"- `{name}`"
             continue
         place = f"{named.__module__}.{name}"
-        yield f"- [`{name}`][{place}]" if place in documented else f"::: {place}"
+        says = (named.__doc__ or "").strip().partition("\n")[0]
+        yield f"- [`{name}`][{place}]: {says}" if place in documented else f"::: {place}"
         documented.add(place)
 
 
 with mkdocs_gen_files.open("reference/commands.md", "w") as written:
     written.write("\n\n".join(helps()) + "\n")
+for tutorial in PAGES:
+    with mkdocs_gen_files.open(str(tutorial.relative_to(DOCS)), "w") as page:
+        page.write(shown(tutorial))
 seen: set[str] = set()
 for package in (*(f"accredit.{name}" for name in PACKAGES), "accredit"):
     with mkdocs_gen_files.open(f"reference/{package.rpartition('.')[2]}.md", "w") as page:

@@ -9,7 +9,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tools.release_check import TRIALS, supported
+from tools.release_check import TORCH, TRIALS, supported
 
 ROOT = Path(__file__).parent.parent
 LINES = ROOT / "benchmarks" / "results" / "wheels.jsonl"
@@ -19,9 +19,10 @@ HEADER = "| Python | extra | works | seconds to install | megabytes | |\n|---|--
 
 
 def table(lines: list[dict[str, Any]]) -> str:
-    """One row per Python and extra, as the newest line found it."""
+    """One row per Python and extra, as the newest line found it; extras in the order of their trials."""
     tried = {(trial["python"], trial["extra"]): trial for trial in (line["trial"] for line in lines)}
-    order = sorted(tried.values(), key=lambda trial: [int(part) for part in trial["python"].split(".")])
+    place = {extra: number for number, extra in enumerate(TRIALS)}
+    order = sorted(tried.values(), key=lambda each: (*map(int, each["python"].split(".")), place[each["extra"]]))
     return "\n".join([HEADER, *map(_row, order)])
 
 
@@ -74,7 +75,14 @@ def page(text: str) -> str:
     if not any(line["oldest"] for line in lines):
         parts.append("The lowest versions that are allowed were not tried with this wheel (`make oldest`).")
     if oldest := [line for line in lines if line["oldest"]]:
-        parts += ["## With the lowest versions that are allowed", f"Pinned: {lowest(oldest)}.", table(oldest)]
+        torch = (
+            f"`{TORCH}` is not the lowest: older builds for CPUs could not be had." if TORCH in lowest(oldest) else ""
+        )
+        parts += [
+            "## With the lowest versions that are allowed",
+            f"Pinned: {lowest(oldest)}. {torch}".rstrip(),
+            table(oldest),
+        ]
     return "\n\n".join(parts) + "\n"
 
 

@@ -68,7 +68,7 @@ SECTIONS = {  # of the help
 @click.option(
     "--budget",
     type=Count(min=1),
-    help="Payoffs that each sampled value may ask. Default: 2000; 512 for a large image.",
+    help="Payoffs that each sampled value may ask. Default: exact up to 12 players, else 2000; 512 for a large image.",
 )
 @click.option("--seed", type=SEED, default=0, show_default=True, help="Of everything random.")
 @click.option(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING
 
 from accredit.core.lazy import lazy
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     from accredit.models.preparation import Preparation
     from accredit.models.strings import StringModel, as_string_model
     from accredit.models.text import TextModel, as_text_model
+
+# transformers brings tqdm, which complains in every notebook without ipywidgets about a bar that nobody asked for.
+warnings.filterwarnings("ignore", message="IProgress not found")
 
 _HOME = {
     "AnsweringModel": "answering", "as_answering_model": "answering",
