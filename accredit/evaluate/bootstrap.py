@@ -34,18 +34,23 @@ def bootstrap(
     count: int = 2000,
     kind: Literal["bca", "percentile"] = "bca",
     seed: int = 0,
+    within: tuple[float, float] | None = None,
 ) -> Estimate:
     """An interval for a statistic of independent examples by resampling them (Efron, 1979).
 
     `statistic` works along the last axis. "bca" corrects the percentiles for bias and skew (Efron, 1987); both kinds are
     widened for few examples, see `tails`. With fewer than two examples, or when all of them agree, there is no interval:
-    nothing is known about the spread, which does not mean that there is none. Coverage of a mean in trials at
+    nothing is known about the spread, which does not mean that there is none. But if values can only lie `within` two ends and
+    all lie at one of them, others are rare: at most a share q could be elsewhere without being seen, (1 − q)ⁿ = (1 − level)/2,
+    which bounds the mean (for shares of yes and no this is Clopper and Pearson's interval). Coverage of a mean in trials at
     level 0.95, by "bca": normal law 0.92 with five examples, 0.95 with ten; exponential 0.92 with ten, 0.94 with forty. It is
     lower where rare values decide the mean: no resampling sees what did not occur.
 
     >>> even = bootstrap(np.array([0.0, 1.0, 0.0, 1.0]), seed=1)
     >>> even.value, 0.5 in even
     (0.5, True)
+    >>> f"{bootstrap(np.ones(10), within=(0, 1)):.2f}"
+    '1.00 [0.69, 1.00]'
     """
     x = real_numbers(values, "values")
     if x.ndim != 1 or len(x) == 0 or not np.isfinite(x).all():
@@ -61,7 +66,7 @@ def bootstrap(
     if drawn.shape != (count,):
         raise InvalidInput(f"statistic returned shape {drawn.shape} for {count} rows; it must work along the last axis")
     if drawn.min() == drawn.max():
-        return Estimate.unknown(estimate, f"the {len(x)} examples show no spread")
+        return _all_at_one_end(x, estimate, statistic, level, within)
     at = tails(level, len(x))
     if kind == "bca" and len(x) > 2:
         at = _bca(x, statistic, estimate, drawn, at)
@@ -69,6 +74,18 @@ def bootstrap(
     return Estimate(
         estimate, float(low), float(high), Precision.interval(f"{kind} bootstrap of {len(x)} examples"), level
     )
+
+
+def _all_at_one_end(
+    x: FloatArray, estimate: float, statistic: Statistic, level: float, within: tuple[float, float] | None
+) -> Estimate:
+    """What is known of a mean when all examples agree: a bound where they lie at an end of their range, else nothing."""
+    because = f"the {len(x)} examples show no spread"
+    if within is None or statistic is not _mean or not (x == x[0]).all() or x[0] not in within:
+        return Estimate.unknown(estimate, because)
+    reach = (within[1] - within[0]) * (1 - ((1 - level) / 2) ** (1 / len(x)))
+    low, high = (estimate - reach, estimate) if x[0] == within[1] else (estimate, estimate + reach)
+    return Estimate(estimate, low, high, Precision.interval(f"{because} and lie at an end of their range"), level)
 
 
 def tails(level: float, examples: int) -> FloatArray:

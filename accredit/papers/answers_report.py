@@ -39,7 +39,8 @@ def answers_report(contest: AnswerContest, contexts: int, store: str | None, exe
         "standardised. hit@k: share of the first k passages that are true (of as many as there are); drop@k: nats of the "
         "answer's log-probability that are lost when the first k go; lds: rank correlation of summed credit with the "
         "log-probability over 128 fresh ablations, for which the oracle is a least-squares fit that exact ties can beat. "
-        "Brackets: 95 % bootstrap intervals over contexts, unknown where all contexts agree."
+        "Brackets: 95 % bootstrap intervals over contexts; where all contexts agree, the exact bound for a score at an end of "
+        "its range, else unknown."
     )
     for kind in KINDS:
         each = replace(contest, kind=kind)

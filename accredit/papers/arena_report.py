@@ -31,7 +31,7 @@ from accredit.values import shapley
 from accredit.values.surrogate import Surrogate
 from accredit.views.arena import as_markdown_matrix, interval_text, markdown_table, seconds_text
 
-REMOVING = {"shapley", "banzhaf", "owen", "leave-one-out", "lime"}
+REMOVING = {"shapley", "banzhaf", "owen", "leave-one-out", "lime", "lasso"}
 PASSES = (2, 20, 60, 0)  # 0: any number
 STEADY = 0.8
 FEWEST, MOST = 8, 11  # words of sentences whose Shapley values are also computed exactly

@@ -12,6 +12,7 @@ from accredit.core import FloatArray
 from accredit.core.coalitions import from_index
 from accredit.games import TableGame
 from accredit.papers.report import Report
+from accredit.papers.verdicts import all_of, over_runs
 from accredit.values import Solver, banzhaf, shapley
 from accredit.values.differences import Differences, DifferencesHint
 from accredit.values.interactions import mobius_from_table
@@ -146,26 +147,31 @@ def estimation(report: Report, seed: int, repeats: int) -> None:
         "differences, the hint taken literally": lambda s: DifferencesHint(budget=budget, seed=s),
         "differences of all pairs": lambda s: Differences(budget=budget, seed=s),
     }
-    found = {
-        name: [_typical_error(make, played, seed, repeats) for played in (game, noise)] for name, make in ways.items()
+    squares = {
+        name: [_squared_errors(make, played, seed, repeats) for played in (game, noise)] for name, make in ways.items()
     }
+    found = {name: [float(np.sqrt(one.mean())) for one in both] for name, both in squares.items()}
     report.table(
         [f"root mean squared error, {budget} payoffs", "tanh game", "noise"],
         [[name, *off] for name, off in found.items()],
     )
     orders_off, hint_off, pairs_off = (np.array(off) for off in found.values())
+    by_orders_off, _, by_pairs_off = squares.values()
     report.verdict(
         "Problem 10.2.7: coalitions shared between players save payoffs",
-        bool((pairs_off < orders_off).all()),
+        all_of(
+            over_runs(one - other, low=0, unit="run", family=2)
+            for one, other in zip(by_orders_off, by_pairs_off, strict=True)
+        ),
         f"all pairs: {orders_off[0] / pairs_off[0]:.1f} times less error than random orders at equal payoffs in the tanh game, "
         f"{orders_off[1] / pairs_off[1]:.1f} times in pure noise; the literal hint: {orders_off[0] / hint_off[0]:.1f} and "
         f"{orders_off[1] / hint_off[1]:.1f} times",
     )
 
 
-def _typical_error(make: Callable[[int], Solver], game: TableGame, seed: int, repeats: int) -> float:
+def _squared_errors(make: Callable[[int], Solver], game: TableGame, seed: int, repeats: int) -> FloatArray:
     exact = shapley(game).credit
-    return float(np.sqrt(np.mean([_error(make(seed + k).solve(game).credit, exact) ** 2 for k in range(repeats)])))
+    return np.array([_error(make(seed + k).solve(game).credit, exact) ** 2 for k in range(repeats)])
 
 
 def _error(estimate: FloatArray, exact: FloatArray) -> float:

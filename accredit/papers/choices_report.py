@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from accredit.core import Attribution
+from accredit.core import Attribution, Attributions
 from accredit.core.choices import ChoiceGame
 from accredit.evaluate.choice_axioms import AXIOMS, KEPT, choice_axioms
 from accredit.games import ChoiceFunction, ChoiceTable
 from accredit.games.word_choices import WordChoices
-from accredit.papers.report import Report
+from accredit.papers.report import Report, mean_error
+from accredit.papers.verdicts import all_of, over_runs
 from accredit.values import bolger, by_player, multichoice, multichoices, shapley
 from accredit.values.multichoice import RULES, from_dividends, from_orders, from_vertices, from_weights
 
@@ -26,6 +27,7 @@ GAMES = {
     "a reaches 1 and b reaches 2": [[0, 0, 0], [0, 0, 1]],
     "any two level units are there": [[0, 0, 1], [0, 1, 1]],
 }
+DRAWS = 8  # of training rows
 SENTENCE = "The plot is thin but the acting is superb."
 WORDS = {"thin": "rich", "but": "and", "superb": "awful"}
 
@@ -109,12 +111,34 @@ def words(report: Report, model: Any) -> None:
 
 def rows(report: Report, seed: int, count: int) -> None:
     """Batches of training rows, absent, relabelled or kept."""
+    report.heading("Training rows: absent, relabelled, kept")
+    every = [_batches(seed + draw, count) for draw in range(DRAWS)]
+    found = every[0]
+    report.say(
+        f"{count} rows of two classes in three batches, the first with every label wrong; test accuracy of a line. The first "
+        f"of {DRAWS} draws of the rows:"
+    )
+    report.table(["batch", *found.outputs], [[p, *row] for p, row in zip(found.players, found.credit, strict=True)])
+    gains = np.array([one["relabelled"].credit - one["kept"].credit for one in every])  # (draws, batches)
+    report.verdict(
+        "A batch of wrong labels earns by being relabelled, clean batches by being kept",
+        all_of(
+            over_runs(gain, *ends, unit="draw", family=3)
+            for gain, ends in zip(gains.T, [(0, np.inf), (-np.inf, 0), (-np.inf, 0)], strict=True)
+        ),
+        "relabelled rather than kept: "
+        + ", ".join(f"{p} {mean_error(gain, 3)}" for p, gain in zip(found.players, gains.T, strict=True))
+        + f", over {DRAWS} draws",
+    )
+
+
+def _batches(seed: int, count: int) -> Attributions:
+    """Bolger's value of three batches of drawn rows, of which the first has every label wrong."""
     from sklearn.linear_model import LogisticRegression
 
     from accredit.valuation import split
     from accredit.valuation.row_choices import RowChoices
 
-    report.heading("Training rows: absent, relabelled, kept")
     rng = np.random.default_rng(seed)
     x = rng.normal(size=(count + 200, 2))
     y = (x @ [1.0, 0.5] > 0).astype(int)
@@ -124,17 +148,7 @@ def rows(report: Report, seed: int, count: int) -> None:
     game = RowChoices(
         data, LogisticRegression(), dict(zip(("wrong labels", "clean", "also clean"), map(list, thirds), strict=True))
     )
-    found = bolger(game)
-    report.say(
-        f"{count} rows of two classes in three batches, the first with every label wrong; test accuracy of a line."
-    )
-    report.table(["batch", *found.outputs], [[p, *row] for p, row in zip(found.players, found.credit, strict=True)])
-    report.verdict(
-        "A batch of wrong labels earns by being relabelled, clean batches by being kept",
-        found["relabelled"]["wrong labels"] > found["kept"]["wrong labels"]
-        and all(found["kept"][p] > found["relabelled"][p] for p in found.players[1:]),
-        f"wrong labels: relabelled {found['relabelled']['wrong labels']:+.3f}, kept {found['kept']['wrong labels']:+.3f}",
-    )
+    return bolger(game)
 
 
 def attention(report: Report, model: Any, budget: int, seed: int) -> None:
@@ -166,7 +180,8 @@ def attention(report: Report, model: Any, budget: int, seed: int) -> None:
     report.verdict(
         "The first half of a pipe carries more than the second",
         _surely_more(found["orders"], first - second),
-        f"first halves {first:.3f}, second halves {second:.3f}, {known}; totals of the two rules differ by up to "
+        f"first halves {first:.3f}, second halves {second:.3f}, {known}. The wider the pipes at its end, the less a max flow "
+        "gains from widening one, so this is so in every order and for every sentence. Totals of the two rules differ by up to "
         f"{max(abs(totals['orders'][t] - totals['vertices'][t]) for t in tokens):.3f}",
     )
 

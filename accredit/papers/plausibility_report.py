@@ -18,7 +18,7 @@ from accredit.evaluate.bootstrap import bootstrap
 from accredit.evaluate.chains import ordering, tops
 from accredit.evaluate.plausibility import auprc, iou_f1, spans_of, token_f1
 from accredit.papers.report import Report
-from accredit.papers.verdicts import of_estimate
+from accredit.papers.verdicts import over_runs
 
 METHODS = (
     "shapley", "leave-one-out", "integrated-gradients", "input-x-gradient", "saliency", "attention", "rollout", "flow",
@@ -93,11 +93,12 @@ def plausibility_report(model_name: str, file: str | Path, count: int, quick: bo
     report.table(["method", "AUPRC", "token F1", "IOU F1"], rows)
     chance = np.array([measures[0] for measures in found["random"]])
     for name in METHODS:
-        gain = bootstrap(np.array([measures[0] for measures in found[name]]) - chance, seed=seed)
+        gains = np.array([measures[0] for measures in found[name]]) - chance
         report.verdict(
             f"{name} ranks the words that people marked higher than random scores do",
-            of_estimate(gain, low=0, count=used, unit="review"),
-            f"AUPRC {gain:+.3f}, review by review",
+            over_runs(gains, low=0, unit="review", family=len(METHODS)),
+            f"AUPRC {bootstrap(gains, seed=seed):+.3f} review by review, an interval of 95 %; the verdict asks that of the "
+            f"intervals of all {len(METHODS)} methods together",
             ours=True,
         )
     report.say(

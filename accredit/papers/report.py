@@ -28,6 +28,7 @@ class Verdict:
     needs: str = ""  # what it would take to tell
     paper: str = ""  # the paper's own figure
     ours: bool = False  # the statement, or its threshold, is ours and not the paper's
+    sampled: bool = False  # told by an interval
 
     @property
     def said(self) -> str:
@@ -85,7 +86,7 @@ class Report:
     ) -> None:
         """Say whether a statement survived, and what it was tested on; None, or a judgement, where the runs cannot tell."""
         judged = Judgement.of(holds)
-        found = Verdict(_plain(statement), judged.found, _plain(evidence), judged.needs, paper, ours)
+        found = Verdict(_plain(statement), judged.found, _plain(evidence), judged.needs, paper, ours, judged.sampled)
         self.verdicts.append(found)
         mark = {Found.HOLDS: "Holds", Found.REFUTED: "Refuted", Found.OPEN: "Cannot tell"}[found.found]
         self._parts.append(f"> **{mark}.** {found.said} — {found.because}")
@@ -108,6 +109,12 @@ class Report:
                 f"Of {len(self.verdicts)} statements, as written here, {counts[Found.HOLDS]} hold, {counts[Found.REFUTED]} are "
                 f"refuted, and {counts[Found.OPEN]} cannot be told from these runs."
             )
+            by_interval = sum(v.sampled for v in self.verdicts)
+            if by_interval:
+                told += (
+                    f" By intervals of 95 % {by_interval} {'was' if by_interval == 1 else 'were'} told, each for itself: "
+                    "one such verdict in twenty may be wrong."
+                )
             head += [told, "\n".join(summary)]
         return "\n\n".join([*head, *self._parts]) + "\n"
 

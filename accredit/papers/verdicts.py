@@ -7,7 +7,7 @@ it holds; outside, it is refuted; otherwise nobody can tell yet. One run has no 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from math import ceil, inf
 
@@ -36,6 +36,7 @@ class Judgement:
 
     found: Found
     needs: str = ""  # what it would take to tell
+    sampled: bool = field(default=False, repr=False, compare=False)  # told by an interval, which may miss
 
     @classmethod
     def of(cls, holds: bool | np.bool_ | Found | Judgement | None) -> Judgement:
@@ -47,8 +48,13 @@ class Judgement:
         return cls(Found.OPEN if holds is None else Found.HOLDS if holds else Found.REFUTED)
 
 
-def over_runs(values: FloatArray, low: float = -inf, high: float = inf, unit: str = "seed") -> Judgement:
+def over_runs(
+    values: FloatArray, low: float = -inf, high: float = inf, unit: str = "seed", family: int = 1
+) -> Judgement:
     """Is the mean of a figure, one number per run, between `low` and `high`? By the Student t interval at 95 %.
+
+    Where the same is asked of a `family` of figures, the intervals of all of them together hold at 95 % (Bonferroni): the more
+    one asks, the more one finds by chance.
 
     >>> over_runs(np.array([0.62, 0.66, 0.7]), low=0.5).found, over_runs(np.array([0.7]), low=0.5).needs
     (<Found.HOLDS: 'holds'>, 'one seed judges nothing; run at least 2')
@@ -65,10 +71,12 @@ def over_runs(values: FloatArray, low: float = -inf, high: float = inf, unit: st
     mean, spread = float(values.mean()), float(values.std(ddof=1))
     if spread <= ROUNDING * abs(mean) and count < FEWEST_EQUAL:
         return Judgement(Found.OPEN, f"{count} equal {unit}s show no spread; run at least {FEWEST_EQUAL}")
-    half = float(t.ppf((1 + LEVEL) / 2, count - 1)) * spread / count**0.5
+    tail = (1 - LEVEL) / 2 / family
+    half = float(t.isf(tail, count - 1)) * spread / count**0.5
     room = min(abs(mean - edge) for edge in (low, high))
-    enough = (n for n in range(count + 1, MOST_RUNS) if t.ppf((1 + LEVEL) / 2, n - 1) * spread / n**0.5 < room)
-    needed = next(enough, None) if room > 0 and half >= room else None
+    more = np.arange(count + 1, MOST_RUNS)
+    enough = more[t.isf(tail, more - 1) * spread / np.sqrt(more) < room] if room > 0 and half >= room else more[:0]
+    needed = int(enough[0]) if len(enough) else None
     return _judged(mean - half, mean + half, low, high, needed, unit)
 
 
@@ -113,17 +121,17 @@ def _share_interval(yes: float, count: int) -> tuple[float, float]:
 def apart(first: Estimate, second: Estimate) -> Judgement:
     """Does the first figure exceed the second, by intervals that do not meet?"""
     if first.exceeds(second):
-        return Judgement(Found.HOLDS)
+        return Judgement(Found.HOLDS, sampled=True)
     if second.exceeds(first):
-        return Judgement(Found.REFUTED)
+        return Judgement(Found.REFUTED, sampled=True)
     return Judgement(Found.OPEN, "more examples: the two intervals meet")
 
 
 def _judged(bottom: float, top: float, low: float, high: float, needed: int | None, unit: str) -> Judgement:
     if low < bottom and top < high:
-        return Judgement(Found.HOLDS)
+        return Judgement(Found.HOLDS, sampled=True)
     if top < low or bottom > high:
-        return Judgement(Found.REFUTED)
+        return Judgement(Found.REFUTED, sampled=True)
     if needed is None:
         return Judgement(Found.OPEN, f"many more {unit}s: the mean lies on the edge")
     return Judgement(Found.OPEN, f"about {needed:,} {unit}s, if mean and spread stay as they are")
@@ -139,8 +147,9 @@ def all_of(judgements: Iterable[Judgement]) -> Judgement:
     for found in (Found.REFUTED, Found.OPEN):
         some = [j for j in listed if j.found is found]
         if some:
-            return Judgement(found, "; ".join(dict.fromkeys(j.needs for j in some if j.needs)))
-    return Judgement(Found.HOLDS)
+            needs = "; ".join(dict.fromkeys(j.needs for j in some if j.needs))
+            return Judgement(found, needs, sampled=all(j.sampled for j in some))
+    return Judgement(Found.HOLDS, sampled=any(j.sampled for j in listed))
 
 
 def standard_errors_from(values: FloatArray, published: float) -> float | None:

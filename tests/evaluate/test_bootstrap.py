@@ -102,6 +102,16 @@ def test_bad_values_are_refused(values):
         bootstrap(np.ones(3), level=95)
 
 
+def test_all_at_one_end_of_a_range_is_a_bound():
+    ones, ends = bootstrap(np.ones(10), within=(0, 1)), stats.binomtest(10, 10).proportion_ci(0.95, "exact")
+    assert (ones.low, ones.high) == pytest.approx((ends.low, ends.high))  # Clopper and Pearson
+    assert bootstrap(np.zeros(10), within=(0, 1)).high == pytest.approx(1 - ends.low)
+    assert bootstrap(-np.ones(10), within=(-1, 1)).high == pytest.approx(1 - 2 * ends.low)
+    assert bootstrap(np.full(10, 0.5), within=(0, 1)).low is None and bootstrap(np.ones(10)).low is None
+    mixed = np.array([0.0, 1.0, 1.0])
+    assert bootstrap(mixed, within=(0, 1)).low == bootstrap(mixed).low
+
+
 def test_what_cannot_be_compared_or_corrected_is_refused():
     with pytest.raises(InvalidInput, match=r"shapes \(1,\) and \(2,\)"):
         paired_test(np.ones(1), np.ones(2))

@@ -59,6 +59,32 @@ def test_estimates_are_judged_by_their_own_interval():
     assert all_of([Judgement(Found.OPEN, "x"), Judgement(Found.REFUTED)]).found is Found.REFUTED
 
 
+def test_what_is_asked_of_many_must_be_surer():
+    """Of 20 figures with the mean 0 one is found above 0 by chance in two families of five; of a family it is one in forty."""
+    rng = np.random.default_rng(0)
+    figures = rng.normal(size=(60, 20, 30))  # families, figures, runs
+    alone = [any(over_runs(one, low=0).found is Found.HOLDS for one in family) for family in figures]
+    together = [any(over_runs(one, low=0, family=20).found is Found.HOLDS for one in family) for family in figures]
+    assert sum(alone) > 6 and sum(together) <= 10  # 24 and 1.5 expected; either fails less than once in a million
+    sure = np.array([0.5, 0.6, 0.7, 0.6])
+    assert over_runs(sure, low=0, family=20).found is Found.HOLDS
+
+
+def test_the_report_counts_what_an_interval_told():
+    report = Report("demo", "Demo")
+    report.verdict("A fact", True, "seen")
+    assert "intervals" not in report.markdown()
+    report.verdict("A mean", over_runs(np.array([0.5, 0.6, 0.7, 0.6]), low=0), "seen")
+    report.verdict(
+        "Two means", all_of([over_runs(np.array([0.5, 0.6, 0.7, 0.6]), high=0), Judgement(Found.OPEN)]), "seen"
+    )
+    report.verdict("One run", over_runs(np.array([0.5]), low=0), "seen")
+    assert (
+        "By intervals of 95 % 2 were told, each for itself: one such verdict in twenty may be wrong."
+        in report.markdown()
+    )
+
+
 def test_a_report_tells_the_three_apart():
     report = Report("demo", "Demo")
     report.verdict("One", True, "seen")
