@@ -182,5 +182,5 @@ def _write_page(table: Standings, html_file: str, model: str, subject: str) -> N
     from accredit.views.arena_page import arena_page
 
     asked_of = "the built-in model" if model == "builtin" else Path(model).name
-    write_whole(html_file, arena_page(table, f"Which explanation to trust: {asked_of} on {subject}"))
+    write_whole(html_file, arena_page(table, f"{asked_of} on {subject}"))
     written(html_file)

@@ -59,8 +59,7 @@ def flow(file: str, sources: tuple[str, ...], sinks: tuple[str, ...], as_json: b
     if html_file:
         named = [f"{a} → {b}" for a, b in ends]
         drawn = list(zip(named, found["edges"].tolist(), graph.capacity.tolist(), strict=True))
-        title = f"What flows through {click.format_filename(file, shorten=True)}"
-        write_whole(html_file, edges_page(title, said, drawn))
+        write_whole(html_file, edges_page(click.format_filename(file, shorten=True), said, drawn))
     _show(graph, ends, found, said, as_json)
     if html_file:
         written(html_file)

@@ -75,9 +75,7 @@ def game(
     if nobody_left_out:
         result = replace(result, reading=("The table has no payoff for nobody; it is taken as 0.", *result.reading))
     if html_file:
-        write_whole(
-            html_file, views.game_page(result, f"Who earned what in {click.format_filename(file, shorten=True)}")
-        )
+        write_whole(html_file, views.game_page(result, click.format_filename(file, shorten=True)))
     click.echo(json.dumps(result.to_plain(), ensure_ascii=False) if as_json else views.text(result))
     if html_file:
         written(html_file)

@@ -163,7 +163,7 @@ def value(
         elif only != "labels":
             report = replace(report, worth=_valued(context, read, report))
     if html_file:
-        write_whole(html_file, report_page(report, f"Training data of {click.format_filename(file, shorten=True)}"))
+        write_whole(html_file, report_page(report, click.format_filename(file, shorten=True)))
     if form == "json":
         click.echo(report.to_json())
     elif form == "csv" and report.worth is not None:

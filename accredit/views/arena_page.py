@@ -20,8 +20,8 @@ ALIKE = 3  # methods that the first sentence names
 LEFT, TOP, WIDE, HIGH = 44, 26, 380, 200  # of the plotting area, in the units of a drawing of 440 by 270
 
 
-def arena_page(table: Standings, title: str) -> str:
-    """One HTML page with everything that is known about the methods."""
+def arena_page(table: Standings, of: str) -> str:
+    """One HTML page with everything that is known about the methods; `of` is what they explained."""
     header, rows = header_of(table), rows_of(table)
     first, last = 3, 3 + len(measured(table))  # columns of metrics
     curves = [_curve(table, "deletion", "removed"), _curve(table, "insertion", "put in")]
@@ -34,7 +34,7 @@ def arena_page(table: Standings, title: str) -> str:
         curves=[curve for curve in curves if curve is not None],
         keys=[(name, *_stroke(k, name)) for k, name in enumerate(_known(table, "deletion"))], agreement=_agreement(table),
     )  # fmt: skip
-    return page(title, body, script_of="sorting")
+    return page(f"Which explanation can be trusted for {of}?", body, script_of="sorting")
 
 
 def _answer(table: Standings) -> str:

@@ -6,6 +6,7 @@ import unicodedata
 from collections.abc import Sequence
 
 BAR = 12  # cells of the longest bar
+JOINERS = "\u200c\u200d"
 
 
 def table(
@@ -33,8 +34,16 @@ def bar(value: float, largest: float) -> str:
 
 
 def printable(name: str) -> str:
-    """A name that cannot move the cursor, change colours or turn the reading direction."""
-    return "".join(c if c == " " or c.isprintable() else f"\\u{ord(c):04x}" for c in name)
+    """A name that cannot move the cursor, change colours or turn the reading direction. Joiners stay where scripts and emoji
+    need them; beside a plain letter they would only hide.
+
+    >>> printable("\U0001f468\u200d\U0001f469") == "\U0001f468\u200d\U0001f469", printable("a\u200db\u202e")
+    (True, 'a\\u200db\\u202e')
+    """
+    around = zip(" " + name, name, name[1:] + " ", strict=False)
+    return "".join(
+        c if c.isprintable() or (c in JOINERS and min(a, b) > "\x7f") else f"\\u{ord(c):04x}" for a, c, b in around
+    )
 
 
 def short(name: str, cells: int) -> str:
@@ -53,4 +62,7 @@ def short(name: str, cells: int) -> str:
 
 def width(cell: str) -> int:
     """Terminal cells that a string takes."""
-    return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in cell)
+    return sum(
+        0 if unicodedata.combining(c) or c in JOINERS else 2 if unicodedata.east_asian_width(c) in "WF" else 1
+        for c in cell
+    )

@@ -11,7 +11,7 @@ from accredit.core import Attribution
 from accredit.valuation.suspects import MOST, suspects
 from accredit.views.engine import render
 from accredit.views.labels_view import labels_body, stated
-from accredit.views.numbers import BRIEF, between, brief, column
+from accredit.views.numbers import brief, column, ranges
 from accredit.views.page import page
 from accredit.views.parts import Bar, Who, bar, bounds, claims_table, heat, span
 from accredit.views.valuation import curves_svg, linear_words, worst
@@ -81,6 +81,8 @@ def _progress(watched: Watched, run: Mapping[str, Any] | None) -> str:
     failed = f", {watched.failed:,} failed" if watched.failed else ""
     if not watched.payoffs and not watched.unfinished:
         return f"{groups}{watched.rows:,} rows, valued without training; {state}."
+    if not watched.rows:
+        return f"Nothing is written yet; {state}."
     trained = f"{watched.seconds:,.1f} s of training"
     return f"{watched.payoffs:,} payoffs of {groups}{watched.rows:,} rows{failed}, {trained}; {state}."
 
@@ -145,9 +147,10 @@ def _places(values: Attribution, order: list[int], known: Mapping[str, Who]) -> 
     low, high = bounds(values)
     reach, places = span(values), []
     written = column(values.credit[order].tolist(), signed=True)
-    for k, number in zip(order, written, strict=True):
+    known_ends = values.interval is not None
+    within = ranges([low[k] for k in order], [high[k] for k in order]) if known_ends else [""] * len(order)
+    for k, number, ends in zip(order, written, within, strict=True):
         credit = float(values.credit[k])
-        ends = between(low[k], high[k], BRIEF) if values.interval is not None else ""
         drawn = bar(credit, reach, (low[k], high[k]))
         places.append(Place(known[values.players[k]], number, ends, drawn))
     return places

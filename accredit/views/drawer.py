@@ -26,7 +26,7 @@ MANY = 80  # players from which the first drawing is set smaller, and what is ou
 COARSE = 96  # pixels of the longer edge up to which a picture is drawn with sharp pixels
 EDGED = 200  # patches up to which their borders are drawn
 TOGETHER = 28  # characters that stay on one line when no space parts them
-PIECE = 80  # tokens after which a long text may begin a new paragraph, and rows of a part of a long table
+PIECE = 50  # tokens after which a long text may begin a new paragraph, and rows of a part of a long table
 
 Word = tuple[int, str, str, str, str, str, str]  # number, classes, label, text, colour, bar, whisker
 Run = tuple[str, list[Word], bool]  # text that nobody plays, then tokens, and whether these stay on one line

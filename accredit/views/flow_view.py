@@ -14,7 +14,7 @@ from accredit.explanation.flows import on_the_mask
 from accredit.explanation.result import FlowPicture
 from accredit.views.engine import render
 from accredit.views.flow import flow_svg, left_out
-from accredit.views.numbers import BRIEF, between, brief, column, percent
+from accredit.views.numbers import BRIEF, brief, column, percent, ranges
 from accredit.views.page import page
 from accredit.views.palette import level
 from accredit.views.parts import Bar, bar, claims_table
@@ -53,7 +53,7 @@ def flow_body(
     layer: int,
     rule: str,
     tokens: Sequence[tuple[str, str]] = (),  # what each token shows, and its player
-    ranges: FloatArray | None = None,  # (players, 2)
+    flows: FloatArray | None = None,  # (players, 2): the least and the most over all max flows
     report: FlowReport | None = None,
     chosen: str = "",  # heads and layers, in words
 ) -> Markup:
@@ -75,9 +75,9 @@ def flow_body(
         whole=rounded(drawing.value), rule=rule, drawing=flow_svg(drawing), left_out=left_out(drawing),
         lines=[*(line for line in beside if not line.startswith(DOUBT)), *lines],
         where=where, strip=_strip(credit, tokens),
-        ends="" if ranges is None else REACHED if layer in (0, drawing.layers) else BOUNDS,
-        header=["token", "credit", *["mask alone"] * mask, *["over all max flows"] * (ranges is not None), ""],
-        rows=_rows(credit, ranges, order[:ROWS]), rest_of=_rest(credit, order[ROWS:]), claims=claims_table(credit),
+        ends="" if flows is None else REACHED if layer in (0, drawing.layers) else BOUNDS,
+        header=["token", "credit", *["mask alone"] * mask, *["over all max flows"] * (flows is not None), ""],
+        rows=_rows(credit, flows, order[:ROWS]), rest_of=_rest(credit, order[ROWS:]), claims=claims_table(credit),
         mask=mask,
     )  # fmt: skip
 
@@ -119,18 +119,18 @@ def _strip(credit: Attribution, tokens: Sequence[tuple[str, str]]) -> list[tuple
     ]
 
 
-def _rows(credit: Attribution, ranges: FloatArray | None, places: Sequence[int]) -> list[Credited]:
-    top = float(max(credit.credit.max(), 0.0 if ranges is None else ranges.max())) or 1.0
+def _rows(credit: Attribution, flows: FloatArray | None, places: Sequence[int]) -> list[Credited]:
+    top = float(max(credit.credit.max(), 0.0 if flows is None else flows.max())) or 1.0
     even = credit.certificate.get("uniform")
     written = column(credit.credit[list(places)].tolist())
     masks = column([float(even[k]) for k in places]) if even is not None else []
+    within = [""] * len(places) if flows is None else ranges(*flows[list(places)].T.tolist())
     rows = []
     for at, k in enumerate(places):
         value = float(credit.credit[k])
-        low, high = (value, value) if ranges is None else ranges[k].tolist()
+        low, high = (value, value) if flows is None else flows[k].tolist()
         drawn = bar(value, (0.0, top), (low, high), signed=False)
-        ends = "" if ranges is None else between(low, high, BRIEF)
-        rows.append(Credited(credit.players[k], written[at], drawn, ends, masks[at] if masks else ""))
+        rows.append(Credited(credit.players[k], written[at], drawn, within[at], masks[at] if masks else ""))
     return rows
 
 

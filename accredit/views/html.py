@@ -64,16 +64,16 @@ def _selection(result: Selection) -> Markup:
 
 
 @checked_arguments
-def game_page(report: GameReport, title: str) -> str:
-    """A game report as one file.
+def game_page(report: GameReport, of: str = "") -> str:
+    """A game report as one file; `of` is what the game is called.
 
     >>> from accredit import TableGame
     >>> from accredit.values.report import report
-    >>> page = game_page(report(TableGame(("alice", "bob"), [0, 5, 3, 10])), "Cookies")
-    >>> page.startswith("<!doctype html>"), "alice" in page
+    >>> page = game_page(report(TableGame(("alice", "bob"), [0, 5, 3, 10])), "cookies")
+    >>> page.startswith("<!doctype html>"), "Who earned what in cookies?" in page
     (True, True)
     """
-    return page(title, game_body(report), script_of="sorting")
+    return page(f"Who earned what{f' in {of}' if of else ''}?", game_body(report), script_of="sorting")
 
 
 @checked_arguments

@@ -32,19 +32,21 @@ def credit_number(value: float, largest: float) -> str:
     return fixed(value, 3, signed=True) if 0.01 <= largest < 1e4 else brief(value)
 
 
-def column(values: Sequence[float], signed: bool = False) -> list[str]:
-    """Numbers that stand below one another, all with the decimals that the largest needs for four digits, or with fewer where
-    all of them end in zeros. A number that would read 0 and is more than rounding keeps digits of its own.
+def column(values: Sequence[float], signed: bool = False, digits: int = 4, beside: Sequence[float] = ()) -> list[str]:
+    """Numbers that stand below one another, all with the decimals that the largest needs for so many digits, or with fewer
+    where all of them end in zeros. A number that would read 0 and is more than rounding keeps digits of its own. What stands
+    `beside` them and is added to them has the same decimals.
 
-    >>> column([1.25, 1.2, -0.5, 2e-05, 1e-17]), column([60, -20], signed=True)
-    (['1.25', '1.20', '−0.50', '2e-05', '0.00'], ['+60', '−20'])
+    >>> column([1.25, 1.2, -0.5, 2e-05, 1e-17]), column([60, -20], signed=True), column([0.5], beside=[12.25])
+    (['1.25', '1.20', '−0.50', '2e-05', '0.00'], ['+60', '−20'], ['0.50'])
     """
-    largest = max(map(abs, values), default=0.0)
+    every = [*values, *beside]
+    largest = max(map(abs, every), default=0.0)
     values = [x if abs(x) > largest * ROUNDING else 0.0 for x in values]
     if not 1e-4 <= largest < 1e7:
         return [brief(x, signed) for x in values]
-    decimals = max(0, 3 - floor(log10(largest)))
-    written = [f"{x:.{decimals}f}" for x in values]
+    decimals = max(0, digits - 1 - floor(log10(largest)))
+    written = [f"{x:.{decimals}f}" for x in every]
     decimals -= min(len(text) - len(text.rstrip("0")) for text in written) if decimals else 0
     texts = [fixed(x, max(decimals, 0), signed) for x in values]
     return [text if x == 0 or text.strip("0.") else brief(x, signed) for x, text in zip(values, texts, strict=True)]
@@ -81,9 +83,19 @@ def percent(share: float, decimals: int = 0) -> str:
 
 
 def between(low: float, high: float, digits: int = 4) -> str:
-    """A range.
+    """A range, whose ends share their decimals.
 
-    >>> between(-0.5, 0.25)
-    '−0.5 … 0.25'
+    >>> between(-0.5, 0.25), between(0, 1)
+    ('−0.50 … 0.25', '0 … 1')
     """
-    return f"{rounded(low, digits)} … {rounded(high, digits)}"
+    return " … ".join(column([low, high], digits=digits))
+
+
+def ranges(low: Sequence[float], high: Sequence[float]) -> list[str]:
+    """Ranges that stand below one another: all ends share their decimals.
+
+    >>> ranges([7.707, 18.19], [8.865, 23.4])
+    ['7.71 … 8.87', '18.19 … 23.40']
+    """
+    ends = column([*low, *high])
+    return [f"{a} … {b}" for a, b in zip(ends[: len(low)], ends[len(low) :], strict=True)]

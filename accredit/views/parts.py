@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from accredit.core import Attribution, FloatArray, Interactions
 from accredit.core.plain import rounded
 from accredit.views.engine import render
-from accredit.views.numbers import between, column
+from accredit.views.numbers import column, ranges
 from accredit.views.palette import level
 from accredit.views.words import credit_word, interval_word, shared, spoken
 
@@ -120,8 +120,9 @@ def attribution_table(
     reach, known = span(result), result.interval is not None
     named = [*(header or ("player", credit_word(result))), *[interval_word(result)] * known, ""]
     credits, rows = result.credit.tolist(), []
+    within = ranges(low, high) if known else []
     for i, (name, credit, written) in enumerate(zip(result.players, credits, column(credits), strict=True)):
-        ends = [between(low[i], high[i])] if known else []
+        ends = [within[i]] if known else []
         drawn = bar(credit, reach, (low[i], high[i]), signed=signed)
         rows.append(((who or {}).get(name, Who(name)), [written, *ends], drawn))
     cost = f"{result.payoffs:,} payoffs" if result.payoffs is not None else ""

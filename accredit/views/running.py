@@ -38,8 +38,9 @@ def running_sum(explanation: Explanation, names: dict[str, str]) -> Markup | Non
     base, end = float(result.baseline or 0.0), float((result.baseline or 0.0) + (result.total or 0.0))
     steps = _steps(result, base, names)
     places = [base, *(step.end for step in steps)]
-    reach, added = (min(places), max(places)), column([s.credit for s in steps], signed=True)
-    first, last, *reached = column([base, end, *(step.end for step in steps)])
+    reach, credits, sums = (min(places), max(places)), [s.credit for s in steps], [base, end, *places[1:]]
+    added = column(credits, signed=True, beside=sums)
+    first, last, *reached = column(sums, beside=credits)
     lines = [(s.name, a, b, step_bar(s, reach)) for s, a, b in zip(steps, added, reached, strict=True)]
     return render(
         "running", "running", lines=lines, base=first, end=last,

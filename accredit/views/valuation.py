@@ -88,7 +88,7 @@ def _share(value: float, low: float, high: float) -> str:
     """A share as far as it is known: an estimate without bias may lie outside of 0 to 1, where no share does.
 
     >>> _share(0.988, 0.749, 1.23), _share(-0.2, -1.6, 1.2)
-    ('0.988 (0.749 … 1)', 'an unknown share')
+    ('0.988 (0.75 … 1.00)', 'an unknown share')
     """
     if low <= 0 and high >= 1:
         return "an unknown share"
@@ -116,14 +116,25 @@ def spark(curve: Curve, among: Sequence[Curve]) -> str:
     return "".join(DOTS[min(7, int(8 * h))] for h in heights)
 
 
-def report_page(report: DataReport, title: str) -> str:
-    """Both answers as one self-contained HTML file."""
+def report_page(report: DataReport, of: str) -> str:
+    """Both answers about the data `of` as one self-contained HTML file."""
     asked = report.labels is not None or report.unanswered
     labels = labels_body(report.labels, report.unanswered) if asked else ""
     worth = "" if report.worth is None else _worth(report.worth)
     notes = [sentence(note) for note in report.notes]
     body = render("valuation", "body", answer=_answer(report), labels=labels, worth=worth, notes=notes)
-    return page(title, body, script_of="sorting")
+    return page(_question(bool(labels), bool(worth), of), body, script_of="sorting")
+
+
+def _question(labels: bool, worth: bool, of: str) -> str:
+    """What was asked of the data: whose label is wrong, what a row is worth, or both.
+
+    >>> _question(True, True, "a.csv"), _question(False, True, "a.csv")
+    ('Which labels of a.csv are wrong, and what is each row worth?', 'What is each row of a.csv worth?')
+    """
+    if labels:
+        return f"Which labels of {of} are wrong{', and what is each row worth' * worth}?"
+    return f"What is each row of {of} worth?"
 
 
 def _answer(report: DataReport) -> str:

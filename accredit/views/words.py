@@ -16,7 +16,10 @@ TIED = 3  # players who are named where several share the first place
 ALL = 2e-3  # share of the whole that may be missing from what is called all of it
 INITIALS = {"agf": "attention × gradient", "gf": "gradient", "af": "attention", "norm": "attention × value length"}
 # Names that are written in one way only.
-OWN = {"attn-lrp": "AttnLRP", "gradient-shap": "GradientSHAP", "knn-shapley": "KNN Shapley"}
+OWN = {
+    "attn-lrp": "AttnLRP", "deep-lift": "DeepLIFT", "gradient-shap": "GradientSHAP", "kernel-shap": "KernelSHAP",
+    "knn-shapley": "KNN Shapley", "lime": "LIME", "smoothgrad": "SmoothGrad",
+}  # fmt: skip
 PAIRS = "interactions of pairs (positive: complements, negative: substitutes)"
 NAME = 60  # cells of a player's name in a sentence
 

@@ -26,6 +26,7 @@ from accredit.values.report import report
 from accredit.views.game import game_body
 from accredit.views.html import game_page
 from accredit.views.page import asset, stylesheet
+from accredit.web.cards import titled
 from accredit.web.dropped import TABLES, dropped
 from accredit.web.jobs import RETRY_SECONDS, Crowded, Jobs, Stream
 from accredit.web.requests import (
@@ -132,8 +133,8 @@ def application(worker: Worker, store: str | None = None, **limits: Any) -> Fast
         """Which models are served, which methods there are, whether a journal is open."""
         return {
             **worker.about,
-            "games": [method.to_plain() for method in methods_for("game")],
-            "valuations": [method.to_plain() for method in methods_for("training data")],
+            "games": [titled(method, method.name) for method in methods_for("game")],
+            "valuations": [titled(method, method.name) for method in methods_for("training data")],
             "store": store is not None,
             "run": runs.state() is not None,
         }
@@ -168,7 +169,7 @@ def application(worker: Worker, store: str | None = None, **limits: Any) -> Fast
         """Values, interactions, conditional values and best subsets of a small game."""
         groups = read_groups(asked.groups) if asked.groups else None
         found = await run_in_threadpool(report, TableGame(asked.players, asked.payoffs), asked.method, groups)
-        return {"html": game_body(found), "report": found.to_plain(), "page": game_page(found, "Who earned what")}
+        return {"html": game_body(found), "report": found.to_plain(), "page": game_page(found)}
 
     @app.post("/api/game/file")
     async def game_file(asked: GameFileRequest) -> dict[str, Any]:

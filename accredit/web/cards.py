@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from accredit.core import AccreditError
+from accredit.methods import Method
+from accredit.views.words import title
 
 LABELS = 200  # a language model has too many to choose from
 TRAINED = {
@@ -17,6 +19,11 @@ TRAINED = {
 }
 CLOTHES = "It knows only clothes: any other picture gets one of these labels too."
 BEGINNING = 20_000  # characters of a card in which its head is looked for
+
+
+def titled(method: Method, spelled: str) -> dict[str, Any]:
+    """A method that can be chosen: as it is written, and as people call it."""
+    return {**method.to_plain(), "spelled": spelled, "title": title(spelled)}
 
 
 def text_card(model: Any, builtin: bool, folder: str | None) -> dict[str, Any]:

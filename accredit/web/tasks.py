@@ -14,7 +14,7 @@ from accredit.explanation.graph import graph_of
 from accredit.explanation.subject import Subject
 from accredit.methods import DEFAULT, find, methods_for
 from accredit.web.answering import WRITES, answer
-from accredit.web.cards import image_card, plain_name, text_card
+from accredit.web.cards import image_card, plain_name, text_card, titled
 from accredit.web.explaining import explain, what_if
 from accredit.web.flowing import flow, heads_of
 from accredit.web.tables import explain_table
@@ -113,8 +113,8 @@ class Models:
             "builtin": self.builtin,
             "table": self.by_kind["table"].name if "table" in self.by_kind else None,
             "answers": self.builtin or getattr(text, "task", "") in WRITES,
-            "methods": [method.to_plain() for method in methods_for("explain") if method.kind != "learned"]
-            + [{**find(name, "explain").method.to_plain(), "spelled": name} for name in self.explainers],
+            "methods": [titled(method, method.spelled) for method in methods_for("explain") if method.kind != "learned"]
+            + [{**titled(find(name, "explain").method, name), "title": name} for name in self.explainers],
             "default": list(DEFAULT),
         }
 

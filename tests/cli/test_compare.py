@@ -38,7 +38,7 @@ def test_the_table_ranks_methods_between_random_and_oracle(tmp_path):
         assert any(line.startswith(name) for line in lines)
     assert "infidelity is not measured for" in result.output
     written = page.read_text(encoding="utf-8")
-    assert "Which explanation to trust: the built-in model on 3 built-in sentences" in written
+    assert "Which explanation can be trusted for the built-in model on 3 built-in sentences?" in written
     assert (
         written.count("<tbody>") == 3 and written.count("<polyline") == 2 * 5
     )  # ranking, metrics, agreement; both curves

@@ -23,6 +23,7 @@ from accredit.values.report import report
 from accredit.views.arena_page import arena_page
 from accredit.views.audit import audit_page
 from accredit.views.data_view import data_page
+from accredit.views.edges_page import edges_page
 from accredit.views.flow_view import flow_body, flow_page
 from accredit.views.table_page import row_body, table_body
 from accredit.views.trace_view import trace_page
@@ -143,7 +144,13 @@ def cell(names: Names) -> str:
     return views.fragment(attribution(names)) + views.fragment(chosen)
 
 
+def edges(names: Names) -> str:
+    return edges_page(
+        names[0], f"{names[1]}; {names[2]}", [(name, k - 1.0, len(names)) for k, name in enumerate(names)]
+    )
+
+
 VIEWS: dict[str, Callable[[Names], str]] = {
     "game": game, "valuation": valuation, "audit": audit, "arena": arena, "flow": flow, "data": data, "cell": cell,
-    "interactions": interactions, "trace": trace, "table": rows_of_a_table,
+    "interactions": interactions, "trace": trace, "table": rows_of_a_table, "edges": edges,
 }  # fmt: skip

@@ -42,6 +42,13 @@ def test_every_file_begins_with_its_answer_in_one_sentence(view):
     assert first and first[1] == "answer"
 
 
+@pytest.mark.parametrize("view", ["explanation", *(name for name in VIEWS if name not in ("cell", "interactions"))])
+def test_the_title_of_every_file_is_a_question(view):
+    page = VIEWS[view](NAMES) if view in VIEWS else views.explanation_page(sample())
+    titles = [re.search(rf"<{tag}[^>]*>(.*?)</{tag}>", page, re.S) for tag in ("title", "h1")]
+    assert all(found and found[1].strip().endswith("?") for found in titles), titles
+
+
 def test_an_explanation_says_what_raises_and_what_lowers_before_anything_else():
     explanation = sample()
     page = views.explanation_page(explanation)

@@ -151,6 +151,10 @@ def test_a_long_text_is_offered_in_parts_or_cut_and_the_link_keeps_it(browser, s
         page.click("#explain-form .problem button >> text=part by part")
     visit.see("#parts button").to_have_count(2)
     visit.see("#parts button[aria-current]").to_contain_text("1 · ")
+    page.set_viewport_size(PHONE["viewport"])
+    for button in page.locator("#parts button").all():
+        expect(button).to_be_in_viewport(ratio=1)
+    page.set_viewport_size({"width": 1280, "height": 900})
     with visit.working():
         page.click("#parts button >> nth=1")
     visit.see("#parts").to_contain_text("Part 2 of 2")
@@ -167,6 +171,19 @@ def test_a_long_text_is_offered_in_parts_or_cut_and_the_link_keeps_it(browser, s
     again.finished()
     again.see("#parts").to_contain_text("Part 2 of 2")
     again.close()
+
+
+def test_on_a_phone_the_numbers_of_a_word_do_not_lie_on_the_word(browser, server):
+    visit = Visit(browser, server, **PHONE)
+    page = visit.page
+    visit.explain(None, "leave-one-out")
+    word = page.locator(".lead .t", has_text="lands")
+    word.tap()
+    visit.see(".inspector h2").to_have_text("lands")
+    bottom = "node => node.getBoundingClientRect().bottom"
+    until(page, lambda: word.evaluate(bottom) <= top(page, ".inspector"))
+    expect(word).to_be_in_viewport(ratio=1)
+    visit.close()
 
 
 def test_texts_are_drawn_in_the_direction_in_which_they_are_read(browser, server):

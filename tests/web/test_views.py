@@ -197,12 +197,21 @@ def test_rows_are_sorted_searched_and_opened_and_stay_so_while_the_journal_grows
     visit.see(first).to_contain_text("row 1")
     with server.client() as client:
         told = client.get("/api/data").json()
+    written = page.locator("#data-result .ranking.bars tbody tr").evaluate_all(
+        "rows => rows.toSorted((a, b) => a.dataset.k - b.dataset.k).map((row) => row.cells[0].textContent)"
+    )
+    told["html"] = told["html"].replace("s of training", "s of more training")
     page.route("**/api/data?*", lambda route: route.fulfill(json=told | {"state": "new"}))
-    before = page.locator("#data-live").text_content()
-    until(page, lambda: page.locator("#data-live").text_content() != before)
+    page.evaluate("() => { window.before = document.querySelector('#data-result table'); }")
+    visit.see("#data-result .lede").to_contain_text("s of more training")
+    assert page.evaluate("before.isConnected")  # only words and numbers are written anew
     visit.see("#data-result .ranking.bars tbody tr:visible").to_have_count(7)
     visit.see("#data-result .find input").to_have_value("row 1")
     visit.see("#data-result .find input").not_to_be_focused()
+    page.fill("#data-result .find input", "")
+    for _ in range(2):
+        page.click("#data-result .ranking.bars .sort:text('row')")  # down, then as it was written
+    visit.see("#data-result .ranking.bars tbody tr td:first-child").to_have_text(written)
     page.unroute_all()
     visit.close()
 

@@ -46,6 +46,15 @@ export function inspect(root) {
     );
   }
 
+  // A panel that lies on the page must not lie on the token whose numbers it shows.
+  function uncover(token) {
+    requestAnimationFrame(() => {
+      const [lies, own] = [panel, token].map((part) => part.getBoundingClientRect());
+      if (own.bottom > lies.top && own.top < lies.bottom && own.right > lies.left && own.left < lies.right)
+        scrollBy({ top: own.bottom - lies.top + 12 });
+    });
+  }
+
   function step(from, key) {
     const strip = from.closest(".strip");
     if (!strip) return null;
@@ -85,7 +94,9 @@ export function inspect(root) {
   });
   root.addEventListener("focusin", (event) => {
     const token = event.target.closest(".t");
-    if (token) show((pinned = token.dataset.p));
+    if (!token) return;
+    show((pinned = token.dataset.p));
+    uncover(token);
   });
   root.addEventListener("click", (event) => {
     const token = event.target.closest("a")?.querySelector(".patch") ?? event.target.closest(".t");
@@ -93,6 +104,7 @@ export function inspect(root) {
     if (!token) return;
     event.preventDefault();
     show((pinned = token.dataset.p));
+    uncover(token);
   });
   root.addEventListener("keydown", (event) => {
     if (event.key === "Escape") show((pinned = null));

@@ -13,12 +13,13 @@ export function sortable(root, memory = new Map()) {
     const kept = memory.get(key) ?? { column: -1, down: false, query: "" };
     memory.set(key, kept);
     const body = table.tBodies[0];
-    const written = [...body.rows];
+    [...body.rows].forEach((row, k) => (row.dataset.k = k));
+    const written = () => [...body.rows].sort((a, b) => a.dataset.k - b.dataset.k); // asked anew: a page may write other rows into these
     const heads = [...table.tHead.rows[0].cells];
     let last = null; // what was asked for last: rows in their order, and which are found
 
     function order() {
-      const rows = [...written];
+      const rows = written();
       if (kept.column >= 0) {
         const keys = new Map(rows.map((row) => [row, says(row.cells[kept.column])]));
         const numbers = rows.filter((row) => number(keys.get(row)) !== null).length * 2 > rows.length;
@@ -39,13 +40,14 @@ export function sortable(root, memory = new Map()) {
     // The first rows at once, more in every frame: to lay out all of a long table takes longer than one. A later order overtakes.
     function arrange(wanted, from = 0) {
       if (wanted !== last) return;
+      const most = body.isConnected ? AT_ONCE : wanted.rows.length;
       let place = from ? wanted.rows[from - 1].nextElementSibling : body.firstElementChild;
-      for (const row of wanted.rows.slice(from, from + AT_ONCE)) {
+      for (const row of wanted.rows.slice(from, from + most)) {
         row.hidden = !wanted.found.has(row);
         if (row === place) place = place.nextElementSibling;
         else body.insertBefore(row, place);
       }
-      if (from + AT_ONCE < wanted.rows.length) requestAnimationFrame(() => arrange(wanted, from + AT_ONCE));
+      if (from + most < wanted.rows.length) requestAnimationFrame(() => arrange(wanted, from + most));
     }
 
     heads.forEach((head, k) => {
@@ -58,7 +60,7 @@ export function sortable(root, memory = new Map()) {
         const again = kept.column === k;
         if (again && kept.down !== kept.first) kept.column = -1; // a third click restores what was written
         else {
-          kept.down = again ? !kept.down : written.some((row) => number(says(row.cells[k])) !== null);
+          kept.down = again ? !kept.down : written().some((row) => number(says(row.cells[k])) !== null);
           if (!again) kept.first = kept.down;
           kept.column = k;
         }
@@ -68,7 +70,7 @@ export function sortable(root, memory = new Map()) {
     });
 
     let count = null;
-    if (table.classList.contains("searchable") && written.length > 8) {
+    if (table.classList.contains("searchable") && body.rows.length > 8) {
       const field = document.createElement("input");
       field.type = "search";
       field.placeholder = "Find a row";
@@ -86,7 +88,9 @@ export function sortable(root, memory = new Map()) {
       });
       (table.closest(".wide") ?? table).before(line);
     }
-    if (kept.column >= 0 || kept.query) order();
+    const again = () => (kept.column >= 0 || kept.query) && order();
+    root.addEventListener("renewed", again);
+    again();
   }
 
   [...root.querySelectorAll("table.sortable")].forEach((table, k) => sorts(table, `${k} ${says(table.tHead)}`));

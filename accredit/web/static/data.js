@@ -2,7 +2,7 @@
 // run started here.
 import { sortable } from "/static/sorting.js";
 import { file as fetched, get, Problem, send, UNREACHABLE } from "/static/stream.js";
-import { element, nodes, put, sentence } from "/static/page-parts.js";
+import { element, nodes, place, rewritten, sentence } from "/static/page-parts.js";
 import { columnsOf, reveal, tableFile, takesFiles } from "/static/table.js";
 
 const EVERY = 1000;
@@ -27,17 +27,9 @@ export function dataView(about, frame) {
   }
 
   function draw(news, made) {
-    const typing = result.contains(document.activeElement) && document.activeElement.type === "search";
-    const fields = () => [...result.querySelectorAll("input[type=search]")];
-    const place = typing ? fields().indexOf(document.activeElement) : -1;
-    const named = (d) => d.querySelector("summary").textContent;
-    const shown = new Map([...result.querySelectorAll("details")].map((d) => [named(d), d.open]));
-    const down = [...result.querySelectorAll(".wide")].map((d) => d.scrollTop);
-    const main = put(result, ...made);
-    for (const d of main.querySelectorAll("details")) d.open = shown.get(named(d)) ?? d.open;
-    sortable(main, memory);
-    main.querySelectorAll(".wide").forEach((d, k) => down[k] && (d.scrollTop = down[k])); // which asks for a layout
-    if (place >= 0) fields()[place]?.focus();
+    const fresh = element("div", { className: "accredit" }, ...made);
+    sortable(fresh, memory);
+    if (!rewritten(result, fresh)) replace(fresh);
     by("data-live").textContent = `Updated ${new Date().toLocaleTimeString()}; this view follows the file.`;
     if (started) reveal(result);
     started = false;
@@ -45,6 +37,20 @@ export function dataView(about, frame) {
     by("export").hidden = news.payoffs === null; // a trace was not paid for
     view.page = () => news.page;
     frame.savable();
+  }
+
+  // Another result in the place of this one: what was typed, opened and scrolled comes back.
+  function replace(fresh) {
+    const typing = result.contains(document.activeElement) && document.activeElement.type === "search";
+    const fields = () => [...result.querySelectorAll("input[type=search]")];
+    const typed = typing ? fields().indexOf(document.activeElement) : -1;
+    const named = (d) => d.querySelector("summary").textContent;
+    const shown = new Map([...result.querySelectorAll("details")].map((d) => [named(d), d.open]));
+    const down = [...result.querySelectorAll(".wide")].map((d) => d.scrollTop);
+    const main = place(result, fresh);
+    for (const d of main.querySelectorAll("details")) d.open = shown.get(named(d)) ?? d.open;
+    main.querySelectorAll(".wide").forEach((d, k) => down[k] && (d.scrollTop = down[k])); // which asks for a layout
+    if (typed >= 0) fields()[typed]?.focus();
   }
 
   // A run that was started here: how it is, and whether it can be stopped.
@@ -145,7 +151,7 @@ export function dataView(about, frame) {
     by("run-text").value = EXAMPLE.text;
     start();
   });
-  by("run-method").append(...(about.valuations ?? []).map(({ name, trains }) => element("option", { value: name }, trains ? name : `${name} (no training)`)));
+  by("run-method").append(...(about.valuations ?? []).map(({ name, title, trains }) => element("option", { value: name }, trains ? title : `${title} (no training)`)));
   by("run-method").value = untrained[0];
   const trains = () => {
     by("run-budget").parentElement.hidden = by("run-model").parentElement.hidden = untrained.includes(by("run-method").value);

@@ -33,7 +33,7 @@ export function fillForm(form, about, tried) {
   const [first, others] = by("methods").querySelectorAll(".checks");
   for (const method of listed.toSorted((a, b) => place(a) - place(b))) {
     const box = element("input", { type: "checkbox", value: method.spelled, checked: about.default.includes(method.name) });
-    (method.estimates ? others : first).append(element("label", { title: method.note }, box, ` ${method.spelled}`));
+    (method.estimates ? others : first).append(element("label", { title: method.note }, box, ` ${method.title}`));
   }
   by("examples").hidden = !about.builtin;
   for (const example of EXAMPLES) {

@@ -43,7 +43,7 @@ export function gameView(about, frame) {
 
   // What a method needs besides its name: parameters after a colon, or groups to divide inside.
   const methods = new Map((about.games ?? []).map((method) => [method.name, method]));
-  by("game-method").append(...[...methods.keys()].filter((name) => name !== "shapley").map((name) => element("option", {}, name)));
+  by("game-method").append(...[...methods].filter(([name]) => name !== "shapley").map(([name, { title }]) => element("option", { value: name }, title)));
   const chosen = () => methods.get(by("game-method").value);
 
   function offer(given) {

@@ -4,8 +4,7 @@ import { events, Problem, UNREACHABLE } from "/static/stream.js";
 
 // The server escaped every name. A document that is not shown runs no script, and the policy of the page forbids handlers too.
 // Much of it is parsed in slices, with a frame between them: work that only yields is taken up again before anything is drawn.
-const SLICE = 50_000; // characters
-const FRAME = 2 * SLICE; // characters that are parsed between two frames
+const SLICE = 50_000; // characters, of which one slice is parsed between two frames
 const WAIT = 100; // milliseconds after which a page that draws no frames goes on
 export const breath = () =>
   new Promise((go) => {
@@ -21,12 +20,13 @@ export async function nodes(html) {
   const apart = document.implementation.createHTMLDocument("");
   for (let at = 0; at < html.length; at += SLICE) {
     const slice = html.slice(at, at + SLICE);
-    if (written + slice.length > FRAME) await drawn();
+    if (written + slice.length > SLICE) await drawn();
     written += slice.length;
     apart.write(slice);
   }
   apart.close();
-  return [...apart.body.childNodes];
+  if (html.length > SLICE) await drawn(); // thousands of elements that change their document are work of their own
+  return [...apart.body.childNodes].map((node) => document.adoptNode(node));
 }
 
 // What an event brings to be drawn, parsed: `html` becomes `made`, and each of `blocks` its nodes.
@@ -95,9 +95,30 @@ function unfold(main, [group, ...rest]) {
   });
 }
 
+// A result that differs from the one before only in its words and numbers is written into it: what is looked at, scrolled, opened or
+// typed stays, and little is laid out again. Returns whether it could be.
+export function rewritten(container, made) {
+  const old = container.querySelector(":scope > .accredit");
+  const parts = (main) => [...main.querySelectorAll("*")];
+  const kinds = (part) => [part, ...part.childNodes].map((node) => node.nodeName).join();
+  const [before, after] = [old ? parts(old) : [], parts(made)];
+  if (!before.length || before.length !== after.length || !after.every((part, k) => kinds(before[k]) === kinds(part))) return false;
+  after.forEach((part, k) => rewrite(before[k], part));
+  old.dispatchEvent(new Event("renewed"));
+  container.classList.remove("stale");
+  return true;
+}
+function rewrite(old, part) {
+  for (const { name, value } of part.attributes) if (name !== "open" && old.getAttribute(name) !== value) old.setAttribute(name, value);
+  for (const name of ["hidden", "aria-sort", "title"]) if (!part.hasAttribute(name)) old.removeAttribute(name);
+  part.childNodes.forEach((node, k) => {
+    if (node.nodeType === Node.TEXT_NODE && old.childNodes[k].data !== node.data) old.childNodes[k].data = node.data;
+  });
+}
+
 // A fresh element replaces the previous result; at once, if there was one, so that what is looked at does not flicker.
-export function put(container, ...children) {
-  const main = element("div", { className: "accredit" }, ...children);
+export const put = (container, ...children) => place(container, element("div", { className: "accredit" }, ...children));
+export function place(container, main) {
   if (!container.querySelector(":scope > .accredit")) unfold(main, folded([...main.children]));
   container.replaceChildren(main);
   container.classList.remove("stale");
@@ -228,9 +249,10 @@ export function shrinking(form, summary) {
     line.hidden = !brief;
     if (brief) asked.textContent = summary();
   }
-  line.addEventListener("click", () => {
+  line.addEventListener("click", async () => {
     set(false);
-    form.querySelector("textarea:not(:is([hidden], .with-picture) *)")?.focus();
+    await breath(); // the focus asks for a layout
+    if (line.hidden) form.querySelector("textarea:not(:is([hidden], .with-picture) *)")?.focus();
   });
   return { shrink: () => set(true), open: () => set(false) };
 }
@@ -288,7 +310,7 @@ export class Asking {
   }
 
   tell(message, ...actions) {
-    this.problem.replaceChildren(sentence(message), ...actions.flatMap((action) => [" ", action]));
+    this.problem.replaceChildren(sentence(message), ...(actions.length ? [element("span", { className: "choices" }, ...actions)] : []));
     this.problem.hidden = !message;
     if (message) this.problem.scrollIntoView({ block: "nearest" });
   }
