@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from accredit.core import Attribution
+from accredit.core import Attribution, needs
 from accredit.core.choices import ChoiceGame
 from accredit.evaluate.choice_axioms import AXIOMS, KEPT, choice_axioms
 from accredit.games import ChoiceFunction, ChoiceTable
@@ -109,8 +109,8 @@ def words(report: Report, model: Any) -> None:
 
 def rows(report: Report, seed: int, count: int) -> None:
     """Batches of training rows, absent, relabelled or kept."""
-    from sklearn.linear_model import LogisticRegression
-
+    with needs("data", "choices of training rows"):
+        from sklearn.linear_model import LogisticRegression
     from accredit.valuation import split
     from accredit.valuation.row_choices import RowChoices
 
