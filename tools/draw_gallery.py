@@ -33,7 +33,7 @@ BEGINS = {  # the heading at the top of a card; without one, a picture
     "data": "Which labels are wrong?",
     "game": "Values",
 }
-CARD, HOME = (540, 440), (760, 455)  # what is seen of a page, in CSS pixels
+CARD, HOME = (540, 440), (760, 475)  # what is seen of a page, in CSS pixels
 
 
 SCROLL = "part => window.scrollTo(0, part.getBoundingClientRect().top + window.scrollY - 20)"
@@ -84,7 +84,7 @@ def photograph(folder: Path) -> None:
                     begins = (
                         page.get_by_role("heading", name=BEGINS[page_name])
                         if page_name in BEGINS
-                        else page.get_by_text("Players are 16 patches")
+                        else page.locator(".plate")
                     )
                     begins.first.evaluate(SCROLL)
                 shot = page.screenshot()

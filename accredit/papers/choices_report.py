@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from accredit.core import Attribution, Attributions
+from accredit.core import Attribution, Attributions, needs
 from accredit.core.choices import ChoiceGame
 from accredit.evaluate.choice_axioms import AXIOMS, KEPT, choice_axioms
 from accredit.games import ChoiceFunction, ChoiceTable
@@ -134,8 +134,8 @@ def rows(report: Report, seed: int, count: int) -> None:
 
 def _batches(seed: int, count: int) -> Attributions:
     """Bolger's value of three batches of drawn rows, of which the first has every label wrong."""
-    from sklearn.linear_model import LogisticRegression
-
+    with needs("data", "choices of training rows"):
+        from sklearn.linear_model import LogisticRegression
     from accredit.valuation import split
     from accredit.valuation.row_choices import RowChoices
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from accredit.core import Game
+from accredit.core import Game, needs
 from accredit.core.coalitions import all_coalitions
 from accredit.evaluate.bootstrap import bootstrap
 from accredit.evaluate.payoffs import CARRIES_OVER, payoff_moves
@@ -92,17 +92,17 @@ def _means(seen: Sequence[LeavingOut]) -> list[Any]:
 
 
 def _rows(count: int, seed: int) -> list[Game]:
-    from sklearn.datasets import make_classification
-    from sklearn.ensemble import HistGradientBoostingClassifier
-
+    with needs("data", "rows of a table"):
+        from sklearn.datasets import make_classification
+        from sklearn.ensemble import HistGradientBoostingClassifier
     x, y = make_classification(400, n_features=7, n_informative=5, n_redundant=1, random_state=seed)
     model = HistGradientBoostingClassifier(max_iter=60, random_state=seed).fit(x[:300], y[:300])
     return [tabular_game(model, row, x[:60], payoff="log-odds") for row in x[300 : 300 + count]]
 
 
 def _data(count: int, seed: int) -> list[Game]:
-    from sklearn.linear_model import LogisticRegression
-
+    with needs("data", "training rows"):
+        from sklearn.linear_model import LogisticRegression
     from accredit.games import grouped
     from accredit.valuation import Retraining, split
 

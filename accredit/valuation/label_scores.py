@@ -37,8 +37,9 @@ def text_views(texts: Sequence[str]) -> dict[str, View]:
 def word_vectors(texts: Sequence[str], training: IntArray) -> FloatArray:
     """The same in few columns, in which distances mean something: (texts, d). Fitted to the training texts alone."""
     from scipy.sparse import hstack
-    from sklearn.decomposition import TruncatedSVD
 
+    with needs("data", "word features"):
+        from sklearn.decomposition import TruncatedSVD
     taught = [texts[i] for i in training]
     kinds = [kind.fit(taught) for kind in _vectorizers(len(taught))]
     words = hstack([kind.transform(texts) for kind in kinds]).tocsr()

@@ -10,6 +10,7 @@ from click.testing import CliRunner
 from accredit.cli import COMMANDS, accredit
 from accredit.cli.examples import SAMPLES, examples
 from accredit.cli.trials import TRIALS
+from accredit.core import MissingExtra
 
 
 def test_it_writes_every_sample_and_says_what_to_type(tmp_path, monkeypatch):
@@ -56,3 +57,16 @@ def test_a_trial_runs(command, tmp_path, monkeypatch):
     runner = CliRunner()
     runner.invoke(examples, [])
     assert runner.invoke(accredit, shlex.split(command)[1:]).exit_code == 0
+
+
+@pytest.mark.parametrize("asked", [
+    "value reviews.csv --target mood --text review", "value reviews.csv --target mood --text review --only labels",
+    "explain --table",
+])  # fmt: skip
+def test_without_scikit_learn_it_says_what_to_install(asked, monkeypatch):
+    monkeypatch.chdir(SAMPLES)
+    for name in [name for name in sys.modules if name.partition(".")[0] == "sklearn"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "sklearn", None)
+    with pytest.raises(MissingExtra, match=r"scikit-learn, which is not installed: pip install 'accredit\[data\]'"):
+        CliRunner().invoke(accredit, shlex.split(asked), catch_exceptions=False)
