@@ -79,7 +79,7 @@ def test_in_the_degenerate_case_shapley_is_leave_one_out_divided_by_n():
 
 
 def test_values_add_up_to_what_everybody_earns_beyond_nobody():
-    """A model that has seen nothing is right half the time: the definition shares 0.4 and not the 0.9 of the axiom as printed."""
+    """A model that has seen nothing is right half the time: the definition shares 0.4, not the 0.9 of the axiom as printed."""
     accuracy = TableGame("ab", [0.5, 0.6, 0.7, 0.9])
     by_definition = [(0.6 - 0.5 + 0.9 - 0.7) / 2, (0.7 - 0.5 + 0.9 - 0.6) / 2]  # over both orders
     assert_allclose(shapley(accuracy).credit, by_definition)
