@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from accredit.core import BoolArray, FloatArray, InvalidInput, distinct_names
+from accredit.core import BoolArray, FloatArray, Game, InvalidInput, distinct_names
 from accredit.games.table import FunctionGame
 from accredit.models.payoffs import Payoff, check_payoff, payoff_of
 
@@ -16,25 +16,46 @@ def character_game(
 ) -> FunctionGame:
     """The game in which the characters of `text`, or of one `word` in it, earn the output; those who leave are deleted.
 
-    For any model of texts: a `TextModel`, or one that reads strings. Every text is read once.
+    For any model of texts: a `TextModel`, or one that reads strings. Every text is read once. Where only spaces are left, the
+    payoff is that of the text with every word deleted.
     """
-    begin = 0 if word is None else text.find(word)
-    if begin < 0 or not (word or text):
-        raise InvalidInput(f"word {word!r} is not in the text {text!r:.60}")
+    encoded = model.encode(text)  # refuses what is not a text
     middle = text if word is None else word
-    outputs = np.asarray(model.predict(model.encode(text)))
-    check_payoff(payoff, model.law, len(outputs))
-    index = model.target(target, model.encode(text))
+    if not isinstance(middle, str) or not middle or text.count(middle) != 1:
+        times = text.count(middle) if isinstance(middle, str) and middle else 0
+        remedy = "; give a longer piece, which is there once" if times > 1 else ""
+        raise InvalidInput(
+            f"word {word!r:.60} is {times or 'not'} {'times ' * (times > 1)}in the text {text!r:.60}{remedy}"
+        )
+    begin = text.index(middle)
+    check_payoff(payoff, model.law, len(np.asarray(model.predict(encoded))))
+    index = model.target(target, encoded)
     paid: dict[str, float] = {}
 
     def earned(kept: str) -> float:
         if kept not in paid:
-            read = np.asarray(model.predict(model.encode(kept)))[None]
-            paid[kept] = float(payoff_of(read, index, payoff, model.law)[0])
+            paid[kept] = read(kept) if kept.strip() else _without_words(model, text, payoff, index)
         return paid[kept]
+
+    def read(kept: str) -> float:
+        outputs = np.asarray(model.predict(model.encode(kept)))[None]
+        return float(payoff_of(outputs, index, payoff, model.law)[0])
 
     def payoffs(coalitions: BoolArray) -> FloatArray:
         rows = ("".join(c for c, here in zip(middle, row, strict=True) if here) for row in coalitions.tolist())
         return np.array([earned(text[:begin] + row + text[begin + len(middle) :]) for row in rows])
 
     return FunctionGame(distinct_names(middle), payoffs)
+
+
+def _without_words(model: Any, text: str, payoff: Payoff, target: int) -> float:
+    """What the model pays when every word of the text is deleted."""
+    from accredit.games.strings import string_game
+    from accredit.games.text import text_game
+    from accredit.models.strings import StringModel
+
+    if isinstance(model, StringModel):
+        words: Game = string_game(model, text, payoff=payoff, target=target)
+    else:
+        words = text_game(model, text, removal="delete", payoff=payoff, target=target)
+    return float(words.payoff(np.zeros((1, len(words.players)), dtype=bool))[0])

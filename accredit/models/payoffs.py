@@ -28,7 +28,7 @@ from typing import Any, Literal
 import numpy as np
 
 from accredit.core import BadPayoff, InvalidInput
-from accredit.core.numbers import shown
+from accredit.core.numbers import real_numbers, shown
 
 PAYOFFS = ("logit", "probability", "log-odds", "margin", "loss", "correctness", "confidence", "entropy")
 OF_ALL = ("loss", "correctness", "confidence", "entropy")  # of probabilities, in no unit that a model adds up in
@@ -120,13 +120,14 @@ def _of_all(xp: Any, p: Any, logs: Any, target: int, payoff: str) -> Any:
         return -xp.sum(p * logs, 1)
     if getattr(p, "requires_grad", False):
         raise InvalidInput("payoff 'correctness' is a step and has no slope; use 'margin' or 'log-odds' for gradients")
-    return (p[:, target] >= xp.amax(p, 1)) * xp.ones_like(p[:, target])
+    top = xp.amax(p, 1)
+    return xp.where(xp.isnan(top), top, (p[:, target] >= top) * xp.ones_like(top))  # what is not a number is not wrong
 
 
 def _called(xp: Any, payoff: Callable[[Any], Any], outputs: Any) -> Any:
     """A payoff given as a function of numpy outputs, checked: one number per row."""
     given = outputs if xp is np else outputs.detach().numpy()
-    worth = np.asarray(payoff(given), dtype=np.float64)
+    worth = real_numbers(payoff(given), f"what payoff {named_payoff(payoff)} returns", BadPayoff)
     if worth.shape != (len(given),):
         raise BadPayoff(
             f"payoff {named_payoff(payoff)} returned shape {worth.shape}; one number for each of {len(given)} rows is needed"

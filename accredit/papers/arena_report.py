@@ -22,16 +22,15 @@ from accredit.arena.standings import Standing, Standings
 from accredit.arena.texts import TextContest, loaded
 from accredit.core import BoolArray
 from accredit.games import cached, text_game
-from accredit.methods import COMPARED_ANSWERS
+from accredit.methods import COMPARED_ANSWERS, find
 from accredit.models.builtin.facts import KINDS
 from accredit.papers.answers_report import LAID_OUT
 from accredit.papers.report import Report
-from accredit.papers.verdicts import Found, Judgement, all_of, apart, of_share, over_runs
+from accredit.papers.verdicts import LEVEL, Found, Judgement, all_of, of_share, over_runs
 from accredit.values import shapley
 from accredit.values.surrogate import Surrogate
 from accredit.views.arena import as_markdown_matrix, interval_text, markdown_table, seconds_text
 
-REMOVING = {"shapley", "banzhaf", "owen", "leave-one-out", "lime", "lasso"}
 PASSES = (2, 20, 60, 0)  # 0: any number
 STEADY = 0.8
 FEWEST, MOST = 8, 11  # words of sentences whose Shapley values are also computed exactly
@@ -186,25 +185,47 @@ def _slug(title: str) -> str:
 
 def _verdicts(report: Report, title: str, table: Standings) -> None:
     methods = _contestants(table)
-    beaten = [s.method for s in methods if (s.p_random or 0.0) > 0.05 or _estimate(s) <= 0]
-    worse = any(s.share is not None and s.share.below(0) for s in methods)
+    beaten = [s.method for s in methods if not _surely(s.p_random) or _estimate(s) <= 0]
+    worse = any(_estimate(s) < 0 and _surely(s.p_random) for s in methods)
+    chance = Found.REFUTED if worse else Found.OPEN if beaten else Found.HOLDS
     report.verdict(
         f"{title}: every method explains better than chance",
-        Found.REFUTED if worse else Judgement(Found.OPEN, "more examples") if beaten else Found.HOLDS,
+        Judgement(chance, "more examples" if chance is Found.OPEN else "", sampled=True),
         f"not better than random: {', '.join(beaten)}"
         if beaten
         else "all above random at the 5 % level, after Holm's correction",
     )
-    inside, outside = ([s for s in methods if (s.method in REMOVING) == kind] for kind in (True, False))
+    inside, outside = ([s for s in methods if removes_words(s.method) == kind] for kind in (True, False))
     if inside and outside:
         best_in, best_out = (max(group, key=_estimate) for group in (inside, outside))
-        assert best_in.share is not None and best_out.share is not None
         report.verdict(
             f"{title}: the best method that removes words beats the best that reads gradients or attention",
-            apart(best_in.share, best_out.share),
+            first_beats(best_in, best_out),
             f"{best_in.method} {_estimate(best_in):.2f} for {best_in.passes:.0f} passes, {best_out.method} "
-            f"{_estimate(best_out):.2f} for {best_out.passes:.0f}",
+            f"{_estimate(best_out):.2f} for {best_out.passes:.0f}; the better one is the best of all, so *p best* of the other "
+            "tells",
         )
+
+
+def removes_words(method: str) -> bool:
+    """Whether a method asks the model about texts without some words, as all that play the game do.
+
+    >>> removes_words("lasso"), removes_words("beta:16,1"), removes_words("flow:agf")
+    (True, True, False)
+    """
+    return find(method, "explain").method.kind == "game"
+
+
+def first_beats(first: Standing, second: Standing) -> Judgement:
+    """Is the first of two methods better, one of which is the best of all? By the paired test over inputs against the best."""
+    ahead = _estimate(first) > _estimate(second)
+    if not _surely(second.p_best if ahead else first.p_best):
+        return Judgement(Found.OPEN, "more examples")
+    return Judgement(Found.HOLDS if ahead else Found.REFUTED, sampled=True)
+
+
+def _surely(p: float | None) -> bool:
+    return p is not None and p <= 1 - LEVEL
 
 
 def _draw(axes: Any, table: Standings, curve: str) -> None:

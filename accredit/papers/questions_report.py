@@ -95,9 +95,12 @@ def _rows(count: int, seed: int) -> list[Game]:
     with needs("data", "rows of a table"):
         from sklearn.datasets import make_classification
         from sklearn.ensemble import HistGradientBoostingClassifier
-    x, y = make_classification(400, n_features=7, n_informative=5, n_redundant=1, random_state=seed)
-    model = HistGradientBoostingClassifier(max_iter=60, random_state=seed).fit(x[:300], y[:300])
-    return [tabular_game(model, row, x[:60], payoff="log-odds") for row in x[300 : 300 + count]]
+    made: list[Game] = []
+    for k in range(count):  # every row from a model and a table of its own, so that no single one decides
+        x, y = make_classification(400, n_features=7, n_informative=5, n_redundant=1, random_state=seed + k)
+        model = HistGradientBoostingClassifier(max_iter=60, random_state=seed).fit(x[:300], y[:300])
+        made.append(tabular_game(model, x[300], x[:60], payoff="log-odds"))
+    return made
 
 
 def _data(count: int, seed: int) -> list[Game]:

@@ -20,15 +20,20 @@ from accredit.papers.verdicts import Found, all_of, over_runs
 
 NUDGE = 0.1  # of the spread of the embeddings
 LEFT = 0.9  # a correlation above this counts as no change
-DRAWS, QUICK_DRAWS = 5, 2  # of random weights: one draw judges nothing
+DRAWS, QUICK_DRAWS = 3, 2  # of random weights: one draw judges nothing
 
 
 def sanity_report(contest: TextContest, examples: Sequence[Example], quick: bool, seed: int) -> Report:
     """Random layers and nudged embeddings, for every method of a contest."""
     report = Report("sanity", "Sanity checks of explanations")
     model = loaded(contest.model)
-    drawn = [list(randomised_layers(model, seed + draw)) for draw in range(QUICK_DRAWS if quick else DRAWS)]
-    names = [stage for stage, _ in drawn[0]]
+    draws = QUICK_DRAWS if quick else DRAWS
+    drawn = [
+        (f"{stage}, draw {draw}", broken)
+        for draw in range(draws)
+        for stage, broken in randomised_layers(model, seed + draw)
+    ]
+    names = [stage.partition(",")[0] for stage, _ in drawn[: len(drawn) // draws]]
     near = list(nudged_embeddings(model, NUDGE, 4, seed))
     texts = [(e.text, int(model.predict(model.encode(e.text)).argmax())) for e in examples]
     rows: list[list[Any]] = []
@@ -36,7 +41,7 @@ def sanity_report(contest: TextContest, examples: Sequence[Example], quick: bool
     for method in contest.methods:
         explain = partial(_explained, method, contest)
         try:
-            kept = np.array([model_randomisation(explain, model, stages, texts).by_size for stages in drawn])
+            kept = np.reshape(model_randomisation(explain, model, drawn, texts).by_size, (draws, -1))
             moved = [max_sensitivity(partial(_of_text, explain, text), model, near) for text in texts]
         except AccreditError as error:
             rows.append([method, *("refused" for _ in names), str(error)[:60]])
@@ -47,7 +52,7 @@ def sanity_report(contest: TextContest, examples: Sequence[Example], quick: bool
     report.say(
         f"{Path(model.name).name}, {len(texts)} sentences, the target held fixed. The model is drawn anew from the "
         "output down, each column including the ones before it; numbers are rank correlations, by magnitude, with the "
-        f"explanation of the true model, mean ± standard error over {len(drawn)} draws of the weights. Near 0 is right. "
+        f"explanation of the true model, mean ± standard error over {draws} draws of the weights. Near 0 is right. "
         "Max-sensitivity: how far the explanation moves, relative to "
         f"its length, among {len(near)} models whose word embeddings are nudged by at most {NUDGE:g} of their spread; "
         "low is stable."

@@ -118,15 +118,6 @@ def _share_interval(yes: float, count: int) -> tuple[float, float]:
     return bottom, top
 
 
-def apart(first: Estimate, second: Estimate) -> Judgement:
-    """Does the first figure exceed the second, by intervals that do not meet?"""
-    if first.exceeds(second):
-        return Judgement(Found.HOLDS, sampled=True)
-    if second.exceeds(first):
-        return Judgement(Found.REFUTED, sampled=True)
-    return Judgement(Found.OPEN, "more examples: the two intervals meet")
-
-
 def _judged(bottom: float, top: float, low: float, high: float, needed: int | None, unit: str) -> Judgement:
     if low < bottom and top < high:
         return Judgement(Found.HOLDS, sampled=True)

@@ -94,3 +94,18 @@ def test_without_or_tools_the_error_names_the_extra(monkeypatch):
         monkeypatch.setitem(sys.modules, name, None)
     with pytest.raises(MissingExtra, match=r"accredit\[flow\]"):
         maximum_flow(LayeredNetwork.from_attention(soft(1, 2)))
+
+
+def test_the_wider_the_pipes_at_the_end_the_less_is_gained_by_widening_one():
+    """Falling returns, in every pair of pipes: what `reproduce choices` says of the halves of a pipe, in every order."""
+    rng = np.random.default_rng(5)
+    for _ in range(6):
+        network = LayeredNetwork.from_attention(rng.dirichlet(np.full(3, 0.4), size=(2, 3)))
+        flows = MaximumFlows(network)
+        v = np.array([flows.value(demand=network.demand * np.array(s) / 2) for s in np.ndindex(3, 3, 3)]).reshape(
+            3, 3, 3
+        )
+        for i in range(3):
+            for j in range(3):
+                assert np.diff(np.diff(v, axis=i), axis=j).max() < 1e-7
+        assert v[-1, -1, -1] > 0

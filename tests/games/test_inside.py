@@ -8,8 +8,10 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
 from accredit.core import InvalidInput, endpoints  # noqa: E402
+from accredit.games import text_game  # noqa: E402
 from accredit.games.characters import character_game  # noqa: E402
 from accredit.games.inside import inside_game  # noqa: E402
+from accredit.models import as_string_model  # noqa: E402
 from accredit.values import shapley  # noqa: E402
 from tests.models.small_models import text_model  # noqa: E402
 
@@ -64,6 +66,22 @@ def test_characters_play():
     assert nobody == pytest.approx(float(model.predict(model.encode("the film is not very "))[0]), abs=1e-9)
     with pytest.raises(InvalidInput, match="not in the text"):
         character_game(model, TEXT, "bad")
+    with pytest.raises(InvalidInput, match=r"is 2 times in the text .* longer piece"):
+        character_game(model, "good, good film", "good")
+    with pytest.raises(InvalidInput, match="not in the text"):
+        character_game(model, TEXT, "")
+
+
+@pytest.mark.parametrize("text", ["a", "no 🙂", "it is"])
+def test_all_characters_of_a_text_play_and_without_them_no_word_is_left(text):
+    model = text_model("bert", dtype=torch.float64)
+    game = character_game(model, text, payoff="logit", target=0)
+    nobody, everybody = endpoints(game)
+    assert len(game.players) == len(text) and shapley(game).credit.sum() == pytest.approx(everybody - nobody)
+    words = text_game(model, text, removal="delete", payoff="logit", target=0)
+    assert nobody == pytest.approx(endpoints(words)[0], abs=1e-9)
+    strings = character_game(as_string_model(lambda texts: [float(len(one)) for one in texts]), text, payoff="logit")
+    assert endpoints(strings) == pytest.approx((0, len(text)))
 
 
 @pytest.mark.parametrize("players", ["cells", "neurons", "neurons:9", "heads:1"])

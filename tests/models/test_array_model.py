@@ -142,3 +142,17 @@ def test_several_plain_outputs_need_a_target_and_named_or_likely_ones_do_not():
 def test_what_a_function_returns_is_numbers(returned):
     with pytest.raises(BadPayoff, match="returned"):
         as_array_model(lambda rows: returned).outputs(np.ones((1, 2)))
+
+
+def test_outputs_that_are_not_numbers_are_neither_right_nor_wrong():
+    outputs = np.array([[np.nan, 1.0], [2.0, 1.0], [0.0, 1.0]])
+    assert payoff_of(outputs, 0, "correctness")[1:].tolist() == [1, 0]
+    for law in ("softmax", "probability"):
+        with np.errstate(invalid="ignore"):
+            assert np.isnan(payoff_of(outputs, 0, "correctness", law)[0])
+
+
+@pytest.mark.parametrize("wrong", [lambda z: z[:, 0] + 1j, lambda z: ["much"] * len(z), lambda z: z, lambda z: 1.0])
+def test_a_function_that_returns_no_payoff_is_named(wrong):
+    with pytest.raises(BadPayoff, match="payoff <lambda> return"):
+        payoff_of(np.ones((2, 3)), 0, wrong)

@@ -10,10 +10,12 @@ pytest.importorskip("torch")
 
 from accredit.arena.answers import AnswerContest
 from accredit.arena.contest import Example
+from accredit.arena.standings import Standing
 from accredit.arena.texts import TextContest
+from accredit.core import Estimate
 from accredit.models.builtin.facts import KINDS
 from accredit.papers.answers_report import answers_report
-from accredit.papers.arena_report import arena_report
+from accredit.papers.arena_report import arena_report, first_beats, removes_words
 from accredit.papers.sanity_report import sanity_report
 from accredit.papers.verdicts import Found
 
@@ -40,6 +42,40 @@ def test_it_holds_the_table_and_the_intervals(tmp_path):
     assert "What a number of passes buys" in text
     assert "Written by a call of Python, not by a command" in text
     assert {file.suffix for file in report.write(tmp_path)} == {".md", ".svg"}
+
+
+def standing(method, share, p_best):
+    return Standing(
+        method, Estimate(share, share - 0.05, share + 0.05), {}, {}, {}, 1.0, 0.1, {}, 30, {}, p_best=p_best
+    )
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "found"),
+    [
+        ((0.98, None), (0.97, 0.008), Found.HOLDS),  # the intervals meet, and input by input the first is better
+        ((0.98, None), (0.97, 0.2), Found.OPEN),
+        ((0.96, 0.01), (0.97, None), Found.REFUTED),
+        ((0.96, 0.3), (0.97, None), Found.OPEN),
+    ],
+)
+def test_two_methods_are_compared_input_by_input(ours, theirs, found):
+    assert first_beats(standing("shapley", *ours), standing("integrated-gradients", *theirs)).found is found
+
+
+def test_methods_that_play_the_game_remove_words():
+    assert all(map(removes_words, ("shapley", "banzhaf", "owen", "leave-one-out", "lime", "lasso")))
+    assert not any(map(removes_words, ("attention", "rollout", "flow:agf", "integrated-gradients", "attn-lrp")))
+
+
+def test_sanity_judges_by_draws_of_the_weights():
+    contest = TextContest(("leave-one-out", "flow"), budget=64)
+    report = sanity_report(contest, [Example(0, TEXTS[1])], quick=True, seed=0)
+    assert "standard error over 2 draws of the weights" in report.markdown()
+    assert [verdict.statement.split(":")[0] for verdict in report.verdicts] == [
+        "Every explanation changes when the whole model is random",
+        "Every explanation changes when all layers but the first are random",
+    ]
 
 
 def test_sanity_has_a_column_for_every_stage():

@@ -78,6 +78,14 @@ def test_in_the_degenerate_case_shapley_is_leave_one_out_divided_by_n():
     assert_allclose(shapley(game).credit, leave_one_out(game).credit / 4)
 
 
+def test_values_add_up_to_what_everybody_earns_beyond_nobody():
+    """A model that has seen nothing is right half the time: the definition shares 0.4, not the 0.9 of the axiom as printed."""
+    accuracy = TableGame("ab", [0.5, 0.6, 0.7, 0.9])
+    by_definition = [(0.6 - 0.5 + 0.9 - 0.7) / 2, (0.7 - 0.5 + 0.9 - 0.6) / 2]  # over both orders
+    assert_allclose(shapley(accuracy).credit, by_definition)
+    assert shapley(accuracy).credit.sum() == pytest.approx(0.4) == pytest.approx(shapley(accuracy).total)
+
+
 def test_zero_credit_is_not_a_null_player():
     game = TableGame("ab", [0, 1, 0, -1])
     assert shapley(game)["a"] == 0 and game.table[1] != game.table[0]
@@ -201,7 +209,7 @@ def test_every_line_names_what_shows_it():
     rows = [
         line for line in PAGE.read_text(encoding="utf-8").splitlines() if line.startswith("| ") and "---" not in line
     ][1:]
-    assert len(rows) == 25
+    assert len(rows) == 26
     for row in rows:
         shown = row.rsplit("|", 2)[1]
         files = re.findall(r"`(tests/[\w/]+\.py)", shown)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import gzip
+import json
 import sqlite3
 from contextlib import closing
 from dataclasses import asdict, replace
 from math import log
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -20,7 +22,7 @@ from accredit.audit.swaps import others
 from accredit.cli import accredit
 from accredit.core import InvalidInput
 from accredit.papers import shortcuts, shortcuts_runs
-from accredit.papers.shortcuts import PUBLISHED, Row, chosen, firsts
+from accredit.papers.shortcuts import CHOOSING_SEEDS, PUBLISHED, Row, chosen, firsts
 from accredit.papers.shortcuts_measures import mask_probe, neutral_loss, probe_accuracy
 from accredit.papers.shortcuts_runs import (
     BASELINES,
@@ -286,6 +288,21 @@ def test_a_run_is_found_again_only_for_the_same_question(tmp_path):
         assert finished([task, task], store, "a", 1, print) == [OUTCOME, OUTCOME]
         assert store.found(run_key(task, "b")) is None
         assert [store.found(run_key(other, "a")) for other in others] == [None] * 5
+
+
+def test_runs_on_record_are_those_of_todays_settings():
+    """A new way of training has a key of its own, and the old ones are found."""
+    record = Path(__file__).parents[2] / "benchmarks/results/papers/shortcuts/runs.sqlite"
+    with closing(sqlite3.connect(f"file:{record}?mode=ro&immutable=1", uri=True)) as file:
+        kept = [json.loads(key) for (key,) in file.execute("SELECT key FROM finished")]
+    settings = (*BASELINES, *PLAIN, *CANDIDATES, *FURTHER)
+    seeds = (*range(10), *CHOOSING_SEEDS)
+    asked = [
+        json.loads(json.dumps(run_key(Task(setting, seed, part, "", ""), kept[0]["data"])))
+        for setting in settings for seed in seeds for part in ("choose", "report")
+    ]  # fmt: skip
+    assert len(kept) >= 48 and all(key in asked for key in kept)
+    assert len({json.dumps(key) for key in asked}) == len(asked)
 
 
 @pytest.mark.processes

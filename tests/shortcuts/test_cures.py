@@ -11,6 +11,7 @@ pytest.importorskip("torch")
 import torch
 
 from accredit.core import InvalidInput
+from accredit.learned.weighting import MaskLabels
 from accredit.shortcuts.cures import (
     MaskNeutral,
     OnOwnMasks,
@@ -249,3 +250,17 @@ def test_rcnn_trains_with_padding():
     history = train_attention(model, tokens, query, labels, MaskNeutral(20), present=present, batch=10)
     assert history.epochs[-1].accuracy > 0.9
     assert (model.predict(tokens, query, present)[1][~present] == 0).all()
+
+
+@pytest.mark.parametrize("learn_first", [True, False])
+def test_rows_are_weighed_after_p_y_given_m_learned_from_them_or_before(learn_first):
+    """The first step: by what the classifier knows after five steps, or by what it knew before, divided by the mean."""
+    model, tokens, query, labels = small()
+    data = AttentionData.of(model.shape, tokens, query, labels)
+    classifier = MaskLabels(5, 2, seed=0)
+    mask = model.select(*data.given).detach()
+    if learn_first:
+        classifier.learn(mask, data.labels, 5)
+    expected = classifier.weights(mask, data.labels, torch.bincount(data.labels) / len(labels))
+    found = Weighted(model, data, MaskNeutral(learn_first=learn_first), rate=1e-3, seed=0).step(data).weights
+    assert_allclose(found, expected if learn_first else expected / expected.mean(), rtol=1e-5)
