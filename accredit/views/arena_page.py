@@ -6,11 +6,10 @@ from typing import NamedTuple
 
 from accredit.arena.contest import ORACLE, RANDOM
 from accredit.arena.standings import Standing, Standings
-from accredit.core.plain import rounded
 from accredit.views.arena import header_of, measured, notes_of, rows_of
 from accredit.views.engine import render
 from accredit.views.notation import LEGEND
-from accredit.views.numbers import fixed
+from accredit.views.numbers import column, fixed
 from accredit.views.page import page
 from accredit.views.palette import level
 from accredit.views.parts import Bar, Shaded, bar
@@ -97,9 +96,10 @@ def _curve(table: Standings, name: str, verb: str) -> Curve | None:
     def y(value: float) -> float:
         return TOP + HIGH * (high - value) / span
 
+    ticks = [low, (low + high) / 2, high]
     levels = [
-        (f"M{LEFT} {y(value):.1f}h{WIDE}", f"{y(value) + 4:.1f}", rounded(value, 2))
-        for value in (low, (low + high) / 2, high)
+        (f"M{LEFT} {y(value):.1f}h{WIDE}", f"{y(value) + 4:.1f}", written)
+        for value, written in zip(ticks, column(ticks, digits=2), strict=True)
     ]
     lines = []
     for k, (method, values) in enumerate(known.items()):

@@ -74,7 +74,7 @@ def audit_page(report: Findings) -> str:
         answer=verdict(report), notes=report.notes, header=header, checks=checks, verdicts=verdicts,
         not_run=list(report.not_run.items()),
     )  # fmt: skip
-    return page(f"What does an audit find in {without_folders(report.subject)}?", body, script_of="sorting")
+    return page(f"Can it be trusted: {without_folders(report.subject)}?", body, script_of="sorting")
 
 
 def _table(report: Findings) -> tuple[list[str], list[list[str]]]:

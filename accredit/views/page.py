@@ -59,14 +59,14 @@ def framed(body: Markup, title: str = "") -> str:
     return str(render("page", "fragment", title=title, body=body, style=_verbatim(in_a_cell(stylesheet()))))
 
 
-DARK = "@media(prefers-color-scheme:dark){"
+DARK = "@media screen and (prefers-color-scheme:dark){"  # paper is always light
 LAB = "data-jp-theme-light"  # what JupyterLab writes on its body: true or false
 
 
 def in_a_cell(style: str) -> str:
     """The same style for a cell of a notebook: in JupyterLab its theme decides what is dark, elsewhere the browser.
 
-    >>> style = in_a_cell("p{color:black}@media(prefers-color-scheme:dark){p{color:white}}")
+    >>> style = in_a_cell("p{color:black}" + DARK + "p{color:white}}")
     >>> "body[data-jp-theme-light=false]{p{color:white}}" in style
     True
     """
@@ -94,12 +94,7 @@ def _closing(text: str) -> int:
 @cache
 def stylesheet() -> str:
     """Every rule begins with .accredit, so that it touches nothing else in a notebook."""
-    return (
-        asset("page.css")
-        + sky_rules()
-        + level_rules("light")
-        + f"@media(prefers-color-scheme:dark){{{level_rules('dark')}}}"
-    )
+    return asset("page.css") + sky_rules() + level_rules("light") + f"{DARK}{level_rules('dark')}}}"
 
 
 @cache

@@ -27,7 +27,7 @@ def headline(explanation: TableExplanation) -> str:
             f"{brief(float(largest.credit[0]))}"
         )
     by = rounded(float(explanation.importance().top(1).credit[0]), 3)
-    moved = "the prediction" if explanation.target == "prediction" else f"the output of {explanation.target}"
+    moved = "the prediction" if explanation.target == "prediction" else f"the output “{explanation.target}”"
     return f"In {len(explanation):,} rows: {short(top, NAME)} matters most, moving {moved} by {by} on average"
 
 

@@ -29,8 +29,8 @@ CANNOT = (
 
 def headline(found: Trace) -> str:
     """What was asked, as one sentence."""
-    after = f" after {found.prompt!r}" if found.prompt else ""
-    return f"The model says {found.answer!r}{after} with probability {rounded(found.probability, 3)}."
+    after = f" after “{found.prompt}”" if found.prompt else ""
+    return f"The model says “{found.answer}”{after} with probability {rounded(found.probability, 3)}."
 
 
 def answer(found: Trace) -> str:

@@ -97,4 +97,4 @@ class Runs:
         last = " ".join(said.splitlines()[-LINES:]).rpartition("accredit: ")[2] or "it ended without a word"
         for option, word in WORDS.items():
             last = last.replace(f"{option} ", f"{word} ")
-        return last.replace(f"{self._folder.name}{os.sep}", "")[:500]
+        return last.replace(f"{self._folder.name}{os.sep}", "").replace(f"data{kind_of(self.name)}", self.name)[:500]

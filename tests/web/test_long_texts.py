@@ -52,6 +52,7 @@ def test_a_long_text_is_refused_with_what_can_be_done_and_both_ways_work(models)
     assert "=" not in refused["problem"]  # no argument of a Python call
     cut = list(explain(models, asked(text=text, cut=True)))
     assert cut[-1]["event"] == "done" and "did not read the whole text" in cut[-2]["blocks"]["notes"]
+    assert '<span class="unread">' in cut[-2]["blocks"]["lead"]  # not as if it had earned nothing
     second = list(explain(models, asked(text=text, part=1)))
     assert second[-1]["event"] == "done" and second[-2]["part"] == 1 and len(second[-2]["parts"]) > 1
     assert second[-2]["text"] in text and all(0.5 <= share <= 1 for _, share in second[-2]["parts"])

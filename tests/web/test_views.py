@@ -312,6 +312,26 @@ def test_what_a_link_asks_for_and_is_not_there_is_named_in_every_view(browser, s
     visit.close()
 
 
+def test_what_cannot_be_used_is_said_where_it_was_given(browser, server):
+    visit = Visit(browser, server, "#tables")
+    page = visit.page
+    unnamed = "a,b,\n" + "1,2,3\n" * 30
+    page.set_input_files("#table-file", {"name": "odd.csv", "mimeType": "text/csv", "buffer": unnamed.encode()})
+    visit.see("#table-name").to_have_text("odd.csv")
+    page.click("#tables-form .primary")
+    visit.see("#tables-form .problem").to_contain_text("The column to predict has no name in odd.csv.")
+    visit.open("flow")
+    page.fill("#flow-text", " ")
+    page.click("#flow-form .primary")
+    visit.see("#flow-form .problem").to_have_text("Write some words first: there is no text to draw.")
+    visit.open("game")
+    visit.finished()
+    page.fill("#game-players", f"{'x' * 90}, B")
+    page.keyboard.press("Tab")
+    visit.see("#game-form .problem").to_contain_text("has 90 characters, and a player’s name has up to 80.")
+    visit.close()
+
+
 def test_a_first_result_is_laid_out_some_at_a_time_and_a_next_one_at_once(browser, server):
     """No frame lays out more than a few hundred elements of what just arrived, however the result is nested."""
     visit = Visit(browser, server)

@@ -51,6 +51,7 @@ export function flowView(about, frame) {
   async function draw(pressed = false) {
     drawn = true;
     interrupted = false;
+    if (!text.value.trim()) return asking.tell("Write some words first: there is no text to draw.");
     const steps = range();
     if (steps && !steps.length) return asking.tell("The first layer comes after the last one. Choose layers from below to above.");
     by("layer").max = steps?.length ?? Math.max(total, Number(by("layer").value));

@@ -1,6 +1,6 @@
 // Game: a table of coalitions and payoffs; everything that follows from it is computed again as you type.
 import { ask, Problem, UNREACHABLE } from "/static/stream.js";
-import { element, later, nodes, pick, put, sentence, short } from "/static/page-parts.js";
+import { element, later, LONGEST, nodes, pick, put, sentence, short } from "/static/page-parts.js";
 import { sortable } from "/static/sorting.js";
 import { tableFile, takesFiles } from "/static/table.js";
 
@@ -201,6 +201,8 @@ export function gameView(about, frame) {
     const names = event.target.value.split(",").map((name) => name.trim()).filter(Boolean);
     if (!names.length || names.length > MOST) return tell(`Name between 1 and ${MOST} players.`);
     if (new Set(names).size < names.length) return tell("Two players have the same name.");
+    const long = names.find((name) => [...name].length > LONGEST);
+    if (long) return tell(`The name “${short(long, 30)}” has ${[...long].length} characters, and a player’s name has up to ${LONGEST}.`);
     const renamed = names.length === players.length;
     const old = names.map((name, k) => (renamed ? k : players.indexOf(name)));
     const kept = Array.from({ length: 1 << names.length }, (_, mask) =>

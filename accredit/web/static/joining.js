@@ -1,8 +1,7 @@
 // Joining words of the large strip into one player: drag across them with mouse, pen or finger, or mark them with Shift and the
 // arrow keys and press G. The listeners sit on the container; tokens have none.
-import { element } from "/static/page-parts.js";
+import { element, LONGEST } from "/static/page-parts.js";
 
-const LONGEST = 80; // characters of a name, as the server allows
 const short = (name) => [...name].slice(0, LONGEST).join(""); // by characters: half of an emoji is none
 
 function unlike(name, taken) {

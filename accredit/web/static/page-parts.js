@@ -208,6 +208,8 @@ export function element(name, properties = {}, ...children) {
   return made;
 }
 
+export const LONGEST = 80; // characters of a name, as the server allows
+
 // The beginning of a text; by characters, as half of an emoji is none.
 export const short = (text, most = 60) => ([...text].length > most ? `${[...text].slice(0, most).join("").trim()}…` : text);
 

@@ -80,7 +80,7 @@ export function tableView(about, frame) {
   function label() {
     by("table-name").textContent = file ? file.name : "The built-in table of patients";
     by("table-hint").textContent = file
-      ? `${file.columns.length} columns. A link cannot carry a file: save the result as one HTML file to keep or share it.`
+      ? `${file.columns.length} ${file.columns.length === 1 ? "column" : "columns"}. A link cannot carry a file: save the result as one HTML file to keep or share it.`
       : about.table
         ? `Drop rows for ${about.table}.`
         : "Press Explain to see it, or drop a table of your own.";
@@ -126,6 +126,7 @@ export function tableView(about, frame) {
 
   async function explain() {
     picking?.abort();
+    if (file && !about.table && !target.value) return asking.tell(`The column to predict has no name in ${file.name}. Give it one there, or choose another column.`);
     view.page = null;
     frame.savable();
     frame.remember("tables", file ? {} : { built: "in", shown: shown.value });
