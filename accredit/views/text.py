@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from accredit.core import Attribution, Attributions, Interactions, Selection
+from accredit.core import Attribution, Attributions, Holds, Interactions, Selection
 from accredit.core.arguments import checked_arguments
 from accredit.core.plain import rounded
 from accredit.explanation.result import Explanation
@@ -26,6 +26,7 @@ from accredit.views.words import (
 
 ROWS = 40  # players shown before the table is cut
 COLUMNS = 10  # outputs shown beside one another
+NOISE = 1e-9  # of what there was to share: a smaller credit is rounding, and gets no bar
 
 
 @checked_arguments
@@ -67,12 +68,23 @@ def text(
 
 def _attribution(result: Attribution, rows: int) -> str:
     one = credited(result)
-    lines = [f"{result.method}: {shared(result)} among {len(result)} {one}{'s' * (len(result) > 1)}"]
+    lines = [f"{result.method}: {_headline(result)}"]
     shown = result if len(result) <= rows else result.top(rows)
-    lines += table(*_columns(shown), bars=shown.credit.tolist())
+    noise = NOISE * abs(result.total or 0.0)
+    lines += table(*_columns(shown), bars=[0.0 if abs(x) < noise else x for x in shown.credit.tolist()])
     if len(result) > rows:
         lines.append(f"… {len(result) - rows} more {one}s of smaller credit")
     return "\n".join(lines + facts(result))
+
+
+def _headline(result: Attribution) -> str:
+    """What was shared among whom. A rule that is not efficient, or a part of a result, shares another sum than there was."""
+    who = f"{len(result)} {credited(result)}{'s' * (len(result) > 1)}"
+    if result.total is None or result.claim("efficiency").holds is not Holds.NO:
+        return f"{shared(result)} among {who}"
+    return (
+        f"credits of {who} add up to {rounded(float(result.credit.sum()))}; {rounded(result.total)} was there to share"
+    )
 
 
 def _attributions(result: Attributions, rows: int) -> str:

@@ -1,0 +1,19 @@
+"""Results as text: what was shared is said only where it was."""
+
+from accredit.games import TableGame
+from accredit.values import leave_one_out, shapley
+
+
+def test_a_part_and_a_rule_that_is_not_efficient_do_not_say_that_all_was_shared():
+    game = TableGame("abc", [0, 50, 20, 75, 25, 80, 90, 100])
+    said = [str(result).partition("\n")[0] for result in (shapley(game).top(1), leave_one_out(game), shapley(game))]
+    assert said == [
+        "shapley/Exact(): credits of 1 player add up to 38.33; 100 was there to share",
+        "leave-one-out: credits of 3 players add up to 55; 100 was there to share",
+        "shapley/Exact(): 100 shared among 3 players",
+    ]
+
+
+def test_rounding_has_no_bar():
+    assert "█" not in str(leave_one_out(TableGame("ab", [0, 2.0, 2.0, 2.0 + 1e-12])))
+    assert "█" in str(leave_one_out(TableGame("ab", [0, 2.0, 2.0, 2.1])))
