@@ -33,6 +33,9 @@ def flow(file: str, sources: tuple[str, ...], sinks: tuple[str, ...], as_json: b
 
     if len(sources) != len(sinks):
         raise InvalidInput(f"--from is given {len(sources)} times and --to {len(sinks)}; give one --to for each --from")
+    for source, sink in zip(sources, sinks, strict=True):
+        if source == sink:
+            raise InvalidInput(f"--from and --to are both {source!r}; name two nodes")
     graph = Graph.read(file)
     found: dict[str, Any]
     if not sources:

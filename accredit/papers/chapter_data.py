@@ -14,7 +14,7 @@ from accredit.papers.verdicts import of_share
 
 ROWS = 10  # training rows whose 2ᴺ subsets are all trained on
 SETTLED = 100  # full steps after which the classifier is at its minimum
-SUBSETS, DRAWS = 500, 200  # of a sampled reading, and how often it is drawn to count its intervals
+SUBSETS, DRAWS = 200, 600  # of a sampled reading, and how often it is drawn to count its intervals
 NOISE = 0.8  # ρ of the noise stability that is checked
 
 
