@@ -175,7 +175,7 @@ def _strips(explanation: Explanation, said: Said) -> Markup:
     names = [name for name, a, b in said.targets[1:] if b - a > 1 and method in explanation.others.get(name, {})][
         :STRIPS
     ]
-    drawn = [(name, Drawer(explanation.of(name), False).strip(method)) for name in names]
+    drawn = [(name, Drawer(explanation.of(name), "").strip(method)) for name in names]
     return render("answer", "strips", drawn=drawn)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from accredit.core import Attribution
 from accredit.explanation.result import Explanation
@@ -26,8 +26,11 @@ MANY = 80  # players from which the first drawing is set smaller, and what is ou
 COARSE = 96  # pixels of the longer edge up to which a picture is drawn with sharp pixels
 EDGED = 200  # patches up to which their borders are drawn
 TOGETHER = 28  # characters that stay on one line when no space parts them
-PIECE = 50  # tokens after which a long text may begin a new paragraph, and rows of a part of a long table
+PIECE = 80  # tokens after which a long text may begin a new paragraph, and rows of a part of a long table
 
+# Tokens tell their numbers: in a file they are links, which need no script; on the page, where a script listens, they are not,
+# as a browser looks once more at each of thousands of links when they are drawn. "" draws them only.
+Live = Literal["", "file", "page"]
 Word = tuple[int, str, str, str, str, str, str]  # number, classes, label, text, colour, bar, whisker
 Run = tuple[str, list[Word], bool]  # text that nobody plays, then tokens, and whether these stay on one line
 Patch = tuple[int, str, str, str]  # number, outline, colour, label
@@ -83,7 +86,7 @@ class _Scale:
 class Drawer:
     """Draws one explanation; knows where its segments are and how players are numbered."""
 
-    def __init__(self, explanation: Explanation, live: bool, largest: float = 0.0) -> None:
+    def __init__(self, explanation: Explanation, live: Live, largest: float = 0.0) -> None:
         self.explanation, self.live = explanation, live
         self.texts = [segments(explanation, part) for part in range(1 if explanation.pair is None else 2)]
         named = (p for _, a in explanation for p in a.players)

@@ -13,7 +13,7 @@ from accredit.models.prompt import visible
 from accredit.views.answer_page import answer_blocks
 from accredit.views.answer_page import headline as answer_headline
 from accredit.views.answer_text import payoff_words
-from accredit.views.drawer import Drawer
+from accredit.views.drawer import Drawer, Live
 from accredit.views.engine import render
 from accredit.views.flow import flow_svg, left_out
 from accredit.views.notation import mark
@@ -40,12 +40,12 @@ def headline(explanation: Explanation) -> str:
     return f"Why {asked}?" if explanation.target == predicted else f"What supports {asked}?"
 
 
-def explanation_body(explanation: Explanation, live: bool = False) -> Markup:
-    """Everything but the document and the headline; `live` makes tokens links to their numbers and adds the inspector."""
+def explanation_body(explanation: Explanation, live: Live = "") -> Markup:
+    """Everything but the document and the headline; `live` lets tokens tell their numbers and adds the inspector."""
     return render("parts", "joined", pieces=list(explanation_blocks(explanation, live).values()))
 
 
-def explanation_blocks(explanation: Explanation, live: bool = False) -> dict[str, str]:
+def explanation_blocks(explanation: Explanation, live: Live = "") -> dict[str, str]:
     """The body in pieces, by name and in order, so that a page that is shown can renew only what has changed."""
     drawer = Drawer(explanation, live)
     notes = render("explanation", "notes", lines=[line for line in explanation.notes if line != NOTHING_KNOWN])

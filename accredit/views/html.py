@@ -109,4 +109,4 @@ def explanation_page(explanation: Explanation) -> str:
     (True, True)
     """
     script = "inspector" if explanation.said is None else "answers"
-    return page(headline(explanation), explanation_body(explanation, live=True), script_of=(script, "following"))
+    return page(headline(explanation), explanation_body(explanation, live="file"), script_of=(script, "following"))

@@ -49,7 +49,7 @@ def verdict(before: Explanation, after: Explanation) -> str:
 
 def _side(name: str, explanation: Explanation, method: str, largest: float) -> Side:
     said, shares = dict(explanation.prediction)[explanation.target], _shares(explanation)
-    drawer = Drawer(explanation, live=False, largest=largest)
+    drawer = Drawer(explanation, live="", largest=largest)
     return Side(
         name, _number(said, shares), f"{100 * said:.2f}" if shares else "", drawer.strip(method), drawer.direction
     )

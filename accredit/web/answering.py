@@ -49,7 +49,7 @@ def answer(models: Any, task: Event) -> Iterator[Event]:
             if not made.attributions:
                 raise InvalidInput(next(iter(made.refused.values())))
             yield {"event": "result", "done": len(asked), "of": len(asked), "title": headline(made),
-                   "html": explanation_body(made, live=True), "answer": made.said.text if made.said else ""}  # fmt: skip
+                   "html": explanation_body(made, live="page"), "answer": made.said.text if made.said else ""}  # fmt: skip
             yield {"event": "done", "page": explanation_page(made), "json": made.to_json()}
         else:
             ended.append(event)

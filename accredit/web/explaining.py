@@ -49,7 +49,7 @@ def explain(models: Any, task: Event) -> Iterator[Event]:
                 event = replace(event, why=without_places(event.why, models.explainers))
             ended.append(event)
             explanation = assembled(subject, asked, ended)
-            blocks = explanation_blocks(explanation, live=True)
+            blocks = explanation_blocks(explanation, live="page")
             fresh = {name: block for name, block in blocks.items() if shown.get(name) != block}
             shown = blocks
             yield {

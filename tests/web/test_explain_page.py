@@ -310,7 +310,7 @@ def test_what_is_out_of_sight_is_not_laid_out_and_is_there_all_the_same(browser,
     from tests.views.samples import sample
 
     words = 2000
-    blocks = explanation_blocks(sample(" ".join(f"word{k}" for k in range(words)), flow=False), live=True)
+    blocks = explanation_blocks(sample(" ".join(f"word{k}" for k in range(words)), flow=False), live="page")
     visit = Visit(browser, server)
     page = visit.page
     pauses, later = page.evaluate(

@@ -903,7 +903,7 @@ def test_a_text_of_512_tokens_stays_light_and_no_token_listens(browser, server):
     long = sample(" ".join(f"word{k}" for k in range(words)), flow=False)
     visit = Visit(browser, server)
     page = visit.page
-    methods, blocks = len(long.attributions), explanation_blocks(long, live=True)
+    methods, blocks = len(long.attributions), explanation_blocks(long, live="page")
     page.evaluate(
         """async ([blocks, order]) => {
           const { Blocks, parsed } = await import("/static/page-parts.js");

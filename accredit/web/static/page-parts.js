@@ -4,7 +4,8 @@ import { events, Problem, UNREACHABLE } from "/static/stream.js";
 
 // The server escaped every name. A document that is not shown runs no script, and the policy of the page forbids handlers too.
 // Much of it is parsed in slices, with a frame between them: work that only yields is taken up again before anything is drawn.
-const SLICE = 50_000; // characters, of which one slice is parsed between two frames
+const SLICE = 50_000; // characters
+const FRAME = 2 * SLICE; // characters that are parsed between two frames
 const WAIT = 100; // milliseconds after which a page that draws no frames goes on
 export const breath = () =>
   new Promise((go) => {
@@ -20,13 +21,12 @@ export async function nodes(html) {
   const apart = document.implementation.createHTMLDocument("");
   for (let at = 0; at < html.length; at += SLICE) {
     const slice = html.slice(at, at + SLICE);
-    if (written + slice.length > SLICE) await drawn();
+    if (written + slice.length > FRAME) await drawn();
     written += slice.length;
     apart.write(slice);
   }
   apart.close();
-  if (html.length > SLICE) await drawn(); // thousands of elements that change their document are work of their own
-  return [...apart.body.childNodes].map((node) => document.adoptNode(node));
+  return [...apart.body.childNodes];
 }
 
 // What an event brings to be drawn, parsed: `html` becomes `made`, and each of `blocks` its nodes.
