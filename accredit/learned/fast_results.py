@@ -136,7 +136,7 @@ def said(found: Values, names: Sequence[str], what: str = "row") -> tuple[str, .
     if len(found.kept_unsure):
         notes.append(
             f"{_listed(found.kept_unsure, names, what)} predicted although the explainer is unsure there: the limit of "
-            f"{len(found.computed)} is spent. Raise fallback=… to compute more."
+            f"{len(found.computed)} is spent; a larger fallback computes more."
         )
     return tuple(notes)
 
