@@ -112,7 +112,7 @@ class Report:
             by_interval = sum(v.sampled for v in self.verdicts)
             if by_interval:
                 told += (
-                    f" By intervals of 95 % {by_interval} {'was' if by_interval == 1 else 'were'} told, each for itself: "
+                    f" By intervals of 95 % {by_interval} {'was' if by_interval == 1 else 'were'} told: "
                     "one such verdict in twenty may be wrong."
                 )
             head += [told, "\n".join(summary)]

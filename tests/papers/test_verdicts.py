@@ -77,7 +77,7 @@ def test_the_report_counts_what_an_interval_told():
     )
     report.verdict("One run", over_runs(np.array([0.5]), low=0), "seen")
     assert (
-        "By intervals of 95 % 2 were told, each for itself: one such verdict in twenty may be wrong."
+        "By intervals of 95 % 2 were told: one such verdict in twenty may be wrong."
         in report.markdown()
     )
 
