@@ -76,10 +76,7 @@ def test_the_report_counts_what_an_interval_told():
         "Two means", all_of([over_runs(np.array([0.5, 0.6, 0.7, 0.6]), high=0), Judgement(Found.OPEN)]), "seen"
     )
     report.verdict("One run", over_runs(np.array([0.5]), low=0), "seen")
-    assert (
-        "By intervals of 95 % 2 were told: one such verdict in twenty may be wrong."
-        in report.markdown()
-    )
+    assert "By intervals of 95 % 2 were told: one such verdict in twenty may be wrong." in report.markdown()
 
 
 def test_a_report_tells_the_three_apart():
