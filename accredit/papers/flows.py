@@ -111,8 +111,8 @@ def _structure(report: Report, model: str, found: Sequence[Seen], seed: int) -> 
     rows = []
     for k, outputs in enumerate(("all tokens", "tokens that the output is read from")):
         cells = [
-            bootstrap(np.array([getattr(s, field)[k] for s in found]), seed=seed)
-            for field in ("width", "free", "collapse", "renumbered")
+            bootstrap(np.array([getattr(s, field)[k] for s in found]), seed=seed, within=ends)
+            for field, ends in (("width", None), ("free", (0, 1)), ("collapse", (0, 1)), ("renumbered", (-1, 1)))
         ]
         rows.append([outputs, *(f"{i:.2f}" for i in cells)])
     report.table(
@@ -126,7 +126,7 @@ def _structure(report: Report, model: str, found: Sequence[Seen], seed: int) -> 
         f"{joint.mean():.0%} of tokens have a credit that differs between max flows, some in {int((joint > 0).sum())} of "
         f"{len(found)} sentences",
     )
-    collapsed = bootstrap(pairs, seed=seed)
+    collapsed = bootstrap(pairs, seed=seed, within=(0, 1))
     report.verdict(
         f"{model}: fewer than half of the pairwise flows ignore the layers in between",
         of_estimate(collapsed, high=0.5, count=len(found), unit="sentence"),
