@@ -1,6 +1,7 @@
 """docs/reports/wheels.md from the lines of tools/release_check.py: `python -m tools.wheel_page`.
 
-Only the wheel that was tried last is shown. `make release-check` and `make oldest` append lines and write the page.
+A table shows one wheel: the one that was tried last with those versions, and named above it. `make release-check` and
+`make oldest` append lines and write the page.
 """
 
 from __future__ import annotations
@@ -55,34 +56,47 @@ def untried(lines: list[dict[str, Any]]) -> str:
     return f"Not tried with this wheel: {listed}." if listed else "Every extra was tried on every supported Python."
 
 
+def tried_last(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Those of the wheel that the last of these lines is about."""
+    return [line for line in lines if line["digest"] == lines[-1]["digest"]]
+
+
+def about(line: dict[str, Any]) -> str:
+    """The wheel of a line: its name, size, day and machine, and what is wrong with it."""
+    found = line["faults"] or ["none: the sdist builds the same wheel, twine accepts the metadata, mypy sees the types"]
+    return (
+        f"`{line['wheel']}` ({line['digest']}), {line['megabytes']:.1f} MB, {line['date']}, {line['machine']}. "
+        f"Faults: {'; '.join(found)}."
+    )
+
+
 def page(text: str) -> str:
-    """The page of these JSON lines: those of the wheel that was tried last, and of no other."""
+    """The page of these JSON lines: one table for the usual versions, one for the lowest, each about one wheel."""
     every = [json.loads(line) for line in text.splitlines()]
-    last = every[-1]
-    lines = [line for line in every if line["digest"] == last["digest"]]
-    found = last["faults"] or ["none: the sdist builds the same wheel, twine accepts the metadata, mypy sees the types"]
+    usual, oldest = (tried_last([line for line in every if line["oldest"] == old]) for old in (False, True))
     parts = [
         "# The wheel, tried",
         "Made by `make release-check` and `make oldest`: each extra alone, in an empty environment, then used in an empty "
         "folder by the commands that need it. Seconds are on the clock of a busy machine, with downloads; megabytes are of the "
         "whole environment, in which pip, numpy and scipy take about 250.",
-        f"`{last['wheel']}` ({last['digest']}), {last['megabytes']:.1f} MB, {last['date']}, {last['machine']}. "
-        f"Faults: {'; '.join(found)}.",
-        "## With the versions that the tests use",
-        table([line for line in lines if not line["oldest"]]),
-        untried([line for line in lines if not line["oldest"]]),
     ]
-    if not any(line["oldest"] for line in lines):
-        parts.append("The lowest versions that are allowed were not tried with this wheel (`make oldest`).")
-    if oldest := [line for line in lines if line["oldest"]]:
+    if usual:
+        parts += ["## With the versions that the tests use", about(usual[-1]), table(usual), untried(usual)]
+    if oldest:
         torch = (
             f"`{TORCH}` is not the lowest: older builds for CPUs could not be had." if TORCH in lowest(oldest) else ""
         )
+        earlier = (
+            "" if not usual or usual[-1]["digest"] == oldest[-1]["digest"] else "Another wheel than the one above. "
+        )
         parts += [
             "## With the lowest versions that are allowed",
+            earlier + about(oldest[-1]),
             f"Pinned: {lowest(oldest)}. {torch}".rstrip(),
             table(oldest),
         ]
+    else:
+        parts.append("The lowest versions that are allowed were not tried (`make oldest`).")
     return "\n\n".join(parts) + "\n"
 
 

@@ -73,6 +73,10 @@ def test_rows_of_two_wheels_do_not_share_a_table():
     shown = wheel_page.page("\n".join(map(json.dumps, lines)))
     assert "| none |" in shown and "| data |" not in shown
     assert "Python 3.11: flow, text, data" in shown and "lowest versions that are allowed were not tried" in shown
+    low = LINE | {"digest": "earlier", "oldest": True, "trial": TRIAL | {"extra": "cluster"}}
+    usual, lowest = wheel_page.page("\n".join(map(json.dumps, [low, *lines]))).split("## With the lowest")
+    assert "(d)" in usual and "cluster |" not in usual
+    assert "Another wheel than the one above. `w` (earlier)" in lowest and "| cluster |" in lowest
 
 
 def test_a_trial_is_repeated_unless_it_passed_with_this_wheel_and_these_versions(tmp_path):
