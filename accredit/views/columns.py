@@ -34,7 +34,7 @@ def bar(value: float, largest: float) -> str:
 
 
 def printable(name: str) -> str:
-    """A name that cannot move the cursor, change colours or turn the reading direction. Joiners stay where scripts and emoji
+    r"""A name that cannot move the cursor, change colours or turn the reading direction. Joiners stay where scripts and emoji
     need them; beside a plain letter they would only hide.
 
     >>> printable("\U0001f468\u200d\U0001f469") == "\U0001f468\u200d\U0001f469", printable("a\u200db\u202e")

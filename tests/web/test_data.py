@@ -36,7 +36,7 @@ def path(tmp_path):
 def test_an_empty_journal_is_shown_as_such(path):
     Journal(path).close()
     assert watch(path).values is None
-    assert "Too few payoffs yet" in data_body(watch(path))
+    assert "first values appear here" in data_body(watch(path))
 
 
 def test_a_missing_journal_is_refused(path):
