@@ -37,6 +37,7 @@ class Judgement:
     found: Found
     needs: str = ""  # what it would take to tell
     sampled: bool = field(default=False, repr=False, compare=False)  # told by an interval, which may miss
+    runs: float = field(default=0, repr=False, compare=False)  # that it would take to tell, where that can be counted
 
     @classmethod
     def of(cls, holds: bool | np.bool_ | Found | Judgement | None) -> Judgement:
@@ -67,10 +68,11 @@ def over_runs(
 
     count = len(values)
     if count < FEWEST:
-        return Judgement(Found.OPEN, f"one {unit} judges nothing; run at least {FEWEST}")
+        return Judgement(Found.OPEN, f"one {unit} judges nothing; run at least {FEWEST}", runs=FEWEST)
     mean, spread = float(values.mean()), float(values.std(ddof=1))
     if spread <= ROUNDING * abs(mean) and count < FEWEST_EQUAL:
-        return Judgement(Found.OPEN, f"{count} equal {unit}s show no spread; run at least {FEWEST_EQUAL}")
+        needs = f"{count} equal {unit}s show no spread; run at least {FEWEST_EQUAL}"
+        return Judgement(Found.OPEN, needs, runs=FEWEST_EQUAL)
     tail = (1 - LEVEL) / 2 / family
     half = float(t.isf(tail, count - 1)) * spread / count**0.5
     room = min(abs(mean - edge) for edge in (low, high))
@@ -124,22 +126,23 @@ def _judged(bottom: float, top: float, low: float, high: float, needed: int | No
     if top < low or bottom > high:
         return Judgement(Found.REFUTED, sampled=True)
     if needed is None:
-        return Judgement(Found.OPEN, f"many more {unit}s: the mean lies on the edge")
-    return Judgement(Found.OPEN, f"about {needed:,} {unit}s, if mean and spread stay as they are")
+        return Judgement(Found.OPEN, f"many more {unit}s: the mean lies on the edge", runs=inf)
+    return Judgement(Found.OPEN, f"about {needed:,} {unit}s, if mean and spread stay as they are", runs=needed)
 
 
 def all_of(judgements: Iterable[Judgement]) -> Judgement:
-    """A statement of several parts: refuted by any, open if any is, else it holds.
+    """A statement of several parts: refuted by any, open if any is, else it holds. What it takes is what the part takes that wants
+    most.
 
-    >>> all_of([Judgement(Found.HOLDS), Judgement(Found.OPEN, "9 seeds")]).needs
+    >>> all_of([Judgement(Found.OPEN, "5 seeds", runs=5), Judgement(Found.OPEN, "9 seeds", runs=9)]).needs
     '9 seeds'
     """
     listed = list(judgements)
     for found in (Found.REFUTED, Found.OPEN):
         some = [j for j in listed if j.found is found]
         if some:
-            needs = "; ".join(dict.fromkeys(j.needs for j in some if j.needs))
-            return Judgement(found, needs, sampled=all(j.sampled for j in some))
+            most = max(some, key=lambda j: j.runs)
+            return Judgement(found, most.needs, all(j.sampled for j in some), most.runs)
     return Judgement(Found.HOLDS, sampled=any(j.sampled for j in listed))
 
 
