@@ -131,8 +131,8 @@ def _judged(bottom: float, top: float, low: float, high: float, needed: int | No
 
 
 def all_of(judgements: Iterable[Judgement]) -> Judgement:
-    """A statement of several parts: refuted by any, open if any is, else it holds. What it takes is what the part takes that wants
-    most.
+    """A statement of several parts: refuted by any, open if any is, else it holds. What it takes is what the part that wants
+    most takes.
 
     >>> all_of([Judgement(Found.OPEN, "5 seeds", runs=5), Judgement(Found.OPEN, "9 seeds", runs=9)]).needs
     '9 seeds'
