@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 import sqlite3
+from collections import Counter
 from contextlib import closing
 from dataclasses import asdict, replace
 from math import log
@@ -351,3 +353,18 @@ def test_missing_data_end_the_command_with_nothing_written(tmp_path):
     assert "glove6b_50d_top40k.npz" in str(result.exception) and "https://" in str(result.exception)
     with pytest.raises(InvalidInput, match="seeds=0"):
         shortcuts.shortcuts(tmp_path, seeds=0)
+
+
+@pytest.mark.parametrize(
+    ("name", "record", "runs"), [("shortcuts", "shortcuts/runs.sqlite", 8), ("selection", "selection.sqlite", 44)]
+)
+def test_the_record_holds_every_run_of_its_report(name, record, runs):
+    root = Path(__file__).parents[2]
+    written = (root / f"docs/reports/{name}.md").read_text(encoding="utf-8")
+    seeds = int(re.search(r"--seeds (\d+)", written)[1])
+    with closing(
+        sqlite3.connect(f"file:{root / 'benchmarks/results/papers' / record}?mode=ro&immutable=1", uri=True)
+    ) as file:
+        keys = [json.loads(key) for (key,) in file.execute("SELECT key FROM finished")]
+    held = Counter(key["seed"] for key in keys if key.get("part", "report") == "report")
+    assert all(held[seed] >= runs for seed in range(seeds)), held
