@@ -23,7 +23,7 @@ from accredit.values.intervals import (
     unseen_chance,
 )
 from accredit.values.pairs import Pairs, Sample, SizeLaw
-from accredit.values.sampling import FEW_DRAWS, Ledger, Sampled, described, known_whole, reported, run
+from accredit.values.sampling import FEW_DRAWS, Judged, Ledger, Sampled, described, known_whole, reported, run
 
 FOLDS = 5
 FIT_PAIRS = 2  # pairs per player before a control is fitted; with fewer the fit adds more noise than it removes
@@ -169,17 +169,6 @@ def score_bounds(law: SizeLaw, control: Control, low: float, high: float) -> tup
     return float(np.min(corners)), float(np.max(corners))
 
 
-@dataclass(frozen=True)
-class Judged:
-    """An estimate, how far it may be off, and what that rests on."""
-
-    credit: FloatArray  # (n,)
-    stderr: FloatArray | None  # (n,); None after a single score
-    half_widths: FloatArray | None
-    because: str
-    freedom: float | None = None
-
-
 def judged(sample: Sample, law: SizeLaw, ledger: Ledger, confidence: Confidence, share: float) -> Judged:
     """Estimate and interval from all pairs so far, with `share` of the error granted to this look."""
     error = confidence.error(law.players) * share
@@ -256,10 +245,7 @@ def semivalue_of_pairs(
         ledger,
         method,
         claims,
-        found.credit,
-        found.stderr,
-        found.half_widths,
-        found.because,
+        found,
         confidence,
         ended,
         seed,

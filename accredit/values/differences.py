@@ -23,6 +23,7 @@ from accredit.values.every_output import solves_every_output
 from accredit.values.intervals import Moments
 from accredit.values.orders import random_places
 from accredit.values.sampling import (
+    Judged,
     Ledger,
     Sampled,
     checked,
@@ -141,20 +142,8 @@ class DifferencesHint(Sampled):
             Claim("null player", Holds.IN_THE_LIMIT, "consistent; the number of draws depends on their sizes"),
             linearity(self),
         )
-        return reported(
-            game,
-            ledger,
-            method,
-            claims,
-            moments.mean,
-            moments.stderr,
-            widths,
-            because,
-            confidence,
-            ended,
-            self.seed,
-            {"draws": ended.units},
-        )
+        found = Judged(moments.mean, moments.stderr, widths, because)
+        return reported(game, ledger, method, claims, found, confidence, ended, self.seed, {"draws": ended.units})
 
 
 class _Hint:

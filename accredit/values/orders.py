@@ -18,6 +18,7 @@ from accredit.core.arguments import check_fields
 from accredit.values.every_output import solves_every_output
 from accredit.values.intervals import Moments
 from accredit.values.sampling import (
+    Judged,
     Ledger,
     Sampled,
     checked,
@@ -132,20 +133,8 @@ def _solved(game: Game, settings: Permutations | Antithetic, units: int | None, 
     ended = run(settings, settings.budget, ledger, draw, half_widths, cost=cost, unit=unit, units=units)
     widths, because = half_widths(ended.share), mean_because(moments, confidence, unit)
     claims, certificate = _claims(settings), {"draws": moments.count}
-    return reported(
-        game,
-        ledger,
-        method,
-        claims,
-        moments.mean,
-        moments.stderr,
-        widths,
-        because,
-        confidence,
-        ended,
-        settings.seed,
-        certificate,
-    )
+    found = Judged(moments.mean, moments.stderr, widths, because)
+    return reported(game, ledger, method, claims, found, confidence, ended, settings.seed, certificate)
 
 
 def _claims(settings: Sampled) -> tuple[Claim, ...]:

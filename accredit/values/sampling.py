@@ -343,15 +343,23 @@ def known_whole(
     )
 
 
+@dataclass(frozen=True)
+class Judged:
+    """An estimate, how far it may be off, and what that rests on."""
+
+    credit: FloatArray  # (n,)
+    stderr: FloatArray | None  # (n,); None after a single score
+    half_widths: FloatArray | None
+    because: str
+    freedom: float | None = None
+
+
 def reported(
     game: Game,
     ledger: Ledger,
     method: str,
     claims: tuple[Claim, ...],
-    credit: FloatArray,
-    stderr: FloatArray | None,
-    half_widths: FloatArray | None,
-    because: str,
+    found: Judged,
     confidence: Confidence,
     ended: Ended,
     seed: int,
@@ -359,6 +367,7 @@ def reported(
 ) -> Attribution:
     """The result of a sampled value."""
     check_spread(ledger.spread)
+    credit, half_widths, because = found.credit, found.half_widths, found.because
     kept = half_widths is not None
     if kept and confidence.simultaneous:
         because += (
@@ -372,7 +381,7 @@ def reported(
         ledger.total,
         method,
         claims,
-        stderr=stderr,
+        stderr=found.stderr,
         interval=None if half_widths is None else np.stack([credit - half_widths, credit + half_widths], axis=1),
         level=confidence.level if kept else None,
         precision=Precision.interval(because) if kept else Precision.unknown(because),
