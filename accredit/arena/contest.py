@@ -29,12 +29,6 @@ METRICS: dict[str, Metric] = {
         Infidelity(), AOPC(), HitAt(1), HitAt(2), DropAt(1), DropAt(2), LinearDatamodelingScore(),
     )
 }  # fmt: skip
-WITHIN = {
-    "hit@1": (0.0, 1.0),
-    "hit@2": (0.0, 1.0),
-    "post-hoc accuracy": (0.0, 1.0),
-    "lds": (-1.0, 1.0),
-}  # shares, correlations
 ANSWER_METRICS = ("hit@1", "hit@2", "drop@1", "drop@2", "lds")  # a few parts earn an answer, and it is known which
 DEFAULT_METRICS = tuple(  # aopc over all players is deletion upside down
     name for name in METRICS if name not in (*ANSWER_METRICS, "aopc")

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from accredit.arena.contest import METRICS, ORACLE, RANDOM, WITHIN, RowResult
+from accredit.arena.contest import METRICS, ORACLE, RANDOM, RowResult
 from accredit.core import Estimate, FloatArray, IntArray, InvalidInput, Precision
 from accredit.core.statistics import holm
 from accredit.evaluate.agreement import spearman_square
@@ -195,7 +195,7 @@ def _standing(rows: Sequence[RowResult], name: str, scores: _Scores, level: floa
     for metric in scores.metrics:
         values = np.array([e.scores[metric] for e in worked if e.scores.get(metric) is not None], dtype=np.float64)
         if len(values):
-            measured[metric] = bootstrap(values, level=level, count=RESAMPLES, seed=seed, within=WITHIN.get(metric))
+            measured[metric] = bootstrap(values, level=level, count=RESAMPLES, seed=seed, within=METRICS[metric].within)
             measured_on[metric] = len(values)
         reasons = [e.because[metric] for e in worked if metric in e.because]
         if reasons:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -10,7 +11,7 @@ from accredit.core import Attribution, BoolArray, FloatArray, Game
 from accredit.core.arguments import check_fields
 from accredit.evaluate.chains import best_chain, ordering, tops, trapezoid
 from accredit.evaluate.erasure import ranked
-from accredit.evaluate.metric import Better, Result, scores_of
+from accredit.evaluate.metric import Better, Ends, Result, scores_of
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,7 @@ class Deletion:
     name: str = "deletion"
     better: Better = "lower"
     paper: str = "Petsiuk, Das and Saenko (2018)"
+    within: ClassVar[Ends | None] = None
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -67,6 +69,7 @@ class Insertion:
     name: str = "insertion"
     better: Better = "higher"
     paper: str = "Petsiuk, Das and Saenko (2018)"
+    within: ClassVar[Ends | None] = None
 
     def __post_init__(self) -> None:
         check_fields(self)

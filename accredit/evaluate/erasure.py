@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import comb
+from typing import ClassVar
 
 import numpy as np
 
@@ -23,7 +24,7 @@ from accredit.core import (
 from accredit.core.arguments import check_fields
 from accredit.core.statistics import ROUNDING
 from accredit.evaluate.chains import best_chain, checked_fractions, ordering, sizes_of, tops
-from accredit.evaluate.metric import Better, NotApplicable, Result, scores_of
+from accredit.evaluate.metric import Better, Ends, NotApplicable, Result, scores_of
 
 EVERY_CHOICE = 2000  # choices of players to remove that are all tried
 BINS = (0.01, 0.05, 0.1, 0.2, 0.5)  # of the players; the thresholds of ERASER
@@ -100,6 +101,7 @@ class Comprehensiveness:
     name: str = "comprehensiveness"
     better: Better = "higher"
     paper: str = "DeYoung et al. (2020)"
+    within: ClassVar[Ends | None] = None
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -136,6 +138,7 @@ class Sufficiency:
     name: str = "sufficiency"
     better: Better = "lower"
     paper: str = "DeYoung et al. (2020)"
+    within: ClassVar[Ends | None] = None
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -173,6 +176,7 @@ class LogOdds:
     name: str = "log-odds"
     better: Better = "lower"
     paper: str = "Shrikumar et al. (2017); Chen, Zheng and Ji (2020)"
+    within: ClassVar[Ends | None] = None
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -216,6 +220,7 @@ class AOPC:
     name: str = "aopc"
     better: Better = "higher"
     paper: str = "Samek et al. (2017)"
+    within: ClassVar[Ends | None] = None
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -257,6 +262,7 @@ class DropAt:
     k: int
     better: Better = "higher"
     paper: str = "Cohen-Wang et al. (2024)"
+    within: ClassVar[Ends | None] = None
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -309,6 +315,7 @@ class PostHocAccuracy:
     name: str = "post-hoc accuracy"
     better: Better = "higher"
     paper: str = "Chen et al. (2018)"
+    within: ClassVar[Ends | None] = (0.0, 1.0)
 
     def __post_init__(self) -> None:
         check_fields(self)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -10,7 +11,7 @@ from accredit.core import Attribution, BoolArray, FloatArray, Game, InvalidInput
 from accredit.core.arguments import check_fields
 from accredit.core.statistics import tied
 from accredit.evaluate.erasure import ranked
-from accredit.evaluate.metric import Better, NotApplicable, Result, scores_of, unit_of
+from accredit.evaluate.metric import Better, Ends, NotApplicable, Result, scores_of, unit_of
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,7 @@ class HitAt:
     truth: tuple[int, ...] = ()  # numbers of players
     better: Better = "higher"
     paper: str = ""
+    within: ClassVar[Ends | None] = (0.0, 1.0)
 
     def __post_init__(self) -> None:
         check_fields(self)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Literal, Protocol, runtime_checkable
+from typing import ClassVar, Literal, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from accredit.core.numbers import shown
 
 Result = Attribution | Selection
 Better = Literal["higher", "lower"]
+Ends = tuple[float, float]
 
 
 class NotApplicable(AccreditError, ValueError):
@@ -53,6 +54,11 @@ class Metric(Protocol):
         ...
 
     @property
+    def within(self) -> Ends | None:
+        """The ends that no value can pass, as of a share or a correlation; None where there are none."""
+        ...
+
+    @property
     def paper(self) -> str:
         """Where it was defined."""
         ...
@@ -78,6 +84,7 @@ class Unfit:
     better: Better
     paper: str
     because: str
+    within: ClassVar[Ends | None] = None
 
     def plan(self, result: Result) -> BoolArray:
         raise NotApplicable(self.because)

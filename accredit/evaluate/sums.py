@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations
 from math import comb
+from typing import ClassVar
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from accredit.core import Attribution, BoolArray, FloatArray, Game, InvalidInput
 from accredit.core.arguments import check_fields
 from accredit.core.coalitions import from_index
 from accredit.core.statistics import rank_correlation, ranks, tied
-from accredit.evaluate.metric import Better, NotApplicable, Result, unit_of
+from accredit.evaluate.metric import Better, Ends, NotApplicable, Result, unit_of
 
 SAME = 0.01  # totals that differ by more than this share are totals of different things
 FRESH = 0x1D5  # marks the stream of random numbers for coalitions that only measure
@@ -70,6 +71,7 @@ class SensitivityN:
     name: str = "sensitivity-n"
     better: Better = "higher"
     paper: str = "Ancona et al. (2018)"
+    within: ClassVar[Ends | None] = (-1.0, 1.0)
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -157,6 +159,7 @@ class Infidelity:
     name: str = "infidelity"
     better: Better = "lower"
     paper: str = "Yeh et al. (2019)"
+    within: ClassVar[Ends | None] = None
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -222,6 +225,7 @@ class LinearDatamodelingScore:
     name: str = "lds"
     better: Better = "higher"
     paper: str = "Park et al. (2023)"
+    within: ClassVar[Ends | None] = (-1.0, 1.0)
 
     def __post_init__(self) -> None:
         check_fields(self)

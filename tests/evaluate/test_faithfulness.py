@@ -13,8 +13,10 @@ from accredit.evaluate import (
     AOPC,
     Comprehensiveness,
     Deletion,
+    HitAt,
     Infidelity,
     Insertion,
+    LinearDatamodelingScore,
     LogOdds,
     NotApplicable,
     PostHocAccuracy,
@@ -120,6 +122,18 @@ def test_batched_equals_looped_and_asks_once():
                     continue
                 one_by_one = np.array([game.payoff(row[None])[0] for row in plan])
                 assert_allclose(together[name][metric.name].value, metric.score(result, one_by_one), rtol=0, atol=1e-10)
+
+
+BOUNDED = [PostHocAccuracy(), SensitivityN(), LinearDatamodelingScore(), HitAt(1, truth=(0, 2))]
+
+
+@pytest.mark.parametrize("metric", BOUNDED, ids=lambda m: m.name)
+def test_no_value_passes_the_ends_that_a_metric_names(metric):
+    low, high = metric.within
+    for seed in range(20):
+        game = random_probabilities(5, seed)
+        for result in (shapley(game), random_scores(game, seed)):
+            assert low <= measure(metric, game, result) <= high
 
 
 def linear(n: int) -> TableGame:
