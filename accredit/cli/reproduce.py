@@ -134,19 +134,22 @@ def flows(
     type=NamedPath(file_okay=False),
     help="Folder with the Linzen sentences, GloVe and plain text.",
 )
-@click.option("--weights", type=NamedPath(), help="Folder of a trained model: loaded if there, else written.")
+@click.option("--weights", type=NamedPath(), help="Folder of trained models: loaded if there, else written.")
 @click.option(
     "--start",
     type=NamedPath(file_okay=False, exists=True),
     help="Folder of a pretrained BERT of six layers to begin with, such as all-MiniLM-L6-v2; default: at random.",
 )
+@click.option("--seeds", type=Count(min=1), help="Models to train, each from a seed of its own; default 3, quick 1.")
 @_with(OPTIONS)
-def agreement(data: str, weights: str | None, start: str | None, quick: bool, out: str, seed: int) -> None:
+def agreement(
+    data: str, weights: str | None, start: str | None, seeds: int | None, quick: bool, out: str, seed: int
+) -> None:
     """The verb-number study: attention, rollout and flow against blank-out, layer by layer."""
     from accredit.papers.agreement import agreement as run
 
     kept, begun = (Path(folder) if folder else None for folder in (weights, start))
-    _finish(run(Path(data), kept, quick, seed, begun), out)
+    _finish(run(Path(data), kept, quick, seed, begun, seeds or (1 if quick else 3)), out)
 
 
 @reproduce.command()

@@ -9,10 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from accredit.core import Estimate, FloatArray
+from accredit.core import FloatArray
 from accredit.core.plain import rounded
 from accredit.evaluate.agreement import spearman
-from accredit.evaluate.bootstrap import bootstrap
 from accredit.papers.report import Report
 from accredit.papers.verb_number import (
     UNKNOWN,
@@ -24,7 +23,7 @@ from accredit.papers.verb_number import (
     minimal_pairs,
     train,
 )
-from accredit.papers.verdicts import all_of, of_estimate, over_runs
+from accredit.papers.verdicts import Found, all_of, over_runs
 
 READINGS = ("raw", "rollout", "flow")
 TRUTHS = ("blank-out", "input gradient")
@@ -43,39 +42,87 @@ STUDIED = 400  # of them, on which readings of attention are compared
 FEWEST = 4  # words of a sentence on which ranks are compared
 
 
-def agreement(
-    data: Path, weights: Path | None = None, quick: bool = False, seed: int = 0, start: Path | None = None
-) -> Report:
-    """Train the model (or load `weights`), measure, and print our table beside the published one.
+@dataclass(frozen=True)
+class Run:
+    """One model, trained from one seed, and what it says of sentences that it was not trained on."""
 
-    With `start`, the folder of a BERT encoder of six layers, training begins there and needs fewer sentences.
+    shape: str  # of the network
+    examples: int  # different prefixes that it was trained on
+    right: dict[str, FloatArray]  # by group of held-out sentences: 1 where the number is right
+    usual: dict[str, float]  # by group: how often the more frequent number is right
+    natural: tuple[float, float]  # both, if attractors were as frequent as in print
+    readings: FloatArray  # (sentences, readings, truths, layers): Spearman
+    position: FloatArray  # (sentences, truths): the same for the place of a word, later is more
+
+
+def agreement(
+    data: Path,
+    weights: Path | None = None,
+    quick: bool = False,
+    seed: int = 0,
+    start: Path | None = None,
+    seeds: int = 3,
+) -> Report:
+    """Train a model from each of `seeds` seeds, measure, and print our table beside the published one.
+
+    Each seed holds other sentences back and trains anew; what was trained is kept in the folder `weights`, and loaded from
+    there. With `start`, the folder of a BERT encoder of six layers, training begins there and needs fewer sentences.
     """
     report = Report("agreement", "Attention, rollout and flow on verb number")
+    runs = [_run(data, weights, quick, one, start) for one in range(seed, seed + seeds)]
+    _described(report, runs, start)
+    _task(report, runs)
+    _compared(report, runs)
+    _tables(report, runs)
+    return report
+
+
+def _run(data: Path, weights: Path | None, quick: bool, seed: int, start: Path | None) -> Run:
+    """What one seed decides: the sentences held back, and where training begins and goes."""
     sentences = linzen(data)
     order = np.random.default_rng(seed).permutation(len(sentences))
     held_out = [sentences[k] for k in order[:HELD_OUT]]
     plain = from_plain_text(data, 2 * HELD_OUT if quick else 60_000 if start is None else 5 * HELD_OUT)
     repeats = 3 if start is None else 2
     training = repeats * [sentences[k] for k in order[HELD_OUT:]] + minimal_pairs(data) + plain[HELD_OUT:]
-    if weights is not None and (weights / "vocabulary.txt").exists():
-        model = VerbNumberModel.load(weights)
+    epochs = 1 if quick or start is not None else 4
+    kept = None if weights is None else weights / f"seed-{seed}"
+    if kept is not None and (kept / "vocabulary.txt").exists():
+        model = VerbNumberModel.load(kept)
     else:
-        epochs = 1 if quick or start is not None else 4
         model = train(data, training, epochs, seed, start=start)
-        if weights is not None:
-            model.save(weights)
-    _described(report, model, len(set(training)), start)
-    _task(report, model, held_out, plain[:HELD_OUT], seed)
+        if kept is not None:
+            model.save(kept)
+    made = model.network.config
+    groups = {f"Linzen, {k} attractors": [p for p in held_out if p.attractors == k] for k in _attractors(held_out)}
+    groups |= {"Linzen, all": held_out, "news": plain[:HELD_OUT]}
+    right = {name: answers(model, group).astype(float) for name, group in groups.items()}
+    usual = {name: _more_frequent(group) for name, group in groups.items()}
+    by_attractors = [name for name in groups if name.endswith("attractors")]
     studied = [prefix for prefix in held_out if len(prefix.words) >= FEWEST][: 30 if quick else STUDIED]
     compared = [_correlations(model, prefix) for prefix in studied]
-    _compared(report, len(studied), np.array([x.position for x in compared]), seed)
-    _tables(report, np.array([x.readings for x in compared]), seed)
-    return report
+    return Run(
+        f"{made.num_hidden_layers} layers, {made.num_attention_heads} heads and width {made.hidden_size}",
+        len(set(training)),
+        right,
+        usual,
+        (
+            natural_mix([right[name].mean() for name in by_attractors]),
+            natural_mix([usual[name] for name in by_attractors]),
+        ),
+        np.array([x.readings for x in compared]),
+        np.array([x.position for x in compared]),
+    )
 
 
-def _described(report: Report, model: VerbNumberModel, examples: int, start: Path | None) -> None:
+def _more_frequent(prefixes: Sequence[Prefix]) -> float:
+    """The share of the number that most verbs have."""
+    plural = float(np.mean([prefix.plural for prefix in prefixes]))
+    return max(plural, 1 - plural)
+
+
+def _described(report: Report, runs: Sequence[Run], start: Path | None) -> None:
     """What was trained, on what."""
-    made = model.network.config
     began = "It began at random, with word vectors of GloVe."
     if start is not None:
         began = (
@@ -83,67 +130,73 @@ def _described(report: Report, model: VerbNumberModel, examples: int, start: Pat
             "mean)."
         )
     report.say(
-        f"A transformer of {made.num_hidden_layers} layers, {made.num_attention_heads} heads and width {made.hidden_size} "
-        f"reads the words before a verb and predicts its number from its first token. {began} It was trained on {examples:,} "
-        "different prefixes: other Linzen sentences, minimal pairs, and plain text in which the verb gives the number away. "
+        f"A transformer of {runs[0].shape} reads the words before a verb and predicts its number from its first token. {began} "
+        f"It was trained on about {np.mean([run.examples for run in runs]):,.0f} different prefixes: other Linzen sentences, "
+        "minimal pairs, and plain text in which the verb gives the number away. "
         f"The published model was fitted to 1.5 million sentences and is right on {PUBLISHED_ACCURACY} of its test set, in "
         "which attractors (nouns of the other number between subject and verb) are as rare as in print. Here the numbers of "
         "attractors are about equally frequent. *Natural mix* weighs them as they occur in print: "
         + ", ".join(f"{100 * share:.3g} % with {k}" for k, share in enumerate(NATURAL))
         + " (Kuncoro et al., 2018)."
     )
+    report.say(
+        f"Trained models: {len(runs)}, each from a seed of its own that also decides which sentences are held back. Statements "
+        "are judged by the spread from model to model."
+    )
 
 
-def natural_mix(right: Sequence[FloatArray]) -> Estimate:
-    """The share of right answers if attractors were as frequent as in print, from answers by their number: 95 % interval.
+def natural_mix(shares: Sequence[float]) -> float:
+    """The mean share if attractors were as frequent as in print, from shares by their number.
 
-    >>> natural_mix([np.array([1.0, 1.0, 1.0, 0.0]), np.array([0.0, 1.0])]).value > 0.73
-    True
+    >>> round(natural_mix([0.75, 0.5]), 3)
+    0.739
     """
-    weights = np.array(NATURAL[: len(right)]) / sum(NATURAL[: len(right)])
-    share = float(weights @ [group.mean() for group in right])
-    # one success and one failure more in each group (Agresti and Coull): a group without errors is not free of error
-    spread = [(group.sum() + 1) * (len(group) - group.sum() + 1) / (len(group) + 2) ** 3 for group in right]
-    half = 1.96 * float(weights**2 @ spread) ** 0.5
-    return Estimate(share, share - half, min(1.0, share + half), level=0.95)
+    weights = np.array(NATURAL[: len(shares)])
+    return float(weights @ shares / weights.sum())
 
 
-def _task(report: Report, model: VerbNumberModel, hard: Sequence[Prefix], easy: Sequence[Prefix], seed: int) -> None:
-    """Does the model do the task at all, and as well as the published one?"""
-    groups = {f"Linzen, {k} attractors": [p for p in hard if p.attractors == k] for k in range(5)}
-    groups |= {"Linzen, all": list(hard), "news": list(easy)}
+def _task(report: Report, runs: Sequence[Run]) -> None:
+    """Do the models do the task at all, and as well as the published one?"""
     rows, weak = [], []
-    for name, group in groups.items():
-        if group:
-            right = bootstrap(answers(model, group).astype(float), seed=seed)
-            plural = float(np.mean([p.plural for p in group]))
-            weak += [name] if not right.above(max(plural, 1 - plural)) else []
-            rows.append([name, len(group), f"{right:.3f}", f"{max(plural, 1 - plural):.3f}"])
-            if name in ("Linzen, all", "news"):
-                report.verdict(
-                    f"{name}: the model does better than one that knows the number of most verbs and nothing else",
-                    of_estimate(right, low=max(plural, 1 - plural), count=len(group), unit="sentence"),
-                    f"{right.value:.3f} against {max(plural, 1 - plural):.3f}",
-                    paper=f"{PUBLISHED_ACCURACY:.2f}",
-                )
-    mixed = [answers(model, [p for p in hard if p.attractors == k]).astype(float) for k in _attractors(hard)]
-    natural = natural_mix(mixed)
-    shares = [float(np.mean([p.plural for p in hard if p.attractors == k])) for k in _attractors(hard)]
-    usual = natural_mix([np.array([max(p, 1 - p)]) for p in shares]).value
-    rows.append(["Linzen, natural mix", sum(map(len, mixed)), f"{natural:.3f}", f"{usual:.3f}"])
+    for name in runs[0].right:
+        right = np.array([run.right[name].mean() for run in runs])
+        usual = np.array([run.usual[name] for run in runs])
+        better = over_runs(right - usual, low=0)
+        weak += [name] if better.found is not Found.HOLDS else []
+        rows.append([name, len(runs[0].right[name]), _spread(right, 3), f"{usual.mean():.3f}"])
+        if name in ("Linzen, all", "news"):
+            report.verdict(
+                f"{name}: the model does better than one that knows the number of most verbs and nothing else",
+                better,
+                f"{_spread(right, 3)} against {usual.mean():.3f}",
+                paper=f"{PUBLISHED_ACCURACY:.2f}",
+            )
+    natural, usual = np.array([run.natural for run in runs]).T
+    rows.append(["Linzen, natural mix", HELD_OUT, _spread(natural, 3), f"{usual.mean():.3f}"])
     report.verdict(
         "Linzen, natural mix: the model is right as often as the published one",
-        of_estimate(natural, low=PUBLISHED_ACCURACY, count=sum(map(len, mixed)), unit="sentence"),
-        f"{natural:.3f}, one trained model",
+        over_runs(natural, low=PUBLISHED_ACCURACY),
+        _spread(natural, 3),
         paper=f"{PUBLISHED_ACCURACY:.2f}",
     )
-    report.table(["held out", "sentences", "right, 95 % interval", "always the more frequent number"], rows)
+    report.table(["held out", "sentences", "right, mean ± sd over models", "always the more frequent number"], rows)
     if weak:
         report.say(
-            f"It is not shown to beat the more frequent number of the group for: {'; '.join(weak)}."
-            + " What follows is about a model that learned the easy part of agreement, and where it differs from the study the "
-            "model may be the reason." * (len(weak) > 1)
+            f"They are not shown to beat the more frequent number of the group for: {'; '.join(weak)}."
+            + " What follows is about models that learned the easy part of agreement, and where it differs from the study the "
+            "models may be the reason." * (len(weak) > 1)
         )
+
+
+def _spread(values: FloatArray, digits: int) -> str:
+    """Mean ± standard deviation over models; one model has no spread.
+
+    >>> _spread(np.array([0.5, 0.7]), 2), _spread(np.array([0.5]), 2)
+    ('0.60 ± 0.14', '0.50, one model')
+    """
+    if len(values) == 1:
+        return f"{values[0]:.{digits}f}, one model"
+    return f"{values.mean():.{digits}f} ± {values.std(ddof=1):.{digits}f}"
 
 
 def _attractors(prefixes: Sequence[Prefix]) -> list[int]:
@@ -152,19 +205,20 @@ def _attractors(prefixes: Sequence[Prefix]) -> list[int]:
     return [k for k in range(len(NATURAL)) if set(range(k + 1)) <= there]
 
 
-def _compared(report: Report, studied: int, position: FloatArray, seed: int) -> None:
-    """What is compared, on how many sentences, and what no attention at all would reach; position is (sentences, truths)."""
+def _compared(report: Report, runs: Sequence[Run]) -> None:
+    """What is compared, on how many sentences, and what no attention at all would reach."""
     report.say(
-        f"For {studied:,} held-out Linzen sentences with at least {FEWEST} words before the verb: *blank-out* is the "
+        f"For {len(runs[0].readings):,} held-out Linzen sentences of each model with at least {FEWEST} words before the verb: "
+        "*blank-out* is the "
         "change of the predicted number's probability when one word becomes unknown, in magnitude; *input gradient* is "
         "the length of the gradient of that number's logit at the word's embedding. *Raw* is the attention of the first "
         "token in layer ℓ, *rollout* and *flow* reach from it in layer ℓ to the input (residual ½, heads averaged, flow "
         "pairwise). Spearman over the words of a sentence, the first token left out; + 1 is the same order."
     )
-    near = [bootstrap(position[:, t], seed=seed) for t in range(len(TRUTHS))]
+    near = np.array([run.position.mean(axis=0) for run in runs])
     report.say(
         "For scale: a reading that looks at nothing and ranks words by their nearness to the verb reaches "
-        + " and ".join(f"{x:.2f} with {t}" for x, t in zip(near, TRUTHS, strict=True))
+        + " and ".join(f"{_spread(near[:, t], 2)} with {truth}" for t, truth in enumerate(TRUTHS))
         + "."
     )
 
@@ -228,8 +282,9 @@ def _input_gradient(model: VerbNumberModel, prefix: Prefix) -> FloatArray:
     return np.asarray(vectors.grad[0, 1:].norm(dim=1).double().numpy())
 
 
-def _tables(report: Report, found: FloatArray, seed: int) -> None:
-    mean, sd = found.mean(axis=0), found.std(axis=0)
+def _tables(report: Report, runs: Sequence[Run]) -> None:
+    means = np.array([run.readings.mean(axis=0) for run in runs])  # (runs, readings, truths, layers)
+    mean, sd = means.mean(axis=0), np.mean([run.readings.var(axis=0) for run in runs], axis=0) ** 0.5
     for t, truth in enumerate(TRUTHS):
         report.heading(f"Against {truth}")
         rows = []
@@ -243,33 +298,35 @@ def _tables(report: Report, found: FloatArray, seed: int) -> None:
                 ]
             )
         report.table(["Spearman, mean ± sd", *(f"layer {k}" for k in range(1, 7))], rows)
-    widest = 1.96 * float(sd.max()) / np.sqrt(len(found))
-    report.say(f"The means are known to ± {widest:.2f} or better (95 %, over {len(found):,} sentences).")
-    apart = float(np.abs(found[:, 0, :, 0] - found[:, 1, :, 0]).max())
+    report.say(
+        "The ± of these tables is the spread over sentences, as in the study"
+        + (f"; from model to model a mean differs by at most {np.ptp(means, axis=0).max():.2f}" * (len(runs) > 1))
+        + "."
+    )
+    apart = max(float(np.abs(run.readings[:, 0, :, 0] - run.readings[:, 1, :, 0]).max()) for run in runs)
     report.say(
         "In layer 1 raw attention and rollout rank words alike, since the residual changes only what a token gives itself "
         f"(here they differ by at most {rounded(apart, 1)}). The published rows differ there, so the study's raw "
         "attention is read in some other way, which its table does not say; compare the rows of rollout and flow rather "
         "than that one."
     )
-    last = found[:, :, 0, -1]
+    last = means[:, :, 0, -1]
     for better, worse in ((1, 0), (2, 0), (2, 1)):
-        gap = bootstrap(last[:, better] - last[:, worse], seed=seed)
+        gap = last[:, better] - last[:, worse]
         published = PUBLISHED[READINGS[better], "blank-out"][6][0] - PUBLISHED[READINGS[worse], "blank-out"][6][0]
         report.verdict(
             f"In the last layer {READINGS[better]} tracks blank-out better than {READINGS[worse]}",
-            of_estimate(gap, low=0, count=len(last), unit="sentence"),
-            f"mean difference {gap:+.3f}, 95 % interval over sentences, one trained model",
+            over_runs(gap, low=0),
+            f"mean difference {_spread(gap, 3)}",
             paper=f"{published:+.2f}",
             ours=published <= 0,  # the study does not say so
         )
-    flat = float(np.abs(np.diff(mean[2, 0, 2:])).max())
-    steps = np.diff(found[:, 2, 0, 2:], axis=1)  # (sentences, 3)
+    steps = np.diff(means[:, 2, 0, 2:], axis=1)  # (runs, 3)
     report.verdict(
         "Flow hardly changes from the third layer on",
-        all_of(over_runs(step, -0.05, 0.05, "sentence", family=steps.shape[1]) for step in steps.T),
-        f"largest step of the mean between layers 3 and 6: {flat:.3f}, less than 0.05 wanted. A flow that has collapsed to its "
-        "bound ignores the layers in between",
+        all_of(over_runs(step, -0.05, 0.05, family=steps.shape[1]) for step in steps.T),
+        f"largest step of the mean between layers 3 and 6: {np.abs(steps.mean(axis=0)).max():.3f}, less than 0.05 wanted. A "
+        "flow that has collapsed to its bound ignores the layers in between",
         ours=True,
     )
     report.figure(

@@ -13,6 +13,7 @@ pytest.importorskip("ortools")
 
 from accredit.core import InvalidInput
 from accredit.papers import agreement, verb_number
+from accredit.papers.report import Report
 from accredit.papers.verb_number import Prefix
 from tests.real_data import real_data
 
@@ -142,14 +143,49 @@ def test_a_start_of_another_shape_is_refused(folder, encoder):
 
 
 def test_the_natural_mix_weighs_attractors_as_in_print():
-    none, one = np.array([1.0, 1.0, 1.0, 0.0]), np.array([0.0, 0.0])
-    found = agreement.natural_mix([none, one])
-    assert_allclose(found.value, 0.75 * 0.947 / (0.947 + 0.043))
-    assert found.low < found.value < found.high <= 1
-    sure = agreement.natural_mix([np.ones(50)])
-    assert sure.value == 1 and sure.low < 0.99  # fifty right answers do not rule out errors
+    assert_allclose(agreement.natural_mix([0.75, 0.0]), 0.75 * 0.947 / (0.947 + 0.043))
+    assert agreement.natural_mix([1.0]) == 1
     prefixes = [Prefix(("a",), 0, k) for k in (0, 1, 3)]
     assert agreement._attractors(prefixes) == [0, 1]
+
+
+def measured(right: float, rollout: float) -> agreement.Run:
+    """A model that is right this often, and whose rollout tracks blank-out so well; its other readings are at 0.1."""
+    readings = np.full((5, 3, 2, 6), 0.1)
+    readings[:, 1] = rollout
+    share = {"Linzen, all": np.array([right]), "news": np.array([right])}
+    return agreement.Run("", 9, share, dict.fromkeys(share, 0.6), (right, 0.6), readings, np.zeros((5, 2)))
+
+
+def judged(runs: list[agreement.Run]) -> dict[str, str]:
+    report = Report("agreement", "")
+    agreement._task(report, runs)
+    agreement._tables(report, runs)
+    return {verdict.said.split(" (")[0]: str(verdict.found) for verdict in report.verdicts}
+
+
+def test_statements_are_judged_from_model_to_model():
+    several = judged([measured(0.90, 0.3), measured(0.92, 0.34), measured(0.91, 0.32)])
+    assert several["Linzen, natural mix: the model is right as often as the published one"] == "refuted"
+    assert several["In the last layer rollout tracks blank-out better than raw"] == "holds"
+    assert several["In the last layer flow tracks blank-out better than rollout"] == "refuted"
+    assert (
+        several["news: the model does better than one that knows the number of most verbs and nothing else"] == "holds"
+    )
+    apart = judged([measured(0.90, 0.7), measured(0.99, -0.4), measured(0.97, 0.3)])
+    assert apart["In the last layer rollout tracks blank-out better than raw"] == "cannot tell"
+    assert apart["Linzen, natural mix: the model is right as often as the published one"] == "cannot tell"
+    assert set(judged([measured(0.9, 0.9)]).values()) == {"cannot tell"}  # one model judges nothing
+
+
+def test_a_model_that_was_kept_is_not_trained_again(folder, tmp_path, monkeypatch):
+    monkeypatch.setattr(agreement, "HELD_OUT", 2)
+    monkeypatch.setattr(agreement, "FEWEST", 1)
+    first = agreement._run(folder, tmp_path / "kept", True, 3, None)
+    monkeypatch.setattr(agreement, "train", None)
+    again = agreement._run(folder, tmp_path / "kept", True, 3, None)
+    assert_allclose(first.readings, again.readings, atol=1e-6)
+    assert [p.name for p in (tmp_path / "kept").iterdir()] == ["seed-3"]
 
 
 def test_the_real_sentences_are_read():
