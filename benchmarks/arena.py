@@ -171,12 +171,13 @@ def main() -> None:
         f"  their payoffs alone {passes:8.2f}\n  metrics in all      {whole:8.2f}\n  ratio               {whole / passes:8.3f}"
     )
     result: dict[str, Any] = {"benchmark": "arena", "metric_cost_over_passes": round(whole / passes, 3)}
-    interpreter = quantus_python()
+    interpreter, versions = quantus_python(), {}
     if interpreter is None:
         print("Quantus: skipped, it is not installed; name an interpreter that has it in ACCREDIT_QUANTUS_PYTHON")
         result["quantus"] = "skipped: not installed"
     else:
         mine, peer = elsewhere("ours", sys.executable), elsewhere("theirs", interpreter)
+        versions = {"quantus": peer["version"]}
         gap = float(np.abs(np.array(mine["curve"]) - np.array(peer["curve"])).max())
         print(
             f"\nagainst Quantus {peer['version']}, {IMAGES} images of {PIXELS} pixels, equal model passes, CPU seconds"
@@ -194,7 +195,7 @@ def main() -> None:
         }
     print("ferret: skipped, its newest release needs transformers 4, and the models here need transformers 5")
     result["ferret"] = "skipped: needs transformers 4"
-    record(result)
+    record(result, versions)
 
 
 if __name__ == "__main__":

@@ -26,12 +26,13 @@ PEERS = (
 )  # fmt: skip
 
 
-def record(figures: dict[str, Any]) -> None:
-    """Print the figures, and keep them with the circumstances of the run."""
+def record(figures: dict[str, Any], elsewhere: dict[str, str] | None = None) -> None:
+    """Print the figures, and keep them with the circumstances of the run; `elsewhere` are versions from other interpreters."""
     print(json.dumps(figures, ensure_ascii=False))
     folder = Path(os.environ.get("ACCREDIT_RESULTS", Path(__file__).parent / "results"))
     folder.mkdir(parents=True, exist_ok=True)
     kept = circumstances(sys.argv) | {"figures": figures}
+    kept["versions"] |= elsewhere or {}
     with (folder / f"{kept['benchmark']}.jsonl").open("a", encoding="utf-8") as file:
         file.write(json.dumps(kept, ensure_ascii=False) + "\n")
 

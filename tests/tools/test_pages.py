@@ -4,6 +4,7 @@ import json
 import re
 import sys
 
+from benchmarks.record import record
 from tools import benchmarks_page, release_check, wheel_page
 
 
@@ -27,6 +28,13 @@ def test_every_benchmark_has_a_section_and_every_figure_its_place():
         shown = benchmarks_page.section(name, "", lines)
         for key in {key for line in lines for key, _ in benchmarks_page.flat(line["figures"])}:
             assert f">{benchmarks_page.html.escape(key)}<" in shown or f"| `{key}` |" in shown, (name, key)
+
+
+def test_a_peer_that_ran_in_another_interpreter_is_among_the_versions(tmp_path, monkeypatch):
+    monkeypatch.setenv("ACCREDIT_RESULTS", str(tmp_path))
+    monkeypatch.setattr(sys, "argv", ["benchmarks/it.py"])
+    record({"speedup": 2.0}, elsewhere={"quantus": "0.6.0"})
+    assert "quantus 0.6.0" in benchmarks_page.section("it", "", benchmarks_page.newest("it", tmp_path))
 
 
 def test_a_whole_run_comes_before_a_later_quick_one(tmp_path):
