@@ -5,7 +5,7 @@ import re
 import sys
 
 from benchmarks.record import record
-from tools import benchmarks_page, release_check, wheel_page
+from tools import benchmarks_page, release_check, reliability_page, truth, wheel_page
 
 
 def test_the_benchmarks_page_is_what_the_kept_lines_say():
@@ -96,3 +96,25 @@ def test_a_trial_is_repeated_unless_it_passed_with_this_wheel_and_these_versions
     known = release_check.kept(file, "d")
     skipped = [extra for extra in "abcd" if release_check.passed(known, sys.executable, extra, oldest=False)]
     assert skipped == ["a"] and release_check.kept(file, "another") == []
+
+
+def test_the_page_of_reliability_is_what_the_kept_lines_say():
+    written = reliability_page.PAGE.read_text(encoding="utf-8")
+    made = reliability_page.page(written, reliability_page.LINES.read_text(encoding="utf-8"))
+    assert written == made, "write it again: python -m tools.reliability_page"
+    assert "<!-- matrix -->\n`python -m tools.matrix" in written
+
+
+def test_only_whole_runs_of_a_part_are_on_the_page_of_reliability():
+    line = {"command": "python -m tools.truth flows", "figures": {"part": "flows", "from": 0, "games": 2_000}}
+    part = {"command": "python -m tools.truth flows", "figures": {"part": "flows", "from": 0, "games": 16}}
+    assert reliability_page.whole(line) and not reliability_page.whole(part)
+    assert not reliability_page.whole({"command": "python -m tools.matrix --room core", "figures": {"part": "matrix"}})
+
+
+def test_every_part_of_truth_writes_the_table_that_it_prints(tmp_path, capsys):
+    file = tmp_path / "lines.jsonl"
+    assert truth.main(["axioms", "flows", "--games", "16", "--lines", str(file)]) == 0
+    printed = capsys.readouterr().out
+    for line in map(json.loads, file.read_text(encoding="utf-8").splitlines()):
+        assert reliability_page.TABLES[line["figures"]["part"]](line["figures"]) in printed
