@@ -5,6 +5,8 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 # Worker processes of the tests, one thread each, one more than two cores because some tests wait for servers and browsers; the tests of one file stay together, so that they share what they set up.
 WORKERS ?= 3
+# What matrix, fuzz and truth find is kept and written into docs/reliability.md, and faults still end make with an error.
+RELIABILITY = --lines benchmarks/results/reliability.jsonl; code=$$?; $(BIN)/python -m tools.reliability_page; exit $$code
 PYTEST = $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadscope --no-loadscope-reorder
 
 export OMP_NUM_THREADS ?= 1
@@ -74,13 +76,13 @@ soak-trees: $(VENV)/test.done  ## exact credit of 200 random ensembles of every 
 	ACCREDIT_ENSEMBLES=200 $(BIN)/python -m pytest tests/trees/test_brute_force.py
 
 matrix: $(VENV)/test.done  ## every public call and every command with every kind of bad value
-	$(BIN)/python -m tools.matrix --show
+	$(BIN)/python -m tools.matrix --show $(RELIABILITY)
 
 fuzz: $(VENV)/test.done  ## damaged and random input, more than a million executions
-	$(BIN)/python -m tools.fuzz
+	$(BIN)/python -m tools.fuzz $(RELIABILITY)
 
 truth: $(VENV)/test.done  ## axioms on 50,000 games, coverage of intervals, flows on 2,000 graphs, claims under attack
-	$(BIN)/python -m tools.truth
+	$(BIN)/python -m tools.truth $(RELIABILITY)
 
 trace: $(VENV)/test.done  ## plant facts in a language model's texts and find the text behind each answer
 	$(BIN)/python tools/trace_planted_facts.py

@@ -16,20 +16,23 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
+from itertools import product
 from typing import Any
 
 import numpy as np
 
-from accredit.arena.contest import METRICS
+from accredit.arena.contest import DEFAULT_METRICS, metrics_named
 from accredit.arena.examples import sample
 from accredit.arena.texts import loaded
 from accredit.core import Attribution
 from accredit.core.coalitions import unique
-from accredit.evaluate import Deletion, SensitivityN, measure, measure_all, random_scores
+from accredit.evaluate import Deletion, NotApplicable, SensitivityN, measure, measure_all, random_scores
 from accredit.games import FunctionGame, text_game
 from accredit.values import leave_one_out
 from benchmarks.record import record
 
+METRICS = metrics_named(DEFAULT_METRICS)  # those of a contest of texts
 PIXELS = 784
 IMAGES = 8
 RUNS = 100  # removals of one size
@@ -53,13 +56,12 @@ def metric_overhead(sentences: int, repeats: int) -> list[dict[str, float]]:
         game = text_game(model, example.text, players="word", payoff="probability")
         results = {f"random {k}": random_scores(game, k) for k in range(2)} | {"leave-one-out": leave_one_out(game)}
         plans = []
-        for result in results.values():
-            for metric in METRICS.values():
-                if metric.name != "infidelity" or (isinstance(result, Attribution) and result.total is not None):
-                    plans.append(metric.plan(result))
+        for metric, result in product(METRICS, results.values()):
+            with suppress(NotApplicable):  # infidelity of scores
+                plans.append(metric.plan(result))
         asked, _ = unique(np.concatenate(plans))
         bare = cpu(lambda game=game, asked=asked: game.payoff(asked), repeats)
-        whole = cpu(lambda game=game, results=results: measure_all(game, results, METRICS.values()), repeats)
+        whole = cpu(lambda game=game, results=results: measure_all(game, results, METRICS), repeats)
         found.append({"players": len(game.players), "payoffs": len(asked), "passes_s": bare, "metrics_s": whole})
     return found
 
@@ -171,12 +173,13 @@ def main() -> None:
         f"  their payoffs alone {passes:8.2f}\n  metrics in all      {whole:8.2f}\n  ratio               {whole / passes:8.3f}"
     )
     result: dict[str, Any] = {"benchmark": "arena", "metric_cost_over_passes": round(whole / passes, 3)}
-    interpreter = quantus_python()
+    interpreter, versions = quantus_python(), {}
     if interpreter is None:
         print("Quantus: skipped, it is not installed; name an interpreter that has it in ACCREDIT_QUANTUS_PYTHON")
         result["quantus"] = "skipped: not installed"
     else:
         mine, peer = elsewhere("ours", sys.executable), elsewhere("theirs", interpreter)
+        versions = {"quantus": peer["version"]}
         gap = float(np.abs(np.array(mine["curve"]) - np.array(peer["curve"])).max())
         print(
             f"\nagainst Quantus {peer['version']}, {IMAGES} images of {PIXELS} pixels, equal model passes, CPU seconds"
@@ -194,7 +197,7 @@ def main() -> None:
         }
     print("ferret: skipped, its newest release needs transformers 4, and the models here need transformers 5")
     result["ferret"] = "skipped: needs transformers 4"
-    record(result)
+    record(result, versions)
 
 
 if __name__ == "__main__":

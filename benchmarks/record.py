@@ -26,14 +26,20 @@ PEERS = (
 )  # fmt: skip
 
 
-def record(figures: dict[str, Any]) -> None:
-    """Print the figures, and keep them with the circumstances of the run."""
+def record(figures: dict[str, Any], elsewhere: dict[str, str] | None = None) -> None:
+    """Print the figures, and keep them with the circumstances of the run; `elsewhere` are versions from other interpreters."""
     print(json.dumps(figures, ensure_ascii=False))
     folder = Path(os.environ.get("ACCREDIT_RESULTS", Path(__file__).parent / "results"))
-    folder.mkdir(parents=True, exist_ok=True)
+    keep(figures, folder / f"{Path(sys.argv[0]).stem}.jsonl", elsewhere)
+
+
+def keep(figures: dict[str, Any], file: Path, elsewhere: dict[str, str] | None = None) -> None:
+    """Append the figures of this run, with its circumstances, to a file of lines."""
     kept = circumstances(sys.argv) | {"figures": figures}
-    with (folder / f"{kept['benchmark']}.jsonl").open("a", encoding="utf-8") as file:
-        file.write(json.dumps(kept, ensure_ascii=False) + "\n")
+    kept["versions"] |= elsewhere or {}
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with file.open("a", encoding="utf-8") as lines:
+        lines.write(json.dumps(kept, ensure_ascii=False) + "\n")
 
 
 def circumstances(words: list[str]) -> dict[str, Any]:
@@ -57,16 +63,25 @@ def circumstances(words: list[str]) -> dict[str, Any]:
 def command(words: list[str]) -> str:
     """What to type for the same run; of paths only the last part is kept."""
     given = [Path(word).name if "/" in word else word for word in words[1:]]
-    return shlex.join(["python", "-m", f"benchmarks.{Path(words[0]).stem}", *given])
+    return shlex.join(["python", "-m", f"{Path(words[0]).parent.name}.{Path(words[0]).stem}", *given])
 
 
 def into_page(page: Path, what: str, text: str) -> None:
     """Put a table that a run wrote into a page, between the comments `what` and `end of what`."""
+    page.write_text(filled(page.read_text(encoding="utf-8"), what, text), encoding="utf-8")
+
+
+def filled(page: str, what: str, text: str) -> str:
+    """A page with another text between the comments `what` and `end of what`.
+
+    >>> filled("<!-- it -->\\nold\\n<!-- end of it -->\\n", "it", "new\\n")
+    '<!-- it -->\\nnew\\n<!-- end of it -->\\n'
+    """
     begin, end = f"<!-- {what} -->\n", f"<!-- end of {what} -->\n"
-    before, found, rest = page.read_text(encoding="utf-8").partition(begin)
+    before, found, rest = page.partition(begin)
     if not found or end not in rest:
-        raise SystemExit(f"{page} has no lines {begin.strip()} and {end.strip()}; write them where the table belongs")
-    page.write_text(f"{before}{begin}{text}{end}{rest.partition(end)[2]}", encoding="utf-8")
+        raise SystemExit(f"the page has no lines {begin.strip()} and {end.strip()}; write them where the table belongs")
+    return f"{before}{begin}{text}{end}{rest.partition(end)[2]}"
 
 
 def commit() -> str | None:

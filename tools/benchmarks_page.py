@@ -48,7 +48,7 @@ WORDS: dict[str | Any, str] = {  # groups of the patterns below that are not wor
     "held_out": "held-out games", "orders": "random orders", "leverage": "leverage scores",
     "pairwise": "all pairs", "barrier": "barrier rule", "l2": "l2 rule", "ortools": "OR-tools",
     "clarabel": "Clarabel", "eight": "8", "twelve": "12", "sensitivity_n": "sensitivity-n", "_with_solver": ", with the solver",
-    "_cpu": ", CPU", "_clock": ", on the clock", "_batched": ", in batches", None: "",
+    "cpu": "CPU", "clock": "on the clock", "batched": "CPU, its calls batched by hand", None: "",
 }  # fmt: skip
 RATIOS = (
     Ratio(
@@ -105,11 +105,12 @@ RATIOS = (
     ),
     Ratio(
         "explain",
-        r"shap_ratio(_\w+)?(?:\.(\d+))?",
-        "Seconds of shap's text explainer over ours, equal evaluations",
-        "shap{0} {1}",
+        r"shap_ratio_(cpu|clock|batched)\.(\d+)",
+        "Seconds of shap's text explainer over ours, equal evaluations, one text",
+        "{1} tokens, {0}",
     ),
-    Ratio("explain", r"payoff_throughput(\w*)", "Payoffs per second beside the bare model's", "payoffs{}"),
+    Ratio("explain", r"shap_ratio", "The same for all sentences of the project that were tried", "on the clock"),
+    Ratio("explain", r"payoff_throughput(\w*)", "Payoffs per second over rows per second of the bare model", "payoffs{}"),
     Ratio(
         "answers", r"equal_error\.(\d+)", "CPU seconds of shap's permutations over ours, at equal error", "{} tokens"
     ),

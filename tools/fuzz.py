@@ -16,9 +16,12 @@ import sys
 import time
 import traceback
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
+from benchmarks.record import keep
 from tools.proof.pool import Worker
+from tools.proof.tables import markdown
 from tools.proof.targets import CRASHING, TARGETS, Wrong, scratch
 
 
@@ -60,32 +63,43 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("target", nargs="*", help=f"one of: {', '.join(TARGETS)}; all without a name")
     parser.add_argument("--from", dest="first", type=int, default=0, help="number of the first execution")
     parser.add_argument("--runs", type=int, help="executions of each target")
+    parser.add_argument("--lines", type=Path, help="append the figures to this file, for tools.reliability_page")
     options = parser.parse_args(arguments)
-    done, wrong, began = {}, 0, time.process_time()
-    print("| target | executions | findings |\n|---|---|---|")
+    done: dict[str, int] = {}
+    findings: dict[str, int] = {}
     shown: list[str] = []
+    began = time.process_time()
     for target in options.target or TARGETS:
-        runs = options.runs or TARGETS[target][1]
-        found = executed(target, options.first, runs)
-        done[target], wrong = runs, wrong + len(found)
-        print(f"| {target} | {runs:,} | {len(found):,} |", flush=True)
+        done[target] = options.runs or TARGETS[target][1]
+        found = executed(target, options.first, done[target])
+        findings[target] = len(found)
         shown += [f"{target}, execution {k} ({count} alike): {text[:400]}" for k, text, count in kinds(found).values()]
-    for line in shown[:60]:
-        print(f"FINDING {line}")
-    spent = round(time.process_time() - began, 1)
-    print(
-        json.dumps(
-            {
-                "part": "fuzz",
-                "from": options.first,
-                "executions": done,
-                "all": sum(done.values()),
-                "findings": wrong,
-                "cpu_seconds": spent,
-            }
-        )
-    )
-    return 1 if wrong else 0
+    line = {
+        "part": "fuzz",
+        "from": options.first,
+        "executions": done,
+        "findings": findings,
+        "cpu_seconds": round(time.process_time() - began, 1),
+    }
+    print(table(line))
+    for text in shown[:60]:
+        print(f"FINDING {text}")
+    print(json.dumps(line))
+    if options.lines:
+        keep(line, options.lines)
+    return 1 if sum(findings.values()) else 0
+
+
+def table(figures: dict[str, Any]) -> str:
+    """Executions and findings by target.
+
+    >>> print(table({"executions": {"game files": 60_000}, "findings": {"game files": 0}}))
+    | target | executions | findings |
+    |---|---|---|
+    | game files | 60,000 | 0 |
+    """
+    rows = [(target, f"{runs:,}", f"{figures['findings'][target]:,}") for target, runs in figures["executions"].items()]
+    return markdown(("target", "executions", "findings"), rows)
 
 
 if __name__ == "__main__":

@@ -24,10 +24,12 @@ from typing import Any
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # workers are forked, and threads do not survive that
 
+from benchmarks.record import keep
 from tools.proof import base_calls, commands
 from tools.proof.cells import FAULTS, RIGHT, TYPED, Cell, Outcome, cells, not_working, tried
 from tools.proof.fence import fenced, guard
 from tools.proof.pool import all_tried
+from tools.proof.tables import markdown
 
 SECONDS = 60.0  # that one cell may take
 
@@ -77,17 +79,31 @@ def matrix(
 
 def summary(done: list[tuple[Any, Outcome, float]]) -> dict[str, Any]:
     """Counts by room and verdict."""
-    verdicts = (RIGHT, TYPED, *FAULTS)
-    by: dict[str, Counter[str]] = {}
+    rooms: dict[str, Counter[str]] = {}
     for cell, found, _ in done:
-        by.setdefault(cell.name.split(".")[0], Counter())[found.verdict] += 1
-    shown = [v for v in verdicts if any(by[room][v] for room in by)]
-    print(f"| room | cells | {' | '.join(shown)} |\n|{'---|' * (len(shown) + 2)}")
-    for room, count in by.items():
-        print(f"| {room} | {sum(count.values()):,} | {' | '.join(f'{count[v]:,}' for v in shown)} |")
+        rooms.setdefault(cell.name.split(".")[0], Counter())[found.verdict] += 1
     total = Counter(found.verdict for _, found, _ in done)
-    print(f"| all | {len(done):,} | {' | '.join(f'{total[v]:,}' for v in shown)} |")
-    return {"cells": len(done), **{v: total[v] for v in verdicts}, "faults": sum(total[v] for v in FAULTS)}
+    return {
+        "cells": len(done),
+        **{v: total[v] for v in (RIGHT, TYPED, *FAULTS)},
+        "faults": sum(total[v] for v in FAULTS),
+        "rooms": rooms,
+    }
+
+
+def table(figures: dict[str, Any]) -> str:
+    """Cells by room and verdict; of the kinds of faults only those that there are.
+
+    >>> print(table({"cells": 3, "right": 1, "typed error": 2, "rooms": {"core": {"right": 1, "typed error": 2}}}))
+    | room | cells | right | typed error | faults |
+    |---|---|---|---|---|
+    | core | 3 | 1 | 2 | 0 |
+    | all | 3 | 1 | 2 | 0 |
+    """
+    kinds = [fault for fault in FAULTS if figures.get(fault)] or ["faults"]
+    rows = {room: {"cells": sum(count.values())} | count for room, count in figures["rooms"].items()} | {"all": figures}
+    columns = ("cells", RIGHT, TYPED, *kinds)
+    return markdown(("room", *columns), [(r, *(f"{count.get(c, 0):,}" for c in columns)) for r, count in rows.items()])
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -96,10 +112,12 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--sample", type=int, help="about this many cells, evenly spaced")
     parser.add_argument("--show", action="store_true", help="print every fault")
     parser.add_argument("--cell", action="append", default=[], help="only cells whose name holds this text")
+    parser.add_argument("--lines", type=Path, help="append the figures to this file, for tools.reliability_page")
     options = parser.parse_args(arguments)
     with fenced() as folder:
         done = matrix(folder, options.room, options.sample, options.show, options.cell)
     counted = summary(done)
+    print(table(counted))
     names = [name for name, _ in base_calls.public()]
     called = len({cell.name for cell, _, _ in done})
     line = {
@@ -109,6 +127,8 @@ def main(arguments: list[str] | None = None) -> int:
         **counted,
     }
     print(json.dumps(line))
+    if options.lines:
+        keep(line, options.lines)
     return 1 if counted["faults"] else 0
 
 

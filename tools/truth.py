@@ -19,10 +19,15 @@ import sys
 import time
 import warnings
 from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
+from benchmarks.record import keep
 from tools.proof import attacks, axioms, coverage, graphs
+from tools.proof.tables import markdown
 
+WAYS, CAUGHT = ("kept", "refused", "fault"), ("caught", "missed")
 SIZES = {"axioms": 50_000, "coverage": 5_040, "flows": 2_000, "attacks": 300}
 
 
@@ -35,9 +40,14 @@ def run_axioms(first: int, games: int, only: str | None = None) -> dict[str, Any
             tried[name] += 1
             worst[name] = max(worst.get(name, 0.0), off if off == off else float("inf"))
     broken = sorted(name for name, off in worst.items() if off > axioms.TOLERANCE)
-    rows = [(name, f"{tried[name]:,}", f"{worst[name]:.1e}") for name in tried]
-    _table(("statement", "games", "largest relative error"), rows)
-    return {"statements": sum(tried.values()), "largest": max(worst.values()), "faults": broken}
+    each = {name: {"tried": tried[name], "largest": worst[name]} for name in tried}
+    return {"statements": sum(tried.values()), "largest": max(worst.values()), "each": each, "faults": broken}
+
+
+def axioms_table(found: dict[str, Any]) -> str:
+    """Every statement, how often it was tried and its largest error."""
+    rows = [(name, f"{each['tried']:,}", f"{each['largest']:.1e}") for name, each in found["each"].items()]
+    return markdown(("statement", "games", "largest relative error"), rows)
 
 
 def run_coverage(first: int, games: int, only: str | None = None) -> dict[str, Any]:
@@ -52,21 +62,35 @@ def run_coverage(first: int, games: int, only: str | None = None) -> dict[str, A
             for kind, tally in by["kind"].items()
             if tally.alarm and not kind.endswith("noise")  # the credit of random payoffs is not promised an interval
         ]
-    kinds = ("all", *coverage.KIND_NAMES)
-    rows = [
-        (kind, *(_cover(found[name]["all" if kind == "all" else "kind"].get(kind)) for name in found)) for kind in kinds
-    ]
-    _table(("coverage of 95 % intervals", *found), rows)
-    for way in ("players", "share"):
-        keys = list(dict.fromkeys(key for name in found for key in found[name][way]))
-        _table((way, *found), [(key, *(_cover(found[name][way].get(key)) for name in found)) for key in keys])
     return {"estimators": found, "faults": faults}
 
 
+def coverage_table(figures: dict[str, Any]) -> str:
+    """Three tables: by kind of game, by players, by share of the payoffs."""
+    found = figures["estimators"]
+    head = [f"`{name}`" for name in found]
+
+    def row(way: str, key: str) -> tuple[str, ...]:
+        return (key, *(_cover(found[name][way].get(key)) for name in found))
+
+    def by(way: str) -> list[tuple[str, ...]]:
+        return [row(way, key) for key in dict.fromkeys(key for name in found for key in found[name][way])]
+
+    names = {"kind": "kind of game", "players": "players", "share": "share of 2ⁿ"}
+    tables = {way: by(way) for way in names}
+    tables["kind"].append(row("all", "all"))
+    return "\n\n".join(markdown((names[way], *head), rows) for way, rows in tables.items())
+
+
 def _cover(tally: dict[str, Any] | None) -> str:
+    """Coverage, and how many runs gave an interval unless all did.
+
+    >>> _cover({"games": 4, "intervals": 3, "exact": 0, "coverage": 0.9512})
+    '0.951 (75 %)'
+    """
     if not tally or tally["coverage"] is None:
-        return "—"
-    given = "" if tally["intervals"] == tally["games"] else f" ({tally['intervals'] / tally['games']:.0%})"
+        return "exact" if tally and tally["exact"] == tally["games"] else "none"
+    given = "" if tally["intervals"] == tally["games"] else f" ({100 * tally['intervals'] / tally['games']:.0f} %)"
     return f"{tally['coverage']:.3f}{given}"
 
 
@@ -81,9 +105,12 @@ def run_flows(first: int, games: int, only: str | None = None) -> dict[str, Any]
             shape, how, wrong = graphs.SHAPES[k % len(graphs.SHAPES)], "raw", [f"{type(error).__name__}: {error}"]
         ended[shape, "fault" if wrong else how.split(":")[0]] += 1
         faults += [f"network {k} ({shape}): {text}" for text in wrong]
-    ways = sorted({how for _, how in ended})
-    _table(("shape", *ways), [(shape, *(f"{ended[shape, how]:,}" for how in ways)) for shape in graphs.SHAPES])
-    return {"graphs": games, "ended": {f"{a}: {b}": n for (a, b), n in sorted(ended.items())}, "faults": faults}
+    return {"ended": _nested(ended), "faults": faults}
+
+
+def flows_table(found: dict[str, Any]) -> str:
+    """How the networks of each shape ended."""
+    return _ends("shape", found["ended"], sorted({how for ended in found["ended"].values() for how in ended}))
 
 
 def run_attacks(first: int, games: int, only: str | None = None) -> dict[str, Any]:
@@ -95,28 +122,40 @@ def run_attacks(first: int, games: int, only: str | None = None) -> dict[str, An
             how, said = attacks.verdict(name, k)
             ended[name, how] += 1
             faults += [f"{name}, hostile game {k}: {said}"] if how == "fault" else []
-    caught: Counter[tuple[str, bool]] = Counter()
+    caught: Counter[tuple[str, str]] = Counter()
     for k in range(first, first + games):
         for what, right in attacks.forged(k):
-            caught[what, right] += 1
+            caught[what, CAUGHT[0] if right else CAUGHT[1]] += 1
             faults += [] if right else [f"forged {k}: {what}"]
         for name in attacks.EXACT:
             faults += [f"{name}, planted {k}: {text}" for text in attacks.kept_whatever(name, k)]
-    ways = ("kept", "refused", "fault")
-    _table(("method", *ways), [(name, *(f"{ended[name, how]:,}" for how in ways)) for name in attacks.METHODS])
-    whats = dict.fromkeys(what for what, _ in caught)
-    _table(("forged", "caught", "missed"), [(w, f"{caught[w, True]:,}", f"{caught[w, False]:,}") for w in whats])
-    tried = {how: sum(n for (_, h), n in ended.items() if h == how) for how in ways}
-    return {"hostile": tried, "forged": sum(caught.values()), "faults": faults}
+    return {"ended": _nested(ended), "forged": _nested(caught), "faults": faults}
+
+
+def attacks_table(found: dict[str, Any]) -> str:
+    """How every method met hostile games, and which forged attributions were caught."""
+    return f"{_ends('method', found['ended'], WAYS)}\n\n{_ends('forged', found['forged'], CAUGHT)}"
+
+
+def _nested(counts: Counter[tuple[str, str]]) -> dict[str, dict[str, int]]:
+    nested: dict[str, dict[str, int]] = {}
+    for (what, how), count in counts.items():
+        nested.setdefault(what, {})[how] = count
+    return nested
+
+
+def _ends(what: str, ended: dict[str, dict[str, int]], ways: Sequence[str]) -> str:
+    total = Counter[str]()
+    for counts in ended.values():
+        total.update(counts)
+    rows = [(name, *(f"{counts.get(way, 0):,}" for way in ways)) for name, counts in (ended | {"all": total}).items()]
+    return markdown((what, *ways), rows)
 
 
 RUNS = {"axioms": run_axioms, "coverage": run_coverage, "flows": run_flows, "attacks": run_attacks}
 
 
-def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:
-    print(f"\n| {' | '.join(head)} |\n|{'---|' * len(head)}")
-    for row in rows:
-        print(f"| {' | '.join(row)} |")
+TABLES = {"axioms": axioms_table, "coverage": coverage_table, "flows": flows_table, "attacks": attacks_table}
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -125,6 +164,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--from", dest="first", type=int, default=0, help="number of the first game")
     parser.add_argument("--games", type=int, help="how many games")
     parser.add_argument("--only", choices=list(coverage.ESTIMATORS), help="one estimator of `coverage`")
+    parser.add_argument("--lines", type=Path, help="append the figures to this file, for tools.reliability_page")
     options = parser.parse_args(arguments)
     wrong = 0
     for part in options.part or RUNS:
@@ -133,6 +173,7 @@ def main(arguments: list[str] | None = None) -> int:
             warnings.simplefilter("error", RuntimeWarning)  # an overflow that nobody mentions is a fault
             found = RUNS[part](options.first, games, options.only)
         wrong += len(found["faults"])
+        print(f"\n{TABLES[part](found)}")
         for text in found["faults"][:40]:
             print(f"FAULT {text}")
         line = {
@@ -140,8 +181,12 @@ def main(arguments: list[str] | None = None) -> int:
             "from": options.first,
             "games": games,
             "cpu_seconds": round(time.process_time() - began, 1),
+            **found,
+            "faults": len(found["faults"]),
         }
-        print(json.dumps(line | found | {"faults": len(found["faults"])}, ensure_ascii=False), flush=True)
+        print(json.dumps(line, ensure_ascii=False), flush=True)
+        if options.lines:
+            keep(line, options.lines)
     return 1 if wrong else 0
 
 

@@ -4,7 +4,8 @@ import json
 import re
 import sys
 
-from tools import benchmarks_page, release_check, wheel_page
+from benchmarks.record import record
+from tools import benchmarks_page, release_check, reliability_page, truth, wheel_page
 
 
 def test_the_benchmarks_page_is_what_the_kept_lines_say():
@@ -27,6 +28,13 @@ def test_every_benchmark_has_a_section_and_every_figure_its_place():
         shown = benchmarks_page.section(name, "", lines)
         for key in {key for line in lines for key, _ in benchmarks_page.flat(line["figures"])}:
             assert f">{benchmarks_page.html.escape(key)}<" in shown or f"| `{key}` |" in shown, (name, key)
+
+
+def test_a_peer_that_ran_in_another_interpreter_is_among_the_versions(tmp_path, monkeypatch):
+    monkeypatch.setenv("ACCREDIT_RESULTS", str(tmp_path))
+    monkeypatch.setattr(sys, "argv", ["benchmarks/it.py"])
+    record({"speedup": 2.0}, elsewhere={"quantus": "0.6.0"})
+    assert "quantus 0.6.0" in benchmarks_page.section("it", "", benchmarks_page.newest("it", tmp_path))
 
 
 def test_a_whole_run_comes_before_a_later_quick_one(tmp_path):
@@ -88,3 +96,25 @@ def test_a_trial_is_repeated_unless_it_passed_with_this_wheel_and_these_versions
     known = release_check.kept(file, "d")
     skipped = [extra for extra in "abcd" if release_check.passed(known, sys.executable, extra, oldest=False)]
     assert skipped == ["a"] and release_check.kept(file, "another") == []
+
+
+def test_the_page_of_reliability_is_what_the_kept_lines_say():
+    written = reliability_page.PAGE.read_text(encoding="utf-8")
+    made = reliability_page.page(written, reliability_page.LINES.read_text(encoding="utf-8"))
+    assert written == made, "write it again: python -m tools.reliability_page"
+    assert "<!-- matrix -->\n`python -m tools.matrix" in written
+
+
+def test_only_whole_runs_of_a_part_are_on_the_page_of_reliability():
+    line = {"command": "python -m tools.truth flows", "figures": {"part": "flows", "from": 0, "games": 2_000}}
+    part = {"command": "python -m tools.truth flows", "figures": {"part": "flows", "from": 0, "games": 16}}
+    assert reliability_page.whole(line) and not reliability_page.whole(part)
+    assert not reliability_page.whole({"command": "python -m tools.matrix --room core", "figures": {"part": "matrix"}})
+
+
+def test_every_part_of_truth_writes_the_table_that_it_prints(tmp_path, capsys):
+    file = tmp_path / "lines.jsonl"
+    assert truth.main(["axioms", "flows", "--games", "16", "--lines", str(file)]) == 0
+    printed = capsys.readouterr().out
+    for line in map(json.loads, file.read_text(encoding="utf-8").splitlines()):
+        assert reliability_page.TABLES[line["figures"]["part"]](line["figures"]) in printed
