@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import ceil, log10
 from textwrap import wrap
 from typing import Any
@@ -14,14 +14,14 @@ from accredit.core.plain import rounded
 from accredit.views.columns import printable
 from accredit.views.columns import table as aligned
 from accredit.views.notation import LEGEND, letters
-from accredit.views.numbers import fixed, percent
+from accredit.views.numbers import estimated, fixed, percent
 
 FEW = 10  # inputs, below which intervals are rough
 KINDS = 3  # of problems that are listed, each with its first row
 
 
 def interval_text(interval: Estimate | None, digits: int = 2) -> str:
-    """An estimate with its interval.
+    """An estimate with its interval, as documents write it; terminal and page write `estimated`.
 
     >>> interval_text(Estimate(0.5, 0.41, 0.6))
     '0.50 [0.41, 0.60]'
@@ -42,7 +42,11 @@ def header_of(table: Standings) -> list[str]:
 
 
 def rows_of(table: Standings) -> list[list[str]]:
-    """The cells of the table, in its order."""
+    """The cells of the table for terminal and page, in its order."""
+    return _cells(table, lambda share: "—" if share is None else estimated(share, lambda x: fixed(x, 2)))
+
+
+def _cells(table: Standings, written: Callable[[Estimate | None], str]) -> list[list[str]]:
     columns = [
         _column([s.metrics[m].value if m in s.metrics else None for s in table.standings]) for m in measured(table)
     ]
@@ -50,9 +54,7 @@ def rows_of(table: Standings) -> list[list[str]]:
     for k, s in enumerate(table.standings):
         p = "—" if s.p_best is None else f"{s.p_best:.3f}" if s.p_best >= 0.001 else "<0.001"
         passes = "—" if s.method in (RANDOM, ORACLE) else f"{s.passes:.0f}"
-        lines.append(
-            [s.method, interval_text(s.share), p, *(column[k] for column in columns), passes, letters(s.claims)]
-        )
+        lines.append([s.method, written(s.share), p, *(column[k] for column in columns), passes, letters(s.claims)])
     return lines
 
 
@@ -189,7 +191,7 @@ def markdown_table(table: Standings) -> str:
     """The table for a document."""
     header = header_of(table)
     lines = ["| " + " | ".join(header) + " |", "|---" + "|---:" * (len(header) - 1) + "|"]
-    lines += ["| " + " | ".join(row) + " |" for row in rows_of(table)]
+    lines += ["| " + " | ".join(row) + " |" for row in _cells(table, interval_text)]
     return "\n".join(lines) + "\n\n" + "\n".join(f"- {note}" for note in notes_of(table))
 
 

@@ -8,7 +8,7 @@ from accredit.audit.finding import Finding, Findings
 from accredit.core.plain import rounded
 from accredit.views.columns import printable, table
 from accredit.views.engine import render
-from accredit.views.numbers import BRIEF, fixed, percent
+from accredit.views.numbers import BRIEF, estimated, fixed, percent
 from accredit.views.page import page
 from accredit.views.words import without_folders
 
@@ -17,6 +17,7 @@ UNITS = {"share": " points", "nats": " nats", "τ": " τ", "distance": ""}  # of
 RANDOM = "random"  # what a random selector of the same size gets
 HEADER = ["check", "good is", "value", "chance", "excess, 95% interval", RANDOM, "verdict"]
 WIDE = 110  # cells of a line of prose
+ONE = "one input"  # instead of an interval
 
 
 def audit_text(report: Findings) -> str:
@@ -43,10 +44,11 @@ def summary(report: Findings) -> str:
     """The verdict in one line; that several checks pass is not a proof."""
     if report.conclusion is not None:
         return printable(str(report.conclusion))
+    where = f" on this {ONE}" if _alone(report) else ""
     if report.flagged:
-        return f"flagged: {'; '.join(report.flagged)}"
+        return f"flagged{where}: {'; '.join(report.flagged)}"
     unclear = [finding.name for finding in report if finding.verdict == "unclear"]
-    return "nothing flagged" + (f"; unclear: {'; '.join(unclear)}" if unclear else "")
+    return f"nothing flagged{where}" + (f"; unclear: {'; '.join(unclear)}" if unclear else "")
 
 
 def verdict(report: Findings) -> str:
@@ -56,11 +58,23 @@ def verdict(report: Findings) -> str:
         return f"{said[0].upper()}{said[1:]}."
     count = f"{len(report.found)} check{'s' * (len(report.found) != 1)}"
     unclear = sum(finding.verdict == "unclear" for finding in report)
-    if report.flagged:
-        return f"{len(report.flagged)} of {count} found a fault: {', '.join(report.flagged)}."
+    where, others = (
+        (f"On this {ONE}, ", " What they would find on others is not known.") if _alone(report) else ("", "")
+    )
     if not report.found:
         return "No check could be run."
-    return f"No fault was found by {count}" + (f"; {unclear} cannot tell: more rows are needed." if unclear else ".")
+    if report.flagged:
+        said = f"{where}{len(report.flagged)} of {count} found a fault: {', '.join(report.flagged)}."
+    else:
+        said = f"No fault was found by {count}" + (
+            f"; {unclear} cannot tell: more rows are needed." if unclear else "."
+        )
+    return f"{said}{others}"
+
+
+def _alone(report: Findings) -> bool:
+    """Does every number stand for one input, so that nothing is known of others?"""
+    return bool(report.found) and all(finding.rows == 1 for finding in report)
 
 
 def audit_page(report: Findings) -> str:
@@ -72,7 +86,7 @@ def audit_page(report: Findings) -> str:
     body = render(
         "audit", "body",
         answer=verdict(report), notes=report.notes, header=header, checks=checks, verdicts=verdicts,
-        not_run=list(report.not_run.items()),
+        not_run=list(report.not_run.items()), one=ONE if any(finding.rows == 1 for finding in report) else "",
     )  # fmt: skip
     return page(f"Can it be trusted: {without_folders(report.subject)}?", body, script_of="sorting")
 
@@ -86,15 +100,13 @@ def _table(report: Findings) -> tuple[list[str], list[list[str]]]:
 
 
 def _cells(finding: Finding) -> list[str]:
-    low, high = (_signed(end, finding.unit) for end in finding.excess.ends)
     return [
         finding.name,
         "high ↑" if finding.wanted else "low ↓",
         _number(finding.value, finding.unit),
         _number(finding.chance, finding.unit),
-        _signed(finding.excess.value, finding.unit)
-        + UNITS[finding.unit]
-        + (f", {low} … {high}" if finding.rows > 1 else ""),
+        estimated(finding.excess, lambda x: _signed(x, finding.unit), UNITS[finding.unit])
+        + f" ({ONE})" * (finding.rows == 1),
         "—" if finding.random is None else _number(finding.random, finding.unit),
         f"{MARKS[finding.verdict]} {finding.verdict}",
     ]

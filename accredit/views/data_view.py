@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from accredit.core import Attribution
-from accredit.valuation.suspects import MOST, suspects
+from accredit.valuation.suspects import suspects
 from accredit.views.engine import render
 from accredit.views.labels_view import labels_body, stated
 from accredit.views.numbers import brief, column, ranges
 from accredit.views.page import page
 from accredit.views.parts import Bar, Who, bar, bounds, claims_table, heat, span
-from accredit.views.valuation import curves_svg, linear_words, worst
+from accredit.views.valuation import HARMFUL, WORTH, curves_svg, linear_words, worst
 from accredit.views.words import interval_word, leaders, sentence, shared, spoken
 
 if TYPE_CHECKING:
@@ -134,10 +134,10 @@ def _ranking(watched: Watched, values: Attribution, known: Mapping[str, Who]) ->
         items = [f"{values.players[k]} {brief(float(values.credit[k]))}" for k in rest]
         between_them = f"The {len(rest):,} between", items
     ranged = values.interval is not None
-    credit = "credit" if values.total is not None else "difference"
+    number = "difference" if watched.provisional else WORTH
     return {
         "heading": f"{spoken(values.method)}: {shared(values)}",
-        "header": ["group" if watched.known.groups is not None else "row", credit, *[interval_word(values)] * ranged, ""],
+        "header": ["group" if watched.known.groups is not None else "row", number, *[interval_word(values)] * ranged, ""],
         "rows": rows, "kind": "bars ranking sortable searchable", "between": between_them,
         "notes": " · ".join(note for note in (values.interval_because, values.stopped) if note),
     }  # fmt: skip
@@ -164,7 +164,9 @@ def _harmful(watched: Watched, known: Mapping[str, Who]) -> dict[str, object] | 
         (known[s.player]._replace(facts=()), number, str(s.surely))
         for s, number in zip(watched.harmful, numbers, strict=True)
     ]
-    return {"rows": rows, "most": MOST, "described": bool(watched.known.labels)}
+    return {
+        "why": HARMFUL, "header": ["row", WORTH, "certainty"], "rows": rows, "described": bool(watched.known.labels),
+    }  # fmt: skip
 
 
 def _pairs(watched: Watched, known: Mapping[str, Who]) -> dict[str, object] | None:

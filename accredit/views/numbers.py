@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import floor, log10
 
-from accredit.core import Attribution
+from accredit.core import Attribution, Estimate, Known
 from accredit.core.plain import rounded
 
 ROUNDING = 1e-6  # relative
@@ -50,6 +50,19 @@ def column(values: Sequence[float], signed: bool = False, digits: int = 4, besid
     decimals -= min(len(text) - len(text.rstrip("0")) for text in written) if decimals else 0
     texts = [fixed(x, max(decimals, 0), signed) for x in values]
     return [text if x == 0 or text.strip("0.") else brief(x, signed) for x, text in zip(values, texts, strict=True)]
+
+
+def alike(*values: float) -> list[str]:
+    """Numbers that one sentence compares: three digits of each, and the decimals of the one that has most.
+
+    >>> alike(1.9, 1.95), alike(38.333, 100), alike(60, 40), alike(2e-9, 1)
+    (['1.90', '1.95'], ['38.3', '100.0'], ['60', '40'], ['2e-09', '1'])
+    """
+    texts = [rounded(value, BRIEF) for value in values]
+    if any("e" in text for text in texts):
+        return texts
+    decimals = max(len(text.partition(".")[2]) for text in texts)
+    return [fixed(value, decimals) for value in values]
 
 
 def rounding(result: Attribution) -> float:
@@ -99,3 +112,18 @@ def ranges(low: Sequence[float], high: Sequence[float]) -> list[str]:
     """
     ends = column([*low, *high])
     return [f"{a} … {b}" for a, b in zip(ends[: len(low)], ends[len(low) :], strict=True)]
+
+
+def estimated(number: Estimate, write: Callable[[float], str], unit: str = "") -> str:
+    """A number and how well it is known, in one cell; an exact one stands alone.
+
+    >>> estimated(Estimate(0.5, 0.41, 0.6), lambda x: fixed(x, 2))
+    '0.50 (0.41 … 0.60)'
+    >>> estimated(Estimate.exact(-3), brief, " points"), estimated(Estimate.unknown(1, "one row"), brief)
+    ('−3 points', '+1 (no interval)')
+    """
+    said = write(number.value) + unit
+    if number.precision.known is Known.EXACT:
+        return said
+    known = number.low is not None and number.high is not None
+    return f"{said} ({' … '.join(write(end) for end in number.ends) if known else 'no interval'})"

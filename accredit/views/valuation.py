@@ -26,7 +26,11 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 QUESTION = "What is each row worth?"
-HARMFUL = f"rows that the model does better without, {MOST} at most (which need not be labelled wrongly)"
+WORTH = "worth"  # what the number of a row is called
+HARMFUL = (
+    "The model does better without these rows: their worth is below zero and far below that of the others. The worst are "
+    f"listed, {MOST} at most; they need not be labelled wrongly."
+)
 SHOWN = 20  # players in the terminal
 TEXT, ROW_TEXT = 48, 160  # characters of a row's text in the terminal, and on a page
 DOTS = "▁▂▃▄▅▆▇█"
@@ -51,7 +55,7 @@ def valuation_text(report: Valuation, rows: int = SHOWN) -> str:
     if report.harmful:
         lines += ["", HARMFUL]
         cells = [[s.player, printable(s.label), rounded(s.credit), str(s.surely)] for s in report.harmful]
-        head, *listed = table(["row", "label", "value", "certainty"], cells)
+        head, *listed = table(["row", "label", WORTH, "certainty"], cells)
         texts = [short(s.text, TEXT) for s in report.harmful]
         lines += [head, *(f"{line}  {text}".rstrip() for line, text in zip(listed, texts, strict=True))]
     if report.silent:
@@ -177,8 +181,8 @@ def _worth(report: Valuation) -> Markup:
     return render(
         "valuation", "worth",
         question=QUESTION, payoff=sentence(report.payoff), warnings=[sentence(warning) for warning in report.warnings],
-        values=attribution_table(report.values.ranked(), known, header=("row", "worth"), sorts=True),
-        harmful=rows, why=HARMFUL, silent=report.silent, linear=linear_words(report.values),
+        values=attribution_table(report.values.ranked(), known, header=("row", WORTH), sorts=True),
+        harmful=(["row", WORTH, "certainty"], rows), why=HARMFUL, silent=report.silent, linear=linear_words(report.values),
         pairs=pairs, curves=curves_svg(report.curves) if report.curves else "", claims=claims_table(report.values),
     )  # fmt: skip
 

@@ -10,7 +10,7 @@ import numpy as np
 from accredit.core import Attribution, Coalition, Holds, Interactions
 from accredit.core.plain import rounded
 from accredit.views.columns import short
-from accredit.views.numbers import ROUNDING, between, percent
+from accredit.views.numbers import ROUNDING, alike, between, percent
 
 TIED = 3  # players who are named where several share the first place
 ALL = 2e-3  # share of the whole that may be missing from what is called all of it
@@ -103,14 +103,21 @@ def leaders(result: Attribution, most: str = "earned most", least: str = "costs 
     >>> from accredit.values import shapley
     >>> leaders(shapley(TableGame(("TV", "radio"), [0, 60, -20, 40])))
     'TV earned most: 60 of 40; radio costs most: −20.'
+    >>> leaders(shapley(TableGame("ab", [0, 1.9, 0.05, 1.95])))
+    'a earned most: 1.90 of 1.95.'
     >>> leaders(shapley(TableGame("ab", [0, 1, 1, 2])))
     'a and b earned most: 1 each of 2.'
     >>> leaders(shapley(TableGame("ab", [0, -1, -1, -2])))
     'a and b cost most: −1 each.'
     """
-    of = f" of {rounded(result.total, 3)}" if result.total is not None and result.total > 0 else ""
-    parts = [f"{_first(result, 1, quoted, most)}{of}"] if result.credit.max() > 0 else []
-    parts += [_first(result, -1, quoted, least)] if result.credit.min() < -ROUNDING * abs(result.credit).max() else []
+    highest, lowest = float(result.credit.max()), float(result.credit.min())
+    divided = result.total is not None and result.total > 0
+    first, whole = alike(highest, result.total or 0.0) if divided else (rounded(highest, 3), "")
+    of = f" of {whole}" if divided else ""
+    parts = [f"{_first(result, 1, quoted, most, first)}{of}"] if highest > 0 else []
+    parts += (
+        [_first(result, -1, quoted, least, rounded(lowest, 3))] if lowest < -ROUNDING * abs(result.credit).max() else []
+    )
     doubt = "" if result.interval is not None or result.exact else " The error of these numbers is not known."
     said = re.sub(
         r"^row (?=\d)", "Row ", "; ".join(parts)
@@ -118,7 +125,7 @@ def leaders(result: Attribution, most: str = "earned most", least: str = "costs 
     return f"{said or f'All credit is 0{of}'}.{doubt}"
 
 
-def _first(result: Attribution, sign: int, quoted: bool, words: str) -> str:
+def _first(result: Attribution, sign: int, quoted: bool, words: str, written: str) -> str:
     """Who is first at one end, all of them where several are, and with how much."""
     credit = sign * result.credit
     best = int(np.argmax(credit))
@@ -126,7 +133,7 @@ def _first(result: Attribution, sign: int, quoted: bool, words: str) -> str:
     shown = [f"“{short(name, NAME)}”" if quoted else short(name, NAME) for name in names]
     who = f"{', '.join(shown[:-1])} and {shown[-1]}" if 1 < len(shown) <= TIED else shown[0]
     who = f"{len(shown)} players" if len(shown) > TIED else who
-    told = rounded(float(result.credit[best]), 3) + " each" * (len(names) > 1)
+    told = written + " each" * (len(names) > 1)
     if result.interval is not None and len(names) == 1:
         told += f" ({interval_word(result)} {_around(*result.interval[best].tolist())})"
     return f"{who} {_of_several(words) if len(names) > 1 else words}: {told}"
@@ -218,11 +225,11 @@ def in_words(result: Attribution) -> str:
     """
     if result.total is None or result.unshared is None:
         return "scores: they rank, they share nothing"
-    credited, total = rounded(float(result.credit.sum()), 3), rounded(result.total, 3)
+    credited, total = alike(float(result.credit.sum()), result.total)
     if result.claim("efficiency").holds is Holds.NO:
         return f"adds up to {credited}; {total} was there to share"
     if abs(result.unshared) <= ALL * max(abs(result.total), float(abs(result.credit).sum())):
-        return f"all {total} shared out"
+        return f"all {rounded(result.total, 3)} shared out"
     return f"{credited} of {total} shared out"
 
 

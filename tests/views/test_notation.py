@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -13,10 +14,13 @@ from click.testing import CliRunner
 from accredit import views
 from accredit.arena.standings import Standing, Standings
 from accredit.cli.methods import methods
-from accredit.core import AXIOMS, Holds
+from accredit.core import AXIOMS, Attribution, Claim, Estimate, Holds
+from accredit.games import TableGame
+from accredit.values import shapley
 from accredit.views.arena import markdown_table, text_table
 from accredit.views.arena_page import arena_page
 from accredit.views.notation import LEGEND, letters
+from accredit.views.words import in_words, leaders
 from tests.views.pages import COUNT, VIEWS
 from tests.views.samples import picture_sample, sample
 
@@ -55,9 +59,21 @@ def test_a_negative_number_has_a_true_minus(name):
 
 
 def test_a_very_long_name_is_shortened_in_the_sentence_that_names_it():
-    from accredit.games import TableGame
-    from accredit.values import shapley
-    from accredit.views.words import leaders
-
     said = leaders(shapley(TableGame(("x" * 5000, "y"), [0, 1, 0, 1])), quoted=True)
     assert said.startswith("“xxx") and "x…” earned most: 1 of 1" in said and len(said) < 120
+
+
+def test_an_interval_is_written_in_one_way_on_a_terminal_and_on_a_page():
+    share = Estimate(0.9, 0.77, 0.99)
+    line = Standing("m", share, {}, {}, {}, 1, 1, {}, 1, {})
+    table = Standings((line,), (), np.eye(1), ("m",), 1, {}, {}, 0.95)
+    for drawn in (text_table(table), html.unescape(arena_page(table, "x"))):
+        assert "0.90 (0.77 … 0.99)" in drawn and "[0.77" not in drawn
+    assert "0.90 [0.77, 0.99]" in markdown_table(table)  # reports that were written, and what reads them
+
+
+def test_what_one_sentence_compares_has_the_same_decimals():
+    rule = Attribution(("a", "b"), [1.9, 0.03], 1.95, "by hand", claims=(Claim("efficiency", Holds.NO, "by hand"),))
+    assert leaders(rule).startswith("a earned most: 1.90 of 1.95.")
+    assert in_words(rule) == "adds up to 1.93; 1.95 was there to share"
+    assert in_words(replace(rule, credit=[1.9, 0.0])) == "adds up to 1.90; 1.95 was there to share"

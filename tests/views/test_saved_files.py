@@ -18,7 +18,7 @@ from accredit.games import TableGame
 from accredit.valuation.report import DataReport, Valuation
 from accredit.valuation.suspects import RowFacts
 from accredit.values.report import report
-from accredit.views.audit import audit_page
+from accredit.views.audit import audit_page, audit_text
 from accredit.views.design import PARTS, design_page
 from accredit.views.edges_page import edges_page
 from accredit.views.engine import environment
@@ -63,9 +63,20 @@ def test_an_audit_has_a_verdict_and_says_which_way_is_good():
     assert "1 of 2 checks found a fault: probe." in page
     cells = re.findall(r'<td data-name="good is">(.*?)</td>', page)
     assert cells == ["low ↓", "high ↑"]
-    assert re.findall(r'<td data-name="excess, 95% interval">(.*?)</td>', page)[0] == "+10.0 points, 0.0 … +20.0"
+    assert re.findall(r'<td data-name="excess, 95% interval">(.*?)</td>', page)[0] == "+10.0 points (0.0 … +20.0)"
     clean = Findings("a mask", (finding("probe", "unclear", False),))
     assert "No fault was found by 1 check; 1 cannot tell: more rows are needed." in audit_page(clean)
+
+
+def test_an_audit_of_one_input_says_that_others_are_not_known():
+    alone = replace(finding("probe", "flagged", False), rows=1, excess=Estimate.exact(0.1))
+    page, said = audit_page(Findings("a mask", (alone,))), audit_text(Findings("a mask", (alone,)))
+    assert "On this one input, 1 of 1 check found a fault: probe. What they would find on others is not known." in page
+    assert re.findall(r'<td data-name="excess, 95% interval">(.*?)</td>', page) == ["+10.0 points (one input)"]
+    assert "says nothing about\nother inputs" in page and "says nothing about" not in audit_page(
+        Findings("a mask", (finding("probe", "flagged", False),))
+    )
+    assert "flagged on this one input: probe" in said
 
 
 def test_rows_are_named_with_label_and_text():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -132,6 +133,8 @@ def test_page_command_and_json_agree_who_does_harm_and_how_surely(path, known, s
     listed = command[command.index("does better without") :].splitlines()[2:4]
     assert page.count(f">{surely}<") == file.count(f">{surely}<") == 2
     assert all(surely in line for line in listed)
+    heads = [re.findall(r"<th[^>]*>(worth|credit|value|difference)", drawn) for drawn in (page, file)]
+    assert heads == [["worth", "worth"]] * 2 and " worth " in command  # one word for what a row is worth
     assert [s["surely"] for s in json.loads(report.to_json())["worth"]["harmful"]] == [surely] * 2
 
 
