@@ -119,11 +119,12 @@ def encoder(tmp_path):
 
 
 @pytest.mark.slow
-def test_training_may_start_from_a_pretrained_encoder(folder, encoder):
+def test_training_may_start_from_a_pretrained_encoder(folder, encoder, capfd):
     from transformers import BertModel
 
     training = [Prefix(("the", "dog"), 0), Prefix(("the", "dogs"), 1)] * 8
     model = verb_number.train(folder, training, epochs=1, seed=0, start=encoder)
+    assert capfd.readouterr().err == ""  # a new classifier is meant: no report of missing weights, no progress bar
     pieces = BertModel.from_pretrained(encoder).get_input_embeddings().weight.detach().numpy()
     table = model.network.get_input_embeddings().weight.detach().numpy()
     assert table.shape == (6, 16)  # three special tokens, and the, dog, dogs
