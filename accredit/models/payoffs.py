@@ -62,7 +62,7 @@ def check_payoff(payoff: Payoff, law: Law, outputs: int) -> None:
 def payoff_of(outputs: Any, target: int, payoff: Payoff, law: Law = "softmax") -> Any:
     """Worth of each row of model outputs for one target: (batch, classes) -> (batch,), numpy or torch as given.
 
-    A row with an output that is not a number is worth what is not a number, without a warning: models refuse such outputs by name.
+    An output that is not a number gives one that is not, without a warning: models refuse such outputs by name.
 
     >>> payoff_of(np.array([[0.0, 3.0, 1.0]]), 1, "margin")
     array([2.])
