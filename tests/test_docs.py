@@ -88,3 +88,10 @@ def test_every_command_that_a_page_writes_has_the_options_that_it_uses(page):
         assert path is not None, command
         if path != "accredit reproduce":  # whose options belong to its reports
             assert {word.partition("=")[0] for word in words if re.match("--?[a-z]", word)} <= known[path], command
+
+
+def test_what_explain_returns_is_public():
+    from accredit import explanation
+
+    returned = set(re.findall(r"\w+", str(explanation.explain.__annotations__["return"])))
+    assert {"Explanation", "TableExplanation"} == returned <= set(explanation.__all__)

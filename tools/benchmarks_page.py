@@ -110,7 +110,9 @@ RATIOS = (
         "{1} tokens, {0}",
     ),
     Ratio("explain", r"shap_ratio", "The same for all sentences of the project that were tried", "on the clock"),
-    Ratio("explain", r"payoff_throughput(\w*)", "Payoffs per second over rows per second of the bare model", "payoffs{}"),
+    Ratio(
+        "explain", r"payoff_throughput(\w*)", "Payoffs per second over rows per second of the bare model", "payoffs{}"
+    ),
     Ratio(
         "answers", r"equal_error\.(\d+)", "CPU seconds of shap's permutations over ours, at equal error", "{} tokens"
     ),

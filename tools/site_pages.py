@@ -21,14 +21,12 @@ PACKAGES = (
     "values", "games", "core", "evaluate", "explanation", "attention", "flow", "gradients", "trees", "valuation", "learned",
     "shortcuts", "audit", "arena", "store", "models", "views",
 )  # fmt: skip
-RESULTS = {"accredit.explanation": ("accredit.explanation.table.TableExplanation",)}  # what a public call returns
 
 
 def reference(path: str, documented: set[str]) -> str:
     """The page of one package: what it says of itself, then each name."""
     module = import_module(path)
-    results = [f"::: {place}" for place in RESULTS.get(path, ())]
-    return "\n\n".join([f"# {path}", fenced(module.__doc__ or ""), *_entries(module, documented), *results]) + "\n"
+    return "\n\n".join([f"# {path}", fenced(module.__doc__ or ""), *_entries(module, documented)]) + "\n"
 
 
 def _entries(module: object, documented: set[str]) -> Iterator[str]:

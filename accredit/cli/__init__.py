@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+from errno import EDQUOT, ENOSPC
 from importlib import import_module
 from itertools import pairwise
 
@@ -13,7 +14,6 @@ import click
 from accredit.cli.codes import BROKEN, CLOSED, DONE, INTERRUPTED, REFUSED
 from accredit.cli.streams import leave_closed_pipe, open_streams
 from accredit.core.errors import AccreditError
-from accredit.core.meant import nearest
 from accredit.core.version import __version__
 from accredit.interrupts import deaf
 
@@ -60,10 +60,9 @@ class LazyCommands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args[0] not in COMMANDS and not args[0].startswith("-"):
-            near = nearest(args[0], [*COMMANDS, "--version", "--help"])
-            advice = f"did you mean {near}?" if near else f"the commands are {', '.join(COMMANDS)}"
-            raise click.UsageError(f"there is no command {args[0]!r}; {advice}", ctx)
+        from accredit.cli.command import check_known
+
+        check_known(args[0], ctx, COMMANDS, "--version")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -131,9 +130,26 @@ def _run() -> int:
         return _interrupted()
     except BrokenPipeError:
         raise
-    except (AccreditError, OSError) as error:
+    except AccreditError as error:
         _say(str(error))
+    except OSError as error:
+        _say(_in_words(error))
     return REFUSED
+
+
+def _in_words(error: OSError) -> str:
+    """What the system refused, without the number that it has for it.
+
+    >>> _in_words(OSError(28, "No space left on device"))
+    'no space left on device; make room, or write elsewhere'
+    >>> _in_words(PermissionError(13, "Permission denied", "notes.csv"))
+    "'notes.csv': permission denied"
+    """
+    if not error.strerror:
+        return str(error)
+    place = "" if error.filename is None else f"{os.fsdecode(error.filename)!r}: "
+    advice = "; make room, or write elsewhere" if error.errno in (ENOSPC, EDQUOT) else ""
+    return f"{place}{error.strerror[0].lower()}{error.strerror[1:]}{advice}"
 
 
 def _first_trial(message: str, path: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
 from typing import Any
 
@@ -12,6 +12,7 @@ import click
 
 from accredit.cli.output import NewFile, written
 from accredit.core.files import put
+from accredit.core.meant import nearest
 
 RESULT = ("--json", "--csv", "--html", "--out", "--seed", "--quiet", "--help")  # the last section, in this order
 OUT, QUIET = "accredit.out", "accredit.quiet"  # where a context keeps them
@@ -114,9 +115,24 @@ class Commands(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.commands)
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        check_known(args[0], ctx, self.commands)
+        return super().resolve_command(ctx, args)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl([(name, command.get_short_help_str(200)) for name, command in self.commands.items()])
+
+
+def check_known(given: str, ctx: click.Context, commands: Iterable[str], *options: str) -> None:
+    """Refuse what is not among the commands, with the one that was probably meant or with all of them."""
+    known = list(commands)
+    if given not in known and not given.startswith("-"):
+        near = nearest(given, [*known, *options, "--help"])
+        advice = f"did you mean {near}?" if near else f"the commands are {', '.join(known)}"
+        raise click.UsageError(f"there is no command {given!r}; {advice}", ctx)
 
 
 @contextmanager

@@ -42,7 +42,7 @@ def flow(file: str, sources: tuple[str, ...], sinks: tuple[str, ...], as_json: b
         cheapest = least_cost(graph)
         prices = dict(zip(graph.nodes, cheapest.prices.tolist(), strict=True))
         found = {"cost": cheapest.cost, "edges": cheapest.edges, "prices": prices, "certificate": cheapest.certificate}
-        said = f"least cost {rounded(cheapest.cost)}; proved by prices, gap {cheapest.certificate['gap']:.0e}"
+        said = f"least cost {rounded(cheapest.cost)}; proved by prices, gap {rounded(cheapest.certificate['gap'], 1)}"
     elif len(sources) == 1:
         one = graph_flow(graph, sources[0], sinks[0])
         found = {
@@ -57,7 +57,7 @@ def flow(file: str, sources: tuple[str, ...], sinks: tuple[str, ...], as_json: b
         many = multi_commodity(graph, list(zip(sources, sinks, strict=True)))
         found = {"value": many.value, "values": many.values.tolist(), "edges": many.edges.sum(axis=0), "gap": many.gap}
         each = ", ".join(f"{a} → {b} {rounded(x)}" for a, b, x in zip(sources, sinks, many.values, strict=True))
-        said = f"maximum sum of flows {rounded(many.value)} ({each}); gap {many.gap:.0e}"
+        said = f"maximum sum of flows {rounded(many.value)} ({each}); gap {rounded(many.gap, 1)}"
     ends = [(graph.nodes[a], graph.nodes[b]) for a, b in zip(graph.tail, graph.head, strict=True)]
     if html_file:
         named = [f"{a} → {b}" for a, b in ends]

@@ -2,5 +2,6 @@
 
 from accredit.explanation.explainer import explain, explain_answer
 from accredit.explanation.result import Explanation, FlowPicture, Picture, Said, Token
+from accredit.explanation.table import TableExplanation
 
-__all__ = ["Explanation", "FlowPicture", "Picture", "Said", "Token", "explain", "explain_answer"]
+__all__ = ["Explanation", "FlowPicture", "Picture", "Said", "TableExplanation", "Token", "explain", "explain_answer"]

@@ -62,19 +62,21 @@ def check_payoff(payoff: Payoff, law: Law, outputs: int) -> None:
 def payoff_of(outputs: Any, target: int, payoff: Payoff, law: Law = "softmax") -> Any:
     """Worth of each row of model outputs for one target: (batch, classes) -> (batch,), numpy or torch as given.
 
+    An output that is not a number gives one that is not, without a warning: models refuse such outputs by name.
+
     >>> payoff_of(np.array([[0.0, 3.0, 1.0]]), 1, "margin")
     array([2.])
     """
     xp, z = _float64(outputs)
     if callable(payoff):
         return _called(xp, payoff, z)
-    if law != "probability":
-        return _worth(xp, z, target, payoff, law)
-    if payoff == "probability":
-        return z[:, target]
-    if payoff in ("correctness", "confidence", "entropy"):
-        return _of_all(xp, z, xp.log(xp.where(z > 0, z, xp.ones_like(z))), target, payoff)
     with np.errstate(divide="ignore", invalid="ignore"):
+        if law != "probability":
+            return _worth(xp, z, target, payoff, law)
+        if payoff == "probability":
+            return z[:, target]
+        if payoff in ("correctness", "confidence", "entropy"):
+            return _of_all(xp, z, xp.log(xp.where(z > 0, z, xp.ones_like(z))), target, payoff)
         worth = _worth(xp, xp.log(z), target, payoff, law)
     if not bool(xp.isfinite(worth).all()):
         raise BadPayoff(f"a probability of 0 or 1 has no finite {payoff}; use payoff='probability'")

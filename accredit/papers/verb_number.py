@@ -125,12 +125,13 @@ class VerbNumberModel:
         """What `save` wrote."""
         from transformers import BertForSequenceClassification
 
-        from accredit.models.state import settled
+        from accredit.models.state import quiet, settled
 
         words = (folder / "vocabulary.txt").read_text(encoding="utf-8").split("\n")
-        network = BertForSequenceClassification.from_pretrained(
-            folder, local_files_only=True, use_safetensors=True, attn_implementation="eager"
-        )
+        with quiet():
+            network = BertForSequenceClassification.from_pretrained(
+                folder, local_files_only=True, use_safetensors=True, attn_implementation="eager"
+            )
         return cls(settled(network).eval(), {word: k for k, word in enumerate(words)})
 
 
@@ -173,14 +174,17 @@ def _pretrained(vocabulary: dict[str, int], start: Path) -> Any:
     import torch
     from transformers import AutoConfig, AutoTokenizer, BertForSequenceClassification
 
+    from accredit.models.state import quiet
+
     try:
         config = AutoConfig.from_pretrained(start, local_files_only=True, trust_remote_code=False)
         if config.model_type != "bert" or config.num_hidden_layers != LAYERS:
             raise InvalidInput(f"it holds a {config.model_type} of {config.num_hidden_layers} layers")
         tokenizer = AutoTokenizer.from_pretrained(start, local_files_only=True, trust_remote_code=False)
-        network = BertForSequenceClassification.from_pretrained(
-            start, local_files_only=True, use_safetensors=True, num_labels=2, attn_implementation="eager"
-        )
+        with quiet():  # the classifier is new, which is meant
+            network = BertForSequenceClassification.from_pretrained(
+                start, local_files_only=True, use_safetensors=True, num_labels=2, attn_implementation="eager"
+            )
     except (OSError, ValueError, AttributeError, InvalidInput) as error:
         raise InvalidInput(
             f"--start {start.name} is not a folder with a BERT encoder of {LAYERS} layers, its tokenizer and "

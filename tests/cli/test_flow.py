@@ -23,6 +23,7 @@ def test_maximum_flow_and_its_cut(run):
 
 
 def test_least_cost_and_commodities(run):
+    assert run("flow", "pipes.csv")[1].startswith("least cost −15; proved by prices, gap 0\n")
     found = json.loads(run("flow", "pipes.csv", "--json")[1])
     assert found["cost"] == pytest.approx(-15) and max(found["certificate"].values()) < 1e-9
     out = run("flow", "crossed.csv", "--from", "s1", "--to", "t1", "--from", "s2", "--to", "t2")[1]

@@ -21,6 +21,11 @@ from accredit.cli import COMMANDS
         (["version"], "did you mean --version?"),
         (["what a lovely film"], "the commands are explain, game, flow, value"),
         (
+            ["reproduce", "chaptre"],
+            "there is no command 'chaptre'; did you mean chapter? See accredit reproduce --help",
+        ),
+        (["learn", "forget"], "there is no command 'forget'; the commands are fit, explain, audit. See accredit learn"),
+        (
             ["value"],
             "Missing argument 'FILE'. Try accredit value examples/reviews.csv --target mood --text review with",
         ),
@@ -34,6 +39,16 @@ def test_wrong_words_are_one_line_that_says_where_to_look(typed, words, told):
     assert told in err
     assert err.count("\n") == 1
     assert out == ""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full to print to")
+def test_a_full_disk_is_said_in_words():
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "accredit", "doctor"], stdout=full, stderr=subprocess.PIPE, text=True
+        )
+    assert (done.returncode, done.stderr) == (2, "accredit: no space left on device; make room, or write elsewhere\n")
 
 
 def test_no_words_show_the_help(typed):

@@ -144,12 +144,13 @@ def test_what_a_function_returns_is_numbers(returned):
         as_array_model(lambda rows: returned).outputs(np.ones((1, 2)))
 
 
+@pytest.mark.filterwarnings("error::RuntimeWarning")
 def test_outputs_that_are_not_numbers_are_neither_right_nor_wrong():
     outputs = np.array([[np.nan, 1.0], [2.0, 1.0], [0.0, 1.0]])
     assert payoff_of(outputs, 0, "correctness")[1:].tolist() == [1, 0]
-    for law in ("softmax", "probability"):
-        with np.errstate(invalid="ignore"):
-            assert np.isnan(payoff_of(outputs, 0, "correctness", law)[0])
+    for payoff in PAYOFFS:
+        assert np.isnan(payoff_of(outputs, 0, payoff)).tolist() == [True, False, False]
+    assert np.isnan(payoff_of(outputs, 0, "correctness", "probability")[0])
 
 
 @pytest.mark.parametrize("wrong", [lambda z: z[:, 0] + 1j, lambda z: ["much"] * len(z), lambda z: z, lambda z: 1.0])

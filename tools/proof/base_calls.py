@@ -124,6 +124,8 @@ LEFT_OUT = {  # pattern of a name -> why it is not called with bad values
     "explanation.Said": "a record",
     "explanation.Token": "a record",
     "explanation.Explanation": "built by explain",
+    "explanation.TableExplanation": "built by explain",
+    "explanation.TableExplanation.place": "called by everything that takes an output",
     "explanation.explain_answer": "reached through explain(prompt, answer=…)",
     "trees.Ensemble*": "built by ensemble_of",
     "trees.Forest*": "built by forest_of",

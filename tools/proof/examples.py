@@ -105,7 +105,7 @@ def _explanation() -> Any:
 def _table_explanation() -> Any:
     from accredit.explanation import explain
 
-    return explain(ROWS, linear_model(), background=BACKGROUND)
+    return explain(ROWS, linear_model(), background=BACKGROUND, interactions=True)
 
 
 def game_file(folder: Path) -> Path:
@@ -327,6 +327,10 @@ BY_CALL: dict[str, Callable[[Path], Any]] = {
     "explanation.Explanation.from_json.text": lambda f: _explanation().to_json(),
     "explanation.Explanation.to_html.path": lambda f: f / "page.html",
     "explanation.Explanation.to_pandas.method": lambda f: NOTHING,
+    "explanation.TableExplanation.from_json.text": lambda f: _table_explanation().to_json(),
+    "explanation.TableExplanation.to_html.path": lambda f: f / "page.html",
+    "explanation.TableExplanation.row.row": lambda f: 0,
+    "explanation.TableExplanation.interactions.row": lambda f: 0,
     "games.StringGame.left.stays": lambda f: np.array([True, False]),
     "games.AnswerGame.token.which": lambda f: 0,
     "games.AnswerGame.coalitions": lambda f: NOTHING,
@@ -576,6 +580,7 @@ def _strings() -> Any:
 INSTANCES: dict[str, Callable[[], Any]] = {  # of classes that the library builds
     "flow.Graph": _graph,
     "explanation.Explanation": _explanation,
+    "explanation.TableExplanation": lambda: _table_explanation(),
     "valuation.Datamodels": lambda: _datamodels(),
     "valuation.Influences": lambda: _influences(),
     "games.AnswerGame": lambda: _asked(),
