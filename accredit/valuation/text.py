@@ -73,7 +73,7 @@ def _encoder(encoder: str | Path) -> tuple[Any, Any, int]:
     from accredit.models.builtin import text_folder
     from accredit.models.folders import model_config
     from accredit.models.loading import model_folder
-    from accredit.models.state import settled
+    from accredit.models.state import quiet, settled
     from accredit.models.tasks import HEADS
 
     folder = model_folder(text_folder() if encoder == BUILTIN else encoder)
@@ -84,7 +84,8 @@ def _encoder(encoder: str | Path) -> tuple[Any, Any, int]:
     else:  # an encoder that never had a head
         local = {"local_files_only": True, "trust_remote_code": False}
         tokenizer = transformers.AutoTokenizer.from_pretrained(folder, **local)
-        body = settled(transformers.AutoModel.from_pretrained(folder, use_safetensors=True, **local))
+        with quiet():
+            body = settled(transformers.AutoModel.from_pretrained(folder, use_safetensors=True, **local))
         longest = min(tokenizer.model_max_length, getattr(body.config, "max_position_embeddings", LONGEST))
     if body.config.is_encoder_decoder:
         body = body.get_encoder()

@@ -32,11 +32,13 @@ def test_features_do_not_depend_on_the_company_of_a_text() -> None:
 
 
 @pytest.mark.slow
-def test_a_bare_encoder_folder_gives_the_same_features(tmp_path) -> None:
+def test_a_bare_encoder_folder_gives_the_same_features(tmp_path, capfd) -> None:
     model, tokenizer = builtin.load_text()
     model.base_model.save_pretrained(tmp_path)
     tokenizer.save_pretrained(tmp_path)
+    capfd.readouterr()
     assert_allclose(text_features(TEXTS, tmp_path), text_features(TEXTS, "builtin"), atol=1e-6)
+    assert capfd.readouterr().err == ""  # of the libraries' progress nothing is shown
 
 
 @pytest.mark.parametrize("texts", ["one string", ["fine", "  "], ["fine", None]])
