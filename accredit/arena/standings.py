@@ -54,7 +54,7 @@ class Standing:
     rows: int
     failures: dict[int, str]  # row -> what went wrong
     p_best: float | None = None  # that it is as good as the best method, Holm over all pairs; None for the best itself
-    p_random: float | None = None  # that it is no better than random, Holm over all methods
+    p_random: float | None = None  # that it is as good as random, Holm over all methods
 
 
 @dataclass(frozen=True)

@@ -185,16 +185,7 @@ def _slug(title: str) -> str:
 
 def _verdicts(report: Report, title: str, table: Standings) -> None:
     methods = _contestants(table)
-    beaten = [s.method for s in methods if not _surely(s.p_random) or _estimate(s) <= 0]
-    worse = any(_estimate(s) < 0 and _surely(s.p_random) for s in methods)
-    chance = Found.REFUTED if worse else Found.OPEN if beaten else Found.HOLDS
-    report.verdict(
-        f"{title}: every method explains better than chance",
-        Judgement(chance, "more examples" if chance is Found.OPEN else "", sampled=True),
-        f"not better than random: {', '.join(beaten)}"
-        if beaten
-        else "all above random at the 5 % level, after Holm's correction",
-    )
+    report.verdict(f"{title}: every method explains better than chance", *beats_chance(methods))
     inside, outside = ([s for s in methods if removes_words(s.method) == kind] for kind in (True, False))
     if inside and outside:
         best_in, best_out = (max(group, key=_estimate) for group in (inside, outside))
@@ -205,6 +196,18 @@ def _verdicts(report: Report, title: str, table: Standings) -> None:
             f"{_estimate(best_out):.2f} for {best_out.passes:.0f}; the better one is the best of all, so *p best* of the other "
             "tells",
         )
+
+
+def beats_chance(methods: Sequence[Standing]) -> tuple[Judgement, str]:
+    """Is every method better than a random order? By the paired test over inputs, corrected for how many are asked."""
+    worse = [s.method for s in methods if _surely(s.p_random) and _estimate(s) < 0]
+    unsure = [s.method for s in methods if not _surely(s.p_random)]
+    parts = ["worse than random: " + ", ".join(worse)] if worse else []
+    parts += ["not to be told from random: " + ", ".join(unsure)] if unsure else []
+    found = Found.REFUTED if worse else Found.OPEN if unsure else Found.HOLDS
+    because = "; ".join(parts) or "all above random"
+    needs = "more examples" if found is Found.OPEN else ""
+    return Judgement(found, needs, sampled=True), f"{because} (at the 5 % level, after Holm's correction)"
 
 
 def removes_words(method: str) -> bool:

@@ -15,7 +15,7 @@ from accredit.arena.texts import TextContest
 from accredit.core import Estimate
 from accredit.models.builtin.facts import KINDS
 from accredit.papers.answers_report import answers_report
-from accredit.papers.arena_report import arena_report, first_beats, removes_words
+from accredit.papers.arena_report import arena_report, beats_chance, first_beats, removes_words
 from accredit.papers.sanity_report import sanity_report
 from accredit.papers.verdicts import Found
 
@@ -44,10 +44,9 @@ def test_it_holds_the_table_and_the_intervals(tmp_path):
     assert {file.suffix for file in report.write(tmp_path)} == {".md", ".svg"}
 
 
-def standing(method, share, p_best):
-    return Standing(
-        method, Estimate(share, share - 0.05, share + 0.05), {}, {}, {}, 1.0, 0.1, {}, 30, {}, p_best=p_best
-    )
+def standing(method, share, p_best=None, p_random=None):
+    estimate = Estimate(share, share - 0.05, share + 0.05)
+    return Standing(method, estimate, {}, {}, {}, 1.0, 0.1, {}, 30, {}, p_best, p_random)
 
 
 @pytest.mark.parametrize(
@@ -61,6 +60,22 @@ def standing(method, share, p_best):
 )
 def test_two_methods_are_compared_input_by_input(ours, theirs, found):
     assert first_beats(standing("shapley", *ours), standing("integrated-gradients", *theirs)).found is found
+
+
+def test_chance_is_beaten_told_apart_or_not():
+    good, poor, bad = (
+        standing("a", 0.9, p_random=0.01),
+        standing("b", -0.1, p_random=0.4),
+        standing("c", -0.2, p_random=0.01),
+    )
+    assert beats_chance([good])[0].found is Found.HOLDS
+    judgement, because = beats_chance([good, poor])
+    assert judgement.found is Found.OPEN and judgement.needs == "more examples"
+    assert because.startswith("not to be told from random: b (") and "worse" not in because
+    judgement, because = beats_chance([good, poor, bad])
+    assert judgement.found is Found.REFUTED and because.startswith(
+        "worse than random: c; not to be told from random: b"
+    )
 
 
 def test_methods_that_play_the_game_remove_words():

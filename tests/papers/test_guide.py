@@ -97,6 +97,30 @@ def test_ten_methods_work_on_both_models_and_no_other_does():
     assert all(min(share(BUILT_IN, m), share(LARGER, m)) < float(limit[1]) for m in others)
 
 
+def verdicts(statement: str) -> dict[str, tuple[str, str]]:
+    """Contest -> what was found of a statement, and why."""
+    told = re.findall(rf"^> \*\*(.*?)\.\*\* (.*?): {statement} — (.*)$", REPORTS["arena"], flags=re.MULTILINE)
+    return {title: (found, because) for found, title, because in told}
+
+
+def test_what_is_not_better_than_chance():
+    found = verdicts("every method explains better than chance")
+    assert [found[title][0] for title in TEXTS] == ["Holds", "Holds", "Cannot tell", "Refuted"]
+    for title in (LARGER, LARGER + JUDGED):
+        named = {m for m in ON_TEXTS if re.search(rf"(?<![\w:-]){m}(?![\w:-])", found[title][1])}
+        assert all(
+            f"`{m}`" in SAID.split("not better than chance, as far as these sentences tell:")[1][:140] for m in named
+        )
+        assert len(named) == 6 and "six readings of gradients and attention" in SAID
+
+
+def test_what_removes_words_is_ahead_but_for_one_judge():
+    found = verdicts("the best method that removes words beats the best that reads gradients or attention")
+    assert [found[title][0] for title in TEXTS] == ["Holds", "Cannot tell", "Holds", "Holds"]
+    assert "deep-lift" in found[BUILT_IN + JUDGED][1]
+    assert "measured by the other judge, `deep-lift` is not told from `shapley`" in SAID
+
+
 def test_claims_of_those_that_share():
     claims = {
         m: ranking(BUILT_IN)[m]["claims"].split() for m in ("shapley", "owen", "integrated-gradients", "lime", "lasso")
