@@ -93,7 +93,8 @@ RATIOS = (
     Ratio(
         "tables",
         r"background_(\d+)_(shap|woodelf)\.(\d+)",
-        "With a background: a peer's CPU seconds over ours",
+        "With a background: a peer's CPU seconds over ours. shap's are scaled from 50 rows to explain, and from a background "
+        "of 100 to 2,000, which it would thin",
         "{1}, {0} rows, depth {2}",
     ),
     Ratio("tables", r"unpruned_(shap)", "Unpruned forests, by cover ratios: a peer's CPU seconds over ours", "{}"),

@@ -227,7 +227,7 @@ class Interactions(Drawn):
 
 def _pair(entry: Any) -> tuple[Coalition, Any]:
     """[names, number] from JSON."""
-    if not isinstance(entry, list) or len(entry) != 2 or not isinstance(entry[0], list):
+    if not isinstance(entry, list) or len(entry) != 2 or not isinstance(entry[0], list) or isinstance(entry[1], bool):
         raise InvalidInput(f"values holds {shown(entry)}; an entry is [[names of the coalition], number]")
     if not all(isinstance(name, str) for name in entry[0]):
         raise InvalidInput(f"values names the coalition {shown(entry[0])}; write a list of players")

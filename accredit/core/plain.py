@@ -187,7 +187,15 @@ def fields_of(
     missing = [key for key in known if key not in data and key not in optional]
     if missing:
         raise InvalidInput(f"{name} JSON lacks the field {missing[0]!r}; write it again with .to_json()")
+    for field in fields(kind):
+        if "FloatArray" in str(field.type) and _holds_truth(data.get(field.name)):
+            raise InvalidInput(f"{name} JSON is damaged: {field.name} holds true or false; it must hold numbers")
     return {key: data[key] for key in known if key in data}
+
+
+def _holds_truth(value: Any) -> bool:
+    """Whether there is a true or false in a list of lists, which numpy would take for 1 or 0."""
+    return isinstance(value, bool) or (isinstance(value, list) and any(map(_holds_truth, value)))
 
 
 def made(kind: type[Any], value: Any, name: str) -> Any:

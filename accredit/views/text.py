@@ -26,7 +26,7 @@ from accredit.views.words import (
 
 ROWS = 40  # players shown before the table is cut
 COLUMNS = 10  # outputs shown beside one another
-NOISE = 1e-9  # of what there was to share: a smaller credit is rounding, and gets no bar
+NOISE = 1e-11  # of what there was to share: a smaller credit is rounding, reads 0 and gets no bar
 
 
 @checked_arguments
@@ -70,8 +70,7 @@ def _attribution(result: Attribution, rows: int) -> str:
     one = credited(result)
     lines = [f"{result.method}: {_headline(result)}"]
     shown = result if len(result) <= rows else result.top(rows)
-    noise = NOISE * abs(result.total or 0.0)
-    lines += table(*_columns(shown), bars=[0.0 if abs(x) < noise else x for x in shown.credit.tolist()])
+    lines += table(*_columns(shown), bars=_without_noise(shown))
     if len(result) > rows:
         lines.append(f"… {len(result) - rows} more {one}s of smaller credit")
     return "\n".join(lines + facts(result))
@@ -83,7 +82,7 @@ def _headline(result: Attribution) -> str:
     if result.total is None or result.claim("efficiency").holds is not Holds.NO:
         return f"{shared(result)} among {who}"
     return (
-        f"credits of {who} add up to {rounded(float(result.credit.sum()))}; {rounded(result.total)} was there to share"
+        f"credits of {who} add up to {rounded(sum(_without_noise(result)))}; {rounded(result.total)} was there to share"
     )
 
 
@@ -133,7 +132,7 @@ def _interactions(result: Interactions, rows: int) -> str:
 
 def _columns(result: Attribution) -> tuple[list[str], list[list[str]]]:
     header = [credited(result), credit_word(result)]
-    rows = [[printable(p), rounded(x)] for p, x in zip(result.players, result.credit.tolist(), strict=True)]
+    rows = [[printable(p), rounded(x)] for p, x in zip(result.players, _without_noise(result), strict=True)]
     if result.interval is not None:
         header.append(error_bars(result))
         for row, (low, high) in zip(rows, result.interval.tolist(), strict=True):
@@ -143,6 +142,11 @@ def _columns(result: Attribution) -> tuple[list[str], list[list[str]]]:
         for row, error in zip(rows, result.stderr.tolist(), strict=True):
             row.append(rounded(error, 2))
     return header, rows
+
+
+def _without_noise(result: Attribution) -> list[float]:
+    noise = NOISE * abs(result.total or 0.0)
+    return [0.0 if abs(x) < noise else x for x in result.credit.tolist()]
 
 
 def facts(result: Attribution) -> list[str]:

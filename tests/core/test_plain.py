@@ -8,7 +8,9 @@ import pytest
 from accredit import Attribution, Interactions, InvalidInput, TableGame, shapley, shapley_interactions
 from accredit.core import Attributions, Claim, Holds, Selection
 from accredit.core.plain import plain, read_json
+from accredit.explanation import TableExplanation
 from accredit.games import TableGames
+from accredit.values import Permutations
 
 GAME = TableGame("abc", [0, 1, 2, 4, 3, 5, 6, 9])
 WHOLE = {
@@ -105,3 +107,36 @@ def test_claims_say_one_thing_about_each_axiom_in_known_words():
         Claim(3, Holds.NO, "x")
     with pytest.raises(InvalidInput, match="two things about one axiom"):
         Attribution(("x",), [1], 1, "m", (Claim("a", "no", ""), Claim("a", "exactly", "")))
+
+
+def _with_one_truth(value, path=()):
+    """Copies of plain data, each with one number of a list replaced by true; and where."""
+    items = enumerate(value) if isinstance(value, list) else value.items() if isinstance(value, dict) else ()
+    for key, inner in items:
+        if isinstance(inner, float) and isinstance(value, list):
+            yield [*value[:key], True, *value[key + 1 :]], (*path, key)
+        for changed, place in _with_one_truth(inner, (*path, key)):
+            copy = list(value) if isinstance(value, list) else dict(value)
+            copy[key] = changed
+            yield copy, place
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        *WHOLE.values(),
+        Permutations(orders=30, seed=0).solve(GAME),
+        Selection(("x", "y"), [True, False], "m", scores=[0.5, 0.25]),
+        TableExplanation(("a", "b"), ("y",), [[[2.0], [-1.0]]], [3.0], [[4.0]], [[41], [1.5]], "m"),
+    ],
+    ids=lambda result: type(result).__name__,
+)
+def test_true_is_not_a_number_in_json(result):
+    cells = isinstance(result, TableExplanation)  # whose `values` are what was in the table
+    changed = [
+        data for data, place in _with_one_truth(json.loads(result.to_json())) if not (cells and place[0] == "values")
+    ]
+    assert changed or result.scores is None
+    for data in changed:
+        with pytest.raises(InvalidInput):
+            type(result).from_json(json.dumps(data))

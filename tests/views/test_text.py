@@ -14,6 +14,9 @@ def test_a_part_and_a_rule_that_is_not_efficient_do_not_say_that_all_was_shared(
     ]
 
 
-def test_rounding_has_no_bar():
+def test_rounding_reads_0_and_has_no_bar():
+    noise = str(shapley(TableGame("ab", [0, 2.0, 1e-14, 2.0 + 2e-14])))
+    assert [line.split()[:2] for line in noise.splitlines()[2:4]] == [["a", "2"], ["b", "0"]]
+    assert "0.5" in str(shapley(TableGame("ab", [0, 1e9, 0.5, 1e9 + 0.5])))  # small, and no rounding
     assert "█" not in str(leave_one_out(TableGame("ab", [0, 2.0, 2.0, 2.0 + 1e-12])))
     assert "█" in str(leave_one_out(TableGame("ab", [0, 2.0, 2.0, 2.1])))
