@@ -176,6 +176,7 @@ export function dataView(about, frame) {
   });
 
   const view = {
+    holds: [],
     page: null,
     enter() {
       frame.remember("data", {});
