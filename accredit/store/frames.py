@@ -32,7 +32,7 @@ def read_frame(path: str | Path, codes: str | None = None) -> pandas.DataFrame:
     else:
         raise InvalidInput(f"{str(path)!r} ends in neither .csv, .tsv, .jsonl (.gz may follow) nor .parquet")
     if frame.empty:
-        raise InvalidInput(f"{str(path)!r} holds no rows")
+        raise InvalidInput(f"{str(path)!r} holds no rows; write at least one below the names of the columns")
     doubled = frame.columns[frame.columns.duplicated()]
     if len(doubled):
         raise InvalidInput(f"two columns of {str(path)!r} are called {doubled[0]!r}; give each a name of its own")

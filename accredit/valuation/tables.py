@@ -187,7 +187,9 @@ def parts(
     order = np.random.default_rng(seed).permutation(len(frame))
     count = max(1, round(share * len(frame)))
     if count >= len(frame):
-        raise InvalidInput(f"{file} has {rows(len(frame))}; {share:g} of that for testing leaves none to train on")
+        raise InvalidInput(
+            f"{file} has {rows(len(frame))}; {share:g} of that for testing leaves none to train on; give more rows"
+        )
     return frame.iloc[np.sort(order[count:])], frame.iloc[np.sort(order[:count])], None
 
 

@@ -62,7 +62,8 @@ def classes(train: Any, held: Any, target: str, within: bool = False) -> tuple[l
     known = set(y)
     if len(known) < 2:
         raise InvalidInput(
-            f"--target {target!r} is {y[0]!r} in {rows(len(y), 'training ', 'all ')}; two classes are needed"
+            f"--target {target!r} is {y[0]!r} in {rows(len(y), 'training ', 'all ')}; two classes are needed: give rows of "
+            "another one, or name another column"
         )
     total = len(y) + len(test_y)
     different = len(known | set(test_y))

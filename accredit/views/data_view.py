@@ -79,12 +79,14 @@ def _progress(watched: Watched, run: Mapping[str, Any] | None) -> str:
     state = run["how"] if run else "running, or interrupted" if watched.unfinished else "finished"
     groups = f"{len(watched.known.groups):,} groups of " if watched.known.groups else ""
     failed = f", {watched.failed:,} failed" if watched.failed else ""
+    judged = 0 if watched.labels is None else len(watched.labels.names)  # all rows of the file
+    aside = f" ({judged - watched.rows:,} others are for testing)" if judged > watched.rows else ""
     if not watched.payoffs and not watched.unfinished:
-        return f"{groups}{watched.rows:,} rows, valued without training; {state}."
+        return f"{groups}{watched.rows:,} rows{aside}, valued without training; {state}."
     if not watched.rows:
         return f"Nothing is written yet; {state}."
     trained = f"{watched.seconds:,.1f} s of training"
-    return f"{watched.payoffs:,} payoffs of {groups}{watched.rows:,} rows{failed}, {trained}; {state}."
+    return f"{watched.payoffs:,} payoffs of {groups}{watched.rows:,} rows{aside}{failed}, {trained}; {state}."
 
 
 def _share(watched: Watched, run: Mapping[str, Any] | None) -> str:

@@ -14,7 +14,7 @@ from accredit.explanation.flows import on_the_mask
 from accredit.explanation.result import FlowPicture
 from accredit.views.engine import render
 from accredit.views.flow import flow_svg, left_out
-from accredit.views.numbers import BRIEF, alike, brief, column, percent, ranges
+from accredit.views.numbers import BRIEF, brief, column, part_of, percent, ranges
 from accredit.views.page import page
 from accredit.views.palette import level
 from accredit.views.parts import Bar, bar, claims_table
@@ -87,7 +87,7 @@ def _answer(credit: Attribution, whole: float, where: str) -> str:
     top = credit.top(1)
     if not whole > 0:
         return "Nothing flows: no path of positive weights leads from the output to the input."
-    most, all_of_it = alike(float(top.credit[0]), whole)
+    most, all_of_it = part_of(float(top.credit[0]), whole)
     return f"“{top.players[0]}” carries most at the {where}: {most} of {all_of_it}."
 
 

@@ -52,17 +52,18 @@ def column(values: Sequence[float], signed: bool = False, digits: int = 4, besid
     return [text if x == 0 or text.strip("0.") else brief(x, signed) for x, text in zip(values, texts, strict=True)]
 
 
-def alike(*values: float) -> list[str]:
-    """Numbers that one sentence compares: three digits of each, and the decimals of the one that has most.
+def part_of(part: float, whole: float) -> tuple[str, str]:
+    """Two numbers that a sentence compares: three digits of each, with the decimals of the one that has more. What is whole
+    in the other sense stays so.
 
-    >>> alike(1.9, 1.95), alike(38.333, 100), alike(60, 40), alike(2e-9, 1)
-    (['1.90', '1.95'], ['38.3', '100.0'], ['60', '40'], ['2e-09', '1'])
+    >>> part_of(1.9, 1.95), part_of(38.333, 100), part_of(0.0152, 0.58), part_of(2e-9, 1.5)
+    (('1.90', '1.95'), ('38.3', '100'), ('0.0152', '0.5800'), ('2e-09', '1.5'))
     """
-    texts = [rounded(value, BRIEF) for value in values]
-    if any("e" in text for text in texts):
+    texts = rounded(part, BRIEF), rounded(whole, BRIEF)
+    if whole == round(whole) or any("e" in text for text in texts):
         return texts
     decimals = max(len(text.partition(".")[2]) for text in texts)
-    return [fixed(value, decimals) for value in values]
+    return fixed(part, decimals), fixed(whole, decimals)
 
 
 def rounding(result: Attribution) -> float:

@@ -61,7 +61,8 @@ def table_body(explanation: TableExplanation, about: tuple[str, ...] = (), live:
     kept, held = rows[: LISTED if live else PAGE_ROWS], rows[:1] if live else rows[:PAGE_ROWS]
     return render(
         "table", "body",
-        answer=headline(explanation), asked=sentence(asked(explanation)), about=list(about), facts=facts(explanation),
+        answer=headline(explanation), asked=sentence(asked(explanation)), about=list(about),
+        facts=[sentence(fact) for fact in facts(explanation)],
         overall=_overall(explanation) if several else "",
         swarms=_swarms(explanation) if several else [], drawn=min(POINTS, len(explanation)), count=len(explanation),
         listed=_list(explanation, kept) if several else [], steps=[row_body(explanation, r) for r in held],

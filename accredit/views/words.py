@@ -10,7 +10,7 @@ import numpy as np
 from accredit.core import Attribution, Coalition, Holds, Interactions
 from accredit.core.plain import rounded
 from accredit.views.columns import short
-from accredit.views.numbers import ROUNDING, alike, between, percent
+from accredit.views.numbers import ROUNDING, between, part_of, percent
 
 TIED = 3  # players who are named where several share the first place
 ALL = 2e-3  # share of the whole that may be missing from what is called all of it
@@ -112,7 +112,7 @@ def leaders(result: Attribution, most: str = "earned most", least: str = "costs 
     """
     highest, lowest = float(result.credit.max()), float(result.credit.min())
     divided = result.total is not None and result.total > 0
-    first, whole = alike(highest, result.total or 0.0) if divided else (rounded(highest, 3), "")
+    first, whole = part_of(highest, result.total or 0.0) if divided else (rounded(highest, 3), "")
     of = f" of {whole}" if divided else ""
     parts = [f"{_first(result, 1, quoted, most, first)}{of}"] if highest > 0 else []
     parts += (
@@ -225,7 +225,7 @@ def in_words(result: Attribution) -> str:
     """
     if result.total is None or result.unshared is None:
         return "scores: they rank, they share nothing"
-    credited, total = alike(float(result.credit.sum()), result.total)
+    credited, total = part_of(float(result.credit.sum()), result.total)
     if result.claim("efficiency").holds is Holds.NO:
         return f"adds up to {credited}; {total} was there to share"
     if abs(result.unshared) <= ALL * max(abs(result.total), float(abs(result.credit).sum())):

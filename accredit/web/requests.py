@@ -125,6 +125,7 @@ class RunRequest(Request):
     name: Annotated[str, Field(max_length=200)]
     target: Annotated[str, Field(min_length=1, max_length=400)]
     text: Annotated[str, Field(max_length=400)] | None = None
+    task: Literal["class", "number"] | None = None  # as the values look
     method: DataMethod = "knn-shapley"
     model: Literal["logistic", "ridge", "forest"] = "logistic"
     budget: Annotated[int, Field(ge=1, le=20_000)] | None = None  # as many trainings as the command takes by itself

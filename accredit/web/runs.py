@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import signal
 import sys
 import tempfile
@@ -17,8 +18,32 @@ from accredit.web.requests import RunRequest
 
 STOP_SECONDS = 5.0  # that a run may take to put its last payoff away
 LINES = 3  # of what the command said, when it failed
-WORDS = {"--target": "the column to predict", "--text": "the column of texts", "--budget": "the budget",
-         "--method": "the method", "--model": "the model"}  # fmt: skip
+# What the command says, and what the form calls it.
+WORDS = (
+    (r"name it with --text", "choose it as the column of texts"),
+    (r"name a text column with --text", "choose a column of texts"),
+    (r"choose other test rows with --split-seed or --test, drop", "drop"),
+    (r"write --task (\w+)", r"choose \1 as its kind"), (r"and --task (\w+)", r"and choose \1 as its kind"),
+    (r"--task (\w+)", r"\1 as its kind"),
+    (r"write --method \S+ --model (\w+)|write --model (\w+)", r"choose the model \1\2"),
+    (r"--target\b", "the column to predict"), (r"--text\b", "the column of texts"), (r"--budget\b", "the budget"),
+    (r"--method\b", "the method"), (r"--model\b", "the model"),
+)  # fmt: skip
+
+
+def in_form_words(said: str) -> str:
+    """A message of the command in the words of the form that started it.
+
+    >>> in_form_words("the target is a number; write --method loo --model ridge, or --task class if it is one")
+    'the target is a number; choose the model ridge, or class as its kind if it is one'
+    >>> in_form_words("--target 'y' holds 40 labels. If it is a number, write it as 1.5, and --task number")
+    "the column to predict 'y' holds 40 labels. If it is a number, write it as 1.5, and choose number as its kind"
+    >>> in_form_words("column 'a' holds 30 different words, too many for categories; name it with --text, or leave it out")
+    "column 'a' holds 30 different words, too many for categories; choose it as the column of texts, or leave it out"
+    """
+    for pattern, words in WORDS:
+        said = re.sub(pattern, words, said)
+    return said
 
 
 class Runs:
@@ -62,6 +87,7 @@ class Runs:
         options = [f"--target={asked.target}", f"--method={asked.method}", f"--model={asked.model}", "--store=run.db"]
         options += [f"--budget={asked.budget}"] if asked.budget else []
         options += [f"--text={asked.text}"] if asked.text else []
+        options += [f"--task={asked.task}"] if asked.task else []
         with (folder / "said.txt").open("wb") as said:
             self._process = await asyncio.create_subprocess_exec(
                 sys.executable, "-P", "-m", "accredit", "value", f"data{kind}", *options, cwd=folder,
@@ -95,6 +121,5 @@ class Runs:
         assert self._folder is not None
         said = (Path(self._folder.name) / "said.txt").read_text(encoding="utf-8", errors="replace").strip()
         last = " ".join(said.splitlines()[-LINES:]).rpartition("accredit: ")[2] or "it ended without a word"
-        for option, word in WORDS.items():
-            last = last.replace(f"{option} ", f"{word} ")
-        return last.replace(f"{self._folder.name}{os.sep}", "").replace(f"data{kind_of(self.name)}", self.name)[:500]
+        named = last.replace(f"{self._folder.name}{os.sep}", "").replace(f"data{kind_of(self.name)}", self.name)
+        return in_form_words(named)[:500]

@@ -27,7 +27,7 @@ BODY_SECONDS = 30.0
 PARTS = 20_000  # names and values of a body, all together: more take seconds to be refused one by one
 PAGE = "x-accredit-page"  # the header with the half of the key that the page keeps
 ENTER = "/api/enter"  # where the key is exchanged for its halves
-NO_KEY = "this page needs the key that `accredit serve` printed"
+NO_KEY = "this page needs the key that accredit serve printed"
 STRING = re.compile(
     rb'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\Z)', re.DOTALL
 )  # an open one ends with the text: no search begins twice
@@ -130,7 +130,7 @@ class Gate:
         except (ValueError, TypeError, KeyError):
             given = ""
         if not isinstance(given, str) or not _same(given.strip(), self.secret):
-            raise Refused(403, "that is not the key of this server; `accredit serve` printed it below the address")
+            raise Refused(403, "that is not the key of this server; accredit serve printed it below the address")
         return JSONResponse({"page": self.page_half}, headers={"set-cookie": self._set_cookie()})
 
     def _has_key(self, headers: Headers) -> bool:

@@ -17,6 +17,7 @@ from accredit.web.answering import WRITES, answer
 from accredit.web.cards import image_card, plain_name, text_card, titled
 from accredit.web.explaining import explain, what_if
 from accredit.web.flowing import flow, heads_of
+from accredit.web.long_texts import tokens_in
 from accredit.web.tables import explain_table
 from accredit.web.trained import offered
 
@@ -128,16 +129,15 @@ class Models:
         """A text as the model reads it; `settings` are heads and layers."""
 
         def read() -> Subject:
-            return replace(_short(subject_of(self.of("text"), text, players="token")), settings=settings)
+            model = self.of("text")
+            if (count := tokens_in(model, text)) > (most := min(int(model.longest()), TOKENS)):
+                raise InvalidInput(
+                    f"the text has {count:,} tokens, and this view draws up to {most:,}; shorten it, or let Explain read it "
+                    "part by part"
+                )
+            return replace(subject_of(model, text, players="token"), settings=settings)
 
         return self.recent.get(("read", text, str(settings)), read)
-
-
-def _short(subject: Subject) -> Subject:
-    count = len(subject.owner)
-    if count > TOKENS:
-        raise InvalidInput(f"the text has {count} tokens; this view draws up to {TOKENS}. Shorten it")
-    return subject
 
 
 TASKS: dict[str, Callable[[Models, Event], Iterator[Event]]] = {

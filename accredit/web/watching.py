@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Mapping
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from accredit.valuation.trace import Trace
 from accredit.views.data_view import data_body, data_page
 from accredit.views.trace_view import trace_body, trace_page
 from accredit.web import data
+from accredit.web.runs import in_form_words
 
 TEXTS = 50  # of a trace that are shown
 
@@ -45,6 +47,9 @@ def shown(path: str, run: Mapping[str, Any] | None) -> dict[str, Any]:
         found = _trace(path)
         return {"html": trace_body(found, TEXTS), "page": trace_page(found, TEXTS), "payoffs": None}
     now = data.watch(path)
+    if run:
+        notes, warnings = (tuple(map(in_form_words, words)) for words in (now.notes, now.warnings))
+        now = replace(now, unanswered=in_form_words(now.unanswered), notes=notes, warnings=warnings)
     return {"html": data_body(now, run), "page": data_page(now), "payoffs": now.payoffs}
 
 

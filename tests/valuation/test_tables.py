@@ -51,7 +51,10 @@ def rows_of(label: Any, **more: Any) -> list[dict[str, Any]]:
             lambda i: f"2024-01-{i + 1:02}",
             "holds 40 different labels in 40 rows, for example '2024-01-0.'; classes repeat",
         ),
-        (lambda i: "a", "is 'a' in all 30 training rows; two classes are needed"),
+        (
+            lambda i: "a",
+            "is 'a' in all 30 training rows; two classes are needed: give rows of another one, or name another column",
+        ),
         (lambda i: 7.5, "is 7.5 in all 30 training rows; there is nothing to learn"),
         (lambda i: "inf" if i == 5 else i + 0.5, "'y' is inf in row 6; fill, scale or drop them"),
     ],

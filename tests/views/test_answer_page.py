@@ -146,7 +146,7 @@ def test_pointing_and_keys_colour_the_prompt(browser, tmp_path):
     page.locator('.pick[data-k="1"]').hover()
     assert now.inner_text() == "“first”"
     parts.nth(1).hover()
-    assert "−0.500 (−0.6 … −0.4) for" in page.locator(".readout").inner_text()
+    assert "”: −0.500 (−0.6 … −0.4) for" in page.locator(".readout").inner_text()
     for width in WIDTHS:
         assert fits(page, width)
     assert trouble == []

@@ -252,7 +252,9 @@ def test_after_a_restart_the_page_asks_for_the_key_and_opens_what_the_link_says(
     expect(page.locator("#key")).to_be_focused()
     page.fill("#key", "wrong")
     page.keyboard.press("Enter")
-    expect(page.locator("#locked .problem")).to_contain_text("That is not the key of this server")
+    expect(page.locator("#locked .problem")).to_have_text(
+        "That is not the key of this server; accredit serve printed it below the address."
+    )
     assert page.evaluate("location.hash").startswith("#explain?text=")
     page.context.close()
     fresh = new_page(browser)

@@ -56,6 +56,11 @@ def test_heads_and_layers_change_the_flow_and_are_named():
         drawn(served, heads=7)
 
 
+def test_a_text_that_is_too_long_to_draw_is_refused_in_the_words_of_the_page():
+    with pytest.raises(InvalidInput, match=r"draws up to .*; shorten it, or let Explain read it part by part"):
+        drawn(models("bert"), text="good film " * 900)
+
+
 def test_flow_is_kept_by_every_rule():
     served = models("bert")
     for rule in ("barrier", "l2", "shapley"):

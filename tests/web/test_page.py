@@ -878,6 +878,24 @@ def test_a_link_that_was_written_badly_opens_what_it_can(browser, server, fragme
     visit.close()
 
 
+def test_what_a_link_says_and_is_not_there_is_named_in_every_view(browser, server):
+    link = "#explain?text=A+film.&methods=attention"
+    visit = Visit(browser, server, link)
+    page = visit.page
+    visit.finished()
+    follow = lambda hash: page.evaluate("hash => { location.hash = hash; }", hash)  # noqa: E731
+    follow(f"{link}&payoff=much")  # the result is still there
+    visit.see("#explain-form .problem").to_have_text("This link asks for what is not available here: payoff “much”.")
+    follow(f"{link}&colour=red")
+    visit.said("Explain has no setting “colour”; the rest of the link is shown.")
+    follow("#data?row=1")
+    visit.said("Data has no setting “row”; the rest of the link is shown.")
+    follow("#nowhere")
+    visit.said("There is no view “nowhere”; this is Data.")
+    visit.see("#view-data").to_be_visible()
+    visit.close()
+
+
 def test_every_view_fits_every_width(browser, server):
     visit = Visit(browser, server)
     page = visit.page

@@ -64,6 +64,35 @@ def test_a_run_is_watched_to_its_end_and_a_fault_is_said_in_words_of_the_page(cl
     assert "/" not in news["run"]["problem"] and "--target" not in news["run"]["problem"]
 
 
+NUMBERS = "a,y\n" + "".join(f"{k % 7},{k}.5\n" for k in range(40))
+WORDS = "a,b,y\n" + "".join(f"word{k},{k % 3},{'xy'[k % 2]}\n" for k in range(40))
+
+
+@pytest.mark.parametrize(
+    ("table", "said"),
+    [
+        ("a,y\n", "write at least one below the names of the columns"),
+        (WORDS, "choose it as the column of texts, or leave it out"),
+        ("a,y\n" + "".join(f"{k % 3},c{k}\n" for k in range(40)), "and choose number as its kind"),
+    ],
+)
+def test_a_table_that_cannot_be_valued_ends_in_a_next_step_that_the_form_has(client, table, said):
+    client.post("/api/run", json=asked(table=table, target="y", text=None))
+    news = until(client, ended)
+    assert news["run"]["how"] == "failed" and said in news["run"]["problem"] and "--" not in news["run"]["problem"]
+
+
+def test_the_kind_of_a_column_is_chosen_and_the_rest_says_how_many_rows_test_them(client):
+    numbers = asked(table=NUMBERS, target="y", text=None)
+    client.post("/api/run", json=numbers)
+    news = until(client, ended)
+    assert "choose class as its kind if it is one" in news["html"] and "--task" not in news["html"]
+    client.post("/api/run", json=asked(table=FILMS, task="class"))
+    assert "30 rows (10 others are for testing), valued without training" in until(client, ended)["html"]
+    client.post("/api/run", json=asked(table=FILMS, task="number"))
+    assert until(client, ended)["run"]["how"] == "failed"
+
+
 def test_a_run_is_cancelled_and_what_it_trained_stays(client):
     client.post("/api/run", json=asked(method="shapley", model="ridge", budget=20_000))
     until(client, lambda news: news.get("payoffs", 0) > 0)

@@ -89,8 +89,10 @@ def test_data_has_an_example_that_is_one_click_away(browser, server):
     visit = Visit(browser, server, "#data", viewport={"width": 360, "height": 900})
     page = visit.page
     visit.see("#data-result").to_contain_text("row 15")  # the journal that the server was started with
+    visit.see("#export").to_be_visible()
     page.click("#run-example")
     visit.see("#run-state").to_have_text("reviews.csv is valued.")
+    visit.see("#export").to_be_hidden()  # nothing was paid for: there are no payoffs
     visit.see("#run-target").to_have_value("mood")
     visit.see("#data-result .answer").to_contain_text("of 120 labels are suspect")
     visit.see("#data-result .row-text").not_to_have_count(0)

@@ -233,6 +233,12 @@ def test_a_run_is_started_watched_and_put_away(browser, server):
     page.click("#run-cancel")
     visit.see("#data-result").to_contain_text("row 15")  # the journal that the server was started with
     visit.see("#run-cancel").to_be_hidden()
+    page.set_input_files("#run-file", file("films.csv", FILMS))
+    page.click("#data-form .primary")
+    page.click("#run-cancel")  # at once
+    visit.see("#run-state").to_have_text("Cancelled before anything was written. Start begins again.")
+    page.click("#run-cancel")
+    visit.see("#data-result").to_contain_text("row 15")
     visit.close()
 
 

@@ -66,7 +66,7 @@ export function answers(root) {
     const text = mine.map((each) => each.textContent.trim()).join(" ");
     const range = credit.intervals ? ` (${credit.intervals.split("|")[player]})` : "";
     const short = text.length > 90 ? `${text.slice(0, 89)}…` : text;
-    readout.textContent = `${short}: ${credit.numbers.split(" ")[player]}${range} for ${spoken[drawn()].name}`;
+    readout.textContent = `“${short}”: ${credit.numbers.split(" ")[player]}${range} for ${spoken[drawn()].name}`;
   }
 
   function along(list, from, key) {

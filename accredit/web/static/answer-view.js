@@ -112,6 +112,7 @@ export function answerView(about, frame) {
   }
 
   const view = {
+    holds: Object.keys(fields), // what its links may say
     page: null,
     async enter(query) {
       if (!query.has("context") && !query.has("prompt")) {

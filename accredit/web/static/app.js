@@ -1,6 +1,6 @@
 // The frame: which view is open, what its address says, copying that address, saving the view as one file.
 import { enter, file, get, keep, Locked, Problem, UNREACHABLE } from "/static/stream.js";
-import { sentence } from "/static/page-parts.js";
+import { sentence, short } from "/static/page-parts.js";
 import { explainView } from "/static/explain.js";
 import { answerView } from "/static/answer-view.js";
 import { flowView } from "/static/flow.js";
@@ -18,11 +18,13 @@ function say(message) {
   setTimeout(() => told.textContent === message && (told.textContent = ""), 4000);
 }
 
+const titled = (name) => `${name[0].toUpperCase()}${name.slice(1)}`;
+
 // #explain?text=… : the view, and all that it needs to come back. No name at all is the first view.
 function place() {
   const [, name, query] = location.hash.match(/^#?([^?]*)\??(.*)$/s);
   const known = name === "" ? "explain" : Object.hasOwn(views, name) ? name : null;
-  if (!known) say(`There is no view “${name.slice(0, 40)}”; this is Explain.`);
+  if (!known) say(`There is no view “${short(name, 40)}”; this is ${titled(open ?? "explain")}.`);
   return [known, new URLSearchParams(query)];
 }
 
@@ -52,7 +54,9 @@ function show(name, settings) {
     document.getElementById(`view-${other}`).hidden = other !== name;
     if (other !== name) view.leave?.();
   }
-  document.title = `${name[0].toUpperCase()}${name.slice(1)} – accredit`;
+  document.title = `${titled(name)} – accredit`;
+  const odd = [...settings.keys()].filter((key) => !views[name].holds.includes(key));
+  if (odd.length) say(`${titled(name)} has no setting ${odd.map((key) => `“${short(key, 40)}”`).join(", ")}; the rest of the link is shown.`);
   views[name].enter(settings);
   frame.savable();
 }

@@ -34,7 +34,7 @@ export function dataView(about, frame) {
     if (started) reveal(result);
     started = false;
     by("exports").hidden = false;
-    by("export").hidden = news.payoffs === null; // a trace was not paid for
+    by("export").hidden = !news.payoffs; // a trace was not paid for, and neither is a value without training
     view.page = () => news.page;
     frame.savable();
   }
@@ -62,7 +62,8 @@ export function dataView(about, frame) {
     by("run-example").disabled = going;
     if (!run) return;
     by("run-name").textContent = run.name;
-    const said = { running: `${run.name} is being valued.`, finished: `${run.name} is valued.`, cancelled: "Cancelled. What was trained is below.", failed: "" };
+    const cancelled = view.page ? "Cancelled. What was trained is below." : "Cancelled before anything was written. Start begins again.";
+    const said = { running: `${run.name} is being valued.`, finished: `${run.name} is valued.`, cancelled, failed: "" };
     by("run-state").textContent = said[run.how];
     if (run.how === "failed") tell(`The run stopped: ${run.problem}`);
   }
@@ -109,6 +110,7 @@ export function dataView(about, frame) {
     const guess = (words) => columns.find((name) => words.includes(name.toLowerCase()));
     by("run-target").value = guess(["label", "target", "class", "y"]) ?? columns.at(-1);
     by("run-text").value = guess(["text", "review", "sentence"]) ?? "";
+    by("run-task").value = "";
     by("run-name").textContent = file.name;
     by("run-options").hidden = false;
     form.querySelector(".primary").disabled = false;
@@ -119,7 +121,7 @@ export function dataView(about, frame) {
     tell("");
     const { value: method } = by("run-method");
     const asked = {
-      table: file.text, name: file.name, target: by("run-target").value, text: by("run-text").value || null,
+      table: file.text, name: file.name, target: by("run-target").value, text: by("run-text").value || null, task: by("run-task").value || null,
       method, model: by("run-model").value,
       budget: untrained.includes(method) ? null : Math.max(1, Math.round(Number(by("run-budget").value)) || 1),
     };
@@ -174,6 +176,7 @@ export function dataView(about, frame) {
   });
 
   const view = {
+    holds: [],
     page: null,
     enter() {
       frame.remember("data", {});

@@ -287,6 +287,7 @@ export function explainView(about, frame) {
   }
 
   const view = {
+    holds: ["text", "pair", "methods", ...CHOICES, "part", "groups"],
     page: null,
     enter(query) {
       if (history.state?.picture) return againPicture(history.state.picture);
@@ -294,8 +295,9 @@ export function explainView(about, frame) {
       const long = tooLong(text, query.get("text")) || tooLong(pair, query.get("pair") ?? "");
       if (long) return refused(long);
       const lost = restore(query);
-      if (again(key())) return;
-      explain({ note: lost.length ? `This link asks for what is not available here: ${lost.join(", ")}` : "", step: false });
+      const note = lost.length ? `This link asks for what is not available here: ${lost.join(", ")}` : "";
+      if (again(key())) asking.tell(note);
+      else explain({ note, step: false });
     },
     unlinkable: () => (image ? "A link cannot carry a picture. Save as HTML keeps it." : ""),
   };

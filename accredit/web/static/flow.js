@@ -96,6 +96,7 @@ export function flowView(about, frame) {
   });
 
   const view = {
+    holds: ["text", "residual", "layer", "rule", "heads", "from", "to"],
     page: null,
     enter(query) {
       if (query.has("text")) {

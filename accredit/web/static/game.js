@@ -214,6 +214,7 @@ export function gameView(about, frame) {
   form.addEventListener("submit", (event) => event.preventDefault());
 
   const view = {
+    holds: ["players", "payoffs", "method", "given"],
     page: null,
     enter(query) {
       const given = (query.get("payoffs") ?? "").split(",").map(Number);

@@ -192,6 +192,7 @@ export function tableView(about, frame) {
   label();
 
   const view = {
+    holds: ["built", "shown"],
     page: null,
     unlinkable: () => (file ? "A link cannot carry a file; save the view as HTML instead." : ""),
     enter(query) {
