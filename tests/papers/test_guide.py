@@ -112,6 +112,8 @@ def test_what_is_not_better_than_chance():
             f"`{m}`" in SAID.split("not better than chance, as far as these sentences tell:")[1][:140] for m in named
         )
         assert len(named) == 6 and "six readings of gradients and attention" in SAID
+    assert "worse than random: flow-shapley;" in found[LARGER + JUDGED][1]
+    assert "`flow-shapley`; the last is worse than chance under the other judge" in SAID
 
 
 def test_what_removes_words_is_ahead_but_for_one_judge():
