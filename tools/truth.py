@@ -86,11 +86,11 @@ def _cover(tally: dict[str, Any] | None) -> str:
     """Coverage, and how many runs gave an interval unless all did.
 
     >>> _cover({"games": 4, "intervals": 3, "exact": 0, "coverage": 0.9512})
-    '0.951 (75 %)'
+    '0.951 (75\\xa0%)'
     """
     if not tally or tally["coverage"] is None:
         return "exact" if tally and tally["exact"] == tally["games"] else "none"
-    given = "" if tally["intervals"] == tally["games"] else f" ({100 * tally['intervals'] / tally['games']:.0f} %)"
+    given = "" if tally["intervals"] == tally["games"] else f" ({100 * tally['intervals'] / tally['games']:.0f}\u00a0%)"
     return f"{tally['coverage']:.3f}{given}"
 
 

@@ -58,6 +58,12 @@ def test_bars_left_and_right_of_one_are_told_apart_and_names_are_escaped():
     assert behind < ahead and "&lt;ahead&gt;" in drawn and "<ahead>" not in drawn
 
 
+def test_the_number_of_the_longest_bar_is_not_cut_off():
+    drawn = benchmarks_page.drawing("says", [benchmarks_page.Bar("a", "far ahead", 195_741.0)])
+    begins, number = re.search(r'<text x="([\d.]+)" y="\d+">([^<]*)', drawn).groups()
+    assert float(begins) + 7 * len(number) <= benchmarks_page.WIDTH  # a digit of 11.5 points is narrower than 7
+
+
 TRIAL = {"python": "3.11.7", "extra": "none", "works": True, "seconds": 1.0, "megabytes": 2.0, "said": ""}
 LINE = {
     "wheel": "w",
