@@ -10,7 +10,7 @@ from accredit.views.columns import printable, table
 from accredit.views.engine import render
 from accredit.views.numbers import BRIEF, estimated, fixed, percent
 from accredit.views.page import page
-from accredit.views.words import without_folders
+from accredit.views.words import sentence, without_folders
 
 MARKS = {"flagged": "✗", "passes": "✓", "unclear": "?"}
 UNITS = {"share": " points", "nats": " nats", "τ": " τ", "distance": ""}  # of a difference
@@ -27,9 +27,9 @@ def audit_text(report: Findings) -> str:
     said: set[str] = set()
     for finding in report:
         lines += ["", f"{MARKS[finding.verdict]} {finding.name}: {finding.reading}"]
-        for label, sentence in (("asks", finding.asks), ("cannot see", finding.blind), ("also", _details(finding))):
-            if sentence and sentence not in said:
-                lines += _folded(label, sentence)
+        for label, words in (("asks", finding.asks), ("cannot see", finding.blind), ("also", _details(finding))):
+            if words and words not in said:
+                lines += _folded(label, words)
         said |= {finding.asks, finding.blind}
     if report.not_run:
         lines += ["", "not run:"]
@@ -81,11 +81,12 @@ def audit_page(report: Findings) -> str:
     """The whole audit as one self-contained page."""
     header, checks = _table(report)
     verdicts = [
-        (f"{MARKS[each.verdict]} {each.name}", each.reading, each.asks, each.blind, _details(each)) for each in report
+        (f"{MARKS[each.verdict]} {each.name}", *map(sentence, (each.reading, each.asks, each.blind)), _details(each))
+        for each in report
     ]
     body = render(
         "audit", "body",
-        answer=verdict(report), notes=report.notes, header=header, checks=checks, verdicts=verdicts,
+        answer=verdict(report), notes=list(map(sentence, report.notes)), header=header, checks=checks, verdicts=verdicts,
         not_run=list(report.not_run.items()), one=ONE if any(finding.rows == 1 for finding in report) else "",
     )  # fmt: skip
     return page(f"Can it be trusted: {without_folders(report.subject)}?", body, script_of="sorting")
@@ -124,9 +125,9 @@ def _details(finding: Finding) -> str:
     return ", ".join(f"{printable(name)} {rounded(value, BRIEF)}" for name, value in finding.details.items())
 
 
-def _folded(label: str, sentence: str) -> list[str]:
+def _folded(label: str, words: str) -> list[str]:
     return textwrap.wrap(
-        f"{label}: {printable(sentence)}",
+        f"{label}: {printable(words)}",
         WIDE,
         initial_indent="    ",
         subsequent_indent="      ",

@@ -61,6 +61,7 @@ def test_an_audit_has_a_verdict_and_says_which_way_is_good():
     found = Findings("a mask", (finding("probe", "flagged", False), finding("agreement", "passes", True)))
     page = audit_page(found)
     assert "1 of 2 checks found a fault: probe." in page
+    assert "<p>Reads.</p>" in page and "<dd>Asks?</dd>" in page and "<dd>Blind.</dd>" in page  # sentences
     cells = re.findall(r'<td data-name="good is">(.*?)</td>', page)
     assert cells == ["low ↓", "high ↑"]
     assert re.findall(r'<td data-name="excess, 95% interval">(.*?)</td>', page)[0] == "+10.0 points (0.0 … +20.0)"

@@ -878,6 +878,25 @@ def test_a_link_that_was_written_badly_opens_what_it_can(browser, server, fragme
     visit.close()
 
 
+def test_parsing_lets_frames_through_by_the_clock(browser, server):
+    """Where a processor is shared, every slice takes long; a clock that jumps stands for it."""
+    visit = Visit(browser, server)
+    made, frames = visit.page.evaluate(
+        """async () => {
+          const { nodes } = await import("/static/page-parts.js");
+          let [now, frames] = [0, 0];
+          const [clock, frame] = [performance.now, window.requestAnimationFrame];
+          performance.now = () => (now += 20);
+          window.requestAnimationFrame = (go) => (frames++, frame(go));
+          const made = await nodes("<p>word</p>".repeat(10_000));  // 110,000 characters
+          [performance.now, window.requestAnimationFrame] = [clock, frame];
+          return [made.length, frames];
+        }"""
+    )
+    assert made == 10_000 and frames >= 5
+    visit.close()
+
+
 def test_what_a_link_says_and_is_not_there_is_named_in_every_view(browser, server):
     link = "#explain?text=A+film.&methods=attention"
     visit = Visit(browser, server, link)
