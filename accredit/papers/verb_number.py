@@ -117,7 +117,10 @@ class VerbNumberModel:
 
     def save(self, folder: Path) -> None:
         """Weights as safetensors, vocabulary as text."""
-        self.network.save_pretrained(folder)
+        from accredit.models.state import quiet
+
+        with quiet():
+            self.network.save_pretrained(folder)
         (folder / "vocabulary.txt").write_text("\n".join(self.vocabulary), encoding="utf-8")
 
     @classmethod

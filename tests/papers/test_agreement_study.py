@@ -179,7 +179,7 @@ def test_statements_are_judged_from_model_to_model():
     assert set(judged([measured(0.9, 0.9)]).values()) == {"cannot tell"}  # one model judges nothing
 
 
-def test_a_model_that_was_kept_is_not_trained_again(folder, tmp_path, monkeypatch):
+def test_a_model_that_was_kept_is_not_trained_again(folder, tmp_path, monkeypatch, capfd):
     monkeypatch.setattr(agreement, "HELD_OUT", 2)
     monkeypatch.setattr(agreement, "FEWEST", 1)
     first = agreement._run(folder, tmp_path / "kept", True, 3, None)
@@ -187,6 +187,7 @@ def test_a_model_that_was_kept_is_not_trained_again(folder, tmp_path, monkeypatc
     again = agreement._run(folder, tmp_path / "kept", True, 3, None)
     assert_allclose(first.readings, again.readings, atol=1e-6)
     assert [p.name for p in (tmp_path / "kept").iterdir()] == ["seed-3"]
+    assert capfd.readouterr().err == ""  # no bars of another library
 
 
 def test_the_real_sentences_are_read():
