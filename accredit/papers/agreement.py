@@ -163,7 +163,8 @@ def _task(report: Report, runs: Sequence[Run]) -> None:
         usual = np.array([run.usual[name] for run in runs])
         better = over_runs(right - usual, low=0)
         weak += [name] if better.found is not Found.HOLDS else []
-        rows.append([name, len(runs[0].right[name]), _spread(right, 3), f"{usual.mean():.3f}"])
+        count = np.mean([len(run.right[name]) for run in runs])
+        rows.append([name, f"{count:,.0f}", _spread(right, 3), f"{usual.mean():.3f}"])
         if name in ("Linzen, all", "news"):
             report.verdict(
                 f"{name}: the model does better than one that knows the number of most verbs and nothing else",
@@ -172,14 +173,16 @@ def _task(report: Report, runs: Sequence[Run]) -> None:
                 paper=f"{PUBLISHED_ACCURACY:.2f}",
             )
     natural, usual = np.array([run.natural for run in runs]).T
-    rows.append(["Linzen, natural mix", HELD_OUT, _spread(natural, 3), f"{usual.mean():.3f}"])
+    rows.append(["Linzen, natural mix", f"{HELD_OUT:,}", _spread(natural, 3), f"{usual.mean():.3f}"])
     report.verdict(
         "Linzen, natural mix: the model is right as often as the published one",
         over_runs(natural, low=PUBLISHED_ACCURACY),
         _spread(natural, 3),
         paper=f"{PUBLISHED_ACCURACY:.2f}",
     )
-    report.table(["held out", "sentences", "right, mean ± sd over models", "always the more frequent number"], rows)
+    report.table(
+        ["held out", "sentences of a model", "right, mean ± sd over models", "always the more frequent number"], rows
+    )
     if weak:
         report.say(
             f"They are not shown to beat the more frequent number of the group for: {'; '.join(weak)}."
