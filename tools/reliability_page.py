@@ -43,9 +43,7 @@ def counted(figures: dict[str, Any]) -> str:
             tried = f"{figures['games']:,} networks"
         case _:
             forged = sum(sum(ways.values()) for ways in figures["forged"].values())
-            tried = (
-                f"{figures['games']:,} hostile games for each of {len(figures['ended'])} methods, {forged:,} forgeries"
-            )
+            tried = f"{figures['games']:,} hostile games for each of {len(figures['ended'])} methods, {forged:,} attributions"
     return f"{tried}, {figures['faults']:,} faults."
 
 

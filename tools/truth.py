@@ -134,7 +134,8 @@ def run_attacks(first: int, games: int, only: str | None = None) -> dict[str, An
 
 def attacks_table(found: dict[str, Any]) -> str:
     """How every method met hostile games, and which forged attributions were caught."""
-    return f"{_ends('method', found['ended'], WAYS)}\n\n{_ends('forged', found['forged'], CAUGHT)}"
+    judged = _ends("forged, or honest in another order", found["forged"], CAUGHT, ("judged rightly", "wrongly"))
+    return f"{_ends('method', found['ended'], WAYS)}\n\n{judged}"
 
 
 def _nested(counts: Counter[tuple[str, str]]) -> dict[str, dict[str, int]]:
@@ -144,12 +145,12 @@ def _nested(counts: Counter[tuple[str, str]]) -> dict[str, dict[str, int]]:
     return nested
 
 
-def _ends(what: str, ended: dict[str, dict[str, int]], ways: Sequence[str]) -> str:
+def _ends(what: str, ended: dict[str, dict[str, int]], ways: Sequence[str], heads: Sequence[str] = ()) -> str:
     total = Counter[str]()
     for counts in ended.values():
         total.update(counts)
     rows = [(name, *(f"{counts.get(way, 0):,}" for way in ways)) for name, counts in (ended | {"all": total}).items()]
-    return markdown((what, *ways), rows)
+    return markdown((what, *(heads or ways)), rows)
 
 
 RUNS = {"axioms": run_axioms, "coverage": run_coverage, "flows": run_flows, "attacks": run_attacks}

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from accredit.core import Attribution, Attributions, Claim, FloatArray, InvalidInput, Precision
+from accredit.core import Attribution, Attributions, Claim, FloatArray, InvalidInput, Known, Precision
 from accredit.explanation.backgrounds import Compared
 from accredit.explanation.row_pairs import RowPairs, gathered_pairs, pair_index, pairs_of_game
 from accredit.games import cached
@@ -22,6 +22,7 @@ from accredit.trees.closed_form import has_closed_form
 from accredit.values.exact import semivalue_claims
 from accredit.values.weighing import semivalue_of
 
+DRAWS = "absent columns were drawn from a normal distribution, and the error of the draws is not measured"
 SINGLE = 1e-5  # how far apart two outputs of a model that computes in single precision may be
 # What a closed form shares -> our word for it
 UNIT = {"margin": "logit", "probability": "probability", "value": "value"}
@@ -191,7 +192,21 @@ def _games(asked: Asked, watch: Callable[[int], None] | None) -> Answer:
         if watch is not None:
             watch(r + 1)
     answer = _gathered(each, asked)
-    return replace(answer, pairs=gathered_pairs(pairs, asked.outputs)) if pairs else answer
+    if pairs:
+        answer = replace(answer, pairs=gathered_pairs(pairs, asked.outputs))
+    return _drawn(answer) if asked.dependence == "gaussian" else answer
+
+
+def _drawn(answer: Answer) -> Answer:
+    """An answer whose payoffs rest on draws: nothing in it is exact, however many coalitions were asked."""
+    pairs = answer.pairs and replace(answer.pairs, precision=_after_draws(answer.pairs.precision))
+    return replace(answer, precision=_after_draws(answer.precision), pairs=pairs)
+
+
+def _after_draws(precision: Precision) -> Precision:
+    if precision.known is Known.EXACT:
+        return Precision.unknown(f"all coalitions were asked, but {DRAWS}")
+    return replace(precision, because=f"{precision.because}; {DRAWS}")
 
 
 def _gathered(each: list[Attributions], asked: Asked) -> Answer:

@@ -268,3 +268,14 @@ def test_boosters_without_their_wrapper_know_their_chances(labels):
     assert_allclose(asked.outputs(X[:9], "probability"), wrapped.predict_proba(X[:9]), atol=1e-6)
     other = lightgbm.LGBMClassifier(n_estimators=2, n_jobs=1, verbose=-1).fit(X, labels)
     assert_allclose(as_row_model(other.booster_).outputs(X[:9], "probability"), other.predict_proba(X[:9]), atol=1e-12)
+
+
+def test_what_rests_on_draws_is_not_called_exact():
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(60, 3))
+    asked = {"background": rows[10:], "interactions": True}
+    drawn = explain_rows(rows[:2], lambda x: x[:, 0] * x[:, 1], dependence="gaussian", **asked)
+    assert drawn.precision.known == drawn.pairs_precision.known == drawn.row(0).precision.known == "unknown"
+    assert "the error of the draws is not measured" in str(drawn.row(0)) and drawn.row(0).interval is None
+    given = explain_rows(rows[:2], lambda x: x[:, 0] * x[:, 1], dependence="empirical", **asked)
+    assert given.precision.known == given.pairs_precision.known == "exact"
