@@ -5,10 +5,10 @@
 Starts `accredit serve` itself: freshly for each first click, then with a copy of the built-in model whose positions are
 repeated up to 2,048, so that a long text can be scrolled, pointed at, clicked, grouped and (up to 512) followed; last a table
 of 1,000 rows, a prompt of 60 passages and a journal of 1,000 rows. Everything is done in several visits, each with a page of
-its own. `worst` is the longest time between two frames: the median over visits, and of all of them. A busy machine stretches it,
-and the model that computes beside the browser: `worst_cpu` is the processor time that the page's thread had in the longest frame
-of all. `over_50` counts visits with a frame of more than 50 ms; `task_cpu` is the processor time of the longest task of the
-page's thread in any visit. Both times are from the browser's own trace. Ends with one JSON line.
+its own. `worst` is the longest time between two frames: the median over visits, and of all of them. A busy machine stretches
+it, and so does the model that computes beside the browser: `worst_cpu` is the processor time that the page's thread had in the
+longest frame of all. `over_50` counts visits with a frame of more than 50 ms; `task_cpu` is the processor time of the longest
+task of the page's thread in any visit. Both times are from the browser's own trace. Ends with one JSON line.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -140,7 +141,7 @@ def longest_frame(traced: list[dict[str, Any]]) -> float:
     """Milliseconds of processor time that a page's main thread had in the longest time between two frames."""
     mine = of_pages(traced)
     at = sorted(e["ts"] for e in mine if e["name"] == "FireAnimationFrame")
-    first, last = max(zip(at, at[1:], strict=False), key=lambda ends: ends[1] - ends[0], default=(0, 0))
+    first, last = max(pairwise(at), key=lambda ends: ends[1] - ends[0], default=(0, 0))
     return sum(_inside(e, first, last) for e in mine if e["name"].endswith("RunTask") and e.get("dur")) / 1000
 
 
