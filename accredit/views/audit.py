@@ -80,16 +80,18 @@ def _alone(report: Findings) -> bool:
 def audit_page(report: Findings) -> str:
     """The whole audit as one self-contained page."""
     header, checks = _table(report)
+    who, _, how = without_folders(report.subject).partition("; ")  # a long subject says how it was made
+    notes = [sentence(note) for note in (how, *report.notes) if note]
     verdicts = [
         (f"{MARKS[each.verdict]} {each.name}", *map(sentence, (each.reading, each.asks, each.blind)), _details(each))
         for each in report
     ]
     body = render(
         "audit", "body",
-        answer=verdict(report), notes=list(map(sentence, report.notes)), header=header, checks=checks, verdicts=verdicts,
+        answer=verdict(report), notes=notes, header=header, checks=checks, verdicts=verdicts,
         not_run=list(report.not_run.items()), one=ONE if any(finding.rows == 1 for finding in report) else "",
     )  # fmt: skip
-    return page(f"Can it be trusted: {without_folders(report.subject)}?", body, script_of="sorting")
+    return page(f"Can it be trusted: {who}?", body, script_of="sorting")
 
 
 def _table(report: Findings) -> tuple[list[str], list[list[str]]]:

@@ -52,6 +52,7 @@ class Runs:
     def __init__(self) -> None:
         self.name = ""
         self.budget: int | None = None
+        self.lines = 0  # of the table
         self.stopped = False
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._process: asyncio.subprocess.Process | None = None
@@ -70,6 +71,7 @@ class Runs:
         return {
             "name": self.name,
             "budget": self.budget,
+            "lines": self.lines,
             "how": how,
             "problem": self._said() if how == "failed" else "",
         }
@@ -84,6 +86,7 @@ class Runs:
         folder = Path(self._folder.name)
         (folder / f"data{kind}").write_text(asked.table, encoding="utf-8")
         self.name, self.budget, self.stopped = PurePath(asked.name).name, asked.budget, False
+        self.lines = len(asked.table.splitlines())
         options = [f"--target={asked.target}", f"--method={asked.method}", f"--model={asked.model}", "--store=run.db"]
         options += [f"--budget={asked.budget}"] if asked.budget else []
         options += [f"--text={asked.text}"] if asked.text else []

@@ -80,6 +80,13 @@ def test_an_audit_of_one_input_says_that_others_are_not_known():
     assert "flagged on this one input: probe" in said
 
 
+def test_how_an_explainer_was_made_stands_below_the_question_of_its_audit():
+    page = audit_page(
+        Findings("l2x, the 2 highest of 4; trained with top-2; seed 3", (finding("probe", "passes", True),))
+    )
+    assert "<h1>Can it be trusted: l2x, the 2 highest of 4?</h1>" in page and "Trained with top-2; seed 3." in page
+
+
 def test_rows_are_named_with_label_and_text():
     values = Attribution(("row 1", "row 2"), [0.5, -0.5], 0.0, "by hand")
     rows = RowFacts({"row 1": "spam", "row 2": "ham"}, {"row 1": "win a prize", "row 2": "see you at noon"})

@@ -6,6 +6,7 @@ import { element, nodes, place, rewritten, sentence } from "/static/page-parts.j
 import { columnsOf, reveal, tableFile, takesFiles } from "/static/table.js";
 
 const EVERY = 1000;
+const MANY = 20_000; // rows
 const EXAMPLE = { name: "reviews.csv", target: "mood", text: "review" };
 
 export function dataView(about, frame) {
@@ -63,7 +64,8 @@ export function dataView(about, frame) {
     if (!run) return;
     by("run-name").textContent = run.name;
     const cancelled = view.page ? "Cancelled. What was trained is below." : "Cancelled before anything was written. Start begins again.";
-    const said = { running: `${run.name} is being valued.`, finished: `${run.name} is valued.`, cancelled, failed: "" };
+    const slow = run.lines > MANY ? " So many rows may take minutes; Cancel stops it." : "";
+    const said = { running: `${run.name} is being valued.${slow}`, finished: `${run.name} is valued.`, cancelled, failed: "" };
     by("run-state").textContent = said[run.how];
     if (run.how === "failed") tell(`The run stopped: ${run.problem}`);
   }

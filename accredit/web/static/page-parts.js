@@ -341,7 +341,7 @@ export class Asking {
         if (this.controller !== controller) return false; // overtaken while it was parsed
         if (event.event === "result" && !this.came) {
           const back = this.leave();
-          await drawn();
+          await breath();
           if (this.controller !== controller) return back(), false;
         }
         seen(event);
