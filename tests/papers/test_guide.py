@@ -180,8 +180,13 @@ def test_what_is_said_of_flows():
 def test_what_is_said_of_the_verb_number_study():
     table = next(t for t in tables(REPORTS["agreement"]) if t[0][0].startswith("Spearman"))
     last = {row[0]: float(row[-1].split()[0]) for row in table[1:]}
-    assert last["raw"] < last["flow"] < last["rollout"]
+    assert last["flow"] < last["raw"] < last["rollout"]
     assert f"{last['raw']:.2f} with what a blanked word changes, rollout {last['rollout']:.2f}" in SAID
+    verdict = re.search(
+        r"\*\*(.*)\.\*\* In the last layer rollout .* raw — mean difference (.*?);", REPORTS["agreement"]
+    )
+    assert verdict is not None and verdict[1] == "Cannot tell" and f"({verdict[2]})" in SAID
+    assert "Trained models: 6," in REPORTS["agreement"] and "means over six trained models" in SAID
     assert f"pairwise flow {last['flow']:.2f}" in SAID
     published = f"{last['rollout, published']:.2f} and {last['flow, published']:.2f}"
     assert f"The published figures are {published}" in SAID

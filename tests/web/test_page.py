@@ -800,6 +800,20 @@ def test_who_clicks_before_the_scripts_have_come_is_served_or_has_to_wait(browse
     visit.close()
 
 
+def test_a_fault_of_the_page_is_not_blamed_on_the_server_nor_the_other_way_round(browser, server):
+    visit = Visit(browser, server)
+    page, told = visit.page, visit.see("#explain-form .problem")
+    page.evaluate("() => { document.implementation.createHTMLDocument = () => { throw new Error('planted') } }")
+    visit.write("A dull film.")
+    page.click("#explain-form .primary")
+    told.to_have_text("The page itself failed (planted); reload it.")
+    page.route("**/api/explain", lambda route: route.abort())
+    page.click("#explain-form .primary")
+    told.to_have_text("The server cannot be reached; is accredit serve still running?")
+    assert all("ERR_FAILED" in each for each in visit.trouble)
+    page.context.close()
+
+
 def test_a_page_that_cannot_start_says_so(browser, server):
     visit = Visit(browser, server)
     visit.page.route("**/api/about", lambda route: route.abort())

@@ -1,5 +1,5 @@
 // The frame: which view is open, what its address says, copying that address, saving the view as one file.
-import { enter, file, get, keep, Locked, Problem, UNREACHABLE } from "/static/stream.js";
+import { enter, file, get, keep, Locked, reason } from "/static/stream.js";
 import { sentence, short } from "/static/page-parts.js";
 import { explainView } from "/static/explain.js";
 import { answerView } from "/static/answer-view.js";
@@ -80,7 +80,7 @@ locked.addEventListener("submit", async (event) => {
     await enter(document.getElementById("key").value);
     location.reload();
   } catch (error) {
-    problem.textContent = sentence(error instanceof Problem ? error.message : UNREACHABLE);
+    problem.textContent = sentence(reason(error));
     problem.hidden = false;
   }
 });
@@ -88,7 +88,7 @@ locked.addEventListener("submit", async (event) => {
 const about = await get("/api/about").catch((error) => {
   if (error instanceof Locked) return new Promise(() => {}); // the page goes on after it was opened
   const broken = document.getElementById("broken");
-  broken.textContent = `This page cannot start: ${error instanceof Problem ? error.message : UNREACHABLE}`;
+  broken.textContent = `This page cannot start: ${reason(error)}`;
   broken.hidden = false;
   throw error;
 });
@@ -151,7 +151,7 @@ document.addEventListener("click", async (event) => {
   try {
     download(await file(wanted.getAttribute("href")), wanted.download);
   } catch (error) {
-    say(sentence(error instanceof Problem ? error.message : UNREACHABLE));
+    say(sentence(reason(error)));
   }
 });
 

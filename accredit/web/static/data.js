@@ -1,7 +1,7 @@
 // Data: a journal, looked at again every second while this view is open: the one that the server was started with, or that of a
 // run started here.
 import { sortable } from "/static/sorting.js";
-import { file as fetched, get, Problem, send, UNREACHABLE } from "/static/stream.js";
+import { file as fetched, get, Problem, reason, send } from "/static/stream.js";
 import { element, nodes, place, rewritten, sentence } from "/static/page-parts.js";
 import { columnsOf, reveal, tableFile, takesFiles } from "/static/table.js";
 
@@ -82,7 +82,7 @@ export function dataView(about, frame) {
     } catch (error) {
       if (signal.aborted) return;
       state = "";
-      tell(error instanceof Problem ? error.message : UNREACHABLE);
+      tell(reason(error));
     }
   }
 
@@ -140,7 +140,7 @@ export function dataView(about, frame) {
       report(run);
       watch();
     } catch (error) {
-      tell(error instanceof Problem ? error.message : UNREACHABLE);
+      tell(reason(error));
     }
   }
 
@@ -149,7 +149,7 @@ export function dataView(about, frame) {
     try {
       await take(new File([await fetched(`/static/${EXAMPLE.name}`)], EXAMPLE.name));
     } catch (error) {
-      return tell(error instanceof Problem ? error.message : UNREACHABLE);
+      return tell(reason(error));
     }
     by("run-target").value = EXAMPLE.target;
     by("run-text").value = EXAMPLE.text;
@@ -169,7 +169,7 @@ export function dataView(about, frame) {
       report(run);
       if (!run) ((state = ""), watch());
     } catch (error) {
-      tell(error instanceof Problem ? error.message : UNREACHABLE);
+      tell(reason(error));
     }
   });
   form.addEventListener("submit", (event) => {

@@ -1,5 +1,5 @@
 // Game: a table of coalitions and payoffs; everything that follows from it is computed again as you type.
-import { ask, Problem, UNREACHABLE } from "/static/stream.js";
+import { ask, Problem, reason } from "/static/stream.js";
 import { element, later, LONGEST, nodes, pick, put, sentence, short } from "/static/page-parts.js";
 import { sortable } from "/static/sorting.js";
 import { tableFile, takesFiles } from "/static/table.js";
@@ -119,7 +119,7 @@ export function gameView(about, frame) {
       frame.savable();
       tell(refused);
     } catch (error) {
-      if (!own.signal.aborted) unsolved(error instanceof Problem ? error.message : UNREACHABLE);
+      if (!own.signal.aborted) unsolved(reason(error));
     }
   }
 
@@ -168,7 +168,7 @@ export function gameView(about, frame) {
       if (game.players.length > MOST) throw new Problem(`${file.name} has ${game.players.length} players, and this page takes ${MOST}. Use the command for more.`);
       take(game, `From ${file.name}. ${game.note}`);
     } catch (error) {
-      refused = error instanceof Problem ? error.message : UNREACHABLE;
+      refused = reason(error);
       tell(refused);
     }
   });

@@ -1,6 +1,6 @@
 // What the views share: safe insertion of what the server rendered, and one running request at a time with its progress.
 import { inspect } from "/static/inspector.js";
-import { events, Problem, UNREACHABLE } from "/static/stream.js";
+import { events, Problem, reason } from "/static/stream.js";
 
 // The server escaped every name. A document that is not shown runs no script, and the policy of the page forbids handlers too.
 // Much of it is parsed in slices, with a frame between them: work that only yields is taken up again before anything is drawn. How
@@ -366,6 +366,6 @@ export class Asking {
   }
 
   failed(error) {
-    this.tell(error instanceof Problem ? error.message : UNREACHABLE);
+    this.tell(reason(error));
   }
 }

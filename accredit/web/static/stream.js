@@ -2,7 +2,18 @@
 
 export class Problem extends Error {}
 export class Locked extends Problem {} // the key is missing, or is that of an earlier server
-export const UNREACHABLE = "the server cannot be reached; is accredit serve still running?";
+
+// Why something failed, in words. What is neither the server's word nor a broken connection is a fault of the page.
+export const reason = (error) => (error instanceof Problem ? error.message : `the page itself failed (${error.message}); reload it`);
+
+// A connection may break before the answer or while it is read.
+async function reached(reply) {
+  try {
+    return await reply;
+  } catch (error) {
+    throw error.name === "AbortError" ? error : new Problem("the server cannot be reached; is accredit serve still running?");
+  }
+}
 
 // Half of the key is a cookie that goes with every request to this host; the other half is kept here, where only pages of this
 // port can read it, and goes as a header.
@@ -26,14 +37,14 @@ export async function enter(given) {
 }
 
 function fetched(path, { headers, ...options }) {
-  return fetch(path, { ...options, headers: { ...headers, "x-accredit-page": half } });
+  return reached(fetch(path, { ...options, headers: { ...headers, "x-accredit-page": half } }));
 }
 
 async function checked(response) {
   if (response.ok) return response;
   const problem = response.headers.get("content-type")?.startsWith("application/json")
-    ? (await response.json()).problem
-    : await response.text();
+    ? (await reached(response.json())).problem
+    : await reached(response.text());
   const Kind = response.status === 403 ? Locked : Problem;
   if (Kind === Locked) dispatchEvent(new Event("locked"));
   throw new Kind(problem || `the server answered ${response.status}`);
@@ -41,11 +52,11 @@ async function checked(response) {
 
 export async function get(path, signal) {
   const response = await checked(await fetched(path, { signal }));
-  return response.status === 204 ? null : response.json();
+  return response.status === 204 ? null : reached(response.json());
 }
 
 export async function file(path) {
-  return (await checked(await fetched(path, {}))).blob();
+  return reached((await checked(await fetched(path, {}))).blob());
 }
 
 async function post(path, asked, signal, method = "POST") {
@@ -54,11 +65,11 @@ async function post(path, asked, signal, method = "POST") {
 }
 
 export async function ask(path, asked, signal) {
-  return (await post(path, asked, signal)).json();
+  return reached((await post(path, asked, signal)).json());
 }
 
 export async function send(method, path, asked = {}) {
-  return (await post(path, asked, undefined, method)).json();
+  return reached((await post(path, asked, undefined, method)).json());
 }
 
 export async function* events(path, asked, signal) {
@@ -66,7 +77,7 @@ export async function* events(path, asked, signal) {
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";
   for (;;) {
-    const { value, done } = await reader.read();
+    const { value, done } = await reached(reader.read());
     if (done) return;
     const lines = value.split("\n");
     lines[0] = rest + lines[0];

@@ -1,7 +1,7 @@
 // Tables: a dropped file or the built-in table; the columns over all rows, then any row, whose steps are asked for when it is picked.
 import { sortable } from "/static/sorting.js";
 import { Asking, breath, element, nodes, put } from "/static/page-parts.js";
-import { events, Problem, UNREACHABLE } from "/static/stream.js";
+import { events, Problem, reason } from "/static/stream.js";
 
 const MOST = 5_000_000; // characters, as the server takes them
 const ENDINGS = [".csv", ".tsv", ".jsonl", ".ndjson"];
@@ -169,7 +169,7 @@ export function tableView(about, frame) {
         if (made && !own.signal.aborted) main.querySelector(".picked").replaceChildren(...made);
       }
     } catch (error) {
-      if (!own.signal.aborted) asking.tell(error instanceof Problem ? error.message : UNREACHABLE);
+      if (!own.signal.aborted) asking.tell(reason(error));
     }
   }
 
