@@ -258,7 +258,7 @@ class Explanation(Drawn):
         Seconds are those for all targets together.
         """
         if target not in self.targets:
-            raise InvalidInput(f"target {target!r} was not explained; there are {', '.join(map(repr, self.targets))}")
+            raise InvalidInput(f"target {target!r} was not explained, only {', '.join(map(repr, self.targets))}")
         if target == self.target:
             return replace(self, others={})
         credited = self.others[target]

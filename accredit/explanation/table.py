@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 LEVEL = 0.95
+NAMED = 12  # outputs that a message names
 Cell = str | float | int | bool | None
 
 
@@ -146,7 +147,8 @@ class TableExplanation(Drawn):
         """The position of an output by name; of the target when None."""
         name = self.target if output is None else output
         if name not in self.outputs:
-            raise InvalidInput(f"output {name!r} was not explained; there are {', '.join(self.outputs[:12])}")
+            more = f" and {len(self.outputs) - NAMED} more" * (len(self.outputs) > NAMED)
+            raise InvalidInput(f"output {name!r} was not explained, only {', '.join(self.outputs[:NAMED])}{more}")
         return self.outputs.index(name)
 
     @property
