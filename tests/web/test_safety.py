@@ -215,7 +215,7 @@ def test_no_request_takes_a_path_or_an_address():
     assert names == {"text", "image", "methods", "target", "players", "payoff", "payoffs", "budget", "seed", "residual",
                      "layer", "rule", "method", "groups", "answer", "rather_than", "context", "query", "removal", "prompt",
                      "pair", "changed", "changed_pair", "cut", "part", "table", "name", "shown", "row", "heads", "layers",
-                     "model"}  # fmt: skip
+                     "model", "task"}  # fmt: skip
     asked = {
         p["name"] for path in schema["paths"].values() for verb in path.values() for p in verb.get("parameters", ())
     }
