@@ -27,6 +27,7 @@ from accredit.core.numbers import (
     whole_number,
 )
 from accredit.core.plain import damaged, fields_of, listed, plain, plain_mapping, read_object
+from accredit.core.rounding import SINGLE, blur
 from accredit.core.tables import player_frame
 
 if TYPE_CHECKING:
@@ -61,6 +62,7 @@ class Attribution(Drawn):
     stopped: str = ""  # why sampling ended
     certificate: Mapping[str, Any] = field(default_factory=dict)  # residuals, gaps, iterations: what a check needs
     provenance: Mapping[str, Any] = field(default_factory=dict)  # model, data, settings, versions
+    blur: float | None = None  # how far rounding may have moved a payoff (`core.rounding`); None: nobody said
 
     def __post_init__(self) -> None:
         put = object.__setattr__
@@ -79,6 +81,7 @@ class Attribution(Drawn):
         if self.interval is not None:
             put(self, "interval", frozen(self.interval, (n, 2), "interval"))
         put(self, "level", checked_level(self.level))
+        put(self, "blur", None if self.blur is None else real_number(self.blur, "blur", 0))
         put(self, "precision", checked_precision(self.precision, self.stderr, self.interval))
         for name in ("certificate", "provenance"):
             put(self, name, plain_mapping(getattr(self, name), name))
@@ -87,6 +90,14 @@ class Attribution(Drawn):
     def unshared(self) -> float | None:
         """Payoff credited to nobody: zero when the credit is efficient."""
         return None if self.total is None else self.total - float(self.credit.sum())
+
+    @property
+    def rounding(self) -> float:
+        """Credits that differ by no more than this are equal: what rounding may have moved; where nobody said, as if the
+        payoffs came from single precision."""
+        sizes = (np.abs(self.credit).max(), self.total or 0.0, self.baseline or 0.0)
+        size = float(max(map(abs, (*sizes, (self.baseline or 0.0) + (self.total or 0.0)))))
+        return blur(size, SINGLE) if self.blur is None else self.blur + blur(size)
 
     @property
     def exact(self) -> bool:
@@ -227,7 +238,7 @@ class Attribution(Drawn):
     @classmethod
     def from_plain(cls, data: Mapping[str, Any]) -> Attribution:
         """An attribution from the object that `to_json` writes."""
-        values = fields_of(cls, data, "attribution", FORMAT)
+        values = fields_of(cls, data, "attribution", FORMAT, optional=("blur",))
         with damaged("attribution"):
             listed(values, "players", "credit", "claims")
             values["claims"] = tuple(Claim.from_plain(claim) for claim in values["claims"])

@@ -15,6 +15,7 @@ from accredit.core.coalitions import BoolArray, FloatArray, keys, packed
 from accredit.core.errors import BadPayoff, InvalidInput, TooManyOutputs
 from accredit.core.game import Game, Tabulated, check_finite, checked_names, named, payoffs
 from accredit.core.numbers import real_numbers
+from accredit.core.rounding import blur_of
 
 RECORD_BYTES = 1 << 30  # payoffs kept for all outputs together
 
@@ -175,6 +176,10 @@ class _Output:
     @property
     def players(self) -> tuple[str, ...]:
         return self._games.players
+
+    @property
+    def blur(self) -> float:
+        return blur_of(self._games)
 
     def payoff(self, coalitions: BoolArray) -> FloatArray:
         return self._payoffs(coalitions)[:, self._index].copy()

@@ -7,6 +7,7 @@ from typing import Protocol, runtime_checkable
 from accredit.core.coalitions import BoolArray, FloatArray
 from accredit.core.errors import InvalidInput
 from accredit.core.game import Game
+from accredit.core.rounding import blur_of
 
 
 @runtime_checkable
@@ -33,6 +34,10 @@ class Predictions:
     @property
     def players(self) -> tuple[str, ...]:
         return self._game.players
+
+    @property
+    def blur(self) -> float:
+        return blur_of(self._game)
 
     @property
     def outputs(self) -> tuple[str, ...]:

@@ -9,8 +9,6 @@ from accredit.core.coalitions import FloatArray
 from accredit.core.errors import InvalidInput
 from accredit.core.numbers import real_numbers
 
-ROUNDING = 1e-6  # of a magnitude: what payoffs from single precision may be off
-
 
 def ranks(scores: FloatArray) -> FloatArray:
     """Ranks 1..n along the last axis, ties sharing their mean rank.
@@ -43,18 +41,15 @@ def rank_correlation(a: FloatArray, b: FloatArray) -> FloatArray:
     return np.asarray(np.clip((x * y).sum(axis=-1) / np.where(scale > 0, scale, 1.0), -1.0, 1.0))
 
 
-def tied(values: FloatArray, scale: float = 0.0) -> FloatArray:
-    """Places 0, 1, … of values in rising order, (n,) -> (n,); those that differ by rounding share one.
+def tied(values: FloatArray, rounding: float) -> FloatArray:
+    """Places 0, 1, … of values in rising order, (n,) -> (n,); those that differ by no more than `rounding` share one.
 
-    A new place begins where the next value is further up than 1e-6 of the largest magnitude, or of `scale` where that is
-    larger: payoffs that come from single precision, and credit computed from them, carry no order below that.
-
-    >>> tied(np.array([2.0, 0.0, 2.0 + 1e-9, -1.0]))
+    >>> tied(np.array([2.0, 0.0, 2.0 + 1e-9, -1.0]), rounding=1e-8)
     array([2., 1., 2., 0.])
     """
     order = np.argsort(values, kind="stable")
     rising = values[order]
-    steps = np.diff(rising) > ROUNDING * np.abs(values).max(initial=abs(scale))
+    steps = np.diff(rising) > rounding
     found = np.empty(len(values))
     found[order] = np.concatenate([[0.0], np.cumsum(steps)])[: len(values)]
     return found

@@ -30,6 +30,11 @@ class Paying(Protocol):
     def players(self) -> tuple[str, ...]: ...
     @property
     def rows(self) -> int: ...
+    @property
+    def blur(self) -> float:
+        """How far rounding may move the log-probability of a token."""
+        ...
+
     def log_probabilities(self, coalitions: BoolArray) -> FloatArray:
         """(batch, n) -> (batch, tokens of the answer, then of the other answer)."""
         ...
@@ -88,9 +93,22 @@ class AnswerGame:
         """What the payoffs rest on."""
         return self.pays.provenance | {"payoff": "log-probability"}
 
+    @property
+    def blur(self) -> float:
+        """How far rounding may move the log-probability of a token (`accredit.core.rounding`)."""
+        self.asked(np.ones((1, len(self.players)), dtype=bool))
+        return self.pays.blur
+
     def fingerprint_parts(self) -> dict[str, Any]:
         """What decides the payoffs, for a journal of them."""
         return self.pays.fingerprint_parts()
+
+    def blur_of_view(self, worth: Callable[[FloatArray], FloatArray]) -> float:
+        """How far rounding may move what is made of log-probabilities: those of the answer up, those of the other down."""
+        moved = self.blur * np.repeat([1.0, -1.0], [len(self.outputs), self._others])
+        known = np.stack(list(self._known.values()))
+        plain, up, down = (worth(np.minimum(known + sign * moved, 0.0)) for sign in (0, 1, -1))
+        return float(max(np.abs(up - plain).max(), np.abs(down - plain).max()))
 
     def __repr__(self) -> str:
         return f"AnswerGame({len(self.players)} players, {len(self.outputs)} answer tokens)"
@@ -201,6 +219,11 @@ class AnswerView:
     def fingerprint_parts(self) -> dict[str, Any]:
         """What decides the payoffs, for a journal of them."""
         return {"game": self.game, "payoff": self._payoff, "outputs": getattr(self, "outputs", ())}
+
+    @property
+    def blur(self) -> float:
+        """How far rounding may move a payoff."""
+        return self.game.blur_of_view(self.worth)
 
     def payoff(self, coalitions: BoolArray) -> FloatArray:
         """What each coalition earns: (batch, n) -> (batch,), or (batch, k) of several outputs."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from accredit.core import BoolArray, FloatArray, Game, InvalidInput, distinct_names
 from accredit.games.table import FunctionGame
-from accredit.models.payoffs import Payoff, check_payoff, payoff_of
+from accredit.models.payoffs import Payoff, check_payoff, payoff_blur, payoff_of
 
 
 def character_game(
@@ -28,7 +28,8 @@ def character_game(
             f"word {word!r:.60} is {times or 'not'} {'times ' * (times > 1)}in the text {text!r:.60}{remedy}"
         )
     begin = text.index(middle)
-    check_payoff(payoff, model.law, len(np.asarray(model.predict(encoded))))
+    whole = np.asarray(model.predict(encoded))[None]
+    check_payoff(payoff, model.law, whole.shape[1])
     index = model.target(target, encoded)
     paid: dict[str, float] = {}
 
@@ -45,7 +46,7 @@ def character_game(
         rows = ("".join(c for c, here in zip(middle, row, strict=True) if here) for row in coalitions.tolist())
         return np.array([earned(text[:begin] + row + text[begin + len(middle) :]) for row in rows])
 
-    return FunctionGame(distinct_names(middle), payoffs)
+    return FunctionGame(distinct_names(middle), payoffs, blur=payoff_blur(whole, payoff, model.law, model.precision))
 
 
 def _without_words(model: Any, text: str, payoff: Payoff, target: int) -> float:

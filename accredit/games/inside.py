@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import cached_property
 from typing import Any, final
 
 import numpy as np
@@ -16,7 +17,7 @@ import torch
 from accredit.core import BoolArray, FloatArray, InvalidInput
 from accredit.games.batches import spans
 from accredit.models.blocks import blocks_of
-from accredit.models.payoffs import Payoff, check_payoff, named_payoff, payoff_of
+from accredit.models.payoffs import Payoff, check_payoff, named_payoff, payoff_blur, payoff_of
 from accredit.models.state import device_of
 from accredit.models.text import TextModel, TokenBatch
 
@@ -67,6 +68,12 @@ class InsideGame:
         return TokenBatch(
             ids, None, everywhere, self.model.read(self.encoded, rows), prefix, self.model.types(self.encoded)
         )
+
+    @cached_property
+    def blur(self) -> float:
+        """How far rounding may move a payoff (`accredit.core.rounding`)."""
+        outputs = self.model.predict(self.encoded)[None]
+        return payoff_blur(outputs, self._payoff, self.model.law, self.model.precision)
 
     @property
     def provenance(self) -> dict[str, Any]:

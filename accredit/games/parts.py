@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
+from functools import cached_property
 from typing import Any, Literal, Protocol, final
 
 from accredit.core import BoolArray, FloatArray, InvalidInput, distinct_names
@@ -12,10 +13,18 @@ from accredit.core.coalitions import unique
 from accredit.core.game import checked_coalitions
 from accredit.games.batches import Cost, estimate
 from accredit.models.partition import Partition
+from accredit.models.payoffs import Law, Payoff, payoff_blur
 
 
 class Model(Protocol):
     """What a game needs to know of a model's outputs."""
+
+    @property
+    def law(self) -> Law: ...
+    @property
+    def precision(self) -> float | None:
+        """The machine epsilon that it computes with; None: to be seen from its outputs."""
+        ...
 
     def predict(self, whole: Any, /) -> FloatArray: ...
     def target(self, target: str | int | None, whole: Any, /) -> int: ...
@@ -29,6 +38,7 @@ class PartsGame(ABC):
     partition: Partition
     target: int  # the output that is paid
     rows: int  # inputs in one call of the model
+    _payoff: Payoff
 
     @property
     def players(self) -> tuple[str, ...]:
@@ -63,6 +73,12 @@ class PartsGame(ABC):
     def estimate(self, budget: int) -> Cost:
         """Payoffs and seconds that `budget` coalitions will cost, from timed batches."""
         return estimate(self, budget)
+
+    @cached_property
+    def blur(self) -> float:
+        """How far rounding may move a payoff, by the outputs for the whole input (`accredit.core.rounding`)."""
+        outputs = self.model.predict(self._whole)[None]
+        return payoff_blur(outputs, self._payoff, self.model.law, self.model.precision)
 
     @property
     @abstractmethod
@@ -103,6 +119,10 @@ class PartsGames:
     @property
     def rows(self) -> int:
         return self.game.rows
+
+    @property
+    def blur(self) -> float:
+        return self.game.blur
 
     def payoff(self, coalitions: BoolArray) -> FloatArray:
         """One payoff for each coalition and target: (batch, n) -> (batch, k)."""

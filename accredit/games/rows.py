@@ -17,6 +17,7 @@ earn much under the others, because it tells something about columns that matter
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 from typing import Any, Protocol, final
 
 import numpy as np
@@ -76,6 +77,12 @@ class RowGame:
             outputs = self.model.outputs(table, self.unit).reshape(*weights.shape, -1)
             earned[part] = np.einsum("bm,bmk->bk", weights, outputs)
         return earned[index]
+
+    @cached_property
+    def blur(self) -> float:
+        """How far rounding may move a payoff, by the outputs where nobody and where everybody plays."""
+        ends = np.repeat([[False], [True]], len(self.partition.owner), axis=1)
+        return self.model.blur(self._completion.complete(ends)[0], self.unit)
 
     def __repr__(self) -> str:
         return f"RowGame({len(self.players)} players, {len(self.outputs)} outputs, {self._completion.size} rows each)"

@@ -12,9 +12,9 @@ import torch
 
 from accredit.core import BoolArray, FloatArray, InvalidInput
 from accredit.core.arguments import checked_arguments
+from accredit.core.rounding import nearly
 from accredit.games.batches import MEMORY, rows_that_fit, spans, spans_by_length, transformer_bytes
 from accredit.games.parts import PartsGame
-from accredit.games.roundings import nearly
 from accredit.models.encoded import Encoded
 from accredit.models.encoding import Text
 from accredit.models.first_block import looked_up
@@ -112,7 +112,7 @@ class TextGame(PartsGame):
                 found = self.model.outputs(self._standing(kept, as_places=True) if short.first_block else plain)
         except InvalidInput:  # the blocks are built otherwise than they look
             return False
-        return _nearly(self.model.outputs(plain), found)
+        return self._nearly(self.model.outputs(plain), found)
 
     def _trial(self) -> BoolArray:
         """Which tokens stay in four texts that differ much: (4, T)."""
@@ -228,7 +228,7 @@ class TextGame(PartsGame):
         kept = self._trial()
         padded = self.model.outputs(self._closed_up(kept, len(self.encoded)))
         alone = torch.cat([self.model.outputs(self._closed_up(k[None], max(int(k.sum()), 1))) for k in kept])
-        return not _nearly(alone, padded)
+        return not self._nearly(alone, padded)
 
     def _closed_up(self, kept: BoolArray, longest: int) -> TokenBatch:
         """The kept tokens of each row moved left, then padding that is masked: (batch, T) -> (batch, longest)."""
@@ -256,9 +256,8 @@ class TextGame(PartsGame):
         worth: FloatArray = payoffs_of(self.model.outputs(batch).cpu(), targets, self._payoff, self.model.law).numpy()
         return worth
 
-
-def _nearly(outputs: torch.Tensor, others: torch.Tensor) -> bool:
-    return nearly(outputs.double().cpu().numpy(), others.double().cpu().numpy(), outputs.dtype)
+    def _nearly(self, outputs: torch.Tensor, others: torch.Tensor) -> bool:
+        return nearly(outputs.double().cpu().numpy(), others.double().cpu().numpy(), self.model.precision)
 
 
 @checked_arguments

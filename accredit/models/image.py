@@ -22,7 +22,7 @@ from accredit.models.pictures import Photo, array_photo, is_picture_file, one_of
 from accredit.models.pixels import Pixels, painted_over
 from accredit.models.preparation import Preparation, given_preparation, preparation_of
 from accredit.models.reading import Heads, Read, read_attention
-from accredit.models.state import device_of, finite, still
+from accredit.models.state import device_of, finite, precision_of_module, still
 
 SPECIAL = 16  # tokens besides patches that a vision transformer may have: class, distillation, registers
 USUAL = (28, 32, 64, 96, 128, 224, 256, 299, 384)  # edges of pictures that networks are often made for
@@ -229,6 +229,11 @@ class ImageModel:
             outputs: FloatArray = self.outputs(self.batch(pixels))[0].double().cpu().numpy()
         self._outputs = len(outputs)
         return outputs
+
+    @property
+    def precision(self) -> float:
+        """The machine epsilon that the model computes with."""
+        return precision_of_module(self.model)
 
     @property
     def law(self) -> Law:

@@ -86,6 +86,11 @@ def device_of(module: torch.nn.Module) -> torch.device:
     return next((p.device for p in module.parameters()), torch.device("cpu"))
 
 
+def precision_of_module(module: torch.nn.Module) -> float:
+    """The machine epsilon that the module computes with: that of its parameters."""
+    return float(torch.finfo(next((p.dtype for p in module.parameters() if p.is_floating_point()), torch.float32)).eps)
+
+
 def finite(outputs: torch.Tensor, what: str) -> torch.Tensor:
     """The outputs, or an error if one of them is not a finite number."""
     if not bool(torch.isfinite(outputs).all()):

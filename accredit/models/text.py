@@ -20,7 +20,7 @@ from accredit.models.encoding import Text, encoded_text
 from accredit.models.labels import checked_index, label_index, label_of, law_of
 from accredit.models.payoffs import Law, payoff_of
 from accredit.models.reading import Heads, Read, read_attention
-from accredit.models.state import device_of, finite, still, tracked
+from accredit.models.state import device_of, finite, precision_of_module, still, tracked
 from accredit.models.tasks import Task, task_of
 
 UNLIMITED = 1 << 30  # tokenizers without a limit report a huge number
@@ -126,6 +126,11 @@ class TextModel:
         return min(limit for limit in limits if limit > 0)  # XLNet says −1: no limit
 
     # What comes out
+
+    @property
+    def precision(self) -> float:
+        """The machine epsilon that the model computes with."""
+        return precision_of_module(self.model)
 
     @contextmanager
     def held(self) -> Iterator[None]:

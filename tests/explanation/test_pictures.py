@@ -97,7 +97,7 @@ def test_credit_of_segments_keeps_its_claims():
     found = explain(COLOUR, model, players="segments:5", methods="shapley,loo,banzhaf", removal=other)
     for _, attribution in found:
         assert {"kept"} <= {finding.verdict for finding in check_claims(attribution, game)}
-        assert abs(attribution["segment 2"]) < 1e-9 and np.abs(attribution.credit).max() > 1e-3
+        assert abs(attribution["segment 2"]) <= 2 * attribution.blur < 1e-3 < np.abs(attribution.credit).max()
 
 
 def test_segments_of_a_linear_model_earn_their_own_part():
