@@ -3,11 +3,13 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
-# Worker processes of the tests, one thread each, one more than two cores because some tests wait for servers and browsers; the tests of one file stay together, so that they share what they set up.
+# Worker processes of the tests, one thread each, one more than two cores because some tests wait for servers and browsers. Each takes
+# a third of the tests in their order, so that those of one file share what they set up, and the half of another's rest when it is done.
+# A test that ends its worker is one failure: this way of sharing gives the rest to a new worker, where others repeat that test or stop.
 WORKERS ?= 3
 # What matrix, fuzz and truth find is kept and written into docs/reliability.md, and faults still end make with an error.
 RELIABILITY = --lines benchmarks/results/reliability.jsonl; code=$$?; $(BIN)/python -m tools.reliability_page; exit $$code
-PYTEST = $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadscope --no-loadscope-reorder
+PYTEST = $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal --max-worker-restart 1000
 
 export OMP_NUM_THREADS ?= 1
 export TOKENIZERS_PARALLELISM ?= false

@@ -8,6 +8,7 @@ import random
 import pytest
 from hypothesis import settings
 
+from accredit.models.precision import try_precision
 from accredit.store.executors import processes_can_run
 
 # Threads that wait for work give their core away: with several of them in every worker, spinning made tests ten times slower.
@@ -27,6 +28,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         for need in {"server", "browser"}.intersection(getattr(item, "fixturenames", ())):
             item.add_marker(need)
+        if item.get_closest_marker("half_precision"):
+            item.add_marker("slow")  # the first in a process tries the CPU in another
         if item.get_closest_marker("processes") and not processes_can_run():
             item.add_marker(
                 pytest.mark.skip(reason="worker processes cannot share locks: there is no /dev/shm to write in")
@@ -35,6 +38,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         random.Random(config.option.shuffle).shuffle(items)
     else:
         _longest_first(items)
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """A CPU that cannot run a precision would end this process, and with it the tests that wait for it."""
+    for dtype in (dtype for mark in item.iter_markers("half_precision") for dtype in mark.args):
+        if (trial := try_precision(dtype)).died:
+            pytest.skip(str(trial))
 
 
 def _longest_first(items: list[pytest.Item]) -> None:

@@ -14,11 +14,13 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cache
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
+from multiprocessing.reduction import ForkingPickler
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -229,6 +231,34 @@ def fresh_processes(workers: int | None, **options: Any) -> ProcessPoolExecutor:
     return ProcessPoolExecutor(workers, mp_context=get_context("spawn"), **options)
 
 
+def submit_to(
+    pool: ProcessPoolExecutor, function: Callable[..., Any], *arguments: Any, game: Any = None
+) -> Future[Any]:
+    """Submit a task to a pool that hands `game` to each process it starts; BrokenProcessPool where its workers have died.
+
+    A pool learns of a dead worker in a thread of its own. Until then it starts another process from what that thread is
+    closing, which fails with whatever the system says, "handle is closed" for one. So it is not the error that tells whether
+    the game cannot travel or the pool is dying, but the game.
+    """
+    try:
+        return pool.submit(function, *arguments)
+    except BrokenExecutor:
+        raise
+    except Exception as error:  # pickling may raise anything, and so may a pool that is being closed
+        _check_can_travel(game)
+        raise BrokenProcessPool(f"the pool could not start another process: {error}") from error
+
+
+def _check_can_travel(game: Any) -> None:
+    try:
+        ForkingPickler.dumps(game)
+    except Exception as error:
+        raise InvalidInput(
+            f"the game cannot be sent to worker processes: {error}. Define its functions in a module that can be "
+            "imported, or use executor='threads' or 'serial'"
+        ) from None
+
+
 _enlisted: list[Game] = []  # the game of a worker process
 
 
@@ -261,15 +291,7 @@ class Processes:
         self._pool = fresh_processes(self.width, initializer=_enlist, initargs=(game, reader))
 
     def submit(self, coalitions: BoolArray) -> Future[Evaluated]:
-        try:
-            return self._pool.submit(_evaluate_enlisted, packed(coalitions), self.limit)
-        except BrokenExecutor:
-            raise
-        except Exception as error:  # pickling may raise anything
-            raise InvalidInput(
-                f"the game cannot be sent to worker processes: {error}. Define its functions in a module that can be "
-                "imported, or use executor='threads' or 'serial'"
-            ) from None
+        return submit_to(self._pool, _evaluate_enlisted, packed(coalitions), self.limit, game=self._game)
 
     def lost(self) -> None:
         """A pool that is broken says so itself."""
