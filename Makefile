@@ -15,7 +15,7 @@ export OMP_NUM_THREADS ?= 1
 export TOKENIZERS_PARALLELISM ?= false
 export HF_HUB_OFFLINE ?= 1
 
-.PHONY: demo test quick check bench soak soak-page soak-trees matrix fuzz truth trace site outputs notebooks commands release-check oldest clean
+.PHONY: demo test quick check bench soak soak-page soak-trees matrix fuzz truth cpus trace site outputs notebooks commands release-check oldest clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -85,6 +85,9 @@ fuzz: $(VENV)/test.done  ## damaged and random input, more than a million execut
 
 truth: $(VENV)/test.done  ## axioms on 50,000 games, coverage of intervals, flows on 2,000 graphs, claims under attack
 	$(BIN)/python -m tools.truth $(RELIABILITY)
+
+cpus: $(VENV)/test.done  ## the numeric tests as other CPUs would compute them, and with other sizes of model passes
+	$(BIN)/python -m tools.cpus --workers 2
 
 trace: $(VENV)/test.done  ## plant facts in a language model's texts and find the text behind each answer
 	$(BIN)/python tools/trace_planted_facts.py

@@ -10,6 +10,8 @@ from hypothesis import settings
 
 from accredit.models.precision import try_precision
 from accredit.store.executors import processes_can_run
+from tests import undertaker
+from tests.batches import cut_into
 
 # Threads that wait for work give their core away: with several of them in every worker, spinning made tests ten times slower.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
@@ -20,6 +22,13 @@ settings.load_profile("accredit")
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--shuffle", type=int, metavar="SEED", help="run the tests in a random order, the same for a seed")
+    parser.addoption("--batches", type=int, metavar="ROWS", help="put this many inputs into each pass of a model")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    undertaker.watch_over_this_process()
+    if config.option.batches is not None:
+        cut_into(config.option.batches)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -34,6 +43,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(
                 pytest.mark.skip(reason="worker processes cannot share locks: there is no /dev/shm to write in")
             )
+        if config.option.batches is not None and item.get_closest_marker("passes"):
+            item.add_marker(pytest.mark.skip(reason="states how many inputs go into one pass, which --batches changes"))
     if config.option.shuffle is not None:
         random.Random(config.option.shuffle).shuffle(items)
     else:

@@ -21,6 +21,7 @@ from accredit.store.schedule import Schedule
 from accredit.store.workers import WorkerLost, workers
 from accredit.values import shapley
 from accredit.values.orders import Permutations
+from tests.killed import left_behind
 
 ALL = from_index(np.arange(16), 4)
 EVERYBODY = np.ones((1, 4), dtype=bool)
@@ -324,6 +325,22 @@ def test_where_processes_share_no_locks_the_default_stays_here_and_asking_for_th
     assert isinstance(crew_of(None), Serial)
     with durable(Sizes(), executor="processes:2") as game, pytest.raises(ExecutorError, match="--executor serial"):
         game.payoff(EVERYBODY)
+
+
+WAITS = """
+import os, time
+from accredit.store.executors import fresh_processes
+if __name__ == "__main__":
+    with fresh_processes(1) as pool:
+        print(pool.submit(os.getpid).result(), flush=True)
+        time.sleep(600)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.processes
+def test_idle_worker_processes_end_with_a_program_that_is_killed() -> None:
+    assert left_behind(WAITS) == []
 
 
 def test_a_crew_that_was_lost_without_a_word_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
