@@ -155,6 +155,6 @@ def test_votes_paid_in_rounded_money_have_two_values():
 
 
 def test_what_rounding_may_make_by_hand():
-    """A millionth of the spread, and 64 roundings of the largest payoff."""
-    assert_allclose(blurred(-1.0, 3.0), 4e-6 + 64 * 2.0**-52 * 3)
+    """64 roundings of the spread in single precision, and of the largest payoff in double, each to a power of two."""
+    assert_allclose(blurred(-1.0, 3.0), 64 * 2.0**-23 * 4 + 64 * 2.0**-52 * 4)
     assert blurred(2.0, 2.0) == 128 * 2.0**-52
