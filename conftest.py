@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -13,6 +14,7 @@ from accredit.store.executors import processes_can_run
 from tests import undertaker
 from tests.batches import cut_into
 
+PAGE = "tests/web/"
 # Threads that wait for work give their core away: with several of them in every worker, spinning made tests ten times slower.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
@@ -29,6 +31,19 @@ def pytest_configure(config: pytest.Config) -> None:
     undertaker.watch_over_this_process()
     if config.option.batches is not None:
         cut_into(config.option.batches)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Tests of one file stay together, and so do all tests of the page: one worker starts one server for them."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class ByPlace(LoadScopeScheduling):  # type: ignore[misc]
+        def _split_scope(self, nodeid: str) -> str:
+            file = nodeid.partition("::")[0]
+            return PAGE if file.startswith(PAGE) else file
+
+    return ByPlace(config, log) if config.getvalue("dist") == "loadscope" else None
 
 
 @pytest.hookimpl(tryfirst=True)

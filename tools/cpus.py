@@ -10,7 +10,7 @@ A virtual CPU is a set of variables that torch, oneDNN, MKL, OpenBLAS and numpy 
 code that they would take on an older or another processor, whose sums have other last digits. Some change how many inputs go
 into one pass of a model instead, which does the same. Each is tried in a child first: what the libraries report and whether
 digits changed is printed, and one that this machine cannot run, or that changes nothing here, is skipped with the reason.
-Exits 1 when a test fails.
+What pytest said of each is in out/cpus. Exits 1 when a test fails.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from typing import Any
 from tools.proof.tables import markdown
 
 ROOT = Path(__file__).parent.parent
+SAID = ROOT / "out" / "cpus"
 NUMERIC = tuple(
     f"tests/{room}"
     for room in (
@@ -179,15 +180,16 @@ class Outcome:
 
 
 def run_tests(cpu: VirtualCPU, paths: Sequence[str], workers: int, further: Sequence[str]) -> Outcome:
-    """The tests below `paths`, in a child with the settings."""
+    """The tests below `paths`, in a child with the settings; all that pytest says goes to a file of its own."""
     command = [sys.executable, "-m", "pytest", "-rfE", "--no-header", "--tb=short", *paths, *further]
     command += ["--numprocesses", str(workers), "--dist", "loadscope", "--no-loadscope-reorder"] * (workers > 1)
     command += ["--batches", str(cpu.batches)] * (cpu.batches is not None)
+    file = SAID / f"{cpu.name}.txt"
+    file.parent.mkdir(parents=True, exist_ok=True)
     began = time.monotonic()
-    done = subprocess.run(
-        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=ROOT, env=cpu.environment()
-    )
-    return read_outcome(done.stdout, done.returncode, (time.monotonic() - began) / 60)
+    with file.open("w") as said:
+        done = subprocess.run(command, stdout=said, stderr=subprocess.STDOUT, cwd=ROOT, env=cpu.environment())
+    return read_outcome(file.read_text(errors="replace"), done.returncode, (time.monotonic() - began) / 60)
 
 
 def read_outcome(said: str, code: int, minutes: float) -> Outcome:

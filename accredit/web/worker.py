@@ -15,6 +15,7 @@ from typing import Any
 
 from accredit.core import AccreditError
 
+PROCESS = "accredit.web.model_process"  # the module that it runs
 LINE_LIMIT = 256 << 20  # bytes of one event
 STOP_SECONDS = 5.0  # that a task may at least take to notice that nobody waits for it; or as long as loading took
 LOAD_SECONDS = 300.0
@@ -49,7 +50,7 @@ class Worker:
             if self.pid is not None:
                 return
             self._process = await asyncio.create_subprocess_exec(
-                sys.executable, "-P", "-m", "accredit.web.model_process", json.dumps([self.models, self.explainers]),
+                sys.executable, "-P", "-m", PROCESS, json.dumps([self.models, self.explainers]),
                 stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, limit=LINE_LIMIT,
                 start_new_session=True,  # the server handles interrupts from the terminal
             )  # fmt: skip

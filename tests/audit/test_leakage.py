@@ -271,7 +271,7 @@ SHOWN = FEW.chosen(np.arange(6) == 0)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_a_judge_that_has_learned_too_little_accuses_nobody(seed):
     """An honest explainer with a perfect surrogate on 40 rows: EVAL-X, fitted on 20, falls short of it for lack of rows."""
     x, masks, labels = SHOWN.sample(40, seed)
@@ -300,7 +300,9 @@ def test_a_probe_that_could_learn_nothing_does_not_pass_a_cheat():
 
 
 @pytest.mark.slow
-def test_an_answer_that_half_of_the_rows_never_gives_is_no_crash():
+def test_an_answer_that_half_of_the_rows_never_gives_is_no_crash(monkeypatch):
+    for trained in ("judges", "meter"):
+        monkeypatch.setattr(f"accredit.audit.{trained}.patience_for", lambda rows: (2, 2))  # how well does not matter here
     x, masks, _ = SHOWN.sample(60, 0)
     fit, score = halves(60, 0)
     for rare in (fit[0], score[0]):

@@ -1,5 +1,6 @@
 """The streams of the command: encodings, closed pipes, narrow windows."""
 
+import io
 import json
 import os
 import subprocess
@@ -8,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-import accredit.cli.streams  # noqa: F401  registers what stands for characters that cannot be encoded
-from accredit.cli.streams import Folding, fold
+from accredit.cli import main
+from accredit.cli.streams import Folding, fold  # registers what stands for characters that cannot be encoded
 from accredit.views.columns import short, width
 
 ROOT = Path(__file__).parent.parent.parent
@@ -27,14 +28,29 @@ def game(tmp_path):
     return "g.csv"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("encoding", ["latin-1", "cp1252", "ascii", "utf-16", "cp437"])
-def test_every_encoding_takes_the_text_and_the_json(game, tmp_path, encoding):
-    done = run(["game", game], tmp_path, PYTHONIOENCODING=encoding, PYTHONUTF8="0")
-    assert done.returncode == 0 and done.stderr == b""
-    done = run(["game", game, "--json"], tmp_path, PYTHONIOENCODING=encoding, PYTHONUTF8="0")
-    read = json.loads(done.stdout.decode("utf-8" if encoding == "ascii" else encoding))
-    assert "naïve 😀" in json.dumps(read, ensure_ascii=False)
+def test_every_encoding_takes_the_text_and_the_json(game, tmp_path, encoding, monkeypatch):
+    def written(*words):
+        """What standard output gets, were this its encoding."""
+        streams = {name: io.TextIOWrapper(io.BytesIO(), encoding=encoding) for name in ("stdout", "stderr")}
+        with monkeypatch.context() as here:
+            for name, stream in streams.items():
+                here.setattr(sys, name, stream)
+            here.setattr(sys, "argv", ["accredit", "game", str(tmp_path / game), *words])
+            with pytest.raises(SystemExit) as ended:
+                main()
+        assert not ended.value.code and streams["stderr"].buffer.getvalue() == b""
+        return streams["stdout"].buffer.getvalue().decode("utf-8" if encoding == "ascii" else encoding)  # click's choice
+
+    assert "shapley" in written()
+    assert "naïve 😀" in json.dumps(json.loads(written("--json")), ensure_ascii=False)
+
+
+@pytest.mark.slow
+def test_the_encoding_of_the_terminal_is_taken(game, tmp_path):
+    done = run(["game", game, "--json"], tmp_path, PYTHONIOENCODING="latin-1", PYTHONUTF8="0")
+    assert done.returncode == 0 and done.stderr == b"" and "naïve".encode("latin-1") in done.stdout
+    assert "naïve 😀" in json.dumps(json.loads(done.stdout.decode("latin-1")), ensure_ascii=False)
 
 
 def unread(words, folder, **settings):
@@ -87,8 +103,7 @@ def test_an_interrupt_that_nobody_reads_of_ends_the_command_too(monkeypatch):
 def test_places_without_a_home_or_room_for_temporary_files(game, tmp_path):
     for settings in (
         {"HOME": "/nonexistent", "TMPDIR": "/nonexistent"},
-        {"HOME": ""},
-        {"TZ": "Pacific/Kiritimati", "LC_ALL": "C"},
+        {"HOME": "", "TZ": "Pacific/Kiritimati", "LC_ALL": "C"},
     ):
         done = run(["game", game, "--html", "a b'\"\n.html"], tmp_path, **settings)
         assert done.returncode == 0, done.stderr

@@ -93,7 +93,7 @@ class Server:
 def started(folder: Path, *arguments: str, **options: Any) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """The command, once it has told its address; what it says meanwhile goes to `folder`, so that no full pipe stops it.
 
-    However it was started, an interrupt ends it with exit code 130.
+    However it was started, an interrupt ends it with exit code 130 and not a word.
     """
     command = [sys.executable, "-m", "accredit", "serve", "--port", "0", "--seconds", str(WAIT / 1000), *arguments]
     with (folder / "said.txt").open("w") as said:
@@ -117,7 +117,13 @@ def started(folder: Path, *arguments: str, **options: Any) -> Iterator[tuple[sub
             process.communicate(timeout=WAIT / 1000)
         finally:
             process.kill()
-    assert process.returncode == 130, (folder / "said.txt").read_text()
+    last_words = (folder / "said.txt").read_text()
+    assert process.returncode == 130 and "Traceback" not in last_words, last_words
+
+
+def ignore_interrupts() -> None:
+    """What a shell does to the programs that a script starts in the background."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 @pytest.fixture(scope="session")
@@ -127,7 +133,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     with Journal(journal) as opened:
         store(opened, random_masks(40))
         opened.begin_run(["value", "toy.csv"], "/nowhere")
-    with started(folder, "--store", str(journal)) as (process, address):
+    with started(folder, "--store", str(journal), preexec_fn=ignore_interrupts) as (process, address):
         yield Server(address, process, journal)
 
 

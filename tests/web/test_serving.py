@@ -7,10 +7,9 @@ import json
 import os
 import signal
 import socket
-import subprocess
-import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -22,7 +21,9 @@ from accredit.web.jobs import PLACES, Crowded, Jobs
 from accredit.web.requests import ExplainRequest
 from accredit.web.worker import Worker, WorkerFailed
 from tests.browsing import WAIT
+from tests.web import quick_process
 
+ROOT = Path(__file__).parents[2]
 SHORT = {"text": "A good film.", "methods": ["leave-one-out"]}
 LONG = {"text": " ".join(f"word{k}" for k in range(24)), "methods": ["shapley", "banzhaf", "owen"], "budget": 20_000}
 EXAMPLES = int(os.environ.get("ACCREDIT_FUZZ", "12"))  # generated requests an operation
@@ -139,21 +140,31 @@ def test_the_death_of_the_worker_ends_one_request_and_no_more(server):
         assert server.worker() != before
 
 
-def test_what_takes_too_long_is_stopped_and_the_next_task_runs():
-    async def both() -> list[dict[str, Any]]:
-        seen: list[dict[str, Any]] = []
+@pytest.mark.slow
+@pytest.mark.processes
+def test_a_new_process_answers_at_once_and_what_takes_too_long_is_stopped_and_the_next_task_runs(monkeypatch):
+    """Warming up is for when nobody waits: in this process it never ends, and a task is done all the same."""
+    monkeypatch.setattr("accredit.web.worker.PROCESS", quick_process.__name__)
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+
+    async def three() -> list[str]:
+        seen: list[str] = []
         worker, nobody = Worker(), asyncio.Event()
+
+        async def ask(text: str, seconds: float = WAIT / 1000) -> None:
+            await worker.run(task(SHORT | {"text": text}), lambda event: seen.append(event["event"]), nobody, seconds)
+
         try:
-            await worker.ready()
+            await ask("A film.")
             with pytest.raises(WorkerFailed, match=r"longer than 0\.3 s"):
-                await worker.run(task(LONG), seen.append, nobody, 0.3)
+                await ask(quick_process.FOR_EVER, 0.3)
             assert worker.pid is None
-            await worker.run(task(SHORT), seen.append, nobody, WAIT / 1000)
+            await ask("A film.")
         finally:
             await worker.stop()
         return seen
 
-    assert asyncio.run(both())[-1]["event"] == "done"
+    assert asyncio.run(three()) == ["begun", "done", "begun", "begun", "done"]
 
 
 def test_no_fault_of_one_request_ends_the_line(capfd):
@@ -224,6 +235,14 @@ def test_cancelling_never_costs_a_load_of_the_model(server):
     assert server.worker() == before
 
 
+def test_it_listens_on_loopback_only(server):
+    port = int(server.base.rpartition(":")[2])
+    socket.create_connection(("127.0.0.1", port)).close()
+    # 127.0.0.2 is this machine too, and only a server on all interfaces would answer there
+    with pytest.raises(OSError):
+        socket.create_connection(("127.0.0.2", port), timeout=5).close()
+
+
 def test_256_idle_connections_leave_room(server):
     port = int(server.base.rpartition(":")[2])
     idle = [socket.create_connection(("127.0.0.1", port)) for _ in range(256)]
@@ -271,33 +290,3 @@ def test_no_generated_request_makes_the_server_fail(server):
 
             fuzz()
         assert events(client, SHORT)[-1]["event"] == "done"
-
-
-ENDLESS = """
-import time
-from accredit.web import model_process, tasks
-def endless(self):
-    while True:
-        time.sleep(0.01)
-        yield "a method"
-tasks.Models.warm_up = endless
-model_process.main()
-"""
-
-
-@pytest.mark.slow
-@pytest.mark.processes
-def test_a_new_process_answers_as_soon_as_its_model_is_loaded():
-    """Warming up is for when nobody waits: here it never ends, and the process is ready and serves all the same."""
-    with subprocess.Popen(
-        [sys.executable, "-c", ENDLESS, "[[], []]"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as process:
-        assert process.stdin is not None and process.stdout is not None
-        assert json.loads(process.stdout.readline())["event"] == "ready"
-        process.stdin.write(json.dumps(task(SHORT) | {"number": 1}) + "\n")
-        process.stdin.flush()
-        seen = []
-        while not seen or seen[-1] != "idle":
-            seen.append(json.loads(process.stdout.readline())["event"])
-        process.stdin.close()  # the end of the server is the end of the process
-    assert seen[-2:] == ["done", "idle"]
