@@ -13,7 +13,7 @@ export OMP_NUM_THREADS ?= 1
 export TOKENIZERS_PARALLELISM ?= false
 export HF_HUB_OFFLINE ?= 1
 
-.PHONY: demo test quick check bench soak soak-page soak-trees matrix fuzz truth trace site outputs notebooks commands release-check oldest clean
+.PHONY: demo test quick check bench soak soak-page soak-trees matrix fuzz truth golden house trace site outputs notebooks commands release-check oldest clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -83,6 +83,12 @@ fuzz: $(VENV)/test.done  ## damaged and random input, more than a million execut
 
 truth: $(VENV)/test.done  ## axioms on 50,000 games, coverage of intervals, flows on 2,000 graphs, claims under attack
 	$(BIN)/python -m tools.truth $(RELIABILITY)
+
+golden: $(VENV)/test.done  ## results bit by bit: recorded the first time, compared from then on; rm -r out/golden to record anew
+	$(BIN)/python -m tools.golden $(if $(wildcard out/golden/about.json),compare,record) out/golden --jobs 2
+
+house: $(VENV)/test.done  ## size, names, repeats and distances of the code, in one table
+	$(BIN)/python -m tools.house
 
 trace: $(VENV)/test.done  ## plant facts in a language model's texts and find the text behind each answer
 	$(BIN)/python tools/trace_planted_facts.py
