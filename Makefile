@@ -15,7 +15,7 @@ export OMP_NUM_THREADS ?= 1
 export TOKENIZERS_PARALLELISM ?= false
 export HF_HUB_OFFLINE ?= 1
 
-.PHONY: demo test quick check bench soak soak-page soak-trees matrix fuzz truth cpus trace site outputs notebooks commands release-check oldest clean
+.PHONY: demo test quick check bench soak soak-page soak-trees matrix fuzz truth cpus trace site outputs notebooks commands release-check oldest clean golden house
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -88,6 +88,11 @@ truth: $(VENV)/test.done  ## axioms on 50,000 games, coverage of intervals, flow
 
 cpus: $(VENV)/test.done  ## the numeric tests as other CPUs would compute them, and with other sizes of model passes
 	$(BIN)/python -m tools.cpus --workers 2
+golden: $(VENV)/test.done  ## results bit by bit: recorded the first time, compared from then on; rm -r out/golden to record anew
+	$(BIN)/python -m tools.golden $(if $(wildcard out/golden/about.json),compare,record) out/golden --jobs 2
+
+house: $(VENV)/test.done  ## size, names, repeats and distances of the code, in one table
+	$(BIN)/python -m tools.house
 
 trace: $(VENV)/test.done  ## plant facts in a language model's texts and find the text behind each answer
 	$(BIN)/python tools/trace_planted_facts.py
