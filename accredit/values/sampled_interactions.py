@@ -28,7 +28,7 @@ from accredit.core import (
     checked_seed,
 )
 from accredit.core.coalitions import members_of_size, unpacked
-from accredit.values.control import FOLDS, ROUNDING
+from accredit.values.control import FOLDS
 from accredit.values.indices import Index
 from accredit.values.intervals import Confidence, Moments, student_t, unseen_chance
 from accredit.values.pairs import Pairs, Sample
@@ -39,7 +39,6 @@ MOST = 1 << 20  # coalitions that may get a number
 CELLS = 1 << 22  # scores kept at once
 FREE = 10.0  # variance of the level, where that of all pairs together is 1: it is hardly held back
 ALIKE = 0.3  # how far apart sizes may be to be alike, of the π from nobody to everybody
-FITS = 1e-8  # of the spread of payoffs: a control that misses less has found the game itself
 RIDGES = 10.0 ** np.arange(-12, 3)  # of the kernel's diagonal
 
 
@@ -241,9 +240,9 @@ def _half_widths(
     pairs, error = found[0].moments.count, confidence.error(1)
     if stderr is None or pairs < FEW_DRAWS:
         return None, Precision.unknown(f"{pairs} pairs are too few for a Student t; {FEW_DRAWS} are needed")
-    if ledger.spread == 0:
+    if ledger.spread <= ledger.blur:
         return None, Precision.unknown("every payoff seen is the same, so there is no scale for what was not seen")
-    if stderr.max() > FITS * ledger.spread:
+    if stderr.max() > ledger.blur:
         because = (
             f"Student t on {pairs} independent pair scores, each with a control fitted to other pairs, widened by the rule of "
             "three for scores that none of them has shown"
@@ -251,11 +250,11 @@ def _half_widths(
         reach = np.concatenate([f.moments.high - f.moments.low for f in found])
         unseen = unseen_chance(pairs, error) * reach
         widths = np.hypot(student_t(stderr, pairs - 1, error), unseen)
-        return np.maximum(widths, ROUNDING * ledger.spread), Precision.interval(because)
+        return np.maximum(widths, ledger.blur), Precision.interval(because)
     chance = unseen_chance(pairs, error) * ledger.spread
     typical = [np.full(len(f.of), chance * _typical(spread, f.of.shape[1])) for f in found]
     because = f"rule of three: the control fits all {pairs} pairs, so about 3 in as many may be otherwise"
-    return np.concatenate(typical), Precision.interval(because)
+    return np.maximum(np.concatenate(typical), ledger.blur), Precision.interval(because)
 
 
 def _typical(spread: Spread, size: int) -> float:
