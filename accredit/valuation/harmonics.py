@@ -22,6 +22,7 @@ import numpy as np
 from accredit.core import BoolArray, Estimate, FloatArray, Game, InvalidInput, payoffs, whole_number
 from accredit.core.arguments import checked_arguments
 from accredit.core.predicting import Predicting
+from accredit.core.statistics import alike
 from accredit.valuation.subsets import random_subsets
 
 LEVEL = 0.95
@@ -52,7 +53,7 @@ class Harmonics:
 def harmonic_facts(coalitions: BoolArray, outputs: FloatArray, fraction: float) -> dict[str, Any]:
     """The reading of subsets that were drawn for something else, as plain facts; none where it would say nothing."""
     kept, seen = coalitions[:MOST], outputs[:MOST]
-    if len(kept) < LEAST or not np.ptp(seen):
+    if len(kept) < LEAST or alike(seen):
         return {}
     found = read(kept, seen, fraction)
     shares = {"linear": found.linear, "pairs": found.pairs}
