@@ -31,7 +31,7 @@ from accredit.learned.doubts import uneven_columns
 from accredit.models.frames import rows_of
 from accredit.valuation.datamodels import fit_datamodels
 from accredit.valuation.features import features
-from accredit.valuation.harmonics import LEAST, harmonic_facts
+from accredit.valuation.harmonics import LEAST, harmonic_facts, read
 from accredit.valuation.label_scores import scaled
 from accredit.valuation.labels import _length
 from accredit.valuation.resolution import resolution
@@ -168,7 +168,10 @@ def test_ranks_of_what_is_equal_but_for_rounding_are_not_compared():
 
 def test_subsets_that_all_earn_the_same_are_not_read():
     subsets = np.random.default_rng(0).random((4 * LEAST, 8)) < 0.5
-    assert harmonic_facts(subsets, np.where(subsets[:, 0], 0.3, THIRTY), 0.5) == {}
+    same = np.where(subsets[:, 0], 0.3, THIRTY)
+    assert harmonic_facts(subsets, same, 0.5) == {}
+    with pytest.raises(InvalidInput, match="no variance to divide"):
+        read(subsets, same, 0.5)
 
 
 # Who is first, who adds nothing, who is accused

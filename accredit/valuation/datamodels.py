@@ -30,7 +30,7 @@ from accredit.core import (
 )
 from accredit.core.arguments import checked_arguments
 from accredit.core.game import checked_coalitions, checked_names, checked_players
-from accredit.core.predicting import Predicting
+from accredit.core.predicting import Predicting, retrained
 from accredit.core.statistics import units
 from accredit.valuation.harmonics import harmonic_facts
 from accredit.valuation.shrunk import MEMORY, check_memory, ridge
@@ -151,7 +151,7 @@ def datamodels(
         check_memory(subsets, len(game.players), len(getattr(game, "targets", ())) or 1, memory)
     masks = random_subsets(len(game.players), subsets, fraction, seed)
     if isinstance(game, Predicting) and game.targets:
-        outputs, targets = game.retrain(masks)[1], game.targets
+        outputs, targets = retrained(game, masks)[1], game.targets
     elif isinstance(game, Games):
         outputs, targets = every_payoff(game, masks), game.outputs
     else:
