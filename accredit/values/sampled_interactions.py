@@ -15,7 +15,6 @@ from math import comb
 import numpy as np
 
 from accredit.core import (
-    BoolArray,
     Claim,
     Coalition,
     FloatArray,
@@ -36,6 +35,8 @@ from accredit.values.sampling import FEW_DRAWS, Ledger, Sampled, checked, run
 from accredit.values.spread import Spread, mean_square
 
 MOST = 1 << 20  # coalitions that may get a number
+MOST_SCORES = 1 << 28  # of all pairs about all coalitions: about 15 CPU-seconds
+MOST_FITTED = 2000  # pairs that a control is fitted to: with more, it would take hours and serve little better
 CELLS = 1 << 22  # scores kept at once
 FREE = 10.0  # variance of the level, where that of all pairs together is 1: it is hardly held back
 ALIKE = 0.3  # how far apart sizes may be to be alike, of the π from nobody to everybody
@@ -105,12 +106,12 @@ def size_kernel(players: int) -> FloatArray:
 
 
 def fold_controls(sample: Sample, total: float) -> list[Pairwise]:
-    """One control per fold, each fitted to the pairs of the other folds."""
-    folds = np.arange(len(sample)) % FOLDS
-    return [fitted(_some(sample, folds != fold), total) for fold in range(min(FOLDS, len(sample)))]
+    """One control per fold, each fitted to pairs of the other folds."""
+    others = (np.flatnonzero(np.arange(len(sample)) % FOLDS != fold) for fold in range(min(FOLDS, len(sample))))
+    return [fitted(_some(sample, rows[:MOST_FITTED]), total) for rows in others]
 
 
-def _some(sample: Sample, kept: BoolArray) -> Sample:
+def _some(sample: Sample, kept: IntArray) -> Sample:
     return Sample(sample.players, sample.bits[kept], sample.sizes[kept], sample.left[kept], sample.right[kept])
 
 
@@ -155,11 +156,7 @@ def sampled_interactions(game: Game, index: Index, order: int, budget: int, seed
     """The index of every coalition of the sizes it has, estimated from `budget` payoffs."""
     settings, n = Sampled(level=level), len(game.players)
     checked(settings, budget, checked_seed(seed))
-    counted = sum(comb(n, t) for t in index.sizes(order))
-    if counted > MOST:
-        raise TooManyPlayers(
-            f"order={order} of {n} players has {counted:,} coalitions; the limit is {MOST:,}: lower order"
-        )
+    _check_cost(n, order, sum(comb(n, t) for t in index.sizes(order)), budget)
     ledger, spread = Ledger(game), Spread.of(index, order, n, budget)
     every = spread.every()
     members = every.astype(np.float64)
@@ -182,6 +179,19 @@ def sampled_interactions(game: Game, index: Index, order: int, budget: int, seed
             f.add(spread, mine, halves, known)
     mean = np.concatenate([f.moments.mean for f in found])
     return _result(game, index, order, ledger, found, mean, spread, Confidence(level), seed)
+
+
+def _check_cost(players: int, order: int, coalitions: int, budget: int) -> None:
+    """Refuse what would take too long, before anything is asked: every payoff says something about every coalition."""
+    if coalitions > MOST:
+        raise TooManyPlayers(
+            f"order={order} of {players:,} players has {coalitions:,} coalitions; the limit is {MOST:,}: lower order"
+        )
+    if coalitions * (budget // 2) > MOST_SCORES:
+        raise TooManyPlayers(
+            f"budget={budget} payoffs about {coalitions:,} coalitions of {players:,} players are too many to score; give "
+            f"budget={2 * (MOST_SCORES // coalitions)} or less, merge players with grouped(game, groups), or lower order"
+        )
 
 
 def _in_full(
