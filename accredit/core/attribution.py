@@ -196,12 +196,14 @@ class Attribution(Drawn):
         everybody = np.arange(len(self))
         try:
             if isinstance(which, slice):
-                return np.asarray(everybody[which])
+                return everybody[which]
             listed = list(which.tolist()) if getattr(which, "ndim", 1) and hasattr(which, "tolist") else list(which)
             flags = [isinstance(w, bool | np.bool_) for w in listed]
             if any(flags):
-                return everybody[np.array(listed, dtype=bool if all(flags) else object)]
+                return np.asarray(everybody[np.array(listed, dtype=bool if all(flags) else object)])
             return everybody[[self.place(w) if isinstance(w, str) else index(w) for w in listed]]
+        except InvalidInput:
+            raise
         except (TypeError, ValueError, IndexError, OverflowError):
             raise InvalidInput(
                 f"{shown(which)} does not pick any of the {len(self)} players; write a name, a slice such as [:3], a list of "

@@ -319,3 +319,8 @@ def test_an_empty_part_is_refused():
     for which in ([], slice(2, 1), np.zeros(0), [False, False, False]):
         with pytest.raises(InvalidInput, match="is empty; give at least one player"):
             Attribution("abc", [1, 2, 3], 6, "by hand")[which]
+
+
+def test_an_unknown_name_in_a_list_is_named():
+    with pytest.raises(InvalidInput, match="unknown player 'z'; the players are a, b, c"):
+        Attribution("abc", [1, 2, 3], 6, "by hand")[["a", "z"]]
