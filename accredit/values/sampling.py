@@ -29,6 +29,7 @@ from accredit.core import (
     payoffs,
 )
 from accredit.core.estimate import Known
+from accredit.core.rounding import blur_of
 from accredit.values.exact import semivalue_claims
 from accredit.values.intervals import (
     FIRST_LOOK,
@@ -140,8 +141,8 @@ class Ledger:
 
     @property
     def blur(self) -> float:
-        """What rounding alone may make of the payoffs seen; scores that differ by less are alike."""
-        return blurred(self.low + self.nobody, self.high + self.nobody)
+        """What rounding alone may make of gains; those that differ by less are alike."""
+        return blurred(self.low + self.nobody, self.high + self.nobody, blur_of(self._game))
 
 
 def check_spread(spread: float) -> None:
