@@ -8,10 +8,10 @@ import numpy.typing as npt
 from accredit.core.coalitions import FloatArray
 from accredit.core.errors import InvalidInput
 from accredit.core.numbers import real_numbers
-from accredit.core.rounding import SINGLE, blur
+from accredit.core.rounding import DOUBLE, SINGLE
 
-ALIKE = blur(1.0, SINGLE)  # of the size of numbers: closer than this, single precision cannot tell them apart
-CONSTANT = 16 * float(np.finfo(np.float64).eps)  # the same of columns, which come as they were written
+ALIKE = 8 * SINGLE  # of the size of numbers: closer than this, single precision cannot tell them apart
+CONSTANT = 16 * DOUBLE  # the same of columns, which come as they were written
 
 
 def ranks(scores: FloatArray) -> FloatArray:

@@ -91,7 +91,7 @@ def _sampled(game: ChoiceGame, alternative: int, budget: int, seed: int, level: 
         raise InvalidInput(
             f"budget={budget * r} pays for fewer than two orders; give at least budget={2 * (n + 1) * r}"
         )
-    rng, moments, start, seen = np.random.default_rng([seed, alternative]), Moments(n), Moments(1), Seen()
+    rng, moments, start, seen = np.random.default_rng([seed, alternative]), Moments(n), Moments(1), Seen(game)
     for _ in range(draws):
         gains, nobody = _gains(game, alternative, rng.integers(r - 1, size=n), rng.permutation(n), seen)
         moments.add(gains[None])

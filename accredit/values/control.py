@@ -182,7 +182,7 @@ def judged(sample: Sample, law: SizeLaw, ledger: Ledger, confidence: Confidence,
         return Judged(credit, stderr, None, f"{len(sample)} pairs are too few for a Student t; {FEW_DRAWS} are needed")
     if ledger.spread <= ledger.blur:
         return Judged(credit, stderr, None, "every payoff seen is the same, so there is no scale for what was not seen")
-    if stderr.max() <= ledger.blur:
+    if np.sqrt(scores.moments.variance.max()) <= law.typical * ledger.blur:
         event = max(abs(bound) for control in controls for bound in score_bounds(law, control, *ledger.bounds))
         m = len(sample)
         because = f"rule of three: the control fits all {m} pairs, so at most about 3 in {m} others do not fit"

@@ -78,7 +78,8 @@ def interactions(
     have a number for every coalition of up to `order` players, nobody included, which are read together; `.of_size(order)`
     picks the largest. Exact from all 2ⁿ payoffs, O(order·n·2ⁿ), if these fit the `budget` or, where none is stated, for at most
     12 players and for games that know their table; otherwise estimated without bias from the budget, or from 2,000 payoffs,
-    with intervals at `level`. Dividends (mobius) are always exact and ask only coalitions of up to `order` players.
+    with intervals at `level`. Dividends (mobius) are always exact and ask only coalitions of up to `order` players. Where
+    scoring so many coalitions by so many payoffs would not end, an estimate is refused before anything is asked.
 
     >>> from accredit.games import TableGame
     >>> majority = TableGame("abc", [0, 0, 0, 1, 0, 1, 1, 1])

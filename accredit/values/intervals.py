@@ -17,32 +17,35 @@ at m = 64, 128, 256, … and gives look t the error δ/(t(t+1)); these sum to δ
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from accredit.core import FloatArray, InvalidInput
-from accredit.core.rounding import SINGLE, blur
+from accredit.core.rounding import SINGLE, blur, blur_of
 
+UNSTATED = 8 * SINGLE  # of the spread of payoffs: what rounding may make of them where their game does not say
 FIRST_LOOK = 64  # draws before the first look; Student t on fewer is not to be trusted with skewed scores
 
 
-def blurred(low: float, high: float) -> float:
-    """How far apart rounding alone may bring scores that are equal, when payoffs lie between `low` and `high`.
+def blurred(low: float, high: float, moved: float = 0.0) -> float:
+    """How far apart rounding alone may bring gains that are equal, when payoffs lie between `low` and `high`.
 
-    Payoffs may come from single precision that nobody declared, and beside a large constant differences lose the digits that
-    it hides: both the spread and the size of payoffs count (`accredit.core.rounding`).
+    `moved` is what the game says of one payoff (`core.rounding`): two gains differ by four of them. A game that says nothing
+    may still have been computed in single precision. Beside a large constant differences lose the digits that it hides, so
+    the size of payoffs counts as well.
 
-    >>> blurred(0.0, 5.0) < 1e-4, blurred(1e12, 1e12 + 5.0) > 0.01
-    (True, True)
+    >>> blurred(0.0, 5.0) < 5e-6, blurred(0.0, 5.0, moved=1e-3) > 4e-3, blurred(1e12, 1e12 + 5.0) > 0.01
+    (True, True, True)
     """
-    return blur(high - low, SINGLE) + blur(max(abs(low), abs(high)))
+    return max(4 * moved, UNSTATED * (high - low)) + blur(max(abs(low), abs(high)))
 
 
 class Seen:
-    """The lowest and the highest payoff so far."""
+    """The lowest and the highest payoff of a game so far."""
 
-    def __init__(self) -> None:
-        self.low, self.high = np.inf, -np.inf
+    def __init__(self, game: Any) -> None:
+        self._game, self.low, self.high = game, np.inf, -np.inf
 
     def look(self, paid: FloatArray) -> FloatArray:
         """The same payoffs, remembered."""
@@ -51,8 +54,8 @@ class Seen:
 
     @property
     def blur(self) -> float:
-        """What rounding may make of them."""
-        return blurred(self.low, self.high)
+        """What rounding may make of gains."""
+        return blurred(self.low, self.high, blur_of(self._game))
 
 
 @dataclass(frozen=True)

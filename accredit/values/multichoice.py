@@ -275,7 +275,7 @@ def _by_orders(game: ChoiceGame, rule: Rule, budget: int, seed: int, level: floa
     orders = (budget - 2) // max(len(units) - 1, 1)
     if orders < 2:
         raise InvalidInput(f"budget={budget} pays for fewer than two orders; give at least budget={2 * len(units)}")
-    rng, moments, seen = np.random.default_rng(seed), Moments(len(units)), Seen()
+    rng, moments, seen = np.random.default_rng(seed), Moments(len(units)), Seen(game)
     ends = seen.look(worths(game, np.stack([np.zeros_like(top), top])))
     step = max(1, (1 << 20) // (len(units) * len(top)))
     for start in range(0, orders, step):

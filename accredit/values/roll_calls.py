@@ -88,7 +88,7 @@ def _sampled(game: ChoiceGame, budget: int, seed: int, level: float) -> Attribut
     draws = (budget - 2) // (2 * n - 1)  # both ends of the range after each call but the last, where they are one
     if draws < 2:
         raise InvalidInput(f"budget={budget} pays for fewer than two roll calls; give at least budget={4 * n}")
-    rng, moments, seen = np.random.default_rng(seed), Moments(n), Seen()
+    rng, moments, seen = np.random.default_rng(seed), Moments(n), Seen(game)
     lowest, highest = seen.look(worths(game, np.stack([np.zeros_like(top), top])))
     for _ in range(draws):
         order, votes = rng.permutation(n), rng.integers(top + 1)

@@ -32,7 +32,7 @@ from accredit.values.indices import Index
 from accredit.values.intervals import Confidence, Moments, student_t, unseen_chance
 from accredit.values.pairs import Pairs, Sample
 from accredit.values.sampling import FEW_DRAWS, Ledger, Sampled, checked, run
-from accredit.values.spread import Spread, mean_square
+from accredit.values.spread import Spread
 
 MOST = 1 << 20  # coalitions that may get a number
 MOST_SCORES = 1 << 28  # of all pairs about all coalitions: about 15 CPU-seconds
@@ -144,6 +144,10 @@ class _Found:
             left, right = (half[rows] for half in earned)
             self.moments.add(known + spread.scores(self.of, members, part.sizes, left, right, share))
 
+    def varies(self, spread: Spread, blur: float) -> bool:
+        """Whether scores differ by more than rounding may make of them; those that are asked in full count as they are."""
+        return bool(np.sqrt(self.moments.variance.max()) > max(1.0, spread.typical(self.of.shape[1])) * blur)
+
     @property
     def stderr(self) -> FloatArray | None:
         """Of each coalition: its own or, if that is larger, the one of its size; what decides is often drawn too seldom to
@@ -252,7 +256,7 @@ def _half_widths(
         return None, Precision.unknown(f"{pairs} pairs are too few for a Student t; {FEW_DRAWS} are needed")
     if ledger.spread <= ledger.blur:
         return None, Precision.unknown("every payoff seen is the same, so there is no scale for what was not seen")
-    if stderr.max() > ledger.blur:
+    if any(f.varies(spread, ledger.blur) for f in found):
         because = (
             f"Student t on {pairs} independent pair scores, each with a control fitted to other pairs, widened by the rule of "
             "three for scores that none of them has shown"
@@ -262,13 +266,6 @@ def _half_widths(
         widths = np.hypot(student_t(stderr, pairs - 1, error), unseen)
         return np.maximum(widths, ledger.blur), Precision.interval(because)
     chance = unseen_chance(pairs, error) * ledger.spread
-    typical = [np.full(len(f.of), chance * _typical(spread, f.of.shape[1])) for f in found]
+    typical = [np.full(len(f.of), chance * spread.typical(f.of.shape[1])) for f in found]
     because = f"rule of three: the control fits all {pairs} pairs, so about 3 in as many may be otherwise"
     return np.maximum(np.concatenate(typical), ledger.blur), Precision.interval(because)
-
-
-def _typical(spread: Spread, size: int) -> float:
-    """What a pair typically counts for a coalition: the root of its mean square."""
-    sampled = spread.chance > 0
-    square = mean_square(spread.counts[size], size, spread.players)
-    return float(np.sqrt((square[sampled] / spread.chance[sampled]).sum()))

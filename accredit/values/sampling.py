@@ -141,8 +141,8 @@ class Ledger:
 
     @property
     def blur(self) -> float:
-        """What rounding alone may make of the payoffs seen; scores that differ by less are alike."""
-        return max(blur_of(self._game), blurred(self.low + self.nobody, self.high + self.nobody))
+        """What rounding alone may make of gains; those that differ by less are alike."""
+        return blurred(self.low + self.nobody, self.high + self.nobody, blur_of(self._game))
 
 
 def check_spread(spread: float) -> None:

@@ -40,17 +40,12 @@ def test_every_encoding_takes_the_text_and_the_json(game, tmp_path, encoding, mo
             with pytest.raises(SystemExit) as ended:
                 main()
         assert not ended.value.code and streams["stderr"].buffer.getvalue() == b""
-        return streams["stdout"].buffer.getvalue().decode("utf-8" if encoding == "ascii" else encoding)  # click's choice
+        return (
+            streams["stdout"].buffer.getvalue().decode("utf-8" if encoding == "ascii" else encoding)
+        )  # click's choice
 
     assert "shapley" in written()
     assert "naïve 😀" in json.dumps(json.loads(written("--json")), ensure_ascii=False)
-
-
-@pytest.mark.slow
-def test_the_encoding_of_the_terminal_is_taken(game, tmp_path):
-    done = run(["game", game, "--json"], tmp_path, PYTHONIOENCODING="latin-1", PYTHONUTF8="0")
-    assert done.returncode == 0 and done.stderr == b"" and "naïve".encode("latin-1") in done.stdout
-    assert "naïve 😀" in json.dumps(json.loads(done.stdout.decode("latin-1")), ensure_ascii=False)
 
 
 def unread(words, folder, **settings):
@@ -63,6 +58,13 @@ def unread(words, folder, **settings):
         return subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, cwd=folder, env=environment)
     finally:
         os.close(writer)
+
+
+@pytest.mark.slow
+def test_the_encoding_of_the_terminal_is_taken(game, tmp_path):
+    done = run(["game", game, "--json"], tmp_path, PYTHONIOENCODING="latin-1", PYTHONUTF8="0")
+    assert done.returncode == 0 and done.stderr == b"" and "naïve".encode("latin-1") in done.stdout
+    assert "naïve 😀" in json.dumps(json.loads(done.stdout.decode("latin-1")), ensure_ascii=False)
 
 
 @pytest.mark.slow

@@ -21,6 +21,7 @@ from accredit.values.orders import Antithetic, Permutations
 from accredit.values.sampled_semivalue import SampledBanzhaf, SampledBeta, SampledSemivalue
 from accredit.values.semivalues import banzhaf_weights, beta_weights, semivalue_from_table, shapley_weights
 from accredit.values.surrogate import Surrogate
+from tests.values.sampling_games import net
 
 N = 12
 WEIGHTS = np.array([8.0, 3, 5, 1, 9, 2, 7, 4, 6, 3, 1, 5])
@@ -154,7 +155,25 @@ def test_votes_paid_in_rounded_money_have_two_values():
     assert rounded.interval is None and rounded.interval_because == exact.interval_because
 
 
+def test_many_draws_do_not_make_what_varies_alike(monkeypatch):
+    """It is the scores that are compared with rounding, not the error of their mean, which falls below anything."""
+    monkeypatch.setattr("accredit.values.intervals.UNSTATED", 0.02)
+    found = Differences(budget=4000).solve(net())
+    assert found.stderr.max() < 0.02 * np.ptp(net().table) < 0.05
+    assert found.interval_because.startswith("Student t")
+
+
+def test_a_game_that_says_how_far_its_payoffs_move_is_believed():
+    """A network of single precision beside a large constant: its gains differ by 1e-4, which is what it says of them."""
+    money = Money(0.1, 1000.0, np.float32)
+    said = FunctionGame(NAMES, money.game().payoff, blur=2.0**-13)
+    for solver in (Permutations(budget=500), Differences(budget=500), Surrogate(budget=500)):
+        agree(solver.solve(said), solver.solve(WHOLE.game()), money)
+
+
 def test_what_rounding_may_make_by_hand():
-    """64 roundings of the spread in single precision, and of the largest payoff in double, each to a power of two."""
-    assert_allclose(blurred(-1.0, 3.0), 64 * 2.0**-23 * 4 + 64 * 2.0**-52 * 4)
+    """Eight roundings of single precision of the spread, or four of what a payoff moves by, and 64 of the largest payoff, taken
+    up to a power of two."""
+    assert_allclose(blurred(-1.0, 3.0), 8 * 2.0**-23 * 4 + 64 * 2.0**-52 * 4)
     assert blurred(2.0, 2.0) == 128 * 2.0**-52
+    assert_allclose(blurred(0.0, 1.0, moved=0.01), 0.04)

@@ -39,6 +39,7 @@ class Asked:
     design: Design
     chosen: FloatArray  # (m,): v(T)
     rest: FloatArray  # (m,): v(Tᶜ)
+    moved: float = 0.0  # how far the game says that rounding may move a payoff
 
     @property
     def total(self) -> float:
@@ -59,7 +60,7 @@ class Asked:
     def blur(self) -> float:
         """What rounding alone may make of the payoffs seen."""
         seen = np.concatenate([[self.nobody, self.everybody], self.chosen, self.rest])
-        return blurred(float(seen.min()), float(seen.max()))
+        return blurred(float(seen.min()), float(seen.max()), self.moved)
 
     @property
     def _steps(self) -> FloatArray:
