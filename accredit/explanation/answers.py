@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from accredit import defaults
 from accredit.core import FloatArray, IntArray, InvalidInput
 from accredit.explanation.prompts import nested, shown_prompt
 from accredit.explanation.result import Said, Token
 from accredit.explanation.subject import Dealt, Memo
 from accredit.games import cached
 from accredit.games.wrappers import Cached
-from accredit.methods import affordable
 from accredit.models.partition import with_special
 from accredit.models.prompt import visible
 
@@ -255,7 +255,7 @@ def _targets(
                 "explanation.of(…) for one of them"
             )
         return game.targets(payoff, TARGETS[target]), ()
-    most = EXACT_TARGETS if affordable(len(game.players), budget) else ESTIMATED_TARGETS
+    most = EXACT_TARGETS if defaults.affordable(len(game.players), budget) else ESTIMATED_TARGETS
     for asked in ("tokens", "sentences", "answer"):
         games = game.targets(payoff, TARGETS[asked])
         if len(games.outputs) <= most:

@@ -32,7 +32,7 @@ def integrated_gradients(
     given: Any,
     *,
     target: str | int | None = None,
-    payoff: str = "logit",
+    payoff: str | None = None,
     players: Any = None,
     baseline: Any = None,
     layer: int | str | None = None,

@@ -32,7 +32,7 @@ def saliency(
     given: Any,
     *,
     target: str | int | None = None,
-    payoff: str = "logit",
+    payoff: str | None = None,
     players: Any = None,
     layer: int | str | None = None,
 ) -> Attribution:
@@ -59,7 +59,7 @@ def input_x_gradient(
     given: Any,
     *,
     target: str | int | None = None,
-    payoff: str = "logit",
+    payoff: str | None = None,
     players: Any = None,
     layer: int | str | None = None,
 ) -> Attribution:
@@ -89,7 +89,7 @@ def smoothgrad(
     given: Any,
     *,
     target: str | int | None = None,
-    payoff: str = "logit",
+    payoff: str | None = None,
     players: Any = None,
     layer: int | str | None = None,
     noise: float = NOISE,

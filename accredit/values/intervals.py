@@ -18,6 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from accredit import defaults
 from accredit.core import FloatArray, InvalidInput
 
 FIRST_LOOK = 64  # draws before the first look; Student t on fewer is not to be trusted with skewed scores
@@ -33,7 +34,7 @@ class Confidence:
     0.005
     """
 
-    level: float = 0.95
+    level: float = defaults.LEVEL
     simultaneous: bool = False
     certify: bool = False
     payoff_range: tuple[float, float] | None = None  # every payoff is declared to lie in it
