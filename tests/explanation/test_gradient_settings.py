@@ -120,7 +120,7 @@ class Cliff(torch.nn.Module):
 
 
 def test_random_points_are_doubled_where_few_miss_a_steep_place():
-    at = point(Cliff(), [1.0, 1.0])
+    at = point(Cliff(), [1.0, 1.0], payoff="logit")
     with pytest.raises(NotConverged, match=r"raise samples \(in explain: most_steps\)"):
         drawn([at], seed=0, samples=50, most=50, noise=0.0)
     found = drawn([at], seed=0, samples=50, most=1 << 14, noise=0.0)
