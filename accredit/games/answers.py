@@ -14,6 +14,7 @@ from accredit.core.coalitions import keys
 from accredit.core.game import checked_coalitions
 from accredit.core.meant import singular
 from accredit.core.numbers import shown
+from accredit.core.rounding import power_of_two
 from accredit.games.batches import MEMORY, Cost, estimate
 from accredit.models.prompt import UNITS, WHOLE
 
@@ -109,7 +110,7 @@ class AnswerGame:
         moved = self.blur * np.repeat([1.0, -1.0], [len(self.outputs), self._others])
         known = np.stack(list(self._known.values()))
         plain, up, down = (worth(np.minimum(known + sign * moved, 0.0)) for sign in (0, 1, -1))
-        return float(max(np.abs(up - plain).max(), np.abs(down - plain).max()))
+        return power_of_two(float(max(np.abs(up - plain).max(), np.abs(down - plain).max())))
 
     def __repr__(self) -> str:
         return f"AnswerGame({len(self.players)} players, {len(self.outputs)} answer tokens)"

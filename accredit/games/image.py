@@ -14,7 +14,7 @@ from accredit.games.batches import MEMORY, rows_that_fit, spans, transformer_byt
 from accredit.games.parts import PartsGame
 from accredit.models.image import ImageModel, absent_picture
 from accredit.models.partition import Partition
-from accredit.models.payoffs import Payoff, check_payoff, named_payoff, payoffs_of
+from accredit.models.payoffs import Payoff, check_payoff, named_payoff
 from accredit.models.pixels import PAINTS, Pixels, Players
 
 Removal = Any  # a name, a number, or a picture: a file, a PIL image or an array
@@ -67,7 +67,7 @@ class ImageGame(PartsGame):
             for part in spans(len(kept), self.rows):
                 stays = torch.from_numpy(pixels[part]).to(self._there.device)
                 outputs = self.model.outputs(torch.where(stays, self._there, self._gone))
-                earned[part] = payoffs_of(outputs.cpu(), targets, self._payoff, self.model.law).numpy()
+                earned[part] = self._paid(outputs.cpu(), kept[part], targets)
         return earned
 
     @property

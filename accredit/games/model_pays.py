@@ -57,9 +57,8 @@ class ModelPays:
 
     @property
     def blur(self) -> float:
-        """How far rounding may move the log-probability of one token: by the logits seen, to a power of two."""
-        size = 2.0 ** np.ceil(np.log2(max(self.reader.largest, 1.0)))
-        return 2 * blur(size, precision_of_module(self.model.model))
+        """How far rounding may move the log-probability of one token, by the logits seen."""
+        return 2 * blur(self.reader.largest, precision_of_module(self.model.model))
 
     def fingerprint_parts(self) -> dict[str, Any]:
         """What decides the payoffs: the weights, and the ids that the model reads when each part alone leaves."""

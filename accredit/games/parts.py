@@ -5,15 +5,16 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from functools import cached_property
 from typing import Any, Literal, Protocol, final
+
+import numpy as np
 
 from accredit.core import BoolArray, FloatArray, InvalidInput, distinct_names
 from accredit.core.coalitions import unique
 from accredit.core.game import checked_coalitions
 from accredit.games.batches import Cost, estimate
 from accredit.models.partition import Partition
-from accredit.models.payoffs import Law, Payoff, payoff_blur
+from accredit.models.payoffs import Law, Payoff, payoff_blur, payoffs_of
 
 
 class Model(Protocol):
@@ -39,6 +40,7 @@ class PartsGame(ABC):
     target: int  # the output that is paid
     rows: int  # inputs in one call of the model
     _payoff: Payoff
+    _blur: float | None = None
 
     @property
     def players(self) -> tuple[str, ...]:
@@ -74,10 +76,21 @@ class PartsGame(ABC):
         """Payoffs and seconds that `budget` coalitions will cost, from timed batches."""
         return estimate(self, budget)
 
-    @cached_property
+    @property
     def blur(self) -> float:
         """How far rounding may move a payoff, by the outputs for the whole input (`accredit.core.rounding`)."""
-        outputs = self.model.predict(self._whole)[None]
+        if self._blur is None:
+            self._blur = self._blurred(self.model.predict(self._whole)[None])
+        return self._blur
+
+    def _paid(self, outputs: Any, kept: BoolArray, targets: tuple[int, ...]) -> FloatArray:
+        """Payoffs of outputs, (batch, outputs) -> (batch, targets); where the whole input is among them, its size is noted."""
+        if self._blur is None and (whole := kept.all(axis=1)).any():
+            one = outputs[int(whole.argmax())]
+            self._blur = self._blurred(np.asarray(one.double() if hasattr(one, "double") else one)[None])
+        return np.asarray(payoffs_of(outputs, targets, self._payoff, self.model.law))
+
+    def _blurred(self, outputs: FloatArray) -> float:
         return payoff_blur(outputs, self._payoff, self.model.law, self.model.precision)
 
     @property

@@ -16,6 +16,7 @@ import numpy as np
 
 from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput, checked_seed, real_numbers
 from accredit.core.coalitions import unique
+from accredit.core.rounding import power_of_two
 from accredit.games.rows import CALL_ROWS, columns_as_players
 from accredit.models.frames import aligned, joined, rows_of
 from accredit.models.partition import Partition
@@ -52,8 +53,8 @@ class SageGame:
         outputs = self.model.outputs(self._both, self.unit)
         moved = self.model.blur(self._both, self.unit)
         if self.model.classifies:
-            return moved / max(float(outputs.min()), LEAST)
-        return 2 * moved * (float(np.abs(outputs).max()) + float(np.abs(self._truth).max()))
+            return moved * power_of_two(1 / max(float(outputs.min()), LEAST))
+        return 2 * moved * power_of_two(float(np.abs(outputs).max()) + float(np.abs(self._truth).max()))
 
     def _loss(self, kept: BoolArray) -> float:
         means = [self._mean_output(part, kept) for part in self._parts()]

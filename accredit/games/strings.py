@@ -15,7 +15,7 @@ from accredit.games.batches import spans
 from accredit.games.parts import PartsGame
 from accredit.models.encoded import Encoded
 from accredit.models.partition import Partition
-from accredit.models.payoffs import Payoff, check_payoff, named_payoff, payoffs_of
+from accredit.models.payoffs import Payoff, check_payoff, named_payoff
 from accredit.models.strings import StringModel
 
 ROWS = 256  # texts in one call
@@ -48,7 +48,7 @@ class StringGame(PartsGame):
         earned = np.empty((len(kept), len(targets)))
         for part in spans(len(kept), self.rows):
             outputs = self.model.outputs([self.left(stays) for stays in kept[part]])
-            earned[part] = payoffs_of(outputs, targets, self._payoff, self.model.law)
+            earned[part] = self._paid(outputs, kept[part], targets)
         return earned
 
     def left(self, stays: BoolArray) -> str:

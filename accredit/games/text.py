@@ -21,7 +21,7 @@ from accredit.models.encoding import Text
 from accredit.models.first_block import looked_up
 from accredit.models.first_token import first_token_only
 from accredit.models.partition import Partition
-from accredit.models.payoffs import Payoff, check_payoff, named_payoff, payoffs_of
+from accredit.models.payoffs import Payoff, check_payoff, named_payoff
 from accredit.models.state import device_of
 from accredit.models.text import TextModel, TokenBatch
 
@@ -184,7 +184,7 @@ class TextGame(PartsGame):
         """Payoffs of texts that keep their length: (batch, T) -> (batch, targets)."""
         earned = np.empty((len(kept), len(targets)))
         for part in spans(len(kept), self.rows):
-            earned[part] = self._worth(self._standing(kept[part], self._short.first_block), targets)
+            earned[part] = self._worth(self._standing(kept[part], self._short.first_block), kept[part], targets)
         return earned
 
     def _standing(self, kept: BoolArray, as_places: bool = False) -> TokenBatch:
@@ -214,7 +214,7 @@ class TextGame(PartsGame):
         lengths = np.maximum(kept.sum(axis=1), 1)
         earned = np.empty((len(kept), len(targets)))
         for rows in spans_by_length(lengths, self.rows * len(self.encoded), even=self._padding_matters):
-            earned[rows] = self._worth(self._closed_up(kept[rows], int(lengths[rows].max())), targets)
+            earned[rows] = self._worth(self._closed_up(kept[rows], int(lengths[rows].max())), kept[rows], targets)
         return earned
 
     @cached_property
@@ -253,9 +253,8 @@ class TextGame(PartsGame):
             return None
         return torch.from_numpy(kept[:, : self.encoded.read].sum(axis=1)).to(self._device)
 
-    def _worth(self, batch: TokenBatch, targets: tuple[int, ...]) -> FloatArray:
-        worth: FloatArray = payoffs_of(self.model.outputs(batch).cpu(), targets, self._payoff, self.model.law).numpy()
-        return worth
+    def _worth(self, batch: TokenBatch, kept: BoolArray, targets: tuple[int, ...]) -> FloatArray:
+        return self._paid(self.model.outputs(batch).cpu(), kept, targets)
 
     def _nearly(self, outputs: torch.Tensor, others: torch.Tensor) -> bool:
         return nearly(outputs.double().cpu().numpy(), others.double().cpu().numpy(), self.model.precision)

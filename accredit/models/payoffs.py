@@ -29,7 +29,7 @@ import numpy as np
 
 from accredit.core import BadPayoff, FloatArray, InvalidInput
 from accredit.core.numbers import real_numbers, shown
-from accredit.core.rounding import blur, precision_of
+from accredit.core.rounding import blur, power_of_two, precision_of
 
 PAYOFFS = ("logit", "probability", "log-odds", "margin", "loss", "correctness", "confidence", "entropy")
 OF_ALL = ("loss", "correctness", "confidence", "entropy")  # of probabilities, in no unit that a model adds up in
@@ -108,7 +108,7 @@ def payoff_blur(outputs: FloatArray, payoff: Payoff, law: Law, precision: float 
 
     >>> sure = np.array([[1.0, -9.0]])
     >>> payoff_blur(sure, "log-odds", "softmax", 1e-7), payoff_blur(sure, "logit", "none", 1e-7)
-    (0.0001152, 5.76e-05)
+    (0.0002048, 0.0001024)
     """
     z = np.asarray(outputs, dtype=np.float64)
     eps = precision_of(np.asarray(outputs)) if precision is None else precision
@@ -116,7 +116,7 @@ def payoff_blur(outputs: FloatArray, payoff: Payoff, law: Law, precision: float 
     if law == "probability" and named not in ("logit", "probability", "confidence", "function"):
         left = max(float((1 - z).min()), eps)
         size = max(1.0, float(-np.log(np.maximum(z, np.finfo(float).tiny)).max()))
-        return 2.0 * (blur(size, eps) + eps / left)
+        return 2.0 * (blur(size, eps) + eps * power_of_two(1 / left))
     moved = blur(float(np.abs(z).max()), eps)
     if named == "correctness":  # a step: only a tie can fall to either side
         top = np.sort(z, axis=1)[:, -2:]
