@@ -13,8 +13,8 @@ pytest.importorskip("transformers")
 import accredit
 from accredit import explain
 from accredit.core import Attribution
-from accredit.explanation.explainer import builtin_model, subject_of
 from accredit.explanation.graph import graph_of
+from accredit.explanation.loading import builtin_model, subject_of
 from accredit.games import image_game, string_game, text_game
 from accredit.methods import METHODS
 from accredit.models import as_string_model

@@ -282,7 +282,7 @@ def _task(
         _refuse({"--text": column}, "is for texts")
         frame = read_frame(subject)[:limit]
         return lambda like: row_task(frame, model, trusted, like)
-    from accredit.explanation.explainer import loaded_model
+    from accredit.explanation.loading import loaded_model
 
     there = Path(subject).exists() or subject.endswith((".csv", ".tsv", ".txt", ".jsonl"))
     inputs = read_inputs(subject, column)[:limit] if there else [subject]
