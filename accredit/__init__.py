@@ -104,7 +104,8 @@ __getattr__ = lazy(
 )
 
 __all__ = [
-    "AccreditError", "Attribution", "Attributions", "ChoiceFunction", "ChoiceTable", "Claim", "Explainer", "FunctionGame", "FunctionGames",
+    "AccreditError", "Attribution", "Attributions", "ChoiceFunction", "ChoiceTable", "Claim", "Explainer", "FunctionGame",
+    "FunctionGames",
     "Game", "Games", "Holds", "Interactions", "InvalidInput", "Selection", "TableGame", "TableGames", "TooManyPlayers",
     "WeightedVote", "axioms_kept", "banzhaf", "banzhaf_interactions", "banzhaf_owen", "best_subsets", "beta", "bolger",
     "cached", "check_claims", "counted", "explain", "explain_answer", "explain_picture", "explain_rows",
