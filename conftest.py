@@ -8,7 +8,10 @@ import random
 import pytest
 from hypothesis import settings
 
+from accredit.models.precision import try_precision
 from accredit.store.executors import processes_can_run
+from tests import undertaker
+from tests.batches import cut_into
 
 # Threads that wait for work give their core away: with several of them in every worker, spinning made tests ten times slower.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
@@ -19,6 +22,13 @@ settings.load_profile("accredit")
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--shuffle", type=int, metavar="SEED", help="run the tests in a random order, the same for a seed")
+    parser.addoption("--batches", type=int, metavar="ROWS", help="put this many inputs into each pass of a model")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    undertaker.watch_over_this_process()
+    if config.option.batches is not None:
+        cut_into(config.option.batches)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -27,14 +37,25 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         for need in {"server", "browser"}.intersection(getattr(item, "fixturenames", ())):
             item.add_marker(need)
+        if item.get_closest_marker("half_precision"):
+            item.add_marker("slow")  # the first in a process tries the CPU in another
         if item.get_closest_marker("processes") and not processes_can_run():
             item.add_marker(
                 pytest.mark.skip(reason="worker processes cannot share locks: there is no /dev/shm to write in")
             )
+        if config.option.batches is not None and item.get_closest_marker("passes"):
+            item.add_marker(pytest.mark.skip(reason="states how many inputs go into one pass, which --batches changes"))
     if config.option.shuffle is not None:
         random.Random(config.option.shuffle).shuffle(items)
     else:
         _longest_first(items)
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """A CPU that cannot run a precision would end this process, and with it the tests that wait for it."""
+    for dtype in (dtype for mark in item.iter_markers("half_precision") for dtype in mark.args):
+        if (trial := try_precision(dtype)).died:
+            pytest.skip(str(trial))
 
 
 def _longest_first(items: list[pytest.Item]) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from accredit.core import BadPayoff
+from accredit.models.precision import check_precision
 
 
 @contextmanager
@@ -16,8 +17,10 @@ def still(module: torch.nn.Module) -> Iterator[None]:
     """Evaluation mode for the call, so that dropout is off and batch statistics are frozen; each part is restored.
 
     Parameters need no gradient inside, which halves the memory of a backward pass to the inputs. Parts compiled in place run
-    their own operations instead, so that their layers can be read and changed.
+    their own operations instead, so that their layers can be read and changed. A precision that would end this process is
+    refused.
     """
+    check_precision(module)
     compiled = [(part, part._compiled_call_impl) for part in module.modules() if part._compiled_call_impl is not None]
     training = [part for part in module.modules() if part.training]
     learning = [p for p in module.parameters() if p.requires_grad]

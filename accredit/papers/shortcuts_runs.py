@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import os
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import as_completed
 from dataclasses import asdict, dataclass, replace
 from functools import cache
-from multiprocessing import parent_process
-from multiprocessing.connection import wait
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -268,8 +265,5 @@ def _run_all(tasks: Sequence[Task], workers: int) -> Iterator[tuple[Task, Outcom
 
 
 def _one_of_several() -> None:
-    """A worker: one thread for every library, and gone when its parent is gone."""
+    """A worker: one thread for every library."""
     os.environ["OMP_NUM_THREADS"] = "1"  # before the libraries are loaded
-    parent = parent_process()
-    assert parent is not None
-    threading.Thread(target=lambda: (wait([parent.sentinel]), os._exit(1)), daemon=True).start()

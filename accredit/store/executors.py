@@ -14,11 +14,13 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cache
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 from multiprocessing.connection import Connection, wait
+from multiprocessing.reduction import ForkingPickler
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -219,30 +221,70 @@ def processes_can_run() -> bool:
     return True
 
 
-def fresh_processes(workers: int | None, **options: Any) -> ProcessPoolExecutor:
-    """A pool of processes that are started afresh and never forked, so that threads and BLAS are safe."""
+def fresh_processes(
+    workers: int | None, initializer: Callable[..., None] | None = None, initargs: tuple[Any, ...] = ()
+) -> ProcessPoolExecutor:
+    """A pool of processes that are started afresh and never forked, so that threads and BLAS are safe. They end with this
+    process, also when it is killed."""
     if not processes_can_run():
         raise ExecutorError(
             "worker processes cannot run here: their locks need a /dev/shm that can be written. Stay in this process: "
             "--executor serial (executor='serial'), or --workers 1"
         )
-    return ProcessPoolExecutor(workers, mp_context=get_context("spawn"), **options)
+    return ProcessPoolExecutor(workers, get_context("spawn"), _begin, (initializer, initargs))
+
+
+def _begin(initializer: Callable[..., None] | None, initargs: tuple[Any, ...]) -> None:
+    """The first thing that a worker process does: it would wait for work for ever after its parent was killed."""
+    parent = parent_process()
+    assert parent is not None
+    _leave_with(parent.sentinel)
+    if initializer is not None:
+        initializer(*initargs)
+
+
+def _leave_with(end: Connection | int) -> None:
+    """End this process when `end` can be read: nothing is ever written there, so it has been closed, or its holder died."""
+    threading.Thread(target=lambda: (wait([end]), os._exit(1)), daemon=True).start()
+
+
+def submit_to(
+    pool: ProcessPoolExecutor, function: Callable[..., Any], *arguments: Any, game: Any = None
+) -> Future[Any]:
+    """Submit a task to a pool that hands `game` to each process it starts; BrokenProcessPool where its workers have died.
+
+    A pool learns of a dead worker in a thread of its own. Until then it starts another process from what that thread is
+    closing, which fails with whatever the system says, "handle is closed" for one. So it is not the error that tells whether
+    the game cannot travel or the pool is dying, but the game.
+    """
+    try:
+        return pool.submit(function, *arguments)
+    except BrokenExecutor:
+        raise
+    except Exception as error:  # pickling may raise anything, and so may a pool that is being closed
+        _check_can_travel(game)
+        raise BrokenProcessPool(f"the pool could not start another process: {error}") from error
+
+
+def _check_can_travel(game: Any) -> None:
+    try:
+        ForkingPickler.dumps(game)
+    except Exception as error:
+        raise InvalidInput(
+            f"the game cannot be sent to worker processes: {error}. Define its functions in a module that can be "
+            "imported, or use executor='threads' or 'serial'"
+        ) from None
 
 
 _enlisted: list[Game] = []  # the game of a worker process
 
 
 def _enlist(game: Game, lifeline: Connection) -> None:
-    """Prepare a worker process: one thread, ignoring Ctrl-C (the parent decides), and ending with its parent."""
+    """Prepare a worker process: one thread, ignoring Ctrl-C (the parent decides), and ending when it is let go."""
     _enlisted[:] = [game]
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_leave_with, args=(lifeline,), daemon=True).start()
+    _leave_with(lifeline)
     one_thread_for_good()
-
-
-def _leave_with(lifeline: Connection) -> None:
-    wait([lifeline])  # readable only at its end: the parent closed it, or died
-    os._exit(1)
 
 
 def _evaluate_enlisted(bits: npt.NDArray[np.uint8], limit: float | None) -> Evaluated:
@@ -261,15 +303,7 @@ class Processes:
         self._pool = fresh_processes(self.width, initializer=_enlist, initargs=(game, reader))
 
     def submit(self, coalitions: BoolArray) -> Future[Evaluated]:
-        try:
-            return self._pool.submit(_evaluate_enlisted, packed(coalitions), self.limit)
-        except BrokenExecutor:
-            raise
-        except Exception as error:  # pickling may raise anything
-            raise InvalidInput(
-                f"the game cannot be sent to worker processes: {error}. Define its functions in a module that can be "
-                "imported, or use executor='threads' or 'serial'"
-            ) from None
+        return submit_to(self._pool, _evaluate_enlisted, packed(coalitions), self.limit, game=self._game)
 
     def lost(self) -> None:
         """A pool that is broken says so itself."""

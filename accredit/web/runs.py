@@ -93,8 +93,8 @@ class Runs:
         options += [f"--task={asked.task}"] if asked.task else []
         with (folder / "said.txt").open("wb") as said:
             self._process = await asyncio.create_subprocess_exec(
-                sys.executable, "-P", "-m", "accredit", "value", f"data{kind}", *options, cwd=folder,
-                stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.DEVNULL, stderr=said, start_new_session=True,
+                sys.executable, "-P", "-m", "accredit.web.run_process", "value", f"data{kind}", *options, cwd=folder,
+                stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.DEVNULL, stderr=said, start_new_session=True,
             )  # fmt: skip
 
     async def stop(self) -> None:

@@ -40,7 +40,7 @@ def test_every_encoding_takes_the_text_and_the_json(game, tmp_path, encoding):
 @pytest.mark.slow
 def test_a_reader_that_leaves_ends_the_command_quietly(tmp_path):
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
-    for words in (["methods"], ["doctor"], ["methods", "--json"]):
+    for words in (["methods"], ["--help"], ["methods", "--json"]):
         command = [sys.executable, "-m", "accredit", *words]
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment) as child:
             child.stdout.close()

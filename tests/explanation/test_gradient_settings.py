@@ -58,6 +58,7 @@ def test_what_a_refusal_asks_for_can_be_given():
     assert explain(TEXT, model, methods="ig", most_steps=64, tolerance=1e-6)["ig"].certificate["steps"] <= 64
 
 
+@pytest.mark.half_precision("bfloat16")
 def test_a_refusal_in_half_precision_names_the_precision():
     model = text_model("gpt2", dtype=torch.bfloat16)
     for method in ("ig", "sig"):

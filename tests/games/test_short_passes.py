@@ -67,7 +67,9 @@ def test_a_last_block_that_somebody_changed_is_computed_whole():
     assert game._short == _Short(True, False)
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize(
+    "dtype", [torch.float32, pytest.param(torch.bfloat16, marks=pytest.mark.half_precision("bfloat16"))]
+)
 def test_a_first_block_that_mixes_positions_is_not_looked_up(dtype):
     model = text_model("bert", dtype=dtype)
     value = model.model.bert.encoder.layer[0].attention.self.value

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tempfile
 import time
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ from starlette.testclient import TestClient
 from accredit.web.app import application
 from accredit.web.worker import Worker
 from tests.browsing import WAIT
+from tests.killed import left_behind
 
 pytest.importorskip("sklearn", reason="scikit-learn is not installed: pip install 'accredit[data]'")
 pytestmark = [pytest.mark.slow, pytest.mark.processes]
@@ -101,6 +103,29 @@ def test_a_run_is_cancelled_and_what_it_trained_stays(client):
     assert news["payoffs"] > 0 and "cancelled" in news["html"]
     assert client.delete("/api/run").json() == {"run": None}  # put away
     assert client.get("/api/data").status_code == 404
+
+
+SERVES = """
+import asyncio, json, sys, tempfile
+from accredit.web.requests import RunRequest
+from accredit.web.runs import Runs
+from accredit.web.worker import Worker
+async def main():
+    tempfile.tempdir = "."
+    runs, worker = Runs(), Worker()
+    await runs.start(RunRequest(**json.loads(sys.argv[1])))
+    loading = asyncio.ensure_future(worker.ready())
+    while worker.pid is None:
+        await asyncio.sleep(0.01)
+    print(runs._process.pid, worker.pid, flush=True)
+    await asyncio.sleep(600)
+asyncio.run(main())
+"""
+
+
+def test_the_run_and_the_process_of_the_model_end_with_a_server_that_is_killed(tmp_path):
+    run = json.dumps(asked(method="shapley", model="ridge", budget=20_000))
+    assert left_behind(SERVES, run, folder=tmp_path) == []
 
 
 @pytest.mark.parametrize(

@@ -15,16 +15,18 @@ from typing import Any
 MEMORY = 12 << 30  # bytes of address space: a cell that asks for more has no business doing so
 
 
-def _work(task: Callable[[Any], Any], pipe: Connection) -> None:
-    """Try what comes down the pipe; the terminal is nobody's."""
+def _work(task: Callable[[Any], Any], pipe: Connection, other_end: Connection) -> None:
+    """Try what comes down the pipe until it ends; the terminal is nobody's."""
+    other_end.close()  # a copy made by forking, beside which the pipe would outlive its owner
     with contextlib.suppress(ValueError, OSError):
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     quiet = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):
         os.dup2(quiet, stream)
     while True:
-        item = pipe.recv()
-        if item is None:
+        try:
+            item = pipe.recv()
+        except EOFError:
             return
         try:
             pipe.send(task(item))
@@ -42,7 +44,7 @@ class Worker:
     def _start(self) -> None:
         fork = multiprocessing.get_context("fork")
         self._pipe, theirs = fork.Pipe()
-        self._process = fork.Process(target=_work, args=(self._task, theirs), daemon=True)
+        self._process = fork.Process(target=_work, args=(self._task, theirs, self._pipe), daemon=True)
         self._process.start()
         theirs.close()
 

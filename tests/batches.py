@@ -1,0 +1,40 @@
+"""Model passes of another size, for `pytest --batches 3`: credit may then differ by rounding, and by nothing else."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+# How many inputs go into one call of a model or a network, where `accredit.games.batches` does not decide it.
+CONSTANTS = (
+    "accredit.games.asked.ROWS", "accredit.games.rows.CALL_ROWS", "accredit.games.sage.CALL_ROWS",
+    "accredit.games.tabular.CALL_ROWS", "accredit.learned.batches.ASKED", "accredit.learned.cxplain.ASKED_AT_ONCE",
+    "accredit.learned.evalx.ROWS", "accredit.learned.gradient.ROWS", "accredit.learned.lime.ASKED_AT_ONCE",
+    "accredit.learned.one_less.ROWS", "accredit.learned.tasks.ASKED", "accredit.learned.trainer.ROWS",
+    "accredit.learned.valuers.ROWS", "accredit.models.zeroing.ROWS", "accredit.valuation.text.BATCH",
+)  # fmt: skip
+
+
+def cut_into(rows: int) -> None:
+    """From now on, `rows` inputs go into each pass, in this process."""
+    from accredit.games import batches
+
+    spans, spans_by_length = batches.spans, batches.spans_by_length
+
+    def cut_spans(count: int, usual: int) -> Iterator[slice]:
+        return spans(count, rows)
+
+    def cut_spans_by_length(lengths: Any, usual: int, even: bool = False) -> Iterator[Any]:
+        for batch in spans_by_length(lengths, max(usual, rows * max(lengths, default=1)), even):
+            yield from (batch[start : start + rows] for start in range(0, len(batch), rows))
+
+    change = pytest.MonkeyPatch()
+    for name in CONSTANTS:
+        change.setattr(name, rows)
+    change.setattr("accredit.games.passes.Reader.rows", lambda reader, *sizes: rows)
+    for before, after in ((spans, cut_spans), (spans_by_length, cut_spans_by_length)):
+        for module in [m for m in sys.modules.values() if getattr(m, before.__name__, None) is before]:
+            change.setattr(module, before.__name__, after)  # wherever it was imported by name
